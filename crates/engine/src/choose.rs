@@ -1,0 +1,82 @@
+//! Which engine fits a worker's targets, and why.
+
+use model::plan::EngineKind;
+
+use crate::file::{File, FileKind};
+
+/// An engine with the reason for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// The engine.
+    pub kind: EngineKind,
+    /// The reason, in words.
+    pub reason: String,
+}
+
+/// Chooses an engine for a worker that keeps `slots` operations in flight on `files`.
+pub fn choose(files: &[File], slots: u32) -> Choice {
+    let choice = |kind, reason: &str| Choice {
+        kind,
+        reason: reason.to_owned(),
+    };
+    if files.iter().all(|file| file.kind() == FileKind::Nothing) {
+        return choice(EngineKind::Null, "there is no target to touch");
+    }
+    if files.iter().any(|file| file.how().cache.mapping.is_some()) {
+        return choice(EngineKind::Mmap, "the target is used through a memory map");
+    }
+    if slots == 1 {
+        return choice(
+            EngineKind::Psync,
+            "with one operation in flight a plain system call is the shortest way",
+        );
+    }
+    asynchronous(files)
+}
+
+#[cfg(target_os = "linux")]
+fn asynchronous(files: &[File]) -> Choice {
+    let direct = files.iter().all(|file| file.how().cache.direct);
+    let without = files.iter().find(|file| !file.supports_nowait());
+    let name = |file: &File| file.path().display().to_string();
+    let (kind, reason) = match (without, ring_refusal(), direct) {
+        (None, None, _) => (EngineKind::IoUring, "the target takes asynchronous I/O".to_owned()),
+        (Some(file), _, true) => {
+            let reason = "completes I/O inside the call; io_uring would hand every operation to kernel threads";
+            (EngineKind::Libaio, format!("{} {reason}", name(file)))
+        }
+        (Some(file), _, false) => {
+            let reason = "is served from memory inside the call, so one operation is in flight at a time";
+            (EngineKind::Psync, format!("{} {reason}", name(file)))
+        }
+        (None, Some(why), true) => (EngineKind::Libaio, format!("io_uring cannot be used: {why}")),
+        (None, Some(why), false) => (
+            EngineKind::Psync,
+            format!("io_uring cannot be used ({why}), and native AIO needs direct I/O"),
+        ),
+    };
+    Choice { kind, reason }
+}
+
+/// Why a small ring cannot be had here, if so.
+#[cfg(target_os = "linux")]
+fn ring_refusal() -> Option<String> {
+    use crate::sys::ring::{Ring, RingOptions};
+    let options = RingOptions {
+        submissions: 1,
+        completions: 2,
+        flags: rustix::io_uring::IoringSetupFlags::empty(),
+    };
+    match Ring::new(options) {
+        Ok(_) => None,
+        Err(error) => Some(error.raw_os_error().map_or(error.to_string(), crate::os_error_name)),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn asynchronous(_files: &[File]) -> Choice {
+    Choice {
+        kind: EngineKind::Psync,
+        reason: "the only engine on this system so far".to_owned(),
+    }
+}

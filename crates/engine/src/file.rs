@@ -1,0 +1,201 @@
+//! Files and devices as an engine uses them.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use model::plan::{CacheMode, OpenHint};
+
+use crate::batch::{Action, Request};
+use crate::sys;
+
+/// An open file or device.
+#[derive(Debug)]
+pub struct File {
+    handle: Option<fs::File>,
+    path: PathBuf,
+    kind: FileKind,
+    device: (u32, u32),
+    size: u64,
+    direct_alignment: u64,
+    how: OpenHow,
+}
+
+/// What an open file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileKind {
+    /// A regular file.
+    Regular,
+    /// A block device.
+    BlockDevice,
+    /// A character device, such as `/dev/null`.
+    CharacterDevice,
+    /// Nothing: for engines that touch no file.
+    Nothing,
+    /// A directory, socket or pipe.
+    Other,
+}
+
+/// How a file is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OpenHow {
+    /// What will be done through it.
+    pub access: Access,
+    /// Caches.
+    pub cache: CacheMode,
+    /// Hints.
+    pub hint: OpenHint,
+    /// Claim a block device for this process (`O_EXCL`).
+    pub exclusive: bool,
+}
+
+/// What will be done through an open file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Reads.
+    Read,
+    /// Writes and trims.
+    Write,
+    /// Both.
+    ReadWrite,
+}
+
+/// Why a file could not be opened.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot open {path}: {source}")]
+pub struct OpenError {
+    /// The path.
+    pub path: PathBuf,
+    /// The system's error.
+    pub source: io::Error,
+    /// Direct I/O was asked for; without it the file can be opened.
+    pub only_direct_fails: bool,
+}
+
+impl File {
+    /// Opens a file or device.
+    ///
+    /// # Errors
+    /// [`OpenError`] with the system's reason.
+    pub fn open(path: &Path, how: OpenHow) -> Result<File, OpenError> {
+        let handle = sys::file::open(path, &how).map_err(|source| {
+            let buffered = OpenHow {
+                cache: CacheMode {
+                    direct: false,
+                    ..how.cache
+                },
+                ..how
+            };
+            let only_direct_fails = how.cache.direct
+                && source.raw_os_error() == Some(sys::file::INVALID)
+                && sys::file::open(path, &buffered).is_ok();
+            OpenError {
+                path: path.to_owned(),
+                source,
+                only_direct_fails,
+            }
+        })?;
+        let (kind, device, size) = sys::file::identify(&handle).map_err(|source| OpenError {
+            path: path.to_owned(),
+            source,
+            only_direct_fails: false,
+        })?;
+        let direct_alignment = sys::file::direct_alignment(&handle, kind);
+        Ok(File {
+            handle: Some(handle),
+            path: path.to_owned(),
+            kind,
+            device,
+            size,
+            direct_alignment,
+            how,
+        })
+    }
+
+    /// A stand-in of the given size for engines that touch no file.
+    pub fn nothing(size: u64) -> File {
+        let how = OpenHow {
+            access: Access::ReadWrite,
+            cache: CacheMode::default(),
+            hint: OpenHint::default(),
+            exclusive: false,
+        };
+        File {
+            handle: None,
+            path: PathBuf::new(),
+            kind: FileKind::Nothing,
+            device: (0, 0),
+            size,
+            direct_alignment: 1,
+            how,
+        }
+    }
+
+    /// The path it was opened by.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What it is.
+    pub fn kind(&self) -> FileKind {
+        self.kind
+    }
+
+    /// Major and minor number: its own for a block device, else that of its file system.
+    pub fn device(&self) -> (u32, u32) {
+        self.device
+    }
+
+    /// Bytes when it was opened.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// What offsets, lengths and buffers of direct I/O must be multiples of.
+    pub fn direct_alignment(&self) -> u64 {
+        self.direct_alignment
+    }
+
+    /// How it was opened.
+    pub fn how(&self) -> &OpenHow {
+        &self.how
+    }
+
+    /// True if reads may be started without waiting, so that io_uring needs no kernel threads.
+    pub fn supports_nowait(&self) -> bool {
+        match &self.handle {
+            #[cfg(target_os = "linux")]
+            Some(handle) => sys::file::supports_nowait(handle, self.direct_alignment),
+            #[cfg(not(target_os = "linux"))]
+            Some(_) => false,
+            None => false,
+        }
+    }
+
+    /// The system's handle; absent for a stand-in.
+    pub fn handle(&self) -> Option<&fs::File> {
+        self.handle.as_ref()
+    }
+
+    /// Carries out a flush or a trim, which have no buffer. Returns bytes or 0, or a negative error number.
+    pub(crate) fn without_buffer(&self, io: &Request) -> i64 {
+        let Some(handle) = &self.handle else {
+            return i64::from(io.length);
+        };
+        match io.action {
+            Action::Flush => sys::file::flush(handle),
+            Action::FlushData => sys::file::flush_data(handle),
+            Action::FlushRange(flush) => sys::file::flush_range(handle, io.offset, u64::from(io.length), flush.into()),
+            Action::Trim => sys::file::trim(handle, self.kind, io.offset, u64::from(io.length)),
+            Action::Read | Action::Write => -i64::from(sys::file::INVALID),
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl File {
+    /// The descriptor, or −1 for a stand-in.
+    pub(crate) fn descriptor(&self) -> i32 {
+        self.handle.as_ref().map_or(-1, std::os::fd::AsRawFd::as_raw_fd)
+    }
+}

@@ -1,0 +1,59 @@
+//! Random buffer contents at the speed of a memory copy: the wide generator compiled for the processor at hand.
+
+use model::content::{RandomFill, WideRandom};
+
+/// The fastest way to fill a buffer here.
+pub fn random_fill() -> RandomFill {
+    #[cfg(target_arch = "x86_64")]
+    {
+        if std::arch::is_x86_feature_detected!("avx512f")
+            && std::arch::is_x86_feature_detected!("avx512dq")
+            && std::arch::is_x86_feature_detected!("avx512vl")
+        {
+            return x86::avx512;
+        }
+        if std::arch::is_x86_feature_detected!("avx2") {
+            return x86::avx2;
+        }
+    }
+    WideRandom::fill
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use model::content::WideRandom;
+
+    pub(super) fn avx512(random: &mut WideRandom, buffer: &mut [u8]) {
+        // SAFETY: `random_fill` hands this function out only after it has seen that the processor has these features.
+        unsafe { with_avx512(random, buffer) }
+    }
+
+    pub(super) fn avx2(random: &mut WideRandom, buffer: &mut [u8]) {
+        // SAFETY: `random_fill` hands this function out only after it has seen that the processor has this feature.
+        unsafe { with_avx2(random, buffer) }
+    }
+
+    #[target_feature(enable = "avx512f,avx512dq,avx512vl")]
+    fn with_avx512(random: &mut WideRandom, buffer: &mut [u8]) {
+        random.fill(buffer);
+    }
+
+    #[target_feature(enable = "avx2")]
+    fn with_avx2(random: &mut WideRandom, buffer: &mut [u8]) {
+        random.fill(buffer);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_instruction_set_makes_the_same_bytes() {
+        let mut plain = vec![0u8; 10_000];
+        let mut fast = vec![0u8; 10_000];
+        WideRandom::new(7).fill(&mut plain);
+        random_fill()(&mut WideRandom::new(7), &mut fast);
+        assert_eq!(plain, fast);
+    }
+}

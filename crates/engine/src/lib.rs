@@ -1,0 +1,126 @@
+//! Moving bytes: the [`Engine`] trait, one file per engine, buffers, open files, the clock, CPU placement.
+//!
+//! An engine belongs to one thread. It is handed operations by slot, carries out a turn, and says which slots are done
+//! and when. It knows nothing of plans, patterns, rates or statistics. All `unsafe` code of the project lives here, in
+//! small files with safe functions around them.
+
+pub mod clock;
+pub mod fill;
+pub mod probe;
+pub mod sys;
+
+mod batch;
+mod buffers;
+mod choose;
+mod error;
+mod file;
+#[cfg(target_os = "linux")]
+mod libaio;
+#[cfg(target_os = "linux")]
+mod mmap;
+mod null;
+mod psync;
+mod sim;
+mod sleep;
+#[cfg(target_os = "linux")]
+mod uring;
+
+pub use batch::{Action, Batch, Completion, Completions, RangeFlush, Request, Slot};
+pub use choose::{Choice, choose};
+pub use clock::Clock;
+pub use error::{EngineError, os_error_name};
+pub use file::{Access, File, FileKind, OpenError, OpenHow};
+
+use model::Nanos;
+use model::plan::{EngineChoice, EngineKind, SimulatedDevice};
+use model::results::EngineUsed;
+
+/// Something that carries out I/O for one thread.
+pub trait Engine {
+    /// Takes over operations, and waits until at least `at_least` are done or the clock reaches `until`. One system call
+    /// where possible. With nothing in flight and a deadline this is a precise sleep.
+    ///
+    /// Each request names a free slot, which is in use until a turn hands it back; it reads into the slot's buffer or
+    /// writes from it. `done` receives the operations that ended, the stamps of the turn, and how many of the requests
+    /// were taken over: the first so many. The others are the caller's to offer again.
+    ///
+    /// A synchronous engine carries out one request after the other, as long as the clock has not reached `until`; the end
+    /// of each is the start of the next.
+    ///
+    /// An operation that failed is not an error here: its completion carries the error number.
+    ///
+    /// # Errors
+    /// [`EngineError`] if the engine itself can't go on.
+    fn turn(&mut self, requests: &[Request], at_least: u32, until: Nanos, done: &mut Batch) -> Result<(), EngineError>;
+
+    /// The present time on the clock that stamps operations.
+    fn now(&self) -> Nanos;
+
+    /// The buffer of a free slot.
+    fn buffer(&mut self, slot: Slot) -> &mut [u8];
+
+    /// What is in use, for the results.
+    fn describe(&self) -> EngineUsed;
+}
+
+/// What an engine needs to know before it can start.
+#[derive(Debug)]
+pub struct Setup {
+    /// Which engine, and how.
+    pub choice: EngineChoice,
+    /// Slots. A synchronous engine has one operation in flight, whatever their number.
+    pub slots: u32,
+    /// One operation after the other: the queue depth is one, and slots only let several be handed over in a turn.
+    pub one_at_a_time: bool,
+    /// One buffer serves all slots: where operations come one at a time and nothing need be kept.
+    pub one_buffer: bool,
+    /// Most requests in a turn.
+    pub submit_batch: u32,
+    /// Bytes in each buffer.
+    pub buffer_bytes: usize,
+    /// Alignment of each buffer in bytes; at least the page size is used.
+    pub buffer_alignment: usize,
+    /// Buffers from the pool of huge pages.
+    pub huge_pages: bool,
+    /// Open files and devices; [`Request::file`] is an index into them.
+    pub files: Vec<File>,
+    /// Take a stamp between submitting and waiting, which costs a second system call.
+    pub split_stamps: bool,
+    /// Spin shortly before a deadline instead of trusting the timer.
+    pub spin: bool,
+    /// The clock of the run.
+    pub clock: Clock,
+    /// The device, for [`EngineKind::Simulated`].
+    pub simulated: Option<SimulatedDevice>,
+    /// Seed of the simulated device.
+    pub seed: u64,
+}
+
+/// Starts an engine. Call it on the thread that will use it.
+///
+/// # Errors
+/// [`EngineError`] if the system lacks the engine, memory or a resource that it needs, with the reason.
+pub fn open(setup: Setup) -> Result<Box<dyn Engine>, EngineError> {
+    match setup.choice.kind {
+        EngineKind::Auto => Err(EngineError::unavailable(
+            EngineKind::Auto,
+            "no engine was chosen before it was opened",
+            "this is a fault of the program; please report it",
+        )),
+        EngineKind::Null => Ok(Box::new(null::Null::open(setup)?)),
+        EngineKind::Psync | EngineKind::Pvsync2 => Ok(Box::new(psync::Psync::open(setup)?)),
+        EngineKind::Simulated => Ok(Box::new(sim::Simulated::open(setup)?)),
+        #[cfg(target_os = "linux")]
+        EngineKind::IoUring => Ok(Box::new(uring::IoUring::open(setup)?)),
+        #[cfg(target_os = "linux")]
+        EngineKind::Libaio => Ok(Box::new(libaio::Libaio::open(setup)?)),
+        #[cfg(target_os = "linux")]
+        EngineKind::Mmap => Ok(Box::new(mmap::Mmap::open(setup)?)),
+        #[cfg(not(target_os = "linux"))]
+        kind => Err(EngineError::unavailable(
+            kind,
+            "this system does not have it",
+            "use `--engine auto`",
+        )),
+    }
+}

@@ -1,0 +1,152 @@
+//! Counters of the kernel for devices and processors.
+
+use std::collections::HashMap;
+
+use model::Nanos;
+use model::environment::{CoreUse, DeviceUse};
+
+/// The counters of all block devices at one moment (`/proc/diskstats`).
+#[derive(Clone, Debug, Default)]
+pub struct DeviceTimes(HashMap<String, Vec<u64>>);
+
+impl DeviceTimes {
+    /// Reads them; empty where the system has none.
+    pub fn read() -> DeviceTimes {
+        DeviceTimes::parse(&std::fs::read_to_string("/proc/diskstats").unwrap_or_default())
+    }
+
+    /// Reads the text of `/proc/diskstats`.
+    pub fn parse(text: &str) -> DeviceTimes {
+        let line = |line: &str| {
+            let mut words = line.split_ascii_whitespace().skip(2);
+            let name = words.next()?.to_owned();
+            Some((name, words.map(|word| word.parse().unwrap_or(0)).collect()))
+        };
+        DeviceTimes(text.lines().filter_map(line).collect())
+    }
+
+    /// What a device did since an earlier reading; `None` if it is not there.
+    ///
+    /// Fields are those of the kernel's `Documentation/admin-guide/iostats.rst`: reads, merges, sectors, milliseconds;
+    /// the same for writes; in flight, busy and weighted milliseconds; the same as for reads for discards; flushes.
+    /// Sectors are 512 bytes whatever the device.
+    pub fn since(&self, earlier: &DeviceTimes, name: &str) -> Option<DeviceUse> {
+        let (now, then) = (self.0.get(name)?, earlier.0.get(name)?);
+        let field = |index: usize| {
+            let value = |list: &Vec<u64>| list.get(index).copied().unwrap_or(0);
+            value(now).wrapping_sub(value(then))
+        };
+        let millis = |index: usize| Nanos::millis(field(index));
+        Some(DeviceUse {
+            name: name.to_owned(),
+            targets: Vec::new(),
+            operations: [field(0), field(4), field(11)],
+            merged: [field(1), field(5), field(12)],
+            bytes: [field(2) * 512, field(6) * 512, field(13) * 512],
+            time_ns: [millis(3), millis(7), millis(14)],
+            busy_ns: millis(9),
+            weighted_ns: millis(10),
+            flushes: field(15),
+        })
+    }
+}
+
+/// The time of each processor at one moment (`/proc/stat`).
+#[derive(Clone, Debug, Default)]
+pub struct CoreTimes(Vec<CoreUse>);
+
+impl CoreTimes {
+    /// Reads it; empty where the system does not tell.
+    pub fn read() -> CoreTimes {
+        CoreTimes::parse(&std::fs::read_to_string("/proc/stat").unwrap_or_default())
+    }
+
+    /// Reads the text of `/proc/stat`, whose times are in hundredths of a second.
+    pub fn parse(text: &str) -> CoreTimes {
+        let line = |line: &str| {
+            let (number, rest) = line.strip_prefix("cpu")?.split_once(' ')?;
+            let ticks: Vec<u64> = rest
+                .split_ascii_whitespace()
+                .map(|word| word.parse().unwrap_or(0))
+                .collect();
+            let time = |indexes: &[usize]| {
+                Nanos::millis(
+                    indexes
+                        .iter()
+                        .map(|index| ticks.get(*index).copied().unwrap_or(0))
+                        .sum::<u64>()
+                        * 10,
+                )
+            };
+            Some(CoreUse {
+                cpu: number.parse().ok()?,
+                user_ns: time(&[0, 1]),
+                system_ns: time(&[2]),
+                interrupt_ns: time(&[5, 6]),
+                stolen_ns: time(&[7]),
+                idle_ns: time(&[3, 4]),
+            })
+        };
+        CoreTimes(
+            text.lines()
+                .take_while(|line| line.starts_with("cpu"))
+                .filter_map(line)
+                .collect(),
+        )
+    }
+
+    /// The time of each processor since an earlier reading.
+    pub fn since(&self, earlier: &CoreTimes) -> Vec<CoreUse> {
+        let pairs = self.0.iter().filter_map(|now| {
+            let then = earlier.0.iter().find(|then| then.cpu == now.cpu)?;
+            Some(CoreUse {
+                cpu: now.cpu,
+                user_ns: now.user_ns - then.user_ns,
+                system_ns: now.system_ns - then.system_ns,
+                interrupt_ns: now.interrupt_ns - then.interrupt_ns,
+                stolen_ns: now.stolen_ns - then.stolen_ns,
+                idle_ns: now.idle_ns - then.idle_ns,
+            })
+        });
+        pairs.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn device_counters_are_differences() {
+        let line = |n: u64| {
+            format!(
+                "259 0 nvme0n1 {} 1 {} 10 {} 2 {} 20 0 30 40 5 0 64 1 7 3\n",
+                100 + n,
+                800 + n * 8,
+                50 + n,
+                400
+            )
+        };
+        let use_of = DeviceTimes::parse(&line(5))
+            .since(&DeviceTimes::parse(&line(0)), "nvme0n1")
+            .unwrap();
+        assert_eq!(use_of.operations, [5, 5, 0]);
+        assert_eq!(use_of.bytes, [5 * 8 * 512, 0, 0]);
+        assert_eq!(use_of.flushes, 0);
+        assert!(
+            DeviceTimes::parse(&line(5))
+                .since(&DeviceTimes::parse(""), "nvme0n1")
+                .is_none()
+        );
+    }
+
+    #[test]
+    fn processor_times_leave_out_the_sum() {
+        let text = "cpu  9 9 9 9 9 9 9 9\ncpu0 1 2 3 4 5 6 7 8\ncpu1 0 0 0 10 0 0 0 0\nintr 5\n";
+        let times = CoreTimes::parse(text).since(&CoreTimes::parse("cpu0 0 0 0 0 0 0 0 0\ncpu1 0 0 0 0 0 0 0 0\n"));
+        assert_eq!(times.len(), 2);
+        assert_eq!(times[0].user_ns, Nanos::millis(30));
+        assert_eq!(times[0].interrupt_ns, Nanos::millis(130));
+        assert_eq!(times[1].idle_ns, Nanos::millis(100));
+    }
+}

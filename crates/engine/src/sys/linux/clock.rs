@@ -1,0 +1,75 @@
+//! The time stamp counter and the monotonic clock.
+
+use model::Nanos;
+
+/// Name of the processor's counter.
+#[cfg(target_arch = "x86_64")]
+pub const COUNTER_NAME: &str = "tsc";
+/// Name of the processor's counter.
+#[cfg(target_arch = "aarch64")]
+pub const COUNTER_NAME: &str = "cntvct";
+/// Name of the processor's counter.
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+pub const COUNTER_NAME: &str = "none";
+
+/// Name of the system's clock.
+pub const SYSTEM_NAME: &str = "clock_gettime";
+
+/// The processor's counter.
+#[inline(always)]
+pub fn counter() -> u64 {
+    #[cfg(target_arch = "x86_64")]
+    {
+        // SAFETY: every x86-64 processor has this instruction; it only reads a register. Where the kernel forbids it
+        // (prctl PR_SET_TSC) the process asked for that itself, and we never do.
+        unsafe { std::arch::x86_64::_rdtsc() }
+    }
+    #[cfg(target_arch = "aarch64")]
+    {
+        let ticks: u64;
+        // SAFETY: Linux lets programs read this register; reading it has no effect.
+        unsafe { std::arch::asm!("mrs {}, cntvct_el0", out(reg) ticks, options(nomem, nostack, preserves_flags)) };
+        ticks
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    {
+        0
+    }
+}
+
+/// Why the counter must not be used, if so.
+pub fn counter_refusal() -> Option<&'static str> {
+    #[cfg(target_arch = "x86_64")]
+    {
+        let extended = std::arch::x86_64::__cpuid(0x8000_0000).eax;
+        let invariant = extended >= 0x8000_0007 && std::arch::x86_64::__cpuid(0x8000_0007).edx & (1 << 8) != 0;
+        if !invariant {
+            return Some("the processor does not promise a constant counter");
+        }
+        // The kernel has watched the counter since boot and leaves it when it is unstable.
+        let path = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
+        match std::fs::read_to_string(path) {
+            Ok(name) if ["tsc", "kvm-clock", "hyperv_clocksource_tsc_page"].contains(&name.trim()) => None,
+            Ok(_) => Some("the kernel does not keep time by the counter"),
+            Err(_) => None,
+        }
+    }
+    #[cfg(target_arch = "aarch64")]
+    {
+        None
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    {
+        Some("no counter is known for this processor")
+    }
+}
+
+/// The system's monotonic clock.
+#[inline]
+pub fn monotonic() -> Nanos {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // Through the C library and not rustix, whose own way to the kernel's clock page fails under valgrind.
+    // SAFETY: the call writes one live structure; this clock always exists.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
+    Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
+}

@@ -1,0 +1,244 @@
+//! Opening files and devices, positioned reads and writes, flushes, trims.
+
+use std::fs;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::linux::fs::MetadataExt;
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::path::Path;
+
+use model::plan::{FileRangeFlags, Mapping, OpenHint, WriteThrough};
+use rustix::fs::{Advice, FallocateFlags, OFlags, fadvise, fallocate, fdatasync, fsync};
+use rustix::io::{Errno, ReadWriteFlags, pread, preadv2, pwrite, pwritev2};
+
+use crate::file::{Access, FileKind, OpenHow};
+
+/// Error number: the operation is not supported.
+pub const NOT_SUPPORTED: i32 = libc::EOPNOTSUPP;
+/// Error number: invalid argument.
+pub const INVALID: i32 = libc::EINVAL;
+/// Error number: input/output error.
+pub const IO_ERROR: i32 = libc::EIO;
+/// Error number: no space left.
+pub const NO_SPACE: i32 = libc::ENOSPC;
+/// Error number: quota exceeded.
+pub const OVER_QUOTA: i32 = libc::EDQUOT;
+/// Error number: no memory.
+pub const NO_MEMORY: i32 = libc::ENOMEM;
+/// Error number: permission denied.
+pub const ACCESS_DENIED: i32 = libc::EACCES;
+/// Error number: operation not permitted.
+pub const NOT_PERMITTED: i32 = libc::EPERM;
+/// Error number: the file is too large for the file system or a limit.
+pub const TOO_LARGE: i32 = libc::EFBIG;
+/// Error number: device or resource busy.
+pub const BUSY: i32 = libc::EBUSY;
+/// Error number: read-only file system.
+pub const READ_ONLY: i32 = libc::EROFS;
+
+/// Opens a file or device.
+pub(crate) fn open(path: &Path, how: &OpenHow) -> io::Result<fs::File> {
+    let mut flags = OFlags::empty();
+    if how.cache.direct {
+        flags |= OFlags::DIRECT;
+    }
+    flags |= match how.cache.write_through {
+        WriteThrough::Off => OFlags::empty(),
+        WriteThrough::Data => OFlags::DSYNC,
+        WriteThrough::DataAndMetadata => OFlags::SYNC,
+    };
+    if how.exclusive {
+        flags |= OFlags::EXCL;
+    }
+    // A memory map needs read access even where only writes are wanted.
+    let read = how.access != Access::Write || how.cache.mapping.is_some();
+    let file = fs::OpenOptions::new()
+        .read(read)
+        .write(how.access != Access::Read)
+        .custom_flags(flags.bits() as i32)
+        .open(path)?;
+    advise(&file, &how.hint);
+    Ok(file)
+}
+
+fn advise(file: &fs::File, hint: &OpenHint) {
+    if hint.sequential {
+        let _ = fadvise(file, 0, None, Advice::Sequential);
+    }
+    if hint.random {
+        let _ = fadvise(file, 0, None, Advice::Random);
+    }
+    if let Some(lifetime) = hint.write_lifetime {
+        const F_SET_RW_HINT: libc::c_int = 1036;
+        let value = u64::from(lifetime);
+        // SAFETY: the command reads one u64 behind the pointer, which is live.
+        unsafe { libc::fcntl(file.as_raw_fd(), F_SET_RW_HINT, &value) };
+    }
+}
+
+/// What an open file is, its device number (its own for a block device, else that of its file system) and size.
+pub(crate) fn identify(file: &fs::File) -> io::Result<(FileKind, (u32, u32), u64)> {
+    let meta = file.metadata()?;
+    let split = |number: u64| (libc::major(number), libc::minor(number));
+    if meta.file_type().is_block_device() {
+        let size = rustix::fs::seek(file, rustix::fs::SeekFrom::End(0))?;
+        return Ok((FileKind::BlockDevice, split(meta.st_rdev()), size));
+    }
+    if meta.is_file() {
+        return Ok((FileKind::Regular, split(meta.st_dev()), meta.len()));
+    }
+    if meta.file_type().is_char_device() {
+        return Ok((FileKind::CharacterDevice, split(meta.st_rdev()), 0));
+    }
+    Ok((FileKind::Other, split(meta.st_dev()), meta.len()))
+}
+
+/// What offsets, lengths and buffers of direct I/O must be multiples of, as the kernel tells it.
+pub(crate) fn direct_alignment(file: &fs::File, kind: FileKind) -> u64 {
+    if kind == FileKind::BlockDevice {
+        let mut size: libc::c_int = 0;
+        // SAFETY: BLKSSZGET writes one int behind the pointer, which is live.
+        let result = unsafe { libc::ioctl(file.as_raw_fd(), libc::BLKSSZGET as _, &mut size) };
+        return if result == 0 && size > 0 { size as u64 } else { 512 };
+    }
+    // Linux 6.1 and later tell it; tmpfs and old kernels don't, and then 512 is the least that can work.
+    const STATX_DIOALIGN: u32 = 0x2000;
+    match rustix::fs::statx(
+        file,
+        "",
+        rustix::fs::AtFlags::EMPTY_PATH,
+        rustix::fs::StatxFlags::from_bits_retain(STATX_DIOALIGN),
+    ) {
+        Ok(stat) if stat.stx_mask & STATX_DIOALIGN != 0 && stat.stx_dio_offset_align > 0 => {
+            u64::from(stat.stx_dio_offset_align.max(stat.stx_dio_mem_align))
+        }
+        _ => 512,
+    }
+}
+
+/// True if reads of this file may be started without waiting, which io_uring needs to avoid its kernel threads.
+pub(crate) fn supports_nowait(file: &fs::File, alignment: u64) -> bool {
+    let mut buffer = crate::sys::memory::Mapping::new(alignment.max(4096) as usize, 4096, false);
+    let Ok(buffer) = buffer.as_mut() else { return false };
+    let mut parts = [io::IoSliceMut::new(buffer.bytes_mut())];
+    !matches!(
+        preadv2(file, &mut parts, 0, ReadWriteFlags::NOWAIT),
+        Err(Errno::OPNOTSUPP | Errno::INVAL)
+    )
+}
+
+/// Drops cached pages of a file; those not yet written back stay.
+pub fn drop_cache(file: &fs::File) {
+    let _ = fadvise(file, 0, None, Advice::DontNeed);
+}
+
+/// Reserves space without writing it.
+///
+/// # Errors
+/// The system's error, such as `ENOSPC` or `EOPNOTSUPP`.
+pub fn allocate(file: &fs::File, length: u64) -> io::Result<()> {
+    Ok(fallocate(file, FallocateFlags::empty(), 0, length)?)
+}
+
+/// Bytes transferred, or a negative error number.
+#[inline(always)]
+fn result_of(result: rustix::io::Result<usize>) -> i64 {
+    match result {
+        Ok(bytes) => bytes as i64,
+        Err(error) => -i64::from(error.raw_os_error()),
+    }
+}
+
+fn unit_result(result: rustix::io::Result<()>) -> i64 {
+    result_of(result.map(|()| 0))
+}
+
+/// Reads at a position. Returns bytes transferred, or a negative error number.
+#[inline(always)]
+pub(crate) fn read_at(file: &fs::File, buffer: &mut [u8], offset: u64) -> i64 {
+    result_of(pread(file, buffer, offset))
+}
+
+/// Writes at a position. Returns bytes transferred, or a negative error number.
+#[inline(always)]
+pub(crate) fn write_at(file: &fs::File, buffer: &[u8], offset: u64) -> i64 {
+    result_of(pwrite(file, buffer, offset))
+}
+
+/// `preadv2`, polling for completion if asked.
+pub(crate) fn read_at_with_flags(file: &fs::File, buffer: &mut [u8], offset: u64, poll: bool) -> i64 {
+    let flags = if poll {
+        ReadWriteFlags::HIPRI
+    } else {
+        ReadWriteFlags::empty()
+    };
+    result_of(preadv2(file, &mut [io::IoSliceMut::new(buffer)], offset, flags))
+}
+
+/// `pwritev2`, polling for completion if asked.
+pub(crate) fn write_at_with_flags(file: &fs::File, buffer: &[u8], offset: u64, poll: bool) -> i64 {
+    let flags = if poll {
+        ReadWriteFlags::HIPRI
+    } else {
+        ReadWriteFlags::empty()
+    };
+    result_of(pwritev2(file, &[io::IoSlice::new(buffer)], offset, flags))
+}
+
+/// Flushes data and metadata. Returns 0 or a negative error number.
+pub(crate) fn flush(file: &fs::File) -> i64 {
+    unit_result(fsync(file))
+}
+
+/// Flushes data. Returns 0 or a negative error number.
+pub(crate) fn flush_data(file: &fs::File) -> i64 {
+    unit_result(fdatasync(file))
+}
+
+/// `sync_file_range`. Returns 0 or a negative error number.
+pub(crate) fn flush_range(file: &fs::File, offset: u64, length: u64, flags: FileRangeFlags) -> i64 {
+    let mut bits = 0;
+    for (set, bit) in [
+        (flags.wait_before, libc::SYNC_FILE_RANGE_WAIT_BEFORE),
+        (flags.write, libc::SYNC_FILE_RANGE_WRITE),
+        (flags.wait_after, libc::SYNC_FILE_RANGE_WAIT_AFTER),
+    ] {
+        bits |= if set { bit } else { 0 };
+    }
+    let fd = file.as_raw_fd();
+    // SAFETY: the call takes numbers only; the descriptor is borrowed from a live file.
+    match unsafe { libc::sync_file_range(fd, offset as i64, length as i64, bits) } {
+        0 => 0,
+        _ => -i64::from(io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)),
+    }
+}
+
+/// Flushes the whole file system of a file.
+///
+/// # Errors
+/// The system's error.
+pub fn flush_file_system(file: &fs::File) -> io::Result<()> {
+    Ok(rustix::fs::syncfs(file)?)
+}
+
+/// Discards a range: `BLKDISCARD` on a device, a punched hole in a file. Returns the length or a negative error number.
+pub(crate) fn trim(file: &fs::File, kind: FileKind, offset: u64, length: u64) -> i64 {
+    if kind != FileKind::BlockDevice {
+        let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        return result_of(fallocate(file, flags, offset, length).map(|()| length as usize));
+    }
+    const BLKDISCARD: libc::Ioctl = 0x1277u32 as libc::Ioctl;
+    let range = [offset, length];
+    let fd = file.as_raw_fd();
+    // SAFETY: BLKDISCARD reads two u64 behind the pointer, which is live.
+    match unsafe { libc::ioctl(fd, BLKDISCARD, range.as_ptr()) } {
+        0 => length as i64,
+        _ => -i64::from(io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)),
+    }
+}
+
+/// True for memory maps with flushes that need persistent memory, which this system offers only through `MAP_SYNC`.
+pub(crate) fn needs_persistent_memory(mapping: &Mapping) -> bool {
+    use model::plan::MapFlush;
+    matches!(mapping.flush, MapFlush::Lines | MapFlush::LinesWithoutDrain)
+}

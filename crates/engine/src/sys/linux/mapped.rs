@@ -1,0 +1,203 @@
+//! Memory maps of files, with copies that survive an I/O error.
+//!
+//! The kernel answers a failed page-in with SIGBUS, which would end the process. While a copy runs, a handler puts an
+//! anonymous page of zeros where the faulting one should be and notes the fault, so that the copy ends and is reported as
+//! a failed operation. Only pages within a map of ours are replaced; any other SIGBUS ends the process as usual.
+
+use std::cell::Cell;
+use std::ffi::{c_int, c_void};
+use std::fs;
+use std::io;
+use std::ptr::null_mut;
+use std::sync::Once;
+use std::sync::atomic::{Ordering, compiler_fence};
+
+use rustix::mm::{MapFlags, MsyncFlags, ProtFlags, mmap, msync, munmap};
+
+/// A shared map of a whole file.
+#[derive(Debug)]
+pub(crate) struct FileMap {
+    file: fs::File,
+    start: *mut u8,
+    length: usize,
+    writable: bool,
+}
+
+thread_local! {
+    /// The map that a copy of this thread is touching, and whether it has faulted.
+    static GUARDED: Cell<(usize, usize, bool)> = const { Cell::new((0, 0, false)) };
+}
+
+const PAGE: usize = 4096;
+
+impl FileMap {
+    /// Maps the first `length` bytes of a file.
+    ///
+    /// # Errors
+    /// The system's error, such as `ENODEV` where the file cannot be mapped.
+    pub(crate) fn new(file: &fs::File, length: usize, writable: bool) -> io::Result<FileMap> {
+        static HANDLER: Once = Once::new();
+        HANDLER.call_once(install_handler);
+        let protection = if writable {
+            ProtFlags::READ | ProtFlags::WRITE
+        } else {
+            ProtFlags::READ
+        };
+        // SAFETY: a new mapping at an address of the kernel's choice touches no existing memory.
+        let start = unsafe { mmap(null_mut(), length.max(1), protection, MapFlags::SHARED, file, 0)? };
+        Ok(FileMap {
+            file: file.try_clone()?,
+            start: start.cast(),
+            length: length.max(1),
+            writable,
+        })
+    }
+
+    /// Copies from the map. False if a page could not be read in.
+    pub(crate) fn read(&self, offset: usize, buffer: &mut [u8]) -> bool {
+        assert!(
+            offset.checked_add(buffer.len()).is_some_and(|end| end <= self.length),
+            "read beyond the map"
+        );
+        self.guarded(offset, buffer.len(), || {
+            // SAFETY: the range lies within the map (checked above), which lives as long as `self`. Other processes may
+            // change it during the copy; the bytes are only ever treated as bytes. A failed page-in is handled above.
+            unsafe { std::ptr::copy_nonoverlapping(self.start.add(offset), buffer.as_mut_ptr(), buffer.len()) }
+        })
+    }
+
+    /// Copies into the map. False if a page could not be read in or allocated.
+    pub(crate) fn write(&mut self, offset: usize, buffer: &[u8], non_temporal: bool) -> bool {
+        assert!(self.writable, "the map is read-only");
+        assert!(
+            offset.checked_add(buffer.len()).is_some_and(|end| end <= self.length),
+            "write beyond the map"
+        );
+        self.guarded(offset, buffer.len(), || {
+            // SAFETY: the range lies within the map (checked above), which is writable and lives as long as `self`.
+            let target = unsafe { self.start.add(offset) };
+            if non_temporal {
+                copy_non_temporal(target, buffer);
+            } else {
+                // SAFETY: as above; `buffer` is memory of the program's own and cannot overlap a map of a file.
+                unsafe { std::ptr::copy_nonoverlapping(buffer.as_ptr(), target, buffer.len()) }
+            }
+        })
+    }
+
+    fn guarded(&self, offset: usize, length: usize, copy: impl FnOnce()) -> bool {
+        GUARDED.set((self.start as usize, self.start as usize + self.length, false));
+        // The fences keep the compiler from moving the copy out of the guarded stretch.
+        compiler_fence(Ordering::SeqCst);
+        copy();
+        compiler_fence(Ordering::SeqCst);
+        let (_, _, faulted) = GUARDED.get();
+        GUARDED.set((0, 0, false));
+        if faulted {
+            self.restore(offset, length);
+        }
+        !faulted
+    }
+
+    /// Maps the pages of a range from the file again, so that zeros put there by the handler are not taken for data.
+    fn restore(&self, offset: usize, length: usize) {
+        let first = offset - offset % PAGE;
+        let bytes = offset + length - first;
+        let protection = if self.writable {
+            ProtFlags::READ | ProtFlags::WRITE
+        } else {
+            ProtFlags::READ
+        };
+        // SAFETY: the range lies within the map of this file that `self` owns; the same bytes of the same file take its
+        // place. On failure the zeros stay, and every later operation there has already been reported once.
+        let _ = unsafe {
+            let flags = MapFlags::SHARED | MapFlags::FIXED;
+            mmap(
+                self.start.add(first).cast(),
+                bytes,
+                protection,
+                flags,
+                &self.file,
+                first as u64,
+            )
+        };
+    }
+
+    /// Writes changed pages of a range back. Returns 0 or a negative error number.
+    pub(crate) fn flush(&self, offset: usize, length: usize) -> i64 {
+        let first = offset - offset % PAGE;
+        let end = (offset + length).min(self.length);
+        if first >= end {
+            return 0;
+        }
+        // SAFETY: the range lies within the map, which lives as long as `self`; the call changes no memory.
+        match unsafe { msync(self.start.add(first).cast(), end - first, MsyncFlags::SYNC) } {
+            Ok(()) => 0,
+            Err(error) => -i64::from(error.raw_os_error()),
+        }
+    }
+}
+
+/// Copies with stores that bypass the cache, and fences them.
+fn copy_non_temporal(target: *mut u8, buffer: &[u8]) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_mm_sfence, _mm_stream_si64};
+        let (words, rest) = buffer.as_chunks::<8>();
+        // SAFETY: the caller has checked that the target holds `buffer.len()` bytes; it is 8-byte aligned because blocks
+        // are aligned to their size. SSE2 is part of every x86-64 processor.
+        unsafe {
+            for (index, word) in words.iter().enumerate() {
+                _mm_stream_si64(target.cast::<i64>().add(index), i64::from_le_bytes(*word));
+            }
+            std::ptr::copy_nonoverlapping(rest.as_ptr(), target.add(words.len() * 8), rest.len());
+            _mm_sfence();
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        // SAFETY: the caller has checked that the target holds `buffer.len()` bytes.
+        unsafe { std::ptr::copy_nonoverlapping(buffer.as_ptr(), target, buffer.len()) }
+    }
+}
+
+impl Drop for FileMap {
+    fn drop(&mut self) {
+        // SAFETY: the range was mapped by `new`, and no borrow of it can outlive `self`.
+        let _ = unsafe { munmap(self.start.cast(), self.length) };
+    }
+}
+
+fn install_handler() {
+    // SAFETY: all fields of the structure are plain numbers or a handler address, for which zero is valid; the handler
+    // has the signature that SA_SIGINFO asks for and calls only functions that are safe in signal handlers.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = on_bus_error as *const () as usize;
+        action.sa_flags = libc::SA_SIGINFO | libc::SA_NODEFER;
+        libc::sigemptyset(&mut action.sa_mask);
+        libc::sigaction(libc::SIGBUS, &action, null_mut());
+    }
+}
+
+extern "C" fn on_bus_error(signal: c_int, info: *mut libc::siginfo_t, _context: *mut c_void) {
+    // SAFETY: the kernel passes a valid structure for this signal.
+    let address = unsafe { (*info).si_addr() } as usize;
+    let (start, end, _) = GUARDED.get();
+    if address >= start && address < end {
+        let page = address - address % PAGE;
+        // SAFETY: the page lies within a file map of this thread that a copy is touching; replacing it by zeros lets that
+        // copy end. mmap is a plain system call.
+        let replaced = unsafe {
+            let protection = libc::PROT_READ | libc::PROT_WRITE;
+            let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
+            libc::mmap(page as *mut c_void, PAGE, protection, flags, -1, 0)
+        };
+        if replaced != libc::MAP_FAILED {
+            GUARDED.set((start, end, true));
+            return;
+        }
+    }
+    // SAFETY: restores the default and lets the instruction fault again, which ends the process as usual.
+    unsafe { libc::signal(signal, libc::SIG_DFL) };
+}

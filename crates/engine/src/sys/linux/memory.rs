@@ -1,0 +1,91 @@
+//! Anonymous memory for buffers.
+
+use std::ffi::c_void;
+use std::io;
+use std::ptr::null_mut;
+
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
+
+/// A private mapping, populated and writable.
+#[derive(Debug)]
+pub(crate) struct Mapping {
+    /// What the system mapped.
+    whole: *mut c_void,
+    whole_length: usize,
+    /// The aligned part in use.
+    start: *mut u8,
+    length: usize,
+    leaked: bool,
+}
+
+impl Mapping {
+    /// Bytes in a page.
+    pub(crate) const PAGE: usize = 4096;
+    const HUGE_PAGE: usize = 2 << 20;
+
+    /// Maps `length` bytes aligned to `alignment` (a power of two).
+    ///
+    /// # Errors
+    /// The system's error, such as `ENOMEM`; with `huge`, also when the pool of huge pages is empty.
+    pub(crate) fn new(length: usize, alignment: usize, huge: bool) -> io::Result<Mapping> {
+        let page = if huge { Self::HUGE_PAGE } else { Self::PAGE };
+        // Page alignment is free; a larger one needs room to shift.
+        let extra = if alignment > page { alignment } else { 0 };
+        let whole_length = (length.max(1) + extra).next_multiple_of(page);
+        let flags = MapFlags::PRIVATE | if huge { MapFlags::HUGETLB } else { MapFlags::empty() };
+        // SAFETY: a new anonymous mapping at an address of the kernel's choice touches no existing memory.
+        let whole = unsafe { mmap_anonymous(null_mut(), whole_length, ProtFlags::READ | ProtFlags::WRITE, flags)? };
+        let shift = if extra == 0 {
+            0
+        } else {
+            (whole as usize).wrapping_neg() & (alignment - 1)
+        };
+        let start = whole.cast::<u8>().wrapping_add(shift);
+        let mut mapping = Mapping {
+            whole,
+            whole_length,
+            start,
+            length: length.max(1),
+            leaked: false,
+        };
+        if !huge && length >= Self::HUGE_PAGE {
+            // Fewer TLB misses where the system has transparent huge pages; without them nothing is lost.
+            // SAFETY: the range is the mapping just made; the advice does not change its contents.
+            let _ = unsafe { madvise(whole, whole_length, Advice::LinuxHugepage) };
+        }
+        // Touch every page now rather than in the measured window.
+        for page in mapping.bytes_mut().chunks_mut(Self::PAGE) {
+            page[0] = 1;
+        }
+        Ok(mapping)
+    }
+
+    /// The first byte, for the kernel.
+    #[inline(always)]
+    pub(crate) fn address(&mut self) -> *mut u8 {
+        self.start
+    }
+
+    /// Keeps the memory mapped for ever.
+    pub(crate) fn leak(&mut self) {
+        self.leaked = true;
+    }
+
+    /// All bytes.
+    #[inline(always)]
+    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
+        // SAFETY: `start` and `length` lie within the mapping, which lives as long as `self`, is readable and writable,
+        // and zeroed by the kernel. The exclusive borrow keeps the program from making a second reference; the caller
+        // (`Buffers`) keeps slices of slots that the kernel is using from being made.
+        unsafe { std::slice::from_raw_parts_mut(self.start, self.length) }
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        if !self.leaked {
+            // SAFETY: the range was mapped by `new`, and no borrow of it can outlive `self`.
+            let _ = unsafe { munmap(self.whole, self.whole_length) };
+        }
+    }
+}

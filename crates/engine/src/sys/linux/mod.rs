@@ -1,0 +1,11 @@
+//! Linux.
+
+pub(crate) mod aio;
+pub(crate) mod mapped;
+pub(crate) mod memory;
+pub(crate) mod ring;
+
+pub mod clock;
+pub mod file;
+pub mod signals;
+pub mod thread;

@@ -1,0 +1,397 @@
+//! An io_uring: the two rings that a program and the kernel share, and the calls around them.
+//!
+//! This file knows the layout of the rings and nothing of operations, buffers or time beyond what a submission carries.
+
+use std::ffi::c_void;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use model::Nanos;
+use rustix::io::Errno;
+use rustix::io_uring::{
+    IORING_OFF_SQ_RING, IORING_OFF_SQES, IoringEnterFlags, IoringFeatureFlags, IoringRegisterOp, IoringSetupFlags,
+    IoringSqFlags, io_uring_enter, io_uring_enter_arg, io_uring_getevents_arg, io_uring_params, io_uring_ptr,
+    io_uring_register, io_uring_setup,
+};
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+use rustix::thread::Timespec;
+
+/// One submission, as the kernel lays it out.
+#[derive(Clone, Copy, Default)]
+#[repr(C)]
+pub(crate) struct Submission {
+    pub(crate) opcode: u8,
+    pub(crate) flags: u8,
+    pub(crate) priority: u16,
+    pub(crate) file: i32,
+    pub(crate) offset: u64,
+    pub(crate) address: u64,
+    pub(crate) length: u32,
+    pub(crate) operation_flags: u32,
+    pub(crate) user_data: u64,
+    pub(crate) buffer_index: u16,
+    pub(crate) personality: u16,
+    pub(crate) file_index: u32,
+    pub(crate) address_3: u64,
+    pub(crate) padding: u64,
+}
+
+/// One completion, as the kernel lays it out.
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct RawCompletion {
+    user_data: u64,
+    result: i32,
+    flags: u32,
+}
+
+/// What kind of ring is wanted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RingOptions {
+    /// Submissions that may wait to be handed over.
+    pub(crate) submissions: u32,
+    /// Operations that may be in flight.
+    pub(crate) completions: u32,
+    /// `IORING_SETUP_*`.
+    pub(crate) flags: IoringSetupFlags,
+}
+
+/// The rings. They belong to the thread that made them.
+#[derive(Debug)]
+pub(crate) struct Ring {
+    descriptor: OwnedFd,
+    /// The descriptor's number, or its index among the registered rings of the thread.
+    enter_number: i32,
+    enter_flags: IoringEnterFlags,
+    kernel_thread: bool,
+    timed_waits: bool,
+    rings: Shared,
+    submissions: Shared,
+    submission_tail: *const AtomicU32,
+    submission_flags: *const AtomicU32,
+    submission_mask: u32,
+    /// Submissions pushed and taken so far; the kernel learns of new ones in [`Ring::enter`].
+    local_tail: u32,
+    taken_tail: u32,
+    completion_head: *const AtomicU32,
+    completion_tail: *const AtomicU32,
+    completion_mask: u32,
+    completions: *const RawCompletion,
+    local_head: u32,
+}
+
+/// `struct io_uring_rsrc_update`
+#[repr(C)]
+struct Update {
+    offset: u32,
+    reserved: u32,
+    data: u64,
+}
+
+/// Memory shared with the kernel.
+#[derive(Debug)]
+struct Shared {
+    start: *mut c_void,
+    length: usize,
+}
+
+impl Shared {
+    fn map(descriptor: &OwnedFd, length: usize, offset: u64) -> io::Result<Shared> {
+        let flags = MapFlags::SHARED | MapFlags::POPULATE;
+        // SAFETY: a new mapping at an address of the kernel's choice touches no existing memory.
+        let start = unsafe {
+            mmap(
+                null_mut(),
+                length,
+                ProtFlags::READ | ProtFlags::WRITE,
+                flags,
+                descriptor,
+                offset,
+            )?
+        };
+        Ok(Shared { start, length })
+    }
+
+    fn at<T>(&self, offset: u32) -> *mut T {
+        self.start.wrapping_byte_add(offset as usize).cast()
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        // SAFETY: the range was mapped by `map`; the pointers into it live in the same `Ring` and die with it.
+        let _ = unsafe { munmap(self.start, self.length) };
+    }
+}
+
+impl Ring {
+    /// Asks the kernel for a ring.
+    ///
+    /// # Errors
+    /// The kernel's error: `EINVAL` for flags or sizes it does not know, `ENOSYS`, `EPERM`, `ENOMEM`.
+    pub(crate) fn new(options: RingOptions) -> io::Result<Ring> {
+        let mut parameters = io_uring_params::default();
+        parameters.flags = options.flags | IoringSetupFlags::CQSIZE;
+        parameters.cq_entries = options.completions.next_power_of_two();
+        parameters.sq_thread_idle = 1000;
+        // SAFETY: the structure is live and lets the kernel map nothing of ours (no NO_MMAP).
+        let descriptor = unsafe { io_uring_setup(options.submissions.next_power_of_two(), &mut parameters)? };
+        if !parameters.features.contains(IoringFeatureFlags::SINGLE_MMAP) {
+            return Err(Errno::NOSYS.into());
+        }
+        let (sq, cq) = (parameters.sq_off, parameters.cq_off);
+        let completions_end = cq.cqes as usize + parameters.cq_entries as usize * size_of::<RawCompletion>();
+        let array_end = sq.array as usize + parameters.sq_entries as usize * size_of::<u32>();
+        let rings = Shared::map(&descriptor, completions_end.max(array_end), IORING_OFF_SQ_RING)?;
+        let submissions_length = parameters.sq_entries as usize * size_of::<Submission>();
+        let submissions = Shared::map(&descriptor, submissions_length, IORING_OFF_SQES)?;
+        if !options.flags.contains(IoringSetupFlags::NO_SQARRAY) {
+            for index in 0..parameters.sq_entries {
+                // SAFETY: the array of `sq_entries` numbers lies within the mapping, and the kernel reads it only in
+                // io_uring_enter, which has not been called yet.
+                unsafe { rings.at::<u32>(sq.array).add(index as usize).write(index) };
+            }
+        }
+        Ok(Ring {
+            enter_number: descriptor.as_raw_fd(),
+            enter_flags: IoringEnterFlags::GETEVENTS,
+            kernel_thread: options.flags.contains(IoringSetupFlags::SQPOLL),
+            timed_waits: parameters.features.contains(IoringFeatureFlags::EXT_ARG),
+            submission_tail: rings.at(sq.tail),
+            submission_flags: rings.at(sq.flags),
+            submission_mask: parameters.sq_entries - 1,
+            local_tail: 0,
+            taken_tail: 0,
+            completion_head: rings.at(cq.head),
+            completion_tail: rings.at(cq.tail),
+            completion_mask: parameters.cq_entries - 1,
+            completions: rings.at(cq.cqes),
+            local_head: 0,
+            descriptor,
+            rings,
+            submissions,
+        })
+    }
+
+    /// Registers the ring with the thread, which spares the kernel a look-up at each call.
+    pub(crate) fn register_itself(&mut self) -> bool {
+        let mut update = Update {
+            offset: u32::MAX,
+            reserved: 0,
+            data: self.descriptor.as_raw_fd() as u64,
+        };
+        let pointer = (&raw mut update).cast::<c_void>();
+        // SAFETY: the operation reads and writes one update structure, which is live.
+        let result =
+            unsafe { io_uring_register(self.descriptor.as_fd(), IoringRegisterOp::RegisterRingFds, pointer, 1) };
+        if result != Ok(1) {
+            return false;
+        }
+        self.enter_number = update.offset as i32;
+        self.enter_flags |= IoringEnterFlags::REGISTERED_RING;
+        true
+    }
+
+    /// Registers files, which are then named by index.
+    pub(crate) fn register_files(&self, descriptors: &[i32]) -> io::Result<()> {
+        let pointer = descriptors.as_ptr().cast::<c_void>();
+        let count = descriptors.len() as u32;
+        // SAFETY: the operation reads `count` numbers behind the pointer, which are live.
+        unsafe { io_uring_register(self.descriptor.as_fd(), IoringRegisterOp::RegisterFiles, pointer, count)? };
+        Ok(())
+    }
+
+    /// Registers buffers, which the kernel then keeps mapped.
+    ///
+    /// # Safety
+    /// The memory must stay mapped until the ring is gone.
+    pub(crate) unsafe fn register_buffers(&self, buffers: &[(*mut u8, usize)]) -> io::Result<()> {
+        let vectors: Vec<libc::iovec> = buffers
+            .iter()
+            .map(|(base, length)| libc::iovec {
+                iov_base: base.cast(),
+                iov_len: *length,
+            })
+            .collect();
+        let (pointer, count) = (vectors.as_ptr().cast::<c_void>(), vectors.len() as u32);
+        // SAFETY: the operation reads `count` vectors behind the pointer, which are live; the caller keeps the memory
+        // they name.
+        unsafe {
+            io_uring_register(
+                self.descriptor.as_fd(),
+                IoringRegisterOp::RegisterBuffers,
+                pointer,
+                count,
+            )?
+        };
+        Ok(())
+    }
+
+    /// Puts a submission into the ring. There must be room: at most as many as asked for in [`RingOptions`] between two
+    /// calls of [`Ring::enter`] that take them all.
+    ///
+    /// # Safety
+    /// Memory and files that the submission names must stay valid until its completion was taken.
+    #[inline(always)]
+    pub(crate) unsafe fn push(&mut self, submission: Submission) {
+        debug_assert!(self.pushed() <= self.submission_mask, "the submission ring is full");
+        let index = (self.local_tail & self.submission_mask) as usize;
+        // SAFETY: the masked index lies within the mapped array. The kernel reads an entry only after the tail has moved
+        // past it, in `enter`, and has consumed all earlier ones there.
+        unsafe { self.submissions.start.cast::<Submission>().add(index).write(submission) };
+        self.local_tail = self.local_tail.wrapping_add(1);
+    }
+
+    /// Submissions pushed and not yet taken by the kernel.
+    #[inline(always)]
+    fn pushed(&self) -> u32 {
+        self.local_tail.wrapping_sub(self.taken_tail)
+    }
+
+    /// Tells the kernel of all submissions pushed and waits until `at_least` completions are there or `timeout` has
+    /// passed. Returns how many submissions it took.
+    ///
+    /// # Errors
+    /// The kernel's error: `EAGAIN` and `EBUSY` if it has no room now, `EINTR`, `ETIME` if nothing was submitted and the
+    /// timeout passed.
+    #[inline(always)]
+    pub(crate) fn enter(&mut self, at_least: u32, timeout: Option<Nanos>) -> Result<u32, Errno> {
+        // SAFETY: the tail lies within the mapping that `self` keeps.
+        unsafe { (*self.submission_tail).store(self.local_tail, Ordering::Release) };
+        let mut flags = self.enter_flags;
+        if self.kernel_thread {
+            // The thread must have seen the tail, or we must see that it sleeps.
+            std::sync::atomic::fence(Ordering::SeqCst);
+            // SAFETY: the flags lie within the mapping that `self` keeps.
+            let state = unsafe { (*self.submission_flags).load(Ordering::Relaxed) };
+            if state & IoringSqFlags::NEED_WAKEUP.bits() != 0 {
+                flags |= IoringEnterFlags::SQ_WAKEUP;
+            } else if at_least == 0 {
+                let pushed = self.pushed();
+                self.taken_tail = self.local_tail;
+                return Ok(pushed);
+            }
+        }
+        let taken = match timeout {
+            None => {
+                // SAFETY: `push` has the caller's word for everything the submissions name. The number is that of the
+                // ring's own descriptor or of its registration, as the flags say.
+                unsafe { io_uring_enter(self.number(), self.pushed(), at_least, flags)? }
+            }
+            Some(timeout) => self.enter_timed(at_least, timeout, flags)?,
+        };
+        self.taken_tail = self.taken_tail.wrapping_add(taken.min(self.pushed()));
+        Ok(taken)
+    }
+
+    /// Takes submissions that the kernel has not taken back out of the ring.
+    pub(crate) fn take_back(&mut self) {
+        // The kernel looks at entries only in `enter`, so what it has left may be forgotten. (A kernel thread takes all.)
+        self.local_tail = self.taken_tail;
+    }
+
+    #[inline(never)]
+    fn enter_timed(&mut self, at_least: u32, timeout: Nanos, flags: IoringEnterFlags) -> Result<u32, Errno> {
+        if !self.timed_waits {
+            // Before Linux 5.11: hand over, then look again soon.
+            // SAFETY: as in `enter`.
+            let taken = unsafe { io_uring_enter(self.number(), self.pushed(), 0, flags)? };
+            if self.available() < at_least {
+                super::thread::sleep(timeout.min(Nanos::micros(50)));
+            }
+            return Ok(taken);
+        }
+        let time = Timespec {
+            tv_sec: (timeout.0 / 1_000_000_000) as i64,
+            tv_nsec: (timeout.0 % 1_000_000_000) as _,
+        };
+        let mut argument: io_uring_getevents_arg = Default::default();
+        argument.ts = io_uring_ptr::new((&raw const time).cast_mut().cast());
+        let flags = flags | IoringEnterFlags::EXT_ARG;
+        // SAFETY: as in `enter`; argument and time live until the call returns.
+        unsafe { io_uring_enter_arg(self.number(), self.pushed(), at_least, flags, Some(&argument)) }
+    }
+
+    #[inline(always)]
+    fn number(&self) -> BorrowedFd<'_> {
+        // SAFETY: the descriptor is open as long as `self`; a registered index is only ever passed together with the
+        // flag that says so.
+        unsafe { BorrowedFd::borrow_raw(self.enter_number) }
+    }
+
+    /// Completions that may be taken.
+    #[inline(always)]
+    pub(crate) fn available(&self) -> u32 {
+        // SAFETY: the tail lies within the mapping that `self` keeps.
+        unsafe { (*self.completion_tail).load(Ordering::Acquire) }.wrapping_sub(self.local_head)
+    }
+
+    /// Takes `count` completions, no more than are available.
+    #[inline(always)]
+    pub(crate) fn take(&mut self, count: u32, mut each: impl FnMut(u64, i32)) {
+        debug_assert!(count <= self.available());
+        for step in 0..count {
+            let index = (self.local_head.wrapping_add(step) & self.completion_mask) as usize;
+            // SAFETY: the masked index lies within the mapped array, and the acquire load of the tail in `available` has
+            // shown that the kernel has finished writing this entry.
+            let completion = unsafe { *self.completions.add(index) };
+            each(completion.user_data, completion.result);
+        }
+        self.local_head = self.local_head.wrapping_add(count);
+        // SAFETY: the head lies within the mapping that `self` keeps. Release: entries were read before.
+        unsafe { (*self.completion_head).store(self.local_head, Ordering::Release) };
+    }
+
+    /// Asks the kernel to cancel everything in flight. What cannot be cancelled completes as usual.
+    pub(crate) fn cancel_all(&self) {
+        /// `struct io_uring_sync_cancel_reg`
+        #[repr(C)]
+        struct SyncCancel {
+            address: u64,
+            file: i32,
+            flags: u32,
+            timeout: [i64; 2],
+            padding: [u64; 4],
+        }
+        const CANCEL_ALL: u32 = 1;
+        const CANCEL_ANY: u32 = 1 << 2;
+        let mut request = SyncCancel {
+            address: 0,
+            file: -1,
+            flags: CANCEL_ALL | CANCEL_ANY,
+            timeout: [0, 0],
+            padding: [0; 4],
+        };
+        let pointer = (&raw mut request).cast::<c_void>();
+        // SAFETY: the operation reads one structure behind the pointer, which is live. Failure (an old kernel, nothing to
+        // cancel, operations that run to their end) leaves the operations to complete as usual.
+        let _ = unsafe {
+            io_uring_register(
+                self.descriptor.as_fd(),
+                IoringRegisterOp::RegisterSyncCancel,
+                pointer,
+                1,
+            )
+        };
+    }
+}
+
+impl Drop for Ring {
+    fn drop(&mut self) {
+        // A registered ring holds a reference of its own; give it back, or a thread could not open more than sixteen.
+        if self.enter_flags.contains(IoringEnterFlags::REGISTERED_RING) {
+            let mut update = Update {
+                offset: self.enter_number as u32,
+                reserved: 0,
+                data: 0,
+            };
+            let pointer = (&raw mut update).cast::<c_void>();
+            // SAFETY: the operation reads one update structure, which is live.
+            let _ =
+                unsafe { io_uring_register(self.descriptor.as_fd(), IoringRegisterOp::UnregisterRingFds, pointer, 1) };
+        }
+        let _ = &self.rings;
+    }
+}

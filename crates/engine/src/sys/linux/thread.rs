@@ -1,0 +1,117 @@
+//! Threads: placement, timers, and what they used.
+
+use std::io;
+
+use model::Nanos;
+use model::results::Usage;
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use rustix::time::{ClockId, Timespec};
+
+/// CPUs that this process may use, ascending.
+pub fn usable_cpus() -> Vec<u32> {
+    match sched_getaffinity(None) {
+        Ok(set) => (0..CpuSet::MAX_CPU)
+            .filter(|cpu| set.is_set(*cpu))
+            .map(|cpu| cpu as u32)
+            .collect(),
+        Err(_) => Vec::new(),
+    }
+}
+
+/// Lets the calling thread run on these CPUs only.
+///
+/// # Errors
+/// The system's error, such as `EINVAL` where none of the CPUs exists or is allowed.
+pub fn pin_to(cpus: &[u32]) -> io::Result<()> {
+    let mut set = CpuSet::new();
+    for cpu in cpus {
+        if (*cpu as usize) < CpuSet::MAX_CPU {
+            set.set(*cpu as usize);
+        }
+    }
+    Ok(sched_setaffinity(None, &set)?)
+}
+
+/// Prefers memory of a NUMA node for the calling thread.
+///
+/// # Errors
+/// The system's error, such as `EINVAL` for a node that does not exist.
+pub fn bind_memory_to(node: u32) -> io::Result<()> {
+    const MPOL_BIND: libc::c_long = 2;
+    let mut mask = [0u64; 16];
+    let word = mask
+        .get_mut(node as usize / 64)
+        .ok_or_else(|| io::Error::from_raw_os_error(libc::EINVAL))?;
+    *word = 1 << (node % 64);
+    // SAFETY: the mask is a live array of 1024 bits, and the call only reads it.
+    let result = unsafe { libc::syscall(libc::SYS_set_mempolicy, MPOL_BIND, mask.as_ptr(), 1024usize) };
+    if result == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
+/// Sets the `nice` value of the calling thread.
+///
+/// # Errors
+/// The system's error, such as `EACCES` for raising priority without the privilege.
+pub fn set_nice(value: i8) -> io::Result<()> {
+    // SAFETY: no memory is involved; on Linux a zero id means the calling thread.
+    let result = unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, libc::c_int::from(value)) };
+    if result == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
+/// Sets the I/O priority of the calling thread: class 1 real-time, 2 best effort, 3 idle; level 0 to 7.
+///
+/// # Errors
+/// The system's error, such as `EPERM`.
+pub fn set_io_priority(class: u8, level: u8) -> io::Result<()> {
+    const WHO_PROCESS: libc::c_long = 1;
+    let value = libc::c_long::from(class) << 13 | libc::c_long::from(level);
+    // SAFETY: no memory is involved; a zero id means the calling thread.
+    let result = unsafe { libc::syscall(libc::SYS_ioprio_set, WHO_PROCESS, 0, value) };
+    if result == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
+/// Asks for timers without the usual slack of 50 µs.
+pub fn sharpen_timers() {
+    // SAFETY: the option takes a number, no memory. Failure leaves the usual slack.
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1, 0, 0, 0) };
+}
+
+/// Sleeps for a length of time; returns early if a signal arrives.
+pub fn sleep(length: Nanos) {
+    // Against an absolute time, so that being interrupted before the call does not lengthen the sleep.
+    let end = super::clock::monotonic() + length;
+    let request = Timespec {
+        tv_sec: (end.0 / 1_000_000_000) as i64,
+        tv_nsec: (end.0 % 1_000_000_000) as _,
+    };
+    let _ = rustix::thread::clock_nanosleep_absolute(ClockId::Monotonic, &request);
+}
+
+/// What the calling thread has used so far.
+pub fn usage() -> Usage {
+    // SAFETY: all fields of the structure are plain numbers, for which zero is valid.
+    let mut raw: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: the structure is live and of the type the call fills.
+    unsafe { libc::getrusage(libc::RUSAGE_THREAD, &mut raw) };
+    let time = |value: libc::timeval| Nanos(value.tv_sec as u64 * 1_000_000_000 + value.tv_usec as u64 * 1_000);
+    Usage {
+        user_ns: time(raw.ru_utime),
+        system_ns: time(raw.ru_stime),
+        voluntary_switches: raw.ru_nvcsw as u64,
+        involuntary_switches: raw.ru_nivcsw as u64,
+        minor_faults: raw.ru_minflt as u64,
+        major_faults: raw.ru_majflt as u64,
+    }
+}

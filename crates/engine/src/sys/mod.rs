@@ -1,0 +1,11 @@
+//! What differs between systems, with the same names on each: clock, memory, files, threads, signals.
+
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(windows)]
+mod windows;
+
+#[cfg(target_os = "linux")]
+pub use linux::*;
+#[cfg(windows)]
+pub use windows::*;

@@ -1,0 +1,66 @@
+//! Anonymous memory for buffers.
+
+use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::io;
+
+/// A private block of memory, zeroed and writable.
+#[derive(Debug)]
+pub(crate) struct Mapping {
+    start: *mut u8,
+    layout: Layout,
+    leaked: bool,
+}
+
+impl Mapping {
+    /// Bytes in a page.
+    pub(crate) const PAGE: usize = 4096;
+
+    /// Allocates `length` bytes aligned to `alignment` (a power of two).
+    ///
+    /// # Errors
+    /// `OutOfMemory` if there is none; `Unsupported` for huge pages, which need a privilege that is not asked for yet.
+    pub(crate) fn new(length: usize, alignment: usize, huge: bool) -> io::Result<Mapping> {
+        if huge {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
+        let layout = Layout::from_size_align(length.max(1), alignment).map_err(|_| io::ErrorKind::InvalidInput)?;
+        // SAFETY: the layout is not empty.
+        let start = unsafe { alloc_zeroed(layout) };
+        if start.is_null() {
+            return Err(io::ErrorKind::OutOfMemory.into());
+        }
+        Ok(Mapping {
+            start,
+            layout,
+            leaked: false,
+        })
+    }
+
+    /// The first byte, for the kernel.
+    #[inline(always)]
+    pub(crate) fn address(&mut self) -> *mut u8 {
+        self.start
+    }
+
+    /// Keeps the memory for ever.
+    pub(crate) fn leak(&mut self) {
+        self.leaked = true;
+    }
+
+    /// All bytes.
+    #[inline(always)]
+    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
+        // SAFETY: the block was allocated zeroed with this size and lives as long as `self`; the exclusive borrow keeps
+        // a second reference from being made.
+        unsafe { std::slice::from_raw_parts_mut(self.start, self.layout.size()) }
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        if !self.leaked {
+            // SAFETY: allocated by `new` with the same layout; no borrow can outlive `self`.
+            unsafe { dealloc(self.start, self.layout) };
+        }
+    }
+}

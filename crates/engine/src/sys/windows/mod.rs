@@ -1,0 +1,8 @@
+//! Windows. So far the synchronous engine only.
+
+pub(crate) mod memory;
+
+pub mod clock;
+pub mod file;
+pub mod signals;
+pub mod thread;

@@ -1,0 +1,90 @@
+//! The part of a target that a stream may touch, cut into aligned positions.
+
+use super::AccessError;
+use crate::draws::Reduction;
+
+/// An area of a target with its block size and alignment.
+///
+/// Positions are counted from `base`, as in DiskSpd: an alignment of 8 KiB in an area that starts at 4 KiB visits 4 KiB,
+/// 12 KiB and so on. Every position leaves room for one whole block.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Area {
+    /// First byte, from the start of the target.
+    pub base: u64,
+    /// Bytes that may be touched.
+    pub length: u64,
+    /// Bytes that every position leaves room for.
+    pub block: u64,
+    /// Distance of neighbouring positions.
+    pub alignment: u64,
+}
+
+impl Area {
+    /// Checks that at least one block fits `start` bytes into the area.
+    ///
+    /// # Errors
+    /// [`AccessError::TooSmall`] if it does not, [`AccessError::Parameter`] for a block or alignment of 0.
+    pub fn check(self, start: u64) -> Result<Area, AccessError> {
+        for (what, value) in [("the block size", self.block), ("the alignment", self.alignment)] {
+            if value == 0 {
+                return Err(AccessError::Parameter {
+                    what,
+                    range: "at least 1 byte",
+                    value: "0".into(),
+                });
+            }
+        }
+        if start.checked_add(self.block).is_none_or(|end| end > self.length) {
+            let Area {
+                base, length, block, ..
+            } = self;
+            return Err(AccessError::TooSmall {
+                base,
+                length,
+                block,
+                start,
+            });
+        }
+        Ok(self)
+    }
+
+    /// How many aligned positions there are.
+    #[inline(always)]
+    pub fn positions(&self) -> u64 {
+        if self.length < self.block {
+            0
+        } else {
+            (self.length - self.block) / self.alignment + 1
+        }
+    }
+
+    /// Bytes from the first position to the end of the last one's step: `positions × alignment`.
+    #[inline(always)]
+    pub fn span(&self) -> u64 {
+        self.positions() * self.alignment
+    }
+
+    /// The offset of the position with the given number.
+    #[inline(always)]
+    pub fn offset(&self, position: u64) -> u64 {
+        self.base + position * self.alignment
+    }
+
+    /// Turns a 64-bit draw into an offset, counted from the base, of one of the positions in `[start, start + span)`.
+    /// `span` must be a multiple of the alignment and not 0.
+    #[inline]
+    pub(super) fn reduce(&self, word: u64, start: u64, span: u64, reduction: Reduction) -> u64 {
+        match reduction {
+            // DiskSpd rounds the draw down to the alignment and takes the remainder in bytes.
+            Reduction::Modulo => start + (word - word % self.alignment) % span,
+            Reduction::Lemire | Reduction::MultiplyHigh64 => {
+                let count = span / self.alignment;
+                start + ((u128::from(word) * u128::from(count)) >> 64) as u64 * self.alignment
+            }
+            Reduction::MultiplyHigh32 => {
+                let count = span / self.alignment;
+                start + ((u128::from(word as u32) * u128::from(count)) >> 32) as u64 * self.alignment
+            }
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! A random position for every n-th operation only (fio `rw=randread:n` with `rw_sequencer`).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::placement::PlacementCursor;
+use super::{AccessError, Area, Place, Placement};
+use crate::direction::{Direction, PerDirection};
+use crate::draws::Draws;
+
+/// Random positions with a fixed number of operations from each.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Every {
+    /// Where the random ones go.
+    pub placement: Placement,
+    /// Operations per random position, at least 1.
+    pub operations: u32,
+    /// Where the operations between go.
+    pub between: Between,
+}
+
+/// What the operations between two random positions do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Between {
+    /// They continue after the last one.
+    Continue,
+    /// They repeat the same position.
+    Repeat,
+}
+
+impl Every {
+    pub(super) fn cursor(&self, areas: PerDirection<Area>, draws: &mut Draws) -> Result<EveryCursor, AccessError> {
+        if self.operations == 0 {
+            let what = "the number of operations per random position";
+            return Err(AccessError::Parameter {
+                what,
+                range: "at least 1",
+                value: "0".into(),
+            });
+        }
+        let placement = self.placement.cursor(areas, draws)?;
+        Ok(EveryCursor {
+            placement,
+            operations: self.operations,
+            between: self.between,
+            areas,
+            left: 0,
+            last: None,
+        })
+    }
+}
+
+/// A walk of that kind.
+#[derive(Clone, Debug)]
+pub struct EveryCursor {
+    placement: PlacementCursor,
+    operations: u32,
+    between: Between,
+    areas: PerDirection<Area>,
+    /// Operations before the next random position.
+    left: u32,
+    /// Start and end of the last operation, from the base.
+    last: Option<(u64, u64)>,
+}
+
+impl EveryCursor {
+    pub(super) fn next(&mut self, draws: &mut Draws, direction: Direction) -> Option<Place> {
+        let area = self.areas[direction];
+        let random_due = self.left == 0;
+        self.left = if random_due { self.operations - 1 } else { self.left - 1 };
+        if !random_due && let Some((start, end)) = self.last {
+            let position = match self.between {
+                Between::Continue => end,
+                Between::Repeat => start,
+            };
+            // A run that reaches the end of the area goes on at a random place, and keeps its count.
+            if position + area.block <= area.length {
+                return Some(Place {
+                    offset: area.base + position,
+                    jumped: false,
+                });
+            }
+        }
+        let offset = self.placement.next(draws, direction)?;
+        Some(Place { offset, jumped: true })
+    }
+
+    pub(super) fn claim(&mut self, place: Place, direction: Direction, length: u32) -> u32 {
+        let length = if place.jumped {
+            self.placement.claim(place.offset, direction, length)
+        } else {
+            length
+        };
+        let start = place.offset - self.areas[direction].base;
+        self.last = Some((start, start + u64::from(length)));
+        length
+    }
+
+    pub(super) fn restart(&mut self, draws: &mut Draws) {
+        self.placement.restart(draws);
+        (self.left, self.last) = (0, None);
+    }
+
+    pub(super) fn extra_bytes(&self) -> u64 {
+        self.placement.extra_bytes()
+    }
+}

@@ -1,0 +1,47 @@
+//! One sequential position that all workers on a target move together (DiskSpd `-si`).
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{AccessError, Area, Place};
+use crate::direction::PerDirection;
+
+/// Shared sequential access. The position belongs to the target within a step and starts at its base.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Interlocked {}
+
+impl Interlocked {
+    pub(super) fn cursor(
+        &self,
+        areas: PerDirection<Area>,
+        shared: &Arc<AtomicU64>,
+    ) -> Result<InterlockedCursor, AccessError> {
+        let area = areas.read.check(0)?;
+        Ok(InterlockedCursor {
+            area,
+            span: area.span(),
+            shared: Arc::clone(shared),
+        })
+    }
+}
+
+/// One worker's view of the shared walk.
+#[derive(Clone, Debug)]
+pub struct InterlockedCursor {
+    area: Area,
+    span: u64,
+    shared: Arc<AtomicU64>,
+}
+
+impl InterlockedCursor {
+    pub(super) fn next(&mut self) -> Place {
+        let step = self.shared.fetch_add(self.area.alignment, Ordering::Relaxed);
+        Place {
+            offset: self.area.base + step % self.span,
+            jumped: false,
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Random jumps with sequential runs between them.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::placement::PlacementCursor;
+use super::{AccessError, Area, Place, Placement};
+use crate::direction::{Direction, PerDirection};
+use crate::draws::{Draws, Purpose};
+
+/// Random with some probability, else continuing where the last operation ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Mixed {
+    /// Where a jump goes.
+    pub placement: Placement,
+    /// The chance of a jump, in percent, for each direction.
+    pub random_percent: PerDirection<u8>,
+    /// How a run goes on.
+    #[serde(default)]
+    pub continuation: Continuation,
+}
+
+/// How a sequential run continues, and which draw decides.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Continuation {
+    /// By the stride, from one position shared by all directions that starts at a random place. Run lengths are
+    /// geometric; the first operation may already continue (DiskSpd `-rs`).
+    #[default]
+    Stride,
+    /// To the end of the last operation of the same direction (fio `percentage_random`). The first operation jumps.
+    Length,
+}
+
+impl Mixed {
+    pub(super) fn cursor(&self, areas: PerDirection<Area>, draws: &mut Draws) -> Result<MixedCursor, AccessError> {
+        for (_, percent) in self.random_percent.iter() {
+            if *percent > 100 {
+                let value = percent.to_string();
+                return Err(AccessError::Parameter {
+                    what: "the random share",
+                    range: "0 to 100 percent",
+                    value,
+                });
+            }
+        }
+        let mut placement = self.placement.cursor(areas, draws)?;
+        let first = match self.continuation {
+            // One offset is drawn before the first operation, even if that one jumps again.
+            Continuation::Stride => placement
+                .next(draws, Direction::Read)
+                .map(|offset| offset - areas.read.base),
+            Continuation::Length => None,
+        };
+        Ok(MixedCursor {
+            placement,
+            random_percent: self.random_percent,
+            continuation: self.continuation,
+            areas,
+            next: [first; 3],
+        })
+    }
+}
+
+/// A mixed walk.
+#[derive(Clone, Debug)]
+pub struct MixedCursor {
+    placement: PlacementCursor,
+    random_percent: PerDirection<u8>,
+    continuation: Continuation,
+    areas: PerDirection<Area>,
+    /// Where the next sequential operation of each direction would go, from the base.
+    next: [Option<u64>; 3],
+}
+
+impl MixedCursor {
+    pub(super) fn next(&mut self, draws: &mut Draws, direction: Direction) -> Option<Place> {
+        let area = self.areas[direction];
+        let percent = u32::from(self.random_percent[direction]);
+        let index = self.index(direction);
+        let jump = match self.continuation {
+            Continuation::Stride => draws.half(Purpose::Jump) % 100 < percent,
+            Continuation::Length => {
+                let roll = ((u64::from(draws.half(Purpose::Jump)) * 100) >> 32) as u32;
+                roll < percent || self.next[index].is_none_or(|next| next + area.block > area.length)
+            }
+        };
+        if jump {
+            let offset = self.placement.next(draws, direction)?;
+            self.next[index] = Some(offset - area.base + area.alignment);
+            return Some(Place { offset, jumped: true });
+        }
+        let position = match self.next[index] {
+            Some(next) if next + area.block <= area.length => next,
+            _ => 0,
+        };
+        self.next[index] = Some(position + area.alignment);
+        Some(Place {
+            offset: area.base + position,
+            jumped: false,
+        })
+    }
+
+    fn index(&self, direction: Direction) -> usize {
+        match self.continuation {
+            Continuation::Stride => 0,
+            Continuation::Length => direction as usize,
+        }
+    }
+
+    pub(super) fn claim(&mut self, place: Place, direction: Direction, length: u32) -> u32 {
+        // Sequential continuations do not enter the map of blocks already used, and are not held back by it.
+        let length = if place.jumped {
+            self.placement.claim(place.offset, direction, length)
+        } else {
+            length
+        };
+        if self.continuation == Continuation::Length {
+            let index = self.index(direction);
+            self.next[index] = Some(place.offset - self.areas[direction].base + u64::from(length));
+        }
+        length
+    }
+
+    pub(super) fn restart(&mut self, draws: &mut Draws) {
+        self.placement.restart(draws);
+    }
+
+    pub(super) fn extra_bytes(&self) -> u64 {
+        self.placement.extra_bytes()
+    }
+}

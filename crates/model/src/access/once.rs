@@ -1,0 +1,360 @@
+//! Every position once per pass, in random order.
+//!
+//! Native runs use a bijection of the position numbers, which needs no memory whatever the size of the target. The fio
+//! dialect keeps a map of used blocks, because the order that follows from it is part of its promise: 34 MiB for 1 TiB
+//! in blocks of 4 KiB, counted and reported.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{AccessError, Area};
+use crate::direction::PerDirection;
+use crate::draws::{Draws, Purpose, Reduction};
+
+/// Random access without repetition.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Once {
+    /// How repetition is avoided.
+    #[serde(default)]
+    pub method: OnceMethod,
+}
+
+/// How repetition is avoided.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "method", rename_all = "snake_case")]
+pub enum OnceMethod {
+    /// A keyed bijection of the position numbers; another key for each pass.
+    #[default]
+    Bijection,
+    /// A map of used positions. A draw that hits a used one takes the next free one upwards, round the end.
+    Map {
+        /// How a draw becomes a position.
+        reduction: Reduction,
+        /// Draw with repetition, and say so, where there is no memory for the map (fio `softrandommap`).
+        #[serde(default)]
+        optional: bool,
+    },
+}
+
+impl Once {
+    pub(super) fn cursor(&self, areas: PerDirection<Area>, draws: &mut Draws) -> Result<OnceCursor, AccessError> {
+        let area = areas.read.check(0)?;
+        let walk = match self.method {
+            OnceMethod::Bijection => Walk::Bijection(Bijection::new(area.positions(), draws.word(Purpose::Offset))),
+            OnceMethod::Map { reduction, .. } => Walk::Map {
+                used: UsedMap::new(area.positions()),
+                reduction,
+                pending: None,
+            },
+        };
+        Ok(OnceCursor { area, walk, visited: 0 })
+    }
+}
+
+/// A pass without repetition.
+#[derive(Clone, Debug)]
+pub struct OnceCursor {
+    area: Area,
+    walk: Walk,
+    /// Positions handed out in this pass (bijection only; the map counts for itself).
+    visited: u64,
+}
+
+#[derive(Clone, Debug)]
+enum Walk {
+    Bijection(Bijection),
+    Map {
+        used: UsedMap,
+        reduction: Reduction,
+        pending: Option<u64>,
+    },
+}
+
+impl OnceCursor {
+    pub(super) fn next(&mut self, draws: &mut Draws) -> Option<u64> {
+        let position = match &mut self.walk {
+            Walk::Bijection(bijection) => {
+                if self.visited == bijection.count {
+                    return None;
+                }
+                let position = bijection.image(self.visited);
+                self.visited += 1;
+                position
+            }
+            Walk::Map {
+                used,
+                reduction,
+                pending,
+            } => {
+                if used.is_full() {
+                    return None;
+                }
+                let drawn = match reduction {
+                    Reduction::Modulo => draws.word(Purpose::Offset) % used.count,
+                    rule => draws.below(Purpose::Offset, used.count, *rule),
+                };
+                let free = used.free_from(drawn)?;
+                *pending = Some(free);
+                free
+            }
+        };
+        Some(self.area.offset(position))
+    }
+
+    /// Marks the blocks of an operation as used and cuts it before the first block that already is.
+    pub(super) fn claim(&mut self, offset: u64, length: u32) -> u32 {
+        let Walk::Map { used, pending, .. } = &mut self.walk else {
+            return length;
+        };
+        let alignment = self.area.alignment;
+        let first = (offset - self.area.base) / alignment;
+        debug_assert!(
+            pending.take().is_none_or(|expected| expected == first),
+            "claimed another place than drawn"
+        );
+        let wanted = u64::from(length).div_ceil(alignment).max(1);
+        let mut taken = 0;
+        while taken < wanted && first + taken < used.count && used.take(first + taken) {
+            taken += 1;
+        }
+        if taken == wanted {
+            length
+        } else {
+            ((taken.max(1)) * alignment).min(u64::from(length)) as u32
+        }
+    }
+
+    pub(super) fn restart(&mut self, draws: &mut Draws) {
+        self.visited = 0;
+        match &mut self.walk {
+            Walk::Bijection(bijection) => *bijection = Bijection::new(bijection.count, draws.word(Purpose::Offset)),
+            Walk::Map { used, .. } => used.clear(),
+        }
+    }
+
+    pub(super) fn extra_bytes(&self) -> u64 {
+        match &self.walk {
+            Walk::Bijection(_) => 0,
+            Walk::Map { used, .. } => used.bytes(),
+        }
+    }
+}
+
+/// A keyed bijection of 0 … count − 1.
+///
+/// Xor-shifts and odd multiplications permute the numbers of `bits` bits, the smallest power of two that holds them all;
+/// numbers outside the range are permuted again (cycle walking), on average less than once.
+#[derive(Clone, Debug)]
+struct Bijection {
+    count: u64,
+    shift: u32,
+    mask: u64,
+    first_factor: u64,
+    second_factor: u64,
+    whitening: u64,
+}
+
+impl Bijection {
+    fn new(count: u64, key: u64) -> Bijection {
+        let bits = (64 - count.saturating_sub(1).leading_zeros()).max(2);
+        // Three well-mixed words from one key (the finaliser of SplitMix64).
+        let mixed = |salt: u64| {
+            let mut z = key.wrapping_add(salt.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+            z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            z ^ (z >> 31)
+        };
+        Bijection {
+            count,
+            shift: bits / 2,
+            mask: if bits == 64 { u64::MAX } else { (1 << bits) - 1 },
+            first_factor: mixed(1) | 1,
+            second_factor: mixed(2) | 1,
+            whitening: mixed(3),
+        }
+    }
+
+    #[inline]
+    fn image(&self, index: u64) -> u64 {
+        let mut x = self.permute(index);
+        while x >= self.count {
+            x = self.permute(x);
+        }
+        x
+    }
+
+    #[inline(always)]
+    fn permute(&self, index: u64) -> u64 {
+        let mut x = (index ^ self.whitening) & self.mask;
+        x ^= x >> self.shift;
+        x = x.wrapping_mul(self.first_factor) & self.mask;
+        x ^= x >> self.shift;
+        x = x.wrapping_mul(self.second_factor) & self.mask;
+        x ^ (x >> self.shift)
+    }
+}
+
+/// Which positions are used: a bit for each, and above every 64 words a level that says which words are full, so that the
+/// next free one is found in a few steps even when nearly all are used.
+#[derive(Clone, Debug)]
+struct UsedMap {
+    count: u64,
+    used: u64,
+    levels: Vec<Vec<u64>>,
+}
+
+impl UsedMap {
+    fn new(count: u64) -> UsedMap {
+        let mut levels = Vec::new();
+        let mut bits = count;
+        loop {
+            let words = bits.div_ceil(64);
+            levels.push(vec![0u64; words as usize]);
+            if words <= 1 {
+                break;
+            }
+            bits = words;
+        }
+        let mut map = UsedMap { count, used: 0, levels };
+        map.close_tails();
+        map
+    }
+
+    /// Marks the bits beyond the last position as used on every level, so that no search ends there.
+    fn close_tails(&mut self) {
+        let mut bits = self.count;
+        for level in 0..self.levels.len() {
+            let tail = bits % 64;
+            if tail != 0 {
+                let last = self.levels[level].len() - 1;
+                self.levels[level][last] |= u64::MAX << tail;
+            }
+            bits = bits.div_ceil(64);
+        }
+    }
+
+    fn clear(&mut self) {
+        for level in &mut self.levels {
+            level.fill(0);
+        }
+        self.used = 0;
+        self.close_tails();
+    }
+
+    fn is_full(&self) -> bool {
+        self.used == self.count
+    }
+
+    fn bytes(&self) -> u64 {
+        self.levels.iter().map(|level| level.len() as u64 * 8).sum()
+    }
+
+    /// Marks a position; false if it was used already.
+    fn take(&mut self, position: u64) -> bool {
+        let (mut index, mut bit) = ((position / 64) as usize, position % 64);
+        if self.levels[0][index] & (1 << bit) != 0 {
+            return false;
+        }
+        self.used += 1;
+        for level in 0..self.levels.len() {
+            self.levels[level][index] |= 1 << bit;
+            if self.levels[level][index] != u64::MAX {
+                break;
+            }
+            (index, bit) = (index / 64, index as u64 % 64);
+        }
+        true
+    }
+
+    /// The first free position at or after `start`, going round the end.
+    fn free_from(&self, start: u64) -> Option<u64> {
+        self.free_at_or_after(start).or_else(|| self.free_at_or_after(0))
+    }
+
+    fn free_at_or_after(&self, start: u64) -> Option<u64> {
+        // Climb until a level has a free bit at or after the place, then descend along first free bits.
+        let mut place = start;
+        let mut level = 0;
+        loop {
+            let words = &self.levels[level];
+            let index = (place / 64) as usize;
+            if index >= words.len() {
+                return None;
+            }
+            let free = !words[index] & (u64::MAX << (place % 64));
+            if free != 0 {
+                place = index as u64 * 64 + u64::from(free.trailing_zeros());
+                break;
+            }
+            place = index as u64 + 1;
+            level += 1;
+            if level == self.levels.len() {
+                return None;
+            }
+        }
+        while level > 0 {
+            level -= 1;
+            let index = place as usize;
+            place = place * 64 + u64::from((!self.levels[level][index]).trailing_zeros());
+        }
+        Some(place)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bijection_visits_each_number_once() {
+        for count in (1..300).chain([1000, 1023, 1024, 1025, 4097, 65_537]) {
+            for key in [0, 1, 0xdead_beef] {
+                let bijection = Bijection::new(count, key);
+                let mut seen = vec![false; count as usize];
+                for index in 0..count {
+                    let image = bijection.image(index) as usize;
+                    assert!(!std::mem::replace(&mut seen[image], true), "{image} twice of {count}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn bijection_looks_random() {
+        // Neighbours in the order lie about a third of the range apart, as for independent uniform numbers.
+        let count = 1 << 20;
+        let bijection = Bijection::new(count, 42);
+        let distance: u64 = (1..count)
+            .map(|i| bijection.image(i).abs_diff(bijection.image(i - 1)))
+            .sum();
+        let mean = distance as f64 / (count - 1) as f64 / count as f64;
+        assert!((mean - 1.0 / 3.0).abs() < 0.01, "{mean}");
+    }
+
+    #[test]
+    fn map_finds_the_next_free_position_like_a_plain_list() {
+        let count = 64 * 64 * 3 + 17;
+        let mut map = UsedMap::new(count);
+        let mut list = vec![false; count as usize];
+        let mut draws = crate::draws::DrawsForm::Native { seed: 3 }.start();
+        for _ in 0..count {
+            let start = draws.below(Purpose::Offset, count, Reduction::Lemire);
+            let expected = (start..count).chain(0..start).find(|p| !list[*p as usize]).unwrap();
+            let found = map.free_from(start).unwrap();
+            assert_eq!(found, expected, "from {start}");
+            assert!(map.take(found));
+            assert!(!map.take(found), "taken twice");
+            list[found as usize] = true;
+        }
+        assert!(map.is_full());
+        assert_eq!(map.free_from(5), None);
+        map.clear();
+        assert_eq!(map.free_from(5), Some(5));
+    }
+
+    #[test]
+    fn map_of_a_tebibyte_stays_small() {
+        let map = UsedMap::new((1 << 40) / 4096);
+        assert!(map.bytes() < 40 << 20, "{}", map.bytes());
+    }
+}

@@ -1,0 +1,55 @@
+//! Every slot of the queue walks the target by itself, so that the same offset is asked for several times at once
+//! (DiskSpd `-p`).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{AccessError, Area, Place};
+use crate::direction::PerDirection;
+use crate::units::Bytes;
+
+/// Parallel sequential access.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Parallel {
+    /// Where every slot starts, from the base of the area.
+    #[serde(default)]
+    pub start: Bytes,
+}
+
+impl Parallel {
+    pub(super) fn cursor(&self, areas: PerDirection<Area>, slots: u32) -> Result<ParallelCursor, AccessError> {
+        let area = areas.read.check(self.start.0)?;
+        Ok(ParallelCursor {
+            area,
+            start: self.start.0,
+            next: vec![self.start.0; slots.max(1) as usize],
+        })
+    }
+}
+
+/// The positions of all slots.
+#[derive(Clone, Debug)]
+pub struct ParallelCursor {
+    area: Area,
+    start: u64,
+    next: Vec<u64>,
+}
+
+impl ParallelCursor {
+    pub(super) fn next(&mut self, slot: u32) -> Place {
+        let index = slot as usize % self.next.len();
+        let mut position = self.next[index];
+        if position + self.area.block > self.area.length {
+            position = self.start % self.area.alignment;
+        }
+        self.next[index] = position + self.area.alignment;
+        Place {
+            offset: self.area.base + position,
+            jumped: false,
+        }
+    }
+
+    pub(super) fn extra_bytes(&self) -> u64 {
+        (self.next.len() * 8) as u64
+    }
+}

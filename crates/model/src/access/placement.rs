@@ -1,0 +1,219 @@
+//! How a random position is drawn.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::once::OnceCursor;
+use super::ranges::RangesCursor;
+use super::skewed::{NormalCursor, ParetoCursor, ZipfCursor};
+use super::{AccessError, Area, Normal, Once, Pareto, Ranges, Zipf};
+use crate::direction::{Direction, PerDirection};
+use crate::draws::{Draws, Purpose, Reduction};
+
+/// The distribution of random positions.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "distribution", rename_all = "snake_case")]
+pub enum Placement {
+    /// Every position equally likely, with repetition.
+    Uniform(Uniform),
+    /// Every position once per pass.
+    Once(Once),
+    /// Shares of the operations to shares of the target, or to ranges of bytes.
+    Ranges(Ranges),
+    /// Zipf's law over ranks of positions.
+    Zipf(Zipf),
+    /// Pareto's self-similar law.
+    Pareto(Pareto),
+    /// A bell around a centre.
+    Normal(Normal),
+    /// A fixed list of blocks (fio `sequence:`).
+    List(BlockList),
+}
+
+/// Every position equally likely.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Uniform {
+    /// How a draw becomes a position.
+    #[serde(default)]
+    pub reduction: Reduction,
+}
+
+impl Uniform {
+    pub(super) fn cursor(self, areas: PerDirection<Area>) -> Result<UniformCursor, AccessError> {
+        for (_, area) in areas.iter() {
+            area.check(0)?;
+        }
+        let area = areas.read;
+        let same = areas.write == area && areas.trim == area;
+        Ok(UniformCursor {
+            same,
+            area,
+            positions: area.positions(),
+            reduction: self.reduction,
+            areas,
+        })
+    }
+}
+
+/// Draws uniform positions.
+#[derive(Clone, Debug)]
+pub struct UniformCursor {
+    /// All directions have the same area: the usual case, kept ready without a look into `areas`.
+    same: bool,
+    reduction: Reduction,
+    positions: u64,
+    area: Area,
+    areas: PerDirection<Area>,
+}
+
+impl UniformCursor {
+    /// The offset of a random position.
+    #[inline(always)]
+    pub fn next(&mut self, draws: &mut Draws, direction: Direction) -> u64 {
+        if self.same && self.reduction == Reduction::Lemire {
+            return self
+                .area
+                .offset(draws.below(Purpose::Offset, self.positions, Reduction::Lemire));
+        }
+        self.next_by_rule(draws, direction)
+    }
+
+    /// The area, if it is the same for all directions and positions are drawn without bias.
+    pub(crate) fn common_area(&self) -> Option<Area> {
+        (self.same && self.reduction == Reduction::Lemire).then_some(self.area)
+    }
+
+    #[inline(never)]
+    fn next_by_rule(&self, draws: &mut Draws, direction: Direction) -> u64 {
+        let area = &self.areas[direction];
+        match self.reduction {
+            Reduction::Modulo => {
+                area.base + area.reduce(draws.word(Purpose::Offset), 0, area.span(), Reduction::Modulo)
+            }
+            reduction => area.offset(draws.below(Purpose::Offset, area.positions(), reduction)),
+        }
+    }
+}
+
+/// A list of block numbers, visited in turn.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct BlockList {
+    /// Block numbers in units of the alignment.
+    pub blocks: Vec<u64>,
+    /// Each round goes on one list length further into the target.
+    #[serde(default)]
+    pub moving: bool,
+}
+
+/// A placement on its way through a real target.
+#[derive(Clone, Debug)]
+pub enum PlacementCursor {
+    /// See [`Placement::Uniform`].
+    Uniform(UniformCursor),
+    /// See [`Placement::Once`].
+    Once(OnceCursor),
+    /// See [`Placement::Ranges`].
+    Ranges(RangesCursor),
+    /// See [`Placement::Zipf`].
+    Zipf(ZipfCursor),
+    /// See [`Placement::Pareto`].
+    Pareto(ParetoCursor),
+    /// See [`Placement::Normal`].
+    Normal(NormalCursor),
+    /// See [`Placement::List`].
+    List {
+        /// The list.
+        list: BlockList,
+        /// Index of the next entry.
+        next: usize,
+        /// Rounds completed.
+        round: u64,
+        /// The area.
+        area: Area,
+    },
+}
+
+impl Placement {
+    pub(super) fn cursor(&self, areas: PerDirection<Area>, draws: &mut Draws) -> Result<PlacementCursor, AccessError> {
+        Ok(match self {
+            Placement::Uniform(uniform) => PlacementCursor::Uniform(uniform.cursor(areas)?),
+            Placement::Once(once) => PlacementCursor::Once(once.cursor(areas, draws)?),
+            Placement::Ranges(ranges) => PlacementCursor::Ranges(ranges.cursor(areas)?),
+            Placement::Zipf(zipf) => PlacementCursor::Zipf(zipf.cursor(areas, draws)?),
+            Placement::Pareto(pareto) => PlacementCursor::Pareto(pareto.cursor(areas, draws)?),
+            Placement::Normal(normal) => PlacementCursor::Normal(normal.cursor(areas)?),
+            Placement::List(list) => {
+                if list.blocks.is_empty() {
+                    let value = "an empty one".into();
+                    return Err(AccessError::Parameter {
+                        what: "the list of blocks",
+                        range: "at least one block",
+                        value,
+                    });
+                }
+                let area = areas.read.check(0)?;
+                PlacementCursor::List {
+                    list: list.clone(),
+                    next: 0,
+                    round: 0,
+                    area,
+                }
+            }
+        })
+    }
+}
+
+impl PlacementCursor {
+    /// The offset of the next position, or `None` at the end of a pass.
+    pub fn next(&mut self, draws: &mut Draws, direction: Direction) -> Option<u64> {
+        match self {
+            PlacementCursor::Uniform(cursor) => Some(cursor.next(draws, direction)),
+            PlacementCursor::Once(cursor) => cursor.next(draws),
+            PlacementCursor::Ranges(cursor) => Some(cursor.next(draws, direction)),
+            PlacementCursor::Zipf(cursor) => Some(cursor.next(draws, direction)),
+            PlacementCursor::Pareto(cursor) => Some(cursor.next(draws, direction)),
+            PlacementCursor::Normal(cursor) => Some(cursor.next(draws, direction)),
+            PlacementCursor::List {
+                list,
+                next,
+                round,
+                area,
+            } => {
+                let shift = if list.moving {
+                    *round * list.blocks.len() as u64
+                } else {
+                    0
+                };
+                let position = (list.blocks[*next] + shift) % area.positions();
+                *next += 1;
+                if *next == list.blocks.len() {
+                    (*next, *round) = (0, *round + 1);
+                }
+                Some(area.offset(position))
+            }
+        }
+    }
+
+    pub(super) fn claim(&mut self, offset: u64, direction: Direction, length: u32) -> u32 {
+        let _ = direction;
+        match self {
+            PlacementCursor::Once(cursor) => cursor.claim(offset, length),
+            _ => length,
+        }
+    }
+
+    pub(super) fn restart(&mut self, draws: &mut Draws) {
+        if let PlacementCursor::Once(cursor) = self {
+            cursor.restart(draws);
+        }
+    }
+
+    pub(super) fn extra_bytes(&self) -> u64 {
+        match self {
+            PlacementCursor::Once(cursor) => cursor.extra_bytes(),
+            PlacementCursor::Ranges(cursor) => cursor.extra_bytes(),
+            PlacementCursor::List { list, .. } => (list.blocks.len() * 8) as u64,
+            _ => 0,
+        }
+    }
+}

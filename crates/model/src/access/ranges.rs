@@ -1,0 +1,236 @@
+//! Shares of the operations to shares of the target (DiskSpd `-rdpct`, fio `zoned`) or to ranges of bytes (`-rdabs`,
+//! `zoned_abs`).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{AccessError, Area};
+use crate::direction::{Direction, PerDirection};
+use crate::draws::{Draws, Purpose, Reduction};
+
+/// A stepped distribution. Ranges follow one another from the base of the area.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Ranges {
+    /// What `span` counts.
+    pub basis: RangeBasis,
+    /// How ranges become aligned positions.
+    #[serde(default)]
+    pub rule: RangesRule,
+    /// The ranges. With one list for all directions, or one for each.
+    pub shares: PerDirection<Vec<RangeShare>>,
+}
+
+/// What the span of a range counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RangeBasis {
+    /// Percent of the area.
+    Percent,
+    /// Bytes; 0 means up to the end.
+    Bytes,
+}
+
+/// One range.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RangeShare {
+    /// Share of the operations, in percent; 0 makes a hole.
+    pub operations_percent: f64,
+    /// Percent of the area, or bytes.
+    pub span: f64,
+}
+
+/// How ranges become aligned positions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RangesRule {
+    /// Edges are rounded to positions; a range without a position hands its share to its neighbour.
+    #[default]
+    Native,
+    /// DiskSpd's effective ranges, with its draws reduced by remainder.
+    Diskspd,
+}
+
+/// A range made ready: `[start, start + length)` from the base, reached by draws in `[.., upto)`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct EffectiveRange {
+    /// Share of the operations, in percent of the whole.
+    pub operations: f64,
+    /// First byte, from the base.
+    pub start: u64,
+    /// Bytes; a multiple of the alignment.
+    pub length: u64,
+}
+
+impl Ranges {
+    pub(super) fn cursor(&self, areas: PerDirection<Area>) -> Result<RangesCursor, AccessError> {
+        let mut tables = PerDirection::<Vec<Step>>::default();
+        for direction in Direction::ALL {
+            let area = areas[direction].check(0)?;
+            let ranges = self.effective(&area, direction);
+            if ranges.is_empty() {
+                return Err(AccessError::EmptyRanges(area.block));
+            }
+            let mut sum = 0.0;
+            tables[direction] = ranges
+                .iter()
+                .map(|range| {
+                    sum += range.operations;
+                    Step {
+                        upto: sum,
+                        start: range.start,
+                        length: range.length,
+                    }
+                })
+                .collect();
+        }
+        Ok(RangesCursor {
+            areas,
+            tables,
+            rule: self.rule,
+        })
+    }
+
+    /// The ranges that remain on a real area, aligned and without holes. Reports show them.
+    pub fn effective(&self, area: &Area, direction: Direction) -> Vec<EffectiveRange> {
+        match self.basis {
+            RangeBasis::Percent => self.effective_percent(area, direction),
+            RangeBasis::Bytes => self.effective_bytes(area, direction),
+        }
+    }
+
+    /// DiskSpd's rule, which serves native runs too: a range in which no aligned position lies is joined to a neighbour
+    /// that has only one, or carried on to the next.
+    fn effective_percent(&self, area: &Area, direction: Direction) -> Vec<EffectiveRange> {
+        let (span, step) = (area.span(), area.alignment);
+        let mut kept: Vec<EffectiveRange> = Vec::new();
+        let mut carry = 0.0;
+        let mut covered = 0.0;
+        for share in &self.shares[direction] {
+            let from = covered;
+            covered += share.span;
+            if share.operations_percent <= 0.0 {
+                continue;
+            }
+            let part = |percent: f64| ((percent * span as f64) / 100.0).floor() as u64;
+            let mut begin = part(from);
+            let mut end = if covered >= 100.0 {
+                span
+            } else {
+                begin + part(share.span)
+            };
+            end -= end % step;
+            if end < begin {
+                match kept.last_mut() {
+                    Some(last) if last.start == end => last.operations += share.operations_percent,
+                    _ => carry = share.operations_percent,
+                }
+                continue;
+            }
+            begin -= begin % step;
+            if begin < end
+                && let Some(last) = kept.last_mut()
+                && last.start == begin
+            {
+                begin += step;
+                last.length += step;
+                if begin == span {
+                    carry = share.operations_percent;
+                    continue;
+                }
+                if begin == end {
+                    last.operations += share.operations_percent;
+                    continue;
+                }
+            }
+            if carry > 0.0
+                && let Some(last) = kept.last_mut()
+                && last.operations < share.operations_percent
+            {
+                last.operations += carry;
+                carry = 0.0;
+            }
+            // A range whose edges round to the same position still has that one.
+            let length = (end - begin).max(step).min(span - begin);
+            kept.push(EffectiveRange {
+                operations: share.operations_percent + carry,
+                start: begin,
+                length,
+            });
+            carry = 0.0;
+        }
+        if carry > 0.0
+            && let Some(last) = kept.last_mut()
+        {
+            last.operations += carry;
+            last.length = span - last.start;
+        }
+        kept
+    }
+
+    fn effective_bytes(&self, area: &Area, direction: Direction) -> Vec<EffectiveRange> {
+        let mut kept = Vec::new();
+        let mut start = 0u64;
+        for share in &self.shares[direction] {
+            if start >= area.length {
+                break;
+            }
+            let to_end = area.length - start;
+            let stated = share.span as u64;
+            let length = if stated == 0 || stated > to_end { to_end } else { stated };
+            // DiskSpd lets the last block of an odd range run past the end of the target; ours stay whole and aligned.
+            let first = start.next_multiple_of(area.alignment);
+            let last = (start + length).min(area.span());
+            if share.operations_percent > 0.0 && first < last {
+                let length = (last - first).next_multiple_of(area.alignment);
+                kept.push(EffectiveRange {
+                    operations: share.operations_percent,
+                    start: first,
+                    length,
+                });
+            }
+            start += length;
+        }
+        kept
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    upto: f64,
+    start: u64,
+    length: u64,
+}
+
+/// Draws positions from stepped distributions.
+#[derive(Clone, Debug)]
+pub struct RangesCursor {
+    areas: PerDirection<Area>,
+    tables: PerDirection<Vec<Step>>,
+    rule: RangesRule,
+}
+
+impl RangesCursor {
+    pub(super) fn next(&mut self, draws: &mut Draws, direction: Direction) -> u64 {
+        let area = &self.areas[direction];
+        let table = &self.tables[direction];
+        let total = table.last().map_or(100.0, |step| step.upto);
+        // DiskSpd draws the offset before the range; with a generator for each purpose the order does not matter.
+        let word = draws.word(Purpose::Offset);
+        let (level, reduction) = match self.rule {
+            RangesRule::Diskspd => ((draws.word(Purpose::Range) % total as u64) as f64, Reduction::Modulo),
+            RangesRule::Native => (draws.unit(Purpose::Range) * total, Reduction::MultiplyHigh64),
+        };
+        let step = table
+            .iter()
+            .find(|step| level < step.upto)
+            .unwrap_or(&table[table.len() - 1]);
+        area.base + area.reduce(word, step.start, step.length, reduction)
+    }
+
+    pub(super) fn extra_bytes(&self) -> u64 {
+        self.tables
+            .iter()
+            .map(|(_, table)| (table.len() * size_of::<Step>()) as u64)
+            .sum()
+    }
+}

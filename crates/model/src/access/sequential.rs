@@ -1,0 +1,133 @@
+//! One position after the other.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{AccessError, Area, Place};
+use crate::direction::{Direction, PerDirection};
+use crate::units::Bytes;
+
+/// Sequential access.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Sequential {
+    /// Where this worker starts, from the base of the area (DiskSpd: relative thread number × `-T`).
+    #[serde(default)]
+    pub start: Bytes,
+    /// How far the position moves from one operation to the next.
+    #[serde(default)]
+    pub advance: Advance,
+    /// What happens where the next block would cross the end of the area.
+    #[serde(default)]
+    pub at_end: AtEnd,
+    /// One position for all directions, or one for each.
+    #[serde(default)]
+    pub positions: Positions,
+}
+
+/// How far a sequential position moves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "by", rename_all = "snake_case")]
+pub enum Advance {
+    /// By the alignment (the stride), whatever the length of the operation.
+    #[default]
+    Stride,
+    /// To the end of the operation plus `skip` bytes, which may be negative (fio `write:4k`, `read:-8k`).
+    Length {
+        /// Bytes to add.
+        skip: i64,
+    },
+}
+
+/// What a sequential position does at the end of its area.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AtEnd {
+    /// Continues at `start` modulo the stride, normally the base: never back at a worker's own start (DiskSpd, native).
+    #[default]
+    Wrap,
+    /// Ends the pass (fio).
+    Finish,
+}
+
+/// Whether reads and writes move the same position.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Positions {
+    /// One position (DiskSpd, native).
+    #[default]
+    Shared,
+    /// One for each direction (fio `rw=rw`).
+    PerDirection,
+}
+
+impl Sequential {
+    pub(super) fn cursor(&self, areas: PerDirection<Area>) -> Result<SequentialCursor, AccessError> {
+        for (_, area) in areas.iter() {
+            area.check(self.start.0)?;
+        }
+        Ok(SequentialCursor {
+            parameters: *self,
+            areas,
+            next: [self.start.0; 3],
+        })
+    }
+}
+
+/// A sequential walk.
+#[derive(Clone, Debug)]
+pub struct SequentialCursor {
+    parameters: Sequential,
+    areas: PerDirection<Area>,
+    /// The next position for each direction, from the base; with shared positions only the first is used.
+    next: [u64; 3],
+}
+
+impl SequentialCursor {
+    #[inline(always)]
+    fn index(&self, direction: Direction) -> usize {
+        match self.parameters.positions {
+            Positions::Shared => 0,
+            Positions::PerDirection => direction as usize,
+        }
+    }
+
+    /// The next position, or `None` at the end of a pass.
+    #[inline(always)]
+    pub fn next(&mut self, direction: Direction) -> Option<Place> {
+        let area = &self.areas[direction];
+        let index = self.index(direction);
+        let mut position = self.next[index];
+        // DiskSpd never issues an operation across the end of its target: it wraps before the last partial block.
+        // Wrapping after it would add one short operation per pass, and our sequential numbers would not compare.
+        if position.wrapping_add(area.block) > area.length {
+            match self.parameters.at_end {
+                AtEnd::Wrap => position = self.parameters.start.0 % area.alignment,
+                AtEnd::Finish => return None,
+            }
+        }
+        self.next[index] = position.wrapping_add(area.alignment);
+        Some(Place {
+            offset: area.base + position,
+            jumped: false,
+        })
+    }
+
+    /// Moves on from an operation of the given length, for patterns whose step depends on it.
+    #[inline(always)]
+    pub fn advance(&mut self, direction: Direction, offset: u64, length: u32) {
+        if let Advance::Length { skip } = self.parameters.advance {
+            let area = &self.areas[direction];
+            let index = self.index(direction);
+            let end = (offset - area.base) as i64 + i64::from(length);
+            self.next[index] = match end + skip {
+                // Walking backwards past the base goes on at the last position.
+                before if before < 0 => area.span() - area.alignment,
+                position => position as u64,
+            };
+        }
+    }
+
+    pub(super) fn restart(&mut self) {
+        self.next = [self.parameters.start.0; 3];
+    }
+}

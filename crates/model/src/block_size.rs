@@ -1,0 +1,119 @@
+//! How long an operation is.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::direction::Direction;
+use crate::draws::{Draws, Purpose};
+use crate::units::Bytes;
+
+/// The lengths of a stream's operations in one direction.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "sizes", rename_all = "snake_case")]
+pub enum BlockSizes {
+    /// All of one length.
+    Fixed {
+        /// That length.
+        size: Bytes,
+    },
+    /// Uniform over the multiples of `low` up to `high`, or over all lengths between them.
+    Range {
+        /// Shortest length.
+        low: Bytes,
+        /// Longest length.
+        high: Bytes,
+        /// Any number of bytes, not only multiples of `low`.
+        #[serde(default)]
+        unaligned: bool,
+    },
+    /// Some lengths with a share each.
+    Split {
+        /// The lengths. Shares are scaled to their sum.
+        entries: Vec<SizeShare>,
+    },
+}
+
+/// One length of a split.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SizeShare {
+    /// The length.
+    pub size: Bytes,
+    /// Its share in percent.
+    pub percent: f64,
+}
+
+impl Default for BlockSizes {
+    fn default() -> Self {
+        BlockSizes::Fixed { size: Bytes::kib(4) }
+    }
+}
+
+impl BlockSizes {
+    /// The shortest length.
+    pub fn min(&self) -> Bytes {
+        match self {
+            BlockSizes::Fixed { size } => *size,
+            BlockSizes::Range { low, .. } => *low,
+            BlockSizes::Split { entries } => entries.iter().map(|e| e.size).min().unwrap_or_default(),
+        }
+    }
+
+    /// The longest length.
+    pub fn max(&self) -> Bytes {
+        match self {
+            BlockSizes::Fixed { size } => *size,
+            BlockSizes::Range { high, .. } => *high,
+            BlockSizes::Split { entries } => entries.iter().map(|e| e.size).max().unwrap_or_default(),
+        }
+    }
+
+    /// The length of the next operation, at most `room` bytes; 0 if none fits.
+    #[inline(always)]
+    pub fn draw(&self, draws: &mut Draws, direction: Direction, room: u64) -> u32 {
+        match self {
+            BlockSizes::Fixed { size } if size.0 <= room => size.0 as u32,
+            other => other.draw_varying(draws, direction, room),
+        }
+    }
+
+    #[inline(never)]
+    fn draw_varying(&self, draws: &mut Draws, direction: Direction, room: u64) -> u32 {
+        let purpose = match direction {
+            Direction::Read => Purpose::SizeRead,
+            Direction::Write => Purpose::SizeWrite,
+            Direction::Trim => Purpose::SizeTrim,
+        };
+        if self.min().0 > room {
+            return 0;
+        }
+        match self {
+            BlockSizes::Fixed { .. } => 0,
+            // low + floor(high × u), rounded down to a multiple of low and capped at high.
+            BlockSizes::Range { low, high, unaligned } => loop {
+                let scaled = (u128::from(draws.half(purpose)) * u128::from(high.0)) >> 32;
+                let mut length = low.0 + scaled as u64;
+                if !unaligned {
+                    length -= length % low.0.max(1);
+                }
+                let length = length.min(high.0);
+                if length <= room {
+                    break length as u32;
+                }
+            },
+            BlockSizes::Split { entries } => {
+                let total: f64 = entries.iter().map(|e| e.percent).sum();
+                loop {
+                    let mut level = f64::from(draws.half(purpose)) / 4_294_967_296.0 * total;
+                    let drawn = entries.iter().find(|entry| {
+                        level -= entry.percent;
+                        level < 0.0
+                    });
+                    let size = drawn.or(entries.last()).map_or(0, |entry| entry.size.0);
+                    if size <= room {
+                        break size as u32;
+                    }
+                }
+            }
+        }
+    }
+}

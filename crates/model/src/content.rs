@@ -1,0 +1,388 @@
+//! What writes contain.
+//!
+//! Zeros, patterns and repeated blocks make compressing and deduplicating storage look faster than it is, so native
+//! writes carry fresh random data each time. The generator is xoshiro256+ in eight lanes, which a vector unit computes at
+//! the speed of a memory copy; the engine crate compiles it for the instruction set at hand.
+
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::SplitMix64;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::draws::{Draws, Purpose};
+use crate::units::{Bytes, Nanos};
+
+/// What writes contain.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "content", rename_all = "snake_case")]
+pub enum Content {
+    /// New random data for each write: neither compressible nor a duplicate.
+    #[default]
+    Fresh,
+    /// New random data for each write, taken from the worker's own generator (DiskSpd `-Zr`).
+    Drawn,
+    /// Buffers are filled once with random data; each write stamps every 512 bytes with its offset and time (fio).
+    Stamped,
+    /// Buffers are filled once with random data and written again and again.
+    Once,
+    /// Zeros.
+    Zeros,
+    /// The bytes 0 … 255 repeating (DiskSpd).
+    Counting,
+    /// These bytes repeating.
+    Pattern {
+        /// The bytes; not empty.
+        bytes: Vec<u8>,
+    },
+    /// Random data of which a part is constant.
+    Compressible {
+        /// Constant part in percent.
+        percent: u8,
+        /// Bytes over which the share is kept; 0 for the whole block.
+        chunk: u32,
+        /// What the constant part holds; empty for zeros.
+        #[serde(default)]
+        pattern: Vec<u8>,
+    },
+    /// Random data of which some buffers repeat earlier ones.
+    Duplicated {
+        /// Repeated buffers in percent.
+        percent: u8,
+        /// How many different buffers there are to repeat; 0 repeats only the last one.
+        #[serde(default)]
+        working_set: u64,
+    },
+    /// Parts of a source buffer that all workers share (DiskSpd `-Z<size>`).
+    Source {
+        /// Size of the source.
+        size: Bytes,
+        /// File it is read from; random data if absent.
+        #[serde(default)]
+        file: Option<String>,
+    },
+}
+
+impl Content {
+    /// True if a buffer must be touched before each write.
+    pub fn changes_each_write(&self) -> bool {
+        match self {
+            Content::Once | Content::Zeros | Content::Counting | Content::Pattern { .. } => false,
+            Content::Fresh
+            | Content::Drawn
+            | Content::Stamped
+            | Content::Compressible { .. }
+            | Content::Duplicated { .. }
+            | Content::Source { .. } => true,
+        }
+    }
+}
+
+/// xoshiro256+ (Blackman and Vigna 2018) in eight independent lanes.
+#[derive(Clone, Debug)]
+pub struct WideRandom {
+    lanes: [[u64; 8]; 4],
+}
+
+impl WideRandom {
+    /// Seeds all lanes from one number.
+    pub fn new(seed: u64) -> WideRandom {
+        let mut seeds = SplitMix64::seed_from_u64(seed);
+        WideRandom {
+            lanes: std::array::from_fn(|_| std::array::from_fn(|_| seeds.next_u64())),
+        }
+    }
+
+    /// Fills a buffer with random bytes.
+    #[inline(always)]
+    pub fn fill(&mut self, buffer: &mut [u8]) {
+        let [mut a, mut b, mut c, mut d] = self.lanes;
+        let (chunks, rest) = buffer.as_chunks_mut::<64>();
+        for chunk in chunks {
+            chunk.copy_from_slice(Self::block(&mut a, &mut b, &mut c, &mut d).as_flattened());
+        }
+        if !rest.is_empty() {
+            let block = Self::block(&mut a, &mut b, &mut c, &mut d);
+            rest.copy_from_slice(&block.as_flattened()[..rest.len()]);
+        }
+        self.lanes = [a, b, c, d];
+    }
+
+    #[inline(always)]
+    fn block(a: &mut [u64; 8], b: &mut [u64; 8], c: &mut [u64; 8], d: &mut [u64; 8]) -> [[u8; 8]; 8] {
+        let mut out = [[0u8; 8]; 8];
+        for lane in 0..8 {
+            out[lane] = a[lane].wrapping_add(d[lane]).to_le_bytes();
+            let shifted = b[lane] << 17;
+            c[lane] ^= a[lane];
+            d[lane] ^= b[lane];
+            b[lane] ^= c[lane];
+            a[lane] ^= d[lane];
+            c[lane] ^= shifted;
+            d[lane] = d[lane].rotate_left(45);
+        }
+        out
+    }
+}
+
+/// A function that fills a buffer from a [`WideRandom`]: [`WideRandom::fill`] compiled for some instruction set.
+pub type RandomFill = fn(&mut WideRandom, &mut [u8]);
+
+/// Fills the write buffers of one worker.
+#[derive(Clone, Debug)]
+pub struct Filler {
+    content: Content,
+    random: WideRandom,
+    fill_random: RandomFill,
+    seed: u64,
+    /// Buffers made so far, each from a seed of its own (duplicated contents only).
+    made: u64,
+    /// Contents that do not change are made again before each write.
+    each_time: bool,
+    source: Vec<u8>,
+    /// Source offsets are rounded down to this (the sector, for direct I/O).
+    source_step: u64,
+}
+
+impl Filler {
+    /// A filler for the given contents. `source` is what a [`Content::Source`] file holds, empty for random data.
+    pub fn new(content: &Content, seed: u64, fill_random: RandomFill, source: &[u8], source_step: u64) -> Filler {
+        let mut filler = Filler {
+            content: content.clone(),
+            random: WideRandom::new(seed ^ 0x05ee_d0fb_0ffe_4500),
+            fill_random,
+            seed,
+            made: 0,
+            each_time: false,
+            source: Vec::new(),
+            source_step: source_step.max(1),
+        };
+        if let Content::Source { size, .. } = content {
+            let mut bytes = vec![0u8; size.0 as usize];
+            if source.is_empty() {
+                // Not from the run's seed: the same source for every run, as in DiskSpd.
+                fill_random(&mut WideRandom::new(0), &mut bytes);
+            } else {
+                repeat(source, &mut bytes);
+            }
+            filler.source = bytes;
+        }
+        filler
+    }
+
+    /// Fills a buffer for the first time.
+    pub fn prepare(&mut self, buffer: &mut [u8]) {
+        match &self.content {
+            Content::Zeros => buffer.fill(0),
+            Content::Counting => buffer
+                .iter_mut()
+                .zip((0..=255u8).cycle())
+                .for_each(|(byte, value)| *byte = value),
+            Content::Pattern { bytes } => repeat(bytes, buffer),
+            _ => (self.fill_random)(&mut self.random, buffer),
+        }
+    }
+
+    /// From now on, contents that do not change are made again before each write, because something else uses the
+    /// buffers too.
+    pub fn prepare_each_time(&mut self) {
+        self.each_time = true;
+    }
+
+    /// Makes a buffer ready for a write at `offset`. Contents that do not change were made by [`Filler::prepare`].
+    #[inline]
+    pub fn fill(&mut self, buffer: &mut [u8], offset: u64, now: Nanos, draws: &mut Draws) {
+        match &self.content {
+            Content::Fresh => (self.fill_random)(&mut self.random, buffer),
+            Content::Once | Content::Zeros | Content::Counting | Content::Pattern { .. } => {
+                if self.each_time {
+                    self.prepare(buffer);
+                }
+            }
+            Content::Stamped => stamp(buffer, offset, now),
+            Content::Drawn => fill_from_draws(buffer, draws),
+            Content::Compressible {
+                percent,
+                chunk,
+                pattern,
+            } => {
+                (self.fill_random)(&mut self.random, buffer);
+                make_constant(buffer, *percent, *chunk as usize, pattern);
+            }
+            Content::Duplicated { percent, working_set } => {
+                let repeats = self.made > 0 && draws.half(Purpose::Content) % 100 < u32::from(*percent);
+                let number = match (repeats, *working_set) {
+                    (false, _) => {
+                        self.made += 1;
+                        self.made
+                    }
+                    (true, 0) => self.made,
+                    (true, set) => 1 + draws.word(Purpose::Content) % set.min(self.made),
+                };
+                let mut random = WideRandom::new(self.seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+                (self.fill_random)(&mut random, buffer);
+            }
+            Content::Source { .. } => {
+                let room = (self.source.len() - buffer.len().min(self.source.len())) as u64 + 1;
+                let mut start = u64::from(draws.half(Purpose::Content)) % room;
+                start -= start % self.source_step;
+                let part = &self.source[start as usize..];
+                let length = buffer.len().min(part.len());
+                buffer[..length].copy_from_slice(&part[..length]);
+            }
+        }
+    }
+}
+
+/// Repeats a pattern over a buffer.
+fn repeat(pattern: &[u8], buffer: &mut [u8]) {
+    if pattern.is_empty() {
+        buffer.fill(0);
+        return;
+    }
+    for chunk in buffer.chunks_mut(pattern.len()) {
+        chunk.copy_from_slice(&pattern[..chunk.len()]);
+    }
+}
+
+/// Writes offset and time into each 512 bytes, so that no two writes are equal.
+fn stamp(buffer: &mut [u8], offset: u64, now: Nanos) {
+    for (index, sector) in buffer.chunks_exact_mut(512).enumerate() {
+        sector[..8].copy_from_slice(&(offset + 512 * index as u64).to_le_bytes());
+        sector[504..].copy_from_slice(&now.0.to_le_bytes());
+    }
+}
+
+/// Makes the first part of each chunk constant.
+fn make_constant(buffer: &mut [u8], percent: u8, chunk: usize, pattern: &[u8]) {
+    let chunk = if chunk == 0 { buffer.len().max(1) } else { chunk };
+    for piece in buffer.chunks_mut(chunk) {
+        let constant = piece.len() * usize::from(percent.min(100)) / 100;
+        repeat(pattern, &mut piece[..constant]);
+    }
+}
+
+/// As many draws as DiskSpd takes for a buffer of this size, so that the offsets that follow are the same: while more
+/// than sixteen words remain, five draws make sixteen words; the others take one draw each.
+fn fill_from_draws(buffer: &mut [u8], draws: &mut Draws) {
+    let mut words = buffer.chunks_exact_mut(8);
+    let mut left = words.len();
+    let mut put = |value: u64| {
+        if let Some(word) = words.next() {
+            word.copy_from_slice(&value.to_le_bytes());
+        }
+    };
+    while left > 16 {
+        let seeds: [u64; 5] = std::array::from_fn(|_| draws.word(Purpose::Content));
+        for index in 0..16u32 {
+            let (one, other) = (
+                seeds[index as usize % 5],
+                seeds[(index as usize + 1 + index as usize / 5) % 5],
+            );
+            put(one ^ other.rotate_left(1 + index * 3));
+        }
+        left -= 16;
+    }
+    for _ in 0..left {
+        put(draws.word(Purpose::Content));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::draws::DrawsForm;
+
+    fn filled(content: Content, length: usize, times: usize) -> Vec<Vec<u8>> {
+        let mut draws = DrawsForm::Native { seed: 4 }.start();
+        let mut filler = Filler::new(&content, 11, WideRandom::fill, b"", 1);
+        let mut buffer = vec![0u8; length];
+        filler.prepare(&mut buffer);
+        (0..times)
+            .map(|i| {
+                filler.fill(&mut buffer, (i * length) as u64, Nanos(i as u64), &mut draws);
+                buffer.clone()
+            })
+            .collect()
+    }
+
+    fn ones(bytes: &[u8]) -> f64 {
+        bytes.iter().map(|b| f64::from(b.count_ones())).sum::<f64>() / (bytes.len() * 8) as f64
+    }
+
+    #[test]
+    fn fresh_data_is_random_and_never_repeats() {
+        let blocks = filled(Content::Fresh, 4096, 100);
+        let all: Vec<u8> = blocks.concat();
+        assert!((ones(&all) - 0.5).abs() < 0.002, "{}", ones(&all));
+        let sectors: std::collections::HashSet<&[u8]> = all.chunks(512).collect();
+        assert_eq!(sectors.len(), 800);
+    }
+
+    #[test]
+    fn a_length_that_is_no_multiple_of_a_lane_is_filled_to_its_end() {
+        let block = &filled(Content::Fresh, 1000, 1)[0];
+        assert!(block[936..].iter().any(|b| *b != 0));
+    }
+
+    #[test]
+    fn constant_contents() {
+        assert!(filled(Content::Zeros, 512, 2).concat().iter().all(|b| *b == 0));
+        let counting = &filled(Content::Counting, 1024, 1)[0];
+        assert!(counting.iter().enumerate().all(|(i, b)| *b == (i % 256) as u8));
+        let pattern = &filled(Content::Pattern { bytes: b"abc".to_vec() }, 512, 1)[0];
+        assert_eq!(&pattern[..7], b"abcabca");
+    }
+
+    #[test]
+    fn stamps_make_writes_differ() {
+        let blocks = filled(Content::Stamped, 1024, 2);
+        assert_ne!(blocks[0][..8], blocks[0][512..520]);
+        assert_ne!(blocks[0], blocks[1]);
+        assert_eq!(blocks[0][8..504], blocks[1][8..504]);
+    }
+
+    #[test]
+    fn compressible_share_is_kept_in_each_chunk() {
+        let content = Content::Compressible {
+            percent: 75,
+            chunk: 512,
+            pattern: Vec::new(),
+        };
+        for chunk in filled(content, 4096, 3).concat().chunks(512) {
+            assert!(chunk[..384].iter().all(|b| *b == 0));
+            assert!(chunk[384..].iter().any(|b| *b != 0));
+        }
+    }
+
+    #[test]
+    fn duplicates_come_near_their_share() {
+        for working_set in [0, 20] {
+            let blocks = filled(
+                Content::Duplicated {
+                    percent: 50,
+                    working_set,
+                },
+                64,
+                2000,
+            );
+            let different: std::collections::HashSet<&Vec<u8>> = blocks.iter().collect();
+            assert!((900..1100).contains(&different.len()), "{}", different.len());
+        }
+    }
+
+    #[test]
+    fn a_source_is_cut_within_its_bounds() {
+        let content = Content::Source {
+            size: Bytes(1000),
+            file: None,
+        };
+        let source = {
+            let mut bytes = vec![0u8; 1000];
+            WideRandom::new(0).fill(&mut bytes);
+            bytes
+        };
+        for block in filled(content, 300, 50) {
+            assert!(source.windows(300).any(|window| window == block));
+        }
+    }
+}

@@ -1,0 +1,298 @@
+//! Where random decisions come from.
+//!
+//! A worker has one [`Draws`]. In the DiskSpd form a single generator is handed in turn to target choice, mixed decision,
+//! offset, range, type and buffer, so the *order* of questions is part of the result; in the native and fio forms each
+//! [`Purpose`] has a generator of its own, so that adding a question of one kind does not disturb the others. Access
+//! patterns ask and own no generator. The same seed and plan give each worker the same operations on every engine.
+
+mod jenkins;
+mod tausworthe;
+
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::{SplitMix64, Xoshiro256PlusPlus};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use jenkins::Jenkins;
+pub use tausworthe::Tausworthe;
+
+/// What a random number is wanted for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Purpose {
+    /// Which stream of a worker issues next.
+    Stream = 0,
+    /// Read or write.
+    Mix = 1,
+    /// The position of a random operation.
+    Offset = 2,
+    /// Random or sequential, in mixed patterns.
+    Jump = 3,
+    /// The range of a stepped distribution.
+    Range = 4,
+    /// The length of a read.
+    SizeRead = 5,
+    /// The length of a write.
+    SizeWrite = 6,
+    /// The length of a trim.
+    SizeTrim = 7,
+    /// The gap to the next arrival of a Poisson schedule of reads.
+    GapRead = 8,
+    /// The same for writes.
+    GapWrite = 9,
+    /// The same for trims.
+    GapTrim = 10,
+    /// What a write buffer holds.
+    Content = 11,
+    /// The next file of a set.
+    File = 12,
+    /// The start delay of a worker, where a range was given.
+    Delay = 13,
+}
+
+const PURPOSES: usize = 14;
+
+/// Which generators a worker draws from, with their seed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "form", rename_all = "snake_case")]
+pub enum DrawsForm {
+    /// xoshiro256++ for each purpose, seeded from the plan's seed and the number of the worker in the plan.
+    Native {
+        /// The seed of this worker.
+        seed: u64,
+    },
+    /// One generator for everything (DiskSpd): seed of the time span plus thread number, 32 bits.
+    Single {
+        /// The seed of this worker.
+        seed: u32,
+    },
+    /// taus88 for each purpose (fio).
+    PerPurpose {
+        /// `randseed`, 0x89 by default.
+        seed: u64,
+        /// The number of the clone in the run, counting from 1 over all jobs.
+        number: u32,
+    },
+}
+
+impl DrawsForm {
+    /// The generators in their initial state.
+    pub fn start(self) -> Draws {
+        match self {
+            DrawsForm::Native { seed } => Draws::Native(Box::new(NativeDraws::new(seed))),
+            DrawsForm::Single { seed } => Draws::Single(Jenkins::new(u64::from(seed))),
+            DrawsForm::PerPurpose { seed, number } => Draws::PerPurpose(Box::new(FioDraws::new(seed, number))),
+        }
+    }
+}
+
+/// The generators of one worker.
+#[derive(Clone, Debug)]
+pub enum Draws {
+    /// See [`DrawsForm::Native`].
+    Native(Box<NativeDraws>),
+    /// See [`DrawsForm::Single`].
+    Single(Jenkins),
+    /// See [`DrawsForm::PerPurpose`].
+    PerPurpose(Box<FioDraws>),
+}
+
+/// One xoshiro256++ for each purpose.
+#[derive(Clone, Debug)]
+pub struct NativeDraws {
+    generators: [Xoshiro256PlusPlus; PURPOSES],
+}
+
+impl NativeDraws {
+    fn new(seed: u64) -> Self {
+        let mut seeds = SplitMix64::seed_from_u64(seed);
+        NativeDraws {
+            generators: std::array::from_fn(|_| Xoshiro256PlusPlus::seed_from_u64(seeds.next_u64())),
+        }
+    }
+}
+
+/// One taus88 for each purpose, seeded as fio seeds them, so that equal jobs visit equal offsets.
+#[derive(Clone, Debug)]
+pub struct FioDraws {
+    generators: [Tausworthe; PURPOSES],
+}
+
+impl FioDraws {
+    /// fio derives a list of seeds from `seed × M⁴`, `M = 0x9e370001`; the index of each use in that list is fixed.
+    fn new(seed: u64, number: u32) -> Self {
+        const M: u64 = 0x9e37_0001;
+        let mut state = seed.wrapping_mul(M).wrapping_mul(M).wrapping_mul(M).wrapping_mul(M);
+        let mut seeds = [0u64; 20];
+        for (index, slot) in seeds.iter_mut().enumerate() {
+            *slot = state.wrapping_mul(u64::from(number)).wrapping_add(index as u64);
+            state = state.wrapping_mul(M);
+        }
+        const LIST_INDEX: [usize; PURPOSES] = [5, 4, 6, 10, 16, 0, 1, 2, 15, 17, 18, 9, 5, 13];
+        FioDraws {
+            generators: std::array::from_fn(|purpose| Tausworthe::new(seeds[LIST_INDEX[purpose]] as u32)),
+        }
+    }
+}
+
+impl Draws {
+    /// 64 random bits (two 32-bit draws where the generator has 32 bits).
+    #[inline(always)]
+    pub fn word(&mut self, purpose: Purpose) -> u64 {
+        match self {
+            Draws::Native(draws) => draws.generators[purpose as usize].next_u64(),
+            Draws::Single(generator) => generator.next(),
+            Draws::PerPurpose(draws) => {
+                let generator = &mut draws.generators[purpose as usize];
+                let low = u64::from(generator.next());
+                low | u64::from(generator.next()) << 32
+            }
+        }
+    }
+
+    /// 32 random bits: the low half of a 64-bit draw, or one draw of a 32-bit generator.
+    #[inline(always)]
+    pub fn half(&mut self, purpose: Purpose) -> u32 {
+        match self {
+            Draws::Native(draws) => (draws.generators[purpose as usize].next_u64() >> 32) as u32,
+            Draws::Single(generator) => generator.next() as u32,
+            Draws::PerPurpose(draws) => draws.generators[purpose as usize].next(),
+        }
+    }
+
+    /// Many unbiased numbers below `count` for one purpose, with the generator at hand meanwhile.
+    #[inline(always)]
+    pub(crate) fn uniform_below(&mut self, purpose: Purpose, count: u64) -> UniformBelow<'_> {
+        let native = match self {
+            Draws::Native(draws) => Some(draws.generators[purpose as usize].clone()),
+            _ => None,
+        };
+        UniformBelow {
+            draws: self,
+            native,
+            purpose,
+            count,
+        }
+    }
+
+    /// A number in [0, 1) with 53 random bits.
+    #[inline]
+    pub fn unit(&mut self, purpose: Purpose) -> f64 {
+        (self.word(purpose) >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
+    }
+
+    /// A number in 0 … `count` − 1 by the given rule. `count` must not be 0.
+    #[inline(always)]
+    pub fn below(&mut self, purpose: Purpose, count: u64, reduction: Reduction) -> u64 {
+        match reduction {
+            Reduction::Lemire => {
+                let mut product = u128::from(self.word(purpose)) * u128::from(count);
+                if (product as u64) < count {
+                    let threshold = count.wrapping_neg() % count;
+                    while (product as u64) < threshold {
+                        product = u128::from(self.word(purpose)) * u128::from(count);
+                    }
+                }
+                (product >> 64) as u64
+            }
+            Reduction::Modulo => self.word(purpose) % count,
+            Reduction::MultiplyHigh32 => ((u128::from(self.half(purpose)) * u128::from(count)) >> 32) as u64,
+            Reduction::MultiplyHigh64 => ((u128::from(self.word(purpose)) * u128::from(count)) >> 64) as u64,
+        }
+    }
+}
+
+/// See [`Draws::uniform_below`]. The native generator is kept in registers and put back at the end.
+pub(crate) struct UniformBelow<'a> {
+    draws: &'a mut Draws,
+    native: Option<Xoshiro256PlusPlus>,
+    purpose: Purpose,
+    count: u64,
+}
+
+impl UniformBelow<'_> {
+    #[inline(always)]
+    pub(crate) fn next(&mut self) -> u64 {
+        let Some(generator) = &mut self.native else {
+            return self.draws.below(self.purpose, self.count, Reduction::Lemire);
+        };
+        let mut product = u128::from(generator.next_u64()) * u128::from(self.count);
+        if (product as u64) < self.count {
+            let threshold = self.count.wrapping_neg() % self.count;
+            while (product as u64) < threshold {
+                product = u128::from(generator.next_u64()) * u128::from(self.count);
+            }
+        }
+        (product >> 64) as u64
+    }
+}
+
+impl Drop for UniformBelow<'_> {
+    fn drop(&mut self) {
+        if let (Draws::Native(draws), Some(generator)) = (&mut *self.draws, self.native.take()) {
+            draws.generators[self.purpose as usize] = generator;
+        }
+    }
+}
+
+/// How random bits become a number below a bound.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Reduction {
+    /// Multiply and keep the high half, redrawing the few values that would bias it (Lemire 2019, “Fast Random Integer
+    /// Generation in an Interval”): exactly uniform.
+    #[default]
+    Lemire,
+    /// Remainder (DiskSpd).
+    Modulo,
+    /// High half of a 32-bit draw times the bound (fio's `tausworthe`).
+    MultiplyHigh32,
+    /// High half of a 64-bit draw times the bound (fio's `tausworthe64`).
+    MultiplyHigh64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// χ² of 16 cells over 160,000 draws stays below the 99.99 % quantile for 15 degrees of freedom (44.3).
+    fn assert_uniform(form: DrawsForm, reduction: Reduction) {
+        let mut draws = form.start();
+        let mut cells = [0u32; 16];
+        for _ in 0..160_000 {
+            cells[draws.below(Purpose::Offset, 16, reduction) as usize] += 1;
+        }
+        let chi2: f64 = cells
+            .iter()
+            .map(|&n| (f64::from(n) - 10_000.0).powi(2) / 10_000.0)
+            .sum();
+        assert!(chi2 < 44.3, "{form:?} {reduction:?}: {chi2}");
+    }
+
+    #[test]
+    fn every_form_and_reduction_is_uniform() {
+        for form in [
+            DrawsForm::Native { seed: 1 },
+            DrawsForm::Single { seed: 1 },
+            DrawsForm::PerPurpose { seed: 0x89, number: 1 },
+        ] {
+            for reduction in [
+                Reduction::Lemire,
+                Reduction::Modulo,
+                Reduction::MultiplyHigh32,
+                Reduction::MultiplyHigh64,
+            ] {
+                assert_uniform(form, reduction);
+            }
+        }
+    }
+
+    #[test]
+    fn purposes_are_independent_streams() {
+        let mut one = DrawsForm::Native { seed: 5 }.start();
+        let mut other = DrawsForm::Native { seed: 5 }.start();
+        other.word(Purpose::Mix);
+        assert_eq!(one.word(Purpose::Offset), other.word(Purpose::Offset));
+        assert_ne!(one.word(Purpose::Mix), one.word(Purpose::Offset));
+    }
+}

@@ -1,0 +1,253 @@
+//! What surrounded a test: facts that could explain its figures.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::units::{Bytes, Nanos};
+
+/// The machine and the targets.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Environment {
+    /// The machine.
+    pub host: Host,
+    /// Its processors.
+    pub cpu: Cpu,
+    /// Memory in bytes.
+    pub memory: Bytes,
+    /// The clock behind every figure.
+    pub clock: Clock,
+    /// Limits that the system puts on this process.
+    #[serde(default)]
+    pub limits: Limits,
+    /// One entry for each target of the plan, in plan order.
+    #[serde(default)]
+    pub targets: Vec<TargetFacts>,
+}
+
+/// A machine.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Host {
+    /// Host name.
+    pub name: String,
+    /// Operating system and release.
+    pub system: String,
+    /// Kernel version.
+    pub kernel: String,
+    /// Processor architecture.
+    pub architecture: String,
+    /// Changes at every boot.
+    #[serde(default)]
+    pub boot_id: Option<String>,
+    /// The hypervisor, if this is a virtual machine.
+    #[serde(default)]
+    pub hypervisor: Option<String>,
+}
+
+/// Processors.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Cpu {
+    /// Model name.
+    pub model: String,
+    /// Logical CPUs that are online.
+    pub logical: u32,
+    /// CPUs that this process may use.
+    pub usable: u32,
+    /// NUMA nodes.
+    pub numa_nodes: u32,
+    /// Frequency governor of the first CPU.
+    #[serde(default)]
+    pub governor: Option<String>,
+}
+
+/// The clock of a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Clock {
+    /// `tsc`, `cntvct`, `clock_gettime`, `performance_counter` or `simulated`.
+    pub source: String,
+    /// Why that one.
+    pub reason: String,
+    /// Ticks per second; 0 where the source counts in nanoseconds.
+    pub frequency_hz: u64,
+    /// Time of one reading.
+    pub reading_ns: f64,
+    /// How far it went from the system's monotonic clock during the run, in parts per million.
+    #[serde(default)]
+    pub drift_ppm: Option<f64>,
+}
+
+/// Limits that the system puts on this process.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Limits {
+    /// CPUs' worth of time that the control group allows.
+    #[serde(default)]
+    pub cpus: Option<f64>,
+    /// Memory that the control group allows.
+    #[serde(default)]
+    pub memory: Option<Bytes>,
+    /// I/O limits of the control group.
+    #[serde(default)]
+    pub devices: Vec<DeviceLimit>,
+}
+
+/// An I/O limit of a control group on one device.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DeviceLimit {
+    /// `major:minor`.
+    pub device: String,
+    /// Reads per second.
+    #[serde(default)]
+    pub read_iops: Option<u64>,
+    /// Writes per second.
+    #[serde(default)]
+    pub write_iops: Option<u64>,
+    /// Bytes read per second.
+    #[serde(default)]
+    pub read_bytes: Option<u64>,
+    /// Bytes written per second.
+    #[serde(default)]
+    pub write_bytes: Option<u64>,
+}
+
+/// What is known of a target.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TargetFacts {
+    /// Path as opened, links resolved.
+    pub path: String,
+    /// `file`, `block device`, `nothing` or `simulated`.
+    pub kind: String,
+    /// Size in bytes when the test began.
+    pub size: Bytes,
+    /// Offsets, lengths and buffers of direct I/O must be multiples of this.
+    pub direct_alignment: Bytes,
+    /// How it was prepared, in words.
+    #[serde(default)]
+    pub prepared: String,
+    /// The file system it lies on.
+    #[serde(default)]
+    pub file_system: Option<FileSystem>,
+    /// The devices under it: the first is its own, the others lie beneath that one.
+    #[serde(default)]
+    pub devices: Vec<Device>,
+    /// How its space is allocated, where the file system tells.
+    #[serde(default)]
+    pub allocation: Option<Allocation>,
+}
+
+/// A mounted file system.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FileSystem {
+    /// Type, such as `ext4`.
+    pub kind: String,
+    /// Where it is mounted.
+    pub mount_point: String,
+    /// Mount options.
+    pub options: String,
+    /// Size.
+    pub size: Bytes,
+    /// Bytes that a program without privileges may still use.
+    pub available: Bytes,
+}
+
+/// A block device.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Device {
+    /// Kernel name, such as `nvme0n1`.
+    pub name: String,
+    /// `major:minor`.
+    pub number: String,
+    /// Size.
+    pub size: Bytes,
+    /// Logical sector.
+    pub logical_sector: Bytes,
+    /// Physical sector.
+    pub physical_sector: Bytes,
+    /// It has spinning disks.
+    pub rotational: bool,
+    /// Vendor and model.
+    #[serde(default)]
+    pub model: Option<String>,
+    /// I/O scheduler in use.
+    #[serde(default)]
+    pub scheduler: Option<String>,
+    /// Requests that the kernel queues for it.
+    #[serde(default)]
+    pub queue_requests: Option<u32>,
+    /// Largest request the kernel sends it.
+    #[serde(default)]
+    pub largest_request: Option<Bytes>,
+    /// `write back` or `write through`.
+    #[serde(default)]
+    pub write_cache: Option<String>,
+    /// Its driver can be polled for completions.
+    #[serde(default)]
+    pub polled: bool,
+    /// NUMA node it is attached to.
+    #[serde(default)]
+    pub numa_node: Option<u32>,
+}
+
+/// How the space of a file is allocated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Allocation {
+    /// Bytes never written: reads come from nowhere.
+    pub holes: Bytes,
+    /// Bytes reserved but never written: reads need no device either.
+    pub unwritten: Bytes,
+    /// Separate extents.
+    pub extents: u64,
+}
+
+/// Counters of the kernel for one block device, as differences over a window.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DeviceUse {
+    /// Kernel name.
+    pub name: String,
+    /// Indexes of the plan's targets that lie on it.
+    pub targets: Vec<u32>,
+    /// Requests completed: reads, writes, discards.
+    pub operations: [u64; 3],
+    /// Bytes transferred: read, written, discarded.
+    pub bytes: [u64; 3],
+    /// Requests merged into others: reads, writes, discards.
+    pub merged: [u64; 3],
+    /// Time spent by requests: read, written, discarded.
+    pub time_ns: [Nanos; 3],
+    /// Flush requests.
+    pub flushes: u64,
+    /// Time during which the device was busy.
+    pub busy_ns: Nanos,
+    /// Time-weighted number of requests in the device and its queue.
+    pub weighted_ns: Nanos,
+}
+
+impl DeviceUse {
+    /// Adds counters of the same device over another window.
+    pub fn add(&mut self, other: &DeviceUse) {
+        for direction in 0..3 {
+            self.operations[direction] += other.operations[direction];
+            self.bytes[direction] += other.bytes[direction];
+            self.merged[direction] += other.merged[direction];
+            self.time_ns[direction] += other.time_ns[direction];
+        }
+        self.flushes += other.flushes;
+        self.busy_ns += other.busy_ns;
+        self.weighted_ns += other.weighted_ns;
+    }
+}
+
+/// Time of one logical CPU over a window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CoreUse {
+    /// Number of the CPU.
+    pub cpu: u32,
+    /// In programs.
+    pub user_ns: Nanos,
+    /// In the kernel, without interrupts.
+    pub system_ns: Nanos,
+    /// In interrupt handlers.
+    pub interrupt_ns: Nanos,
+    /// Taken by the hypervisor for others.
+    pub stolen_ns: Nanos,
+    /// Idle, waiting for I/O or not.
+    pub idle_ns: Nanos,
+}

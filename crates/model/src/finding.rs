@@ -1,0 +1,85 @@
+//! What a check found: never a bare number, always what, why and what to do.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// One finding about a plan, an environment or results.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Finding {
+    /// Name of the rule, such as `QD-NOT-ACHIEVED`.
+    pub rule: String,
+    /// How much it matters.
+    pub severity: Severity,
+    /// What was found, in a sentence.
+    pub what: String,
+    /// Which job, worker, target or option.
+    #[serde(default)]
+    pub at: Option<String>,
+    /// Why it matters.
+    #[serde(default)]
+    pub why: Option<String>,
+    /// What to do.
+    #[serde(default)]
+    pub help: Option<String>,
+}
+
+/// How much a finding matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// Worth knowing.
+    Note,
+    /// The figures may mislead.
+    Warning,
+    /// The figures are not valid.
+    Error,
+}
+
+impl Severity {
+    /// The lower-case word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Severity::Note => "note",
+            Severity::Warning => "warning",
+            Severity::Error => "error",
+        }
+    }
+}
+
+impl Finding {
+    /// A finding with its rule and sentence; the rest is added by the other methods.
+    pub fn new(rule: &str, severity: Severity, what: impl Into<String>) -> Finding {
+        Finding {
+            rule: rule.to_owned(),
+            severity,
+            what: what.into(),
+            at: None,
+            why: None,
+            help: None,
+        }
+    }
+
+    /// Adds where.
+    pub fn at(self, at: impl Into<String>) -> Finding {
+        Finding {
+            at: Some(at.into()),
+            ..self
+        }
+    }
+
+    /// Adds why it matters.
+    pub fn why(self, why: impl Into<String>) -> Finding {
+        Finding {
+            why: Some(why.into()),
+            ..self
+        }
+    }
+
+    /// Adds what to do.
+    pub fn help(self, help: impl Into<String>) -> Finding {
+        Finding {
+            help: Some(help.into()),
+            ..self
+        }
+    }
+}

@@ -1,0 +1,463 @@
+//! The latency histogram: nanoseconds in log-linear buckets.
+//!
+//! Seven bits below the leading one name the bucket, so a bucket is at most 1/128 of its value wide and its middle is
+//! within 0.39 % of every value in it. 4352 buckets reach to 2^40 ns (18 minutes); longer times are counted beside them.
+//! Count, smallest, largest, sum and sum of squares are exact. Merging is addition, whatever the order. Every pair of
+//! neighbouring buckets above 127 ns lies within one of fio's bins.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Bits below the leading one that name a bucket.
+pub const SUB_BITS: u32 = 7;
+/// Buckets below 2^40 ns.
+pub const BUCKETS: usize = 4352;
+/// Values from here on are counted in [`Histogram::overflow`].
+const LIMIT: u64 = 1 << 40;
+
+/// How often each latency occurred.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "SavedHistogram", into = "SavedHistogram")]
+#[schemars(with = "SavedHistogram")]
+pub struct Histogram {
+    /// One counter a bucket, and one for all values beyond the last.
+    counts: Box<[u64; BUCKETS + 1]>,
+    n: u64,
+    min: u64,
+    max: u64,
+    sum: u128,
+    sum_squares: u128,
+}
+
+impl Default for Histogram {
+    fn default() -> Self {
+        Histogram::new()
+    }
+}
+
+/// The bucket of a value; values of 2^40 and more share one behind the last.
+#[inline(always)]
+pub fn bucket_of(value: u64) -> usize {
+    if value >= LIMIT {
+        BUCKETS
+    } else {
+        bucket_below_limit(value)
+    }
+}
+
+#[inline(always)]
+fn bucket_below_limit(value: u64) -> usize {
+    // Values below 128 have a bucket each; the `or` keeps their exponent at zero.
+    let exponent = 63 - SUB_BITS - (value | 1 << SUB_BITS).leading_zeros();
+    ((exponent as usize) << SUB_BITS) + (value >> exponent) as usize
+}
+
+/// The smallest value of a bucket.
+pub fn bucket_low(bucket: usize) -> u64 {
+    if bucket < 2 << SUB_BITS {
+        return bucket as u64;
+    }
+    let exponent = (bucket >> SUB_BITS) - 1;
+    (((bucket & ((1 << SUB_BITS) - 1)) as u64) + (1 << SUB_BITS)) << exponent
+}
+
+/// The largest value of a bucket.
+pub fn bucket_high(bucket: usize) -> u64 {
+    bucket_low(bucket + 1) - 1
+}
+
+impl Histogram {
+    /// An empty histogram. Its memory becomes real only where values are counted.
+    pub fn new() -> Histogram {
+        // From a vector, because a boxed array would first be made on the stack.
+        let counts = vec![0; BUCKETS + 1]
+            .into_boxed_slice()
+            .try_into()
+            .expect("the vector has that length");
+        Histogram {
+            counts,
+            n: 0,
+            min: u64::MAX,
+            max: 0,
+            sum: 0,
+            sum_squares: 0,
+        }
+    }
+
+    /// Counts a value.
+    #[inline(always)]
+    pub fn record(&mut self, value: u64) {
+        self.record_times(value, 1);
+    }
+
+    /// Counts a value that occurred `times` times.
+    #[inline(always)]
+    pub fn record_times(&mut self, value: u64, times: u64) {
+        let Some(count) = self.counts[..BUCKETS].get_mut(bucket_below_limit(value)) else {
+            return self.record_huge(value, times);
+        };
+        *count += times;
+        self.n += times;
+        // Seldom true once the run has begun: branches are cheaper here than conditional moves.
+        if value < self.min {
+            self.min = value;
+        }
+        if value > self.max {
+            self.max = value;
+        }
+        // Below 2^40 × 2^24: fits, and one multiplication is enough for each sum.
+        let product = value * times;
+        self.sum += u128::from(product);
+        self.sum_squares += u128::from(product) * u128::from(value);
+    }
+
+    #[cold]
+    fn record_huge(&mut self, value: u64, times: u64) {
+        self.counts[BUCKETS] += times;
+        self.n += times;
+        self.min = self.min.min(value);
+        self.max = self.max.max(value);
+        let product = u128::from(value) * u128::from(times);
+        self.sum += product;
+        self.sum_squares = self
+            .sum_squares
+            .saturating_add(product.saturating_mul(u128::from(value)));
+    }
+
+    /// Adds all that `other` has counted.
+    pub fn merge(&mut self, other: &Histogram) {
+        if other.n == 0 {
+            return;
+        }
+        // Only the buckets in use are touched, so that a sparse histogram stays small in memory.
+        let range = bucket_of(other.min)..=bucket_of(other.max);
+        for (mine, theirs) in self.counts[range.clone()].iter_mut().zip(&other.counts[range]) {
+            *mine += theirs;
+        }
+        self.n += other.n;
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+        self.sum += other.sum;
+        self.sum_squares += other.sum_squares;
+    }
+
+    /// Takes smallest and largest value out, so that those of the next values can be told apart. They must be put back
+    /// with [`Histogram::put_extremes`] before anything else is asked.
+    pub fn take_extremes(&mut self) -> (u64, u64) {
+        (
+            std::mem::replace(&mut self.min, u64::MAX),
+            std::mem::replace(&mut self.max, 0),
+        )
+    }
+
+    /// Puts back what [`Histogram::take_extremes`] has taken.
+    pub fn put_extremes(&mut self, (min, max): (u64, u64)) {
+        self.min = self.min.min(min);
+        self.max = self.max.max(max);
+    }
+
+    /// Empties the histogram; only buckets between the smallest and largest value are touched.
+    pub fn clear(&mut self) {
+        if self.n > 0 {
+            let (low, high) = (bucket_of(self.min), bucket_of(self.max));
+            self.counts[low..=high].fill(0);
+        }
+        (self.n, self.min, self.max, self.sum, self.sum_squares) = (0, u64::MAX, 0, 0, 0);
+    }
+
+    /// How many values were counted.
+    pub fn n(&self) -> u64 {
+        self.n
+    }
+
+    /// True if nothing was counted.
+    pub fn is_empty(&self) -> bool {
+        self.n == 0
+    }
+
+    /// The smallest value; 0 if empty.
+    pub fn min(&self) -> u64 {
+        if self.n == 0 { 0 } else { self.min }
+    }
+
+    /// The largest value; 0 if empty.
+    pub fn max(&self) -> u64 {
+        self.max
+    }
+
+    /// The sum of all values.
+    pub fn sum(&self) -> u128 {
+        self.sum
+    }
+
+    /// The sum of the squares of all values.
+    pub fn sum_squares(&self) -> u128 {
+        self.sum_squares
+    }
+
+    /// Values of 2^40 ns and more.
+    pub fn overflow(&self) -> u64 {
+        self.counts[BUCKETS]
+    }
+
+    /// The arithmetic mean; 0 if empty.
+    pub fn mean(&self) -> f64 {
+        if self.n == 0 {
+            0.0
+        } else {
+            self.sum as f64 / self.n as f64
+        }
+    }
+
+    /// Σ (x − mean)², without the cancellation that the textbook formula suffers in floating point.
+    fn centred_squares(&self) -> f64 {
+        if self.n == 0 {
+            return 0.0;
+        }
+        // n·Σx² − (Σx)² in integers where it fits, which it does below 2^128.
+        match (
+            self.sum_squares.checked_mul(u128::from(self.n)),
+            self.sum.checked_mul(self.sum),
+        ) {
+            (Some(left), Some(right)) => left.saturating_sub(right) as f64 / self.n as f64,
+            _ => (self.sum_squares as f64 - self.sum as f64 * self.mean()).max(0.0),
+        }
+    }
+
+    /// Standard deviation of the values as a whole population (DiskSpd).
+    pub fn population_deviation(&self) -> f64 {
+        if self.n == 0 {
+            0.0
+        } else {
+            (self.centred_squares() / self.n as f64).sqrt()
+        }
+    }
+
+    /// Standard deviation of the values as a sample (fio, native); 0 for fewer than two.
+    pub fn sample_deviation(&self) -> f64 {
+        if self.n < 2 {
+            0.0
+        } else {
+            (self.centred_squares() / (self.n - 1) as f64).sqrt()
+        }
+    }
+
+    /// The bucket that holds the value of the given rank, counting from 1; ranks beyond n give the last bucket.
+    pub fn bucket_of_rank(&self, rank: u64) -> Option<usize> {
+        if self.n == 0 {
+            return None;
+        }
+        let rank = rank.clamp(1, self.n);
+        let mut seen = 0;
+        let (low, high) = (bucket_of(self.min), bucket_of(self.max));
+        (low..=high).find(|bucket| {
+            seen += self.counts[*bucket];
+            seen >= rank
+        })
+    }
+
+    /// The value that stands for a rank: the middle of its bucket, kept within smallest and largest; 0 if empty.
+    pub fn value_of_rank(&self, rank: u64) -> u64 {
+        match self.bucket_of_rank(rank) {
+            None => 0,
+            Some(BUCKETS) => self.max,
+            Some(bucket) => {
+                let (low, high) = (bucket_low(bucket), bucket_high(bucket));
+                (low + (high - low) / 2).clamp(self.min, self.max)
+            }
+        }
+    }
+
+    /// The value below which `fraction` of the values lie: that of rank ⌈fraction × n⌉.
+    pub fn quantile(&self, fraction: f64) -> u64 {
+        self.value_of_rank(rank_of(fraction, self.n))
+    }
+
+    /// Non-empty buckets with their counts, ascending; the last may be [`BUCKETS`] for the overflow.
+    pub fn buckets(&self) -> impl Iterator<Item = (usize, u64)> {
+        self.counts
+            .iter()
+            .enumerate()
+            .filter(|(_, count)| **count > 0)
+            .map(|(bucket, count)| (bucket, *count))
+    }
+
+    /// How many values lie in buckets wholly at or below the one of `value`.
+    pub fn count_up_to(&self, value: u64) -> u64 {
+        self.counts[..=bucket_of(value)].iter().sum()
+    }
+}
+
+/// The rank of a quantile among `n` values: ⌈fraction × n⌉, kept within 1 and n.
+pub fn rank_of(fraction: f64, n: u64) -> u64 {
+    // The margin keeps 0.99 × 100 from becoming rank 100 through rounding.
+    let exact = fraction * n as f64;
+    let rounded = exact.round();
+    let rank = if (exact - rounded).abs() < 1e-9 * n as f64 {
+        rounded
+    } else {
+        exact.ceil()
+    };
+    (rank as u64).clamp(1, n.max(1))
+}
+
+/// A histogram in a saved file: non-empty buckets only.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Histogram")]
+struct SavedHistogram {
+    /// Number of values.
+    n: u64,
+    /// Smallest value in ns; 0 if there is none.
+    min_ns: u64,
+    /// Largest value in ns.
+    max_ns: u64,
+    /// Sum of the values in ns, as a decimal string: it may exceed 64 bits.
+    sum_ns: String,
+    /// Sum of the squares in ns², as a decimal string.
+    sum_squares_ns2: String,
+    /// Pairs of bucket number and count, ascending. Bucket b below 256 holds the value b; above, it holds the 2^e values
+    /// from ((b mod 128) + 128)·2^e with e = ⌊b/128⌋ − 1. Bucket 4352 holds all values of 2^40 ns and more.
+    buckets: Vec<(u32, u64)>,
+}
+
+impl From<Histogram> for SavedHistogram {
+    fn from(histogram: Histogram) -> SavedHistogram {
+        SavedHistogram {
+            n: histogram.n,
+            min_ns: histogram.min(),
+            max_ns: histogram.max,
+            sum_ns: histogram.sum.to_string(),
+            sum_squares_ns2: histogram.sum_squares.to_string(),
+            buckets: histogram
+                .buckets()
+                .map(|(bucket, count)| (bucket as u32, count))
+                .collect(),
+        }
+    }
+}
+
+impl TryFrom<SavedHistogram> for Histogram {
+    type Error = String;
+
+    fn try_from(saved: SavedHistogram) -> Result<Histogram, String> {
+        let number = |text: &str| {
+            text.parse::<u128>()
+                .map_err(|_| format!("`{text}` is not a whole number"))
+        };
+        let mut histogram = Histogram::new();
+        for (bucket, count) in &saved.buckets {
+            let slot = histogram.counts.get_mut(*bucket as usize);
+            *slot.ok_or_else(|| format!("there is no histogram bucket {bucket}"))? += count;
+        }
+        let counted: u64 = histogram.counts.iter().sum();
+        if counted != saved.n {
+            return Err(format!(
+                "the histogram says n = {} but its buckets hold {counted}",
+                saved.n
+            ));
+        }
+        histogram.n = saved.n;
+        histogram.min = if saved.n == 0 { u64::MAX } else { saved.min_ns };
+        histogram.max = saved.max_ns;
+        histogram.sum = number(&saved.sum_ns)?;
+        histogram.sum_squares = number(&saved.sum_squares_ns2)?;
+        Ok(histogram)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn buckets_tile_the_range_without_gaps() {
+        for bucket in 0..BUCKETS {
+            assert_eq!(bucket_of(bucket_low(bucket)), bucket);
+            assert_eq!(bucket_of(bucket_high(bucket)), bucket);
+            assert_eq!(bucket_high(bucket) + 1, bucket_low(bucket + 1));
+        }
+        assert_eq!(bucket_low(BUCKETS), LIMIT);
+        assert_eq!(bucket_of(LIMIT), BUCKETS);
+        assert_eq!(bucket_of(u64::MAX), BUCKETS);
+    }
+
+    #[test]
+    fn a_bucket_is_narrow() {
+        for bucket in 128..BUCKETS {
+            let (low, high) = (bucket_low(bucket) as f64, bucket_high(bucket) as f64);
+            assert!((high - low) / 2.0 / low <= 0.0040, "{bucket}");
+        }
+    }
+
+    #[test]
+    fn rank_of_round_fractions_is_exact() {
+        assert_eq!(rank_of(0.99, 100), 99);
+        assert_eq!(rank_of(0.07, 100), 7);
+        assert_eq!(rank_of(0.999, 1_000_000), 999_000);
+        assert_eq!(rank_of(0.5, 3), 2);
+        assert_eq!(rank_of(0.0, 10), 1);
+        assert_eq!(rank_of(1.0, 10), 10);
+    }
+
+    #[test]
+    fn a_saved_histogram_that_contradicts_itself_is_refused() {
+        let mut histogram = Histogram::new();
+        histogram.record(5);
+        let text = serde_json::to_string(&histogram).unwrap();
+        assert!(serde_json::from_str::<Histogram>(&text.replace("\"n\":1", "\"n\":2")).is_err());
+        assert!(serde_json::from_str::<Histogram>(&text.replace("[5,1]", "[9999,1]")).is_err());
+        assert!(serde_json::from_str::<Histogram>(&text.replace("\"sum_ns\":\"5\"", "\"sum_ns\":\"x\"")).is_err());
+    }
+
+    /// Latencies of all magnitudes.
+    fn values() -> impl Strategy<Value = Vec<u64>> {
+        prop::collection::vec(
+            (0u32..44, 0u64..1 << 20).prop_map(|(shift, low)| (1u64 << shift) + low),
+            1..300,
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn agrees_with_a_sorted_list(mut list in values(), fraction in 0.0f64..=1.0) {
+            let mut histogram = Histogram::new();
+            for value in &list {
+                histogram.record(*value);
+            }
+            list.sort_unstable();
+            let n = list.len() as u64;
+            prop_assert_eq!(histogram.n(), n);
+            prop_assert_eq!(histogram.min(), list[0]);
+            prop_assert_eq!(histogram.max(), list[list.len() - 1]);
+            prop_assert_eq!(histogram.sum(), list.iter().map(|v| u128::from(*v)).sum::<u128>());
+            let exact = list[rank_of(fraction, n) as usize - 1];
+            let shown = histogram.quantile(fraction);
+            prop_assert_eq!(bucket_of(exact), histogram.bucket_of_rank(rank_of(fraction, n)).unwrap());
+            if exact < LIMIT {
+                prop_assert!(shown.abs_diff(exact) as f64 <= 0.004 * exact as f64 + 0.5);
+            }
+            let mean = histogram.mean();
+            let squares: f64 = list.iter().map(|v| (*v as f64 - mean).powi(2)).sum();
+            let deviation = (squares / n as f64).sqrt();
+            prop_assert!((histogram.population_deviation() - deviation).abs() <= 1e-6 * deviation.max(1.0));
+        }
+
+        #[test]
+        fn merging_equals_counting_together(a in values(), b in values()) {
+            let count = |lists: &[&Vec<u64>]| {
+                let mut histogram = Histogram::new();
+                lists.iter().flat_map(|list| list.iter()).for_each(|value| histogram.record(*value));
+                histogram
+            };
+            let mut merged = count(&[&a]);
+            merged.merge(&count(&[&b]));
+            prop_assert_eq!(&merged, &count(&[&b, &a]));
+            let saved = serde_json::to_string(&merged).unwrap();
+            prop_assert_eq!(&serde_json::from_str::<Histogram>(&saved).unwrap(), &merged);
+            merged.clear();
+            prop_assert_eq!(merged, Histogram::new());
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! What a test *is* and what it *found*.
+//!
+//! Plain data and pure arithmetic: units, the plan, access patterns, buffer contents, the latency histogram, results,
+//! findings and events. Everything else is parsed into the plan or rendered from the results. This crate deliberately
+//! knows no files, threads, clocks or printing, so that grammars, judgement and rendering can be tested without a disk.
+
+#![forbid(unsafe_code)]
+
+pub mod access;
+pub mod block_size;
+pub mod content;
+pub mod draws;
+pub mod environment;
+pub mod event;
+pub mod finding;
+pub mod histogram;
+pub mod mix;
+pub mod pace;
+pub mod plan;
+pub mod results;
+pub mod sequence;
+pub mod stats;
+pub mod units;
+
+mod direction;
+
+pub use direction::{Direction, PerDirection};
+pub use units::{Bytes, Nanos};

@@ -1,0 +1,319 @@
+//! Read or write: what the next operation does.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::direction::Direction;
+use crate::draws::{Draws, Purpose};
+
+/// How a stream divides its operations between directions.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "mix", rename_all = "snake_case")]
+pub enum Mix {
+    /// One direction only.
+    Only {
+        /// That direction.
+        direction: Direction,
+    },
+    /// Each operation is drawn.
+    Drawn {
+        /// Share of writes in percent.
+        write_percent: f64,
+        /// When and how.
+        rule: MixRule,
+    },
+    /// The share is kept to within one operation at every moment (error diffusion); `verify` uses it.
+    Exact {
+        /// Share of writes in percent.
+        write_percent: f64,
+    },
+    /// A block is trimmed, then the same block is written (fio `trimwrite`).
+    TrimThenWrite,
+}
+
+/// When and how the direction of an operation is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MixRule {
+    /// Before the position, independently for each operation.
+    Independent,
+    /// After the position, as `(draw mod 100) + 1 ≤ share`; in mixed patterns a sequential run keeps the type of its
+    /// first operation (DiskSpd).
+    AfterPlace,
+    /// Before the position, and only when the operations in the present direction have reached a target that is set
+    /// again at each change of direction (fio).
+    Redrawn,
+}
+
+impl Mix {
+    /// Reads only.
+    pub const READS: Mix = Mix::Only {
+        direction: Direction::Read,
+    };
+    /// Writes only.
+    pub const WRITES: Mix = Mix::Only {
+        direction: Direction::Write,
+    };
+
+    /// True if operations of this direction can occur.
+    pub fn includes(&self, wanted: Direction) -> bool {
+        match self {
+            Mix::Only { direction } => *direction == wanted,
+            Mix::Drawn { write_percent, .. } | Mix::Exact { write_percent } => match wanted {
+                Direction::Read => *write_percent < 100.0,
+                Direction::Write => *write_percent > 0.0,
+                Direction::Trim => false,
+            },
+            Mix::TrimThenWrite => wanted != Direction::Read,
+        }
+    }
+
+    /// The mix in its initial state.
+    pub fn start(self) -> MixCursor {
+        let (kind, write_percent) = match self {
+            Mix::Only { direction } => (Kind::Only(direction), 0.0),
+            Mix::Drawn { write_percent, .. } if write_percent <= 0.0 => (Kind::Only(Direction::Read), 0.0),
+            Mix::Drawn { write_percent, .. } if write_percent >= 100.0 => (Kind::Only(Direction::Write), 100.0),
+            Mix::Drawn {
+                write_percent,
+                rule: MixRule::Independent,
+            } => {
+                // The share as a 64-bit threshold: 2^64 × share, exact to 2^-53.
+                (
+                    Kind::Threshold((write_percent / 100.0 * 18_446_744_073_709_551_616.0) as u64),
+                    write_percent,
+                )
+            }
+            Mix::Drawn {
+                write_percent,
+                rule: MixRule::AfterPlace,
+            } => (Kind::AfterPlace, write_percent),
+            Mix::Drawn {
+                write_percent,
+                rule: MixRule::Redrawn,
+            } => (Kind::Redrawn, write_percent),
+            Mix::Exact { write_percent } => (Kind::Exact, write_percent),
+            Mix::TrimThenWrite => (Kind::TrimThenWrite, 0.0),
+        };
+        MixCursor {
+            kind,
+            write_percent,
+            present: Direction::Read,
+            issued: [0; 2],
+            target: 0,
+            debt: 0.0,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Only(Direction),
+    Threshold(u64),
+    AfterPlace,
+    Redrawn,
+    Exact,
+    TrimThenWrite,
+}
+
+/// A mix on its way.
+#[derive(Clone, Debug)]
+pub struct MixCursor {
+    kind: Kind,
+    write_percent: f64,
+    /// The direction of the last operation.
+    present: Direction,
+    /// Operations issued so far: reads, writes.
+    issued: [u64; 2],
+    /// Operations in the present direction at which it is drawn again (fio's rule).
+    target: u64,
+    /// Fraction of a write owed (error diffusion).
+    debt: f64,
+}
+
+/// A mix whose draws do not depend on one another.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Independent {
+    Only(Direction),
+    Threshold(u64),
+}
+
+impl Independent {
+    #[inline(always)]
+    pub(crate) fn draw(self, draws: &mut Draws) -> Direction {
+        match self {
+            Independent::Only(direction) => direction,
+            Independent::Threshold(threshold) if draws.word(Purpose::Mix) < threshold => Direction::Write,
+            Independent::Threshold(_) => Direction::Read,
+        }
+    }
+}
+
+impl MixCursor {
+    /// The mix, if its draws do not depend on one another.
+    pub(crate) fn independent(&self) -> Option<Independent> {
+        match self.kind {
+            Kind::Only(direction) => Some(Independent::Only(direction)),
+            Kind::Threshold(threshold) => Some(Independent::Threshold(threshold)),
+            _ => None,
+        }
+    }
+
+    /// The direction of the next operation, or `None` where it is decided only after the position.
+    #[inline(always)]
+    pub fn before_place(&mut self, draws: &mut Draws) -> Option<Direction> {
+        match self.kind {
+            Kind::Only(direction) => Some(direction),
+            Kind::Threshold(threshold) => Some(if draws.word(Purpose::Mix) < threshold {
+                Direction::Write
+            } else {
+                Direction::Read
+            }),
+            Kind::AfterPlace => None,
+            _ => Some(self.stateful(draws)),
+        }
+    }
+
+    #[inline(never)]
+    fn stateful(&mut self, draws: &mut Draws) -> Direction {
+        match self.kind {
+            Kind::Exact => {
+                self.debt += self.write_percent / 100.0;
+                // The tolerance keeps sums such as ten times 0.1 from losing an operation to rounding.
+                self.present = if self.debt >= 1.0 - 1e-9 {
+                    self.debt -= 1.0;
+                    Direction::Write
+                } else {
+                    Direction::Read
+                };
+            }
+            Kind::TrimThenWrite => {
+                self.present = if self.present == Direction::Trim {
+                    Direction::Write
+                } else {
+                    Direction::Trim
+                };
+            }
+            Kind::Redrawn => {
+                if self.issued[self.present as usize] >= self.target {
+                    let read_percent = 100 - self.write_percent as u64;
+                    let roll = 1 + ((u64::from(draws.half(Purpose::Mix)) * 100) >> 32);
+                    let drawn = if roll <= read_percent {
+                        Direction::Read
+                    } else {
+                        Direction::Write
+                    };
+                    if drawn != self.present {
+                        let percent = if drawn == Direction::Read {
+                            read_percent
+                        } else {
+                            100 - read_percent
+                        };
+                        self.target = self.issued[self.present as usize] * percent / 100;
+                        self.present = drawn;
+                    }
+                }
+                self.issued[self.present as usize] += 1;
+            }
+            Kind::Only(_) | Kind::Threshold(_) | Kind::AfterPlace => {}
+        }
+        self.present
+    }
+
+    /// The direction of an operation whose position is known.
+    #[inline]
+    pub fn after_place(&mut self, draws: &mut Draws, jumped: bool) -> Direction {
+        if jumped {
+            self.draw_type(draws);
+        }
+        self.present
+    }
+
+    /// DiskSpd draws a first type for mixed patterns before the first operation.
+    pub fn draw_type(&mut self, draws: &mut Draws) {
+        let roll = draws.half(Purpose::Mix) % 100 + 1;
+        self.present = if f64::from(roll) <= self.write_percent {
+            Direction::Write
+        } else {
+            Direction::Read
+        };
+    }
+
+    /// True if the second of a pair is due, which repeats the position of the first.
+    #[inline(always)]
+    pub fn repeats_place(&self) -> bool {
+        matches!(self.kind, Kind::TrimThenWrite) && self.present == Direction::Write
+    }
+
+    /// True where the direction is decided after the position.
+    pub fn decides_late(&self) -> bool {
+        matches!(self.kind, Kind::AfterPlace)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::draws::DrawsForm;
+
+    fn writes_of(mix: Mix, operations: u32) -> u32 {
+        let mut draws = DrawsForm::Native { seed: 9 }.start();
+        let mut cursor = mix.start();
+        (0..operations)
+            .filter(|_| cursor.before_place(&mut draws) == Some(Direction::Write))
+            .count() as u32
+    }
+
+    #[test]
+    fn a_drawn_mix_comes_near_its_share() {
+        let writes = writes_of(
+            Mix::Drawn {
+                write_percent: 30.0,
+                rule: MixRule::Independent,
+            },
+            100_000,
+        );
+        assert!((29_400..30_600).contains(&writes), "{writes}");
+    }
+
+    #[test]
+    fn an_exact_mix_is_within_one_operation_at_every_moment() {
+        for percent in [1.0, 10.0, 30.0, 33.3, 70.0, 99.0] {
+            let mut draws = DrawsForm::Native { seed: 9 }.start();
+            let mut cursor = Mix::Exact { write_percent: percent }.start();
+            let mut writes = 0.0;
+            for operation in 1..=10_000 {
+                writes += f64::from(u8::from(cursor.before_place(&mut draws) == Some(Direction::Write)));
+                let owed = f64::from(operation) * percent / 100.0;
+                assert!(
+                    (owed - writes).abs() <= 1.0,
+                    "{percent} % after {operation}: {writes} for {owed}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn the_ends_of_the_scale_need_no_draws() {
+        assert_eq!(
+            writes_of(
+                Mix::Drawn {
+                    write_percent: 0.0,
+                    rule: MixRule::Redrawn
+                },
+                50
+            ),
+            0
+        );
+        assert_eq!(
+            writes_of(
+                Mix::Drawn {
+                    write_percent: 100.0,
+                    rule: MixRule::Independent
+                },
+                50
+            ),
+            50
+        );
+    }
+}

@@ -1,0 +1,192 @@
+//! Due times: the schedule of a paced stream, independent of when operations complete.
+
+use crate::draws::{Draws, Purpose};
+use crate::plan::{CatchUp, Process, Rate, RateUnit};
+use crate::units::Nanos;
+
+/// A schedule on its way. Due times are absolute, so a stall is followed by operations that were due during it and keep
+/// those due times: latency counted from them shows what a user would have waited (no coordinated omission).
+#[derive(Clone, Debug)]
+pub struct Schedule {
+    rate: Rate,
+    purpose: Purpose,
+    /// When the next operation is due.
+    due: Nanos,
+    /// Fraction of a nanosecond beyond `due`, in units of 1/`rate.amount`.
+    remainder: u64,
+    /// Operations given up because the schedule was too far behind.
+    dropped: u64,
+    /// Bytes of the last operation, to count dropped ones of a byte rate.
+    last_length: u32,
+}
+
+impl Schedule {
+    /// A schedule whose first operation is due at `start` plus its phase. `purpose` is the generator of random gaps.
+    pub fn new(rate: Rate, start: Nanos, purpose: Purpose, draws: &mut Draws) -> Schedule {
+        let mut schedule = Schedule {
+            rate,
+            purpose,
+            due: start + rate.phase_ns,
+            remainder: 0,
+            dropped: 0,
+            last_length: 0,
+        };
+        if rate.process == Process::Poisson {
+            schedule.add_random_gap(draws, 1);
+        }
+        schedule
+    }
+
+    /// When the next operation is due.
+    #[inline(always)]
+    pub fn due(&self) -> Nanos {
+        self.due
+    }
+
+    /// Moves on from an operation of `length` bytes.
+    pub fn advance(&mut self, length: u32, draws: &mut Draws) {
+        self.last_length = length;
+        let units = match self.rate.unit {
+            RateUnit::Operations => 1,
+            RateUnit::Bytes => u64::from(length),
+        };
+        match self.rate.process {
+            Process::Linear => self.add_gap(units),
+            Process::Poisson => self.add_random_gap(draws, units),
+        }
+    }
+
+    /// `units` × `per` / `amount` nanoseconds, carrying the fraction so that no rounding adds up.
+    fn add_gap(&mut self, units: u64) {
+        let amount = u128::from(self.rate.amount.max(1));
+        let ticks = u128::from(units) * u128::from(self.rate.per_ns.0) + u128::from(self.remainder);
+        self.due += Nanos(u64::try_from(ticks / amount).unwrap_or(u64::MAX));
+        self.remainder = (ticks % amount) as u64;
+    }
+
+    /// An exponentially distributed gap with the same mean: −ln(1 − U) × mean.
+    fn add_random_gap(&mut self, draws: &mut Draws, units: u64) {
+        let mean = units as f64 * self.rate.per_ns.0 as f64 / self.rate.amount.max(1) as f64;
+        let gap = -(1.0 - draws.unit(self.purpose)).ln() * mean;
+        self.due += Nanos(gap.round() as u64);
+    }
+
+    /// Shifts the whole schedule, for streams that do not make up for their pauses.
+    pub fn shift(&mut self, by: Nanos) {
+        self.due += by;
+    }
+
+    /// Gives up what is too far behind, where the plan caps catching up. Call it before asking for the next due time.
+    pub fn limit_backlog(&mut self, now: Nanos, draws: &mut Draws) {
+        if let CatchUp::Within(limit) = self.rate.catch_up {
+            while now.since(self.due) > limit {
+                self.dropped += 1;
+                let length = self.last_length.max(1);
+                self.advance(length, draws);
+            }
+        }
+    }
+
+    /// Operations given up so far.
+    pub fn dropped(&self) -> u64 {
+        self.dropped
+    }
+
+    /// Operations due before `end` that were not issued. At the end of a run they count as late.
+    pub fn overdue(&self, end: Nanos) -> u64 {
+        if self.due >= end {
+            return 0;
+        }
+        let units = match self.rate.unit {
+            RateUnit::Operations => 1,
+            RateUnit::Bytes => u64::from(self.last_length.max(1)),
+        };
+        let gap = units as f64 * self.rate.per_ns.0 as f64 / self.rate.amount.max(1) as f64;
+        1 + (end.since(self.due).0 as f64 / gap.max(1e-9)) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::draws::DrawsForm;
+
+    #[test]
+    fn a_linear_schedule_does_not_drift() {
+        let mut draws = DrawsForm::Native { seed: 1 }.start();
+        for amount in [1, 3, 7, 1_000, 4_000, 49_999, 3_000_000] {
+            let mut schedule = Schedule::new(Rate::iops(amount), Nanos(500), Purpose::GapRead, &mut draws);
+            for _ in 0..amount * 3 {
+                schedule.advance(4096, &mut draws);
+            }
+            assert_eq!(schedule.due(), Nanos(500) + Nanos::secs(3), "{amount}");
+        }
+    }
+
+    #[test]
+    fn shares_of_a_total_interleave_and_add_up() {
+        let mut draws = DrawsForm::Native { seed: 1 }.start();
+        let total = Rate::iops(1000);
+        let mut due: Vec<u64> = Vec::new();
+        for worker in 0..3 {
+            let mut schedule = Schedule::new(total.share(worker, 3), Nanos(0), Purpose::GapRead, &mut draws);
+            for _ in 0..100 {
+                due.push(schedule.due().0);
+                schedule.advance(4096, &mut draws);
+            }
+        }
+        due.sort_unstable();
+        for (k, due) in due.iter().enumerate() {
+            assert_eq!(*due, k as u64 * 1_000_000);
+        }
+    }
+
+    #[test]
+    fn bytes_are_paced_by_their_number() {
+        let mut draws = DrawsForm::Native { seed: 1 }.start();
+        let mut schedule = Schedule::new(Rate::bytes(1 << 20), Nanos(0), Purpose::GapRead, &mut draws);
+        schedule.advance(1 << 19, &mut draws);
+        assert_eq!(schedule.due(), Nanos::millis(500));
+        schedule.advance(1 << 18, &mut draws);
+        assert_eq!(schedule.due(), Nanos::millis(750));
+    }
+
+    #[test]
+    fn poisson_gaps_have_the_right_mean_and_spread() {
+        let mut draws = DrawsForm::Native { seed: 7 }.start();
+        let rate = Rate {
+            process: Process::Poisson,
+            ..Rate::iops(1000)
+        };
+        let mut schedule = Schedule::new(rate, Nanos(0), Purpose::GapRead, &mut draws);
+        let mut last = schedule.due().0;
+        let (mut sum, mut squares, n) = (0.0, 0.0, 100_000);
+        for _ in 0..n {
+            schedule.advance(4096, &mut draws);
+            let gap = (schedule.due().0 - last) as f64;
+            last = schedule.due().0;
+            sum += gap;
+            squares += gap * gap;
+        }
+        let mean = sum / f64::from(n);
+        let deviation = (squares / f64::from(n) - mean * mean).sqrt();
+        // Three standard errors of an exponential distribution with mean 1 ms.
+        assert!((mean - 1e6).abs() < 1e4, "{mean}");
+        assert!((deviation - 1e6).abs() < 2e4, "{deviation}");
+    }
+
+    #[test]
+    fn a_capped_backlog_is_dropped_and_counted() {
+        let mut draws = DrawsForm::Native { seed: 1 }.start();
+        let rate = Rate {
+            catch_up: CatchUp::Within(Nanos::millis(10)),
+            ..Rate::iops(1000)
+        };
+        let mut schedule = Schedule::new(rate, Nanos(0), Purpose::GapRead, &mut draws);
+        schedule.limit_backlog(Nanos::millis(100), &mut draws);
+        assert_eq!(schedule.due(), Nanos::millis(90));
+        assert_eq!(schedule.dropped(), 90);
+        assert_eq!(schedule.overdue(Nanos::millis(100)), 11);
+        assert_eq!(schedule.overdue(Nanos::millis(90)), 0);
+    }
+}

@@ -1,0 +1,290 @@
+//! Is a plan whole? Indexes that point nowhere, jobs that never end, parameters out of range.
+//!
+//! All complaints are collected, not only the first. Whether a target exists or may be used is not asked here.
+
+use super::{Control, Depth, Job, Pacing, Plan, Rate, Stop, Stream, StreamTarget, TargetKind, Worker};
+use crate::block_size::BlockSizes;
+use crate::content::Content;
+use crate::direction::Direction;
+use crate::mix::Mix;
+use crate::units::Bytes;
+
+/// A plan that cannot be carried out, with everything that is wrong with it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", list(.0))]
+pub struct PlanError(pub Vec<PlanFault>);
+
+fn list(faults: &[PlanFault]) -> String {
+    faults.iter().map(PlanFault::to_string).collect::<Vec<_>>().join("\n")
+}
+
+/// One thing that is wrong with a plan.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{at}: {what}")]
+pub struct PlanFault {
+    /// Which part of the plan.
+    pub at: String,
+    /// What is wrong, and what would be right.
+    pub what: String,
+}
+
+/// Most operations that one worker may keep in flight.
+const MOST_SLOTS: u64 = 1 << 20;
+
+impl Plan {
+    /// Checks that the plan is whole.
+    ///
+    /// # Errors
+    /// [`PlanError`] with every complaint.
+    pub fn check(&self) -> Result<(), PlanError> {
+        let mut faults = Faults {
+            at: String::new(),
+            list: Vec::new(),
+        };
+        if self.jobs().next().is_none() {
+            faults.add("there is no job in it");
+        }
+        for (index, target) in self.targets.iter().enumerate() {
+            faults.at = format!("target {} ({})", index, target.path);
+            match &target.kind {
+                TargetKind::Template { number } => {
+                    faults.add(format!("slot *{number} was never filled in; give a path for it"));
+                }
+                TargetKind::Simulated { device } if device.servers == 0 => {
+                    faults.add("a simulated device needs at least one server");
+                }
+                TargetKind::Path if target.path.is_empty() => faults.add("the path is empty"),
+                _ => {}
+            }
+        }
+        for grid in &self.grids {
+            faults.at = "interval series".into();
+            if grid.length_ns.0 < 1_000_000 {
+                faults.add(format!(
+                    "an interval of {} is too short; the shortest is 1 ms",
+                    grid.length_ns
+                ));
+            }
+        }
+        for ((step, index), job) in self.jobs() {
+            faults.at = format!("job `{}`", job.name);
+            self.check_job(job, index, self.steps[step].jobs.len(), &mut faults);
+        }
+        if faults.list.is_empty() {
+            Ok(())
+        } else {
+            Err(PlanError(faults.list))
+        }
+    }
+
+    fn check_job(&self, job: &Job, index: usize, jobs: usize, faults: &mut Faults) {
+        if job.workers.is_empty() {
+            faults.add("it has no worker");
+        }
+        check_stop(&job.stop, faults);
+        let others = job.after.iter().map(|d| d.0).chain(job.ends_with.jobs.iter().copied());
+        for other in others.chain(job.ends_with.on_failure.iter().copied()) {
+            if other as usize >= jobs {
+                faults.add(format!("it refers to job {other} of its step, which has {jobs}"));
+            }
+        }
+        // Waiting only for earlier jobs rules out circles.
+        for dependency in &job.after {
+            if dependency.0 as usize >= index {
+                faults.add(format!(
+                    "it waits for job {}, which does not come before it",
+                    dependency.0
+                ));
+            }
+        }
+        for control in &job.control {
+            check_control(control, faults);
+        }
+        let at = std::mem::take(&mut faults.at);
+        for (number, worker) in job.workers.iter().enumerate() {
+            faults.at = format!("{at}, worker {number}");
+            self.check_worker(worker, faults);
+        }
+        faults.at = at;
+    }
+
+    fn check_worker(&self, worker: &Worker, faults: &mut Faults) {
+        if worker.streams.is_empty() {
+            faults.add("it has no stream");
+        }
+        let slots = match worker.depth {
+            Depth::PerStream => worker.streams.iter().map(|stream| u64::from(stream.depth)).sum(),
+            Depth::Shared { operations } => u64::from(operations),
+        };
+        if slots == 0 && !worker.streams.is_empty() {
+            faults.add("its queue depth is 0; it must be at least 1");
+        }
+        if slots > MOST_SLOTS {
+            faults.add(format!(
+                "a queue depth of {slots} is beyond the most that one worker can keep, {MOST_SLOTS}"
+            ));
+        }
+        if matches!(worker.depth, Depth::Shared { .. }) && worker.streams.iter().all(|stream| stream.weight == 0) {
+            faults.add("none of its streams has a weight above 0");
+        }
+        if worker.batching.submit == Some(0) {
+            faults.add("it cannot hand over 0 operations at once");
+        }
+        for stream in &worker.streams {
+            self.check_stream(stream, faults);
+        }
+    }
+
+    fn check_stream(&self, stream: &Stream, faults: &mut Faults) {
+        if stream.target.ids().is_empty() {
+            faults.add("a stream has no target");
+        }
+        for id in stream.target.ids() {
+            if id.0 as usize >= self.targets.len() {
+                faults.add(format!("there is no target {}", id.0));
+            }
+        }
+        if let StreamTarget::Files { open_at_once: 0, .. } | StreamTarget::Files { operations: 0, .. } = stream.target {
+            faults.add("a file set needs at least one open file and one operation per file");
+        }
+        if let Mix::Drawn { write_percent, .. } | Mix::Exact { write_percent } = stream.mix
+            && !(0.0..=100.0).contains(&write_percent)
+        {
+            faults.add(format!(
+                "the share of writes must be 0 to 100 percent, not {write_percent}"
+            ));
+        }
+        for (direction, index) in stream.pattern.access_of.iter() {
+            if stream.mix.includes(direction) && usize::from(*index) >= stream.pattern.access.len() {
+                faults.add(format!("{}s have no access pattern", direction.word()));
+            }
+        }
+        for direction in Direction::ALL
+            .into_iter()
+            .filter(|direction| stream.mix.includes(*direction))
+        {
+            check_sizes(&stream.pattern.sizes[direction], faults);
+        }
+        match &stream.content {
+            Content::Pattern { bytes } if bytes.is_empty() => faults.add("the pattern to write is empty"),
+            Content::Source { size, .. } if *size < stream.pattern.longest(&stream.mix) => {
+                faults.add(format!("the source of write data, {size}, is smaller than a block"));
+            }
+            _ => {}
+        }
+        match &stream.pacing {
+            Pacing::Unpaced => {}
+            Pacing::Together { rate } => check_rate(rate, faults),
+            Pacing::PerDirection { rates } => {
+                for (direction, rate) in rates.iter() {
+                    if let Some(rate) = rate {
+                        check_rate(rate, faults);
+                        if !stream.mix.includes(direction) {
+                            faults.add(format!("a rate for {}s that never occur", direction.word()));
+                        }
+                    }
+                }
+            }
+        }
+        if let Some(think) = &stream.think
+            && think.operations == 0
+        {
+            faults.add("a pause needs at least one operation before it");
+        }
+    }
+}
+
+fn check_stop(stop: &Stop, faults: &mut Faults) {
+    if stop.after_ns.is_none() && stop.bytes.is_none() && stop.operations.is_none() && stop.passes.is_none() {
+        faults.add("nothing ends it: give a time, bytes, operations or passes");
+    }
+    if stop.repeat_until_time && stop.after_ns.is_none() {
+        faults.add("it repeats until its time is over, but has no time");
+    }
+    let zero = [
+        stop.after_ns.map(|t| t.0),
+        stop.bytes.map(|b| b.0),
+        stop.operations,
+        stop.passes.map(u64::from),
+    ];
+    if zero.contains(&Some(0)) {
+        faults.add("it would end before it begins: times, bytes, operations and passes must be above 0");
+    }
+}
+
+fn check_sizes(sizes: &BlockSizes, faults: &mut Faults) {
+    let most = Bytes(u64::from(u32::MAX) & !4095);
+    if sizes.min().0 == 0 {
+        faults.add("the block size must be above 0");
+    }
+    if sizes.max() > most {
+        faults.add(format!(
+            "a block size of {} is too large; the largest is {most}",
+            sizes.max()
+        ));
+    }
+    match sizes {
+        BlockSizes::Range { low, high, .. } if low > high => {
+            faults.add(format!("the block size range {low} to {high} is upside down"));
+        }
+        BlockSizes::Split { entries } => {
+            let sum: f64 = entries.iter().map(|entry| entry.percent).sum();
+            if entries.iter().any(|entry| entry.percent < 0.0) || sum <= 0.0 {
+                faults.add("the shares of a block size split must add up to more than 0 percent");
+            }
+        }
+        _ => {}
+    }
+}
+
+fn check_rate(rate: &Rate, faults: &mut Faults) {
+    if rate.amount == 0 || rate.per_ns.0 == 0 {
+        faults.add("a rate must be above 0");
+    }
+}
+
+fn check_control(control: &Control, faults: &mut Faults) {
+    match control {
+        Control::Precision(rule) if !(rule.percent > 0.0 && rule.percent < 100.0) => {
+            faults.add(format!(
+                "a precision must be above 0 and below 100 percent, not {}",
+                rule.percent
+            ));
+        }
+        Control::SteadyState(rule) => {
+            if rule.interval_ns.0 == 0 || rule.window_ns <= rule.interval_ns {
+                faults.add("the steady-state window must be longer than its interval, and both above 0");
+            }
+            if rule.limit.is_nan() || rule.limit < 0.0 {
+                faults.add("the steady-state limit must not be negative");
+            }
+        }
+        Control::LatencyTarget(rule) => {
+            if rule.target_ns.0 == 0 || rule.window_ns.0 == 0 {
+                faults.add("a latency target needs a latency and a window above 0");
+            }
+            if !(rule.percentile > 0.0 && rule.percentile <= 100.0) {
+                faults.add("the percentile of a latency target must be above 0 and at most 100");
+            }
+        }
+        _ => {}
+    }
+}
+
+struct Faults {
+    at: String,
+    list: Vec<PlanFault>,
+}
+
+impl Faults {
+    fn add(&mut self, what: impl Into<String>) {
+        let fault = PlanFault {
+            at: self.at.clone(),
+            what: what.into(),
+        };
+        // Hundreds of workers with the same mistake are one complaint about the first of them.
+        if !self.list.iter().any(|known| known.what == fault.what) {
+            self.list.push(fault);
+        }
+    }
+}

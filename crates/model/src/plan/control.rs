@@ -1,0 +1,86 @@
+//! Rules that watch the intervals of a job and act on it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::units::Nanos;
+
+/// One rule. The governor of a run evaluates it at every merged interval.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "control", rename_all = "snake_case")]
+pub enum Control {
+    /// Ends the job when a figure is known well enough.
+    Precision(Precision),
+    /// Ends the job when a figure no longer changes (fio `steadystate`, SNIA).
+    SteadyState(SteadyState),
+    /// Looks for the deepest queue that keeps a latency (fio `latency_target`).
+    LatencyTarget(LatencyTarget),
+    /// Ends the job with an error when it is too slow (fio `rate_min`).
+    MinimumRate(MinimumRate),
+}
+
+/// Which figure a rule looks at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Tracked {
+    /// Operations per second.
+    Iops,
+    /// Bytes per second.
+    Throughput,
+    /// Mean total latency.
+    Latency,
+}
+
+/// End when the 95 % confidence interval of a figure is narrow enough.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Precision {
+    /// Which figure.
+    pub of: Tracked,
+    /// Half-width of the interval in percent of the mean.
+    pub percent: f64,
+    /// Not before this time.
+    pub at_least_ns: Nanos,
+}
+
+/// End when a figure no longer changes.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SteadyState {
+    /// Which figure.
+    pub of: Tracked,
+    /// The slope of a least-squares line is judged, not the largest deviation from the mean.
+    pub slope: bool,
+    /// Limit, in the unit of the figure or in percent of its mean.
+    pub limit: f64,
+    /// The limit is in percent.
+    pub percent: bool,
+    /// Length of the window that is judged.
+    pub window_ns: Nanos,
+    /// Length of an interval.
+    pub interval_ns: Nanos,
+    /// Intervals before this time are not looked at.
+    pub ramp_ns: Nanos,
+}
+
+/// Look for the deepest queue that keeps a latency.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LatencyTarget {
+    /// The latency to keep.
+    pub target_ns: Nanos,
+    /// Length of one trial.
+    pub window_ns: Nanos,
+    /// Share of operations that must keep it, in percent.
+    pub percentile: f64,
+    /// Go on adjusting until the time is over instead of ending at the depth found.
+    pub keep_running: bool,
+}
+
+/// End with an error when a job is too slow.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MinimumRate {
+    /// Which figure; latency has no minimum rate.
+    pub of: Tracked,
+    /// Least value per second of each worker.
+    pub least: f64,
+    /// Time over which it is averaged.
+    pub cycle_ns: Nanos,
+}

@@ -1,0 +1,150 @@
+//! When operations are due: rates, schedules, pauses.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::direction::PerDirection;
+use crate::units::Nanos;
+
+/// When the operations of a stream are due.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "pacing", rename_all = "snake_case")]
+pub enum Pacing {
+    /// As soon as a slot is free (closed loop).
+    #[default]
+    Unpaced,
+    /// One schedule for the stream; the mix decides the direction of each operation.
+    Together {
+        /// The schedule.
+        rate: Rate,
+    },
+    /// A schedule for each direction that has one; the others are unpaced (fio `rate`, `rate_iops`). The direction that
+    /// is due first is issued, so the mix follows from the rates.
+    PerDirection {
+        /// The schedules.
+        rates: PerDirection<Option<Rate>>,
+    },
+}
+
+/// A schedule: due times that do not depend on when operations complete.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Rate {
+    /// `amount` operations or bytes are due every `per_ns` nanoseconds: an exact fraction, so that a total divided
+    /// among workers adds up again.
+    pub amount: u64,
+    /// See `amount`.
+    pub per_ns: Nanos,
+    /// What is counted.
+    pub unit: RateUnit,
+    /// Evenly or at random.
+    #[serde(default)]
+    pub process: Process,
+    /// What becomes of operations that could not be issued in time.
+    #[serde(default)]
+    pub catch_up: CatchUp,
+    /// The first operation is due this long after the start, so that workers that divide a total do not fire in step.
+    #[serde(default)]
+    pub phase_ns: Nanos,
+}
+
+/// What a rate counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RateUnit {
+    /// Operations.
+    Operations,
+    /// Bytes.
+    Bytes,
+}
+
+/// How due times are spaced.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Process {
+    /// Evenly.
+    #[default]
+    Linear,
+    /// With exponentially distributed gaps, as independent users make them.
+    Poisson,
+}
+
+/// What becomes of operations that could not be issued in time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CatchUp {
+    /// They are issued as fast as possible and count from when they were due.
+    #[default]
+    Unlimited,
+    /// The schedule never falls further behind than this; what is dropped is counted as late.
+    Within(
+        /// The longest delay.
+        Nanos,
+    ),
+}
+
+impl Rate {
+    /// `operations` per second, evenly.
+    pub fn iops(operations: u64) -> Rate {
+        Rate {
+            amount: operations,
+            per_ns: Nanos::secs(1),
+            unit: RateUnit::Operations,
+            process: Process::Linear,
+            catch_up: CatchUp::Unlimited,
+            phase_ns: Nanos(0),
+        }
+    }
+
+    /// `bytes` per second, evenly.
+    pub fn bytes(bytes: u64) -> Rate {
+        Rate {
+            unit: RateUnit::Bytes,
+            ..Rate::iops(bytes)
+        }
+    }
+
+    /// The share of worker `index` of `count` in a total rate: the rate divided exactly, its start shifted by that part
+    /// of the interval between two operations of the total.
+    pub fn share(self, index: u32, count: u32) -> Rate {
+        let count = u64::from(count.max(1));
+        let per_ns = Nanos(self.per_ns.0.saturating_mul(count));
+        let phase_ns = Nanos(self.per_ns.0.saturating_mul(u64::from(index)) / self.amount.max(1));
+        Rate {
+            per_ns,
+            phase_ns,
+            ..self
+        }
+    }
+
+    /// Operations or bytes per second.
+    pub fn per_second(&self) -> f64 {
+        self.amount as f64 / self.per_ns.as_secs()
+    }
+}
+
+/// Pauses between operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Think {
+    /// Length of a pause.
+    pub pause_ns: Nanos,
+    /// Part of the pause that is spent spinning.
+    #[serde(default)]
+    pub spin_ns: Nanos,
+    /// Operations between pauses, at least 1.
+    pub operations: u32,
+    /// Which operations count.
+    pub count: ThinkCount,
+    /// A paced stream does not make up for its pauses (fio `rate_ignore_thinktime`).
+    #[serde(default)]
+    pub shifts_schedule: bool,
+}
+
+/// Which operations count towards a pause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ThinkCount {
+    /// Those issued; others stay in flight during the pause (DiskSpd `-i`, `-j`).
+    Issued,
+    /// Those completed; the pause begins when nothing is in flight (fio `thinktime`).
+    Completed,
+}

@@ -1,0 +1,431 @@
+//! What a test is: the one plan that every dialect is parsed into.
+//!
+//! Plan → **steps**, one after the other → **jobs**, side by side → **workers**, a thread each → **streams**. Which worker
+//! has which streams is explicit data, never a product of counts, because DiskSpd thread pools and fio clones multiply
+//! in different ways. The plan is nobody's dialect: it says what will be done, and the echo of what the user wrote lives
+//! in [`Origin`].
+
+mod check;
+mod control;
+mod load;
+mod operation;
+mod origin;
+mod phases;
+mod target;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::access::Access;
+use crate::block_size::BlockSizes;
+use crate::content::Content;
+use crate::direction::PerDirection;
+use crate::draws::DrawsForm;
+use crate::mix::Mix;
+use crate::units::{Bytes, Nanos};
+
+pub use check::{PlanError, PlanFault};
+pub use control::{Control, LatencyTarget, MinimumRate, Precision, SteadyState, Tracked};
+pub use load::{CatchUp, Pacing, Process, Rate, RateUnit, Think, ThinkCount};
+pub use operation::{
+    CacheMode, ErrorPolicy, FileRangeFlags, FlushKind, MapFlush, Mapping, OpenHint, Priority, PriorityClass, SyncRule,
+    Verify, VerifyMethod, WriteThrough,
+};
+pub use origin::{Dialect, JobEcho, Origin, Presentation};
+pub use phases::{Dependency, EndsWith, Phases, Span, Stop};
+pub use target::{
+    AllocateMode, AtEndOfJob, Extent, FileService, Prepare, PrepareWhen, Region, SimulatedDevice, SimulatedFault,
+    SimulatedPause, SimulatedService, StreamTarget, Target, TargetId, TargetKind,
+};
+
+/// A whole test.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Plan {
+    /// A short name for reports.
+    pub name: String,
+    /// The seed of every random decision, printed with the results.
+    pub seed: u64,
+    /// Files and devices.
+    pub targets: Vec<Target>,
+    /// When targets are prepared.
+    #[serde(default)]
+    pub prepare: PrepareWhen,
+    /// What is done, in order.
+    pub steps: Vec<Step>,
+    /// How jobs are grouped in reports.
+    #[serde(default)]
+    pub groups: Vec<Group>,
+    /// The interval series to keep.
+    #[serde(default)]
+    pub grids: Vec<Grid>,
+    /// What the user wrote, for reports that echo it.
+    #[serde(default)]
+    pub origin: Origin,
+}
+
+/// A barrier: all jobs of a step end before the next step begins (DiskSpd time span, fio stonewall group).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Step {
+    /// Work done side by side.
+    pub jobs: Vec<Job>,
+    /// When this step prepares its targets, if not as the plan says.
+    #[serde(default)]
+    pub prepare: Option<PrepareWhen>,
+}
+
+/// Workers that share phases, a stop rule and a name.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Job {
+    /// Shown in reports.
+    pub name: String,
+    /// Free text.
+    #[serde(default)]
+    pub description: Option<String>,
+    /// Start delay, warm-up, measured window, cool-down.
+    pub phases: Phases,
+    /// What ends the measured window.
+    pub stop: Stop,
+    /// Jobs of the same step that must end before this one starts.
+    #[serde(default)]
+    pub after: Vec<Dependency>,
+    /// What else ends when this job ends.
+    #[serde(default)]
+    pub ends_with: EndsWith,
+    /// Rules that watch the intervals and act on the job.
+    #[serde(default)]
+    pub control: Vec<Control>,
+    /// Keep a line for every operation in this file.
+    #[serde(default)]
+    pub operation_log: Option<String>,
+    /// Threads.
+    pub workers: Vec<Worker>,
+}
+
+/// A thread that issues I/O.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Worker {
+    /// How operations reach the kernel.
+    pub engine: EngineChoice,
+    /// Whose queue depth counts.
+    pub depth: Depth,
+    /// How operations are handed over and waited for.
+    #[serde(default)]
+    pub batching: Batching,
+    /// Where this worker's random decisions come from.
+    pub draws: DrawsForm,
+    /// Where the thread runs.
+    #[serde(default)]
+    pub placement: ThreadPlacement,
+    /// Where its buffers lie.
+    #[serde(default)]
+    pub memory: Memory,
+    /// Which stamps make submission and completion latency.
+    #[serde(default)]
+    pub latency: LatencyPoints,
+    /// What it does.
+    pub streams: Vec<Stream>,
+}
+
+/// One target or file set with its own way of using it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Stream {
+    /// Where operations go.
+    pub target: StreamTarget,
+    /// The part of each target that is used.
+    #[serde(default)]
+    pub region: Region,
+    /// Read or write.
+    pub mix: Mix,
+    /// Positions and lengths.
+    pub pattern: Pattern,
+    /// What writes contain.
+    #[serde(default)]
+    pub content: Content,
+    /// Which caches are in the way.
+    #[serde(default)]
+    pub cache: CacheMode,
+    /// What the system is told when the target is opened.
+    #[serde(default)]
+    pub hint: OpenHint,
+    /// When data is flushed.
+    #[serde(default)]
+    pub sync: SyncRule,
+    /// When operations are due.
+    #[serde(default)]
+    pub pacing: Pacing,
+    /// Pauses.
+    #[serde(default)]
+    pub think: Option<Think>,
+    /// Operations to keep in flight; used where [`Worker::depth`] is per stream.
+    pub depth: u32,
+    /// Share of the worker's operations; used where the depth is shared.
+    #[serde(default = "one")]
+    pub weight: u32,
+    /// I/O priority.
+    #[serde(default)]
+    pub priority: Option<Priority>,
+    /// What happens after a failed operation.
+    #[serde(default)]
+    pub on_error: ErrorPolicy,
+    /// Checks of what is read back.
+    #[serde(default)]
+    pub verify: Option<Verify>,
+}
+
+fn one() -> u32 {
+    1
+}
+
+/// Positions and lengths of a stream's operations.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Pattern {
+    /// The access patterns in use. Directions that share one share its state: position, map of used blocks.
+    pub access: Vec<Access>,
+    /// Which of them each direction uses.
+    #[serde(default)]
+    pub access_of: PerDirection<u8>,
+    /// Lengths.
+    pub sizes: PerDirection<BlockSizes>,
+    /// Positions are multiples of this from the base of the region; 0 stands for the shortest length.
+    #[serde(default)]
+    pub alignment: PerDirection<Bytes>,
+    /// Every position leaves room for the longest length (native, DiskSpd); otherwise for the shortest, and an operation
+    /// is drawn short enough to fit (fio).
+    #[serde(default = "yes")]
+    pub whole_blocks: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+impl Pattern {
+    /// One pattern and one length for all directions.
+    pub fn simple(access: Access, size: Bytes) -> Pattern {
+        Pattern {
+            access: vec![access],
+            access_of: PerDirection::default(),
+            sizes: PerDirection::all(BlockSizes::Fixed { size }),
+            alignment: PerDirection::default(),
+            whole_blocks: true,
+        }
+    }
+
+    /// The longest operation of any direction that `mix` can issue.
+    pub fn longest(&self, mix: &Mix) -> Bytes {
+        let of = self
+            .sizes
+            .iter()
+            .filter(|(direction, _)| mix.includes(*direction))
+            .map(|(_, sizes)| sizes.max());
+        of.max().unwrap_or_default()
+    }
+
+    /// The shortest operation of any direction that `mix` can issue.
+    pub fn shortest(&self, mix: &Mix) -> Bytes {
+        let of = self
+            .sizes
+            .iter()
+            .filter(|(direction, _)| mix.includes(*direction))
+            .map(|(_, sizes)| sizes.min());
+        of.min().unwrap_or_default()
+    }
+}
+
+/// How operations reach the kernel.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct EngineChoice {
+    /// Which engine.
+    pub kind: EngineKind,
+    /// Busy-wait for completions in the driver (`IORING_SETUP_IOPOLL`, `RWF_HIPRI`).
+    #[serde(default)]
+    pub poll: bool,
+    /// A kernel thread picks up submissions (`IORING_SETUP_SQPOLL`).
+    #[serde(default)]
+    pub submission_thread: bool,
+    /// Hand every n-th operation straight to kernel workers; 0 for none (`IOSQE_ASYNC`).
+    #[serde(default)]
+    pub force_async_every: u32,
+    /// Registered buffers and files, where the engine knows them.
+    #[serde(default = "yes")]
+    pub registered: bool,
+}
+
+/// The engines.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum EngineKind {
+    /// The one that fits the target, with the reason in the results.
+    #[default]
+    Auto,
+    /// Linux io_uring.
+    IoUring,
+    /// Linux native AIO.
+    Libaio,
+    /// `pread` and `pwrite`.
+    Psync,
+    /// `preadv2` and `pwritev2`.
+    Pvsync2,
+    /// A memory map and copies.
+    Mmap,
+    /// Nothing is done: measures the tool itself.
+    Null,
+    /// A simulated device with its own clock.
+    Simulated,
+}
+
+impl EngineKind {
+    /// Every engine that can be asked for by name, with that name.
+    pub const NAMED: [(EngineKind, &'static str); 8] = [
+        (EngineKind::Auto, "auto"),
+        (EngineKind::IoUring, "io_uring"),
+        (EngineKind::Libaio, "libaio"),
+        (EngineKind::Psync, "psync"),
+        (EngineKind::Pvsync2, "pvsync2"),
+        (EngineKind::Mmap, "mmap"),
+        (EngineKind::Null, "null"),
+        (EngineKind::Simulated, "simulated"),
+    ];
+
+    /// The name users write.
+    pub fn name(self) -> &'static str {
+        Self::NAMED
+            .iter()
+            .find(|(kind, _)| *kind == self)
+            .map_or("auto", |(_, name)| name)
+    }
+
+    /// True if each operation ends before the next begins, so that no more than one is ever in flight.
+    pub fn is_synchronous(self) -> bool {
+        matches!(self, EngineKind::Psync | EngineKind::Pvsync2 | EngineKind::Mmap)
+    }
+}
+
+/// Whose queue depth counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "depth", rename_all = "snake_case")]
+pub enum Depth {
+    /// Each stream has its own; a slot of the queue belongs to one stream (DiskSpd `-o`, fio `iodepth`).
+    PerStream,
+    /// One for all streams; each operation picks its stream by weight (DiskSpd `-O`, weighted native streams).
+    Shared {
+        /// Operations to keep in flight.
+        operations: u32,
+    },
+}
+
+/// How operations are handed over and waited for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Batching {
+    /// Most operations per submitting call; absent: 8, and 1 where operations complete inside that call.
+    #[serde(default)]
+    pub submit: Option<u32>,
+    /// Completions to wait for when the queue is full (fio `iodepth_batch_complete_min`); absent: 1. 0 polls.
+    #[serde(default)]
+    pub complete_min: Option<u32>,
+    /// Most completions taken at once; absent: no bound.
+    #[serde(default)]
+    pub complete_max: Option<u32>,
+    /// Refill only when no more than this many are in flight (fio `iodepth_low`); absent: at once.
+    #[serde(default)]
+    pub refill_below: Option<u32>,
+}
+
+/// Where a worker's thread runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ThreadPlacement {
+    /// CPUs it may use; empty: all.
+    #[serde(default)]
+    pub cpus: Vec<u32>,
+    /// NUMA node for its memory.
+    #[serde(default)]
+    pub memory_node: Option<u32>,
+    /// `nice` value.
+    #[serde(default)]
+    pub nice: Option<i8>,
+}
+
+/// Where a worker's buffers lie.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Memory {
+    /// Huge pages from the reserved pool; an error if there are none.
+    #[serde(default)]
+    pub huge_pages: bool,
+    /// Alignment of each buffer in bytes; 0 stands for the page size.
+    #[serde(default)]
+    pub alignment: u32,
+}
+
+/// Which stamps make submission and completion latency.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LatencyPoints {
+    /// Submission is queued → just before the call; completion is from there to reaped. A device that completes inside
+    /// the submitting call is charged to completion.
+    #[default]
+    BeforeCall,
+    /// Submission is queued → return of the submitting call; completion is from there to reaped (fio's slat and clat).
+    AfterCall,
+}
+
+/// A set of jobs that reports show as one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Group {
+    /// Shown in reports.
+    pub name: String,
+    /// Jobs as (step, job) indexes.
+    pub jobs: Vec<(u32, u32)>,
+    /// Show the members as one entry (fio `group_reporting`).
+    pub merged: bool,
+}
+
+/// An interval series: counters per interval from the start of the measured window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Grid {
+    /// Length of an interval.
+    pub length_ns: Nanos,
+    /// What gets a series of its own.
+    pub scope: GridScope,
+}
+
+/// What gets an interval series of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum GridScope {
+    /// Each job.
+    Job,
+    /// Each stream of each worker (DiskSpd `-D`, fio logs).
+    Stream,
+}
+
+impl Plan {
+    /// All jobs with their (step, job) index.
+    pub fn jobs(&self) -> impl Iterator<Item = ((usize, usize), &Job)> {
+        self.steps
+            .iter()
+            .enumerate()
+            .flat_map(|(step, s)| s.jobs.iter().enumerate().map(move |(job, j)| ((step, job), j)))
+    }
+
+    /// The target with the given index.
+    pub fn target(&self, id: TargetId) -> &Target {
+        &self.targets[id.0 as usize]
+    }
+}
+
+impl Job {
+    /// Operations that the job aims to keep in flight over all its workers.
+    pub fn depth(&self) -> u64 {
+        self.workers.iter().map(|worker| u64::from(worker.slots())).sum()
+    }
+}
+
+impl Worker {
+    /// Operations that the worker aims to keep in flight.
+    pub fn slots(&self) -> u32 {
+        match self.depth {
+            Depth::PerStream => self.streams.iter().map(|stream| stream.depth).sum(),
+            Depth::Shared { operations } => operations,
+        }
+    }
+}

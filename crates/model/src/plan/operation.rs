@@ -1,0 +1,261 @@
+//! How single operations are carried out: caches, flushes, priorities, checks, errors.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Which caches lie between the worker and the device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CacheMode {
+    /// Bypass the page cache (`O_DIRECT`, `FILE_FLAG_NO_BUFFERING`).
+    pub direct: bool,
+    /// Each write reaches stable storage before it completes.
+    #[serde(default)]
+    pub write_through: WriteThrough,
+    /// Bypass only the local cache of a network file system (DiskSpd `-Sr`).
+    #[serde(default)]
+    pub local_only: bool,
+    /// Go through a memory map instead of read and write calls.
+    #[serde(default)]
+    pub mapping: Option<Mapping>,
+    /// Drop cached pages of the target before the job starts (fio `invalidate`).
+    #[serde(default)]
+    pub drop_before: bool,
+    /// Read the target into the cache before the job starts (fio `pre_read`).
+    #[serde(default)]
+    pub fill_before: bool,
+}
+
+impl CacheMode {
+    /// Through the page cache.
+    pub const BUFFERED: CacheMode = CacheMode {
+        direct: false,
+        write_through: WriteThrough::Off,
+        local_only: false,
+        mapping: None,
+        drop_before: false,
+        fill_before: false,
+    };
+    /// Past the page cache.
+    pub const DIRECT: CacheMode = CacheMode {
+        direct: true,
+        ..CacheMode::BUFFERED
+    };
+}
+
+/// When a write counts as done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WriteThrough {
+    /// When the device or the cache has taken it.
+    #[default]
+    Off,
+    /// When the data is stable (`O_DSYNC`).
+    Data,
+    /// When data and metadata are stable (`O_SYNC`).
+    DataAndMetadata,
+}
+
+/// How a memory map is used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Mapping {
+    /// What follows each write.
+    #[serde(default)]
+    pub flush: MapFlush,
+    /// Copy with non-temporal stores.
+    #[serde(default)]
+    pub non_temporal: bool,
+}
+
+/// What follows a write through a memory map (DiskSpd `-N`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MapFlush {
+    /// Nothing.
+    #[default]
+    None,
+    /// The pages are written back (`msync`, `FlushViewOfFile`).
+    View,
+    /// Cache lines are written back and drained; needs persistent memory.
+    Lines,
+    /// Cache lines are written back without draining; needs persistent memory.
+    LinesWithoutDrain,
+}
+
+/// What the system is told when the target is opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct OpenHint {
+    /// Sequential access is expected.
+    #[serde(default)]
+    pub sequential: bool,
+    /// Random access is expected.
+    #[serde(default)]
+    pub random: bool,
+    /// The file is temporary.
+    #[serde(default)]
+    pub temporary: bool,
+    /// `fcntl(F_SET_RW_HINT)` value of written data.
+    #[serde(default)]
+    pub write_lifetime: Option<u8>,
+}
+
+/// When data is flushed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SyncRule {
+    /// After every so many writes; 0 for never.
+    #[serde(default)]
+    pub every_writes: u32,
+    /// What is called then.
+    #[serde(default)]
+    pub kind: FlushKind,
+    /// `sync_file_range` after every so many writes, with these flags.
+    #[serde(default)]
+    pub file_range: Option<(u32, FileRangeFlags)>,
+    /// Flush once at the end of the job, outside the measured latencies.
+    #[serde(default)]
+    pub at_end: bool,
+    /// Flush at every close.
+    #[serde(default)]
+    pub on_close: bool,
+    /// Flush the whole file system at the end (`syncfs`).
+    #[serde(default)]
+    pub file_system_at_end: bool,
+}
+
+/// Which flush is called.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FlushKind {
+    /// `fsync`: data and metadata.
+    #[default]
+    Full,
+    /// `fdatasync`: data and the metadata needed to read it.
+    Data,
+}
+
+/// Flags of `sync_file_range`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FileRangeFlags {
+    /// Wait for earlier write-out first.
+    pub wait_before: bool,
+    /// Start write-out.
+    pub write: bool,
+    /// Wait for it.
+    pub wait_after: bool,
+}
+
+/// I/O priority of a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Priority {
+    /// The class.
+    pub class: PriorityClass,
+    /// Level within the class, 0 (highest) to 7.
+    pub level: u8,
+    /// Share of operations that get it, in percent; the others have the default.
+    #[serde(default = "all")]
+    pub percent: u8,
+}
+
+fn all() -> u8 {
+    100
+}
+
+/// I/O priority classes of Linux; DiskSpd's very low, low and normal map to idle, best effort 7 and none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PriorityClass {
+    /// Before all others.
+    RealTime,
+    /// The usual class.
+    BestEffort,
+    /// Only when nothing else is waiting.
+    Idle,
+}
+
+/// What happens after a failed operation.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ErrorPolicy {
+    /// Failed reads are counted and the run goes on, for these error numbers; empty: any ends the worker.
+    #[serde(default)]
+    pub tolerate_read: Vec<i32>,
+    /// The same for writes and trims.
+    #[serde(default)]
+    pub tolerate_write: Vec<i32>,
+    /// The same for checks of what was read back.
+    #[serde(default)]
+    pub tolerate_verify: Vec<i32>,
+    /// A full file system or quota ends the job without error (fio `fill_device`).
+    #[serde(default)]
+    pub full_is_end: bool,
+}
+
+/// Checks of what is read back.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Verify {
+    /// How blocks are checked.
+    pub method: VerifyMethod,
+    /// Bytes between headers; 0 for one per block.
+    #[serde(default)]
+    pub interval: u32,
+    /// Pattern to write, where the method has one.
+    #[serde(default)]
+    pub pattern: Vec<u8>,
+    /// Read everything back after the write phase.
+    pub after_writes: bool,
+    /// Read back after every so many writes; 0 for never.
+    #[serde(default)]
+    pub backlog: u64,
+    /// Stop at the first mismatch.
+    #[serde(default)]
+    pub fatal: bool,
+    /// Keep what was expected and what was read.
+    #[serde(default)]
+    pub dump: bool,
+    /// Replay the pattern and check, write nothing.
+    #[serde(default)]
+    pub only: bool,
+    /// Threads that check; 0: the worker itself.
+    #[serde(default)]
+    pub threads: u32,
+}
+
+/// How blocks are checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum VerifyMethod {
+    /// Header and MD5.
+    Md5,
+    /// Header and CRC-64.
+    Crc64,
+    /// Header and CRC-32.
+    Crc32,
+    /// Header and CRC-32C.
+    Crc32c,
+    /// Header and CRC-16.
+    Crc16,
+    /// Header and CRC-7.
+    Crc7,
+    /// Header and SHA-1.
+    Sha1,
+    /// Header and SHA-256.
+    Sha256,
+    /// Header and SHA-512.
+    Sha512,
+    /// Header and SHA3-224.
+    Sha3_224,
+    /// Header and SHA3-256.
+    Sha3_256,
+    /// Header and SHA3-384.
+    Sha3_384,
+    /// Header and SHA3-512.
+    Sha3_512,
+    /// Header and xxHash.
+    Xxhash,
+    /// Header only.
+    Header,
+    /// The pattern without a header.
+    Pattern,
+    /// The pattern behind a header.
+    PatternWithHeader,
+    /// Reads back, checks nothing.
+    None,
+}

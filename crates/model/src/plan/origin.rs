@@ -1,0 +1,86 @@
+//! What the user wrote, as plain data, for reports that echo their input. Nothing here changes what is done.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Where a plan came from.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Origin {
+    /// Whose words.
+    pub dialect: Dialect,
+    /// The command line, one argument an entry.
+    #[serde(default)]
+    pub arguments: Vec<String>,
+    /// The job file, if there was one.
+    #[serde(default)]
+    pub file: Option<String>,
+    /// Options as written, for each job in plan order.
+    #[serde(default)]
+    pub jobs: Vec<JobEcho>,
+    /// Options of all global sections as written.
+    #[serde(default)]
+    pub global_options: Vec<(String, String)>,
+    /// Settings of the report.
+    #[serde(default)]
+    pub presentation: Presentation,
+    /// The profile as the dialect prints it, line by line.
+    #[serde(default)]
+    pub profile: Vec<String>,
+}
+
+/// Whose words a plan was written in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Dialect {
+    /// Our own flags or job file.
+    #[default]
+    Native,
+    /// fio command line or job file.
+    Fio,
+    /// DiskSpd command line or XML profile.
+    Diskspd,
+}
+
+/// One job as the user wrote it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct JobEcho {
+    /// The section or job name.
+    pub name: String,
+    /// Option names and values in the order written.
+    pub options: Vec<(String, String)>,
+}
+
+/// Settings that change only how figures are shown.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Presentation {
+    /// 1000 or 1024 where the dialect has the choice.
+    #[serde(default)]
+    pub kilo: Option<u32>,
+    /// Bits instead of bytes.
+    #[serde(default)]
+    pub bits: bool,
+    /// Significant figures.
+    #[serde(default)]
+    pub significant_figures: Option<u8>,
+    /// Percentiles to print, in percent.
+    #[serde(default)]
+    pub percentiles: Vec<f64>,
+    /// Latencies that get percentiles, by the dialect's names.
+    #[serde(default)]
+    pub percentiles_of: Vec<String>,
+    /// Latencies and figures that are not shown, by the dialect's names.
+    #[serde(default)]
+    pub disabled: Vec<String>,
+    /// Show latencies at all (DiskSpd `-L`).
+    #[serde(default)]
+    pub latency: bool,
+    /// Show the deviation of IOPS (DiskSpd `-D`).
+    #[serde(default)]
+    pub iops_deviation: bool,
+    /// Directions in one figure (fio `unified_rw_reporting`): `none`, `mixed` or `both`.
+    #[serde(default)]
+    pub unified: Option<String>,
+    /// Anything else the dialect's report needs, by its own names.
+    #[serde(default)]
+    pub other: Vec<(String, String)>,
+}

@@ -1,0 +1,81 @@
+//! When a job starts, warms up, measures and ends.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::units::{Bytes, Nanos};
+
+/// The phases of a job. The measured window lies between warm-up and cool-down.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Phases {
+    /// Pause before the first operation; with a range each worker draws its own.
+    #[serde(default)]
+    pub start_delay: Span,
+    /// I/O that is not measured, before the measured window.
+    #[serde(default)]
+    pub warm_up_ns: Nanos,
+    /// Ends the warm-up when this many bytes have been transferred by each worker, if that comes first (fio `ramp_size`).
+    #[serde(default)]
+    pub warm_up_bytes: Option<Bytes>,
+    /// I/O that is not measured, after the measured window.
+    #[serde(default)]
+    pub cool_down_ns: Nanos,
+}
+
+/// A length of time, or a range of lengths.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Span {
+    /// Shortest.
+    pub low_ns: Nanos,
+    /// Longest.
+    pub high_ns: Nanos,
+}
+
+/// What ends the measured window: the first rule that is met. At least one must be set.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Stop {
+    /// After this time.
+    #[serde(default)]
+    pub after_ns: Option<Nanos>,
+    /// When each worker has issued this many bytes.
+    #[serde(default)]
+    pub bytes: Option<Bytes>,
+    /// When each worker has issued this many operations.
+    #[serde(default)]
+    pub operations: Option<u64>,
+    /// When each stream has passed over its region this many times.
+    #[serde(default)]
+    pub passes: Option<u32>,
+    /// `bytes`, `operations` and `passes` begin anew until the time is over (fio `time_based`).
+    #[serde(default)]
+    pub repeat_until_time: bool,
+}
+
+impl Stop {
+    /// After a time and nothing else.
+    pub fn after(time: Nanos) -> Stop {
+        Stop {
+            after_ns: Some(time),
+            ..Stop::default()
+        }
+    }
+}
+
+/// A job of the same step, by index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct Dependency(pub u32);
+
+/// What else ends when a job ends (fio `exitall`, `exit_what`).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct EndsWith {
+    /// Indexes of jobs of the same step that are ended as soon as this one has ended.
+    #[serde(default)]
+    pub jobs: Vec<u32>,
+    /// The same, only if this one has failed.
+    #[serde(default)]
+    pub on_failure: Vec<u32>,
+    /// No further step begins.
+    #[serde(default)]
+    pub plan: bool,
+}

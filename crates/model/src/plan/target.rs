@@ -1,0 +1,349 @@
+//! Files, devices and simulated devices, and what may be done to them before and after.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::content::Content;
+use crate::units::{Bytes, Nanos};
+
+/// Index of a target in [`super::Plan::targets`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct TargetId(pub u32);
+
+/// A file or device.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Target {
+    /// Path as the user wrote it.
+    pub path: String,
+    /// What it is expected to be.
+    pub kind: TargetKind,
+    /// What is done before it is used.
+    #[serde(default)]
+    pub prepare: Prepare,
+    /// What is done when no job uses it any more.
+    #[serde(default)]
+    pub at_end: AtEndOfJob,
+}
+
+/// What a target is.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum TargetKind {
+    /// Found out when it is opened: a regular file or a block device.
+    #[default]
+    Path,
+    /// A slot of a profile that was never filled in; it cannot be run.
+    Template {
+        /// Number of the slot.
+        number: u32,
+    },
+    /// Nothing at all: for the null engine.
+    Nothing {
+        /// How large it claims to be.
+        size: Bytes,
+    },
+    /// A simulated device.
+    Simulated {
+        /// Its behaviour.
+        device: SimulatedDevice,
+    },
+}
+
+/// What is done to a target before it is used.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "prepare", rename_all = "snake_case")]
+pub enum Prepare {
+    /// It must exist; nothing is changed.
+    #[default]
+    Existing,
+    /// Native: a file of this size full of real data, without holes or unwritten extents; reused if it is marked as such.
+    Filled {
+        /// Size of the file.
+        size: Bytes,
+    },
+    /// DiskSpd `-c`: an existing file is truncated and written again.
+    Recreate {
+        /// Size of the file.
+        size: Bytes,
+        /// What it holds.
+        content: Content,
+    },
+    /// fio: a file that is too small is replaced or extended.
+    LayOut {
+        /// Size it must have at least.
+        size: Bytes,
+        /// How space is allocated.
+        allocate: AllocateMode,
+        /// What is written; absent: nothing, the file is only allocated.
+        content: Option<Content>,
+        /// Bytes per write.
+        block: u32,
+        /// Keep and extend an existing file instead of replacing it.
+        extend: bool,
+        /// Flush when done.
+        flush: bool,
+        /// Only when the job opens it.
+        on_open: bool,
+        /// A missing file may be created.
+        may_create: bool,
+    },
+}
+
+/// How space for a file is allocated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AllocateMode {
+    /// Not at all.
+    None,
+    /// `fallocate`.
+    Native,
+    /// `posix_fallocate`.
+    Posix,
+    /// `fallocate` without changing the size.
+    KeepSize,
+    /// `ftruncate`.
+    Truncate,
+}
+
+/// When targets are prepared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PrepareWhen {
+    /// All before the first step.
+    #[default]
+    BeforeAll,
+    /// Those of a step before that step, each time (DiskSpd `-c`).
+    EachStep,
+}
+
+/// What becomes of a target that no job uses any more.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AtEndOfJob {
+    /// It stays.
+    #[default]
+    Keep,
+    /// It is removed.
+    Remove,
+    /// It is removed after every pass too (fio `unlink_each_loop`).
+    RemoveEachPass,
+}
+
+/// Where the operations of a stream go.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "to", rename_all = "snake_case")]
+pub enum StreamTarget {
+    /// One target.
+    One {
+        /// Which.
+        target: TargetId,
+    },
+    /// A set of files of which each operation picks one (fio `nrfiles`).
+    Files {
+        /// Which.
+        targets: Vec<TargetId>,
+        /// How many are open at once.
+        open_at_once: u32,
+        /// Which is next.
+        service: FileService,
+        /// Operations before another file is picked.
+        operations: u64,
+    },
+}
+
+impl StreamTarget {
+    /// The targets, in order.
+    pub fn ids(&self) -> &[TargetId] {
+        match self {
+            StreamTarget::One { target } => std::slice::from_ref(target),
+            StreamTarget::Files { targets, .. } => targets,
+        }
+    }
+}
+
+/// Which file of a set is next (fio `file_service_type`).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "service", rename_all = "snake_case")]
+pub enum FileService {
+    /// In turn.
+    RoundRobin,
+    /// Any.
+    Random,
+    /// One until it is done, then the next.
+    Sequential,
+    /// By Zipf's law.
+    Zipf {
+        /// θ.
+        theta: f64,
+    },
+    /// By Pareto's law.
+    Pareto {
+        /// h.
+        h: f64,
+    },
+    /// From a bell.
+    Normal {
+        /// Standard deviation in percent.
+        deviation_percent: f64,
+    },
+}
+
+/// The part of a target that a stream uses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Region {
+    /// First byte.
+    #[serde(default)]
+    pub base: Extent,
+    /// Bytes from there; absent: to the end. It never reaches beyond the end of the target.
+    #[serde(default)]
+    pub length: Option<Extent>,
+}
+
+/// A position or length: `bytes` plus `percent` of the target's size, rounded down to a multiple of `align`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Extent {
+    /// Fixed part.
+    #[serde(default)]
+    pub bytes: Bytes,
+    /// Part of the target, in percent.
+    #[serde(default)]
+    pub percent: f64,
+    /// Rounding; 0 or 1 for none.
+    #[serde(default)]
+    pub align: u64,
+}
+
+impl Extent {
+    /// A fixed number of bytes.
+    pub fn bytes(bytes: u64) -> Extent {
+        Extent {
+            bytes: Bytes(bytes),
+            ..Extent::default()
+        }
+    }
+
+    /// The number of bytes on a target of the given size.
+    pub fn resolve(&self, target: u64) -> u64 {
+        let part = if self.percent == 0.0 {
+            0
+        } else {
+            (target as f64 * self.percent / 100.0) as u64
+        };
+        let sum = self.bytes.0.saturating_add(part);
+        if self.align > 1 { sum - sum % self.align } else { sum }
+    }
+}
+
+impl Region {
+    /// Base and length on a target of the given size.
+    pub fn resolve(&self, target: u64) -> (u64, u64) {
+        let base = self.base.resolve(target).min(target);
+        let rest = target - base;
+        (
+            base,
+            self.length.map_or(rest, |length| length.resolve(target).min(rest)),
+        )
+    }
+}
+
+/// A device that exists only in the tool, with its own clock: the truth that tests are held against.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SimulatedDevice {
+    /// Size.
+    pub size: Bytes,
+    /// Operations it serves at once; further ones wait in order.
+    pub servers: u32,
+    /// Time to serve one operation.
+    pub service: SimulatedService,
+    /// Most operations per second over all servers; 0 for no limit.
+    #[serde(default)]
+    pub iops_cap: u64,
+    /// Most bytes per second; 0 for no limit.
+    #[serde(default)]
+    pub bytes_per_second_cap: u64,
+    /// Times at which the device does nothing.
+    #[serde(default)]
+    pub stalls: Vec<SimulatedPause>,
+    /// Times at which the host does nothing: the worker is frozen, the device goes on.
+    #[serde(default)]
+    pub host_pauses: Vec<SimulatedPause>,
+    /// Operations that fail.
+    #[serde(default)]
+    pub faults: Vec<SimulatedFault>,
+    /// Host time to hand over one operation.
+    #[serde(default)]
+    pub submit_cost_ns: Nanos,
+    /// Operations complete inside the submitting call.
+    #[serde(default)]
+    pub inline: bool,
+}
+
+/// How long one operation takes to serve.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "law", rename_all = "snake_case")]
+pub enum SimulatedService {
+    /// Always the same.
+    Constant {
+        /// Service time.
+        time_ns: Nanos,
+    },
+    /// Exponentially distributed.
+    Exponential {
+        /// Mean service time.
+        mean_ns: Nanos,
+    },
+    /// Uniform between two times.
+    Uniform {
+        /// Shortest.
+        low_ns: Nanos,
+        /// Longest.
+        high_ns: Nanos,
+    },
+}
+
+impl Default for SimulatedService {
+    fn default() -> Self {
+        SimulatedService::Constant {
+            time_ns: Nanos::micros(100),
+        }
+    }
+}
+
+/// A pause of the simulated device or host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SimulatedPause {
+    /// When it begins, on the simulated clock.
+    pub at_ns: Nanos,
+    /// How long it lasts.
+    pub for_ns: Nanos,
+}
+
+/// An operation of the simulated device that fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "fault", rename_all = "snake_case")]
+pub enum SimulatedFault {
+    /// The n-th operation, counting from 1.
+    Nth {
+        /// n.
+        operation: u64,
+        /// Error number; 0 transfers only half of the bytes.
+        errno: i32,
+    },
+    /// Every operation from the n-th on.
+    From {
+        /// n.
+        operation: u64,
+        /// Error number.
+        errno: i32,
+    },
+    /// Every operation that touches these bytes.
+    Bytes {
+        /// First byte.
+        offset: u64,
+        /// How many.
+        length: u64,
+        /// Error number.
+        errno: i32,
+    },
+}

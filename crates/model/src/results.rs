@@ -1,0 +1,648 @@
+//! What a test found, complete and in units that add up: counters, histograms, interval series, environment, findings.
+//!
+//! Every report is rendered from this. Merging is addition: counters and histograms of workers add, device counters and
+//! CPU time count once for each host. Nothing here is rounded or divided; rates are computed by whoever shows them.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::direction::PerDirection;
+use crate::environment::{CoreUse, DeviceUse, Environment};
+use crate::event::{Counts, EndReason};
+use crate::finding::Finding;
+use crate::histogram::Histogram;
+use crate::plan::{EngineKind, Plan};
+use crate::units::{Bytes, Nanos};
+
+/// Version of the saved format. Readers accept this one and the one before.
+pub const FORMAT_VERSION: u32 = 1;
+
+/// The results of one run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Results {
+    /// See [`FORMAT_VERSION`].
+    pub format_version: u32,
+    /// Always `run`; a saved study says `study`.
+    pub kind: Kind,
+    /// What made it.
+    pub tool: Tool,
+    /// What was asked for.
+    pub plan: Plan,
+    /// One entry for each host that took part.
+    pub hosts: Vec<HostResults>,
+    /// What was measured, step by step.
+    pub steps: Vec<StepResults>,
+    /// What the checks found.
+    #[serde(default)]
+    pub findings: Vec<Finding>,
+    /// The run was cut short by the user or the system.
+    #[serde(default)]
+    pub interrupted: bool,
+}
+
+/// What a saved file holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// One run.
+    Run,
+}
+
+/// The program that made a result.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Tool {
+    /// Its name.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// Raised whenever a change of the measuring code may change figures.
+    pub engine_revision: u32,
+}
+
+/// One host of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct HostResults {
+    /// What surrounded the test there.
+    pub environment: Environment,
+    /// Wall-clock start, in nanoseconds since 1970-01-01 UTC.
+    pub started_unix_ns: u64,
+    /// Wall-clock end.
+    pub ended_unix_ns: u64,
+}
+
+/// One step.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StepResults {
+    /// Its jobs in plan order.
+    pub jobs: Vec<JobResults>,
+    /// Kernel counters of the devices under the targets, from before the first operation to after the last.
+    #[serde(default)]
+    pub devices: Vec<HostDeviceUse>,
+    /// Kernel counters of the same devices over the time in which every job of the step was measuring.
+    #[serde(default)]
+    pub devices_measured: Vec<HostDeviceUse>,
+    /// CPU time by core over the same time.
+    #[serde(default)]
+    pub cores: Vec<HostCoreUse>,
+    /// That time.
+    #[serde(default)]
+    pub observed_ns: Nanos,
+}
+
+/// Device counters with the host they belong to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HostDeviceUse {
+    /// Index of the host.
+    pub host: u32,
+    /// The counters.
+    #[serde(flatten)]
+    pub counters: DeviceUse,
+}
+
+/// CPU time with the host it belongs to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HostCoreUse {
+    /// Index of the host.
+    pub host: u32,
+    /// The time.
+    #[serde(flatten)]
+    pub core: CoreUse,
+}
+
+/// One job.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct JobResults {
+    /// Its name.
+    pub name: String,
+    /// Its workers in plan order.
+    pub workers: Vec<WorkerResults>,
+    /// Interval series.
+    #[serde(default)]
+    pub series: Vec<Series>,
+    /// Histograms by interval, in time order.
+    #[serde(default)]
+    pub histograms: Vec<IntervalHistogram>,
+    /// Intervals whose histogram had to be joined to the next because the gatherer was late.
+    #[serde(default)]
+    pub lost_intervals: u64,
+    /// Times a worker had to wait for its operation log.
+    #[serde(default)]
+    pub log_waits: u64,
+    /// Why it ended; absent if it never started.
+    #[serde(default)]
+    pub ended: Option<EndReason>,
+    /// What the rules of the job concluded.
+    #[serde(default)]
+    pub control: Vec<ControlOutcome>,
+}
+
+/// What a rule of a job concluded.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ControlOutcome {
+    /// The rule, in words.
+    pub rule: String,
+    /// Its aim was reached.
+    pub attained: bool,
+    /// What it saw, in words.
+    pub detail: String,
+    /// The values it judged, in the unit it names.
+    #[serde(default)]
+    pub series: Vec<f64>,
+    /// The queue depth it found, where it looked for one.
+    #[serde(default)]
+    pub depth: Option<u32>,
+}
+
+/// One worker.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WorkerResults {
+    /// Index of its host.
+    pub host: u32,
+    /// MPI rank on that host, where there are several.
+    #[serde(default)]
+    pub rank: u32,
+    /// Number of the worker in its job.
+    pub worker: u32,
+    /// The engine that carried it.
+    pub engine: EngineUsed,
+    /// Start of its measured window, from the start of the run.
+    pub started_ns: Nanos,
+    /// Length of its measured window: to the planned end, or to its last completion if it ended by count.
+    pub measured_ns: Nanos,
+    /// Time from its first operation to its last completion, all phases.
+    pub active_ns: Nanos,
+    /// Streams in plan order.
+    pub streams: Vec<StreamResults>,
+    /// Operations in flight when each operation was issued.
+    #[serde(default)]
+    pub depth: Distribution,
+    /// Operations handed over per submitting call.
+    #[serde(default)]
+    pub submitted: Distribution,
+    /// Completions taken per look.
+    #[serde(default)]
+    pub completed: Distribution,
+    /// Queue depth in force at the end.
+    pub slots: u32,
+    /// CPU time and the like over the measured window.
+    #[serde(default)]
+    pub usage: Usage,
+    /// Intervals of a series that were joined to the next because too many came at once.
+    #[serde(default)]
+    pub joined_rows: u64,
+    /// Bytes of memory for maps of used blocks.
+    #[serde(default)]
+    pub map_bytes: Bytes,
+    /// What ended it early.
+    #[serde(default)]
+    pub failure: Option<Failure>,
+}
+
+/// The engine that carried a worker.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct EngineUsed {
+    /// Which.
+    pub kind: EngineKind,
+    /// Why, where it was left to the tool.
+    #[serde(default)]
+    pub reason: String,
+    /// Features in use, such as `registered buffers`.
+    #[serde(default)]
+    pub features: Vec<String>,
+    /// What was asked for or usual and could not be had, with the reason.
+    #[serde(default)]
+    pub without: Vec<String>,
+    /// Most operations handed over at once.
+    pub submit_batch: u32,
+    /// Operations complete inside the submitting call.
+    #[serde(default)]
+    pub inline: bool,
+}
+
+impl WorkerResults {
+    /// Fills in the distributions of a worker that had one operation in flight at a time, and so never counted them.
+    pub fn count_one_at_a_time(&mut self) {
+        let operations: u64 = self
+            .streams
+            .iter()
+            .flat_map(|stream| stream.directions.iter())
+            .map(|(_, d)| d.as_ref().map_or(0, |d| d.operations))
+            .sum();
+        for distribution in [&mut self.depth, &mut self.submitted, &mut self.completed] {
+            *distribution = Distribution {
+                classes: if operations > 0 {
+                    vec![0, operations]
+                } else {
+                    Vec::new()
+                },
+            };
+        }
+    }
+}
+
+/// One stream of a worker.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StreamResults {
+    /// Indexes of its targets.
+    pub targets: Vec<u32>,
+    /// Results for each direction that occurred or could have.
+    pub directions: PerDirection<Option<DirectionResults>>,
+    /// Flushes.
+    #[serde(default)]
+    pub sync: Option<SyncResults>,
+    /// Operations and bytes over all phases, for comparison with the kernel's counters.
+    pub lifetime: PerDirection<Counts>,
+    /// Ranges in effect where a stepped distribution was asked for.
+    #[serde(default)]
+    pub effective_ranges: Vec<EffectiveShare>,
+}
+
+/// One range of a distribution as it was in effect on the real target.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct EffectiveShare {
+    /// Share of the operations in percent.
+    pub operations_percent: f64,
+    /// First byte from the base of the region.
+    pub start: Bytes,
+    /// Bytes.
+    pub length: Bytes,
+}
+
+/// One direction of a stream over the measured window.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DirectionResults {
+    /// Operations completed.
+    pub operations: u64,
+    /// Bytes really transferred.
+    pub bytes: Bytes,
+    /// Operations that transferred less than asked for.
+    #[serde(default)]
+    pub short: u64,
+    /// Operations that failed and were tolerated.
+    #[serde(default)]
+    pub errors: u64,
+    /// Error number of the first of them.
+    #[serde(default)]
+    pub first_error: Option<i32>,
+    /// Paced operations that were due in the window and were not issued in it, or were given up.
+    #[serde(default)]
+    pub late: u64,
+    /// Queued → issued.
+    pub submission: Histogram,
+    /// Issued → reaped.
+    pub completion: Histogram,
+    /// Queued → reaped.
+    pub total: Histogram,
+    /// Due → queued, when paced.
+    #[serde(default)]
+    pub schedule_delay: Option<Histogram>,
+    /// Due → reaped, when paced.
+    #[serde(default)]
+    pub response: Option<Histogram>,
+}
+
+impl DirectionResults {
+    /// The latency that percentiles default to: response time when paced, total otherwise.
+    pub fn latency(&self) -> &Histogram {
+        self.response.as_ref().unwrap_or(&self.total)
+    }
+
+    /// Adds results of the same direction.
+    pub fn merge(&mut self, other: &DirectionResults) {
+        self.operations += other.operations;
+        self.bytes.0 += other.bytes.0;
+        self.short += other.short;
+        self.errors += other.errors;
+        self.first_error = self.first_error.or(other.first_error);
+        self.late += other.late;
+        self.submission.merge(&other.submission);
+        self.completion.merge(&other.completion);
+        self.total.merge(&other.total);
+        for (mine, theirs) in [
+            (&mut self.schedule_delay, &other.schedule_delay),
+            (&mut self.response, &other.response),
+        ] {
+            match (mine.as_mut(), theirs) {
+                (Some(mine), Some(theirs)) => mine.merge(theirs),
+                (None, Some(theirs)) => *mine = Some(theirs.clone()),
+                (_, None) => {}
+            }
+        }
+    }
+}
+
+/// Flushes of a stream.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SyncResults {
+    /// Flushes completed.
+    pub operations: u64,
+    /// Issued → reaped.
+    pub latency: Histogram,
+}
+
+/// How often each small count occurred: index = ⌈log2⌉ class 0, 1, 2–3, 4–7, 8–15, … 2^(k−1) and more.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct Distribution {
+    /// Occurrences of each class: entry 0 counts zeros, entry k counts values from 2^(k−1) to 2^k − 1.
+    pub classes: Vec<u64>,
+}
+
+impl Distribution {
+    /// Counts a value.
+    #[inline(always)]
+    pub fn record(&mut self, value: u32, times: u64) {
+        let class = (32 - value.leading_zeros()) as usize;
+        if let Some(slot) = self.classes.get_mut(class) {
+            *slot += times;
+        }
+    }
+
+    /// A distribution with room for all values.
+    pub fn ready() -> Distribution {
+        Distribution { classes: vec![0; 33] }
+    }
+
+    /// Adds another distribution.
+    pub fn merge(&mut self, other: &Distribution) {
+        if self.classes.len() < other.classes.len() {
+            self.classes.resize(other.classes.len(), 0);
+        }
+        for (mine, theirs) in self.classes.iter_mut().zip(&other.classes) {
+            *mine += theirs;
+        }
+    }
+
+    /// Drops empty classes at the end.
+    pub fn trim(&mut self) {
+        while self.classes.last() == Some(&0) {
+            self.classes.pop();
+        }
+    }
+}
+
+/// What a thread used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Usage {
+    /// CPU time in the program.
+    pub user_ns: Nanos,
+    /// CPU time in the kernel.
+    pub system_ns: Nanos,
+    /// Times it gave up the CPU.
+    pub voluntary_switches: u64,
+    /// Times the CPU was taken from it.
+    pub involuntary_switches: u64,
+    /// Page faults without I/O.
+    pub minor_faults: u64,
+    /// Page faults with I/O.
+    pub major_faults: u64,
+}
+
+impl Usage {
+    /// The use between two readings.
+    pub fn since(self, earlier: Usage) -> Usage {
+        Usage {
+            user_ns: self.user_ns - earlier.user_ns,
+            system_ns: self.system_ns - earlier.system_ns,
+            voluntary_switches: self.voluntary_switches.saturating_sub(earlier.voluntary_switches),
+            involuntary_switches: self.involuntary_switches.saturating_sub(earlier.involuntary_switches),
+            minor_faults: self.minor_faults.saturating_sub(earlier.minor_faults),
+            major_faults: self.major_faults.saturating_sub(earlier.major_faults),
+        }
+    }
+
+    /// Adds the use of another thread.
+    pub fn add(&mut self, other: Usage) {
+        self.user_ns += other.user_ns;
+        self.system_ns += other.system_ns;
+        self.voluntary_switches += other.voluntary_switches;
+        self.involuntary_switches += other.involuntary_switches;
+        self.minor_faults += other.minor_faults;
+        self.major_faults += other.major_faults;
+    }
+
+    /// CPU time in program and kernel.
+    pub fn cpu(self) -> Nanos {
+        self.user_ns + self.system_ns
+    }
+}
+
+/// What ended a worker early.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Failure {
+    /// What failed, in a sentence.
+    pub what: String,
+    /// Where: target, direction, offset, length.
+    pub at: String,
+    /// Error number, if it came from the system.
+    #[serde(default)]
+    pub errno: Option<i32>,
+    /// What to do.
+    #[serde(default)]
+    pub help: Option<String>,
+}
+
+/// An interval series.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Series {
+    /// Length of an interval.
+    pub length_ns: Nanos,
+    /// Worker and stream it belongs to; absent for the whole job.
+    #[serde(default)]
+    pub of: Option<(u32, u32)>,
+    /// One entry for each interval since the start of the measured window; empty intervals are there as zeros. The last
+    /// one may be shorter.
+    pub points: PerDirection<Vec<Point>>,
+}
+
+/// One interval of a series: operations, bytes, and total latency where it was kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Point {
+    /// Operations completed.
+    #[serde(rename = "n")]
+    pub operations: u64,
+    /// Bytes transferred.
+    #[serde(rename = "b")]
+    pub bytes: u64,
+    /// Sum of the latencies.
+    #[serde(rename = "l", default)]
+    pub latency_ns: u64,
+    /// Sum of the squares of the latencies in ns².
+    #[serde(rename = "q", default)]
+    pub latency_squares_ns2: f64,
+    /// Smallest latency; 0 if there was none.
+    #[serde(rename = "min", default)]
+    pub latency_ns_min: u64,
+    /// Largest latency.
+    #[serde(rename = "max", default)]
+    pub latency_ns_max: u64,
+}
+
+impl Point {
+    /// Adds the same interval of another series.
+    pub fn merge(&mut self, other: &Point) {
+        if other.operations == 0 {
+            return;
+        }
+        self.latency_ns_min = match self.operations {
+            0 => other.latency_ns_min,
+            _ => self.latency_ns_min.min(other.latency_ns_min),
+        };
+        self.operations += other.operations;
+        self.bytes += other.bytes;
+        self.latency_ns += other.latency_ns;
+        self.latency_squares_ns2 += other.latency_squares_ns2;
+        self.latency_ns_max = self.latency_ns_max.max(other.latency_ns_max);
+    }
+}
+
+/// Total latency (response time when paced) of one interval of a job.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct IntervalHistogram {
+    /// Start, from the start of the measured window.
+    pub start_ns: Nanos,
+    /// Length.
+    pub length_ns: Nanos,
+    /// The histogram of each direction that had operations.
+    pub latency: PerDirection<Option<Histogram>>,
+}
+
+impl JobResults {
+    /// The results of each direction over all workers and streams, for directions that could occur.
+    pub fn directions(&self) -> PerDirection<Option<DirectionResults>> {
+        let mut merged = PerDirection::<Option<DirectionResults>>::default();
+        for stream in self.workers.iter().flat_map(|worker| &worker.streams) {
+            for (direction, results) in stream.directions.iter() {
+                match (&mut merged[direction], results) {
+                    (Some(mine), Some(theirs)) => mine.merge(theirs),
+                    (mine @ None, Some(theirs)) => *mine = Some(theirs.clone()),
+                    (_, None) => {}
+                }
+            }
+        }
+        merged
+    }
+
+    /// All directions together; a job without any operation gives an empty result.
+    pub fn total(&self) -> DirectionResults {
+        let mut total = DirectionResults::default();
+        for (_, results) in self.directions().iter() {
+            if let Some(results) = results {
+                total.merge(results);
+            }
+        }
+        total
+    }
+
+    /// The longest measured window of its workers.
+    pub fn measured(&self) -> Nanos {
+        self.workers
+            .iter()
+            .map(|worker| worker.measured_ns)
+            .max()
+            .unwrap_or_default()
+    }
+
+    /// CPU time and the like of all workers.
+    pub fn usage(&self) -> Usage {
+        let mut sum = Usage::default();
+        self.workers.iter().for_each(|worker| sum.add(worker.usage));
+        sum
+    }
+}
+
+impl Results {
+    /// Adds the results that another host obtained with the same plan: its workers join the jobs, its interval series
+    /// and histograms are added, its device counters and CPU times stand beside the others.
+    pub fn merge(&mut self, other: Results) {
+        let shift = self.hosts.len() as u32;
+        self.hosts.extend(other.hosts);
+        self.interrupted |= other.interrupted;
+        self.findings.extend(other.findings);
+        for (mine, theirs) in self.steps.iter_mut().zip(other.steps) {
+            mine.observed_ns = mine.observed_ns.max(theirs.observed_ns);
+            let shifted = |mut entry: HostDeviceUse| {
+                entry.host += shift;
+                entry
+            };
+            mine.devices.extend(theirs.devices.into_iter().map(shifted));
+            mine.devices_measured
+                .extend(theirs.devices_measured.into_iter().map(shifted));
+            mine.cores.extend(theirs.cores.into_iter().map(|mut entry| {
+                entry.host += shift;
+                entry
+            }));
+            for (mine, theirs) in mine.jobs.iter_mut().zip(theirs.jobs) {
+                mine.merge(theirs, shift);
+            }
+        }
+    }
+}
+
+impl JobResults {
+    fn merge(&mut self, other: JobResults, host_shift: u32) {
+        let worker_shift = self.workers.len() as u32;
+        self.workers.extend(other.workers.into_iter().map(|mut worker| {
+            worker.host += host_shift;
+            worker
+        }));
+        self.lost_intervals += other.lost_intervals;
+        self.log_waits += other.log_waits;
+        self.control.extend(other.control);
+        for series in other.series {
+            match series.of {
+                Some((worker, stream)) => {
+                    self.series.push(Series {
+                        of: Some((worker + worker_shift, stream)),
+                        ..series
+                    });
+                }
+                None => self.merge_series(series),
+            }
+        }
+        for histogram in other.histograms {
+            self.merge_histogram(histogram);
+        }
+    }
+
+    fn merge_series(&mut self, other: Series) {
+        let same = self
+            .series
+            .iter_mut()
+            .find(|mine| mine.of.is_none() && mine.length_ns == other.length_ns);
+        let Some(mine) = same else {
+            self.series.push(other);
+            return;
+        };
+        for (direction, points) in other.points.iter() {
+            let target = &mut mine.points[direction];
+            if target.len() < points.len() {
+                target.resize(points.len(), Point::default());
+            }
+            target
+                .iter_mut()
+                .zip(points)
+                .for_each(|(mine, theirs)| mine.merge(theirs));
+        }
+    }
+
+    fn merge_histogram(&mut self, other: IntervalHistogram) {
+        let place = self
+            .histograms
+            .binary_search_by_key(&other.start_ns, |entry| entry.start_ns);
+        match place {
+            Err(index) => self.histograms.insert(index, other),
+            Ok(index) => {
+                let mine = &mut self.histograms[index];
+                mine.length_ns = mine.length_ns.max(other.length_ns);
+                for (direction, histogram) in other.latency.iter() {
+                    match (&mut mine.latency[direction], histogram) {
+                        (Some(mine), Some(theirs)) => mine.merge(theirs),
+                        (mine @ None, Some(theirs)) => *mine = Some(theirs.clone()),
+                        (_, None) => {}
+                    }
+                }
+            }
+        }
+    }
+}

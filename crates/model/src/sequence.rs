@@ -1,0 +1,258 @@
+//! The operations of one stream, one after the other: direction, position and length together.
+//!
+//! The order in which the three are decided is part of what the dialects promise, so it lives here in one place. A
+//! sequence knows nothing of time, queue depth or what becomes of the operations.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use crate::access::{AccessError, Area, Cursor, Place, Wanted};
+use crate::block_size::BlockSizes;
+use crate::direction::{Direction, PerDirection};
+use crate::draws::{Draws, Purpose};
+use crate::mix::{Independent, Mix, MixCursor};
+use crate::plan::Pattern;
+
+/// An operation to issue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Operation {
+    /// What to do.
+    pub direction: Direction,
+    /// First byte, from the start of the target.
+    pub offset: u64,
+    /// Bytes; never 0.
+    pub length: u32,
+}
+
+/// Operations planned ahead of their time.
+#[derive(Clone, Debug)]
+pub struct Planned {
+    operations: [Operation; AHEAD],
+    next: usize,
+    end: usize,
+}
+
+/// Operations that may be planned ahead.
+const AHEAD: usize = 32;
+
+impl Default for Planned {
+    fn default() -> Self {
+        let nothing = Operation {
+            direction: Direction::Read,
+            offset: 0,
+            length: 0,
+        };
+        Planned {
+            operations: [nothing; AHEAD],
+            next: 0,
+            end: 0,
+        }
+    }
+}
+
+/// A stream's operations on a real target.
+#[derive(Clone, Debug)]
+pub struct Sequence {
+    mix: MixCursor,
+    cursors: Vec<Cursor>,
+    cursor_of: PerDirection<u8>,
+    sizes: PerDirection<BlockSizes>,
+    /// End of the area, from the start of the target.
+    end: u64,
+    last: Option<Place>,
+    planned: Planned,
+    /// Operations that may be planned at once without changing what they are.
+    ahead: usize,
+}
+
+impl Sequence {
+    /// Makes a stream's pattern ready for `base … base + length` of its target.
+    ///
+    /// # Errors
+    /// [`AccessError`] if a pattern does not fit the area.
+    pub fn new(
+        mix: Mix,
+        pattern: &Pattern,
+        base: u64,
+        length: u64,
+        slots: u32,
+        shared: &Arc<AtomicU64>,
+        draws: &mut Draws,
+    ) -> Result<Sequence, AccessError> {
+        let areas = area_of_each(mix, pattern, base, length);
+        let cursors = pattern
+            .access
+            .iter()
+            .map(|access| access.cursor(areas, slots, shared, draws));
+        let cursors = cursors.collect::<Result<Vec<_>, _>>()?;
+        let mut mix = mix.start();
+        if mix.decides_late() && matches!(cursors.first(), Some(Cursor::Mixed(_))) {
+            mix.draw_type(draws);
+        }
+        // A position that workers share, or that belongs to a slot, must be asked for when it is needed; so must all draws
+        // from a generator that other questions are put to.
+        let must_wait = |cursor: &Cursor| matches!(cursor, Cursor::Interlocked(_) | Cursor::Parallel(_));
+        let ahead = if cursors.iter().any(must_wait) || matches!(draws, Draws::Single(_)) {
+            1
+        } else {
+            AHEAD
+        };
+        Ok(Sequence {
+            mix,
+            cursors,
+            cursor_of: pattern.access_of,
+            sizes: pattern.sizes.clone(),
+            end: base + length,
+            last: None,
+            planned: Planned::default(),
+            ahead,
+        })
+    }
+
+    /// The next operations, at least one and at most `most`; none if the pass is over. They come from those planned ahead
+    /// where that is possible: planning many at once costs a fraction of planning each when it is needed. `slot` is the
+    /// slot that will carry the first, counted within the stream.
+    #[inline(always)]
+    pub fn take(&mut self, draws: &mut Draws, slot: u32, most: usize) -> &[Operation] {
+        if self.planned.next == self.planned.end && !self.plan_ahead(draws, slot) {
+            return &[];
+        }
+        let start = self.planned.next;
+        let end = self.planned.end.min(start + most);
+        self.planned.next = end;
+        self.planned.operations.get(start..end).unwrap_or(&[])
+    }
+
+    /// Plans operations; false if the pass is over.
+    #[inline(never)]
+    fn plan_ahead(&mut self, draws: &mut Draws, slot: u32) -> bool {
+        self.planned.next = 0;
+        self.planned.end = match self.plan_uniform(draws) {
+            Some(count) => count,
+            None => self.plan_each(draws, slot),
+        };
+        self.planned.end > 0
+    }
+
+    fn plan_each(&mut self, draws: &mut Draws, slot: u32) -> usize {
+        for index in 0..self.ahead {
+            match self.next(draws, slot, None) {
+                Some(operation) => self.planned.operations[index] = operation,
+                None => return index,
+            }
+        }
+        self.ahead
+    }
+
+    /// The usual case without its choices: uniform positions and one length for all operations.
+    fn plan_uniform(&mut self, draws: &mut Draws) -> Option<usize> {
+        if self.ahead < AHEAD {
+            return None;
+        }
+        let choice = self.mix.independent()?;
+        let [Cursor::Uniform(cursor)] = &mut self.cursors[..] else {
+            return None;
+        };
+        let BlockSizes::Fixed { size } = self.sizes.read else {
+            return None;
+        };
+        let area = cursor.common_area().filter(|area| area.block == size.0)?;
+        if self.sizes.write != self.sizes.read || self.sizes.trim != self.sizes.read {
+            return None;
+        }
+        let (length, positions) = (size.0 as u32, area.positions());
+        let planned = &mut self.planned.operations;
+        // Directions and lengths of the last round are still there; only what differs is written again.
+        if planned[0].length != length {
+            planned.iter_mut().for_each(|operation| operation.length = length);
+        }
+        let mut uniform = draws.uniform_below(Purpose::Offset, positions);
+        for operation in planned.iter_mut() {
+            operation.offset = area.offset(uniform.next());
+        }
+        drop(uniform);
+        match choice {
+            Independent::Only(direction) if planned[0].direction == direction => {}
+            choice => planned
+                .iter_mut()
+                .for_each(|operation| operation.direction = choice.draw(draws)),
+        }
+        Some(AHEAD)
+    }
+
+    /// The next operation, decided now; `None` if the pass is over. A schedule that decides the direction gives it; otherwise the mix does.
+    #[inline(always)]
+    pub fn next(&mut self, draws: &mut Draws, slot: u32, direction: Option<Direction>) -> Option<Operation> {
+        let early = direction.or_else(|| self.mix.before_place(draws));
+        let asked = early.unwrap_or(Direction::Read);
+        let cursor = &mut self.cursors[self.cursor_of[asked] as usize];
+        let place = if self.mix.repeats_place() {
+            self.last
+        } else {
+            cursor.next(draws, Wanted { direction: asked, slot })
+        };
+        let place = place?;
+        let direction = match early {
+            Some(direction) => direction,
+            None => self.mix.after_place(draws, place.jumped),
+        };
+        let length = self.sizes[direction].draw(draws, direction, self.end - place.offset);
+        if length == 0 {
+            return None;
+        }
+        let length = if self.mix.repeats_place() {
+            length
+        } else {
+            cursor.claim(place, direction, length)
+        };
+        self.last = Some(place);
+        Some(Operation {
+            direction,
+            offset: place.offset,
+            length,
+        })
+    }
+
+    /// Begins another pass.
+    pub fn restart(&mut self, draws: &mut Draws) {
+        (self.planned.next, self.planned.end) = (0, 0);
+        for cursor in &mut self.cursors {
+            cursor.restart(draws);
+        }
+    }
+
+    /// Bytes of memory that the patterns hold beyond their own structure.
+    pub fn extra_bytes(&self) -> u64 {
+        self.cursors.iter().map(Cursor::extra_bytes).sum()
+    }
+}
+
+/// The areas of the three directions. Directions that cannot occur take the area of one that can, so that a check of all
+/// areas says nothing about operations that never happen.
+fn area_of_each(mix: Mix, pattern: &Pattern, base: u64, length: u64) -> PerDirection<Area> {
+    let area = |direction: Direction| {
+        let sizes = &pattern.sizes[direction];
+        let block = if pattern.whole_blocks {
+            sizes.max().0
+        } else {
+            sizes.min().0
+        };
+        let alignment = pattern.alignment[direction].0;
+        Area {
+            base,
+            length,
+            block,
+            alignment: if alignment == 0 { sizes.min().0 } else { alignment },
+        }
+    };
+    let first = Direction::ALL
+        .into_iter()
+        .find(|direction| mix.includes(*direction))
+        .unwrap_or(Direction::Read);
+    let pick = |direction: Direction| area(if mix.includes(direction) { direction } else { first });
+    PerDirection {
+        read: pick(Direction::Read),
+        write: pick(Direction::Write),
+        trim: pick(Direction::Trim),
+    }
+}

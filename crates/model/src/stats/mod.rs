@@ -1,0 +1,11 @@
+//! The statistics that steer a run or judge it. Pure functions from numbers to numbers; each names its source.
+
+mod intervals;
+mod quantiles;
+mod ranks;
+mod steady;
+
+pub use intervals::{BatchMeans, batch_means, lag_one_correlation, mean, sample_deviation, wilson};
+pub use quantiles::{normal_quantile, student_quantile};
+pub use ranks::{Support, quantile_interval, rank_interval, support};
+pub use steady::{Line, SniaWindow, fit_line, snia_window};

@@ -1,0 +1,123 @@
+//! How well a percentile is known: intervals by order statistics (Hahn and Meeker 1991, chapter 5).
+
+use super::quantiles::normal_quantile;
+use crate::histogram::Histogram;
+
+/// How much a percentile may be trusted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Support {
+    /// A hundred values or more lie beyond it.
+    Good,
+    /// Ten to a hundred lie beyond it: read it with its interval.
+    Weak,
+    /// Fewer than ten lie beyond it: it says hardly more than the maximum.
+    None,
+}
+
+/// How many values lie beyond the quantile, as a judgement.
+pub fn support(fraction: f64, n: u64) -> Support {
+    // Rounded, so that 0.99 of 10,000 values counts as exactly 100 beyond.
+    match ((1.0 - fraction) * n as f64 * 1e6).round() / 1e6 {
+        beyond if beyond >= 100.0 => Support::Good,
+        beyond if beyond >= 10.0 => Support::Weak,
+        _ => Support::None,
+    }
+}
+
+/// The ranks between which the true quantile lies with the given confidence; `None` for a side on which there are not
+/// enough values. Exact binomial tails below 30 expected values beyond, the normal approximation above.
+pub fn rank_interval(fraction: f64, n: u64, level: f64) -> (Option<u64>, Option<u64>) {
+    if n == 0 {
+        return (None, None);
+    }
+    let tail = (1.0 - level) / 2.0;
+    let (np, beyond) = (fraction * n as f64, (1.0 - fraction) * n as f64);
+    if np.min(beyond) >= 30.0 {
+        let half = normal_quantile(1.0 - tail) * (np * (1.0 - fraction)).sqrt();
+        let low = (np - half).floor() as u64;
+        let high = (np + half).ceil() as u64 + 1;
+        return ((low >= 1).then_some(low), (high <= n).then_some(high));
+    }
+    // The number K of values below the true quantile is binomial(n, fraction). The quantile lies above the value of
+    // rank l unless K < l, and below that of rank u unless K ≥ u.
+    let low = last_with_tail(n, fraction, tail);
+    let high = last_with_tail(n, 1.0 - fraction, tail).map(|from_above| n + 1 - from_above);
+    (low, high)
+}
+
+/// The largest l ≥ 1 with P(K < l) ≤ tail for K binomial(n, p).
+fn last_with_tail(n: u64, p: f64, tail: f64) -> Option<u64> {
+    if p <= 0.0 {
+        return None;
+    }
+    // Walk the smaller side: probabilities of K = 0, 1, 2 … by their ratio, in logarithms against underflow.
+    let (n_f, log_odds) = (n as f64, (p / (1.0 - p)).ln());
+    let mut log_term = n_f * (-p).ln_1p();
+    let mut below = 0.0;
+    let mut rank = None;
+    for k in 0..n {
+        below += log_term.exp();
+        if below > tail {
+            break;
+        }
+        rank = Some(k + 1);
+        log_term += ((n - k) as f64).ln() - ((k + 1) as f64).ln() + log_odds;
+    }
+    rank
+}
+
+/// The interval of a quantile in nanoseconds, from the buckets of its ranks: the lower edge of the lower one, the middle
+/// of the upper one or `None` if there is no upper bound.
+pub fn quantile_interval(histogram: &Histogram, fraction: f64, level: f64) -> (Option<u64>, Option<u64>) {
+    let (low, high) = rank_interval(fraction, histogram.n(), level);
+    (
+        low.map(|rank| histogram.value_of_rank(rank)),
+        high.map(|rank| histogram.value_of_rank(rank)),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_of_a_published_report() {
+        // n = 215,348: 99.9 % between ranks 215,103 and 215,162, 99.99 % between 215,317 and 215,336, no upper bound for
+        // 99.999 %.
+        let (low, high) = rank_interval(0.999, 215_348, 0.95);
+        assert!(
+            low.unwrap().abs_diff(215_103) <= 1 && high.unwrap().abs_diff(215_162) <= 1,
+            "{low:?} {high:?}"
+        );
+        let (low, high) = rank_interval(0.9999, 215_348, 0.95);
+        assert!(
+            low.unwrap().abs_diff(215_317) <= 1 && high.unwrap().abs_diff(215_336) <= 1,
+            "{low:?} {high:?}"
+        );
+        assert_eq!(rank_interval(0.99999, 215_348, 0.95).1, None);
+    }
+
+    #[test]
+    fn an_upper_bound_exists_from_the_known_sample_size_on() {
+        // ⌈ln 0.025 / ln p⌉
+        for (fraction, n) in [(0.99, 368), (0.999, 3688), (0.9999, 36_887)] {
+            assert_eq!(rank_interval(fraction, n - 2, 0.95).1, None, "{fraction}");
+            assert!(rank_interval(fraction, n + 1, 0.95).1.is_some(), "{fraction}");
+        }
+    }
+
+    #[test]
+    fn exact_and_approximate_bounds_meet() {
+        let n = 3_000;
+        let exact = last_with_tail(n, 0.99, 0.025).unwrap();
+        let (approximate, _) = rank_interval(0.99, n, 0.95);
+        assert!(exact.abs_diff(approximate.unwrap()) <= 2, "{exact} {approximate:?}");
+    }
+
+    #[test]
+    fn support_counts_what_lies_beyond() {
+        assert_eq!(support(0.99, 10_000), Support::Good);
+        assert_eq!(support(0.99, 9_999), Support::Weak);
+        assert_eq!(support(0.999, 9_999), Support::None);
+    }
+}

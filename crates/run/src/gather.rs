@@ -1,0 +1,403 @@
+//! Collecting what the workers of a job send: totals for each worker, interval series, histograms by interval.
+//!
+//! The gatherer runs on the coordinator's thread, while I/O goes on, at its own pace. It merges and never rounds.
+
+use std::collections::BTreeMap;
+
+use model::event::{Counts, Interval, Phase};
+use model::histogram::Histogram;
+use model::plan::{Grid, GridScope, Job};
+use model::results::{DirectionResults, Distribution, IntervalHistogram, Point, Series, StreamResults, SyncResults};
+use model::{Bytes, Direction, Nanos, PerDirection};
+
+use crate::worker::{CellKey, CellKind, Inbox, Recorder};
+
+/// Everything received from the workers of one job so far.
+#[derive(Debug)]
+pub(crate) struct Gather {
+    workers: Vec<Received>,
+    grids: Vec<Grid>,
+    /// Series by grid and, where each stream has its own, by worker and stream.
+    series: BTreeMap<(usize, Option<(u32, u32)>), PerDirection<Vec<Point>>>,
+    histograms: BTreeMap<u64, Slice>,
+    /// Intervals not yet passed on, by phase and number.
+    open: BTreeMap<IntervalKey, Slice>,
+    length: Nanos,
+    epoch: u32,
+    lost: u64,
+}
+
+/// What one worker has sent.
+#[derive(Debug)]
+struct Received {
+    inbox: Option<Inbox>,
+    keys: Vec<CellKey>,
+    cells: Vec<CellTotal>,
+    depth: Distribution,
+    submitted: Distribution,
+    completed: Distribution,
+    /// Phase and number of the interval that it will send next.
+    next: IntervalKey,
+    ended: bool,
+}
+
+/// Phase, epoch, and number of the interval in it.
+type IntervalKey = (Phase, u32, u64);
+
+#[derive(Debug, Default)]
+struct CellTotal {
+    results: DirectionResults,
+    lifetime: Counts,
+}
+
+/// One interval of a job.
+#[derive(Debug, Default)]
+struct Slice {
+    start: Nanos,
+    length: Nanos,
+    counts: PerDirection<Counts>,
+    latency: PerDirection<Option<Histogram>>,
+}
+
+/// The results of one worker's streams.
+#[derive(Debug)]
+pub(crate) struct WorkerTotals {
+    pub(crate) streams: Vec<StreamResults>,
+    pub(crate) depth: Distribution,
+    pub(crate) submitted: Distribution,
+    pub(crate) completed: Distribution,
+}
+
+impl Gather {
+    /// Nothing received yet from `workers` workers. `length` is the interval at which recorders are exchanged.
+    pub(crate) fn new(workers: usize, grids: &[Grid], length: Nanos) -> Gather {
+        let received = || Received {
+            inbox: None,
+            keys: Vec::new(),
+            cells: Vec::new(),
+            depth: Distribution::ready(),
+            submitted: Distribution::ready(),
+            completed: Distribution::ready(),
+            next: (Phase::Delay, 0, 0),
+            ended: false,
+        };
+        Gather {
+            workers: (0..workers).map(|_| received()).collect(),
+            grids: grids.to_vec(),
+            series: BTreeMap::new(),
+            histograms: BTreeMap::new(),
+            open: BTreeMap::new(),
+            length,
+            epoch: 0,
+            lost: 0,
+        }
+    }
+
+    /// A worker is ready: its recorders will come through `inbox`, with cells as given.
+    pub(crate) fn connect(&mut self, worker: usize, inbox: Inbox, keys: Vec<CellKey>) {
+        let received = &mut self.workers[worker];
+        received.cells = keys.iter().map(|_| CellTotal::default()).collect();
+        received.keys = keys;
+        received.inbox = Some(inbox);
+    }
+
+    /// Takes everything that has come.
+    pub(crate) fn drain(&mut self) {
+        for worker in 0..self.workers.len() {
+            while let Some(recorder) = self.workers[worker].inbox.as_mut().and_then(Inbox::take) {
+                self.absorb(worker, &recorder);
+                if let Some(inbox) = &mut self.workers[worker].inbox {
+                    inbox.give_back(recorder);
+                }
+            }
+        }
+    }
+
+    /// The worker has ended and will send nothing more.
+    pub(crate) fn ended(&mut self, worker: usize) {
+        self.drain();
+        self.workers[worker].ended = true;
+        // Its memory is not needed any more.
+        self.workers[worker].inbox = None;
+    }
+
+    /// The phase that all running workers have reached at least; draining if none runs.
+    pub(crate) fn phase(&self) -> Phase {
+        let running = self
+            .workers
+            .iter()
+            .filter(|worker| !worker.ended)
+            .filter_map(|worker| worker.inbox.as_ref());
+        running.map(Inbox::phase).min().unwrap_or(Phase::Draining)
+    }
+
+    /// True if some worker has left the measured window.
+    pub(crate) fn someone_has_measured(&self) -> bool {
+        self.workers.iter().any(|worker| {
+            worker.ended
+                || worker
+                    .inbox
+                    .as_ref()
+                    .is_some_and(|inbox| inbox.phase() > Phase::Measured)
+        })
+    }
+
+    fn absorb(&mut self, worker: usize, recorder: &Recorder) {
+        let received = &mut self.workers[worker];
+        for (total, cell) in received.cells.iter_mut().zip(&recorder.cells) {
+            total.lifetime.operations += cell.operations();
+            total.lifetime.bytes.0 += cell.bytes;
+        }
+        let number = recorder.start.since(recorder.phase_start).0 / self.length.0;
+        let key = (recorder.phase, recorder.epoch, number);
+        let until = recorder.end.since(recorder.phase_start).0 / self.length.0;
+        received.next = (key.0, key.1, until.max(number + 1));
+        if recorder.epoch > self.epoch {
+            self.begin_epoch(recorder.epoch);
+        }
+        self.lost += recorder.joined;
+        if matches!(recorder.phase, Phase::WarmUp | Phase::Measured) && recorder.end > recorder.start {
+            self.add_interval(worker, recorder, key);
+        }
+        if recorder.phase == Phase::Measured && recorder.epoch == self.epoch {
+            self.add_totals(worker, recorder);
+            self.add_rows(worker, recorder);
+        }
+    }
+
+    /// Statistics begin anew: what was measured before is dropped.
+    fn begin_epoch(&mut self, epoch: u32) {
+        self.epoch = epoch;
+        self.series.clear();
+        self.histograms.clear();
+        for worker in &mut self.workers {
+            for total in &mut worker.cells {
+                total.results = DirectionResults::default();
+            }
+            for distribution in [&mut worker.depth, &mut worker.submitted, &mut worker.completed] {
+                *distribution = Distribution::ready();
+            }
+        }
+    }
+
+    fn add_totals(&mut self, worker: usize, recorder: &Recorder) {
+        let received = &mut self.workers[worker];
+        for (total, cell) in received.cells.iter_mut().zip(&recorder.cells) {
+            let results = &mut total.results;
+            results.operations += cell.operations();
+            results.bytes.0 += cell.bytes;
+            results.short += cell.short;
+            results.errors += cell.errors;
+            results.first_error = results.first_error.or(cell.first_error);
+            results.submission.merge(&cell.submission);
+            if !cell.immediate.is_empty() {
+                results.submission.record_times(0, cell.immediate.n());
+            }
+            results.completion.merge(&cell.completion);
+            results.completion.merge(&cell.immediate);
+            results.total.merge(&cell.total);
+            results.total.merge(&cell.immediate);
+            if let Some(paced) = &cell.paced {
+                results.schedule_delay.get_or_insert_default().merge(&paced.0);
+                results.response.get_or_insert_default().merge(&paced.1);
+            }
+        }
+        received.depth.merge(&recorder.depth);
+        received.submitted.merge(&recorder.submitted);
+        received.completed.merge(&recorder.completed);
+    }
+
+    fn add_rows(&mut self, worker: usize, recorder: &Recorder) {
+        for row in &recorder.rows {
+            let key = self.workers[worker].keys[row.cell as usize];
+            let CellKind::Moves(direction) = key.kind else { continue };
+            let of = match self.grids[row.grid as usize].scope {
+                GridScope::Job => None,
+                GridScope::Stream => Some((worker as u32, key.stream)),
+            };
+            let series = &mut self.series.entry((row.grid as usize, of)).or_default()[direction];
+            let index = row.interval as usize;
+            if series.len() <= index {
+                series.resize(index + 1, Point::default());
+            }
+            series[index].merge(&row.point);
+        }
+    }
+
+    fn add_interval(&mut self, worker: usize, recorder: &Recorder, key: IntervalKey) {
+        let received = &self.workers[worker];
+        let measured = recorder.phase == Phase::Measured && recorder.epoch == self.epoch;
+        let start = recorder.start.since(recorder.phase_start);
+        let length = recorder.end.since(recorder.start);
+        for (cell_key, cell) in received.keys.iter().zip(&recorder.cells) {
+            let CellKind::Moves(direction) = cell_key.kind else {
+                continue;
+            };
+            let add = |slice: &mut Slice| {
+                slice.start = start;
+                slice.length = slice.length.max(length);
+                slice.counts[direction].add(Counts {
+                    operations: cell.operations(),
+                    bytes: Bytes(cell.bytes),
+                });
+                if cell.operations() > 0 {
+                    let latency = slice.latency[direction].get_or_insert_default();
+                    match &cell.paced {
+                        Some(paced) => latency.merge(&paced.1),
+                        None => {
+                            latency.merge(&cell.immediate);
+                            latency.merge(&cell.total);
+                        }
+                    }
+                }
+            };
+            add(self.open.entry(key).or_default());
+            if measured {
+                add(self.histograms.entry(key.2).or_default());
+            }
+        }
+    }
+
+    /// Intervals that are complete: every running worker has gone past them. With `all`, those that are still open too.
+    pub(crate) fn finished_intervals(&mut self, step: u32, job: u32, plan: &Job, all: bool) -> Vec<Interval> {
+        let behind = self
+            .workers
+            .iter()
+            .filter(|worker| !worker.ended)
+            .map(|worker| worker.next)
+            .min();
+        let mut finished = Vec::new();
+        while let Some((&key, _)) = self.open.first_key_value() {
+            if !all && behind.is_some_and(|next| key >= next) {
+                break;
+            }
+            let Some((_, slice)) = self.open.pop_first() else { break };
+            let phase = key.0;
+            let planned = match phase {
+                Phase::WarmUp => Some(plan.phases.warm_up_ns),
+                _ => plan.stop.after_ns,
+            };
+            let mut latency = Histogram::new();
+            for (_, histogram) in slice.latency.iter() {
+                if let Some(histogram) = histogram {
+                    latency.merge(histogram);
+                }
+            }
+            finished.push(Interval {
+                step,
+                job,
+                name: plan.name.clone(),
+                phase,
+                start_ns: slice.start,
+                length_ns: slice.length,
+                counts: slice.counts,
+                latency,
+                left_ns: planned.map(|planned| planned.since(slice.start + slice.length)),
+            });
+        }
+        finished
+    }
+
+    /// Intervals that had to be joined to their next.
+    pub(crate) fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    /// The totals of each worker.
+    pub(crate) fn take_totals(&mut self, plan: &Job) -> Vec<WorkerTotals> {
+        let workers = std::mem::take(&mut self.workers);
+        workers
+            .into_iter()
+            .zip(&plan.workers)
+            .map(|(received, worker)| received.totals(worker))
+            .collect()
+    }
+
+    /// The interval series, each filled up with empty intervals to the measured length.
+    pub(crate) fn take_series(&mut self, plan: &Job, measured: Nanos) -> Vec<Series> {
+        let mut all = std::mem::take(&mut self.series);
+        let mut series = Vec::new();
+        for (index, grid) in self.grids.iter().enumerate() {
+            let intervals = measured.0.div_ceil(grid.length_ns.0) as usize;
+            let keys: Vec<Option<(u32, u32)>> = match grid.scope {
+                GridScope::Job => vec![None],
+                GridScope::Stream => plan
+                    .workers
+                    .iter()
+                    .enumerate()
+                    .flat_map(|(w, worker)| (0..worker.streams.len()).map(move |s| Some((w as u32, s as u32))))
+                    .collect(),
+            };
+            for of in keys {
+                let mut points = all.remove(&(index, of)).unwrap_or_default();
+                for direction in Direction::ALL {
+                    let occurs = plan
+                        .workers
+                        .iter()
+                        .flat_map(|w| &w.streams)
+                        .any(|s| s.mix.includes(direction));
+                    if occurs {
+                        let of_direction = &mut points[direction];
+                        of_direction.resize(intervals.max(of_direction.len()), Point::default());
+                    }
+                }
+                series.push(Series {
+                    length_ns: grid.length_ns,
+                    of,
+                    points,
+                });
+            }
+        }
+        series
+    }
+
+    /// The histograms of all intervals, in time order.
+    pub(crate) fn take_histograms(&mut self) -> Vec<IntervalHistogram> {
+        let slices = std::mem::take(&mut self.histograms);
+        let entry = |slice: Slice| IntervalHistogram {
+            start_ns: slice.start,
+            length_ns: slice.length,
+            latency: slice.latency,
+        };
+        slices.into_values().map(entry).collect()
+    }
+}
+
+impl Received {
+    fn totals(self, plan: &model::plan::Worker) -> WorkerTotals {
+        let mut streams: Vec<StreamResults> = plan
+            .streams
+            .iter()
+            .map(|stream| StreamResults {
+                targets: stream.target.ids().iter().map(|id| id.0).collect(),
+                ..StreamResults::default()
+            })
+            .collect();
+        for (key, cell) in self.keys.iter().zip(self.cells) {
+            let stream = &mut streams[key.stream as usize];
+            match key.kind {
+                CellKind::Moves(direction) => {
+                    stream.lifetime[direction] = cell.lifetime;
+                    stream.directions[direction] = Some(cell.results);
+                }
+                CellKind::Sync => {
+                    let latency = cell.results.total;
+                    stream.sync = Some(SyncResults {
+                        operations: cell.results.operations,
+                        latency,
+                    });
+                }
+            }
+        }
+        let [mut depth, mut submitted, mut completed] = [self.depth, self.submitted, self.completed];
+        for distribution in [&mut depth, &mut submitted, &mut completed] {
+            distribution.trim();
+        }
+        WorkerTotals {
+            streams,
+            depth,
+            submitted,
+            completed,
+        }
+    }
+}

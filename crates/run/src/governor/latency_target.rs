@@ -1,0 +1,145 @@
+//! The deepest queue that keeps a latency (fio `latency_target`): doubling, then bisection, then one window of proof.
+
+use model::Nanos;
+use model::event::Interval;
+use model::histogram::Histogram;
+use model::plan::LatencyTarget;
+use model::results::ControlOutcome;
+
+use super::Action;
+
+#[derive(Debug)]
+pub(crate) struct LatencySearch {
+    rule: LatencyTarget,
+    most: u32,
+    depth: u32,
+    /// The deepest queue that kept the target, and the shallowest that did not.
+    best: u32,
+    failing: Option<u32>,
+    stage: Stage,
+    /// What the present window has seen.
+    seen: Histogram,
+    seen_ns: Nanos,
+    series: Vec<f64>,
+    attained: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Stage {
+    /// The interval in which the depth changed belongs to neither depth.
+    Settling,
+    Judging,
+    /// The depth is found; this window is the result.
+    Proving,
+    Done,
+}
+
+impl LatencySearch {
+    pub(crate) fn new(rule: LatencyTarget, most: u32) -> LatencySearch {
+        LatencySearch {
+            rule,
+            most: most.max(1),
+            depth: 1,
+            best: 0,
+            failing: None,
+            stage: Stage::Judging,
+            seen: Histogram::new(),
+            seen_ns: Nanos(0),
+            series: Vec::new(),
+            attained: false,
+        }
+    }
+
+    pub(crate) fn depth(&self) -> u32 {
+        self.depth
+    }
+
+    pub(crate) fn consider(&mut self, interval: &Interval) -> Action {
+        if self.stage == Stage::Settling {
+            self.stage = Stage::Judging;
+            return Action::Go;
+        }
+        if self.stage == Stage::Done {
+            return Action::Go;
+        }
+        self.seen.merge(&interval.latency);
+        self.seen_ns += interval.length_ns;
+        if self.seen_ns < self.rule.window_ns {
+            return Action::Go;
+        }
+        let kept = self.share_within_target() >= self.rule.percentile;
+        self.series.push(f64::from(self.depth));
+        self.seen.clear();
+        self.seen_ns = Nanos(0);
+        if self.stage == Stage::Proving {
+            return self.proven(kept);
+        }
+        if kept {
+            self.best = self.best.max(self.depth);
+        } else {
+            if self.depth == 1 {
+                self.stage = Stage::Done;
+                return Action::End(format!("{} is missed even at queue depth 1", self.rule.target_ns));
+            }
+            self.failing = Some(self.failing.map_or(self.depth, |failing| failing.min(self.depth)));
+        }
+        self.next_depth()
+    }
+
+    fn proven(&mut self, kept: bool) -> Action {
+        self.attained = kept;
+        if self.rule.keep_running {
+            // Conditions may have changed: look around the depth found.
+            self.failing = None;
+            self.best = if kept { self.depth } else { self.depth / 2 };
+            return if kept { Action::Go } else { self.next_depth() };
+        }
+        self.stage = Stage::Done;
+        Action::End(format!("queue depth {} keeps {}", self.depth, self.rule.target_ns))
+    }
+
+    fn next_depth(&mut self) -> Action {
+        let next = match self.failing {
+            None => (self.best * 2).clamp(1, self.most),
+            Some(failing) => (self.best + failing) / 2,
+        };
+        let found = next == self.best || next == self.depth && self.failing.is_none();
+        if found {
+            self.depth = self.best.max(1);
+            self.stage = Stage::Proving;
+            return Action::DepthAndRestart(self.depth);
+        }
+        self.depth = next;
+        self.stage = Stage::Settling;
+        Action::Depth(next)
+    }
+
+    fn share_within_target(&self) -> f64 {
+        match self.seen.n() {
+            0 => 0.0,
+            n => 100.0 * self.seen.count_up_to(self.rule.target_ns.0) as f64 / n as f64,
+        }
+    }
+
+    pub(crate) fn outcome(&self) -> ControlOutcome {
+        let LatencyTarget {
+            target_ns, percentile, ..
+        } = self.rule;
+        let rule = format!("the deepest queue with {percentile} % of operations within {target_ns}");
+        let detail = if self.attained {
+            format!("queue depth {}", self.depth)
+        } else if self.best > 0 {
+            format!("not proven; queue depth {} kept it once", self.best)
+        } else {
+            "no queue depth kept it".into()
+        };
+        let depth = (self.best > 0).then_some(self.best);
+        ControlOutcome {
+            rule,
+            attained: self.attained,
+            detail,
+            series: self.series.clone(),
+            depth,
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! End a job with an error when it is too slow (fio `rate_min`, `rate_iops_min`).
+
+use model::Nanos;
+use model::event::Interval;
+use model::plan::MinimumRate;
+use model::results::ControlOutcome;
+
+use super::{Action, figure, name};
+
+/// Nothing is judged before this time, as in fio.
+const GRACE: Nanos = Nanos::secs(2);
+
+#[derive(Debug)]
+pub(crate) struct RateFloor {
+    rule: MinimumRate,
+    workers: u32,
+    /// Sum of rate × length, and of lengths, over the present cycle.
+    sum: f64,
+    length: Nanos,
+    missed: Option<f64>,
+}
+
+impl RateFloor {
+    pub(crate) fn new(rule: MinimumRate, workers: u32) -> RateFloor {
+        RateFloor {
+            rule,
+            workers,
+            sum: 0.0,
+            length: Nanos(0),
+            missed: None,
+        }
+    }
+
+    pub(crate) fn consider(&mut self, interval: &Interval) -> Action {
+        if interval.start_ns < GRACE {
+            return Action::Go;
+        }
+        self.sum += figure(interval, self.rule.of) * interval.length_ns.as_secs();
+        self.length += interval.length_ns;
+        if self.length < self.rule.cycle_ns {
+            return Action::Go;
+        }
+        let average = self.sum / self.length.as_secs();
+        (self.sum, self.length) = (0.0, Nanos(0));
+        let least = self.rule.least * f64::from(self.workers);
+        if average >= least {
+            return Action::Go;
+        }
+        self.missed = Some(average);
+        Action::End(format!(
+            "{} fell to {average:.0}, below the least of {least:.0}",
+            name(self.rule.of)
+        ))
+    }
+
+    pub(crate) fn outcome(&self) -> ControlOutcome {
+        let least = self.rule.least * f64::from(self.workers);
+        let detail = match self.missed {
+            Some(average) => format!("fell to {average:.0}"),
+            None => "kept".into(),
+        };
+        ControlOutcome {
+            rule: format!("at least {least:.0} {}", name(self.rule.of)),
+            attained: self.missed.is_none(),
+            detail,
+            series: Vec::new(),
+            depth: None,
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! Rules that watch the merged intervals of a job and act on it: end it, change its queue depth, begin its statistics
+//! anew. They see numbers only, and act only through [`JobControl`].
+
+mod latency_target;
+mod minimum_rate;
+mod precision;
+mod steady_state;
+
+use model::Nanos;
+use model::event::{EndReason, Interval, Phase};
+use model::plan::{Control, Job, Tracked};
+use model::results::ControlOutcome;
+
+use crate::control::JobControl;
+use latency_target::LatencySearch;
+use minimum_rate::RateFloor;
+use precision::PrecisionRule;
+use steady_state::SteadyRule;
+
+/// All rules of one job.
+#[derive(Debug)]
+pub(crate) struct Governor {
+    rules: Vec<Rule>,
+}
+
+#[derive(Debug)]
+enum Rule {
+    Precision(PrecisionRule),
+    Steady(SteadyRule),
+    Latency(LatencySearch),
+    Minimum(RateFloor),
+}
+
+/// What a rule wants done after an interval.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Action {
+    /// Nothing.
+    Go,
+    /// End the job; the text says why.
+    End(String),
+    /// Set the queue depth of each worker.
+    Depth(u32),
+    /// Set the queue depth and begin the statistics anew.
+    DepthAndRestart(u32),
+}
+
+impl Governor {
+    pub(crate) fn new(job: &Job) -> Governor {
+        let workers = job.workers.len() as u32;
+        let depth = job.workers.iter().map(|worker| worker.slots()).max().unwrap_or(1);
+        let rule = |control: &Control| match control {
+            Control::Precision(rule) => Rule::Precision(PrecisionRule::new(*rule)),
+            Control::SteadyState(rule) => Rule::Steady(SteadyRule::new(*rule)),
+            Control::LatencyTarget(rule) => Rule::Latency(LatencySearch::new(*rule, depth)),
+            Control::MinimumRate(rule) => Rule::Minimum(RateFloor::new(*rule, workers)),
+        };
+        Governor {
+            rules: job.control.iter().map(rule).collect(),
+        }
+    }
+
+    /// How often recorders must be exchanged for the rules of a job.
+    pub(crate) fn interval_for(job: &Job) -> Nanos {
+        let wanted = job.control.iter().map(|control| match control {
+            Control::LatencyTarget(rule) => rule.window_ns,
+            Control::SteadyState(rule) => rule.interval_ns,
+            Control::MinimumRate(rule) => rule.cycle_ns,
+            Control::Precision(_) => Nanos::secs(1),
+        });
+        wanted
+            .min()
+            .unwrap_or(Nanos::secs(1))
+            .clamp(Nanos::millis(1), Nanos::secs(1))
+    }
+
+    /// The depth that the job begins with, where a rule sets it.
+    pub(crate) fn first_depth(&self) -> Option<u32> {
+        self.rules.iter().find_map(|rule| match rule {
+            Rule::Latency(search) => Some(search.depth()),
+            _ => None,
+        })
+    }
+
+    /// Looks at an interval and acts on the job.
+    pub(crate) fn consider(&mut self, interval: &Interval, control: &JobControl) {
+        if interval.phase != Phase::Measured {
+            return;
+        }
+        for rule in &mut self.rules {
+            let action = match rule {
+                Rule::Precision(rule) => rule.consider(interval),
+                Rule::Steady(rule) => rule.consider(interval),
+                Rule::Latency(rule) => rule.consider(interval),
+                Rule::Minimum(rule) => rule.consider(interval),
+            };
+            match action {
+                Action::Go => {}
+                Action::End(rule) => control.stop(EndReason::Control { rule }),
+                Action::Depth(depth) => control.set_depth(depth),
+                Action::DepthAndRestart(depth) => {
+                    control.set_depth(depth);
+                    control.restart_statistics();
+                }
+            }
+        }
+    }
+
+    /// What the rules concluded.
+    pub(crate) fn outcomes(&self) -> Vec<ControlOutcome> {
+        let outcome = |rule: &Rule| match rule {
+            Rule::Precision(rule) => rule.outcome(),
+            Rule::Steady(rule) => rule.outcome(),
+            Rule::Latency(rule) => rule.outcome(),
+            Rule::Minimum(rule) => rule.outcome(),
+        };
+        self.rules.iter().map(outcome).collect()
+    }
+}
+
+/// The figure that a rule tracks, over one interval.
+fn figure(interval: &Interval, tracked: Tracked) -> f64 {
+    let seconds = interval.length_ns.as_secs();
+    if seconds <= 0.0 {
+        return 0.0;
+    }
+    let sum = |value: fn(&model::event::Counts) -> u64| {
+        interval.counts.iter().map(|(_, counts)| value(counts)).sum::<u64>() as f64
+    };
+    match tracked {
+        Tracked::Iops => sum(|counts| counts.operations) / seconds,
+        Tracked::Throughput => sum(|counts| counts.bytes.0) / seconds,
+        Tracked::Latency => interval.latency.mean(),
+    }
+}
+
+fn name(tracked: Tracked) -> &'static str {
+    match tracked {
+        Tracked::Iops => "IOPS",
+        Tracked::Throughput => "bytes per second",
+        Tracked::Latency => "mean latency in ns",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::event::Counts;
+    use model::histogram::Histogram;
+    use model::plan::{LatencyTarget, MinimumRate, Precision, SteadyState};
+    use model::{Bytes, PerDirection};
+
+    use super::*;
+
+    /// One second in which `operations` of 4 KiB took `latency` each.
+    fn second(number: u64, operations: u64, latency: u64) -> Interval {
+        let mut histogram = Histogram::new();
+        histogram.record_times(latency, operations);
+        let read = Counts {
+            operations,
+            bytes: Bytes(operations * 4096),
+        };
+        Interval {
+            step: 0,
+            job: 0,
+            name: "test".into(),
+            phase: Phase::Measured,
+            start_ns: Nanos::secs(number),
+            length_ns: Nanos::secs(1),
+            counts: PerDirection {
+                read,
+                ..PerDirection::default()
+            },
+            latency: histogram,
+            left_ns: None,
+        }
+    }
+
+    #[test]
+    fn precision_ends_a_job_once_the_figure_is_known_well_enough() {
+        let rule = Precision {
+            of: Tracked::Iops,
+            percent: 2.0,
+            at_least_ns: Nanos::secs(15),
+        };
+        let mut steady = PrecisionRule::new(rule);
+        let ended = (0..100).find(|k| steady.consider(&second(*k, 1000 + k % 3, 100)) != Action::Go);
+        assert_eq!(ended, Some(14), "fifteen seconds are the least");
+        let mut wild = PrecisionRule::new(rule);
+        let values = (0..60).map(|k| if (k / 2) % 2 == 0 { 500 } else { 1500 });
+        assert!(
+            values
+                .enumerate()
+                .all(|(k, v)| wild.consider(&second(k as u64, v, 100)) == Action::Go)
+        );
+        assert!(!wild.outcome().attained);
+    }
+
+    #[test]
+    fn steady_state_is_judged_over_a_full_window() {
+        let rule = SteadyState {
+            of: Tracked::Iops,
+            slope: true,
+            limit: 1.0,
+            percent: true,
+            window_ns: Nanos::secs(5),
+            interval_ns: Nanos::secs(1),
+            ramp_ns: Nanos::secs(2),
+        };
+        let mut state = SteadyRule::new(rule);
+        // Falls by 10 % a second for eight seconds, then stays.
+        let value = |k: u64| if k < 8 { 2000 - 200 * k } else { 500 };
+        let ended = (0..40).find(|k| state.consider(&second(*k, value(*k), 100)) != Action::Go);
+        assert_eq!(ended, Some(12), "five equal seconds after the eighth");
+        assert!(state.outcome().attained);
+        assert_eq!(state.outcome().series.len(), 5);
+    }
+
+    #[test]
+    fn the_latency_search_finds_the_deepest_queue_that_keeps_the_target() {
+        // A device that serves one operation in 10 µs: latency is 10 µs × depth. 250 µs allow a depth of 25.
+        let rule = LatencyTarget {
+            target_ns: Nanos::micros(250),
+            window_ns: Nanos::secs(1),
+            percentile: 100.0,
+            keep_running: false,
+        };
+        let mut search = LatencySearch::new(rule, 128);
+        let mut depth = search.depth();
+        assert_eq!(depth, 1);
+        let mut number = 0;
+        loop {
+            number += 1;
+            assert!(number < 60, "the search does not end");
+            match search.consider(&second(number, 100_000, 10_000 * u64::from(depth))) {
+                Action::Go => {}
+                Action::Depth(next) | Action::DepthAndRestart(next) => depth = next,
+                Action::End(_) => break,
+            }
+        }
+        assert_eq!(depth, 25);
+        assert_eq!(search.outcome().depth, Some(25));
+        assert!(search.outcome().attained);
+    }
+
+    #[test]
+    fn a_latency_that_even_depth_one_misses_ends_the_search() {
+        let rule = LatencyTarget {
+            target_ns: Nanos::micros(5),
+            window_ns: Nanos::secs(1),
+            percentile: 99.0,
+            keep_running: false,
+        };
+        let mut search = LatencySearch::new(rule, 32);
+        let action = (0..5)
+            .map(|k| search.consider(&second(k, 1000, 10_000)))
+            .find(|a| *a != Action::Go);
+        assert!(matches!(action, Some(Action::End(_))));
+        assert!(!search.outcome().attained);
+    }
+
+    #[test]
+    fn a_job_below_its_least_rate_is_ended_after_two_seconds() {
+        let rule = MinimumRate {
+            of: Tracked::Iops,
+            least: 1000.0,
+            cycle_ns: Nanos::secs(1),
+        };
+        let mut floor = RateFloor::new(rule, 2);
+        assert_eq!(floor.consider(&second(0, 100, 10)), Action::Go);
+        assert_eq!(floor.consider(&second(1, 100, 10)), Action::Go);
+        assert!(matches!(floor.consider(&second(2, 1999, 10)), Action::End(_)));
+        let mut floor = RateFloor::new(rule, 2);
+        assert!((0..20).all(|k| floor.consider(&second(k, 2000, 10)) == Action::Go));
+    }
+}

@@ -1,0 +1,55 @@
+//! End when the confidence interval of a figure is narrow enough.
+
+use model::event::Interval;
+use model::plan::Precision;
+use model::results::ControlOutcome;
+use model::stats::batch_means;
+
+use super::{Action, figure, name};
+
+#[derive(Debug)]
+pub(crate) struct PrecisionRule {
+    rule: Precision,
+    series: Vec<f64>,
+    reached: Option<f64>,
+}
+
+impl PrecisionRule {
+    pub(crate) fn new(rule: Precision) -> PrecisionRule {
+        PrecisionRule {
+            rule,
+            series: Vec::new(),
+            reached: None,
+        }
+    }
+
+    pub(crate) fn consider(&mut self, interval: &Interval) -> Action {
+        self.series.push(figure(interval, self.rule.of));
+        let Some(means) = batch_means(&self.series, 0.95) else {
+            return Action::Go;
+        };
+        let percent = 100.0 * means.half_width / means.mean.abs().max(f64::MIN_POSITIVE);
+        self.reached = Some(percent);
+        let old_enough = interval.start_ns + interval.length_ns >= self.rule.at_least_ns;
+        if old_enough && percent <= self.rule.percent {
+            return Action::End(format!("{} are known to ±{percent:.2} %", name(self.rule.of)));
+        }
+        Action::Go
+    }
+
+    pub(crate) fn outcome(&self) -> ControlOutcome {
+        let attained = self.reached.is_some_and(|percent| percent <= self.rule.percent);
+        let detail = match self.reached {
+            Some(percent) => format!("{} ± {percent:.2} % at 95 % confidence", name(self.rule.of)),
+            None => "too short for a confidence interval".into(),
+        };
+        let rule = format!("until {} are known to ±{} %", name(self.rule.of), self.rule.percent);
+        ControlOutcome {
+            rule,
+            attained,
+            detail,
+            series: self.series.clone(),
+            depth: None,
+        }
+    }
+}

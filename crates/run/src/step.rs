@@ -1,0 +1,579 @@
+//! Running one step: its workers are set up, started together, watched, and what they send is gathered.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use engine::Clock;
+use engine::probe::{CoreTimes, DeviceTimes};
+use model::event::{EndReason, Event, Phase};
+use model::finding::{Finding, Severity};
+use model::plan::Plan;
+use model::results::{Failure, HostCoreUse, HostDeviceUse, JobResults, StepResults, WorkerResults};
+use model::{Bytes, Nanos};
+
+use crate::control::JobControl;
+use crate::gather::Gather;
+use crate::governor::Governor;
+use crate::worker::{Assignment, CellKey, Ended, Inbox, ReadyTarget, SetupError, set_up};
+use crate::{RunError, WorkerFault};
+
+/// How often the coordinator looks at its workers.
+const LOOK: Duration = Duration::from_millis(20);
+/// Workers begin this long after the last of them is ready, so that all of them are waiting by then.
+const HEAD_START: Nanos = Nanos::micros(500);
+/// A worker that has not ended this long after it should have is left behind.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// What all steps of a run share.
+pub(crate) struct Surroundings<'a> {
+    pub(crate) plan: Arc<Plan>,
+    pub(crate) clock: Clock,
+    pub(crate) spin: bool,
+    /// All targets are simulated devices.
+    pub(crate) simulated: bool,
+    pub(crate) interrupt: &'a AtomicBool,
+    /// Devices under the targets, with the targets that lie on each.
+    pub(crate) devices: Vec<(String, Vec<u32>)>,
+}
+
+/// A job while its step runs.
+struct LiveJob {
+    control: Arc<JobControl>,
+    gate: Arc<StartGate>,
+    gather: Gather,
+    governor: Governor,
+    workers: Vec<LiveWorker>,
+    started: Option<Nanos>,
+    told: Phase,
+    ended: bool,
+    failed: bool,
+    stop_asked: Option<Instant>,
+}
+
+struct LiveWorker {
+    thread: Option<JoinHandle<Ended>>,
+    ended: Option<Ended>,
+    lost: Option<Failure>,
+}
+
+/// Holds workers back until all of them are ready.
+#[derive(Debug, Default)]
+struct StartGate {
+    state: Mutex<Option<Option<Nanos>>>,
+    changed: Condvar,
+}
+
+impl StartGate {
+    /// Lets the workers go: at the given time, or home.
+    fn open(&self, start: Option<Nanos>) {
+        if let Ok(mut state) = self.state.lock() {
+            *state = Some(start);
+        }
+        self.changed.notify_all();
+    }
+
+    fn wait(&self) -> Option<Nanos> {
+        let mut state = self.state.lock().ok()?;
+        loop {
+            if let Some(start) = *state {
+                return start;
+            }
+            state = self.changed.wait(state).ok()?;
+        }
+    }
+}
+
+/// A worker's answer to being set up.
+struct Answer {
+    job: usize,
+    worker: usize,
+    result: Result<(Inbox, Vec<CellKey>), SetupError>,
+}
+
+/// Kernel counters around the operations of a step.
+struct Watch {
+    devices: Vec<(String, Vec<u32>)>,
+    devices_before: DeviceTimes,
+    measured_before: Option<(Nanos, DeviceTimes, CoreTimes)>,
+    measured: Option<(Nanos, Vec<HostDeviceUse>, Vec<HostCoreUse>)>,
+}
+
+/// Runs a step to its end.
+///
+/// # Errors
+/// [`RunError::Setup`] if a worker cannot be set up; nothing has been issued then.
+pub(crate) fn run_step(
+    around: &Surroundings<'_>,
+    step: usize,
+    targets: &Arc<Vec<ReadyTarget>>,
+    watcher: &mut dyn FnMut(Event),
+) -> Result<StepResults, RunError> {
+    let plan = &around.plan;
+    let (sender, answers) = channel();
+    let mut jobs: Vec<LiveJob> = (0..plan.steps[step].jobs.len())
+        .map(|job| launch(around, step, job, targets, &sender))
+        .collect();
+    drop(sender);
+    if let Err(error) = await_setup(&mut jobs, &answers) {
+        jobs.iter().for_each(|job| job.gate.open(None));
+        return Err(error);
+    }
+    let mut watch = Watch::new(&around.devices);
+    loop {
+        for job in 0..jobs.len() {
+            start_if_due(around, step, &mut jobs, job, watcher);
+            look_at(around, step, &mut jobs, job, watcher);
+        }
+        watch.look(&jobs, around.clock);
+        if jobs.iter().all(|job| job.ended) {
+            break;
+        }
+        if around.interrupt.load(Ordering::Relaxed) {
+            jobs.iter_mut().for_each(|job| job.stop(EndReason::Interrupted));
+        }
+        if !wait_for_a_change(&mut jobs) {
+            std::thread::sleep(LOOK);
+        }
+    }
+    let mut results = StepResults {
+        devices: watch.since_start(),
+        ..StepResults::default()
+    };
+    if let Some((observed, devices, cores)) = watch.measured {
+        (results.observed_ns, results.devices_measured, results.cores) = (observed, devices, cores);
+    }
+    for (number, job) in jobs.into_iter().enumerate() {
+        results.jobs.push(job.into_results(&plan.steps[step].jobs[number]));
+    }
+    Ok(results)
+}
+
+/// Starts the threads of a job; each sets itself up, answers, and waits at the gate.
+fn launch(
+    around: &Surroundings<'_>,
+    step: usize,
+    job: usize,
+    targets: &Arc<Vec<ReadyTarget>>,
+    answers: &Sender<Answer>,
+) -> LiveJob {
+    let plan_job = &around.plan.steps[step].jobs[job];
+    let control = Arc::new(JobControl::default());
+    let gate = Arc::new(StartGate::default());
+    let governor = Governor::new(plan_job);
+    if let Some(depth) = governor.first_depth() {
+        control.set_depth(depth);
+    }
+    let interval = Governor::interval_for(plan_job);
+    let workers = (0..plan_job.workers.len()).map(|worker| {
+        let (plan, targets) = (Arc::clone(&around.plan), Arc::clone(targets));
+        let (control, gate, answers) = (Arc::clone(&control), Arc::clone(&gate), answers.clone());
+        let (clock, spin, answers_on_failure) = (around.clock, around.spin, answers.clone());
+        let body = move || {
+            let grids: Vec<Nanos> = plan.grids.iter().map(|grid| grid.length_ns).collect();
+            let job_plan = &plan.steps[step].jobs[job];
+            let given = Assignment {
+                job: job_plan,
+                worker: &job_plan.workers[worker],
+                targets: &targets,
+                control: &control,
+                clock,
+                interval,
+                grids: &grids,
+                spin,
+            };
+            let ready = match set_up(&given) {
+                Ok((ready, inbox)) => {
+                    let _ = answers.send(Answer {
+                        job,
+                        worker,
+                        result: Ok((inbox, given.cells())),
+                    });
+                    ready
+                }
+                Err(error) => {
+                    let _ = answers.send(Answer {
+                        job,
+                        worker,
+                        result: Err(error),
+                    });
+                    return Ended::never_started();
+                }
+            };
+            drop(answers);
+            match gate.wait() {
+                Some(start) => ready.run(start),
+                None => Ended::never_started(),
+            }
+        };
+        let thread = std::thread::Builder::new()
+            .name(format!("worker {step}.{job}.{worker}"))
+            .spawn(body);
+        match thread {
+            Ok(thread) => LiveWorker {
+                thread: Some(thread),
+                ended: None,
+                lost: None,
+            },
+            Err(error) => {
+                let _ = answers_on_failure.send(Answer {
+                    job,
+                    worker,
+                    result: Err(SetupError::Thread(error)),
+                });
+                LiveWorker {
+                    thread: None,
+                    ended: None,
+                    lost: None,
+                }
+            }
+        }
+    });
+    let workers: Vec<LiveWorker> = workers.collect();
+    LiveJob {
+        gather: Gather::new(workers.len(), &around.plan.grids, interval),
+        governor,
+        control,
+        gate,
+        workers,
+        started: None,
+        told: Phase::Delay,
+        ended: false,
+        failed: false,
+        stop_asked: None,
+    }
+}
+
+/// Waits until every worker is ready. All faults are collected.
+fn await_setup(jobs: &mut [LiveJob], answers: &Receiver<Answer>) -> Result<(), RunError> {
+    let mut faults: Vec<WorkerFault> = Vec::new();
+    // The channel ends when every thread has answered or died.
+    for answer in answers.iter() {
+        match answer.result {
+            Ok((inbox, keys)) => jobs[answer.job].gather.connect(answer.worker, inbox, keys),
+            Err(why) => faults.push(WorkerFault {
+                job: answer.job,
+                worker: answer.worker,
+                why,
+            }),
+        }
+    }
+    if faults.is_empty() {
+        Ok(())
+    } else {
+        Err(RunError::Setup(faults))
+    }
+}
+
+/// Starts a job whose predecessors have ended.
+fn start_if_due(
+    around: &Surroundings<'_>,
+    step: usize,
+    jobs: &mut [LiveJob],
+    index: usize,
+    watcher: &mut dyn FnMut(Event),
+) {
+    let plan = &around.plan.steps[step].jobs[index];
+    if jobs[index].started.is_some() || !plan.after.iter().all(|other| jobs[other.0 as usize].ended) {
+        return;
+    }
+    // A simulated device has its own clock, which begins at zero.
+    let start = if around.simulated {
+        Nanos(0)
+    } else {
+        around.clock.now() + HEAD_START
+    };
+    let job = &mut jobs[index];
+    job.started = Some(start);
+    job.gate.open(Some(start + plan.phases.start_delay.low_ns));
+    if plan.phases.start_delay.low_ns > Nanos(0) {
+        let length_ns = Some(plan.phases.start_delay.low_ns);
+        let (step, job) = (step as u32, index as u32);
+        watcher(Event::Phase {
+            step,
+            job,
+            name: plan.name.clone(),
+            phase: Phase::Delay,
+            length_ns,
+        });
+    }
+}
+
+/// Gathers what the workers of a job have sent, tells of it, and notices their end.
+fn look_at(around: &Surroundings<'_>, step: usize, jobs: &mut [LiveJob], index: usize, watcher: &mut dyn FnMut(Event)) {
+    let plan = &around.plan.steps[step].jobs[index];
+    let (step_number, job_number) = (step as u32, index as u32);
+    let job = &mut jobs[index];
+    if job.started.is_none() || job.ended {
+        return;
+    }
+    job.gather.drain();
+    let phase = job.gather.phase();
+    if phase != job.told {
+        job.told = phase;
+        let length_ns = match phase {
+            Phase::WarmUp => Some(plan.phases.warm_up_ns).filter(|length| *length > Nanos(0)),
+            Phase::Measured => plan.stop.after_ns,
+            Phase::CoolDown => Some(plan.phases.cool_down_ns),
+            Phase::Delay | Phase::Draining => None,
+        };
+        let name = plan.name.clone();
+        watcher(Event::Phase {
+            step: step_number,
+            job: job_number,
+            name,
+            phase,
+            length_ns,
+        });
+    }
+    job.notice_ends();
+    let over = job.workers.iter().all(|worker| worker.thread.is_none());
+    for interval in job.gather.finished_intervals(step_number, job_number, plan, over) {
+        job.governor.consider(&interval, &job.control);
+        watcher(Event::Interval(Box::new(interval)));
+    }
+    if over {
+        job.ended = true;
+        let reason = job.reason();
+        watcher(Event::JobEnded {
+            step: step_number,
+            job: job_number,
+            reason: reason.clone(),
+        });
+        end_others(around, step, jobs, index);
+    } else if let Some(finding) = job.give_up_on_stuck_workers() {
+        watcher(Event::Notice { finding });
+    }
+}
+
+/// A job that has ended takes others with it, where the plan says so.
+fn end_others(around: &Surroundings<'_>, step: usize, jobs: &mut [LiveJob], index: usize) {
+    let plan = &around.plan.steps[step].jobs[index].ends_with;
+    let failed = jobs[index].failed;
+    let on_failure = plan.on_failure.iter().filter(|_| failed);
+    for other in plan.jobs.iter().chain(on_failure) {
+        if *other as usize != index {
+            jobs[*other as usize].stop(EndReason::OtherJob);
+        }
+    }
+}
+
+/// Sleeps a little, less if a thread ends. True if one has.
+fn wait_for_a_change(jobs: &mut [LiveJob]) -> bool {
+    let running = |jobs: &mut [LiveJob]| {
+        jobs.iter()
+            .flat_map(|job| &job.workers)
+            .filter(|worker| worker.is_finished())
+            .count()
+    };
+    // Short jobs end within a fraction of a millisecond; long ones are looked at every 20 ms.
+    let finished = running(jobs);
+    for pause in [50u64, 100, 200, 400, 800, 1600] {
+        std::thread::sleep(Duration::from_micros(pause));
+        if running(jobs) > finished {
+            return true;
+        }
+    }
+    false
+}
+
+impl LiveWorker {
+    fn is_finished(&self) -> bool {
+        self.thread.as_ref().is_some_and(JoinHandle::is_finished)
+    }
+}
+
+impl LiveJob {
+    fn stop(&mut self, reason: EndReason) {
+        if self.stop_asked.is_none() {
+            self.stop_asked = Some(Instant::now());
+            self.control.stop(reason);
+            if self.started.is_none() {
+                self.gate.open(None);
+                self.started = Some(Nanos(0));
+            }
+        }
+    }
+
+    /// Joins threads that have ended.
+    fn notice_ends(&mut self) {
+        for (number, worker) in self.workers.iter_mut().enumerate() {
+            if !worker.is_finished() {
+                continue;
+            }
+            let Some(thread) = worker.thread.take() else { continue };
+            match thread.join() {
+                Ok(ended) => {
+                    self.failed |= ended.failure.is_some();
+                    worker.ended = Some(ended);
+                }
+                Err(panic) => {
+                    self.failed = true;
+                    worker.lost = Some(fault_of_ours(number, panic.as_ref()));
+                }
+            }
+            self.gather.ended(number);
+        }
+    }
+
+    /// Workers whose operations never come back would hold up the report for ever.
+    fn give_up_on_stuck_workers(&mut self) -> Option<Finding> {
+        let due = match (self.stop_asked, self.told) {
+            (Some(since), _) => since,
+            (None, Phase::Draining) => {
+                self.stop_asked = Some(Instant::now());
+                return None;
+            }
+            _ => return None,
+        };
+        if due.elapsed() < PATIENCE {
+            return None;
+        }
+        let mut stuck = 0;
+        for (number, worker) in self.workers.iter_mut().enumerate() {
+            if worker.thread.take().is_some() {
+                let what = "its operations never came back from the system".to_owned();
+                let help = Some("look at `dmesg` and at the health of the device".to_owned());
+                worker.lost = Some(Failure {
+                    what,
+                    at: format!("worker {number}"),
+                    errno: None,
+                    help,
+                });
+                self.failed = true;
+                self.gather.ended(number);
+                stuck += 1;
+            }
+        }
+        (stuck > 0).then(|| {
+            let what = format!("{stuck} workers had to be left behind: their operations never came back");
+            Finding::new("STUCK", Severity::Error, what)
+        })
+    }
+
+    fn reason(&self) -> EndReason {
+        let mut reasons = self.workers.iter().map(|worker| match &worker.ended {
+            Some(ended) => ended.reason.clone(),
+            None => EndReason::Failed,
+        });
+        let first = reasons.next().unwrap_or(EndReason::Done);
+        // A failure says more than how the others ended.
+        reasons.fold(
+            first,
+            |kept, reason| if reason == EndReason::Failed { reason } else { kept },
+        )
+    }
+
+    fn into_results(mut self, plan: &model::plan::Job) -> JobResults {
+        let reason = self.reason();
+        let started = self.started.is_some_and(|start| start > Nanos(0)) || self.told != Phase::Delay;
+        let totals = self.gather.take_totals(plan);
+        let mut results = JobResults {
+            name: plan.name.clone(),
+            lost_intervals: self.gather.lost(),
+            ended: started.then_some(reason),
+            control: self.governor.outcomes(),
+            ..JobResults::default()
+        };
+        for (number, (worker, totals)) in self.workers.into_iter().zip(totals).enumerate() {
+            results.workers.push(worker_results(number as u32, worker, totals));
+        }
+        let measured = results.measured();
+        results.series = self.gather.take_series(plan, measured);
+        results.histograms = self.gather.take_histograms();
+        results
+    }
+}
+
+fn worker_results(number: u32, worker: LiveWorker, totals: crate::gather::WorkerTotals) -> WorkerResults {
+    let mut results = WorkerResults {
+        worker: number,
+        streams: totals.streams,
+        depth: totals.depth,
+        submitted: totals.submitted,
+        completed: totals.completed,
+        failure: worker.lost,
+        ..WorkerResults::default()
+    };
+    let Some(ended) = worker.ended else { return results };
+    results.engine = ended.engine;
+    results.started_ns = ended.measured_start;
+    results.measured_ns = ended.measured_end.since(ended.measured_start);
+    results.active_ns = ended.active;
+    results.slots = ended.slots;
+    results.usage = ended.usage;
+    results.map_bytes = Bytes(ended.map_bytes);
+    results.failure = ended.failure.or(results.failure);
+    results.joined_rows = ended.joined_rows;
+    for (stream, direction, count) in ended.late {
+        if let Some(direction) = &mut results.streams[stream as usize].directions[direction] {
+            direction.late += count;
+        }
+    }
+    if results.engine.kind.is_synchronous() || results.depth.classes.is_empty() {
+        results.count_one_at_a_time();
+    }
+    results
+}
+
+fn fault_of_ours(worker: usize, panic: &(dyn std::any::Any + Send)) -> Failure {
+    let text = panic
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or_else(|| panic.downcast_ref::<&str>().copied());
+    Failure {
+        what: format!("a fault of this program: {}", text.unwrap_or("unknown")),
+        at: format!("worker {worker}"),
+        errno: None,
+        help: Some("please report it with the plan that led to it".into()),
+    }
+}
+
+impl Watch {
+    fn new(devices: &[(String, Vec<u32>)]) -> Watch {
+        Watch {
+            devices: devices.to_vec(),
+            devices_before: DeviceTimes::read(),
+            measured_before: None,
+            measured: None,
+        }
+    }
+
+    /// Reads counters when all jobs have begun to measure and when the first has ended.
+    fn look(&mut self, jobs: &[LiveJob], clock: Clock) {
+        if self.measured.is_some() {
+            return;
+        }
+        match &self.measured_before {
+            None => {
+                if jobs.iter().all(|job| job.gather.phase() >= Phase::Measured) {
+                    self.measured_before = Some((clock.now(), DeviceTimes::read(), CoreTimes::read()));
+                }
+            }
+            Some((start, devices, cores)) => {
+                if jobs.iter().any(|job| job.gather.someone_has_measured()) {
+                    let length = clock.now().since(*start);
+                    let devices = use_of(&self.devices, devices, &DeviceTimes::read());
+                    let cores = CoreTimes::read().since(cores).into_iter();
+                    let cores = cores.map(|core| HostCoreUse { host: 0, core }).collect();
+                    self.measured = Some((length, devices, cores));
+                }
+            }
+        }
+    }
+
+    fn since_start(&self) -> Vec<HostDeviceUse> {
+        use_of(&self.devices, &self.devices_before, &DeviceTimes::read())
+    }
+}
+
+fn use_of(devices: &[(String, Vec<u32>)], before: &DeviceTimes, after: &DeviceTimes) -> Vec<HostDeviceUse> {
+    let one = |(name, targets): &(String, Vec<u32>)| {
+        let mut counters = after.since(before, name)?;
+        counters.targets = targets.clone();
+        Some(HostDeviceUse { host: 0, counters })
+    };
+    devices.iter().filter_map(one).collect()
+}

@@ -1,0 +1,434 @@
+//! The course of a worker's life outside the loop: start, boundaries, commands, errors, end.
+
+use engine::{EngineError, Slot, os_error_name, sys};
+use model::draws::DrawsForm;
+use model::event::{EndReason, Phase};
+use model::results::{EngineUsed, Failure, Usage};
+use model::{Direction, Nanos};
+
+use super::recorder::Run;
+use super::{Budget, Worker};
+
+/// What a worker leaves at its end, besides the recorders it sent.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) reason: EndReason,
+    pub(crate) failure: Option<Failure>,
+    /// The measured window on the clock of the engine; empty if it was never reached.
+    pub(crate) measured_start: Nanos,
+    pub(crate) measured_end: Nanos,
+    /// From the first operation to the last completion.
+    pub(crate) active: Nanos,
+    /// What the thread used in the measured window.
+    pub(crate) usage: Usage,
+    pub(crate) engine: EngineUsed,
+    pub(crate) slots: u32,
+    pub(crate) map_bytes: u64,
+    /// Paced operations that were due in the measured window and not issued in it: stream, direction, count.
+    pub(crate) late: Vec<(u32, Direction, u64)>,
+    pub(crate) joined_rows: u64,
+}
+
+impl Ended {
+    /// The end of a worker that was never let go.
+    pub(crate) fn never_started() -> Ended {
+        let never = Nanos(0);
+        Ended {
+            reason: EndReason::Interrupted,
+            failure: None,
+            measured_start: never,
+            measured_end: never,
+            active: never,
+            usage: Usage::default(),
+            engine: EngineUsed::default(),
+            slots: 0,
+            map_bytes: 0,
+            late: Vec::new(),
+            joined_rows: 0,
+        }
+    }
+}
+
+impl Worker<'_> {
+    /// Waits for the start and enters the first phase.
+    pub(super) fn begin(&mut self, start: Nanos) {
+        self.set_start(start);
+        while self.engine.now() < start {
+            if self.engine.turn(&[], 1, start, &mut self.batch).is_err() {
+                break;
+            }
+            if self.control.stop_requested().is_some() {
+                break;
+            }
+        }
+        self.first_issue = start;
+        self.begin_budget_anew();
+        self.outbox.say_phase(self.timeline.phase());
+        self.measured.last_completion = start;
+        self.recorder.start = start;
+        self.recorder.phase_start = start;
+        if self.timeline.phase() == Phase::Measured {
+            self.start_measuring(start);
+        }
+        self.set_boundary();
+        self.batch.reaped = self.engine.now();
+        if self.control.commands() != self.commands_seen {
+            self.obey();
+        }
+    }
+
+    fn start_measuring(&mut self, at: Nanos) {
+        self.measured.start = at;
+        self.measured.end = at;
+        self.measured.usage_at_start = sys::thread::usage();
+        self.grids.start(at);
+        self.outbox.say_phase(Phase::Measured);
+    }
+
+    fn set_boundary(&mut self) {
+        self.boundary = self.timeline.next().min(self.grids.next());
+    }
+
+    /// Passes every boundary up to `now`, in order of time.
+    #[inline(never)]
+    pub(super) fn cross(&mut self, now: Nanos) {
+        while now >= self.boundary {
+            let phase_end = self.timeline.phase_end();
+            let exchange = self.timeline.exchange();
+            let tick = self.grids.next();
+            if tick <= phase_end && tick <= exchange && tick <= now {
+                self.grids.tick(now.min(phase_end), &mut self.recorder);
+            } else if phase_end <= exchange {
+                self.leave_phase(phase_end, EndReason::Time);
+            } else {
+                self.exchange(exchange);
+                self.timeline.exchanged(now);
+            }
+            self.set_boundary();
+        }
+    }
+
+    /// Sends the recorder off and goes on with an empty one. With none at hand the interval goes on.
+    fn exchange(&mut self, at: Nanos) {
+        self.grids.absorb(&mut self.recorder);
+        self.recorder.end = at;
+        let bytes = if self.warm_up_bytes_left.is_some() {
+            self.bytes_recorded()
+        } else {
+            0
+        };
+        if self.outbox.exchange(&mut self.recorder) {
+            self.warm_up_bytes_before += bytes;
+            self.begin_recorder(at);
+        } else {
+            self.recorder.joined += 1;
+        }
+    }
+
+    fn begin_recorder(&mut self, at: Nanos) {
+        self.grids.recorder_is_new();
+        self.recorder.start = at;
+        self.recorder.phase = self.timeline.phase();
+        self.recorder.phase_start = self.timeline.phase_start();
+        self.recorder.epoch = self.measured.epoch;
+    }
+
+    fn bytes_recorded(&self) -> u64 {
+        self.recorder.cells.iter().map(|cell| cell.bytes).sum()
+    }
+
+    /// Ends the present phase at `at` and enters the next.
+    fn leave_phase(&mut self, at: Nanos, reason: EndReason) {
+        let leaving = self.timeline.phase();
+        if leaving == Phase::Measured {
+            self.stop_measuring(at);
+        }
+        let next = match reason {
+            EndReason::Time => self.timeline.following(),
+            _ => Phase::Draining,
+        };
+        if leaving == Phase::Measured || next == Phase::Draining {
+            self.end_reason.get_or_insert(reason);
+        }
+        self.send_final(at);
+        self.timeline.enter(next, at);
+        if next == Phase::Draining {
+            self.winding_down = true;
+            self.budget.operations = 0;
+            self.drop_waiting();
+        }
+        self.begin_recorder(at);
+        if next == Phase::Measured {
+            self.begin_budget_anew();
+            self.start_measuring(at);
+        } else {
+            self.outbox.say_phase(next);
+        }
+    }
+
+    /// Operations that no engine has taken over yet will not be issued any more.
+    fn drop_waiting(&mut self) {
+        if self.one_at_a_time {
+            // The list is still being settled; it is emptied when that is done.
+            return;
+        }
+        for request in self.requests.first(usize::MAX) {
+            let lane = self.slots.get(request.slot).lane as usize;
+            self.lanes[lane].give_back(request.slot);
+        }
+        self.requests.clear();
+    }
+
+    fn stop_measuring(&mut self, at: Nanos) {
+        self.measured.end = at;
+        self.measured.usage = sys::thread::usage().since(self.measured.usage_at_start);
+        self.grids.finish(&mut self.recorder);
+        for (number, stream) in self.streams.iter().enumerate() {
+            if let Some(gate) = &stream.gate {
+                for (direction, count) in gate.late(at).iter() {
+                    if *count > 0 {
+                        self.measured.late.push((number as u32, direction, *count));
+                    }
+                }
+            }
+        }
+    }
+
+    /// The recorder of an ended phase must go: phases are never mixed. Waits for an empty one, if need be; this is after
+    /// the window that it belongs to.
+    fn send_final(&mut self, at: Nanos) {
+        self.recorder.end = at;
+        self.outbox.exchange_or_wait(&mut self.recorder);
+    }
+
+    /// Operations, bytes and passes of the warm-up do not count towards those of the measured window.
+    fn begin_budget_anew(&mut self) {
+        self.budget = if self.timeline.phase() == Phase::WarmUp {
+            Budget::OPEN
+        } else {
+            self.full_budget
+        };
+        self.all_done = false;
+        self.winding_down = self.timeline.phase() == Phase::Draining;
+        for stream in &mut self.streams {
+            stream.passes = 0;
+            stream.done = false;
+        }
+    }
+
+    #[inline(never)]
+    pub(super) fn count_warm_up(&mut self, left: u64, now: Nanos) {
+        if self.timeline.phase() != Phase::WarmUp {
+            self.warm_up_bytes_left = None;
+            return;
+        }
+        if self.bytes_recorded() + self.warm_up_bytes_before >= left {
+            self.warm_up_bytes_left = None;
+            self.leave_phase(now, EndReason::Time);
+            self.set_boundary();
+        }
+    }
+
+    /// True when nothing is left to do and nothing is in flight.
+    #[inline(never)]
+    pub(super) fn is_over(&mut self) -> bool {
+        if self.in_flight > 0 || !self.requests.is_empty() {
+            return false;
+        }
+        self.timeline.phase() == Phase::Draining || self.end_of_work()
+    }
+
+    /// Everything that was to be done is done. Jobs that repeat begin anew; others end, with their last completion.
+    #[inline(never)]
+    fn end_of_work(&mut self) -> bool {
+        if self.timeline.phase() == Phase::WarmUp || self.repeat_until_time {
+            self.begin_budget_anew();
+            self.restart_draws();
+            for stream in &mut self.streams {
+                stream.sequence.restart(&mut self.draws);
+            }
+            return false;
+        }
+        let at = self.measured.last_completion.max(self.measured.start);
+        self.leave_phase(at, EndReason::Done);
+        true
+    }
+
+    /// fio repeats the very same operations in every pass; native passes go on drawing.
+    pub(super) fn restart_draws(&mut self) {
+        if let DrawsForm::PerPurpose { .. } = self.draws_form {
+            self.draws = self.draws_form.start();
+        }
+    }
+
+    /// Carries out what the coordinator asks for.
+    #[inline(never)]
+    pub(super) fn obey(&mut self) {
+        self.commands_seen = self.control.commands();
+        let now = self.batch.reaped;
+        if let Some(depth) = self.control.depth() {
+            for lane in &mut self.lanes {
+                lane.reserve = lane.free.len().saturating_sub(depth as usize);
+            }
+        }
+        let epoch = self.control.epoch();
+        if epoch != self.measured.epoch {
+            self.measured.epoch = epoch;
+            if self.timeline.phase() == Phase::Measured {
+                self.stop_measuring(now);
+                self.measured.late.clear();
+                self.send_final(now);
+                self.timeline.enter(Phase::Measured, now);
+                self.begin_recorder(now);
+                self.start_measuring(now);
+            }
+        }
+        if let Some(reason) = self.control.stop_requested()
+            && self.timeline.phase() != Phase::Draining
+        {
+            self.leave_phase(now, reason);
+            self.requests.clear();
+        }
+        self.set_boundary();
+    }
+
+    /// An operation that failed, or moved less than it was asked to.
+    #[inline(never)]
+    pub(super) fn settle_exception(&mut self, slot: Slot, result: i64, reaped: Nanos) {
+        let record = *self.slots.get(slot);
+        let stream = record.stream as usize;
+        let direction = Direction::ALL
+            .into_iter()
+            .find(|direction| self.streams[stream].cells[*direction] == record.key as u32);
+        let verb = direction.map_or("flush", Direction::word);
+        if result > 0 {
+            let mut run = Run::starting_with(&record);
+            (run.operations, run.bytes) = (1, result as u64);
+            self.recorder.count(&run, reaped);
+            self.recorder.cells[record.key as u32 as usize].short += 1;
+            return;
+        }
+        let policy = &self.plan.streams[stream].on_error;
+        let errno = (-result) as i32;
+        let at_end_of_file = result == 0;
+        let tolerated = match direction {
+            Some(Direction::Read) => &policy.tolerate_read,
+            _ => &policy.tolerate_write,
+        };
+        if !at_end_of_file && tolerated.contains(&errno) {
+            let cell = &mut self.recorder.cells[record.key as u32 as usize];
+            cell.errors += 1;
+            cell.first_error.get_or_insert(errno);
+            return;
+        }
+        if policy.full_is_end && [sys::file::NO_SPACE, sys::file::OVER_QUOTA].contains(&errno) {
+            self.budget.operations = 0;
+            self.winding_down = true;
+            return;
+        }
+        let (path, alignment) = &self.files[record.file as usize];
+        let at = format!("{path}, {} bytes at offset {}", record.length, record.offset);
+        let (what, help) = if at_end_of_file {
+            let what = format!("a {verb} moved no data: the target has become shorter than it was when the test began");
+            (
+                what,
+                Some("look for another program that truncates or replaces it".to_owned()),
+            )
+        } else {
+            let help = help_for(errno, &record.offset, record.length, *alignment);
+            (format!("a {verb} failed: {}", os_error_name(errno)), help)
+        };
+        let errno = (!at_end_of_file).then_some(errno);
+        self.fail(Failure { what, at, errno, help });
+    }
+
+    pub(super) fn fail_with_engine(&mut self, error: &EngineError) {
+        let at = format!("the {} engine", self.engine.describe().kind.name());
+        self.fail(Failure {
+            what: error.to_string(),
+            at,
+            errno: error.errno(),
+            help: error.help(),
+        });
+    }
+
+    /// Ends the worker with what is known so far. Operations in flight are still waited for.
+    fn fail(&mut self, failure: Failure) {
+        self.failure.get_or_insert(failure);
+        if self.timeline.phase() != Phase::Draining {
+            let now = self.batch.reaped;
+            self.leave_phase(now, EndReason::Failed);
+            self.end_reason = Some(EndReason::Failed);
+            self.set_boundary();
+        }
+    }
+
+    /// Sends what is left and says how it went.
+    pub(super) fn end(mut self) -> Ended {
+        if self.timeline.phase() != Phase::Draining {
+            let now = self.batch.reaped;
+            self.leave_phase(now, EndReason::Failed);
+        }
+        // What completed while draining belongs to no window, but to the lifetime counters.
+        let last = self.measured.last_completion;
+        self.send_final(last);
+        let mut engine = self.engine.describe();
+        engine.reason = self.engine_reason;
+        engine.submit_batch = self.submit_batch as u32;
+        engine.inline |= self.inline.seen;
+        Ended {
+            reason: self.end_reason.unwrap_or(EndReason::Done),
+            failure: self.failure,
+            measured_start: self.measured.start,
+            measured_end: self.measured.end,
+            active: last.since(self.first_issue),
+            usage: self.measured.usage,
+            engine,
+            slots: match self.one_at_a_time {
+                true => self.lanes.len() as u32,
+                false => self
+                    .lanes
+                    .iter()
+                    .map(|lane| (lane.free.len() - lane.reserve) as u32)
+                    .sum(),
+            },
+            map_bytes: self.map_bytes,
+            late: self.measured.late,
+            joined_rows: self.grids.joined_rows,
+        }
+    }
+}
+
+impl Budget {
+    /// Without limits.
+    pub(super) const OPEN: Budget = Budget {
+        operations: u64::MAX,
+        bytes: u64::MAX,
+    };
+}
+
+/// What to do about a failed operation, where the error number says enough.
+fn help_for(errno: i32, offset: &u64, length: u32, alignment: Option<u64>) -> Option<String> {
+    let text = match errno {
+        sys::file::NO_SPACE => "free some space, or use a smaller size".to_owned(),
+        sys::file::OVER_QUOTA => "the quota of this user is used up; use a smaller size or another place".to_owned(),
+        sys::file::TOO_LARGE => "the file size limit is reached; raise `ulimit -f` or use a smaller size".to_owned(),
+        sys::file::IO_ERROR => {
+            "the device or file system reported an error; look at `dmesg` and at the health of the device".to_owned()
+        }
+        sys::file::INVALID => {
+            let alignment = alignment?;
+            if offset.is_multiple_of(alignment) && u64::from(length).is_multiple_of(alignment) {
+                return None;
+            }
+            format!(
+                "direct I/O needs offsets and lengths that are multiples of {alignment} bytes here; choose such a block \
+                 size, or go through the page cache"
+            )
+        }
+        sys::file::NOT_SUPPORTED => "the target does not know this kind of operation".to_owned(),
+        sys::file::NOT_PERMITTED | sys::file::READ_ONLY => "the target cannot be written to".to_owned(),
+        _ => return None,
+    };
+    Some(text)
+}

@@ -1,0 +1,855 @@
+//! One worker: a thread that issues I/O and owns all it touches.
+//!
+//! This is the page to read first. A worker goes round one loop: it asks its streams for operations and queues them, lets
+//! the engine carry out a turn, and counts what came back. Stop rule, pacing, access, contents and recording are parts
+//! put into this loop. In the measured window nothing here allocates, locks, prints or reads another clock.
+
+mod life;
+mod outbox;
+mod recorder;
+mod setup;
+mod stream;
+mod timeline;
+
+use engine::{Action, Batch, Engine, Request, Slot};
+use model::content::Filler;
+use model::draws::{Draws, DrawsForm, Purpose, Reduction};
+use model::event::{EndReason, Phase};
+use model::plan::{Batching, Job};
+use model::results::{Failure, Usage};
+use model::sequence::Operation;
+use model::{Direction, Nanos};
+
+pub(crate) use life::Ended;
+pub(crate) use outbox::{Inbox, Outbox, mailbox};
+pub(crate) use recorder::{CellKey, CellKind, Recorder};
+pub use setup::SetupError;
+pub(crate) use setup::{Assignment, ReadyKind, ReadyTarget, set_up};
+
+use crate::control::JobControl;
+use recorder::{Grids, Run, SlotRecord, SlotTable};
+use stream::{LiveStream, Ready};
+use timeline::Timeline;
+
+/// Operations handed over at once where the plan leaves it open: most of what batching saves is saved by eight, and more
+/// would delay the first of them.
+const USUAL_BATCH: usize = 8;
+/// Operations that a synchronous engine is given in a turn, to carry out one after the other.
+const AT_ONCE: usize = 32;
+/// No more than this many bytes of them are to be written.
+const AT_ONCE_BYTES: usize = 64 << 10;
+/// So many turns in a row in which everything was done inside the submitting call mean that the target works that way.
+const INLINE_TURNS: u32 = 16;
+
+/// While this many turns are not over, each of them hands over without waiting, to see what is done at once.
+const PROBE_TURNS: u32 = 64;
+
+/// A worker, ready to run.
+pub(crate) struct Worker<'plan> {
+    engine: Box<dyn Engine>,
+    batch: Batch,
+    draws: Draws,
+    draws_form: DrawsForm,
+    streams: Vec<LiveStream>,
+    lanes: Vec<Lane>,
+    slots: SlotTable,
+    /// Operations that the next turn hands over.
+    requests: Requests,
+    in_flight: u32,
+    /// Raised whenever operations are queued with another stamp: those of one round can be counted together.
+    round: u32,
+    batching: Batching,
+    /// Most operations in a turn, at present.
+    submit_batch: usize,
+    usual_batch: usize,
+    inline: Inline,
+    /// The plan leaves the size of a batch to the worker, and the engine may complete operations inside the call.
+    learns_inline: bool,
+    refilling: bool,
+    /// The engine carries out one operation after the other; several are handed over in a turn only to save turns.
+    one_at_a_time: bool,
+    /// One lane, one stream, and nothing that holds it back: the usual case, which is spared all questions about others.
+    plain: bool,
+    /// Nothing more is to be issued.
+    winding_down: bool,
+    split_stamps: bool,
+    /// Some stream has a gate that must hear of completions.
+    gated: bool,
+    /// When the next stream may issue, if none may now.
+    next_due: Nanos,
+    budget: Budget,
+    full_budget: Budget,
+    passes: Option<u32>,
+    /// Every stream has done what it had to.
+    all_done: bool,
+    repeat_until_time: bool,
+    timeline: Timeline,
+    interval: Nanos,
+    /// The earliest of all boundaries: phase, exchange, interval series.
+    boundary: Nanos,
+    grids: Grids,
+    recorder: Box<Recorder>,
+    outbox: Outbox,
+    control: &'plan JobControl,
+    commands_seen: u32,
+    measured: Measured,
+    warm_up_bytes_left: Option<u64>,
+    warm_up_bytes_before: u64,
+    first_issue: Nanos,
+    end_reason: Option<EndReason>,
+    failure: Option<Failure>,
+    plan: &'plan model::plan::Worker,
+    job: &'plan Job,
+    /// Path and direct-I/O alignment of each file of the engine, for messages.
+    files: Vec<(String, Option<u64>)>,
+    engine_reason: String,
+    map_bytes: u64,
+}
+
+/// Whether the target completes operations inside the submitting call.
+#[derive(Clone, Copy, Debug, Default)]
+struct Inline {
+    /// Turns in a row in which everything handed over was done at once.
+    in_a_row: u32,
+    probes_left: u32,
+    seen: bool,
+}
+
+/// Slots and the streams that use them: one lane for each stream, or one for all.
+#[derive(Debug)]
+struct Lane {
+    streams: std::ops::Range<usize>,
+    /// Several streams use it.
+    shared: bool,
+    /// Cumulative weights of the streams, where there are several.
+    weights: Vec<u64>,
+    /// Free slots are the first `free_count`; the one freed last is used first, so that its buffer is still in the cache.
+    free: Box<[Slot]>,
+    free_count: usize,
+    /// Free slots that must stay unused: all slots less the depth in force.
+    reserve: usize,
+    first_slot: u32,
+}
+
+/// Operations that wait to be handed over, oldest first.
+#[derive(Debug)]
+struct Requests {
+    list: Box<[Request]>,
+    /// The first that waits; those before it have been taken over.
+    head: usize,
+    /// Behind the last.
+    tail: usize,
+}
+
+impl Requests {
+    /// Room for `most` operations.
+    fn new(most: usize) -> Requests {
+        // Twice as many places as operations: they are moved to the front only once in so many.
+        Requests {
+            list: vec![Request::NONE; 2 * most].into(),
+            head: 0,
+            tail: 0,
+        }
+    }
+
+    #[inline(always)]
+    fn is_empty(&self) -> bool {
+        self.head == self.tail
+    }
+
+    #[inline(always)]
+    fn len(&self) -> usize {
+        self.tail - self.head
+    }
+
+    /// The oldest ones, up to `most`.
+    #[inline(always)]
+    fn first(&self, most: usize) -> &[Request] {
+        let end = self.tail.min(self.head.saturating_add(most));
+        self.list.get(self.head..end).unwrap_or(&[])
+    }
+
+    /// Places behind the last for `count` more; they count once [`Requests::add`] is told.
+    #[inline(always)]
+    fn places(&mut self, count: usize) -> &mut [Request] {
+        if self.tail + count > self.list.len() {
+            self.list.copy_within(self.head..self.tail, 0);
+            (self.head, self.tail) = (0, self.tail - self.head);
+        }
+        &mut self.list[self.tail..][..count]
+    }
+
+    #[inline(always)]
+    fn add(&mut self, count: usize) {
+        self.tail += count;
+    }
+
+    fn push(&mut self, request: Request) {
+        self.places(1)[0] = request;
+        self.add(1);
+    }
+
+    /// The engine has taken the first so many over.
+    #[inline(always)]
+    fn remove(&mut self, taken: usize) {
+        self.head += taken;
+        if self.head >= self.tail {
+            (self.head, self.tail) = (0, 0);
+        }
+    }
+
+    fn clear(&mut self) {
+        (self.head, self.tail) = (0, 0);
+    }
+}
+
+/// What a worker may still issue.
+#[derive(Clone, Copy, Debug)]
+struct Budget {
+    operations: u64,
+    bytes: u64,
+}
+
+/// The measured window of a worker.
+#[derive(Clone, Debug, Default)]
+struct Measured {
+    start: Nanos,
+    end: Nanos,
+    usage_at_start: Usage,
+    usage: Usage,
+    last_completion: Nanos,
+    /// How often it was begun anew.
+    epoch: u32,
+    /// Stream, direction and number of paced operations that were due and not issued.
+    late: Vec<(u32, Direction, u64)>,
+}
+
+impl Lane {
+    #[inline(always)]
+    fn has_room(&self) -> bool {
+        self.free_count > self.reserve
+    }
+
+    #[inline(always)]
+    fn give_back(&mut self, slot: Slot) {
+        self.free[self.free_count] = slot;
+        self.free_count += 1;
+    }
+
+    /// Picks a stream by weight.
+    fn choose(&self, draws: &mut Draws) -> usize {
+        let total = self.weights[self.weights.len() - 1];
+        let level = match draws {
+            // DiskSpd draws 32 bits where all weights are equal and 64 otherwise, and takes the remainder.
+            Draws::Single(_) if self.equal_weights() => {
+                return self.streams.start + draws.half(Purpose::Stream) as usize % self.streams.len();
+            }
+            Draws::Single(_) => draws.below(Purpose::Stream, total, Reduction::Modulo),
+            _ => draws.below(Purpose::Stream, total, Reduction::Lemire),
+        };
+        self.streams.start + self.weights.partition_point(|upto| *upto <= level)
+    }
+
+    fn equal_weights(&self) -> bool {
+        self.weights
+            .iter()
+            .enumerate()
+            .all(|(index, upto)| *upto == self.weights[0] * (index as u64 + 1))
+    }
+}
+
+#[inline(always)]
+fn action_of(direction: Direction) -> Action {
+    match direction {
+        Direction::Read => Action::Read,
+        Direction::Write => Action::Write,
+        Direction::Trim => Action::Trim,
+    }
+}
+
+/// Fills the buffers of writes that were just queued. Filling takes longer than all the rest of the loop, so each of them
+/// is ready only then. Returns the time of the last.
+#[inline(never)]
+fn fill_queued(
+    queued: &[Request],
+    filler: &mut Filler,
+    engine: &mut dyn Engine,
+    slots: &mut SlotTable,
+    draws: &mut Draws,
+    round: &mut u32,
+) -> Option<Nanos> {
+    let mut last = None;
+    for request in queued {
+        let record = slots.get_mut(request.slot);
+        if request.action == Action::Write {
+            let buffer = &mut engine.buffer(request.slot)[..request.length as usize];
+            filler.fill(buffer, request.offset, record.queued, draws);
+            last = Some(engine.now());
+            *round = round.wrapping_add(1);
+        }
+        record.queued = last.unwrap_or(record.queued);
+        record.key = u64::from(*round) << 32 | record.key & u64::from(u32::MAX);
+    }
+    last
+}
+
+impl Worker<'_> {
+    /// Issues I/O until the job is over. `start` is when it begins, on the clock of the engine.
+    pub(crate) fn run(mut self, start: Nanos) -> Ended {
+        self.begin(start);
+        while !(self.winding_down && self.is_over()) {
+            match (self.plain, self.one_at_a_time) {
+                (true, true) => self.issue_in_turn(),
+                (true, false) => self.issue_plain(),
+                (false, _) => self.issue(),
+            }
+            let (at_least, until) = self.what_to_wait_for();
+            if let Err(error) =
+                self.engine
+                    .turn(self.requests.first(self.submit_batch), at_least, until, &mut self.batch)
+            {
+                self.fail_with_engine(&error);
+                break;
+            }
+            let reaped = self.batch.reaped;
+            let crosses = reaped >= self.boundary;
+            if self.one_at_a_time {
+                self.settle_in_turn();
+            } else {
+                self.note_issued(at_least);
+                if crosses {
+                    self.cross(reaped);
+                }
+                self.settle();
+            }
+            if self.control.commands() != self.commands_seen {
+                self.obey();
+            }
+            if crosses {
+                // Crossing took its time, which is no operation's.
+                self.batch.reaped = self.engine.now();
+            }
+        }
+        self.end()
+    }
+
+    /// Queues the next operations of one stream for an engine that carries out one after the other. Each takes the slot of
+    /// its place in the batch, so nothing need be kept about slots.
+    #[inline(always)]
+    fn issue_in_turn(&mut self) {
+        // What the last turn has not come to is still to be done.
+        if !self.requests.is_empty() {
+            return;
+        }
+        let Some(stream) = self.streams.first_mut() else { return };
+        let room = self
+            .submit_batch
+            .min(self.budget.operations.try_into().unwrap_or(usize::MAX));
+        let operations = stream.sequence.take(&mut self.draws, 0, room);
+        let file = stream.file;
+        let places = self.requests.places(operations.len());
+        for (index, (operation, place)) in operations.iter().zip(places).enumerate() {
+            let Operation {
+                direction,
+                offset,
+                length,
+            } = *operation;
+            *place = Request {
+                offset,
+                length,
+                slot: Slot(index as u32),
+                file,
+                action: action_of(direction),
+            };
+        }
+        let taken = operations.len();
+        self.requests.add(taken);
+        if let Some(filler) = &mut stream.filler {
+            for request in self
+                .requests
+                .first(taken)
+                .iter()
+                .filter(|request| request.action == Action::Write)
+            {
+                let buffer = &mut self.engine.buffer(request.slot)[..request.length as usize];
+                filler.fill(buffer, request.offset, self.batch.reaped, &mut self.draws);
+            }
+            // Filling takes longer than all the rest of this loop: the operations are ready only now.
+            self.batch.reaped = self.engine.now();
+        }
+        self.budget.operations -= taken as u64;
+        stream.idle_pass &= taken == 0;
+        self.winding_down |= self.budget.operations == 0;
+        if taken == 0 && room > 0 && self.pass_ended(0) {
+            self.issue_in_turn();
+        }
+    }
+
+    /// Queues an operation for every free slot: one stream, closed loop. They are handed over in batches, but they count
+    /// from here: a slot that waits for its turn is not idle.
+    #[inline(always)]
+    fn issue_plain(&mut self) {
+        let (Some(lane), Some(stream)) = (self.lanes.first_mut(), self.streams.first_mut()) else {
+            return;
+        };
+        let mut room = lane.free_count.saturating_sub(lane.reserve);
+        if self.inline.seen {
+            // What is queued here would only wait for what the target completes at once.
+            room = room.min(usize::from(self.requests.is_empty()));
+        }
+        room = room.min(self.budget.operations.try_into().unwrap_or(usize::MAX));
+        self.round = self.round.wrapping_add(1);
+        while room > 0 {
+            let next_slot = lane.free[lane.free_count - 1].0;
+            let operations = stream.sequence.take(&mut self.draws, next_slot, room);
+            let taken = operations.len();
+            if taken == 0 {
+                if self.pass_ended(0) {
+                    self.issue_plain();
+                }
+                return;
+            }
+            let (file, queued, round) = (stream.file, self.batch.reaped, u64::from(self.round) << 32);
+            let cells = stream.cells;
+            let slots = &lane.free[lane.free_count - taken..lane.free_count];
+            let places = self.requests.places(taken);
+            for ((operation, slot), place) in operations.iter().zip(slots.iter().rev()).zip(places) {
+                let Operation {
+                    direction,
+                    offset,
+                    length,
+                } = *operation;
+                let record = self.slots.get_mut(*slot);
+                record.key = round | u64::from(cells[direction]);
+                (record.queued, record.offset, record.length) = (queued, offset, length);
+                *place = Request {
+                    offset,
+                    length,
+                    slot: *slot,
+                    file,
+                    action: action_of(direction),
+                };
+            }
+            if let Some(filler) = &mut stream.filler {
+                let now = fill_queued(
+                    self.requests.places(taken),
+                    filler,
+                    self.engine.as_mut(),
+                    &mut self.slots,
+                    &mut self.draws,
+                    &mut self.round,
+                );
+                self.batch.reaped = now.unwrap_or(self.batch.reaped);
+            }
+            self.requests.add(taken);
+            lane.free_count -= taken;
+            self.budget.operations -= taken as u64;
+            stream.idle_pass = false;
+            room -= taken;
+        }
+        self.winding_down |= self.budget.operations == 0;
+    }
+
+    /// The same for any number of streams, paced or not.
+    #[inline(never)]
+    fn issue(&mut self) {
+        self.next_due = Nanos::NEVER;
+        if self.timeline.phase() == Phase::Draining || self.holds_back() {
+            return;
+        }
+        self.round = self.round.wrapping_add(1);
+        for index in 0..self.lanes.len() {
+            while !(self.inline.seen && !self.requests.is_empty()) && self.issue_from(index) {}
+        }
+    }
+
+    /// fio's `iodepth_low`: once full, the queue is refilled only when it has run down that far.
+    #[inline(always)]
+    fn holds_back(&mut self) -> bool {
+        let Some(low) = self.batching.refill_below else {
+            return false;
+        };
+        if self.in_flight <= low {
+            self.refilling = true;
+        } else if !self.has_room() {
+            self.refilling = false;
+        }
+        !self.refilling
+    }
+
+    /// Queues one operation from a lane. False if the lane has no free slot or nothing to do now.
+    fn issue_from(&mut self, index: usize) -> bool {
+        let lane = &self.lanes[index];
+        if !lane.has_room() || self.budget.operations == 0 {
+            return false;
+        }
+        let number = if lane.shared {
+            lane.choose(&mut self.draws)
+        } else {
+            lane.streams.start
+        };
+        let slot = lane.free[lane.free_count - 1];
+        let number_in_lane = slot.0 - lane.first_slot;
+        let now = self.batch.reaped;
+        let stream = &mut self.streams[number];
+        let (due, direction) = match &mut stream.gate {
+            None => (now, None),
+            Some(gate) => match gate.ready(now, &mut self.draws) {
+                Ready::Now(due, direction) => (due, direction),
+                Ready::At(later) => {
+                    self.next_due = self.next_due.min(later);
+                    return false;
+                }
+                Ready::Spin => {
+                    self.next_due = now;
+                    return false;
+                }
+            },
+        };
+        if let Some(action) = stream.gate.as_mut().and_then(|gate| gate.flush_due()) {
+            self.queue_flush(index, number, slot, action);
+            return true;
+        }
+        let operation = match direction {
+            Some(_) => stream.sequence.next(&mut self.draws, number_in_lane, direction),
+            None => stream
+                .sequence
+                .take(&mut self.draws, number_in_lane, 1)
+                .first()
+                .copied(),
+        };
+        let Some(operation) = operation else {
+            return self.pass_ended(number);
+        };
+        if !self.queue(index, number, slot, &operation, due) {
+            return false;
+        }
+        let now = self.batch.reaped;
+        if let Some(gate) = &mut self.streams[number].gate {
+            gate.issued(operation.direction, operation.length, now, &mut self.draws);
+            // Each paced operation has a due time of its own, so none is counted together with another.
+            self.round = self.round.wrapping_add(1);
+        }
+        true
+    }
+
+    /// Queues an operation that was due at the given time. False if it exceeds what the worker may still issue.
+    #[inline(always)]
+    fn queue(&mut self, lane: usize, number: usize, slot: Slot, operation: &Operation, due: Nanos) -> bool {
+        let Operation {
+            direction,
+            offset,
+            length,
+        } = *operation;
+        if u64::from(length) > self.budget.bytes {
+            self.budget.operations = 0;
+            self.winding_down = true;
+            return false;
+        }
+        self.budget.operations -= 1;
+        self.winding_down |= self.budget.operations == 0;
+        self.budget.bytes -= u64::from(length);
+        let stream = &mut self.streams[number];
+        stream.idle_pass = false;
+        if let (Direction::Write, Some(filler)) = (direction, &mut stream.filler) {
+            let buffer = &mut self.engine.buffer(slot)[..length as usize];
+            filler.fill(buffer, offset, self.batch.reaped, &mut self.draws);
+            self.batch.reaped = self.engine.now();
+            self.round = self.round.wrapping_add(1);
+        }
+        let (cell, file) = (stream.cells[direction], stream.file);
+        *self.slots.get_mut(slot) = SlotRecord {
+            key: u64::from(self.round) << 32 | u64::from(cell),
+            queued: self.batch.reaped,
+            issued: Nanos(0),
+            due,
+            offset,
+            length,
+            lane: lane as u32,
+            stream: number as u32,
+            file,
+        };
+        self.requests.push(Request {
+            offset,
+            length,
+            slot,
+            file,
+            action: action_of(direction),
+        });
+        self.lanes[lane].free_count -= 1;
+        true
+    }
+
+    /// A stream has come to the end of a pass. True if it begins another.
+    #[inline(never)]
+    fn pass_ended(&mut self, number: usize) -> bool {
+        let stream = &mut self.streams[number];
+        if stream.done {
+            return false;
+        }
+        stream.passes += 1;
+        // A pass without a single operation would never end: nothing of the region can be used.
+        if stream.idle_pass || self.passes.is_some_and(|passes| stream.passes >= passes) {
+            stream.done = true;
+            self.all_done = self.streams.iter().all(|stream| stream.done);
+            self.winding_down |= self.all_done;
+            return false;
+        }
+        stream.idle_pass = true;
+        self.restart_draws();
+        self.streams[number].sequence.restart(&mut self.draws);
+        true
+    }
+
+    /// Queues a flush, which takes a slot like any other operation.
+    #[inline(never)]
+    fn queue_flush(&mut self, lane: usize, number: usize, slot: Slot, action: Action) {
+        let (file, cell) = (self.streams[number].file, self.streams[number].sync_cell);
+        self.round = self.round.wrapping_add(1);
+        *self.slots.get_mut(slot) = SlotRecord {
+            key: u64::from(self.round) << 32 | u64::from(cell),
+            queued: self.batch.reaped,
+            due: self.batch.reaped,
+            lane: lane as u32,
+            stream: number as u32,
+            file,
+            ..SlotRecord::default()
+        };
+        self.requests.push(Request {
+            offset: 0,
+            length: 0,
+            slot,
+            file,
+            action,
+        });
+        self.lanes[lane].free_count -= 1;
+    }
+
+    /// How many completions the next turn waits for, and until when.
+    #[inline(always)]
+    fn what_to_wait_for(&self) -> (u32, Nanos) {
+        if self.one_at_a_time && !self.requests.is_empty() {
+            // Operations follow one another until something is to be done between them.
+            return (1, self.boundary);
+        }
+        let waiting = self.requests.len();
+        let more_to_hand_over = waiting > self.submit_batch || self.inline.seen && waiting > 0 && self.has_room();
+        if more_to_hand_over || self.inline.probes_left > 0 && waiting > 0 {
+            return (0, Nanos::NEVER);
+        }
+        let at_least = self.batching.complete_min.unwrap_or(1);
+        if self.next_due == Nanos::NEVER {
+            // Closed loop: a completion must come, and nothing can be done before it.
+            return (at_least.min(self.in_flight + waiting as u32), Nanos::NEVER);
+        }
+        (at_least.max(1), self.next_due.min(self.timeline.phase_end()))
+    }
+
+    #[inline(always)]
+    fn has_room(&self) -> bool {
+        self.lanes.iter().any(Lane::has_room)
+    }
+
+    /// Notes when the operations of this turn were issued, and how many were in flight then.
+    #[inline(always)]
+    fn note_issued(&mut self, at_least: u32) {
+        let taken = self.batch.submitted as usize;
+        let issued = if self.split_stamps {
+            self.batch.returned
+        } else {
+            self.batch.before
+        };
+        for request in self.requests.first(taken) {
+            self.slots.get_mut(request.slot).issued = issued;
+        }
+        self.requests.remove(taken);
+        self.in_flight += taken as u32;
+        if taken > 0 {
+            self.recorder.depth.record(self.in_flight, taken as u64);
+            self.recorder.submitted.record(taken as u32, 1);
+        }
+        let ended = self.batch.done.len() as u32;
+        if ended > 0 {
+            self.recorder.completed.record(ended, 1);
+        }
+        self.in_flight -= ended;
+        if at_least == 0 && self.learns_inline {
+            self.learn_inline();
+        }
+    }
+
+    /// Counts operations that were carried out one after the other: the end of each is the start of the next.
+    #[inline(always)]
+    fn settle_in_turn(&mut self) {
+        let mut start = self.batch.before;
+        let mut index = 0;
+        while index < self.batch.done.len() {
+            if self.plain {
+                let (done, requests) = (&self.batch.done[index..], &self.requests.first(AT_ONCE)[index..]);
+                let cells = &self.streams[0].cells;
+                let counted = self.recorder.count_in_turn(done, requests, cells, start, self.boundary);
+                (index, start) = (index + counted.0, counted.1);
+            }
+            let Some(completion) = self.batch.done.get(index) else {
+                break;
+            };
+            let at = completion.at;
+            if at >= self.boundary {
+                self.cross(at);
+            }
+            self.settle_one(index, start);
+            (index, start) = (index + 1, at);
+        }
+        if self.batch.reaped >= self.boundary {
+            self.cross(self.batch.reaped);
+        }
+        self.after_settling(start);
+        match self.timeline.phase() {
+            Phase::Draining => self.requests.clear(),
+            _ => self.requests.remove(self.batch.submitted as usize),
+        }
+    }
+
+    /// The same for one operation that needs more care: at a boundary, of one of several streams, or failed.
+    #[inline(never)]
+    fn settle_one(&mut self, index: usize, start: Nanos) {
+        let completion = self.batch.done[index];
+        let Request {
+            offset,
+            length,
+            action,
+            file,
+            ..
+        } = self.requests.first(AT_ONCE)[index];
+        if self.plain {
+            let cells = self.streams[0].cells;
+            let cell = if action == Action::Read {
+                cells.read
+            } else {
+                cells.write
+            };
+            let record = self.slots.get_mut(completion.slot);
+            *record = SlotRecord {
+                key: u64::from(cell),
+                offset,
+                length,
+                file,
+                ..SlotRecord::default()
+            };
+        }
+        let record = self.slots.get_mut(completion.slot);
+        (record.queued, record.issued) = (start, start);
+        let SlotRecord { key, due, lane, .. } = *record;
+        if !self.plain {
+            self.lanes[lane as usize].give_back(completion.slot);
+        }
+        if completion.result == i64::from(length) {
+            self.recorder.count_one(key as u32, length, due, start, completion.at);
+        } else {
+            self.settle_exception(completion.slot, completion.result, completion.at);
+        }
+    }
+
+    /// Counts what a turn has brought and frees its slots.
+    #[inline(always)]
+    fn settle(&mut self) {
+        let reaped = self.batch.reaped;
+        let Some(first) = self.batch.done.first().map(|completion| completion.slot) else {
+            return;
+        };
+        self.return_slots();
+        let mut run = Run::starting_with(self.slots.get(first));
+        let mut exceptions = false;
+        for completion in self.batch.done.iter() {
+            let record = self.slots.get(completion.slot);
+            if completion.result != i64::from(record.length) {
+                exceptions = true;
+                continue;
+            }
+            if record.key != run.key {
+                self.recorder.count(&run, reaped);
+                run = Run::starting_with(record);
+            }
+            run.operations += 1;
+            run.bytes += u64::from(record.length);
+        }
+        self.recorder.count(&run, reaped);
+        if exceptions {
+            self.settle_exceptions(reaped);
+        }
+        self.after_settling(reaped);
+    }
+
+    /// Frees the slots of operations that have ended.
+    #[inline(always)]
+    fn return_slots(&mut self) {
+        let done = &self.batch.done[..];
+        if let [lane] = &mut self.lanes[..] {
+            let places = &mut lane.free[lane.free_count..];
+            for (completion, place) in done.iter().zip(places) {
+                *place = completion.slot;
+            }
+            lane.free_count += done.len();
+            return;
+        }
+        for completion in done {
+            let lane = self.slots.get(completion.slot).lane;
+            self.lanes[lane as usize].give_back(completion.slot);
+        }
+    }
+
+    #[inline(never)]
+    fn settle_exceptions(&mut self, reaped: Nanos) {
+        for index in 0..self.batch.done.len() {
+            let completion = self.batch.done[index];
+            if completion.result != i64::from(self.slots.get(completion.slot).length) {
+                self.settle_exception(completion.slot, completion.result, reaped);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn after_settling(&mut self, reaped: Nanos) {
+        if self.batch.done.is_empty() {
+            return;
+        }
+        self.measured.last_completion = reaped;
+        if self.gated {
+            self.tell_gates(reaped);
+        }
+        if let Some(left) = self.warm_up_bytes_left {
+            self.count_warm_up(left, reaped);
+        }
+    }
+
+    #[inline(never)]
+    fn tell_gates(&mut self, reaped: Nanos) {
+        for completion in self.batch.done.iter() {
+            let stream = self.slots.get(completion.slot).stream as usize;
+            if let Some(gate) = &mut self.streams[stream].gate {
+                gate.completed(reaped);
+            }
+        }
+    }
+
+    /// Learns whether the target completes operations inside the submitting call. Then the size of the batch *is* the
+    /// latency of its operations, so each is handed over by itself.
+    #[inline(never)]
+    fn learn_inline(&mut self) {
+        if self.batch.submitted == 0 {
+            return;
+        }
+        let inline = &mut self.inline;
+        inline.probes_left = inline.probes_left.saturating_sub(1);
+        if self.batch.done.len() as u32 >= self.batch.submitted {
+            inline.in_a_row = inline.in_a_row.saturating_add(1);
+        } else {
+            inline.in_a_row = 0;
+        }
+        let works_inline = inline.in_a_row >= INLINE_TURNS;
+        if works_inline != inline.seen && (works_inline || inline.in_a_row == 0) {
+            inline.seen = works_inline;
+            self.submit_batch = if works_inline { 1 } else { self.usual_batch };
+        }
+    }
+}

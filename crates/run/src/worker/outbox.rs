@@ -1,0 +1,121 @@
+//! The way of recorders between a worker and the gatherer: two bounded rings, one for full recorders and one for empty.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use model::event::Phase;
+use rtrb::{Consumer, Producer, RingBuffer};
+
+use super::recorder::{CellKey, Recorder};
+
+/// Recorders of a worker: one in use, one on its way, one being read.
+const RECORDERS: usize = 3;
+
+/// The worker's end.
+#[derive(Debug)]
+pub(crate) struct Outbox {
+    full: Producer<Box<Recorder>>,
+    empty: Consumer<Box<Recorder>>,
+    phase: Arc<AtomicU8>,
+    /// Wait for an empty recorder rather than join intervals: for engines whose clock stands still meanwhile.
+    patient: bool,
+}
+
+/// The gatherer's end.
+#[derive(Debug)]
+pub(crate) struct Inbox {
+    full: Consumer<Box<Recorder>>,
+    empty: Producer<Box<Recorder>>,
+    phase: Arc<AtomicU8>,
+}
+
+/// Makes both ends and the first recorder in use.
+pub(crate) fn mailbox(keys: &[CellKey], rows: usize, patient: bool) -> (Box<Recorder>, Outbox, Inbox) {
+    let (full_in, full_out) = RingBuffer::new(RECORDERS);
+    let (mut empty_in, empty_out) = RingBuffer::new(RECORDERS);
+    for _ in 1..RECORDERS {
+        // The ring was made for as many.
+        let _ = empty_in.push(Box::new(Recorder::new(keys, rows)));
+    }
+    let phase = Arc::new(AtomicU8::new(Phase::Delay as u8));
+    let outbox = Outbox {
+        full: full_in,
+        empty: empty_out,
+        phase: Arc::clone(&phase),
+        patient,
+    };
+    (
+        Box::new(Recorder::new(keys, rows)),
+        outbox,
+        Inbox {
+            full: full_out,
+            empty: empty_in,
+            phase,
+        },
+    )
+}
+
+impl Outbox {
+    /// Exchanges a full recorder for an empty one. False, and nothing is changed, if there is none.
+    pub(super) fn exchange(&mut self, recorder: &mut Box<Recorder>) -> bool {
+        if self.patient {
+            self.exchange_or_wait(recorder);
+            return true;
+        }
+        let Ok(empty) = self.empty.pop() else { return false };
+        self.send(std::mem::replace(recorder, empty));
+        true
+    }
+
+    /// Exchanges a full recorder for an empty one, however long that takes.
+    pub(super) fn exchange_or_wait(&mut self, recorder: &mut Box<Recorder>) {
+        let mut looks = 0u32;
+        let empty = loop {
+            if let Ok(empty) = self.empty.pop() {
+                break empty;
+            }
+            if self.full.is_abandoned() {
+                // No one is left who would read it.
+                recorder.clear();
+                return;
+            }
+            looks += 1;
+            if looks < 100 {
+                std::thread::yield_now()
+            } else {
+                std::thread::sleep(std::time::Duration::from_micros(200))
+            }
+        };
+        self.send(std::mem::replace(recorder, empty));
+    }
+
+    fn send(&mut self, mut full: Box<Recorder>) {
+        full.close();
+        // There are no more recorders than the ring holds, so there is always room.
+        let _ = self.full.push(full);
+    }
+
+    /// Lets the gatherer know of a new phase, for whoever watches.
+    pub(super) fn say_phase(&self, phase: Phase) {
+        self.phase.store(phase as u8, Ordering::Relaxed);
+    }
+}
+
+impl Inbox {
+    /// Takes a full recorder, if one has come. Give it back with [`Inbox::give_back`].
+    pub(crate) fn take(&mut self) -> Option<Box<Recorder>> {
+        self.full.pop().ok()
+    }
+
+    /// Empties a recorder and returns it to the worker.
+    pub(crate) fn give_back(&mut self, mut recorder: Box<Recorder>) {
+        recorder.clear();
+        // There are no more recorders than the ring holds, so there is always room.
+        let _ = self.empty.push(recorder);
+    }
+
+    /// The phase that the worker has entered last.
+    pub(crate) fn phase(&self) -> Phase {
+        Phase::ALL[usize::from(self.phase.load(Ordering::Relaxed))]
+    }
+}

@@ -1,0 +1,479 @@
+//! What a worker counts, and how it hands it on.
+//!
+//! A recorder belongs to one worker and is exchanged for an empty one at every interval and phase boundary, so that
+//! nothing is shared while I/O runs. Several operations of one batch often have the same stamps; they are gathered into a
+//! [`Run`] and counted together, which changes nothing but the cost.
+
+use engine::{Action, Completion, Request, Slot};
+use model::event::Phase;
+use model::histogram::Histogram;
+use model::results::{Distribution, Point};
+use model::{Direction, Nanos, PerDirection};
+
+/// What a cell counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct CellKey {
+    /// Number of the stream in its worker.
+    pub(crate) stream: u32,
+    /// A direction, or flushes.
+    pub(crate) kind: CellKind,
+    /// Operations have due times.
+    pub(crate) paced: bool,
+}
+
+/// The kinds of operation that are counted apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CellKind {
+    /// Reads, writes or trims.
+    Moves(Direction),
+    /// Flushes.
+    Sync,
+}
+
+/// What is known of an operation while it is in flight.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct SlotRecord {
+    /// Round in which it was queued, and cell to count it in. Equal keys have equal stamps.
+    pub(crate) key: u64,
+    /// When its buffer was ready.
+    pub(crate) queued: Nanos,
+    /// Where its submission latency ends and its completion latency begins.
+    pub(crate) issued: Nanos,
+    /// When it was due, if it is paced.
+    pub(crate) due: Nanos,
+    /// First byte.
+    pub(crate) offset: u64,
+    /// Bytes asked for; 0 for flushes.
+    pub(crate) length: u32,
+    /// Lane that its slot belongs to.
+    pub(crate) lane: u32,
+    /// Stream that issued it.
+    pub(crate) stream: u32,
+    /// File of the engine, for messages.
+    pub(crate) file: u16,
+}
+
+/// Counters and histograms of one direction of one stream.
+#[derive(Debug, Default)]
+pub(crate) struct Cell {
+    pub(crate) bytes: u64,
+    pub(crate) short: u64,
+    pub(crate) errors: u64,
+    pub(crate) first_error: Option<i32>,
+    /// Completion latency of operations issued the moment they were queued: their total is the same, and their
+    /// submission latency is zero. Synchronous engines have no others, and are spared two histograms.
+    pub(crate) immediate: Histogram,
+    pub(crate) submission: Histogram,
+    pub(crate) completion: Histogram,
+    pub(crate) total: Histogram,
+    /// Due → queued and due → reaped; only for paced streams.
+    pub(crate) paced: Option<Box<(Histogram, Histogram)>>,
+    /// Smallest and largest values of immediate, total and response up to the last tick of any interval series.
+    extremes: [(u64, u64); 3],
+}
+
+/// A row of an interval series that is complete.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Row {
+    pub(crate) grid: u32,
+    pub(crate) cell: u32,
+    pub(crate) interval: u64,
+    pub(crate) point: Point,
+}
+
+/// The counters of one worker over one interval.
+#[derive(Debug)]
+pub(crate) struct Recorder {
+    pub(crate) cells: Vec<Cell>,
+    pub(crate) rows: Vec<Row>,
+    pub(crate) depth: Distribution,
+    pub(crate) submitted: Distribution,
+    pub(crate) completed: Distribution,
+    pub(crate) phase: Phase,
+    /// Statistics were begun anew so many times before this interval.
+    pub(crate) epoch: u32,
+    /// When the phase began, on the clock of the engine.
+    pub(crate) phase_start: Nanos,
+    /// The interval, on the clock of the engine.
+    pub(crate) start: Nanos,
+    pub(crate) end: Nanos,
+    /// Intervals that were joined to this one because no empty recorder was there.
+    pub(crate) joined: u64,
+}
+
+/// Operations of one batch with the same stamps.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Run {
+    pub(crate) key: u64,
+    queued: Nanos,
+    issued: Nanos,
+    due: Nanos,
+    pub(crate) operations: u64,
+    pub(crate) bytes: u64,
+}
+
+impl Run {
+    /// An empty run with the stamps of this operation.
+    #[inline(always)]
+    pub(crate) fn starting_with(record: &SlotRecord) -> Run {
+        let SlotRecord {
+            key,
+            queued,
+            issued,
+            due,
+            ..
+        } = *record;
+        Run {
+            key,
+            queued,
+            issued,
+            due,
+            operations: 0,
+            bytes: 0,
+        }
+    }
+}
+
+impl Recorder {
+    /// An empty recorder with these cells, which holds up to `rows` rows of interval series.
+    pub(crate) fn new(keys: &[CellKey], rows: usize) -> Recorder {
+        let cell = |key: &CellKey| Cell {
+            paced: key.paced.then(|| Box::new((Histogram::new(), Histogram::new()))),
+            extremes: [(u64::MAX, 0); 3],
+            ..Cell::default()
+        };
+        Recorder {
+            cells: keys.iter().map(cell).collect(),
+            rows: Vec::with_capacity(rows),
+            depth: Distribution::ready(),
+            submitted: Distribution::ready(),
+            completed: Distribution::ready(),
+            phase: Phase::WarmUp,
+            epoch: 0,
+            phase_start: Nanos(0),
+            start: Nanos(0),
+            end: Nanos(0),
+            joined: 0,
+        }
+    }
+
+    /// Counts operations that ended when the batch was reaped.
+    #[inline(always)]
+    pub(crate) fn count(&mut self, run: &Run, reaped: Nanos) {
+        if run.operations == 0 {
+            return;
+        }
+        let cell = &mut self.cells[run.key as u32 as usize];
+        cell.bytes += run.bytes;
+        let total = reaped.since(run.queued).0;
+        if run.issued == run.queued {
+            cell.immediate.record_times(total, run.operations);
+        } else {
+            cell.submission
+                .record_times(run.issued.since(run.queued).0, run.operations);
+            cell.completion.record_times(reaped.since(run.issued).0, run.operations);
+            cell.total.record_times(total, run.operations);
+        }
+        if let Some(paced) = &mut cell.paced {
+            paced.0.record_times(run.queued.since(run.due).0, run.operations);
+            paced.1.record_times(reaped.since(run.due).0, run.operations);
+        }
+    }
+
+    /// Counts operations of one stream that followed one another, the end of each the start of the next, up to the first
+    /// that crosses `boundary` or did not move all its bytes. Returns how many, and the end of the last.
+    #[inline(always)]
+    pub(crate) fn count_in_turn(
+        &mut self,
+        done: &[Completion],
+        requests: &[Request],
+        cells: &PerDirection<u32>,
+        start: Nanos,
+        boundary: Nanos,
+    ) -> (usize, Nanos) {
+        let (mut index, mut last) = (0, start);
+        // Stretches in one direction share a cell, which is looked up once for each.
+        while let Some(Request { action, .. }) = requests.get(index).filter(|_| index < done.len()) {
+            let cell = if *action == Action::Read {
+                cells.read
+            } else {
+                cells.write
+            };
+            let cell = &mut self.cells[cell as usize];
+            let begin = index;
+            for (completion, request) in done[begin..].iter().zip(&requests[begin..]) {
+                let usual = completion.at < boundary && completion.result == i64::from(request.length);
+                if !usual || request.action != *action {
+                    break;
+                }
+                cell.bytes += u64::from(request.length);
+                cell.immediate.record(completion.at.since(last).0);
+                last = completion.at;
+                index += 1;
+            }
+            if index == begin {
+                break;
+            }
+        }
+        (index, last)
+    }
+
+    /// Counts an operation that was issued the moment it was queued.
+    pub(crate) fn count_one(&mut self, cell: u32, length: u32, due: Nanos, queued: Nanos, reaped: Nanos) {
+        let cell = &mut self.cells[cell as usize];
+        cell.bytes += u64::from(length);
+        cell.immediate.record(reaped.since(queued).0);
+        if let Some(paced) = &mut cell.paced {
+            paced.0.record(queued.since(due).0);
+            paced.1.record(reaped.since(due).0);
+        }
+    }
+
+    /// Makes the recorder whole before it is handed on.
+    pub(crate) fn close(&mut self) {
+        self.cells.iter_mut().for_each(Cell::close);
+    }
+
+    /// Empties the recorder for another interval.
+    pub(crate) fn clear(&mut self) {
+        for cell in &mut self.cells {
+            (cell.bytes, cell.short, cell.errors, cell.first_error) = (0, 0, 0, None);
+            for histogram in [
+                &mut cell.immediate,
+                &mut cell.submission,
+                &mut cell.completion,
+                &mut cell.total,
+            ] {
+                histogram.clear();
+            }
+            if let Some(paced) = &mut cell.paced {
+                paced.0.clear();
+                paced.1.clear();
+            }
+        }
+        self.rows.clear();
+        for distribution in [&mut self.depth, &mut self.submitted, &mut self.completed] {
+            distribution.classes.fill(0);
+        }
+        self.joined = 0;
+    }
+}
+
+impl Cell {
+    /// Operations completed.
+    pub(crate) fn operations(&self) -> u64 {
+        self.immediate.n() + self.total.n()
+    }
+
+    /// Smallest and largest latency since the last tick. Histograms keep only those while an interval is open, so that no
+    /// operation is compared twice; [`Cell::close`] puts the extremes of the whole interval back.
+    fn take_tick_extremes(&mut self) -> (u64, u64) {
+        let own = [&mut self.immediate, &mut self.total];
+        let of_paced = self.paced.as_mut().map(|paced| &mut paced.1);
+        let mut tick = (u64::MAX, 0);
+        for (histogram, seen) in own.into_iter().chain(of_paced).zip(&mut self.extremes) {
+            let taken = histogram.take_extremes();
+            *seen = (seen.0.min(taken.0), seen.1.max(taken.1));
+            tick = (tick.0.min(taken.0), tick.1.max(taken.1));
+        }
+        tick
+    }
+
+    /// Makes the histograms whole again before the recorder is handed on.
+    fn close(&mut self) {
+        let own = [&mut self.immediate, &mut self.total];
+        let of_paced = self.paced.as_mut().map(|paced| &mut paced.1);
+        for (histogram, seen) in own.into_iter().chain(of_paced).zip(&mut self.extremes) {
+            histogram.put_extremes(std::mem::replace(seen, (u64::MAX, 0)));
+        }
+    }
+
+    /// Σ and Σ² of the latency that interval series show: response time when paced, total otherwise.
+    fn latency_sums(&self) -> (u128, u128) {
+        match &self.paced {
+            Some(paced) => (paced.1.sum(), paced.1.sum_squares()),
+            None => (
+                self.immediate.sum() + self.total.sum(),
+                self.immediate.sum_squares() + self.total.sum_squares(),
+            ),
+        }
+    }
+}
+
+/// The interval series of one worker: which intervals are open and what they hold so far.
+///
+/// Cumulative counters of the recorder are read only at ticks, when an interval of some series ends, so the series cost
+/// nothing per operation.
+#[derive(Debug)]
+pub(crate) struct Grids {
+    series: Vec<OpenSeries>,
+    seen: Vec<Seen>,
+    /// When the next interval of any series ends.
+    next: Nanos,
+    /// Rows that found no room and were joined to the next of their series.
+    pub(crate) joined_rows: u64,
+}
+
+#[derive(Debug)]
+struct OpenSeries {
+    length: Nanos,
+    end: Nanos,
+    interval: u64,
+    open: Vec<Point>,
+}
+
+/// Cumulative counters of a cell at the last tick.
+#[derive(Clone, Copy, Debug, Default)]
+struct Seen {
+    operations: u64,
+    bytes: u64,
+    sum: u128,
+    sum_squares: u128,
+}
+
+impl Grids {
+    pub(crate) fn new(lengths: &[Nanos], cells: usize) -> Grids {
+        let open = |length: &Nanos| OpenSeries {
+            length: *length,
+            end: Nanos::NEVER,
+            interval: 0,
+            open: vec![Point::default(); cells],
+        };
+        Grids {
+            series: lengths.iter().map(open).collect(),
+            seen: vec![Seen::default(); cells],
+            next: Nanos::NEVER,
+            joined_rows: 0,
+        }
+    }
+
+    /// When the next interval of any series ends.
+    #[inline(always)]
+    pub(crate) fn next(&self) -> Nanos {
+        self.next
+    }
+
+    /// Begins all series at the start of the measured window.
+    pub(crate) fn start(&mut self, start: Nanos) {
+        for series in &mut self.series {
+            (series.end, series.interval) = (start + series.length, 0);
+            series.open.fill(Point::default());
+        }
+        self.seen.fill(Seen::default());
+        self.next = self
+            .series
+            .iter()
+            .map(|series| series.end)
+            .min()
+            .unwrap_or(Nanos::NEVER);
+    }
+
+    /// Adds what was counted since the last tick to the open intervals.
+    pub(crate) fn absorb(&mut self, recorder: &mut Recorder) {
+        for (index, cell) in recorder.cells.iter_mut().enumerate() {
+            let seen = &mut self.seen[index];
+            let operations = cell.operations();
+            if operations == seen.operations {
+                continue;
+            }
+            let (sum, sum_squares) = cell.latency_sums();
+            let (latency_ns_min, latency_ns_max) = cell.take_tick_extremes();
+            let delta = Point {
+                operations: operations - seen.operations,
+                bytes: cell.bytes - seen.bytes,
+                latency_ns: (sum - seen.sum) as u64,
+                latency_squares_ns2: (sum_squares - seen.sum_squares) as f64,
+                latency_ns_min,
+                latency_ns_max,
+            };
+            *seen = Seen {
+                operations,
+                bytes: cell.bytes,
+                sum,
+                sum_squares,
+            };
+            for series in &mut self.series {
+                series.open[index].merge(&delta);
+            }
+        }
+    }
+
+    /// Ends every interval that is over at `now`.
+    pub(crate) fn tick(&mut self, now: Nanos, recorder: &mut Recorder) {
+        self.absorb(recorder);
+        for (grid, series) in self.series.iter_mut().enumerate() {
+            if now < series.end {
+                continue;
+            }
+            let interval = series.interval;
+            self.joined_rows += close(grid, series, interval, recorder);
+            // Intervals that passed without a look are empty: they need no row.
+            let passed = 1 + now.since(series.end).0 / series.length.0;
+            series.interval += passed;
+            series.end += Nanos(passed * series.length.0);
+        }
+        self.next = self
+            .series
+            .iter()
+            .map(|series| series.end)
+            .min()
+            .unwrap_or(Nanos::NEVER);
+    }
+
+    /// The recorder was exchanged: its counters begin at zero again.
+    pub(crate) fn recorder_is_new(&mut self) {
+        self.seen.fill(Seen::default());
+    }
+
+    /// The measured window is over: the last, perhaps shorter interval of each series ends with it.
+    pub(crate) fn finish(&mut self, recorder: &mut Recorder) {
+        self.absorb(recorder);
+        for (grid, series) in self.series.iter_mut().enumerate() {
+            let interval = series.interval;
+            self.joined_rows += close(grid, series, interval, recorder);
+            series.end = Nanos::NEVER;
+        }
+        self.next = Nanos::NEVER;
+    }
+}
+
+/// Moves the open interval of a series into rows. Returns how many found no room; those stay open.
+fn close(grid: usize, series: &mut OpenSeries, interval: u64, recorder: &mut Recorder) -> u64 {
+    let mut without_room = 0;
+    for (cell, point) in series.open.iter_mut().enumerate() {
+        if point.operations == 0 {
+            continue;
+        }
+        if recorder.rows.len() == recorder.rows.capacity() {
+            without_room += 1;
+            continue;
+        }
+        recorder.rows.push(Row {
+            grid: grid as u32,
+            cell: cell as u32,
+            interval,
+            point: std::mem::take(point),
+        });
+    }
+    without_room
+}
+
+/// Slots with what is in flight in them.
+#[derive(Debug)]
+pub(crate) struct SlotTable(Vec<SlotRecord>);
+
+impl SlotTable {
+    pub(crate) fn new(slots: u32) -> SlotTable {
+        SlotTable(vec![SlotRecord::default(); slots as usize])
+    }
+
+    #[inline(always)]
+    pub(crate) fn get(&self, slot: Slot) -> &SlotRecord {
+        &self.0[slot.0 as usize]
+    }
+
+    #[inline(always)]
+    pub(crate) fn get_mut(&mut self, slot: Slot) -> &mut SlotRecord {
+        &mut self.0[slot.0 as usize]
+    }
+}

@@ -1,0 +1,271 @@
+//! One stream of a worker while it runs: what it will do next, and when it may.
+
+use engine::Action;
+use model::content::Filler;
+use model::draws::{Draws, Purpose};
+use model::pace::Schedule;
+use model::plan::{FlushKind, Pacing, Stream, Think, ThinkCount};
+use model::sequence::Sequence;
+use model::{Direction, Nanos, PerDirection};
+
+/// A stream while it runs.
+#[derive(Debug)]
+pub(crate) struct LiveStream {
+    /// Positions, directions, lengths.
+    pub(crate) sequence: Sequence,
+    /// Index of its file among those of the engine.
+    pub(crate) file: u16,
+    /// Cell for each direction; a direction that cannot occur has none.
+    pub(crate) cells: PerDirection<u32>,
+    /// Cell for flushes.
+    pub(crate) sync_cell: u32,
+    /// Fills write buffers; absent if they do not change from write to write.
+    pub(crate) filler: Option<Filler>,
+    /// Passes over its region so far.
+    pub(crate) passes: u32,
+    /// Nothing was issued since the present pass began.
+    pub(crate) idle_pass: bool,
+    /// It has nothing more to do.
+    pub(crate) done: bool,
+    /// Pacing, pauses and flushes; absent for a stream that has none, which is the usual case.
+    pub(crate) gate: Option<Box<Gate>>,
+}
+
+/// When a stream may issue, and what besides its sequence.
+#[derive(Debug)]
+pub(crate) struct Gate {
+    pacing: Live,
+    think: Option<Think>,
+    /// Operations since the last pause.
+    since_pause: u32,
+    /// The pause that is due begins when nothing is in flight.
+    pause_when_idle: bool,
+    /// No operation before this time.
+    closed_until: Nanos,
+    /// The part of the pause before this time is spent spinning.
+    spin_until: Nanos,
+    flush: Option<FlushEvery>,
+    in_flight: u32,
+}
+
+#[derive(Debug)]
+enum Live {
+    Unpaced,
+    Together(Schedule),
+    /// The schedules, and a direction that occurs and has none.
+    PerDirection(PerDirection<Option<Schedule>>, Option<Direction>),
+}
+
+#[derive(Debug)]
+struct FlushEvery {
+    action: Action,
+    writes: u32,
+    since: u32,
+}
+
+/// Whether a stream may issue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ready {
+    /// Now, an operation that was due at this time. The direction is given where the schedule decides it.
+    Now(Nanos, Option<Direction>),
+    /// Not before this time; [`Nanos::NEVER`] if only a completion can change that.
+    At(Nanos),
+    /// Not yet, and the thread must not sleep meanwhile.
+    Spin,
+}
+
+impl Gate {
+    /// The gate of a stream whose I/O begins at `start`; `None` if nothing ever holds it back.
+    pub(crate) fn new(stream: &Stream, start: Nanos, draws: &mut Draws) -> Option<Box<Gate>> {
+        let pacing = match &stream.pacing {
+            Pacing::Unpaced => Live::Unpaced,
+            Pacing::Together { rate } => Live::Together(Schedule::new(*rate, start, Purpose::GapRead, draws)),
+            Pacing::PerDirection { rates } => {
+                let mut schedules = PerDirection::default();
+                for (direction, rate) in rates.iter() {
+                    schedules[direction] = rate.map(|rate| Schedule::new(rate, start, gap_of(direction), draws));
+                }
+                let mut occurring = Direction::ALL
+                    .into_iter()
+                    .filter(|direction| stream.mix.includes(*direction));
+                Live::PerDirection(schedules, occurring.find(|direction| rates[*direction].is_none()))
+            }
+        };
+        let flush = flush_rule(stream);
+        if matches!(pacing, Live::Unpaced) && stream.think.is_none() && flush.is_none() {
+            return None;
+        }
+        Some(Box::new(Gate {
+            pacing,
+            think: stream.think,
+            since_pause: 0,
+            pause_when_idle: false,
+            closed_until: Nanos(0),
+            spin_until: Nanos(0),
+            flush,
+            in_flight: 0,
+        }))
+    }
+
+    /// May the stream issue at `now`?
+    pub(crate) fn ready(&mut self, now: Nanos, draws: &mut Draws) -> Ready {
+        if self.pause_when_idle {
+            return Ready::At(Nanos::NEVER);
+        }
+        if now < self.spin_until {
+            return Ready::Spin;
+        }
+        if now < self.closed_until {
+            return Ready::At(self.closed_until);
+        }
+        match &mut self.pacing {
+            Live::Unpaced => Ready::Now(now, None),
+            Live::Together(schedule) => {
+                schedule.limit_backlog(now, draws);
+                if schedule.due() <= now {
+                    Ready::Now(schedule.due(), None)
+                } else {
+                    Ready::At(schedule.due())
+                }
+            }
+            Live::PerDirection(schedules, unpaced) => {
+                let mut first: Option<(Nanos, Direction)> = None;
+                for direction in Direction::ALL {
+                    if let Some(schedule) = &mut schedules[direction] {
+                        schedule.limit_backlog(now, draws);
+                        if first.is_none_or(|(due, _)| schedule.due() < due) {
+                            first = Some((schedule.due(), direction));
+                        }
+                    }
+                }
+                match (first, *unpaced) {
+                    (Some((due, direction)), _) if due <= now => Ready::Now(due, Some(direction)),
+                    (_, Some(direction)) => Ready::Now(now, Some(direction)),
+                    (Some((due, _)), None) => Ready::At(due),
+                    (None, None) => Ready::Now(now, None),
+                }
+            }
+        }
+    }
+
+    /// The flush that is due before the next operation, if one is.
+    pub(crate) fn flush_due(&mut self) -> Option<Action> {
+        let flush = self.flush.as_mut()?;
+        if flush.since < flush.writes {
+            return None;
+        }
+        flush.since = 0;
+        self.in_flight += 1;
+        Some(flush.action)
+    }
+
+    /// An operation was issued at `now`.
+    pub(crate) fn issued(&mut self, direction: Direction, length: u32, now: Nanos, draws: &mut Draws) {
+        self.in_flight += 1;
+        match &mut self.pacing {
+            Live::Unpaced => {}
+            Live::Together(schedule) => schedule.advance(length, draws),
+            Live::PerDirection(schedules, _) => {
+                if let Some(schedule) = &mut schedules[direction] {
+                    schedule.advance(length, draws);
+                }
+            }
+        }
+        if let Some(flush) = &mut self.flush
+            && direction == Direction::Write
+        {
+            flush.since += 1;
+        }
+        if self.think.is_some_and(|think| think.count == ThinkCount::Issued) {
+            self.count_towards_pause(now);
+        }
+    }
+
+    /// An operation of the stream ended at `now`.
+    pub(crate) fn completed(&mut self, now: Nanos) {
+        self.in_flight -= 1;
+        if self.think.is_some_and(|think| think.count == ThinkCount::Completed) {
+            self.count_towards_pause(now);
+        }
+    }
+
+    fn count_towards_pause(&mut self, now: Nanos) {
+        let Some(think) = self.think else { return };
+        self.since_pause += 1;
+        let due = self.pause_when_idle || self.since_pause >= think.operations;
+        if !due {
+            return;
+        }
+        match think.count {
+            ThinkCount::Issued => self.begin_pause(now, think),
+            ThinkCount::Completed => {
+                self.pause_when_idle = true;
+                if self.in_flight == 0 {
+                    self.begin_pause(now, think);
+                }
+            }
+        }
+    }
+
+    fn begin_pause(&mut self, now: Nanos, think: Think) {
+        (self.since_pause, self.pause_when_idle) = (0, false);
+        self.closed_until = now + think.pause_ns;
+        self.spin_until = now + think.spin_ns.min(think.pause_ns);
+        if think.shifts_schedule {
+            match &mut self.pacing {
+                Live::Unpaced => {}
+                Live::Together(schedule) => schedule.shift(think.pause_ns),
+                Live::PerDirection(schedules, _) => {
+                    for direction in Direction::ALL {
+                        if let Some(schedule) = &mut schedules[direction] {
+                            schedule.shift(think.pause_ns);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Operations due before `end` that were never issued, for each direction; a common schedule is counted as reads.
+    pub(crate) fn late(&self, end: Nanos) -> PerDirection<u64> {
+        let of = |schedule: &Schedule| schedule.overdue(end) + schedule.dropped();
+        match &self.pacing {
+            Live::Unpaced => PerDirection::default(),
+            Live::Together(schedule) => PerDirection {
+                read: of(schedule),
+                write: 0,
+                trim: 0,
+            },
+            Live::PerDirection(schedules, _) => schedules.map(|schedule| schedule.as_ref().map_or(0, of)),
+        }
+    }
+}
+
+fn gap_of(direction: Direction) -> Purpose {
+    match direction {
+        Direction::Read => Purpose::GapRead,
+        Direction::Write => Purpose::GapWrite,
+        Direction::Trim => Purpose::GapTrim,
+    }
+}
+
+fn flush_rule(stream: &Stream) -> Option<FlushEvery> {
+    let sync = &stream.sync;
+    if sync.every_writes > 0 {
+        let action = match sync.kind {
+            FlushKind::Full => Action::Flush,
+            FlushKind::Data => Action::FlushData,
+        };
+        return Some(FlushEvery {
+            action,
+            writes: sync.every_writes,
+            since: 0,
+        });
+    }
+    let (writes, flags) = sync.file_range?;
+    (writes > 0).then_some(FlushEvery {
+        action: Action::FlushRange(flags.into()),
+        writes,
+        since: 0,
+    })
+}

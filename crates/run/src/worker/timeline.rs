@@ -1,0 +1,95 @@
+//! The phases of one worker on the clock of its engine.
+
+use model::Nanos;
+use model::event::Phase;
+use model::plan::{Phases, Stop};
+
+/// Which phase a worker is in, and when the next boundary comes.
+#[derive(Clone, Debug)]
+pub(crate) struct Timeline {
+    phase: Phase,
+    /// When the present phase began.
+    phase_start: Nanos,
+    /// When it ends by time.
+    phase_end: Nanos,
+    measured_length: Option<Nanos>,
+    cool_down: Nanos,
+    interval: Nanos,
+    /// When recorders are exchanged next.
+    exchange: Nanos,
+}
+
+impl Timeline {
+    /// A timeline whose I/O begins at `start`.
+    pub(crate) fn new(phases: &Phases, stop: &Stop, start: Nanos, interval: Nanos) -> Timeline {
+        let mut timeline = Timeline {
+            phase: Phase::WarmUp,
+            phase_start: start,
+            phase_end: start + phases.warm_up_ns,
+            measured_length: stop.after_ns,
+            cool_down: phases.cool_down_ns,
+            interval,
+            exchange: start + interval,
+        };
+        if phases.warm_up_bytes.is_some() && phases.warm_up_ns == Nanos(0) {
+            timeline.phase_end = Nanos::NEVER;
+        } else if phases.warm_up_ns == Nanos(0) {
+            timeline.enter(Phase::Measured, start);
+        }
+        timeline
+    }
+
+    pub(crate) fn phase(&self) -> Phase {
+        self.phase
+    }
+
+    pub(crate) fn phase_start(&self) -> Nanos {
+        self.phase_start
+    }
+
+    /// When the phase ends by time.
+    pub(crate) fn phase_end(&self) -> Nanos {
+        self.phase_end
+    }
+
+    /// The next instant at which something must be done.
+    pub(crate) fn next(&self) -> Nanos {
+        self.phase_end.min(self.exchange)
+    }
+
+    /// When recorders are exchanged next.
+    pub(crate) fn exchange(&self) -> Nanos {
+        self.exchange
+    }
+
+    /// Recorders were exchanged at `now`; the next exchange lies on the grid of the phase.
+    pub(crate) fn exchanged(&mut self, now: Nanos) {
+        let passed = 1 + now.since(self.exchange).0 / self.interval.0;
+        self.exchange += Nanos(passed * self.interval.0);
+    }
+
+    /// The phase that follows the present one.
+    pub(crate) fn following(&self) -> Phase {
+        match self.phase {
+            Phase::Delay | Phase::WarmUp => Phase::Measured,
+            Phase::Measured if self.cool_down > Nanos(0) => Phase::CoolDown,
+            Phase::Measured | Phase::CoolDown | Phase::Draining => Phase::Draining,
+        }
+    }
+
+    /// Enters a phase at the given instant.
+    pub(crate) fn enter(&mut self, phase: Phase, at: Nanos) {
+        self.phase = phase;
+        self.phase_start = at;
+        self.phase_end = match phase {
+            Phase::Measured => self.measured_length.map_or(Nanos::NEVER, |length| at + length),
+            Phase::CoolDown => at + self.cool_down,
+            Phase::Delay | Phase::WarmUp | Phase::Draining => Nanos::NEVER,
+        };
+        self.exchange = if phase == Phase::Draining {
+            Nanos::NEVER
+        } else {
+            at + self.interval
+        };
+    }
+}
