@@ -16,6 +16,8 @@ use crate::worker::{CellKey, CellKind, Inbox, Recorder};
 #[derive(Debug)]
 pub(crate) struct Gather {
     workers: Vec<Received>,
+    /// Recorders taken and not yet returned.
+    held: Vec<(usize, Box<Recorder>)>,
     grids: Vec<Grid>,
     /// Series by grid and, where each stream has its own, by worker and stream.
     series: BTreeMap<(usize, Option<(u32, u32)>), PerDirection<Vec<Point>>>,
@@ -83,6 +85,7 @@ impl Gather {
         };
         Gather {
             workers: (0..workers).map(|_| received()).collect(),
+            held: Vec::new(),
             grids: grids.to_vec(),
             series: BTreeMap::new(),
             histograms: BTreeMap::new(),
@@ -101,14 +104,21 @@ impl Gather {
         received.inbox = Some(inbox);
     }
 
-    /// Takes everything that has come.
+    /// Takes everything that has come. Give it back with [`Gather::release`] once the rules have looked at it.
     pub(crate) fn drain(&mut self) {
         for worker in 0..self.workers.len() {
             while let Some(recorder) = self.workers[worker].inbox.as_mut().and_then(Inbox::take) {
                 self.absorb(worker, &recorder);
-                if let Some(inbox) = &mut self.workers[worker].inbox {
-                    inbox.give_back(recorder);
-                }
+                self.held.push((worker, recorder));
+            }
+        }
+    }
+
+    /// Returns the recorders that were taken.
+    pub(crate) fn release(&mut self) {
+        for (worker, recorder) in self.held.drain(..) {
+            if let Some(inbox) = &mut self.workers[worker].inbox {
+                inbox.give_back(recorder);
             }
         }
     }

@@ -9,18 +9,23 @@ mod control;
 mod gather;
 mod governor;
 mod step;
+pub mod targets;
+mod unsupported;
 mod worker;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use engine::Clock;
-use model::event::Event;
+use engine::{Clock, sys};
+use model::environment::Environment;
+use model::event::{EndReason, Event};
+use model::finding::Finding;
 use model::plan::{Plan, PlanError, TargetKind};
 use model::results::{FORMAT_VERSION, HostResults, Kind, Results, Tool};
 
+use targets::TargetError;
 pub use worker::SetupError;
-use worker::{ReadyKind, ReadyTarget};
 
 /// Raised whenever a change of the measuring code may change figures.
 pub const ENGINE_REVISION: u32 = 1;
@@ -28,12 +33,18 @@ pub const ENGINE_REVISION: u32 = 1;
 /// Why a plan could not be carried out.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// The plan is not whole.
+    /// The plan is not whole, or says something that cannot be carried out yet.
     #[error(transparent)]
     Plan(#[from] PlanError),
+    /// Targets cannot be used or prepared.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
+    Targets(Vec<TargetError>),
     /// Workers could not be set up. Nothing was issued.
     #[error("{}", .0.first().map(|fault| fault.why.to_string()).unwrap_or_default())]
     Setup(Vec<WorkerFault>),
+    /// The user or the system asked to stop before anything was measured.
+    #[error("interrupted before anything was measured")]
+    Interrupted,
 }
 
 /// A worker that could not be set up.
@@ -47,54 +58,52 @@ pub struct WorkerFault {
     pub why: SetupError,
 }
 
+/// What a run may do and by which clock.
+#[derive(Clone, Copy, Debug)]
+pub struct Conditions<'a> {
+    /// The clock that stamps operations.
+    pub clock: Clock,
+    /// Becomes true when the user or the system asks to stop.
+    pub interrupt: &'a AtomicBool,
+}
+
 /// Carries out a plan.
 ///
 /// # Errors
 /// [`RunError`] if nothing could be measured at all. Errors of single operations are in the results.
-pub fn carry_out(
-    plan: Plan,
-    clock: Clock,
-    interrupt: &AtomicBool,
-    watcher: &mut dyn FnMut(Event),
-) -> Result<Results, RunError> {
-    plan.check()?;
-    let targets: Vec<ReadyTarget> = plan
-        .targets
-        .iter()
-        .map(|target| {
-            let (what, size) = match &target.kind {
-                TargetKind::Nothing { size } => (ReadyKind::Nothing, size.0),
-                TargetKind::Simulated { device } => (ReadyKind::Simulated(device.clone()), device.size.0),
-                _ => {
-                    let size = std::fs::metadata(&target.path).map(|m| m.len()).unwrap_or(0);
-                    (ReadyKind::Path(target.path.clone().into()), size)
-                }
-            };
-            ReadyTarget {
-                what,
-                size,
-                shared_position: Arc::new(AtomicU64::new(0)),
-            }
-        })
-        .collect();
-    let simulated = plan
-        .targets
-        .iter()
-        .all(|t| matches!(t.kind, TargetKind::Simulated { .. }));
+pub fn carry_out(plan: Plan, conditions: Conditions<'_>, watcher: &mut dyn FnMut(Event)) -> Result<Results, RunError> {
+    check(&plan)?;
+    sys::signals::ignore_file_size_signal();
+    let started_unix_ns = unix_now();
+    let Conditions { clock, interrupt } = conditions;
+    let examined = targets::examine(&plan).map_err(RunError::Targets)?;
+    let prepared = targets::prepare(&plan, &examined, clock, interrupt, watcher);
+    let ready = prepared.map_err(|error| match error {
+        TargetError::Fill(targets::FillError::Interrupted(_)) => RunError::Interrupted,
+        error => RunError::Targets(vec![error]),
+    })?;
     let around = step::Surroundings {
+        spin: may_spin(&plan),
+        simulated: plan
+            .targets
+            .iter()
+            .all(|target| matches!(target.kind, TargetKind::Simulated { .. })),
         plan: Arc::new(plan),
         clock,
-        spin: true,
-        simulated,
         interrupt,
         devices: Vec::new(),
     };
-    let targets = Arc::new(targets);
-    let mut steps = Vec::new();
-    for number in 0..around.plan.steps.len() {
-        steps.push(step::run_step(&around, number, &targets, watcher)?);
-    }
-    let plan = Arc::unwrap_or_clone(around.plan);
+    let mut environment = Environment {
+        targets: ready.facts.clone(),
+        ..Environment::default()
+    };
+    environment.clock = clock.describe();
+    let list = Arc::new(ready.list.clone());
+    let outcome = run_steps(&around, &list, watcher);
+    ready.finish();
+    let (steps, findings) = outcome?;
+    environment.clock.drift_ppm = if around.simulated { None } else { clock.drift_ppm() };
+    let interrupted = interrupt.load(Ordering::Relaxed);
     Ok(Results {
         format_version: FORMAT_VERSION,
         kind: Kind::Run,
@@ -103,14 +112,78 @@ pub fn carry_out(
             version: env!("CARGO_PKG_VERSION").into(),
             engine_revision: ENGINE_REVISION,
         },
-        plan,
+        plan: Arc::unwrap_or_clone(around.plan),
         hosts: vec![HostResults {
-            environment: Default::default(),
-            started_unix_ns: 0,
-            ended_unix_ns: 0,
+            environment,
+            started_unix_ns,
+            ended_unix_ns: unix_now(),
         }],
         steps,
-        findings: Vec::new(),
-        interrupted: false,
+        findings,
+        interrupted,
     })
+}
+
+/// Checks that a plan is whole and that everything it says will be done.
+///
+/// # Errors
+/// [`PlanError`] with every complaint.
+pub fn check(plan: &Plan) -> Result<(), PlanError> {
+    plan.check()?;
+    let faults = unsupported::faults(plan);
+    if faults.is_empty() {
+        Ok(())
+    } else {
+        Err(PlanError(faults))
+    }
+}
+
+type StepsDone = (Vec<model::results::StepResults>, Vec<Finding>);
+
+fn run_steps(
+    around: &step::Surroundings<'_>,
+    targets: &Arc<Vec<worker::ReadyTarget>>,
+    watcher: &mut dyn FnMut(Event),
+) -> Result<StepsDone, RunError> {
+    let (mut steps, mut findings) = (Vec::new(), Vec::new());
+    for (number, plan) in around.plan.steps.iter().enumerate() {
+        // Interlocked positions begin anew in each step.
+        targets
+            .iter()
+            .for_each(|target| target.shared_position.store(0, Ordering::Relaxed));
+        let mut noting = |event: Event| {
+            if let Event::Notice { finding } = &event {
+                findings.push(finding.clone());
+            }
+            watcher(event);
+        };
+        let results = step::run_step(around, number, targets, &mut noting)?;
+        let failed = |job: &model::results::JobResults| job.ended == Some(EndReason::Failed);
+        let stops = plan
+            .jobs
+            .iter()
+            .zip(&results.jobs)
+            .any(|(plan, job)| plan.ends_with.plan && failed(job));
+        steps.push(results);
+        if stops || around.interrupt.load(Ordering::Relaxed) {
+            break;
+        }
+    }
+    Ok((steps, findings))
+}
+
+/// Spinning before a deadline makes due times exact, but takes a processor from others: only where each paced worker can
+/// have one to itself.
+fn may_spin(plan: &Plan) -> bool {
+    let workers = plan
+        .steps
+        .iter()
+        .map(|step| step.jobs.iter().map(|job| job.workers.len()).sum::<usize>());
+    workers.max().unwrap_or(0) < sys::thread::usable_cpus().len().max(1)
+}
+
+fn unix_now() -> u64 {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |since| since.as_nanos() as u64)
 }

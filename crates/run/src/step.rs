@@ -46,11 +46,23 @@ struct LiveJob {
     gather: Gather,
     governor: Governor,
     workers: Vec<LiveWorker>,
-    started: Option<Nanos>,
+    state: State,
     told: Phase,
-    ended: bool,
     failed: bool,
     stop_asked: Option<Instant>,
+}
+
+/// How far a job has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// It waits for others.
+    Waiting,
+    /// Its workers were let go.
+    Running,
+    /// It was called off before it began; its threads go home.
+    CalledOff,
+    /// All its threads have ended.
+    Ended { ran: bool },
 }
 
 struct LiveWorker {
@@ -123,18 +135,19 @@ pub(crate) fn run_step(
     }
     let mut watch = Watch::new(&around.devices);
     loop {
-        for job in 0..jobs.len() {
-            start_if_due(around, step, &mut jobs, job, watcher);
-            look_at(around, step, &mut jobs, job, watcher);
-        }
+        (0..jobs.len()).for_each(|job| start_if_due(around, step, &mut jobs, job, watcher));
+        (0..jobs.len()).for_each(|job| look_at(around, step, &mut jobs, job, watcher));
         watch.look(&jobs, around.clock);
-        if jobs.iter().all(|job| job.ended) {
+        if jobs.iter().all(LiveJob::has_ended) {
             break;
         }
         if around.interrupt.load(Ordering::Relaxed) {
             jobs.iter_mut().for_each(|job| job.stop(EndReason::Interrupted));
         }
-        if !wait_for_a_change(&mut jobs) {
+        if around.simulated {
+            // Simulated time does not pass while the coordinator sleeps.
+            std::thread::yield_now();
+        } else if !wait_for_a_change(&mut jobs) {
             std::thread::sleep(LOOK);
         }
     }
@@ -238,9 +251,8 @@ fn launch(
         control,
         gate,
         workers,
-        started: None,
+        state: State::Waiting,
         told: Phase::Delay,
-        ended: false,
         failed: false,
         stop_asked: None,
     }
@@ -276,7 +288,8 @@ fn start_if_due(
     watcher: &mut dyn FnMut(Event),
 ) {
     let plan = &around.plan.steps[step].jobs[index];
-    if jobs[index].started.is_some() || !plan.after.iter().all(|other| jobs[other.0 as usize].ended) {
+    let free = plan.after.iter().all(|other| jobs[other.0 as usize].has_ended());
+    if jobs[index].state != State::Waiting || !free {
         return;
     }
     // A simulated device has its own clock, which begins at zero.
@@ -286,7 +299,7 @@ fn start_if_due(
         around.clock.now() + HEAD_START
     };
     let job = &mut jobs[index];
-    job.started = Some(start);
+    job.state = State::Running;
     job.gate.open(Some(start + plan.phases.start_delay.low_ns));
     if plan.phases.start_delay.low_ns > Nanos(0) {
         let length_ns = Some(plan.phases.start_delay.low_ns);
@@ -306,7 +319,7 @@ fn look_at(around: &Surroundings<'_>, step: usize, jobs: &mut [LiveJob], index: 
     let plan = &around.plan.steps[step].jobs[index];
     let (step_number, job_number) = (step as u32, index as u32);
     let job = &mut jobs[index];
-    if job.started.is_none() || job.ended {
+    if job.state == State::Waiting || job.has_ended() {
         return;
     }
     job.gather.drain();
@@ -334,8 +347,11 @@ fn look_at(around: &Surroundings<'_>, step: usize, jobs: &mut [LiveJob], index: 
         job.governor.consider(&interval, &job.control);
         watcher(Event::Interval(Box::new(interval)));
     }
+    job.gather.release();
     if over {
-        job.ended = true;
+        job.state = State::Ended {
+            ran: job.state == State::Running,
+        };
         let reason = job.reason();
         watcher(Event::JobEnded {
             step: step_number,
@@ -386,13 +402,17 @@ impl LiveWorker {
 }
 
 impl LiveJob {
+    fn has_ended(&self) -> bool {
+        matches!(self.state, State::Ended { .. })
+    }
+
     fn stop(&mut self, reason: EndReason) {
         if self.stop_asked.is_none() {
             self.stop_asked = Some(Instant::now());
             self.control.stop(reason);
-            if self.started.is_none() {
+            if self.state == State::Waiting {
                 self.gate.open(None);
-                self.started = Some(Nanos(0));
+                self.state = State::CalledOff;
             }
         }
     }
@@ -468,12 +488,12 @@ impl LiveJob {
 
     fn into_results(mut self, plan: &model::plan::Job) -> JobResults {
         let reason = self.reason();
-        let started = self.started.is_some_and(|start| start > Nanos(0)) || self.told != Phase::Delay;
+        let ran = self.state == State::Ended { ran: true };
         let totals = self.gather.take_totals(plan);
         let mut results = JobResults {
             name: plan.name.clone(),
             lost_intervals: self.gather.lost(),
-            ended: started.then_some(reason),
+            ended: ran.then_some(reason),
             control: self.governor.outcomes(),
             ..JobResults::default()
         };

@@ -58,9 +58,11 @@ pub enum Prepare {
     #[default]
     Existing,
     /// Native: a file of this size full of real data, without holes or unwritten extents; reused if it is marked as such.
+    /// In a directory, a file of our own is made. Devices are used as they are.
     Filled {
-        /// Size of the file.
-        size: Bytes,
+        /// Size of the file; absent: the size of an existing one, else the smaller of 1 GiB and 5 % of the free space.
+        #[serde(default)]
+        size: Option<Bytes>,
     },
     /// DiskSpd `-c`: an existing file is truncated and written again.
     Recreate {
@@ -121,8 +123,10 @@ pub enum PrepareWhen {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AtEndOfJob {
-    /// It stays.
+    /// It stays if the user named it; a file of our own making goes.
     #[default]
+    KeepNamed,
+    /// It stays.
     Keep,
     /// It is removed.
     Remove,

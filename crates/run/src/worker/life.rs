@@ -1,8 +1,9 @@
 //! The course of a worker's life outside the loop: start, boundaries, commands, errors, end.
 
-use engine::{EngineError, Slot, os_error_name, sys};
-use model::draws::DrawsForm;
+use engine::{Action, EngineError, Request, Slot, os_error_name, sys};
+use model::draws::{DrawsForm, Purpose};
 use model::event::{EndReason, Phase};
+use model::plan::FlushKind;
 use model::results::{EngineUsed, Failure, Usage};
 use model::{Direction, Nanos};
 
@@ -52,6 +53,14 @@ impl Ended {
 impl Worker<'_> {
     /// Waits for the start and enters the first phase.
     pub(super) fn begin(&mut self, start: Nanos) {
+        let delay = &self.job.phases.start_delay;
+        let range = delay.high_ns.since(delay.low_ns);
+        let own_delay = if range > Nanos(0) {
+            self.draws.unit(Purpose::Delay) * range.0 as f64
+        } else {
+            0.0
+        };
+        let start = start + Nanos(own_delay as u64);
         self.set_start(start);
         while self.engine.now() < start {
             if self.engine.turn(&[], 1, start, &mut self.batch).is_err() {
@@ -369,6 +378,9 @@ impl Worker<'_> {
             let now = self.batch.reaped;
             self.leave_phase(now, EndReason::Failed);
         }
+        if self.failure.is_none() {
+            self.flush_at_end();
+        }
         // What completed while draining belongs to no window, but to the lifetime counters.
         let last = self.measured.last_completion;
         self.send_final(last);
@@ -395,6 +407,56 @@ impl Worker<'_> {
             map_bytes: self.map_bytes,
             late: self.measured.late,
             joined_rows: self.grids.joined_rows,
+        }
+    }
+}
+
+impl Worker<'_> {
+    /// Flushes that the plan wants when the job is over, outside all latencies.
+    fn flush_at_end(&mut self) {
+        for (stream, plan) in self.streams.iter().zip(&self.plan.streams) {
+            let writes = plan.mix.includes(Direction::Write) || plan.mix.includes(Direction::Trim);
+            let sync = &plan.sync;
+            if !writes || !(sync.at_end || sync.on_close || sync.file_system_at_end) {
+                continue;
+            }
+            let action = if sync.kind == FlushKind::Data {
+                Action::FlushData
+            } else {
+                Action::Flush
+            };
+            let request = Request {
+                offset: 0,
+                length: 0,
+                slot: Slot(0),
+                file: stream.file,
+                action,
+            };
+            let path = &self.files[usize::from(stream.file)].0;
+            let result = match self.engine.turn(&[request], 1, Nanos::NEVER, &mut self.batch) {
+                Ok(()) => self.batch.done.first().map_or(0, |completion| completion.result),
+                Err(error) => -i64::from(error.errno().unwrap_or(sys::file::IO_ERROR)),
+            };
+            let result = match (result, sync.file_system_at_end) {
+                (0, true) => std::fs::File::open(path).and_then(|file| sys::file::flush_file_system(&file)),
+                (0, false) => Ok(()),
+                (errno, _) => Err(std::io::Error::from_raw_os_error((-errno) as i32)),
+            };
+            if let Err(error) = result {
+                let errno = error.raw_os_error();
+                let what = format!(
+                    "the flush at the end failed: {}",
+                    errno.map_or_else(String::new, os_error_name)
+                );
+                self.failure = Some(Failure {
+                    what,
+                    at: path.clone(),
+                    errno,
+                    help: None,
+                });
+                self.end_reason = Some(EndReason::Failed);
+                return;
+            }
         }
     }
 }

@@ -17,7 +17,8 @@ pub(crate) struct Outbox {
     full: Producer<Box<Recorder>>,
     empty: Consumer<Box<Recorder>>,
     phase: Arc<AtomicU8>,
-    /// Wait for an empty recorder rather than join intervals: for engines whose clock stands still meanwhile.
+    /// Wait until each recorder has been looked at: for engines whose clock stands still meanwhile, so that the governor
+    /// acts between two intervals and a run is the same every time.
     patient: bool,
 }
 
@@ -87,6 +88,9 @@ impl Outbox {
             }
         };
         self.send(std::mem::replace(recorder, empty));
+        while self.patient && self.empty.slots() < RECORDERS - 1 && !self.full.is_abandoned() {
+            std::thread::yield_now();
+        }
     }
 
     fn send(&mut self, mut full: Box<Recorder>) {

@@ -11,7 +11,8 @@ use model::draws::{Draws, DrawsForm};
 use model::event::Phase;
 use model::mix::Mix;
 use model::plan::{
-    Depth, EngineChoice, EngineKind, Job, LatencyPoints, Pacing, SimulatedDevice, Stream, StreamTarget, Worker as Plan,
+    Depth, EngineChoice, EngineKind, Job, LatencyPoints, Pacing, PriorityClass, SimulatedDevice, Stream, StreamTarget,
+    Worker as Plan,
 };
 use model::sequence::Sequence;
 use model::{Bytes, Direction, Nanos, PerDirection};
@@ -153,6 +154,7 @@ pub(crate) fn set_up<'plan>(given: &Assignment<'plan>) -> Result<(Worker<'plan>,
     for (stream, file) in plan.streams.iter().zip(&file_of) {
         check_alignment(stream, &files[*file as usize])?;
     }
+    prepare_caches(plan, &files, &file_of)?;
     let (choice, reason) = choose_engine(given, &files, slots);
     let one_at_a_time = choice.kind.is_synchronous() || choice.kind == EngineKind::Null && slots == 1;
     let buffer_bytes = plan.streams.iter().map(longest_buffer).max().unwrap_or(1);
@@ -312,7 +314,40 @@ fn place_thread(plan: &Plan) -> Result<(), SetupError> {
     if let Some(nice) = placement.nice {
         sys::thread::set_nice(nice).map_err(failed(format!("a worker cannot get the nice value {nice}")))?;
     }
+    if let Some(priority) = plan.streams.first().and_then(|stream| stream.priority) {
+        let class = match priority.class {
+            PriorityClass::RealTime => 1,
+            PriorityClass::BestEffort => 2,
+            PriorityClass::Idle => 3,
+        };
+        sys::thread::set_io_priority(class, priority.level)
+            .map_err(failed("a worker cannot get its I/O priority".to_owned()))?;
+    }
     sys::thread::sharpen_timers();
+    Ok(())
+}
+
+/// Empties or fills the page cache for the streams that want it.
+fn prepare_caches(plan: &Plan, files: &[File], file_of: &[u16]) -> Result<(), SetupError> {
+    for (stream, file) in plan.streams.iter().zip(file_of) {
+        let file = &files[usize::from(*file)];
+        let Some(handle) = file.handle() else { continue };
+        let failed = |source| {
+            SetupError::Open(OpenError {
+                path: file.path().to_owned(),
+                source,
+                only_direct_fails: false,
+            })
+        };
+        if stream.cache.drop_before {
+            handle.sync_data().map_err(failed)?;
+            sys::file::drop_cache(handle);
+        }
+        if stream.cache.fill_before {
+            let mut reader = std::fs::File::open(file.path()).map_err(failed)?;
+            std::io::copy(&mut reader, &mut std::io::sink()).map_err(failed)?;
+        }
+    }
     Ok(())
 }
 

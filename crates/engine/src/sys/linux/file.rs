@@ -77,7 +77,7 @@ fn advise(file: &fs::File, hint: &OpenHint) {
 }
 
 /// What an open file is, its device number (its own for a block device, else that of its file system) and size.
-pub(crate) fn identify(file: &fs::File) -> io::Result<(FileKind, (u32, u32), u64)> {
+pub fn identify(file: &fs::File) -> io::Result<(FileKind, (u32, u32), u64)> {
     let meta = file.metadata()?;
     let split = |number: u64| (libc::major(number), libc::minor(number));
     if meta.file_type().is_block_device() {
@@ -241,4 +241,67 @@ pub(crate) fn trim(file: &fs::File, kind: FileKind, offset: u64, length: u64) ->
 pub(crate) fn needs_persistent_memory(mapping: &Mapping) -> bool {
     use model::plan::MapFlush;
     matches!(mapping.flush, MapFlush::Lines | MapFlush::LinesWithoutDrain)
+}
+
+/// Reserves space without changing the size of the file.
+///
+/// # Errors
+/// The system's error, such as `ENOSPC` or `EOPNOTSUPP`.
+pub fn allocate_keeping_size(file: &fs::File, length: u64) -> io::Result<()> {
+    Ok(fallocate(file, FallocateFlags::KEEP_SIZE, 0, length)?)
+}
+
+/// An extended attribute, if the file has it.
+pub fn attribute(file: &fs::File, name: &str) -> Option<Vec<u8>> {
+    let mut value = vec![0u8; 256];
+    let length = rustix::fs::fgetxattr(file, name, &mut value[..]).ok()?;
+    value.truncate(length);
+    Some(value)
+}
+
+/// Sets an extended attribute.
+///
+/// # Errors
+/// The system's error, such as `EOPNOTSUPP` where the file system has none.
+pub fn set_attribute(file: &fs::File, name: &str, value: &[u8]) -> io::Result<()> {
+    Ok(rustix::fs::fsetxattr(
+        file,
+        name,
+        value,
+        rustix::fs::XattrFlags::empty(),
+    )?)
+}
+
+/// Removes an extended attribute.
+///
+/// # Errors
+/// The system's error, such as `ENODATA` where there was none.
+pub fn remove_attribute(file: &fs::File, name: &str) -> io::Result<()> {
+    Ok(rustix::fs::fremovexattr(file, name)?)
+}
+
+/// A text that no other file has, now or later: device, inode and time of birth.
+pub fn identity(file: &fs::File) -> Option<String> {
+    let flags = rustix::fs::StatxFlags::BTIME | rustix::fs::StatxFlags::INO;
+    let stat = rustix::fs::statx(file, "", rustix::fs::AtFlags::EMPTY_PATH, flags).ok()?;
+    let birth = stat.stx_btime;
+    let device = (stat.stx_dev_major, stat.stx_dev_minor);
+    Some(format!(
+        "{}:{} {} {}.{:09}",
+        device.0, device.1, stat.stx_ino, birth.tv_sec, birth.tv_nsec
+    ))
+}
+
+/// Takes the exclusive lock of a file, which lasts until it is closed. False if someone else has it.
+pub fn try_lock(file: &fs::File) -> bool {
+    rustix::fs::flock(file, rustix::fs::FlockOperation::NonBlockingLockExclusive).is_ok()
+}
+
+/// Size of the file system that a path lies on, and bytes that may still be used there.
+///
+/// # Errors
+/// The system's error.
+pub fn space(path: &Path) -> io::Result<(u64, u64)> {
+    let stat = rustix::fs::statvfs(path)?;
+    Ok((stat.f_blocks * stat.f_frsize, stat.f_bavail * stat.f_frsize))
 }

@@ -54,7 +54,7 @@ pub(crate) fn open(path: &Path, how: &OpenHow) -> io::Result<fs::File> {
 }
 
 /// What an open file is and its size. Device numbers do not exist here.
-pub(crate) fn identify(file: &fs::File) -> io::Result<(FileKind, (u32, u32), u64)> {
+pub fn identify(file: &fs::File) -> io::Result<(FileKind, (u32, u32), u64)> {
     let meta = file.metadata()?;
     let kind = if meta.is_file() {
         FileKind::Regular
@@ -135,4 +135,63 @@ pub fn flush_file_system(file: &fs::File) -> io::Result<()> {
 /// Not done yet here.
 pub(crate) fn trim(_file: &fs::File, _kind: FileKind, _offset: u64, _length: u64) -> i64 {
     -i64::from(NOT_SUPPORTED)
+}
+
+/// Sets the length; space cannot be reserved beyond it here.
+///
+/// # Errors
+/// The system's error.
+pub fn allocate_keeping_size(_file: &fs::File, _length: u64) -> io::Result<()> {
+    Ok(())
+}
+
+/// Extended attributes are not used here.
+pub fn attribute(_file: &fs::File, _name: &str) -> Option<Vec<u8>> {
+    None
+}
+
+/// Extended attributes are not used here.
+///
+/// # Errors
+/// Always `Unsupported`.
+pub fn set_attribute(_file: &fs::File, _name: &str, _value: &[u8]) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Extended attributes are not used here.
+///
+/// # Errors
+/// Always `Unsupported`.
+pub fn remove_attribute(_file: &fs::File, _name: &str) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// A text that no other file has: its time of birth, which Windows keeps to 100 ns, and its size.
+pub fn identity(file: &fs::File) -> Option<String> {
+    use std::os::windows::fs::MetadataExt;
+    let meta = file.metadata().ok()?;
+    Some(format!("{} {}", meta.creation_time(), meta.file_size()))
+}
+
+/// Files of ours are opened without sharing, so whoever can open one has the lock.
+pub fn try_lock(_file: &fs::File) -> bool {
+    true
+}
+
+/// Size of the volume that a path lies on, and bytes that may still be used there.
+///
+/// # Errors
+/// The system's error.
+pub fn space(path: &Path) -> io::Result<(u64, u64)> {
+    use std::os::windows::ffi::OsStrExt;
+    use windows_sys::Win32::Storage::FileSystem::GetDiskFreeSpaceExW;
+    let wide: Vec<u16> = path.as_os_str().encode_wide().chain([0]).collect();
+    let (mut available, mut total, mut free) = (0u64, 0u64, 0u64);
+    // SAFETY: the path ends with a zero, and the call writes three live words.
+    let result = unsafe { GetDiskFreeSpaceExW(wide.as_ptr(), &mut available, &mut total, &mut free) };
+    if result != 0 {
+        Ok((total, available))
+    } else {
+        Err(io::Error::last_os_error())
+    }
 }

@@ -1,0 +1,272 @@
+//! Writing a file full of data, as fast as the target takes it.
+//!
+//! Real, incompressible data past the page cache, several large writes in flight: so that a later read meets neither holes
+//! nor unwritten extents nor a cache full of what was just written. Progress is told while it goes on.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use engine::{
+    Access, Action, Batch, Clock, Engine, EngineError, File, OpenHow, Request, Setup, Slot, choose, os_error_name, sys,
+};
+use model::content::{Content, Filler};
+use model::draws::DrawsForm;
+use model::event::Event;
+use model::plan::{AllocateMode, CacheMode, EngineChoice, EngineKind, OpenHint};
+use model::{Bytes, Nanos};
+
+/// Writes in flight.
+const DEPTH: u32 = 4;
+/// Bytes per write where nothing else is asked for.
+pub(super) const BLOCK: u32 = 1 << 20;
+/// How often progress is told.
+const TELL: Nanos = Nanos::millis(200);
+
+/// What is to be written.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Fill<'a> {
+    pub(super) path: &'a Path,
+    /// First byte to write; those before it stay.
+    pub(super) from: u64,
+    /// Size of the file afterwards.
+    pub(super) size: u64,
+    pub(super) content: &'a Content,
+    pub(super) block: u32,
+    pub(super) allocate: AllocateMode,
+    pub(super) seed: u64,
+}
+
+/// Why a file could not be filled.
+#[derive(Debug, thiserror::Error)]
+pub enum FillError {
+    /// A call on the file failed.
+    #[error("{what} {path}: {}", .errno.map_or_else(|| "unknown error".to_owned(), os_error_name))]
+    File {
+        /// What was tried, such as `cannot create`.
+        what: &'static str,
+        /// The file.
+        path: String,
+        /// The error number.
+        errno: Option<i32>,
+        /// Bytes written before.
+        written: Bytes,
+    },
+    /// The engine failed.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// The user or the system asked to stop.
+    #[error("interrupted while {0} was being prepared")]
+    Interrupted(String),
+}
+
+impl FillError {
+    /// The error number, if it came from the system.
+    pub fn errno(&self) -> Option<i32> {
+        match self {
+            FillError::File { errno, .. } => *errno,
+            FillError::Engine(error) => error.errno(),
+            FillError::Interrupted(_) => None,
+        }
+    }
+}
+
+/// Fills a file. Returns the time it took.
+pub(super) fn fill(
+    what: &Fill<'_>,
+    clock: Clock,
+    interrupt: &AtomicBool,
+    watcher: &mut dyn FnMut(Event),
+) -> Result<Nanos, FillError> {
+    let failed = |what_failed: &'static str, error: &io::Error, written: u64| FillError::File {
+        what: what_failed,
+        path: what.path.display().to_string(),
+        errno: error.raw_os_error(),
+        written: Bytes(written),
+    };
+    let start = clock.now();
+    let file = fs::OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(what.path);
+    let file = file.map_err(|error| failed("cannot create", &error, 0))?;
+    allocate(&file, what).map_err(|error| failed("cannot reserve space for", &error, 0))?;
+    write_all(what, clock, interrupt, watcher)?;
+    file.set_len(what.size)
+        .map_err(|error| failed("cannot set the size of", &error, what.size))?;
+    file.sync_all()
+        .map_err(|error| failed("cannot flush", &error, what.size))?;
+    sys::file::drop_cache(&file);
+    Ok(clock.now().since(start))
+}
+
+/// Reserves the space, so that it lies together and a full file system is noticed before anything is written.
+fn allocate(file: &fs::File, what: &Fill<'_>) -> io::Result<()> {
+    let reserved = match what.allocate {
+        AllocateMode::None => return Ok(()),
+        AllocateMode::Truncate => return file.set_len(what.size),
+        AllocateMode::KeepSize => sys::file::allocate_keeping_size(file, what.size),
+        AllocateMode::Native | AllocateMode::Posix => sys::file::allocate(file, what.size),
+    };
+    match reserved {
+        // Not every file system can; then the space is taken as it is written.
+        Err(error) if error.raw_os_error() == Some(sys::file::NOT_SUPPORTED) => Ok(()),
+        other => other,
+    }
+}
+
+fn write_all(
+    what: &Fill<'_>,
+    clock: Clock,
+    interrupt: &AtomicBool,
+    watcher: &mut dyn FnMut(Event),
+) -> Result<(), FillError> {
+    if what.from >= what.size {
+        return Ok(());
+    }
+    let file = open_for_filling(what)?;
+    // The end of a file need not be a whole sector; that last piece goes through the page cache.
+    let whole = what.size - what.size % file.direct_alignment().max(1);
+    let mut engine = start_engine(what, file, clock)?;
+    let mut filler = Filler::new(what.content, what.seed, engine::fill::random_fill(), &[], 1);
+    let mut draws = DrawsForm::Native { seed: what.seed }.start();
+    let mut batch = Batch::new(DEPTH);
+    let mut free: Vec<Slot> = (0..DEPTH).map(Slot).collect();
+    let mut requests: Vec<Request> = Vec::new();
+    let (mut next, mut written) = (what.from, what.from);
+    let (start, mut told) = (clock.now(), clock.now());
+    while written < whole {
+        while next < whole
+            && let Some(slot) = free.pop()
+        {
+            let length = u64::from(what.block).min(whole - next) as u32;
+            let buffer = &mut engine.buffer(slot)[..length as usize];
+            filler.prepare(buffer);
+            filler.fill(buffer, next, Nanos(next), &mut draws);
+            requests.push(Request {
+                offset: next,
+                length,
+                slot,
+                file: 0,
+                action: Action::Write,
+            });
+            next += u64::from(length);
+        }
+        engine.turn(&requests, 1, Nanos::NEVER, &mut batch)?;
+        requests.drain(..batch.submitted as usize);
+        for completion in batch.done.iter() {
+            if completion.result <= 0 {
+                let (path, errno) = (what.path.display().to_string(), Some((-completion.result) as i32));
+                return Err(FillError::File {
+                    what: "cannot write",
+                    path,
+                    errno,
+                    written: Bytes(written),
+                });
+            }
+            written += completion.result as u64;
+            free.push(completion.slot);
+        }
+        if interrupt.load(Ordering::Relaxed) {
+            return Err(FillError::Interrupted(what.path.display().to_string()));
+        }
+        if batch.reaped.since(told) >= TELL {
+            told = batch.reaped;
+            tell(what, written, told.since(start), watcher);
+        }
+    }
+    write_tail(what, whole, &mut filler, &mut draws)
+}
+
+fn tell(what: &Fill<'_>, written: u64, elapsed: Nanos, watcher: &mut dyn FnMut(Event)) {
+    let (done, total) = (written - what.from, what.size - what.from);
+    let left_ns = elapsed.0 as f64 / done.max(1) as f64 * (total - done.min(total)) as f64;
+    watcher(Event::Preparing {
+        target: what.path.display().to_string(),
+        done: Bytes(done),
+        total: Bytes(total),
+        left_ns: Nanos(left_ns as u64),
+    });
+}
+
+/// Past the page cache where the file system allows it.
+fn open_for_filling(what: &Fill<'_>) -> Result<File, FillError> {
+    let aligned = what.from.is_multiple_of(4096) && what.block.is_multiple_of(4096);
+    let how = |direct| OpenHow {
+        access: Access::Write,
+        cache: CacheMode {
+            direct,
+            ..CacheMode::BUFFERED
+        },
+        hint: OpenHint::default(),
+        exclusive: false,
+    };
+    if aligned
+        && let Ok(file) = File::open(what.path, how(true))
+        && u64::from(what.block).is_multiple_of(file.direct_alignment())
+    {
+        return Ok(file);
+    }
+    File::open(what.path, how(false)).map_err(|error| FillError::File {
+        what: "cannot open",
+        path: what.path.display().to_string(),
+        errno: error.source.raw_os_error(),
+        written: Bytes(0),
+    })
+}
+
+fn start_engine(what: &Fill<'_>, file: File, clock: Clock) -> Result<Box<dyn Engine>, EngineError> {
+    let files = vec![file];
+    let kind = choose(&files, DEPTH).kind;
+    let one_at_a_time = kind.is_synchronous();
+    let setup = |kind: EngineKind, files: Vec<File>| Setup {
+        choice: EngineChoice {
+            kind,
+            registered: true,
+            ..EngineChoice::default()
+        },
+        slots: DEPTH,
+        one_at_a_time,
+        one_buffer: false,
+        submit_batch: DEPTH,
+        buffer_bytes: what.block as usize,
+        buffer_alignment: 4096,
+        huge_pages: false,
+        files,
+        split_stamps: false,
+        spin: false,
+        clock,
+        simulated: None,
+        seed: what.seed,
+    };
+    engine::open(setup(kind, files))
+}
+
+/// The last bytes, fewer than a sector.
+fn write_tail(
+    what: &Fill<'_>,
+    whole: u64,
+    filler: &mut Filler,
+    draws: &mut model::draws::Draws,
+) -> Result<(), FillError> {
+    use std::io::{Seek, Write};
+    if whole >= what.size {
+        return Ok(());
+    }
+    let mut tail = vec![0u8; (what.size - whole) as usize];
+    filler.prepare(&mut tail);
+    filler.fill(&mut tail, whole, Nanos(whole), draws);
+    let write = || {
+        let mut file = fs::OpenOptions::new().write(true).open(what.path)?;
+        file.seek(io::SeekFrom::Start(whole))?;
+        file.write_all(&tail)
+    };
+    write().map_err(|error| FillError::File {
+        what: "cannot write",
+        path: what.path.display().to_string(),
+        errno: error.raw_os_error(),
+        written: Bytes(whole),
+    })
+}

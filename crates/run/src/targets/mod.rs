@@ -1,0 +1,580 @@
+//! Targets before and after a run: found, judged by the guard, prepared, opened, and removed where they are ours.
+//!
+//! All faults of all targets are collected before anything is changed.
+
+pub mod marker;
+
+mod fill;
+mod own;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+
+use engine::{Clock, FileKind, sys};
+use model::content::Content;
+use model::environment::TargetFacts;
+use model::event::Event;
+use model::plan::{AllocateMode, AtEndOfJob, Plan, Prepare, StreamTarget, Target, TargetId, TargetKind};
+use model::{Bytes, Direction};
+
+pub use fill::FillError;
+use own::OwnFile;
+
+use crate::worker::{ReadyKind, ReadyTarget};
+
+/// The size of a file of our own where none is given, if the file system has room.
+const USUAL_SIZE: u64 = 1 << 30;
+/// No smaller file says anything about a disk.
+const LEAST_SIZE: u64 = 16 << 20;
+/// Part of the file system that preparation leaves free.
+const KEPT_FREE: f64 = 0.20;
+
+/// Why a target cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum TargetError {
+    /// There is nothing at the path.
+    #[error("{path} does not exist")]
+    Missing {
+        /// The path.
+        path: String,
+        /// What to do.
+        help: String,
+    },
+    /// It is something that cannot be tested.
+    #[error("{path} is {what}")]
+    Unfit {
+        /// The path.
+        path: String,
+        /// What it is.
+        what: &'static str,
+        /// What to do.
+        help: String,
+    },
+    /// An existing file is smaller than asked for and not ours to change.
+    #[error("{path} has {actual}, but {wanted} are asked for, and fathom did not make it")]
+    TooSmall {
+        /// The path.
+        path: String,
+        /// Its size.
+        actual: Bytes,
+        /// The size asked for.
+        wanted: Bytes,
+    },
+    /// Preparation would fill the file system.
+    #[error(
+        "{wanted} for {path} would leave less than 20 % of its file system free: {available} of {total} are available"
+    )]
+    NoRoom {
+        /// The path.
+        path: String,
+        /// The size asked for.
+        wanted: Bytes,
+        /// Bytes that may still be used.
+        available: Bytes,
+        /// Size of the file system.
+        total: Bytes,
+    },
+    /// The system refuses to tell about it.
+    #[error("cannot look at {path}: {source}")]
+    Look {
+        /// The path.
+        path: String,
+        /// The system's error.
+        source: std::io::Error,
+    },
+    /// Preparation failed.
+    #[error(transparent)]
+    Fill(#[from] FillError),
+}
+
+impl TargetError {
+    /// What to do about it.
+    pub fn help(&self) -> Option<String> {
+        match self {
+            TargetError::Missing { help, .. } | TargetError::Unfit { help, .. } => Some(help.clone()),
+            TargetError::TooSmall { .. } => Some("name another file, or leave the size out to use it as it is".into()),
+            TargetError::NoRoom { available, total, .. } => {
+                let most = available.0.saturating_sub((total.0 as f64 * KEPT_FREE) as u64) >> 20 << 20;
+                Some(match most {
+                    0 => "free some space, or test on another file system".into(),
+                    most => format!("a size of up to {} is possible here", Bytes(most)),
+                })
+            }
+            TargetError::Look { source, .. } if source.kind() == std::io::ErrorKind::PermissionDenied => {
+                Some("run as a user who may read the directory above it, or as root".into())
+            }
+            TargetError::Look { .. } => None,
+            TargetError::Fill(error) => match error.errno() {
+                Some(sys::file::NO_SPACE) => Some("free some space, or use a smaller size".into()),
+                Some(sys::file::TOO_LARGE) => Some("raise the limit (ulimit -f), or use a smaller size".into()),
+                Some(sys::file::ACCESS_DENIED | sys::file::NOT_PERMITTED) => {
+                    Some("choose a place that this user may write to, or run as root".into())
+                }
+                Some(sys::file::READ_ONLY) => Some("the file system is mounted read-only; choose another place".into()),
+                _ => None,
+            },
+        }
+    }
+}
+
+/// What will be done to make a target ready.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Action {
+    /// Nothing: it is used as it is.
+    UseAsItIs,
+    /// A file with our mark is used again.
+    Reuse {
+        /// Bytes that it is known to hold.
+        size: Bytes,
+    },
+    /// A file is made and filled.
+    Create {
+        /// Its size.
+        size: Bytes,
+        /// It is removed at the end.
+        own: bool,
+    },
+    /// A file of ours is filled further.
+    Extend {
+        /// Bytes it holds now.
+        from: Bytes,
+        /// Bytes it will hold.
+        to: Bytes,
+    },
+    /// An existing file is emptied and written again.
+    Rewrite {
+        /// Its size afterwards.
+        size: Bytes,
+    },
+}
+
+/// A target that was looked at, with what will be done to it.
+#[derive(Clone, Debug)]
+pub struct Examined {
+    /// Number of the target in the plan.
+    pub number: usize,
+    /// Path that will be opened.
+    pub path: PathBuf,
+    /// What it is, if it exists.
+    pub kind: Option<FileKind>,
+    /// Its size now.
+    pub size: u64,
+    /// What will be done to make it ready.
+    pub action: Action,
+    /// Directions of the operations that the plan issues to it.
+    pub directions: Vec<Direction>,
+}
+
+/// Targets that are ready, and what must be undone at the end.
+#[derive(Debug)]
+pub(crate) struct ReadyTargets {
+    pub(crate) list: Vec<ReadyTarget>,
+    pub(crate) facts: Vec<TargetFacts>,
+    own: Vec<OwnFile>,
+    remove: Vec<PathBuf>,
+}
+
+impl ReadyTargets {
+    /// Removes what is ours and what the plan wants removed.
+    pub(crate) fn finish(self) {
+        drop(self.own);
+        for path in self.remove {
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+/// Directions of the operations that any stream of the plan issues to a target.
+pub fn directions(plan: &Plan, target: TargetId) -> Vec<Direction> {
+    let streams = || {
+        plan.jobs()
+            .flat_map(|(_, job)| &job.workers)
+            .flat_map(|worker| &worker.streams)
+    };
+    let meets = |to: &StreamTarget| to.ids().contains(&target);
+    let occurs = |direction: &Direction| streams().any(|s| meets(&s.target) && s.mix.includes(*direction));
+    Direction::ALL.into_iter().filter(occurs).collect()
+}
+
+/// Looks at every target that is a path, and decides what preparation will do. Nothing is changed.
+///
+/// # Errors
+/// Every [`TargetError`] found.
+pub fn examine(plan: &Plan) -> Result<Vec<Examined>, Vec<TargetError>> {
+    let (mut examined, mut errors) = (Vec::new(), Vec::new());
+    for (number, target) in plan.targets.iter().enumerate() {
+        if target.kind != TargetKind::Path {
+            continue;
+        }
+        match examine_one(plan, number, target) {
+            Ok(one) => examined.push(one),
+            Err(error) => errors.push(error),
+        }
+    }
+    if errors.is_empty() { Ok(examined) } else { Err(errors) }
+}
+
+fn examine_one(plan: &Plan, number: usize, target: &Target) -> Result<Examined, TargetError> {
+    let path = PathBuf::from(&target.path);
+    let directions = directions(plan, TargetId(number as u32));
+    let found = |path: PathBuf, kind, size, action| Examined {
+        number,
+        path,
+        kind,
+        size,
+        action,
+        directions,
+    };
+    let meta = match fs::metadata(&path) {
+        Ok(meta) => meta,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            let action = for_missing(target, &path)?;
+            return Ok(found(path, None, 0, action));
+        }
+        Err(source) => {
+            return Err(TargetError::Look {
+                path: target.path.clone(),
+                source,
+            });
+        }
+    };
+    if meta.is_dir() {
+        let size = size_in(&path, wanted(target), &target.path)?;
+        if target.prepare == Prepare::Existing {
+            let help = "name a file in it, or give a size to have one made there".into();
+            return Err(TargetError::Unfit {
+                path: target.path.clone(),
+                what: "a directory",
+                help,
+            });
+        }
+        let inside = own::path_in(&path, number);
+        return Ok(found(
+            inside,
+            None,
+            0,
+            Action::Create {
+                size: Bytes(size),
+                own: true,
+            },
+        ));
+    }
+    let (kind, size) = identify(&path, &target.path)?;
+    match kind {
+        FileKind::BlockDevice => Ok(found(path, Some(kind), size, Action::UseAsItIs)),
+        FileKind::Regular => {
+            let action = for_file(target, &path, size)?;
+            Ok(found(path, Some(kind), size, action))
+        }
+        FileKind::CharacterDevice | FileKind::Other | FileKind::Nothing => {
+            let what = if kind == FileKind::CharacterDevice {
+                "a character device"
+            } else {
+                "no file or block device"
+            };
+            let help = "test a regular file, a directory or a block device".into();
+            Err(TargetError::Unfit {
+                path: target.path.clone(),
+                what,
+                help,
+            })
+        }
+    }
+}
+
+/// What a path is and how large, found out on the open file.
+fn identify(path: &Path, name: &str) -> Result<(FileKind, u64), TargetError> {
+    let look = |source| TargetError::Look {
+        path: name.to_owned(),
+        source,
+    };
+    let file = fs::File::open(path).map_err(look)?;
+    let (kind, _, size) = sys::file::identify(&file).map_err(look)?;
+    Ok((kind, size))
+}
+
+fn wanted(target: &Target) -> Option<u64> {
+    match &target.prepare {
+        Prepare::Existing => None,
+        Prepare::Filled { size } => size.map(|size| size.0),
+        Prepare::Recreate { size, .. } | Prepare::LayOut { size, .. } => Some(size.0),
+    }
+}
+
+fn for_missing(target: &Target, path: &Path) -> Result<Action, TargetError> {
+    let missing = |help: &str| TargetError::Missing {
+        path: target.path.clone(),
+        help: help.into(),
+    };
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
+    if !folder.is_dir() {
+        return Err(missing(
+            "check the spelling; the directory above it does not exist either",
+        ));
+    }
+    match &target.prepare {
+        Prepare::Existing => Err(missing("check the spelling, or give a size to have it made")),
+        Prepare::LayOut { may_create: false, .. } => Err(missing("the job does not allow it to be made")),
+        Prepare::Filled { size: None } => Err(missing(
+            "check the spelling, or give a size to have a file of that name made",
+        )),
+        Prepare::Filled { size: Some(size) } => {
+            let size = size_in(folder, Some(size.0), &target.path)?;
+            Ok(Action::Create {
+                size: Bytes(size),
+                own: false,
+            })
+        }
+        Prepare::Recreate { size, .. } | Prepare::LayOut { size, .. } => Ok(Action::Create {
+            size: *size,
+            own: false,
+        }),
+    }
+}
+
+/// The size of a file that is to be made in a folder, checked against the space there.
+fn size_in(folder: &Path, wanted: Option<u64>, name: &str) -> Result<u64, TargetError> {
+    let look = |source| TargetError::Look {
+        path: name.to_owned(),
+        source,
+    };
+    let (total, available) = sys::file::space(folder).map_err(look)?;
+    let spare = available.saturating_sub((total as f64 * KEPT_FREE) as u64);
+    let size = match wanted {
+        Some(size) => size,
+        // Whole MiB, so that every usual block size divides it.
+        None => USUAL_SIZE.min(available / 20).max(LEAST_SIZE) >> 20 << 20,
+    };
+    if size > spare {
+        let (wanted, available, total) = (Bytes(size), Bytes(available), Bytes(total));
+        return Err(TargetError::NoRoom {
+            path: name.to_owned(),
+            wanted,
+            available,
+            total,
+        });
+    }
+    Ok(size)
+}
+
+fn for_file(target: &Target, path: &Path, size: u64) -> Result<Action, TargetError> {
+    match &target.prepare {
+        Prepare::Existing if size == 0 => Err(TargetError::Unfit {
+            path: target.path.clone(),
+            what: "an empty file",
+            help: "give a size to have it filled, or name another file".into(),
+        }),
+        Prepare::Existing => Ok(Action::UseAsItIs),
+        Prepare::Recreate { size, .. } => Ok(Action::Rewrite { size: *size }),
+        Prepare::LayOut {
+            size: least, extend, ..
+        } if size < least.0 => Ok(match extend {
+            true => Action::Extend {
+                from: Bytes(size),
+                to: *least,
+            },
+            false => Action::Rewrite { size: *least },
+        }),
+        Prepare::LayOut { .. } => Ok(Action::UseAsItIs),
+        Prepare::Filled { size: asked } => {
+            let asked = asked.map(|asked| asked.0);
+            match marker::read(path) {
+                Some(mark) if asked.is_none_or(|asked| asked <= mark.size.0) => Ok(Action::Reuse { size: mark.size }),
+                Some(mark) => {
+                    let to = asked.unwrap_or(mark.size.0);
+                    let folder = path.parent().unwrap_or(Path::new("."));
+                    size_in(folder, Some(to - mark.size.0), &target.path)?;
+                    Ok(Action::Extend {
+                        from: mark.size,
+                        to: Bytes(to),
+                    })
+                }
+                None if size == 0 && asked.is_some() => Ok(Action::Create {
+                    size: Bytes(size_in(path.parent().unwrap_or(Path::new(".")), asked, &target.path)?),
+                    own: false,
+                }),
+                None if size == 0 => Err(TargetError::Unfit {
+                    path: target.path.clone(),
+                    what: "an empty file",
+                    help: "give a size to have it filled, or name another file".into(),
+                }),
+                None => match asked {
+                    Some(wanted) if wanted > size => Err(TargetError::TooSmall {
+                        path: target.path.clone(),
+                        actual: Bytes(size),
+                        wanted: Bytes(wanted),
+                    }),
+                    _ => Ok(Action::UseAsItIs),
+                },
+            }
+        }
+    }
+}
+
+/// Carries out what [`examine`] has decided. On any failure everything made so far is removed again.
+pub(crate) fn prepare(
+    plan: &Plan,
+    examined: &[Examined],
+    clock: Clock,
+    interrupt: &AtomicBool,
+    watcher: &mut dyn FnMut(Event),
+) -> Result<ReadyTargets, TargetError> {
+    let mut ready = ReadyTargets {
+        list: Vec::new(),
+        facts: Vec::new(),
+        own: Vec::new(),
+        remove: Vec::new(),
+    };
+    for (number, target) in plan.targets.iter().enumerate() {
+        let (what, size, kind, how) = match &target.kind {
+            TargetKind::Nothing { size } => (ReadyKind::Nothing, size.0, "nothing", String::new()),
+            TargetKind::Simulated { device } => (
+                ReadyKind::Simulated(device.clone()),
+                device.size.0,
+                "simulated",
+                String::new(),
+            ),
+            TargetKind::Template { .. } => continue,
+            TargetKind::Path => {
+                let Some(one) = examined.iter().find(|one| one.number == number) else {
+                    continue;
+                };
+                let how = prepare_one(plan, target, one, &mut ready, clock, interrupt, watcher)?;
+                let (kind, size) = identify(&one.path, &target.path)?;
+                let word = if kind == FileKind::BlockDevice {
+                    "block device"
+                } else {
+                    "file"
+                };
+                (ReadyKind::Path(one.path.clone()), size, word, how)
+            }
+        };
+        let path = match &what {
+            ReadyKind::Path(path) => path.display().to_string(),
+            ReadyKind::Nothing | ReadyKind::Simulated(_) => target.path.clone(),
+        };
+        ready.facts.push(TargetFacts {
+            path,
+            kind: kind.into(),
+            size: Bytes(size),
+            prepared: how,
+            ..Default::default()
+        });
+        ready.list.push(ReadyTarget {
+            what,
+            size,
+            shared_position: Arc::new(AtomicU64::new(0)),
+        });
+    }
+    Ok(ready)
+}
+
+fn prepare_one(
+    plan: &Plan,
+    target: &Target,
+    one: &Examined,
+    ready: &mut ReadyTargets,
+    clock: Clock,
+    interrupt: &AtomicBool,
+    watcher: &mut dyn FnMut(Event),
+) -> Result<String, TargetError> {
+    let (from, size, how) = match &one.action {
+        Action::UseAsItIs => {
+            note_end(target, one, ready);
+            return Ok("used as it is".into());
+        }
+        Action::Reuse { size } => {
+            keep_mark_true(plan, one);
+            note_end(target, one, ready);
+            return Ok(format!("prepared earlier with {size} of random data"));
+        }
+        Action::Create { size, .. } => (0, size.0, format!("{size} of random data written for this run")),
+        Action::Extend { from, to } => (from.0, to.0, format!("extended from {from} to {to} with random data")),
+        Action::Rewrite { size } => (0, size.0, format!("written anew with {size}")),
+    };
+    let own = matches!(one.action, Action::Create { own: true, .. });
+    if own {
+        let keep = target.at_end == AtEndOfJob::Keep;
+        let file = OwnFile::create(&one.path, keep).map_err(|source| TargetError::Look {
+            path: one.path.display().to_string(),
+            source,
+        })?;
+        ready.own.push(file);
+        own::sweep(&one.path, watcher);
+    }
+    let created = one.kind.is_none();
+    let fresh = Content::Fresh;
+    let (content, block, allocate) = match &target.prepare {
+        Prepare::LayOut {
+            content,
+            block,
+            allocate,
+            ..
+        } => (content.as_ref(), *block, *allocate),
+        Prepare::Recreate { content, .. } => (Some(content), fill::BLOCK, AllocateMode::None),
+        Prepare::Filled { .. } | Prepare::Existing => (Some(&fresh), fill::BLOCK, AllocateMode::Native),
+    };
+    let fill = fill::Fill {
+        path: &one.path,
+        // A file that is only allocated has nothing to write.
+        from: if content.is_some() { from } else { size },
+        size,
+        content: content.unwrap_or(&fresh),
+        block,
+        allocate,
+        seed: plan.seed ^ (one.number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x00f1_11ed,
+    };
+    if matches!(one.action, Action::Rewrite { .. }) {
+        let _ = fs::OpenOptions::new().write(true).truncate(true).open(&one.path);
+    }
+    let took = fill::fill(&fill, clock, interrupt, watcher).inspect_err(|_| {
+        // A file that this run made is of no use half filled; an older one stays, without a mark.
+        if created && !own {
+            let _ = fs::remove_file(&one.path);
+        }
+    })?;
+    if matches!(target.prepare, Prepare::Filled { .. }) {
+        let _ = marker::write(&one.path, marker::Mark { size: Bytes(size) });
+        keep_mark_true(plan, one);
+    }
+    watcher(Event::Prepared {
+        target: one.path.display().to_string(),
+        how: how.clone(),
+        took_ns: took,
+    });
+    note_end(target, one, ready);
+    Ok(how)
+}
+
+fn note_end(target: &Target, one: &Examined, ready: &mut ReadyTargets) {
+    if matches!(target.at_end, AtEndOfJob::Remove | AtEndOfJob::RemoveEachPass)
+        && one.kind != Some(FileKind::BlockDevice)
+    {
+        ready.remove.push(one.path.clone());
+    }
+}
+
+/// A file that the plan writes something else to than random data, or trims, is no longer what its mark says.
+fn keep_mark_true(plan: &Plan, one: &Examined) {
+    let id = TargetId(one.number as u32);
+    let mut streams = plan
+        .jobs()
+        .flat_map(|(_, job)| &job.workers)
+        .flat_map(|worker| &worker.streams);
+    let spoils = streams.any(|stream| {
+        let random = matches!(
+            stream.content,
+            Content::Fresh | Content::Drawn | Content::Once | Content::Stamped
+        );
+        let writes = stream.mix.includes(Direction::Write) && !random;
+        stream.target.ids().contains(&id) && (writes || stream.mix.includes(Direction::Trim))
+    });
+    if spoils {
+        marker::remove(&one.path);
+    }
+}

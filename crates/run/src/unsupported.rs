@@ -1,0 +1,71 @@
+//! What a plan can say and a run cannot yet do. It is refused before anything starts, never silently left out.
+
+use model::content::Content;
+use model::plan::{Plan, PlanFault, Stream, StreamTarget, Worker};
+
+/// Every part of the plan that would not be carried out.
+pub(crate) fn faults(plan: &Plan) -> Vec<PlanFault> {
+    let mut faults: Vec<PlanFault> = Vec::new();
+    for (_, job) in plan.jobs() {
+        if job.operation_log.is_some() {
+            let what = "a log of single operations cannot be carried out yet".to_owned();
+            faults.push(PlanFault {
+                at: format!("job `{}`", job.name),
+                what,
+            });
+        }
+        let mut add = |what: &str| {
+            let fault = PlanFault {
+                at: format!("job `{}`", job.name),
+                what: format!("{what} cannot be carried out yet"),
+            };
+            if !faults.contains(&fault) {
+                faults.push(fault);
+            }
+        };
+        for worker in &job.workers {
+            of_worker(worker, &mut add);
+            worker.streams.iter().for_each(|stream| of_stream(stream, &mut add));
+        }
+    }
+    faults
+}
+
+fn of_worker(worker: &Worker, add: &mut impl FnMut(&str)) {
+    if worker.batching.complete_max.is_some() {
+        add("a bound on the completions taken at once");
+    }
+    let mapped = worker
+        .streams
+        .iter()
+        .filter(|stream| stream.cache.mapping.is_some())
+        .count();
+    if mapped > 0 && mapped < worker.streams.len() {
+        add("a worker with mapped and other streams");
+    }
+    let first = worker.streams.first().and_then(|stream| stream.priority);
+    if worker.streams.iter().any(|stream| stream.priority != first) {
+        add("a worker whose streams have different I/O priorities");
+    }
+}
+
+fn of_stream(stream: &Stream, add: &mut impl FnMut(&str)) {
+    if let StreamTarget::Files { .. } = stream.target {
+        add("a set of files that share one queue");
+    }
+    if stream.verify.is_some() {
+        add("the verification of what was written");
+    }
+    if stream.cache.local_only {
+        add("bypassing only the local cache of a network file system");
+    }
+    if stream.hint.temporary {
+        add("the hint that a file is temporary");
+    }
+    if stream.priority.is_some_and(|priority| priority.percent < 100) {
+        add("an I/O priority for a part of the operations");
+    }
+    if matches!(stream.content, Content::Source { size, .. } if size.0 > 1 << 32) {
+        add("a source of write data above 4 GiB");
+    }
+}
