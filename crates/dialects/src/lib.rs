@@ -1,1 +1,11 @@
-//! To come.
+//! Text to plan. Each dialect reads its own grammar, says what is wrong with it in terms of that text, and lowers it into
+//! [`model::plan::Plan`], which is nobody's dialect. Nothing here opens a file, knows a device or prints.
+
+#![forbid(unsafe_code)]
+
+pub mod native;
+
+mod diagnostic;
+mod nearest;
+
+pub use diagnostic::{Diagnostic, Place};

@@ -12,6 +12,9 @@ use model::{Bytes, Direction, Nanos, PerDirection};
 
 use crate::worker::{CellKey, CellKind, Inbox, Recorder};
 
+/// Number of the grid; worker and stream, where each stream has a series of its own.
+type SeriesKey = (usize, Option<(u32, u32)>);
+
 /// Everything received from the workers of one job so far.
 #[derive(Debug)]
 pub(crate) struct Gather {
@@ -20,7 +23,7 @@ pub(crate) struct Gather {
     held: Vec<(usize, Box<Recorder>)>,
     grids: Vec<Grid>,
     /// Series by grid and, where each stream has its own, by worker and stream.
-    series: BTreeMap<(usize, Option<(u32, u32)>), PerDirection<Vec<Point>>>,
+    series: BTreeMap<SeriesKey, PerDirection<Vec<Point>>>,
     histograms: BTreeMap<u64, Slice>,
     /// Intervals not yet passed on, by phase and number.
     open: BTreeMap<IntervalKey, Slice>,

@@ -12,6 +12,7 @@ mod operation;
 mod origin;
 mod phases;
 mod target;
+mod workload;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -37,6 +38,7 @@ pub use target::{
     AllocateMode, AtEndOfJob, Extent, FileService, Prepare, PrepareWhen, Region, SimulatedDevice, SimulatedFault,
     SimulatedPause, SimulatedService, StreamTarget, Target, TargetId, TargetKind,
 };
+pub use workload::{DepthPer, Part, Workload};
 
 /// A whole test.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

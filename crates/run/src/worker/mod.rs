@@ -459,7 +459,7 @@ impl Worker<'_> {
         }
         self.round = self.round.wrapping_add(1);
         for index in 0..self.lanes.len() {
-            while !(self.inline.seen && !self.requests.is_empty()) && self.issue_from(index) {}
+            while (self.requests.is_empty() || !self.inline.seen) && self.issue_from(index) {}
         }
     }
 

@@ -1,0 +1,69 @@
+//! What is wrong with a text: what, where, why, and what to do. The only road from a dialect to the screen.
+
+use std::fmt;
+
+/// One complaint about a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// What is wrong, in a sentence.
+    pub what: String,
+    /// Where in the text.
+    pub at: Option<Place>,
+    /// What to do.
+    pub help: Option<String>,
+}
+
+/// A place in a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The file, or `command line`.
+    pub file: String,
+    /// Number of the line, counted from 1; 0 if it has none.
+    pub line: usize,
+    /// What stands there.
+    pub text: String,
+}
+
+impl Diagnostic {
+    /// A complaint without place and help.
+    pub fn new(what: impl Into<String>) -> Diagnostic {
+        Diagnostic {
+            what: what.into(),
+            at: None,
+            help: None,
+        }
+    }
+
+    /// Adds the place.
+    pub fn at(self, place: Place) -> Diagnostic {
+        Diagnostic {
+            at: Some(place),
+            ..self
+        }
+    }
+
+    /// Adds what to do.
+    pub fn help(self, help: impl Into<String>) -> Diagnostic {
+        Diagnostic {
+            help: Some(help.into()),
+            ..self
+        }
+    }
+}
+
+impl fmt::Display for Diagnostic {
+    /// `what`, then the place and the help on lines of their own.
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}", self.what)?;
+        if let Some(Place { file, line, text }) = &self.at {
+            match line {
+                0 => write!(out, "\n  --> {file}: {text}")?,
+                _ => write!(out, "\n  --> {file}:{line}  {text}")?,
+            }
+        }
+        if let Some(help) = &self.help {
+            write!(out, "\nhelp: {help}")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,320 @@
+//! From what the user wrote to what it means.
+
+use model::access::{Access, AtEnd, Placement};
+use model::mix::{Mix, MixRule};
+use model::plan::{
+    AtEndOfJob, Batching, CacheMode, CatchUp, Dependency, Dialect, EndsWith, EngineChoice, EngineKind, Grid, GridScope,
+    Group, Job, JobEcho, Mapping, Origin, Part, Phases, Plan, Prepare, Rate, Span, Step, Stop, SyncRule, Target,
+    TargetId, TargetKind, Think, ThinkCount, Workload,
+};
+use model::{Bytes, Direction, Nanos};
+
+use super::spec::{Document, JobSpec, PartSpec};
+use crate::diagnostic::{Diagnostic, Place};
+
+/// Input/output error: the only one that a job may be told to live with.
+const IO_ERROR: i32 = 5;
+/// Without anything else that ends a job, it runs so long.
+const USUAL_TIME: Nanos = Nanos::secs(30);
+const USUAL_WARM_UP: Nanos = Nanos::secs(2);
+
+/// The plan that a document means.
+///
+/// # Errors
+/// Every [`Diagnostic`] about the document.
+pub fn lower(document: &Document) -> Result<Plan, Vec<Diagnostic>> {
+    let mut faults = Vec::new();
+    let mut plan = Plan {
+        name: document.name.clone().unwrap_or_else(|| default_name(document)),
+        seed: document.seed.unwrap_or(1),
+        // Fine enough to see a stall, coarse enough to keep: a tenth of a second, and a second.
+        grids: vec![
+            Grid {
+                length_ns: Nanos::millis(100),
+                scope: GridScope::Job,
+            },
+            Grid {
+                length_ns: Nanos::secs(1),
+                scope: GridScope::Job,
+            },
+        ],
+        origin: Origin {
+            dialect: Dialect::Native,
+            arguments: document.arguments.clone(),
+            file: document.file.clone(),
+            ..Origin::default()
+        },
+        ..Plan::default()
+    };
+    let mut first_worker = 0;
+    let mut numbers: Vec<u32> = document.jobs.iter().map(|job| job.step).collect();
+    numbers.sort_unstable();
+    numbers.dedup();
+    for number in numbers {
+        let mut step = Step::default();
+        for (index, spec) in document.jobs.iter().enumerate().filter(|(_, job)| job.step == number) {
+            let name = spec.name.clone().unwrap_or_else(|| format!("job{}", index + 1));
+            let complaint = |what: String| in_job(document, &name, what);
+            let targets = match targets_of(spec, document, &mut plan) {
+                Ok(targets) => targets,
+                Err(what) => {
+                    faults.push(complaint(what));
+                    continue;
+                }
+            };
+            if let Some(what) = contradiction(spec) {
+                faults.push(complaint(what));
+            }
+            let workload = workload_of(spec, &name, targets, plan.seed);
+            let mut job = workload.job(first_worker);
+            first_worker += spec.workers;
+            if let Some(after) = &spec.after {
+                match step.jobs.iter().position(|earlier: &Job| earlier.name == *after) {
+                    Some(position) => job.after.push(Dependency(position as u32)),
+                    None => faults.push(complaint(format!(
+                        "it comes after `{after}`, which is no earlier job of its step"
+                    ))),
+                }
+            }
+            plan.origin.jobs.push(JobEcho {
+                name,
+                options: Vec::new(),
+            });
+            step.jobs.push(job);
+        }
+        // A failed job makes the others of its step, and all later steps, worthless.
+        let all: Vec<u32> = (0..step.jobs.len() as u32).collect();
+        for job in &mut step.jobs {
+            job.ends_with = EndsWith {
+                on_failure: all.clone(),
+                plan: true,
+                ..EndsWith::default()
+            };
+        }
+        plan.steps.push(step);
+    }
+    plan.groups = plan
+        .jobs()
+        .map(|((step, job), plan_job)| Group {
+            name: plan_job.name.clone(),
+            jobs: vec![(step as u32, job as u32)],
+            merged: true,
+        })
+        .collect();
+    if document.jobs.is_empty() {
+        faults.push(Diagnostic::new("there is no job").help("name a target: `fathom run /mnt/data`"));
+    }
+    if faults.is_empty() { Ok(plan) } else { Err(faults) }
+}
+
+fn default_name(document: &Document) -> String {
+    let stem = document.file.as_deref().and_then(|file| file.rsplit('/').next());
+    stem.map_or("run", |stem| stem.trim_end_matches(".toml")).to_owned()
+}
+
+fn in_job(document: &Document, name: &str, what: String) -> Diagnostic {
+    let file = document.file.clone().unwrap_or_else(|| "command line".into());
+    Diagnostic::new(what).at(Place {
+        file,
+        line: 0,
+        text: format!("job `{name}`"),
+    })
+}
+
+/// Adds the targets of a job to the plan, each once, and returns their numbers.
+fn targets_of(spec: &JobSpec, document: &Document, plan: &mut Plan) -> Result<Vec<TargetId>, String> {
+    let null = vec!["null".to_owned()];
+    let names = if spec.targets.is_empty() && spec.engine == EngineKind::Null {
+        &null
+    } else {
+        &spec.targets
+    };
+    if names.is_empty() {
+        return Err("it has no target; name a file, a directory or a block device".into());
+    }
+    let mut ids = Vec::new();
+    for name in names {
+        let kind = match (name.as_str(), name.strip_prefix("simulated:")) {
+            ("null", _) => TargetKind::Nothing {
+                size: spec.size.unwrap_or(Bytes::gib(1)) + spec.offset,
+            },
+            (_, Some(device)) => {
+                let found = document.simulated.iter().find(|simulated| simulated.name == device);
+                let found = found.ok_or_else(|| format!("there is no simulated device `{device}` in this file"))?;
+                TargetKind::Simulated {
+                    device: found.device.clone(),
+                }
+            }
+            _ => TargetKind::Path,
+        };
+        let size = spec.size.map(|size| size + spec.offset);
+        let at_end = if spec.keep {
+            AtEndOfJob::Keep
+        } else {
+            AtEndOfJob::KeepNamed
+        };
+        let target = Target {
+            path: name.clone(),
+            kind,
+            prepare: Prepare::Filled { size },
+            at_end,
+        };
+        let position = match plan.targets.iter().position(|known| known.path == *name) {
+            None => {
+                plan.targets.push(target);
+                plan.targets.len() - 1
+            }
+            Some(position) => {
+                // Two jobs on one target: it is made large enough for both.
+                if let Prepare::Filled { size: known } = &mut plan.targets[position].prepare {
+                    *known = (*known).max(size);
+                }
+                position
+            }
+        };
+        ids.push(TargetId(position as u32));
+    }
+    Ok(ids)
+}
+
+fn contradiction(spec: &JobSpec) -> Option<String> {
+    let parts = if spec.parts.is_empty() {
+        std::slice::from_ref(&spec.part)
+    } else {
+        &spec.parts
+    };
+    let ends = |part: &PartSpec| {
+        matches!(
+            part.access,
+            Access::Sequential(_)
+                | Access::Random {
+                    placement: Placement::Once(_)
+                }
+        )
+    };
+    if spec.passes.is_some() && !parts.iter().all(ends) {
+        return Some("`passes` needs sequential or random-once access: other patterns have no end".into());
+    }
+    if spec.mapped && spec.poll {
+        return Some("a memory map cannot be polled".into());
+    }
+    if parts.iter().all(|part| part.share == 0) {
+        return Some("none of its parts has a share above 0".into());
+    }
+    None
+}
+
+fn workload_of(spec: &JobSpec, name: &str, targets: Vec<TargetId>, seed: u64) -> Workload {
+    let parts = if spec.parts.is_empty() {
+        std::slice::from_ref(&spec.part)
+    } else {
+        &spec.parts
+    };
+    let counted = spec.operations.is_some() || spec.bytes.is_some() || spec.passes.is_some();
+    let warm_up = spec.warm_up.unwrap_or(if counted { Nanos(0) } else { USUAL_WARM_UP });
+    let time = spec.time.or((!counted).then_some(USUAL_TIME));
+    let delay = spec.start_delay;
+    let rate = spec.rate.map(|(amount, unit)| Rate {
+        unit,
+        process: spec.arrivals,
+        catch_up: spec.catch_up.map_or(CatchUp::Unlimited, CatchUp::Within),
+        ..Rate::iops(amount)
+    });
+    Workload {
+        parts: parts.iter().map(|part| part_of(part, spec.passes.is_some())).collect(),
+        workers: spec.workers,
+        depth: spec.depth,
+        depth_per: spec.depth_per,
+        size: spec.size,
+        offset: spec.offset,
+        cache: CacheMode {
+            direct: spec.direct,
+            write_through: spec.write_through,
+            mapping: spec.mapped.then(Mapping::default),
+            ..CacheMode::BUFFERED
+        },
+        sync: SyncRule {
+            every_writes: spec.flush_every,
+            kind: spec.flush_kind,
+            at_end: spec.flush_at_end,
+            ..SyncRule::default()
+        },
+        rate,
+        think: spec.pause.map(|pause_ns| Think {
+            pause_ns,
+            spin_ns: Nanos(0),
+            operations: spec.pause_after,
+            count: ThinkCount::Completed,
+            shifts_schedule: false,
+        }),
+        engine: EngineChoice {
+            kind: spec.engine,
+            poll: spec.poll,
+            submission_thread: spec.submission_thread,
+            registered: true,
+            ..EngineChoice::default()
+        },
+        batching: Batching {
+            submit: spec.batch,
+            ..Batching::default()
+        },
+        cpus: spec.cpus.clone(),
+        phases: Phases {
+            start_delay: Span {
+                low_ns: delay,
+                high_ns: delay,
+            },
+            warm_up_ns: warm_up,
+            cool_down_ns: spec.cool_down,
+            ..Phases::default()
+        },
+        control: spec.control.clone(),
+        tolerate: if spec.tolerate_errors {
+            vec![IO_ERROR]
+        } else {
+            Vec::new()
+        },
+        seed,
+        ..Workload::new(
+            name,
+            targets,
+            Stop {
+                after_ns: time,
+                bytes: spec.bytes,
+                operations: spec.operations,
+                passes: spec.passes,
+                repeat_until_time: false,
+            },
+        )
+    }
+}
+
+fn part_of(part: &PartSpec, in_passes: bool) -> Part {
+    let write_percent = 100.0 - part.read_percent;
+    let mix = match part {
+        PartSpec { trim: true, .. } => Mix::Only {
+            direction: Direction::Trim,
+        },
+        _ if write_percent == 0.0 => Mix::READS,
+        _ if write_percent == 100.0 => Mix::WRITES,
+        PartSpec { exact_mix: true, .. } => Mix::Exact { write_percent },
+        _ => Mix::Drawn {
+            write_percent,
+            rule: MixRule::Independent,
+        },
+    };
+    let mut access = part.access.clone();
+    if let Access::Sequential(walk) = &mut access
+        && in_passes
+    {
+        walk.at_end = AtEnd::Finish;
+    }
+    Part {
+        weight: part.share,
+        access,
+        mix,
+        sizes: part.sizes.clone(),
+        alignment: part.alignment.unwrap_or_default(),
+        content: part.content.clone(),
+    }
+}

@@ -1,0 +1,32 @@
+//! Our own words for a test: the flags of `fathom run` and the keys of its job files, which are the same.
+//!
+//! One table, [`OPTIONS`], has a row for each; flags, keys, help, man page and completions follow from it.
+
+mod jobfile;
+mod lower;
+mod options;
+mod spec;
+mod values;
+
+pub use jobfile::read_job_file;
+pub use lower::lower;
+pub use options::{Group, NativeOption, OPTIONS, find};
+pub use spec::{Document, JobSpec, PartSpec, SimulatedSpec};
+
+use crate::diagnostic::{Diagnostic, Place};
+use crate::nearest::nearest;
+
+/// Applies an option to a job, with a complaint that names the place if its value is wrong or the option unknown.
+pub fn apply(job: &mut JobSpec, name: &str, value: &str, place: impl FnOnce() -> Place) -> Result<(), Diagnostic> {
+    let Some(option) = find(name) else {
+        let complaint = Diagnostic::new(format!("there is no option `{name}`")).at(place());
+        return Err(match nearest(name, OPTIONS.iter().map(|option| option.name)) {
+            Some(known) => complaint.help(format!("did you mean `{known}`?")),
+            None => complaint.help("`fathom run --help` lists them"),
+        });
+    };
+    (option.set)(job, value).map_err(|why| {
+        let complaint = Diagnostic::new(format!("`{name}`: {why}")).at(place());
+        complaint.help(format!("{} Example: {}", option.help, option.example))
+    })
+}

@@ -1,0 +1,128 @@
+//! How much at once and how fast.
+
+use model::plan::{DepthPer, Process};
+
+use super::{Group, NativeOption, ROW};
+use crate::native::values;
+
+const LOAD: NativeOption = NativeOption {
+    group: Group::Load,
+    ..ROW
+};
+
+pub(super) const DEPTH: NativeOption = NativeOption {
+    name: "depth",
+    value: "N",
+    help: "Operations that each worker keeps in flight.",
+    detail: "Default: 1. `depth-per` says what has this depth.",
+    example: "depth = 32",
+    elsewhere: "fio iodepth; DiskSpd -o",
+    set: |job, text| {
+        job.depth = values::count(text, 1, 1 << 20)? as u32;
+        Ok(())
+    },
+    ..LOAD
+};
+
+pub(super) const DEPTH_PER: NativeOption = NativeOption {
+    name: "depth-per",
+    value: "WHAT",
+    help: "What has the queue depth: worker, target or job.",
+    detail: "Default: worker, over all its targets. `target`: each target of each worker. `job`: divided among workers.",
+    example: "depth-per = \"job\"",
+    elsewhere: "DiskSpd -o is per target, -O per worker",
+    set: |job, text| {
+        let words = [
+            ("worker", DepthPer::Worker),
+            ("target", DepthPer::Target),
+            ("job", DepthPer::Job),
+        ];
+        job.depth_per = values::word(text, &words)?;
+        Ok(())
+    },
+    ..LOAD
+};
+
+pub(super) const WORKERS: NativeOption = NativeOption {
+    name: "workers",
+    value: "N",
+    help: "Threads that issue I/O.",
+    detail: "Default: 1.",
+    example: "workers = 4",
+    elsewhere: "fio numjobs; DiskSpd -t, -F",
+    set: |job, text| {
+        job.workers = values::count(text, 1, 65_536)? as u32;
+        Ok(())
+    },
+    ..LOAD
+};
+
+pub(super) const RATE: NativeOption = NativeOption {
+    name: "rate",
+    value: "RATE",
+    help: "Operations or bytes per second of the whole job.",
+    detail: "Default: as fast as possible. `4000` is operations, `100MiB/s` is bytes. The total is divided among workers; \
+             latency then counts from when an operation was due, with the service time beside it.",
+    example: "rate = \"4000 iops\"",
+    elsewhere: "fio rate, rate_iops (per job clone); DiskSpd -g (per thread and target)",
+    set: |job, text| {
+        job.rate = Some(values::rate(text)?);
+        Ok(())
+    },
+    ..LOAD
+};
+
+pub(super) const ARRIVALS: NativeOption = NativeOption {
+    name: "arrivals",
+    value: "HOW",
+    help: "How due times are spaced: even or poisson.",
+    detail: "Default: even. `poisson` is how independent users arrive.",
+    example: "arrivals = \"poisson\"",
+    elsewhere: "fio rate_process",
+    set: |job, text| {
+        job.arrivals = values::word(text, &[("even", Process::Linear), ("poisson", Process::Poisson)])?;
+        Ok(())
+    },
+    ..LOAD
+};
+
+pub(super) const CATCH_UP: NativeOption = NativeOption {
+    name: "catch-up",
+    value: "TIME",
+    help: "Longest delay of a paced job that is made up for.",
+    detail: "Default: all of it. What is given up counts as late.",
+    example: "catch-up = \"1s\"",
+    set: |job, text| {
+        job.catch_up = Some(values::time(text)?);
+        Ok(())
+    },
+    ..LOAD
+};
+
+pub(super) const PAUSE: NativeOption = NativeOption {
+    name: "pause",
+    value: "TIME",
+    help: "Rest of a worker between bursts of operations.",
+    detail: "Default: none. `pause-after` says how many operations make a burst.",
+    example: "pause = \"10ms\"",
+    elsewhere: "fio thinktime; DiskSpd -j",
+    set: |job, text| {
+        job.pause = Some(values::time(text)?);
+        Ok(())
+    },
+    ..LOAD
+};
+
+pub(super) const PAUSE_AFTER: NativeOption = NativeOption {
+    name: "pause-after",
+    value: "N",
+    help: "Operations of a worker between two pauses.",
+    detail: "Default: 1.",
+    example: "pause-after = 100",
+    elsewhere: "fio thinktime_blocks; DiskSpd -i",
+    set: |job, text| {
+        job.pause_after = values::count(text, 1, u64::from(u32::MAX))? as u32;
+        Ok(())
+    },
+    ..LOAD
+};

@@ -1,0 +1,68 @@
+//! What is tested.
+
+use super::{Group, NativeOption, ROW};
+use crate::native::values;
+
+pub(super) const TARGET: NativeOption = NativeOption {
+    name: "target",
+    value: "PATH",
+    group: Group::Target,
+    help: "File, directory or block device to test; may be repeated.",
+    detail: "In a directory a file of our own is made, filled with random data, and removed at the end. A file that does \
+             not exist is made if `size` is given, and stays. `null` tests nothing but the tool itself.",
+    example: "target = \"/mnt/data\"",
+    elsewhere: "fio filename, directory; DiskSpd target",
+    set: |job, text| {
+        if text.trim().is_empty() {
+            return Err("a path is missing".into());
+        }
+        job.targets.push(text.to_owned());
+        Ok(())
+    },
+    ..ROW
+};
+
+pub(super) const SIZE: NativeOption = NativeOption {
+    name: "size",
+    value: "SIZE",
+    group: Group::Target,
+    help: "Bytes of each target to use, or to make.",
+    detail: "Default: all of a device or an existing file; of a file that is made in a directory, the smaller of 1 GiB \
+             and 5 % of the free space.",
+    example: "size = \"10GiB\"",
+    elsewhere: "fio size; DiskSpd -c, -f",
+    set: |job, text| {
+        job.size = Some(values::block(text)?);
+        Ok(())
+    },
+    ..ROW
+};
+
+pub(super) const OFFSET: NativeOption = NativeOption {
+    name: "offset",
+    value: "SIZE",
+    group: Group::Target,
+    help: "Bytes to leave out at the start of each target.",
+    detail: "Default: 0.",
+    example: "offset = \"1GiB\"",
+    elsewhere: "fio offset; DiskSpd -B",
+    set: |job, text| {
+        job.offset = values::size(text)?;
+        Ok(())
+    },
+    ..ROW
+};
+
+pub(super) const KEEP: NativeOption = NativeOption {
+    name: "keep",
+    group: Group::Target,
+    help: "Keep the file that was made in a directory.",
+    detail: "It is marked as full of random data, so that a later run with its name uses it again.",
+    example: "keep = true",
+    elsewhere: "fio unlink=0",
+    set: |job, text| {
+        job.keep = values::flag(text)?;
+        Ok(())
+    },
+    ..ROW
+};

@@ -1,0 +1,132 @@
+//! How operations are carried out.
+
+use model::plan::{EngineKind, WriteThrough};
+
+use super::{Group, NativeOption, ROW};
+use crate::native::values;
+
+const SYSTEM: NativeOption = NativeOption {
+    group: Group::System,
+    ..ROW
+};
+
+#[derive(Clone, Copy)]
+enum Cache {
+    Direct,
+    DirectThrough,
+    Buffered,
+    BufferedThrough,
+    Mapped,
+}
+
+pub(super) const CACHE: NativeOption = NativeOption {
+    name: "cache",
+    value: "MODE",
+    help: "Which caches are in the way.",
+    detail: "`direct` (default: past the page cache), `direct-through` (and each write reaches stable storage), \
+             `buffered` (through the page cache), `buffered-through`, `mapped` (a memory map).",
+    example: "cache = \"buffered\"",
+    elsewhere: "fio direct, sync, ioengine=mmap; DiskSpd -Su, -Sh, -Sb, -Sw, -Sm",
+    set: |job, text| {
+        let words = [
+            ("direct", Cache::Direct),
+            ("direct-through", Cache::DirectThrough),
+            ("buffered", Cache::Buffered),
+            ("buffered-through", Cache::BufferedThrough),
+            ("mapped", Cache::Mapped),
+        ];
+        let mode = values::word(text, &words)?;
+        job.direct = matches!(mode, Cache::Direct | Cache::DirectThrough);
+        job.mapped = matches!(mode, Cache::Mapped);
+        job.write_through = match mode {
+            Cache::DirectThrough | Cache::BufferedThrough => WriteThrough::Data,
+            _ => WriteThrough::Off,
+        };
+        Ok(())
+    },
+    ..SYSTEM
+};
+
+pub(super) const ENGINE: NativeOption = NativeOption {
+    name: "engine",
+    value: "NAME",
+    help: "How operations reach the kernel.",
+    detail: "`auto` (default: the one that fits the target, with the reason in the result), `io_uring`, `libaio`, `psync`, \
+             `pvsync2`, `mmap`, `null`.",
+    example: "engine = \"io_uring\"",
+    elsewhere: "fio ioengine",
+    set: |job, text| {
+        let names: Vec<(&str, EngineKind)> = EngineKind::NAMED.iter().map(|(kind, name)| (*name, *kind)).collect();
+        job.engine = values::word(text, &names)?;
+        Ok(())
+    },
+    ..SYSTEM
+};
+
+pub(super) const BATCH: NativeOption = NativeOption {
+    name: "batch",
+    value: "N",
+    help: "Most operations handed to the kernel in one call.",
+    detail: "Default: 8, and 1 where the target completes operations inside that call, because there the size of the \
+             batch is the latency.",
+    example: "batch = 32",
+    elsewhere: "fio iodepth_batch",
+    set: |job, text| {
+        job.batch = Some(values::count(text, 1, 32_768)? as u32);
+        Ok(())
+    },
+    ..SYSTEM
+};
+
+pub(super) const POLL: NativeOption = NativeOption {
+    name: "poll",
+    help: "Busy-wait for completions in the driver.",
+    detail: "Needs a device with poll queues. Uses a whole processor per worker.",
+    example: "poll = true",
+    elsewhere: "fio hipri",
+    set: |job, text| {
+        job.poll = values::flag(text)?;
+        Ok(())
+    },
+    ..SYSTEM
+};
+
+pub(super) const SUBMISSION_THREAD: NativeOption = NativeOption {
+    name: "submission-thread",
+    help: "A kernel thread picks up submissions (io_uring SQPOLL).",
+    detail: "Doubles the CPU time, and pays only where processors are idle.",
+    example: "submission-thread = true",
+    elsewhere: "fio sqthread_poll",
+    set: |job, text| {
+        job.submission_thread = values::flag(text)?;
+        Ok(())
+    },
+    ..SYSTEM
+};
+
+pub(super) const CPUS: NativeOption = NativeOption {
+    name: "cpus",
+    value: "LIST",
+    help: "CPUs that workers are bound to, one each in turn.",
+    detail: "Default: no binding.",
+    example: "cpus = \"0,2-5\"",
+    elsewhere: "fio cpus_allowed; DiskSpd -a",
+    set: |job, text| {
+        job.cpus = values::cpus(text)?;
+        Ok(())
+    },
+    ..SYSTEM
+};
+
+pub(super) const TOLERATE_ERRORS: NativeOption = NativeOption {
+    name: "tolerate-errors",
+    help: "Count input/output errors and go on instead of ending the job.",
+    detail: "Default: the first error ends it. A full file system always does.",
+    example: "tolerate-errors = true",
+    elsewhere: "fio continue_on_error=io",
+    set: |job, text| {
+        job.tolerate_errors = values::flag(text)?;
+        Ok(())
+    },
+    ..SYSTEM
+};

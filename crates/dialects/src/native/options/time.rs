@@ -1,0 +1,202 @@
+//! When a job begins and ends.
+
+use model::Nanos;
+use model::plan::{Control, LatencyTarget, Precision, SteadyState, Tracked};
+
+use super::{Group, NativeOption, ROW};
+use crate::native::values;
+
+const TIME_ROW: NativeOption = NativeOption {
+    group: Group::Time,
+    ..ROW
+};
+
+pub(super) const TIME: NativeOption = NativeOption {
+    name: "time",
+    value: "TIME",
+    help: "Length of the measured window.",
+    detail: "Default: 30s, unless operations, bytes or passes end the job. A bare number is seconds.",
+    example: "time = \"60s\"",
+    elsewhere: "fio runtime with time_based; DiskSpd -d",
+    set: |job, text| {
+        job.time = Some(values::time(text)?);
+        Ok(())
+    },
+    ..TIME_ROW
+};
+
+pub(super) const WARM_UP: NativeOption = NativeOption {
+    name: "warm-up",
+    value: "TIME",
+    help: "I/O before the measured window, which does not count.",
+    detail: "Default: 2s; none for jobs that are ended by operations, bytes or passes.",
+    example: "warm-up = \"5s\"",
+    elsewhere: "fio ramp_time; DiskSpd -W",
+    set: |job, text| {
+        job.warm_up = Some(values::time(text)?);
+        Ok(())
+    },
+    ..TIME_ROW
+};
+
+pub(super) const COOL_DOWN: NativeOption = NativeOption {
+    name: "cool-down",
+    value: "TIME",
+    help: "I/O after the measured window, which does not count.",
+    detail: "Default: none.",
+    example: "cool-down = \"2s\"",
+    elsewhere: "DiskSpd -C",
+    set: |job, text| {
+        job.cool_down = values::time(text)?;
+        Ok(())
+    },
+    ..TIME_ROW
+};
+
+pub(super) const START_DELAY: NativeOption = NativeOption {
+    name: "start-delay",
+    value: "TIME",
+    help: "Pause before the first operation.",
+    detail: "Default: none.",
+    example: "start-delay = \"1s\"",
+    elsewhere: "fio startdelay",
+    set: |job, text| {
+        job.start_delay = values::time(text)?;
+        Ok(())
+    },
+    ..TIME_ROW
+};
+
+pub(super) const OPERATIONS: NativeOption = NativeOption {
+    name: "operations",
+    value: "N",
+    help: "End after so many operations of the job.",
+    detail: "Default: no limit.",
+    example: "operations = 100000",
+    elsewhere: "fio number_ios (per job clone)",
+    set: |job, text| {
+        job.operations = Some(values::count(text, 1, u64::MAX)?);
+        Ok(())
+    },
+    ..TIME_ROW
+};
+
+pub(super) const BYTES: NativeOption = NativeOption {
+    name: "bytes",
+    value: "SIZE",
+    help: "End after so many bytes of the job.",
+    detail: "Default: no limit.",
+    example: "bytes = \"100GiB\"",
+    elsewhere: "fio io_size (per job clone)",
+    set: |job, text| {
+        job.bytes = Some(values::block(text)?);
+        Ok(())
+    },
+    ..TIME_ROW
+};
+
+pub(super) const PASSES: NativeOption = NativeOption {
+    name: "passes",
+    value: "N",
+    help: "End after so many passes over the target.",
+    detail: "For sequential and random-once access. Default: no limit.",
+    example: "passes = 2",
+    elsewhere: "fio loops",
+    set: |job, text| {
+        job.passes = Some(values::count(text, 1, u64::from(u32::MAX))? as u32);
+        Ok(())
+    },
+    ..TIME_ROW
+};
+
+pub(super) const UNTIL_PRECISION: NativeOption = NativeOption {
+    name: "until-precision",
+    value: "PERCENT",
+    help: "End when the 95 % confidence interval of the IOPS is this narrow.",
+    detail: "Half-width in percent of the mean; `time` is then the most that it may take. At least ten seconds.",
+    example: "until-precision = \"2%\"",
+    set: |job, text| {
+        let percent = values::percent(text)?;
+        if percent <= 0.0 {
+            return Err("must be above 0".into());
+        }
+        let rule = Precision {
+            of: Tracked::Iops,
+            percent,
+            at_least_ns: Nanos::secs(10),
+        };
+        job.control.push(Control::Precision(rule));
+        Ok(())
+    },
+    ..TIME_ROW
+};
+
+pub(super) const UNTIL_STEADY: NativeOption = NativeOption {
+    name: "until-steady",
+    value: "PERCENT",
+    help: "End when the IOPS no longer rise or fall.",
+    detail: "The slope of a line through the last 30 seconds, in percent of their mean per second. `time` is the most that \
+             it may take.",
+    example: "until-steady = \"0.3%\"",
+    elsewhere: "fio steadystate=iops_slope",
+    set: |job, text| {
+        job.control.push(Control::SteadyState(SteadyState {
+            of: Tracked::Iops,
+            slope: true,
+            limit: values::percent(text)?,
+            percent: true,
+            window_ns: Nanos::secs(30),
+            interval_ns: Nanos::secs(1),
+            ramp_ns: Nanos(0),
+        }));
+        Ok(())
+    },
+    ..TIME_ROW
+};
+
+pub(super) const LATENCY_TARGET: NativeOption = NativeOption {
+    name: "latency-target",
+    value: "TIME",
+    help: "Look for the deepest queue whose 99th percentile keeps this latency.",
+    detail: "`depth` is the deepest that is tried, per worker.",
+    example: "latency-target = \"1ms\"",
+    elsewhere: "fio latency_target",
+    set: |job, text| {
+        job.control.push(Control::LatencyTarget(LatencyTarget {
+            target_ns: values::time(text)?,
+            window_ns: Nanos::secs(1),
+            percentile: 99.0,
+            keep_running: false,
+        }));
+        Ok(())
+    },
+    ..TIME_ROW
+};
+
+pub(super) const STEP: NativeOption = NativeOption {
+    name: "step",
+    value: "N",
+    help: "Jobs with the same number run side by side, one number after the other.",
+    detail: "Default: 1. For job files.",
+    example: "step = 2",
+    elsewhere: "fio stonewall; DiskSpd time spans",
+    set: |job, text| {
+        job.step = values::count(text, 1, 10_000)? as u32;
+        Ok(())
+    },
+    ..TIME_ROW
+};
+
+pub(super) const AFTER: NativeOption = NativeOption {
+    name: "after",
+    value: "JOB",
+    help: "Start when this job of the same step has ended.",
+    detail: "Default: at once. For job files.",
+    example: "after = \"fill\"",
+    elsewhere: "fio wait_for",
+    set: |job, text| {
+        job.after = Some(text.to_owned());
+        Ok(())
+    },
+    ..TIME_ROW
+};

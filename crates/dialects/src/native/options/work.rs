@@ -1,0 +1,168 @@
+//! What operations do.
+
+use model::plan::FlushKind;
+
+use super::{NativeOption, ROW};
+use crate::native::values;
+
+pub(super) const ACCESS: NativeOption = NativeOption {
+    name: "access",
+    value: "PATTERN",
+    help: "Where operations go: random, sequential, and others.",
+    detail: "`random` (default), `sequential` (several workers divide the target), `random-once` (each block once per \
+             pass), `hot:90/10` (90 % of the operations to 10 % of the target), `zipf:1.1`, `pareto:0.2`, `normal:10`, \
+             `mixed:60` (60 % random jumps, sequential runs between them).",
+    example: "access = \"sequential\"",
+    elsewhere: "fio rw, random_distribution, percentage_random; DiskSpd -r, -s, -rs, -rd",
+    of_part: true,
+    set: |job, text| {
+        job.part.access = values::access(text)?;
+        Ok(())
+    },
+    ..ROW
+};
+
+pub(super) const READ: NativeOption = NativeOption {
+    name: "read",
+    value: "PERCENT",
+    help: "Share of reads; the others are writes.",
+    detail: "Default: 100. 0 writes only.",
+    example: "read = 70",
+    elsewhere: "fio rwmixread; DiskSpd 100 - -w",
+    of_part: true,
+    set: |job, text| {
+        job.part.read_percent = values::percent(text)?;
+        Ok(())
+    },
+    ..ROW
+};
+
+pub(super) const WRITE: NativeOption = NativeOption {
+    name: "write",
+    value: "PERCENT",
+    help: "Share of writes; the others are reads.",
+    detail: "The same as `read` the other way round.",
+    example: "write = 30",
+    elsewhere: "fio rwmixwrite; DiskSpd -w",
+    of_part: true,
+    set: |job, text| {
+        job.part.read_percent = 100.0 - values::percent(text)?;
+        Ok(())
+    },
+    ..ROW
+};
+
+pub(super) const TRIM: NativeOption = NativeOption {
+    name: "trim",
+    help: "Trim instead of reading or writing.",
+    detail: "Discards the blocks of a device, or punches holes into a file.",
+    example: "trim = true",
+    elsewhere: "fio rw=randtrim",
+    of_part: true,
+    set: |job, text| {
+        job.part.trim = values::flag(text)?;
+        Ok(())
+    },
+    ..ROW
+};
+
+pub(super) const EXACT_MIX: NativeOption = NativeOption {
+    name: "exact-mix",
+    help: "Keep the share of reads exactly instead of drawing each operation.",
+    detail: "After any number of operations the share is right to within one operation.",
+    example: "exact-mix = true",
+    of_part: true,
+    set: |job, text| {
+        job.part.exact_mix = values::flag(text)?;
+        Ok(())
+    },
+    ..ROW
+};
+
+pub(super) const BLOCK: NativeOption = NativeOption {
+    name: "block",
+    value: "SIZE",
+    help: "Bytes of an operation.",
+    detail: "Default: 4KiB. A range `4KiB-64KiB` draws multiples of the first; `4KiB/60,64KiB/40` gives lengths with a \
+             share each.",
+    example: "block = \"8KiB\"",
+    elsewhere: "fio bs, bsrange, bssplit; DiskSpd -b",
+    of_part: true,
+    set: |job, text| {
+        job.part.sizes = values::block_sizes(text)?;
+        Ok(())
+    },
+    ..ROW
+};
+
+pub(super) const ALIGN: NativeOption = NativeOption {
+    name: "align",
+    value: "SIZE",
+    help: "Positions are multiples of this; for sequential access, the stride.",
+    detail: "Default: the block size.",
+    example: "align = \"64KiB\"",
+    elsewhere: "fio blockalign; DiskSpd -r<size>, -s<size>",
+    of_part: true,
+    set: |job, text| {
+        job.part.alignment = Some(values::block(text)?);
+        Ok(())
+    },
+    ..ROW
+};
+
+pub(super) const CONTENT: NativeOption = NativeOption {
+    name: "content",
+    value: "KIND",
+    help: "What writes contain.",
+    detail: "`random` (default: new for each write, so that nothing can be compressed or deduplicated), `once` (random, \
+             the same again), `zeros`, `counting`, `compressible:PERCENT`, `duplicated:PERCENT`.",
+    example: "content = \"compressible:50\"",
+    elsewhere: "fio refill_buffers, zero_buffers, buffer_compress_percentage, dedupe_percentage; DiskSpd -Z, -Zr",
+    of_part: true,
+    set: |job, text| {
+        job.part.content = values::content(text)?;
+        Ok(())
+    },
+    ..ROW
+};
+
+pub(super) const FLUSH_EVERY: NativeOption = NativeOption {
+    name: "flush-every",
+    value: "WRITES",
+    help: "Flush after every so many writes of a worker.",
+    detail: "Default: never. Flushes are timed and counted apart.",
+    example: "flush-every = 1",
+    elsewhere: "fio fsync, fdatasync",
+    set: |job, text| {
+        job.flush_every = values::count(text, 0, u64::from(u32::MAX))? as u32;
+        Ok(())
+    },
+    ..ROW
+};
+
+pub(super) const FLUSH: NativeOption = NativeOption {
+    name: "flush",
+    value: "KIND",
+    help: "Which flush is used: data (fdatasync) or full (fsync).",
+    detail: "Default: data.",
+    example: "flush = \"full\"",
+    elsewhere: "fio fsync, fdatasync",
+    set: |job, text| {
+        job.flush_kind = values::word(text, &[("data", FlushKind::Data), ("full", FlushKind::Full)])?;
+        Ok(())
+    },
+    ..ROW
+};
+
+pub(super) const FLUSH_AT_END: NativeOption = NativeOption {
+    name: "flush-at-end",
+    help: "Flush once when the job is over, outside the measured window.",
+    detail: "Default: no.",
+    example: "flush-at-end = true",
+    elsewhere: "fio end_fsync",
+    set: |job, text| {
+        job.flush_at_end = values::flag(text)?;
+        Ok(())
+    },
+    ..ROW
+};

@@ -1,0 +1,194 @@
+//! What the user wrote, typed and not yet interpreted.
+
+use model::access::{Access, Placement};
+use model::block_size::BlockSizes;
+use model::content::Content;
+use model::plan::{Control, DepthPer, EngineKind, FlushKind, Process, RateUnit, SimulatedDevice, WriteThrough};
+use model::{Bytes, Nanos};
+
+/// A whole job file, or the jobs of a command line.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Document {
+    /// Name of the test.
+    pub name: Option<String>,
+    /// Seed of all random decisions.
+    pub seed: Option<u64>,
+    /// Jobs in the order written.
+    pub jobs: Vec<JobSpec>,
+    /// Simulated devices by name.
+    pub simulated: Vec<SimulatedSpec>,
+    /// The file, if it came from one.
+    pub file: Option<String>,
+    /// The arguments, if it came from a command line.
+    pub arguments: Vec<String>,
+}
+
+/// A simulated device with the name that targets use for it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SimulatedSpec {
+    /// Targets say `simulated:NAME`.
+    pub name: String,
+    /// Its behaviour.
+    pub device: SimulatedDevice,
+}
+
+/// One job.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JobSpec {
+    /// Shown in reports.
+    pub name: Option<String>,
+    /// Paths, `null` or `simulated:NAME`.
+    pub targets: Vec<String>,
+    /// Use, or make, so much.
+    pub size: Option<Bytes>,
+    /// Leave out so much at the start.
+    pub offset: Bytes,
+    /// Files made in a directory stay.
+    pub keep: bool,
+    /// What is done, where no parts are named.
+    pub part: PartSpec,
+    /// Weighted parts.
+    pub parts: Vec<PartSpec>,
+    /// Threads.
+    pub workers: u32,
+    /// Operations in flight.
+    pub depth: u32,
+    /// What has that depth.
+    pub depth_per: DepthPer,
+    /// Past the page cache.
+    pub direct: bool,
+    /// When a write counts as done.
+    pub write_through: WriteThrough,
+    /// Through a memory map.
+    pub mapped: bool,
+    /// Flush after so many writes.
+    pub flush_every: u32,
+    /// Which flush.
+    pub flush_kind: FlushKind,
+    /// Flush at the end.
+    pub flush_at_end: bool,
+    /// Amount and unit per second, and for whom.
+    pub rate: Option<(u64, RateUnit)>,
+    /// How due times are spaced.
+    pub arrivals: Process,
+    /// Longest backlog that is made up for.
+    pub catch_up: Option<Nanos>,
+    /// A pause …
+    pub pause: Option<Nanos>,
+    /// … after so many operations.
+    pub pause_after: u32,
+    /// Engine.
+    pub engine: EngineKind,
+    /// Busy-wait for completions.
+    pub poll: bool,
+    /// A kernel thread submits.
+    pub submission_thread: bool,
+    /// Operations per submitting call.
+    pub batch: Option<u32>,
+    /// CPUs for the threads.
+    pub cpus: Vec<u32>,
+    /// Length of the measured window.
+    pub time: Option<Nanos>,
+    /// I/O before it.
+    pub warm_up: Option<Nanos>,
+    /// I/O after it.
+    pub cool_down: Nanos,
+    /// Pause before the first operation.
+    pub start_delay: Nanos,
+    /// End after so many operations of the job.
+    pub operations: Option<u64>,
+    /// End after so many bytes of the job.
+    pub bytes: Option<Bytes>,
+    /// End after so many passes.
+    pub passes: Option<u32>,
+    /// Rules.
+    pub control: Vec<Control>,
+    /// Failed operations do not end the job.
+    pub tolerate_errors: bool,
+    /// Jobs of one step run side by side; steps follow one another.
+    pub step: u32,
+    /// The job of the same step that must end first.
+    pub after: Option<String>,
+}
+
+/// One kind of operation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PartSpec {
+    /// Share of the operations.
+    pub share: u32,
+    /// Where operations go.
+    pub access: Access,
+    /// Share of reads in percent.
+    pub read_percent: f64,
+    /// Trims instead of writes.
+    pub trim: bool,
+    /// The share of reads is kept exactly.
+    pub exact_mix: bool,
+    /// Lengths.
+    pub sizes: BlockSizes,
+    /// Alignment; absent: the shortest length.
+    pub alignment: Option<Bytes>,
+    /// What writes contain.
+    pub content: Content,
+}
+
+impl Default for PartSpec {
+    fn default() -> Self {
+        PartSpec {
+            share: 1,
+            access: Access::Random {
+                placement: Placement::Uniform(Default::default()),
+            },
+            read_percent: 100.0,
+            trim: false,
+            exact_mix: false,
+            sizes: BlockSizes::default(),
+            alignment: None,
+            content: Content::Fresh,
+        }
+    }
+}
+
+impl Default for JobSpec {
+    fn default() -> Self {
+        JobSpec {
+            name: None,
+            targets: Vec::new(),
+            size: None,
+            offset: Bytes(0),
+            keep: false,
+            part: PartSpec::default(),
+            parts: Vec::new(),
+            workers: 1,
+            depth: 1,
+            depth_per: DepthPer::Worker,
+            direct: true,
+            write_through: WriteThrough::Off,
+            mapped: false,
+            flush_every: 0,
+            flush_kind: FlushKind::Data,
+            flush_at_end: false,
+            rate: None,
+            arrivals: Process::Linear,
+            catch_up: None,
+            pause: None,
+            pause_after: 1,
+            engine: EngineKind::Auto,
+            poll: false,
+            submission_thread: false,
+            batch: None,
+            cpus: Vec::new(),
+            time: None,
+            warm_up: None,
+            cool_down: Nanos(0),
+            start_delay: Nanos(0),
+            operations: None,
+            bytes: None,
+            passes: None,
+            control: Vec::new(),
+            tolerate_errors: false,
+            step: 1,
+            after: None,
+        }
+    }
+}

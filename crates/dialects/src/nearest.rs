@@ -1,0 +1,46 @@
+//! The known word that an unknown one was probably meant to be.
+
+/// The candidate with the fewest edits from `word`, if it takes no more than a third of its letters, or one.
+pub(crate) fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let scored = candidates
+        .into_iter()
+        .map(|candidate| (edits(word, candidate), candidate));
+    let (distance, candidate) = scored.min()?;
+    (distance <= (candidate.chars().count() / 3).max(1)).then_some(candidate)
+}
+
+/// Insertions, deletions, substitutions and swaps of neighbours (optimal string alignment).
+fn edits(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut rows = vec![vec![0usize; b.len() + 1]; a.len() + 1];
+    for (i, row) in rows.iter_mut().enumerate() {
+        row[0] = i;
+    }
+    rows[0] = (0..=b.len()).collect();
+    for i in 1..=a.len() {
+        for j in 1..=b.len() {
+            let changed = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            let mut least = changed.min(rows[i - 1][j] + 1).min(rows[i][j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                least = least.min(rows[i - 2][j - 2] + 1);
+            }
+            rows[i][j] = least;
+        }
+    }
+    rows[a.len()][b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slips_are_understood_and_strangers_are_not() {
+        let known = ["block", "depth", "workers", "warm-up"];
+        assert_eq!(nearest("blok", known), Some("block"));
+        assert_eq!(nearest("detph", known), Some("depth"));
+        assert_eq!(nearest("worker", known), Some("workers"));
+        assert_eq!(nearest("warmup", known), Some("warm-up"));
+        assert_eq!(nearest("colour", known), None);
+    }
+}

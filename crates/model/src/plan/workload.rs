@@ -1,0 +1,378 @@
+//! A workload in the few words that most tests need, and the job that it means.
+//!
+//! The native dialect and the studies describe their jobs this way; the other dialects, whose rules of multiplication
+//! differ, build jobs by themselves.
+
+use super::{
+    Batching, CacheMode, Control, Depth, EngineChoice, ErrorPolicy, Extent, Job, LatencyPoints, Memory, OpenHint,
+    Pacing, Pattern, Phases, Rate, Region, Stop, Stream, StreamTarget, SyncRule, TargetId, Think, ThreadPlacement,
+    Worker,
+};
+use crate::access::{Access, Placement};
+use crate::block_size::BlockSizes;
+use crate::content::Content;
+use crate::direction::PerDirection;
+use crate::draws::DrawsForm;
+use crate::mix::Mix;
+use crate::units::Bytes;
+
+/// What a job does, before it is spread over workers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Workload {
+    /// Shown in reports.
+    pub name: String,
+    /// Targets; each worker uses all of them.
+    pub targets: Vec<TargetId>,
+    /// Kinds of operation with a share each; most workloads have one.
+    pub parts: Vec<Part>,
+    /// Threads.
+    pub workers: u32,
+    /// Operations in flight.
+    pub depth: u32,
+    /// What has that depth.
+    pub depth_per: DepthPer,
+    /// Use only so much of each target.
+    pub size: Option<Bytes>,
+    /// Leave out so much at the start of each target.
+    pub offset: Bytes,
+    /// Caches.
+    pub cache: CacheMode,
+    /// Flushes.
+    pub sync: SyncRule,
+    /// The schedule of the whole job.
+    pub rate: Option<Rate>,
+    /// Pauses.
+    pub think: Option<Think>,
+    /// How operations reach the kernel.
+    pub engine: EngineChoice,
+    /// How they are handed over.
+    pub batching: Batching,
+    /// CPUs for the threads; each gets one in turn. Empty: no binding.
+    pub cpus: Vec<u32>,
+    /// Phases.
+    pub phases: Phases,
+    /// What ends it.
+    pub stop: Stop,
+    /// Rules that watch it.
+    pub control: Vec<Control>,
+    /// Failed operations that are tolerated, by error number.
+    pub tolerate: Vec<i32>,
+    /// Seed of the plan.
+    pub seed: u64,
+}
+
+/// One kind of operation of a workload.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Part {
+    /// Share of the operations.
+    pub weight: u32,
+    /// Where operations go.
+    pub access: Access,
+    /// Read or write.
+    pub mix: Mix,
+    /// How long they are.
+    pub sizes: BlockSizes,
+    /// Positions are multiples of this; 0 stands for the shortest length.
+    pub alignment: Bytes,
+    /// What writes contain.
+    pub content: Content,
+}
+
+/// What has the queue depth of a workload.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DepthPer {
+    /// Each worker, over all its targets.
+    #[default]
+    Worker,
+    /// Each target of each worker.
+    Target,
+    /// The job: it is divided among the workers.
+    Job,
+}
+
+impl Workload {
+    /// Random reads of 4 KiB past the page cache, one at a time.
+    pub fn new(name: &str, targets: Vec<TargetId>, stop: Stop) -> Workload {
+        Workload {
+            name: name.into(),
+            targets,
+            parts: vec![Part::default()],
+            workers: 1,
+            depth: 1,
+            depth_per: DepthPer::Worker,
+            size: None,
+            offset: Bytes(0),
+            cache: CacheMode::DIRECT,
+            sync: SyncRule::default(),
+            rate: None,
+            think: None,
+            engine: EngineChoice {
+                registered: true,
+                ..EngineChoice::default()
+            },
+            batching: Batching::default(),
+            cpus: Vec::new(),
+            phases: Phases::default(),
+            stop,
+            control: Vec::new(),
+            tolerate: Vec::new(),
+            seed: 1,
+        }
+    }
+
+    /// The job. `first` is the number of its first worker among all of the plan, which keeps their random decisions apart.
+    pub fn job(&self, first: u32) -> Job {
+        let workers = (0..self.workers)
+            .map(|index| self.worker(index, first + index))
+            .collect();
+        Job {
+            name: self.name.clone(),
+            phases: self.phases,
+            stop: self.stop_of_one(),
+            control: self.control.clone(),
+            workers,
+            ..Job::default()
+        }
+    }
+
+    /// Operations and bytes are those of the job; each worker does its share, rounded up.
+    fn stop_of_one(&self) -> Stop {
+        let share = |total: u64| total.div_ceil(u64::from(self.workers.max(1)));
+        Stop {
+            operations: self.stop.operations.map(share),
+            bytes: self.stop.bytes.map(|bytes| Bytes(share(bytes.0))),
+            ..self.stop
+        }
+    }
+
+    fn worker(&self, index: u32, number: u32) -> Worker {
+        let streams_each = (self.targets.len() * self.parts.len()) as u32;
+        let mut streams = Vec::new();
+        for target in &self.targets {
+            for part in &self.parts {
+                let rate = self.rate.map(|rate| {
+                    let position = streams.len() as u32 * self.workers + index;
+                    rate.share(position, self.workers * streams_each)
+                });
+                streams.push(self.stream(part, *target, index, rate));
+            }
+        }
+        let depth = match self.depth_per {
+            DepthPer::Target => Depth::PerStream,
+            DepthPer::Worker if streams.len() == 1 => Depth::PerStream,
+            DepthPer::Worker => Depth::Shared { operations: self.depth },
+            DepthPer::Job => {
+                // The first workers take what does not divide evenly.
+                let (whole, rest) = (self.depth / self.workers.max(1), self.depth % self.workers.max(1));
+                let mine = (whole + u32::from(index < rest)).max(1);
+                streams.iter_mut().for_each(|stream| stream.depth = mine);
+                if streams.len() == 1 {
+                    Depth::PerStream
+                } else {
+                    Depth::Shared { operations: mine }
+                }
+            }
+        };
+        let cpus = match self.cpus.len() {
+            0 => Vec::new(),
+            count => vec![self.cpus[index as usize % count]],
+        };
+        Worker {
+            engine: self.engine.clone(),
+            depth,
+            batching: self.batching,
+            draws: DrawsForm::Native {
+                seed: mixed(self.seed, number),
+            },
+            placement: ThreadPlacement {
+                cpus,
+                ..ThreadPlacement::default()
+            },
+            memory: Memory::default(),
+            latency: LatencyPoints::BeforeCall,
+            streams,
+        }
+    }
+
+    fn stream(&self, part: &Part, target: TargetId, index: u32, rate: Option<Rate>) -> Stream {
+        Stream {
+            target: StreamTarget::One { target },
+            region: self.region(part, index),
+            mix: part.mix,
+            pattern: Pattern {
+                access: vec![part.access.clone()],
+                access_of: PerDirection::default(),
+                sizes: PerDirection::all(part.sizes.clone()),
+                alignment: PerDirection::all(part.alignment),
+                whole_blocks: true,
+            },
+            content: part.content.clone(),
+            cache: self.cache,
+            hint: OpenHint::default(),
+            sync: self.sync,
+            pacing: rate.map_or(Pacing::Unpaced, |rate| Pacing::Together { rate }),
+            think: self.think,
+            depth: self.depth,
+            weight: part.weight,
+            priority: None,
+            on_error: ErrorPolicy {
+                tolerate_read: self.tolerate.clone(),
+                tolerate_write: self.tolerate.clone(),
+                ..ErrorPolicy::default()
+            },
+            verify: None,
+        }
+    }
+
+    /// Workers that walk the target in order, or touch each block once, divide it among themselves; workers that jump
+    /// about all use the whole of it.
+    fn region(&self, part: &Part, index: u32) -> Region {
+        let divided = match &part.access {
+            Access::Sequential(_)
+            | Access::Random {
+                placement: Placement::Once(_),
+            } => self.workers > 1,
+            _ => false,
+        };
+        let align = part.alignment.0.max(part.sizes.max().0);
+        if !divided {
+            return Region {
+                base: Extent::bytes(self.offset.0),
+                length: self.size.map(|size| Extent::bytes(size.0)),
+            };
+        }
+        let (index, workers) = (u64::from(index), u64::from(self.workers));
+        match self.size {
+            Some(size) => {
+                let edge = |part: u64| {
+                    let edge = (u128::from(size.0) * u128::from(part) / u128::from(workers)) as u64;
+                    edge - edge % align
+                };
+                let (from, to) = (edge(index), edge(index + 1));
+                Region {
+                    base: Extent::bytes(self.offset.0 + from),
+                    length: Some(Extent::bytes(to - from)),
+                }
+            }
+            None => {
+                let percent = |part: u64| 100.0 * part as f64 / workers as f64;
+                Region {
+                    base: Extent {
+                        bytes: self.offset,
+                        percent: percent(index),
+                        align,
+                    },
+                    length: Some(Extent {
+                        bytes: Bytes(0),
+                        percent: percent(1),
+                        align,
+                    }),
+                }
+            }
+        }
+    }
+}
+
+impl Default for Part {
+    fn default() -> Self {
+        Part {
+            weight: 1,
+            access: Access::Random {
+                placement: Placement::Uniform(Default::default()),
+            },
+            mix: Mix::READS,
+            sizes: BlockSizes::default(),
+            alignment: Bytes(0),
+            content: Content::Fresh,
+        }
+    }
+}
+
+/// A seed for each worker, all of them far apart (the finaliser of SplitMix64).
+fn mixed(seed: u64, number: u32) -> u64 {
+    let mut z = seed.wrapping_add(u64::from(number).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::access::Sequential;
+    use crate::units::Nanos;
+
+    fn workload() -> Workload {
+        Workload::new("test", vec![TargetId(0)], Stop::after(Nanos::secs(1)))
+    }
+
+    #[test]
+    fn sequential_workers_divide_the_target_without_gap_or_overlap() {
+        for (size, workers) in [(Some(Bytes::mib(10)), 3), (None, 7), (None, 2)] {
+            let mut walk = Workload {
+                size,
+                workers,
+                ..workload()
+            };
+            walk.parts[0].access = Access::Sequential(Sequential::default());
+            walk.parts[0].sizes = BlockSizes::Fixed { size: Bytes::kib(64) };
+            let target = Bytes::mib(10).0;
+            let job = walk.job(0);
+            let areas: Vec<_> = job
+                .workers
+                .iter()
+                .map(|worker| worker.streams[0].region.resolve(target))
+                .collect();
+            assert_eq!(areas[0].0, 0);
+            for pair in areas.windows(2) {
+                let (end, next) = (pair[0].0 + pair[0].1, pair[1].0);
+                assert!(end <= next && next - end < 65_536 * 2, "{areas:?}");
+            }
+            assert!(areas.iter().all(|(base, _)| base.is_multiple_of(65_536)));
+        }
+    }
+
+    #[test]
+    fn depth_and_rate_of_the_job_are_divided_exactly() {
+        let shared = Workload {
+            depth: 10,
+            depth_per: DepthPer::Job,
+            workers: 4,
+            rate: Some(Rate::iops(1000)),
+            ..workload()
+        };
+        let job = shared.job(0);
+        assert_eq!(job.depth(), 10);
+        let rates = job.workers.iter().map(|worker| match worker.streams[0].pacing {
+            Pacing::Together { rate } => rate.per_second(),
+            _ => 0.0,
+        });
+        assert!((rates.sum::<f64>() - 1000.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn several_targets_share_the_depth_of_a_worker() {
+        let both = Workload {
+            targets: vec![TargetId(0), TargetId(1)],
+            depth: 8,
+            ..workload()
+        };
+        assert_eq!(both.job(0).workers[0].depth, Depth::Shared { operations: 8 });
+        let each = Workload {
+            depth_per: DepthPer::Target,
+            ..both
+        };
+        assert_eq!(each.job(0).depth(), 16);
+    }
+
+    #[test]
+    fn no_two_workers_draw_alike() {
+        let many = Workload {
+            workers: 100,
+            ..workload()
+        };
+        let seeds: std::collections::HashSet<_> =
+            many.job(3).workers.iter().map(|w| format!("{:?}", w.draws)).collect();
+        assert_eq!(seeds.len(), 100);
+    }
+}
