@@ -1,1 +1,9 @@
-//! To come.
+//! What results mean: pure functions from a plan, its results and the environment to findings.
+//!
+//! Nothing here opens a file, reads a clock or prints; the truth about a machine arrives in [`model::environment`].
+
+#![forbid(unsafe_code)]
+
+pub mod checks;
+
+pub use checks::check;

@@ -1,0 +1,152 @@
+//! What measuring itself has cost: processor time of the workers, time stolen by the hypervisor, the clock, lost intervals.
+
+use model::finding::{Finding, Severity};
+use model::plan::EngineKind;
+
+use super::{Check, JobView};
+
+/// A worker above this share of a processor may be the limit itself.
+const BUSY: f64 = 0.90;
+/// Stolen processor time above this share disturbs latencies.
+const STOLEN: f64 = 0.01;
+/// Two sound clocks of one machine differ by less.
+const DRIFT_PPM: f64 = 100.0;
+
+pub(super) const PROCESSOR: Check = Check {
+    rules: &["GEN-CPU", "STOLEN-TIME"],
+    about: "Processor time of the workers, and time that the hypervisor gave to others.",
+    look: |subject, findings| {
+        findings.extend(subject.jobs().filter_map(|job| busy(&job)));
+        for (_, step) in subject.steps() {
+            let window = step.observed_ns.0 as f64 * step.cores.len() as f64;
+            let stolen: f64 = step.cores.iter().map(|core| core.core.stolen_ns.0 as f64).sum();
+            if window > 0.0 && stolen / window > STOLEN {
+                let share = 100.0 * stolen / window;
+                let what = format!("the hypervisor took {share:.1} % of the processor time for others");
+                let finding = Finding::new("STOLEN-TIME", Severity::Warning, what);
+                let help = "repeat the test, or use a machine that does not share its processors";
+                findings.push(
+                    finding
+                        .why("latencies include time in which this machine stood still")
+                        .help(help),
+                );
+            }
+        }
+    },
+};
+
+fn busy(job: &JobView<'_>) -> Option<Finding> {
+    let polls = job.plan.workers.iter().any(|worker| {
+        let engine = &worker.engine;
+        engine.poll || engine.submission_thread || worker.batching.complete_min == Some(0)
+    });
+    // Polling and spinning for a due time take all of a processor by design; the null engine measures just that.
+    let by_design =
+        |worker: &model::results::WorkerResults| matches!(worker.engine.kind, EngineKind::Null | EngineKind::Simulated);
+    if polls || !job.is_closed_loop() || job.results.workers.iter().any(by_design) {
+        return None;
+    }
+    let share =
+        |worker: &model::results::WorkerResults| worker.usage.cpu().0 as f64 / (worker.measured_ns.0 as f64).max(1.0);
+    let busiest = job
+        .results
+        .workers
+        .iter()
+        .max_by(|a, b| share(a).total_cmp(&share(b)))?;
+    if share(busiest) <= BUSY {
+        return None;
+    }
+    let total = busiest.usage.cpu().0.max(1) as f64;
+    let (percent, own) = (100.0 * share(busiest), 100.0 * busiest.usage.user_ns.0 as f64 / total);
+    let what = format!(
+        "worker {} used {percent:.0} % of a processor ({own:.0} % of that in this program, the rest in the kernel)",
+        busiest.worker
+    );
+    let finding = Finding::new("GEN-CPU", Severity::Warning, what).at(&*job.plan.name);
+    let why = "the processor is the limit rather than the target, which may be able to do more";
+    Some(
+        finding
+            .why(why)
+            .help("use more workers, as long as there are idle processors"),
+    )
+}
+
+pub(super) const CLOCK: Check = Check {
+    rules: &["CLOCK"],
+    about: "Our clock against the system's at both ends of the run.",
+    look: |subject, findings| {
+        for environment in subject.environments() {
+            let Some(drift) = environment.clock.drift_ppm.filter(|drift| drift.abs() > DRIFT_PPM) else {
+                continue;
+            };
+            let what = format!("the clock went {drift:.0} ppm apart from the system's");
+            let finding = Finding::new("CLOCK", Severity::Warning, what).at(&*environment.clock.source);
+            findings.push(
+                finding
+                    .why("latencies and rates are off by as much")
+                    .help("set FATHOM_CLOCK=system and repeat"),
+            );
+        }
+    },
+};
+
+pub(super) const INTERVALS: Check = Check {
+    rules: &["LOST-INTERVALS", "LOG-WAITS"],
+    about: "Intervals that were joined because nobody collected them in time; waits for the operation log.",
+    look: |subject, findings| {
+        for job in subject.jobs() {
+            let rows: u64 = job.results.workers.iter().map(|worker| worker.joined_rows).sum();
+            let lost = job.results.lost_intervals + rows;
+            if lost > 0 {
+                let what = format!("{lost} intervals were joined to the next one");
+                let finding = Finding::new("LOST-INTERVALS", Severity::Note, what).at(&*job.plan.name);
+                findings.push(finding.why("nothing is lost from the totals, but the series is coarser there"));
+            }
+            if job.results.log_waits > 0 {
+                let what = format!("workers waited {} times for the operation log", job.results.log_waits);
+                let finding = Finding::new("LOG-WAITS", Severity::Warning, what).at(&*job.plan.name);
+                findings.push(
+                    finding
+                        .why("the log slowed the test down")
+                        .help("put the log on another, faster disk"),
+                );
+            }
+        }
+    },
+};
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples::{self, rules};
+    use model::Nanos;
+    use model::environment::CoreUse;
+    use model::results::HostCoreUse;
+
+    #[test]
+    fn a_calm_run_is_silent() {
+        let results = samples::closed_loop(10, 10_000, Nanos::millis(1));
+        assert_eq!(rules(&results), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_busy_worker_stolen_time_a_bad_clock_and_lost_intervals_are_told() {
+        let mut results = samples::closed_loop(10, 10_000, Nanos::millis(1));
+        let worker = &mut results.steps[0].jobs[0].workers[0];
+        worker.usage.user_ns = Nanos::millis(700);
+        worker.usage.system_ns = Nanos::millis(250);
+        worker.joined_rows = 2;
+        results.hosts[0].environment.clock.drift_ppm = Some(-250.0);
+        results.steps[0].observed_ns = Nanos::secs(1);
+        results.steps[0].cores = vec![HostCoreUse {
+            host: 0,
+            core: CoreUse {
+                stolen_ns: Nanos::millis(20),
+                ..CoreUse::default()
+            },
+        }];
+        let found = rules(&results);
+        for rule in ["GEN-CPU", "STOLEN-TIME", "CLOCK", "LOST-INTERVALS"] {
+            assert!(found.contains(&rule.to_owned()), "{rule} in {found:?}");
+        }
+    }
+}

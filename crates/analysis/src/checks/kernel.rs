@@ -1,0 +1,168 @@
+//! Our counters against those of the kernel's block layer, over the whole life of a step: what was read from a cache, what
+//! the kernel read ahead, what others did at the same time.
+
+use model::finding::{Finding, Severity};
+use model::plan::Step;
+use model::results::{HostDeviceUse, Results, StepResults};
+use model::{Bytes, Direction};
+
+use super::Check;
+
+/// Share by which the kernel's bytes may differ before it is told: metadata and rounding of the counters.
+const TOLERANCE: f64 = 0.02;
+/// Differences smaller than this say nothing.
+const LEAST: u64 = 4 << 20;
+
+pub(super) const KERNEL: Check = Check {
+    rules: &["CACHE-HITS", "READ-AHEAD", "NOT-ON-DEVICE", "OTHER-LOAD"],
+    about: "Bytes that we moved against bytes that the devices under the targets moved, by the kernel's own counters.",
+    look: |subject, findings| {
+        for (plan, results) in subject.steps() {
+            for device in &results.devices {
+                look_at_device(subject.results, plan, results, device, findings);
+            }
+        }
+    },
+};
+
+/// What streams moved to targets that lie directly on a device.
+#[derive(Debug, Default)]
+struct Ours {
+    bytes: [u64; 3],
+    buffered: [bool; 3],
+    direct: [bool; 3],
+    /// A stream also went to targets elsewhere, so that its share here is not known.
+    mixed: bool,
+}
+
+fn ours(all: &Results, plan: &Step, results: &StepResults, device: &HostDeviceUse) -> Ours {
+    let facts = &all.hosts[device.host as usize].environment.targets;
+    // A device that only lies beneath another one is not compared: the layer above may write twice or compress.
+    let lies_on = |target: &u32| {
+        let first = facts.get(*target as usize).and_then(|facts| facts.devices.first());
+        first.is_some_and(|first| first.name == device.counters.name)
+    };
+    let mut sum = Ours::default();
+    for (plan, results) in plan.jobs.iter().zip(&results.jobs) {
+        let workers = plan.workers.iter().zip(&results.workers);
+        for (plan, results) in workers.filter(|(_, results)| results.host == device.host) {
+            for (plan, results) in plan.streams.iter().zip(&results.streams) {
+                if !results.targets.iter().any(lies_on) {
+                    continue;
+                }
+                sum.mixed |= !results.targets.iter().all(lies_on);
+                for (direction, counts) in results.lifetime.iter().filter(|(_, counts)| counts.operations > 0) {
+                    sum.bytes[direction as usize] += counts.bytes.0;
+                    let direct = plan.cache.direct;
+                    sum.direct[direction as usize] |= direct;
+                    sum.buffered[direction as usize] |= !direct;
+                }
+            }
+        }
+    }
+    sum
+}
+
+fn look_at_device(
+    all: &Results,
+    plan: &Step,
+    results: &StepResults,
+    device: &HostDeviceUse,
+    findings: &mut Vec<Finding>,
+) {
+    let ours = ours(all, plan, results, device);
+    if ours.mixed || ours.bytes == [0; 3] {
+        return;
+    }
+    for direction in [Direction::Read, Direction::Write] {
+        let index = direction as usize;
+        let (mine, kernels) = (ours.bytes[index], device.counters.bytes[index]);
+        let difference = kernels.abs_diff(mine);
+        if difference < LEAST || difference as f64 <= TOLERANCE * mine.max(kernels) as f64 {
+            continue;
+        }
+        let pair = (ours.direct[index], ours.buffered[index], kernels < mine);
+        let finding = match (direction, pair) {
+            (Direction::Read, (false, true, true)) => cache_hits(mine, kernels),
+            (Direction::Read, (false, true, false)) => read_ahead(mine, kernels),
+            // Buffered writes reach the device when the kernel likes, together with those of others.
+            (Direction::Write, (false, true, _)) | (_, (true, true, _)) => continue,
+            (_, (true, false, true)) => not_on_device(direction, mine, kernels),
+            _ => other_load(direction, mine, kernels),
+        };
+        findings.push(finding.at(&*device.counters.name));
+    }
+}
+
+fn cache_hits(mine: u64, kernels: u64) -> Finding {
+    let share = 100.0 * (mine - kernels) as f64 / mine as f64;
+    let what = format!("{share:.1} % of the bytes read came from the page cache, not from the device");
+    let finding = Finding::new("CACHE-HITS", Severity::Warning, what);
+    finding
+        .why("the figures show memory rather than storage")
+        .help("leave `cache` at `direct` to measure the device")
+}
+
+fn read_ahead(mine: u64, kernels: u64) -> Finding {
+    let factor = kernels as f64 / mine.max(1) as f64;
+    let what = format!("the kernel read {factor:.2} times the bytes that were asked for");
+    let finding = Finding::new("READ-AHEAD", Severity::Note, what);
+    finding
+        .why("read-ahead and whole pages: the device did more than the figures show")
+        .help("leave `cache` at `direct` to measure the device alone")
+}
+
+fn not_on_device(direction: Direction, mine: u64, kernels: u64) -> Finding {
+    let (word, mine, kernels) = (direction.word(), Bytes(mine), Bytes(kernels));
+    let what = format!("{mine} of direct {word}s were issued, but the device moved only {kernels}");
+    let finding = Finding::new("NOT-ON-DEVICE", Severity::Warning, what);
+    let why = "holes, unwritten extents, compression or a file system that answers by itself: part of the figures says \
+               nothing about the device";
+    finding
+        .why(why)
+        .help("test a file that fathom has prepared, or the device itself")
+}
+
+fn other_load(direction: Direction, mine: u64, kernels: u64) -> Finding {
+    let share = 100.0 * (kernels - mine) as f64 / kernels as f64;
+    let word = direction.word();
+    let what = format!("{share:.1} % of the bytes that the device {word}s did not come from this test");
+    let finding = Finding::new("OTHER-LOAD", Severity::Warning, what);
+    finding
+        .why(
+            "something else uses the device, or the file system adds work of its own; both take part of what it can do",
+        )
+        .help("look with `iostat` or `iotop`, and repeat the test when the device is quiet")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples::{self, rules};
+    use model::Nanos;
+    use model::plan::CacheMode;
+
+    /// 10,000 reads of 4 KiB with the given share of them seen by the kernel.
+    fn seen(cache: CacheMode, share: f64) -> Vec<String> {
+        let mut results = samples::closed_loop(10, 10_000, Nanos::millis(1));
+        let bytes = (10_000.0 * 4096.0 * share) as u64;
+        samples::on_device(&mut results, "sdz", cache, bytes);
+        let mut rules = rules(&results);
+        rules.retain(|rule| ["CACHE-HITS", "READ-AHEAD", "NOT-ON-DEVICE", "OTHER-LOAD"].contains(&rule.as_str()));
+        rules
+    }
+
+    #[test]
+    fn equal_counts_are_silent() {
+        assert!(seen(CacheMode::DIRECT, 1.0).is_empty());
+        assert!(seen(CacheMode::DIRECT, 1.01).is_empty());
+        assert!(seen(CacheMode::BUFFERED, 1.0).is_empty());
+    }
+
+    #[test]
+    fn each_difference_has_its_name() {
+        assert_eq!(seen(CacheMode::BUFFERED, 0.1), ["CACHE-HITS"]);
+        assert_eq!(seen(CacheMode::BUFFERED, 3.0), ["READ-AHEAD"]);
+        assert_eq!(seen(CacheMode::DIRECT, 0.5), ["NOT-ON-DEVICE"]);
+        assert_eq!(seen(CacheMode::DIRECT, 2.0), ["OTHER-LOAD"]);
+    }
+}

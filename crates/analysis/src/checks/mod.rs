@@ -1,0 +1,103 @@
+//! The self-checks that every result goes through.
+//!
+//! One row of [`CHECKS`] for each; a check says nothing when all is well. They judge whether the figures can be trusted,
+//! not whether they are good.
+
+mod generator;
+mod kernel;
+mod little;
+mod outcome;
+mod schedule;
+mod support;
+mod target;
+mod totals;
+
+#[cfg(test)]
+mod samples;
+
+use model::environment::Environment;
+use model::finding::Finding;
+use model::plan::{self, Pacing, Stream};
+use model::results::{JobResults, Results, StepResults};
+
+/// A check that every result goes through.
+#[derive(Clone, Copy, Debug)]
+pub struct Check {
+    /// Names of the findings it can make.
+    pub rules: &'static [&'static str],
+    /// What it looks at, in a sentence.
+    pub about: &'static str,
+    look: fn(&Subject<'_>, &mut Vec<Finding>),
+}
+
+/// All checks, in the order in which their findings are shown.
+pub const CHECKS: &[Check] = &[
+    outcome::OUTCOME,
+    outcome::NOT_HONOURED,
+    totals::TOTALS,
+    little::LITTLE,
+    schedule::SCHEDULE,
+    schedule::MIX,
+    target::ALLOCATION,
+    target::CACHED,
+    kernel::KERNEL,
+    generator::PROCESSOR,
+    generator::CLOCK,
+    generator::INTERVALS,
+    support::PERCENTILES,
+];
+
+/// What every check finds in these results.
+pub fn check(results: &Results) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for check in CHECKS {
+        (check.look)(&Subject { results }, &mut findings);
+    }
+    findings
+}
+
+/// What checks look at.
+struct Subject<'a> {
+    results: &'a Results,
+}
+
+/// A job with what belongs to it.
+struct JobView<'a> {
+    plan: &'a plan::Job,
+    results: &'a JobResults,
+}
+
+impl<'a> Subject<'a> {
+    fn steps(&self) -> impl Iterator<Item = (&'a plan::Step, &'a StepResults)> {
+        self.results.plan.steps.iter().zip(&self.results.steps)
+    }
+
+    /// Every job that has run.
+    fn jobs(&self) -> impl Iterator<Item = JobView<'a>> {
+        let of_step = |(plan, results): (&'a plan::Step, &'a StepResults)| plan.jobs.iter().zip(&results.jobs);
+        self.steps()
+            .flat_map(of_step)
+            .filter(|(_, results)| results.ended.is_some())
+            .map(|(plan, results)| JobView { plan, results })
+    }
+
+    fn environments(&self) -> impl Iterator<Item = &'a Environment> {
+        self.results.hosts.iter().map(|host| &host.environment)
+    }
+}
+
+impl<'a> JobView<'a> {
+    fn streams(&self) -> impl Iterator<Item = &'a Stream> {
+        self.plan.workers.iter().flat_map(|worker| &worker.streams)
+    }
+
+    /// Operations follow one another as soon as there is a free place in the queue.
+    fn is_closed_loop(&self) -> bool {
+        self.streams()
+            .all(|stream| stream.pacing == Pacing::Unpaced && stream.think.is_none())
+    }
+
+    fn has_failed(&self) -> bool {
+        self.results.workers.iter().any(|worker| worker.failure.is_some())
+    }
+}

@@ -1,0 +1,155 @@
+//! How the run ended: failed workers, tolerated errors, interruptions, settings that were not honoured.
+
+use std::collections::BTreeMap;
+
+use model::finding::{Finding, Severity};
+
+use super::Check;
+
+pub(super) const OUTCOME: Check = Check {
+    rules: &[
+        "WORKER-FAILED",
+        "IO-ERRORS",
+        "SHORT-TRANSFERS",
+        "INTERRUPTED",
+        "NOTHING-MEASURED",
+    ],
+    about: "Workers that failed, operations that failed and were tolerated, runs that were cut short.",
+    look: |subject, findings| {
+        for job in subject.jobs() {
+            for worker in &job.results.workers {
+                let Some(failure) = &worker.failure else { continue };
+                let finding = Finding::new("WORKER-FAILED", Severity::Error, &*failure.what);
+                let at = format!("{}, worker {}: {}", job.plan.name, worker.worker, failure.at);
+                let why = "it stopped there; figures cover what was measured until then";
+                findings.push(Finding {
+                    help: failure.help.clone(),
+                    ..finding.at(at).why(why)
+                });
+            }
+            for (direction, found) in job.results.directions().iter() {
+                let Some(found) = found else { continue };
+                let word = direction.word();
+                if found.errors > 0 {
+                    let what = format!("{} {word} operations failed and were tolerated", found.errors);
+                    let finding = Finding::new("IO-ERRORS", Severity::Error, what).at(&*job.plan.name);
+                    let number = found.first_error.map(|number| format!("the first with error {number}"));
+                    findings.push(Finding { why: number, ..finding });
+                }
+                if found.short > 0 {
+                    let what = format!("{} {word} operations moved less than they were asked to", found.short);
+                    let finding = Finding::new("SHORT-TRANSFERS", Severity::Warning, what).at(&*job.plan.name);
+                    findings.push(finding.why("the target ended early, or its file system is full"));
+                }
+            }
+            if job.results.total().operations == 0 && !job.has_failed() {
+                let what = "not a single operation completed in the measured window";
+                let finding = Finding::new("NOTHING-MEASURED", Severity::Error, what).at(&*job.plan.name);
+                findings.push(finding.help("measure for longer"));
+            }
+        }
+        if subject.results.interrupted {
+            let what = "the run was interrupted; figures cover what was measured until then";
+            findings.push(Finding::new("INTERRUPTED", Severity::Warning, what));
+        }
+    },
+};
+
+pub(super) const NOT_HONOURED: Check = Check {
+    rules: &["NOT-HONOURED", "SYNC-ENGINE"],
+    about: "Features that were asked for or usual and could not be had, with the reason.",
+    look: |subject, findings| {
+        for job in subject.jobs() {
+            let mut workers_without: BTreeMap<&str, u32> = BTreeMap::new();
+            for worker in &job.results.workers {
+                worker
+                    .engine
+                    .without
+                    .iter()
+                    .for_each(|what| *workers_without.entry(what).or_default() += 1);
+            }
+            for what in workers_without.keys() {
+                findings.push(Finding::new("NOT-HONOURED", Severity::Note, *what).at(&*job.plan.name));
+            }
+            let workers = job.plan.workers.iter().zip(&job.results.workers);
+            let mut narrowed = workers
+                .filter(|(plan, results)| results.engine.kind.is_synchronous() && plan.slots() > results.slots.max(1));
+            if let Some((plan, results)) = narrowed.next() {
+                let engine = results.engine.kind.name();
+                let what = format!("{engine} has one operation in flight at a time, not {}", plan.slots());
+                let finding = Finding::new("SYNC-ENGINE", Severity::Warning, what).at(&*job.plan.name);
+                let because = &results.engine.reason;
+                let why = match because.is_empty() {
+                    true => "the queue depth that was asked for is not reached".to_owned(),
+                    false => format!("chosen because {because}"),
+                };
+                findings.push(
+                    finding
+                        .why(why)
+                        .help("use one worker for each operation in flight, or another engine"),
+                );
+            }
+        }
+    },
+};
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples::{self, rules};
+    use model::Nanos;
+    use model::plan::EngineKind;
+    use model::results::Failure;
+
+    fn found(change: impl FnOnce(&mut model::results::Results)) -> Vec<String> {
+        let mut results = samples::closed_loop(10, 10_000, Nanos::millis(1));
+        change(&mut results);
+        rules(&results)
+    }
+
+    #[test]
+    fn a_clean_run_says_nothing() {
+        assert_eq!(found(|_| ()), Vec::<String>::new());
+    }
+
+    #[test]
+    fn each_mishap_has_its_name() {
+        let one = |change: &dyn Fn(&mut model::results::Results), rule: &str| {
+            let rules = found(change);
+            assert!(rules.contains(&rule.to_owned()), "{rule} in {rules:?}");
+        };
+        one(&|results| results.interrupted = true, "INTERRUPTED");
+        one(
+            &|results| samples::reads(&mut results.steps[0].jobs[0]).errors = 3,
+            "IO-ERRORS",
+        );
+        one(
+            &|results| samples::reads(&mut results.steps[0].jobs[0]).short = 1,
+            "SHORT-TRANSFERS",
+        );
+        let failure = Failure {
+            what: "a read failed".into(),
+            at: "offset 0".into(),
+            errno: Some(5),
+            help: None,
+        };
+        one(
+            &|results| results.steps[0].jobs[0].workers[0].failure = Some(failure.clone()),
+            "WORKER-FAILED",
+        );
+        one(
+            &|results| results.steps[0].jobs[0].workers[0].engine.without = vec!["no registered buffers".into()],
+            "NOT-HONOURED",
+        );
+        one(
+            &|results| {
+                let worker = &mut results.steps[0].jobs[0].workers[0];
+                (worker.engine.kind, worker.slots) = (EngineKind::Psync, 1);
+            },
+            "SYNC-ENGINE",
+        );
+        one(
+            &|results| results.steps[0].jobs[0].workers[0].streams.clear(),
+            "NOTHING-MEASURED",
+        );
+    }
+}

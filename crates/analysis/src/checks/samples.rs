@@ -1,0 +1,145 @@
+//! Sound results that the tests of the checks then spoil.
+
+use model::environment::{Device, DeviceUse, Environment, TargetFacts};
+use model::event::{Counts, EndReason};
+use model::finding::Finding;
+use model::histogram::Histogram;
+use model::plan::{CacheMode, EngineKind, Plan, Rate, Step, Stop, TargetId, Workload};
+use model::results::{
+    DirectionResults, EngineUsed, FORMAT_VERSION, HostDeviceUse, HostResults, JobResults, Kind, Point, Results, Series,
+    StepResults, StreamResults, Tool, WorkerResults,
+};
+use model::{Bytes, Direction, Nanos, PerDirection};
+
+/// Names of what the checks find, in order.
+pub(super) fn rules(results: &Results) -> Vec<String> {
+    super::check(results)
+        .into_iter()
+        .map(|Finding { rule, .. }| rule)
+        .collect()
+}
+
+/// The reads of the only stream.
+pub(super) fn reads(job: &mut JobResults) -> &mut DirectionResults {
+    let reads = &mut job.workers[0].streams[0].directions[Direction::Read];
+    reads.as_mut().expect("the samples read")
+}
+
+/// One worker that keeps `depth` reads of 4 KiB in flight for a second and completes `operations`, each of the given
+/// latency.
+pub(super) fn closed_loop(depth: u32, operations: u64, latency: Nanos) -> Results {
+    let mut workload = Workload::new("job", vec![TargetId(0)], Stop::after(Nanos::secs(1)));
+    workload.depth = depth;
+    results(&workload, operations, latency)
+}
+
+/// The same, with 10,000 operations per second asked for.
+pub(super) fn paced(depth: u32, operations: u64, latency: Nanos) -> Results {
+    let mut workload = Workload::new("job", vec![TargetId(0)], Stop::after(Nanos::secs(1)));
+    (workload.depth, workload.rate) = (depth, Some(Rate::iops(10_000)));
+    results(&workload, operations, latency)
+}
+
+/// Puts the target on a device of which the kernel says that so many bytes were read.
+pub(super) fn on_device(results: &mut Results, name: &str, cache: CacheMode, read: u64) {
+    results.plan.steps[0].jobs[0].workers[0].streams[0].cache = cache;
+    results.hosts[0].environment.targets = vec![TargetFacts {
+        devices: vec![Device {
+            name: name.into(),
+            ..Device::default()
+        }],
+        ..TargetFacts::default()
+    }];
+    results.steps[0].devices = vec![HostDeviceUse {
+        host: 0,
+        counters: DeviceUse {
+            name: name.into(),
+            targets: vec![0],
+            bytes: [read, 0, 0],
+            ..DeviceUse::default()
+        },
+    }];
+}
+
+fn results(workload: &Workload, operations: u64, latency: Nanos) -> Results {
+    let mut times = Histogram::new();
+    times.record_times(latency.0, operations);
+    let bytes = Bytes(operations * 4096);
+    let reads = DirectionResults {
+        operations,
+        bytes,
+        submission: times.clone(),
+        completion: times.clone(),
+        total: times.clone(),
+        response: workload.rate.map(|_| times),
+        ..DirectionResults::default()
+    };
+    let worker = WorkerResults {
+        engine: EngineUsed {
+            kind: EngineKind::IoUring,
+            ..EngineUsed::default()
+        },
+        measured_ns: Nanos::secs(1),
+        slots: workload.depth,
+        streams: vec![StreamResults {
+            targets: vec![0],
+            directions: PerDirection {
+                read: Some(reads),
+                ..PerDirection::default()
+            },
+            lifetime: PerDirection {
+                read: Counts { operations, bytes },
+                ..PerDirection::default()
+            },
+            ..StreamResults::default()
+        }],
+        ..WorkerResults::default()
+    };
+    let point = Point {
+        operations,
+        bytes: bytes.0,
+        ..Point::default()
+    };
+    let series = Series {
+        length_ns: Nanos::secs(1),
+        of: None,
+        points: PerDirection {
+            read: vec![point],
+            ..PerDirection::default()
+        },
+    };
+    let job = JobResults {
+        name: workload.name.clone(),
+        workers: vec![worker],
+        series: vec![series],
+        ended: Some(EndReason::Time),
+        ..JobResults::default()
+    };
+    Results {
+        format_version: FORMAT_VERSION,
+        kind: Kind::Run,
+        tool: Tool {
+            name: "fathom".into(),
+            version: "0".into(),
+            engine_revision: 1,
+        },
+        plan: Plan {
+            steps: vec![Step {
+                jobs: vec![workload.job(0)],
+                ..Step::default()
+            }],
+            ..Plan::default()
+        },
+        hosts: vec![HostResults {
+            environment: Environment::default(),
+            started_unix_ns: 0,
+            ended_unix_ns: 1_000_000_000,
+        }],
+        steps: vec![StepResults {
+            jobs: vec![job],
+            ..StepResults::default()
+        }],
+        findings: Vec::new(),
+        interrupted: false,
+    }
+}

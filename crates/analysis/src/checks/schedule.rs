@@ -1,0 +1,171 @@
+//! What was asked for against what happened: rates, due times, the mix of reads and writes.
+
+use model::finding::{Finding, Severity};
+use model::mix::Mix;
+use model::plan::{Pacing, Rate, RateUnit};
+use model::{Direction, Nanos};
+
+use super::{Check, JobView};
+
+/// Share of the asked rate that may be missing.
+const RATE_TOLERANCE: f64 = 0.01;
+/// Schedule delay beyond this share of the service time is more than the program's own work.
+const LAG: f64 = 0.10;
+/// Delays below this come from timers and the scheduler.
+const LEAST_LAG: Nanos = Nanos::micros(50);
+/// Percentage points by which a drawn mix may miss its share.
+const DRIFT_POINTS: f64 = 1.0;
+
+pub(super) const SCHEDULE: Check = Check {
+    rules: &["RATE-NOT-KEPT", "SCHED-LAG"],
+    about: "Rates that were asked for against those achieved, and how late operations were issued.",
+    look: |subject, findings| {
+        for job in subject.jobs().filter(|job| !job.has_failed()) {
+            findings.extend(rate_not_kept(&job));
+            findings.extend(lag(&job));
+        }
+    },
+};
+
+/// All rates of a job in operations per second or bytes per second, if every stream has one of the same unit.
+fn asked(job: &JobView<'_>) -> Option<(f64, RateUnit)> {
+    let mut rates: Vec<Rate> = Vec::new();
+    for stream in job.streams() {
+        match stream.pacing {
+            Pacing::Unpaced => return None,
+            Pacing::Together { rate } => rates.push(rate),
+            Pacing::PerDirection { rates: by_direction } => {
+                for (direction, rate) in by_direction.iter() {
+                    match (stream.mix.includes(direction), rate) {
+                        (true, Some(rate)) => rates.push(*rate),
+                        (true, None) => return None,
+                        (false, _) => {}
+                    }
+                }
+            }
+        }
+    }
+    let unit = rates.first()?.unit;
+    let same = rates.iter().all(|rate| rate.unit == unit);
+    same.then(|| (rates.iter().map(Rate::per_second).sum(), unit))
+}
+
+fn rate_not_kept(job: &JobView<'_>) -> Option<Finding> {
+    let (asked, unit) = asked(job)?;
+    let total = job.results.total();
+    let (done, word) = match unit {
+        RateUnit::Operations => (total.operations as f64, "operations"),
+        RateUnit::Bytes => (total.bytes.0 as f64, "bytes"),
+    };
+    let seconds = job.results.measured().as_secs();
+    // Operations under way at the end of the window are not missing yet.
+    let under_way = job
+        .results
+        .workers
+        .iter()
+        .map(|worker| f64::from(worker.slots))
+        .sum::<f64>()
+        / done.max(1.0);
+    if seconds == 0.0 || done / seconds >= asked * (1.0 - RATE_TOLERANCE - under_way) {
+        return None;
+    }
+    let what = format!(
+        "{:.0} {word} per second were achieved of {asked:.0} that were asked for",
+        done / seconds
+    );
+    let finding = Finding::new("RATE-NOT-KEPT", Severity::Warning, what).at(&*job.plan.name);
+    let finding = finding.why("operations waited for a free place in the queue; the response time shows for how long");
+    Some(finding.help("the target cannot keep this rate at this depth: ask for less, or allow more depth or workers"))
+}
+
+fn lag(job: &JobView<'_>) -> Option<Finding> {
+    let total = job.results.total();
+    let delay = total.schedule_delay.as_ref()?;
+    let (late, service) = (delay.quantile(0.99), total.total.quantile(0.5));
+    if (late as f64) <= LAG * service as f64 || Nanos(late) <= LEAST_LAG {
+        return None;
+    }
+    let (late, service) = (Nanos(late), Nanos(service));
+    let what =
+        format!("1 % of the operations were issued {late} or more after they were due (median service {service})");
+    let finding = Finding::new("SCHED-LAG", Severity::Note, what).at(&*job.plan.name);
+    let finding = finding.why("the queue was full or the processor busy; response times count from when they were due");
+    Some(finding.help("compare service and response time; if the target is not the limit, use more workers"))
+}
+
+pub(super) const MIX: Check = Check {
+    rules: &["MIX-DRIFT"],
+    about: "The share of writes against the one that was asked for.",
+    look: |subject, findings| {
+        for job in subject.jobs() {
+            let workers = job.plan.workers.iter().zip(&job.results.workers);
+            let streams = workers.flat_map(|(plan, results)| plan.streams.iter().zip(&results.streams));
+            let (mut asked, mut writes, mut all) = (0.0, 0.0, 0.0);
+            for (plan, results) in streams {
+                let (Mix::Drawn { write_percent, .. } | Mix::Exact { write_percent }) = plan.mix else {
+                    continue;
+                };
+                let count = |direction: Direction| {
+                    results.directions[direction]
+                        .as_ref()
+                        .map_or(0.0, |found| found.operations as f64)
+                };
+                let operations = count(Direction::Read) + count(Direction::Write);
+                asked += operations * write_percent / 100.0;
+                writes += count(Direction::Write);
+                all += operations;
+            }
+            if all == 0.0 {
+                continue;
+            }
+            let (share, wanted) = (writes / all, asked / all);
+            // Three standard deviations of a share drawn at random.
+            let chance = 300.0 * (wanted * (1.0 - wanted) / all).sqrt();
+            if 100.0 * (share - wanted).abs() > DRIFT_POINTS + chance {
+                let (share, wanted) = (100.0 * share, 100.0 * wanted);
+                let what = format!("{share:.1} % of the operations were writes, {wanted:.1} % were asked for");
+                let finding = Finding::new("MIX-DRIFT", Severity::Warning, what).at(&*job.plan.name);
+                findings.push(finding.why("one direction is slower and fills the queue"));
+            }
+        }
+    },
+};
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples::{self, rules};
+    use model::Nanos;
+    use model::histogram::Histogram;
+    use model::mix::{Mix, MixRule};
+
+    #[test]
+    fn a_kept_rate_is_silent() {
+        assert_eq!(
+            rules(&samples::paced(32, 10_000, Nanos::millis(1))),
+            Vec::<String>::new()
+        );
+    }
+
+    #[test]
+    fn a_rate_that_is_missed_and_late_operations_are_told() {
+        // 10,000 per second are asked for; 9000 arrive in a second.
+        let mut results = samples::paced(32, 9_000, Nanos::millis(1));
+        let mut delay = Histogram::new();
+        delay.record_times(20_000_000, 9_000);
+        samples::reads(&mut results.steps[0].jobs[0]).schedule_delay = Some(delay);
+        let found = rules(&results);
+        assert!(found.contains(&"RATE-NOT-KEPT".to_owned()), "{found:?}");
+        assert!(found.contains(&"SCHED-LAG".to_owned()), "{found:?}");
+    }
+
+    #[test]
+    fn a_mix_far_from_what_was_asked_for_is_told() {
+        let mut results = samples::closed_loop(10, 10_000, Nanos::millis(1));
+        results.plan.steps[0].jobs[0].workers[0].streams[0].mix = Mix::Drawn {
+            write_percent: 30.0,
+            rule: MixRule::Independent,
+        };
+        // There was not a single write.
+        assert!(rules(&results).contains(&"MIX-DRIFT".to_owned()));
+    }
+}

@@ -1,0 +1,120 @@
+//! Identities that hold in every sound result: bytes = operations × block size, histograms hold every operation, the
+//! interval series add up to the totals.
+
+use model::Direction;
+use model::finding::{Finding, Severity};
+use model::plan::Stream;
+use model::results::{DirectionResults, StreamResults};
+
+use super::{Check, JobView};
+
+pub(super) const TOTALS: Check = Check {
+    rules: &["TOTALS-MISMATCH"],
+    about: "Bytes against operations × block size; histograms and interval series against the totals.",
+    look: |subject, findings| {
+        for job in subject.jobs() {
+            let mut faults = Vec::new();
+            let workers = job.plan.workers.iter().zip(&job.results.workers);
+            for (plan, results) in workers {
+                let streams = plan.streams.iter().zip(&results.streams);
+                streams.for_each(|(plan, results)| stream_faults(plan, results, &mut faults));
+            }
+            series_faults(&job, &mut faults);
+            findings.extend(faults.into_iter().map(|fault| {
+                let finding = Finding::new("TOTALS-MISMATCH", Severity::Error, fault).at(&*job.plan.name);
+                finding.help("please report this with the saved result; do not use the figures")
+            }));
+        }
+    },
+};
+
+fn stream_faults(plan: &Stream, results: &StreamResults, faults: &mut Vec<String>) {
+    for (direction, found) in results.directions.iter() {
+        let Some(found) = found else { continue };
+        let word = direction.word();
+        let (least, most) = bounds(plan, direction, found);
+        if found.bytes.0 < least || found.bytes.0 > most {
+            let (bytes, operations) = (found.bytes.0, found.operations);
+            faults.push(format!(
+                "{operations} {word} operations cannot have moved {bytes} bytes: {least} to {most} are possible"
+            ));
+        }
+        let histograms = [
+            ("submission", Some(&found.submission)),
+            ("completion", Some(&found.completion)),
+            ("total", Some(&found.total)),
+            ("response", found.response.as_ref()),
+        ];
+        for (name, histogram) in histograms {
+            let counted = histogram.map_or(found.operations, model::histogram::Histogram::n);
+            if counted != found.operations {
+                let operations = found.operations;
+                faults.push(format!(
+                    "the histogram of {word} {name} latency holds {counted} of {operations} operations"
+                ));
+            }
+        }
+    }
+}
+
+/// The bytes that so many operations can have moved.
+fn bounds(plan: &Stream, direction: Direction, found: &DirectionResults) -> (u64, u64) {
+    let sizes = &plan.pattern.sizes[direction];
+    // An operation near the end of a region may be cut where blocks need not be whole.
+    let cut = if plan.pattern.whole_blocks { 0 } else { found.operations };
+    let whole = found.operations.saturating_sub(found.short).saturating_sub(cut);
+    (whole * sizes.min().0, found.operations * sizes.max().0)
+}
+
+fn series_faults(job: &JobView<'_>, faults: &mut Vec<String>) {
+    let totals = job.results.directions();
+    for series in job.results.series.iter().filter(|series| series.of.is_none()) {
+        for (direction, points) in series.points.iter() {
+            let counted: u64 = points.iter().map(|point| point.operations).sum();
+            let operations = totals[direction].as_ref().map_or(0, |total| total.operations);
+            if counted != operations {
+                let (word, length) = (direction.word(), series.length_ns);
+                faults.push(format!(
+                    "the {length} series counts {counted} {word} operations, the total is {operations}"
+                ));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples::{self, rules};
+    use model::{Bytes, Nanos};
+
+    fn broken(change: impl FnOnce(&mut model::results::JobResults)) -> bool {
+        let mut results = samples::closed_loop(10, 10_000, Nanos::millis(1));
+        change(&mut results.steps[0].jobs[0]);
+        rules(&results).contains(&"TOTALS-MISMATCH".to_owned())
+    }
+
+    #[test]
+    fn sound_results_are_silent() {
+        assert!(!broken(|_| ()));
+    }
+
+    #[test]
+    fn a_lost_byte_a_lost_sample_and_a_lost_interval_are_told() {
+        assert!(broken(|job| {
+            samples::reads(job).bytes.0 -= 1;
+        }));
+        assert!(broken(|job| samples::reads(job).total.record(1)));
+        assert!(broken(|job| {
+            job.series[0].points.read.pop();
+        }));
+    }
+
+    #[test]
+    fn a_short_transfer_is_no_fault() {
+        assert!(!broken(|job| {
+            let reads = samples::reads(job);
+            reads.short = 1;
+            reads.bytes = Bytes(reads.bytes.0 - 512);
+        }));
+    }
+}
