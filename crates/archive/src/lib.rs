@@ -1,1 +1,11 @@
-//! To come.
+//! Saved results: one complete file for each run, from which every report can be made again.
+//!
+//! Nothing here measures or judges. Files appear whole or not at all, whatever interrupts the writing.
+
+#![forbid(unsafe_code)]
+
+mod atomic;
+mod saved;
+
+pub use atomic::write_whole;
+pub use saved::{ArchiveError, load, save};

@@ -22,6 +22,8 @@ pub struct Clock {
     multiplier: u64,
     /// The system's monotonic clock at the origin.
     system_origin: Nanos,
+    /// Why it is not the counter, where it is not.
+    refusal: Option<&'static str>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +56,15 @@ impl ClockStart {
         }
     }
 
+    /// The same, for a clock that reads the system's own and not the processor's counter, whatever that is worth.
+    pub fn of_the_system() -> ClockStart {
+        ClockStart {
+            counter: 0,
+            system: system::monotonic(),
+            refusal: Some("the system's clock was asked for"),
+        }
+    }
+
     /// Takes the second pair and returns the clock. Waits, spinning, only if less than 2 ms have passed.
     pub fn settle(self) -> Clock {
         let by_system = Clock {
@@ -61,6 +72,7 @@ impl ClockStart {
             origin: 0,
             multiplier: 0,
             system_origin: self.system,
+            refusal: self.refusal.or(Some("the counter could not be fitted")),
         };
         if self.refusal.is_some() {
             return by_system;
@@ -82,6 +94,7 @@ impl ClockStart {
             origin: self.counter,
             multiplier: multiplier as u64,
             system_origin: self.system,
+            refusal: None,
         }
     }
 }
@@ -138,11 +151,7 @@ impl Clock {
                     frequency,
                 )
             }
-            Source::System => (
-                system::SYSTEM_NAME,
-                system::counter_refusal().unwrap_or("the counter could not be fitted"),
-                0,
-            ),
+            Source::System => (system::SYSTEM_NAME, self.refusal.unwrap_or_default(), 0),
         };
         environment::Clock {
             source: source.into(),

@@ -543,6 +543,26 @@ impl JobResults {
             .unwrap_or_default()
     }
 
+    /// Operations in flight on average over the measured window, by Little's law (1961): the sum of all latencies divided
+    /// by the time. Each worker counts with the depth it had and over its own window. `None` if nothing was measured.
+    pub fn in_flight(&self) -> Option<InFlight> {
+        let (mut latency, mut area, mut found) = (0.0, 0.0, InFlight::default());
+        for worker in &self.workers {
+            area += f64::from(worker.slots) * worker.measured_ns.0 as f64;
+            found.depth += u64::from(worker.slots);
+            for (_, direction) in worker.streams.iter().flat_map(|stream| stream.directions.iter()) {
+                let Some(direction) = direction else { continue };
+                latency += direction.total.sum() as f64;
+                found.operations += direction.operations;
+            }
+        }
+        if found.operations == 0 || area == 0.0 {
+            return None;
+        }
+        found.average = latency / area * found.depth as f64;
+        Some(found)
+    }
+
     /// CPU time and the like of all workers.
     pub fn usage(&self) -> Usage {
         let mut sum = Usage::default();
@@ -551,7 +571,57 @@ impl JobResults {
     }
 }
 
+/// Operations in flight, on average and at most.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct InFlight {
+    /// On average.
+    pub average: f64,
+    /// The queue depth that the engines kept.
+    pub depth: u64,
+    /// Operations completed.
+    pub operations: u64,
+}
+
+/// What this test moved to and from a device, over all phases of a step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Moved {
+    /// Operations and bytes for each direction.
+    pub counts: PerDirection<Counts>,
+    /// Some of them went past the page cache.
+    pub direct: PerDirection<bool>,
+    /// Some of them went through it.
+    pub buffered: PerDirection<bool>,
+}
+
 impl Results {
+    /// What this test moved to and from a device on which targets lie directly. `None` where no target does, or where a
+    /// stream also used targets elsewhere, so that its share is not known. A device that only lies beneath another one
+    /// is not counted: the layer between them may write twice, or compress.
+    pub fn moved(&self, step: usize, device: &HostDeviceUse) -> Option<Moved> {
+        let facts = &self.hosts.get(device.host as usize)?.environment.targets;
+        let lies_on = |target: &u32| {
+            let first = facts.get(*target as usize).and_then(|facts| facts.devices.first());
+            first.is_some_and(|first| first.name == device.counters.name)
+        };
+        let (mut moved, mut any) = (Moved::default(), false);
+        let jobs = self.plan.steps.get(step)?.jobs.iter().zip(&self.steps.get(step)?.jobs);
+        let workers = jobs.flat_map(|(plan, results)| plan.workers.iter().zip(&results.workers));
+        let here = workers.filter(|(_, results)| results.host == device.host);
+        let streams = here.flat_map(|(plan, results)| plan.streams.iter().zip(&results.streams));
+        for (plan, results) in streams.filter(|(_, results)| results.targets.iter().any(lies_on)) {
+            if !results.targets.iter().all(lies_on) {
+                return None;
+            }
+            any = true;
+            for (direction, counts) in results.lifetime.iter().filter(|(_, counts)| counts.operations > 0) {
+                moved.counts[direction].add(*counts);
+                moved.direct[direction] |= plan.cache.direct;
+                moved.buffered[direction] |= !plan.cache.direct;
+            }
+        }
+        any.then_some(moved)
+    }
+
     /// Adds the results that another host obtained with the same plan: its workers join the jobs, its interval series
     /// and histograms are added, its device counters and CPU times stand beside the others.
     pub fn merge(&mut self, other: Results) {

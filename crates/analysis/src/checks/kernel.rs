@@ -2,8 +2,7 @@
 //! the kernel read ahead, what others did at the same time.
 
 use model::finding::{Finding, Severity};
-use model::plan::Step;
-use model::results::{HostDeviceUse, Results, StepResults};
+use model::results::{HostDeviceUse, Moved};
 use model::{Bytes, Direction};
 
 use super::Check;
@@ -17,77 +16,35 @@ pub(super) const KERNEL: Check = Check {
     rules: &["CACHE-HITS", "READ-AHEAD", "NOT-ON-DEVICE", "OTHER-LOAD"],
     about: "Bytes that we moved against bytes that the devices under the targets moved, by the kernel's own counters.",
     look: |subject, findings| {
-        for (plan, results) in subject.steps() {
+        for (step, results) in subject.results.steps.iter().enumerate() {
             for device in &results.devices {
-                look_at_device(subject.results, plan, results, device, findings);
+                let moved = subject.results.moved(step, device);
+                let moved = moved.filter(|moved| moved.counts.iter().any(|(_, counts)| counts.operations > 0));
+                if let Some(moved) = moved {
+                    look_at_device(&moved, device, findings);
+                }
             }
         }
     },
 };
 
-/// What streams moved to targets that lie directly on a device.
-#[derive(Debug, Default)]
-struct Ours {
-    bytes: [u64; 3],
-    buffered: [bool; 3],
-    direct: [bool; 3],
-    /// A stream also went to targets elsewhere, so that its share here is not known.
-    mixed: bool,
-}
-
-fn ours(all: &Results, plan: &Step, results: &StepResults, device: &HostDeviceUse) -> Ours {
-    let facts = &all.hosts[device.host as usize].environment.targets;
-    // A device that only lies beneath another one is not compared: the layer above may write twice or compress.
-    let lies_on = |target: &u32| {
-        let first = facts.get(*target as usize).and_then(|facts| facts.devices.first());
-        first.is_some_and(|first| first.name == device.counters.name)
-    };
-    let mut sum = Ours::default();
-    for (plan, results) in plan.jobs.iter().zip(&results.jobs) {
-        let workers = plan.workers.iter().zip(&results.workers);
-        for (plan, results) in workers.filter(|(_, results)| results.host == device.host) {
-            for (plan, results) in plan.streams.iter().zip(&results.streams) {
-                if !results.targets.iter().any(lies_on) {
-                    continue;
-                }
-                sum.mixed |= !results.targets.iter().all(lies_on);
-                for (direction, counts) in results.lifetime.iter().filter(|(_, counts)| counts.operations > 0) {
-                    sum.bytes[direction as usize] += counts.bytes.0;
-                    let direct = plan.cache.direct;
-                    sum.direct[direction as usize] |= direct;
-                    sum.buffered[direction as usize] |= !direct;
-                }
-            }
-        }
-    }
-    sum
-}
-
-fn look_at_device(
-    all: &Results,
-    plan: &Step,
-    results: &StepResults,
-    device: &HostDeviceUse,
-    findings: &mut Vec<Finding>,
-) {
-    let ours = ours(all, plan, results, device);
-    if ours.mixed || ours.bytes == [0; 3] {
-        return;
-    }
+fn look_at_device(moved: &Moved, device: &HostDeviceUse, findings: &mut Vec<Finding>) {
     for direction in [Direction::Read, Direction::Write] {
-        let index = direction as usize;
-        let (mine, kernels) = (ours.bytes[index], device.counters.bytes[index]);
+        let (mine, kernels) = (
+            moved.counts[direction].bytes.0,
+            device.counters.bytes[direction as usize],
+        );
         let difference = kernels.abs_diff(mine);
         if difference < LEAST || difference as f64 <= TOLERANCE * mine.max(kernels) as f64 {
             continue;
         }
-        let pair = (ours.direct[index], ours.buffered[index], kernels < mine);
-        let finding = match (direction, pair) {
-            (Direction::Read, (false, true, true)) => cache_hits(mine, kernels),
-            (Direction::Read, (false, true, false)) => read_ahead(mine, kernels),
+        let less = kernels < mine;
+        let finding = match (direction, moved.direct[direction], moved.buffered[direction]) {
+            (Direction::Read, false, true) if less => cache_hits(mine, kernels),
+            (Direction::Read, false, true) => read_ahead(mine, kernels),
             // Buffered writes reach the device when the kernel likes, together with those of others.
-            (Direction::Write, (false, true, _)) | (_, (true, true, _)) => continue,
-            (_, (true, false, true)) => not_on_device(direction, mine, kernels),
+            (Direction::Write, false, true) | (_, true, true) => continue,
+            (_, true, false) if less => not_on_device(direction, mine, kernels),
             _ => other_load(direction, mine, kernels),
         };
         findings.push(finding.at(&*device.counters.name));

@@ -15,46 +15,15 @@ pub(super) const LITTLE: Check = Check {
     look: |subject, findings| findings.extend(subject.jobs().filter_map(|job| judge(&job))),
 };
 
-/// Operations in flight on average by Little's law, beside the depth that the engines kept.
-pub(super) struct InFlight {
-    pub(super) average: f64,
-    pub(super) depth: f64,
-    pub(super) completed: f64,
-}
-
-/// Each worker counts with the depth it had and over its own window. `None` if nothing was measured.
-pub(super) fn in_flight(job: &JobView<'_>) -> Option<InFlight> {
-    let (mut latency, mut area, mut depth, mut completed, mut longest) = (0.0, 0.0, 0.0, 0.0, 0.0f64);
-    for worker in &job.results.workers {
-        let window = worker.measured_ns.0 as f64;
-        area += f64::from(worker.slots) * window;
-        depth += f64::from(worker.slots);
-        longest = longest.max(window);
-        for (_, direction) in worker.streams.iter().flat_map(|stream| stream.directions.iter()) {
-            let Some(direction) = direction else { continue };
-            latency += direction.total.sum() as f64;
-            completed += direction.operations as f64;
-        }
-    }
-    if completed == 0.0 || area == 0.0 {
-        return None;
-    }
-    Some(InFlight {
-        average: latency / area * depth,
-        depth,
-        completed,
-    })
-}
-
 fn judge(job: &JobView<'_>) -> Option<Finding> {
     let steered = |control: &Control| matches!(control, Control::LatencyTarget(_));
     let flushes = |worker: &model::results::WorkerResults| worker.streams.iter().any(|stream| stream.sync.is_some());
     if !job.is_closed_loop() || job.has_failed() || job.plan.control.iter().any(steered) {
         return None;
     }
-    let found = in_flight(job)?;
-    let ratio = found.average / found.depth;
-    let bound = TOLERANCE + found.depth / found.completed;
+    let found = job.results.in_flight()?;
+    let ratio = found.average / found.depth as f64;
+    let bound = TOLERANCE + found.depth as f64 / found.operations as f64;
     let figures = format!(
         "{:.2} operations were in flight on average, of {}",
         found.average, found.depth

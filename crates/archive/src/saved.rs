@@ -1,0 +1,107 @@
+//! The saved form of results: JSON, compressed above 1 MiB.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use model::results::{FORMAT_VERSION, Results};
+use serde_json::Value;
+
+use crate::atomic::write_whole;
+
+/// Longer files are compressed.
+const COMPRESS_ABOVE: usize = 1 << 20;
+/// A good deal smaller than level 1, and still many times faster than any disk this tool is pointed at.
+const LEVEL: i32 = 9;
+const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+/// No result is larger; a file that unpacks to more is not one of ours.
+const LARGEST: u64 = 4 << 30;
+
+/// Why a saved result could not be written or read.
+#[derive(Debug, thiserror::Error)]
+pub enum ArchiveError {
+    /// The system refused.
+    #[error("cannot {verb} {path}: {source}")]
+    System {
+        /// `read` or `write`.
+        verb: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// It is not a saved result.
+    #[error("{path} is not a saved result of fathom: {why}")]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// It was made by a version whose files this one does not know.
+    #[error("{path} has format {found}; this version reads format {FORMAT_VERSION}")]
+    Version {
+        /// The file.
+        path: PathBuf,
+        /// Its format.
+        found: u64,
+    },
+}
+
+/// Writes results to a file, which appears whole or not at all.
+///
+/// # Errors
+/// [`ArchiveError::System`].
+pub fn save(results: &Results, path: &Path) -> Result<(), ArchiveError> {
+    let failed = |source| ArchiveError::System {
+        verb: "write",
+        path: path.to_owned(),
+        source,
+    };
+    let mut bytes = serde_json::to_vec(results).map_err(|error| failed(error.into()))?;
+    bytes.push(b'\n');
+    if bytes.len() > COMPRESS_ABOVE {
+        bytes = zstd::bulk::compress(&bytes, LEVEL).map_err(failed)?;
+    }
+    write_whole(path, &bytes).map_err(failed)
+}
+
+/// Reads a saved result of this format version or the one before.
+///
+/// # Errors
+/// [`ArchiveError`], with what is wrong with the file.
+pub fn load(path: &Path) -> Result<Results, ArchiveError> {
+    let failed = |source| ArchiveError::System {
+        verb: "read",
+        path: path.to_owned(),
+        source,
+    };
+    let foreign = |why: String| ArchiveError::Foreign {
+        path: path.to_owned(),
+        why,
+    };
+    let mut bytes = fs::read(path).map_err(failed)?;
+    if bytes.starts_with(&ZSTD_MAGIC) {
+        bytes = unpack(&bytes).map_err(|error| foreign(error.to_string()))?;
+    }
+    let value: Value = serde_json::from_slice(&bytes).map_err(|error| foreign(error.to_string()))?;
+    let version = value.get("format_version").and_then(Value::as_u64);
+    let version = version.ok_or_else(|| foreign("it has no format_version".into()))?;
+    let value = migrate(value, version).ok_or_else(|| ArchiveError::Version {
+        path: path.to_owned(),
+        found: version,
+    })?;
+    serde_json::from_value(value).map_err(|error| foreign(error.to_string()))
+}
+
+/// Raises a result of the format before to the present one. There is none before the first.
+fn migrate(value: Value, version: u64) -> Option<Value> {
+    (version == u64::from(FORMAT_VERSION)).then_some(value)
+}
+
+fn unpack(bytes: &[u8]) -> io::Result<Vec<u8>> {
+    use io::Read;
+    let mut out = Vec::new();
+    zstd::Decoder::new(bytes)?.take(LARGEST).read_to_end(&mut out)?;
+    Ok(out)
+}
