@@ -1,1 +1,16 @@
-//! To come.
+//! Results to readers: every output format, and the line that is shown while a run goes on.
+//!
+//! All formats are rendered from the one [`model::results::Results`], most of them by way of [`summary::Summary`], in
+//! which each figure is computed once. Nothing here opens a device, reads a clock or knows a terminal.
+
+#![forbid(unsafe_code)]
+
+pub mod formats;
+pub mod live;
+pub mod numbers;
+pub mod stream;
+pub mod summary;
+pub mod words;
+
+pub use formats::{FORMATS, Format};
+pub use summary::Summary;

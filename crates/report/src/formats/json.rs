@@ -1,0 +1,12 @@
+//! The summary as JSON.
+
+use std::io::{self, Write};
+
+use model::results::Results;
+
+use crate::summary::Summary;
+
+pub(super) fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut *out, &Summary::of(results))?;
+    writeln!(out)
+}

@@ -1,0 +1,46 @@
+//! Output formats: each a function from results to bytes, one row of [`FORMATS`] for each.
+
+mod csv;
+mod json;
+mod text;
+
+use std::io::{self, Write};
+
+use model::results::Results;
+
+pub use text::findings;
+
+/// An output format.
+#[derive(Clone, Copy, Debug)]
+pub struct Format {
+    /// The name in `--out`.
+    pub name: &'static str,
+    /// What it is, in a sentence.
+    pub about: &'static str,
+    /// Writes results in this format.
+    pub write: fn(&Results, &mut dyn Write) -> io::Result<()>,
+}
+
+/// All formats that are made from finished results.
+pub const FORMATS: &[Format] = &[
+    Format {
+        name: "text",
+        about: "tables and sentences for people",
+        write: text::write,
+    },
+    Format {
+        name: "json",
+        about: "the same figures for programs; `fathom schema summary` describes it",
+        write: json::write,
+    },
+    Format {
+        name: "csv",
+        about: "one line for each interval and direction",
+        write: csv::write,
+    },
+];
+
+/// The format of the given name.
+pub fn find(name: &str) -> Option<&'static Format> {
+    FORMATS.iter().find(|format| format.name == name)
+}

@@ -1,0 +1,328 @@
+//! Tables and sentences for people.
+
+use std::io::{self, Write};
+
+use model::environment::TargetFacts;
+use model::event::EndReason;
+use model::finding::Finding;
+use model::plan::EngineKind;
+use model::results::Results;
+use model::{Bytes, Nanos};
+
+use crate::numbers::{count, duration, rate, some, throughput, time};
+use crate::summary::{
+    DeviceSummary, Figures, JobSummary, LatencyFigures, Percentile, PercentileSupport, Summary, Transfers,
+};
+
+/// Percentiles that the table shows.
+const SHOWN: [f64; 5] = [50.0, 95.0, 99.0, 99.9, 99.99];
+
+pub(super) fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
+    let summary = Summary::of(results);
+    head(&summary, out)?;
+    let several_steps = results.plan.steps.len() > 1;
+    for job in &summary.jobs {
+        writeln!(out)?;
+        write_job(job, several_steps, out)?;
+        for device in summary.devices.iter().filter(|device| device.step == job.step) {
+            write_device(device, out)?;
+        }
+    }
+    if !summary.findings.is_empty() {
+        writeln!(out)?;
+        findings(&summary.findings, out)?;
+    }
+    Ok(())
+}
+
+fn head(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
+    let tool = &summary.tool;
+    write!(
+        out,
+        "{} {}, {}, {}",
+        tool.name, tool.version, summary.name, summary.started
+    )?;
+    if let Some(host) = summary.hosts.first().filter(|host| !host.name.is_empty()) {
+        write!(
+            out,
+            ", {} ({} {}, {} CPUs)",
+            host.name, host.system, host.kernel, host.cpus
+        )?;
+    }
+    writeln!(out, ", seed {}", summary.seed)?;
+    summary
+        .targets
+        .iter()
+        .try_for_each(|target| writeln!(out, "{}", describe(target)))
+}
+
+/// A target in a line: path, kind, size, file system, device, preparation.
+fn describe(target: &TargetFacts) -> String {
+    let mut words = format!("{}: {} of {}", target.path, target.kind, target.size);
+    if let Some(file_system) = &target.file_system {
+        words += &format!(" on {}", file_system.kind);
+    }
+    if let Some(device) = target.devices.first() {
+        let model = device
+            .model
+            .as_ref()
+            .map(|model| format!(", {model}"))
+            .unwrap_or_default();
+        words += &format!(" ({}{model})", device.name);
+    }
+    if !target.prepared.is_empty() {
+        words += &format!(", {}", target.prepared);
+    }
+    words
+}
+
+fn write_job(job: &JobSummary, several_steps: bool, out: &mut dyn Write) -> io::Result<()> {
+    let place = if several_steps {
+        format!("step {}, ", job.step)
+    } else {
+        String::new()
+    };
+    writeln!(out, "{place}{}: {}", job.name, job.operations)?;
+    let Some(ended) = &job.ended else {
+        return writeln!(out, "  did not start");
+    };
+    let because = if job.engine_reason.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", job.engine_reason)
+    };
+    writeln!(out, "  {}, {}{because}", job.load, job.engine.name())?;
+    writeln!(out, "  measured {}{}", duration(job.measured_ns), end_words(ended))?;
+    writeln!(out)?;
+    let rows = rows(job);
+    rates(job, &rows, out)?;
+    writeln!(out)?;
+    latencies(job, &rows, out)?;
+    writeln!(out)?;
+    if let Some(average) = job.in_flight {
+        writeln!(
+            out,
+            "  queue    {} of {} operations in flight on average",
+            in_flight(average),
+            job.depth
+        )?;
+    }
+    let cpu = &job.cpu;
+    if cpu.processors > 0.0 {
+        let (user, system) = (cpu.user_ns_per_operation, cpu.system_ns_per_operation);
+        writeln!(
+            out,
+            "  cpu      {} per operation ({} here, {} in the kernel), {:.2} processors busy",
+            time(user + system),
+            time(user),
+            time(system),
+            cpu.processors
+        )?;
+    }
+    let total = &job.total;
+    if total.operations > 0 && job.engine != EngineKind::Null {
+        let (submission, completion) = (time(total.submission_mean_ns), time(total.completion_mean_ns));
+        writeln!(
+            out,
+            "  stages   submission {submission}, completion {completion} on average"
+        )?;
+    }
+    for outcome in &job.control {
+        let word = if outcome.attained { "attained" } else { "not attained" };
+        writeln!(out, "  rule     {}: {word}; {}", outcome.rule, outcome.detail)?;
+    }
+    Ok(())
+}
+
+fn end_words(ended: &EndReason) -> String {
+    match ended {
+        EndReason::Time => String::new(),
+        EndReason::Done => ", until all was done".into(),
+        EndReason::Control { rule } => format!(", ended by a rule: {rule}"),
+        EndReason::OtherJob => ", ended with another job".into(),
+        EndReason::Interrupted => ", interrupted".into(),
+        EndReason::Failed => ", ended by a failure".into(),
+    }
+}
+
+fn in_flight(average: f64) -> String {
+    match average {
+        a if a >= 100.0 => format!("{a:.1}"),
+        a => format!("{a:.2}"),
+    }
+}
+
+/// The directions that occurred, and their sum where there are several.
+fn rows(job: &JobSummary) -> Vec<(&'static str, &Figures)> {
+    let each = [("read", &job.read), ("write", &job.write), ("trim", &job.trim)];
+    let mut rows: Vec<(&'static str, &Figures)> = each
+        .into_iter()
+        .filter_map(|(name, figures)| figures.as_ref().map(|figures| (name, figures)))
+        .collect();
+    if rows.len() > 1 {
+        rows.push(("total", &job.total));
+    }
+    rows
+}
+
+fn rates(job: &JobSummary, rows: &[(&str, &Figures)], out: &mut dyn Write) -> io::Result<()> {
+    writeln!(
+        out,
+        "  {:<8}{:>11}{:>11}{:>11}{:>14}",
+        "", "IOPS", "MiB/s", "MB/s", "operations"
+    )?;
+    for (name, figures) in rows {
+        write!(
+            out,
+            "  {name:<8}{:>11}{:>11}{:>11}{:>14}",
+            rate(figures.iops),
+            throughput(figures.mib_per_sec),
+            throughput(figures.mb_per_sec),
+            count(figures.operations)
+        )?;
+        let mut remarks = Vec::new();
+        if let Some(percent) = job.iops_confidence_percent.filter(|_| *name == rows[rows.len() - 1].0) {
+            remarks.push(format!("IOPS +-{percent:.1} %"));
+        }
+        for (number, word) in [(figures.errors, "error"), (figures.late, "late")] {
+            match (number, word) {
+                (0, _) => {}
+                (number, "error") => remarks.push(some(number, word)),
+                (number, word) => remarks.push(format!("{} {word}", count(number))),
+            }
+        }
+        match remarks.is_empty() {
+            true => writeln!(out)?,
+            false => writeln!(out, "   {}", remarks.join(", "))?,
+        }
+    }
+    Ok(())
+}
+
+fn latencies(job: &JobSummary, rows: &[(&str, &Figures)], out: &mut dyn Write) -> io::Result<()> {
+    write!(out, "  {:<8}{:>9}", "latency", "mean")?;
+    SHOWN
+        .iter()
+        .try_for_each(|percent| write!(out, "{:>10}", format!("p{percent}")))?;
+    writeln!(out, "{:>10}", "max")?;
+    let mut marks = [false; 2];
+    for (name, figures) in rows.iter().filter(|(name, _)| *name != "total") {
+        latency_row(name, &figures.latency, &mut marks, out)?;
+        if let Some(service) = &figures.service {
+            latency_row(" service", service, &mut marks, out)?;
+        }
+    }
+    if let Some(flush) = &job.flush {
+        latency_row("flush", &flush.latency, &mut marks, out)?;
+    }
+    if rows.iter().any(|(_, figures)| figures.service.is_some()) {
+        writeln!(
+            out,
+            "  Latency counts from when an operation was due; service, from when it was issued."
+        )?;
+    }
+    if marks[0] {
+        writeln!(out, "  ~ fewer than 100 operations lie beyond it")?;
+    }
+    if marks[1] {
+        writeln!(out, "  ? fewer than 10 lie beyond it: hardly more than the maximum")?;
+    }
+    Ok(())
+}
+
+fn latency_row(name: &str, latency: &LatencyFigures, marks: &mut [bool; 2], out: &mut dyn Write) -> io::Result<()> {
+    if latency.percentiles.is_empty() {
+        return writeln!(out, "  {name:<8}{:>9}", "-");
+    }
+    write!(out, "  {name:<8}{:>9}", time(latency.mean_ns))?;
+    for percent in SHOWN {
+        let cell = latency
+            .percentile(percent)
+            .map_or_else(|| "-".into(), |found| percentile(found, marks));
+        write!(out, "{cell:>10}")?;
+    }
+    writeln!(out, "{:>10}", Nanos(latency.max_ns).to_string())
+}
+
+fn percentile(found: Percentile, marks: &mut [bool; 2]) -> String {
+    let value = Nanos(found.ns);
+    match found.support {
+        PercentileSupport::Good => value.to_string(),
+        PercentileSupport::Weak => {
+            marks[0] = true;
+            format!("~{value}")
+        }
+        PercentileSupport::None => {
+            marks[1] = true;
+            format!("?{value}")
+        }
+    }
+}
+
+fn write_device(device: &DeviceSummary, out: &mut dyn Write) -> io::Result<()> {
+    let kernel = transfers(&device.kernel);
+    write!(out, "  {:<8} the kernel counted {kernel}", device.name)?;
+    match &device.ours {
+        Some(ours) if *ours == device.kernel => write!(out, ", exactly as we did")?,
+        Some(ours) => write!(out, "; this test issued {}", transfers(ours))?,
+        None => {}
+    }
+    if let (Some(in_device), Some(busy)) = (device.in_device, device.busy_percent) {
+        write!(
+            out,
+            "; {} in the device on average, {busy:.0} % busy",
+            in_flight(in_device)
+        )?;
+    }
+    writeln!(out)
+}
+
+fn transfers(transfers: &Transfers) -> String {
+    let mut words = Vec::new();
+    if transfers.reads > 0 {
+        words.push(format!(
+            "{} ({})",
+            some(transfers.reads, "read"),
+            Bytes(transfers.read_bytes)
+        ));
+    }
+    if transfers.writes > 0 {
+        words.push(format!(
+            "{} ({})",
+            some(transfers.writes, "write"),
+            Bytes(transfers.written_bytes)
+        ));
+    }
+    if words.is_empty() {
+        return "nothing".into();
+    }
+    words.join(" and ")
+}
+
+/// Findings with what, why and what to do, the gravest first.
+///
+/// # Errors
+/// Those of `out`.
+pub fn findings(findings: &[Finding], out: &mut dyn Write) -> io::Result<()> {
+    let mut sorted: Vec<&Finding> = findings.iter().collect();
+    sorted.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+    for finding in sorted {
+        let Finding {
+            rule,
+            severity,
+            what,
+            at,
+            why,
+            help,
+        } = finding;
+        let place = at.as_ref().map(|at| format!(" ({at})")).unwrap_or_default();
+        writeln!(out, "{} {rule}{place}: {what}", severity.word())?;
+        if let Some(why) = why {
+            writeln!(out, "  why: {why}")?;
+        }
+        if let Some(help) = help {
+            writeln!(out, "  help: {help}")?;
+        }
+    }
+    Ok(())
+}

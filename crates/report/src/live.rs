@@ -1,0 +1,222 @@
+//! The line that is shown while a run goes on, made from events. It knows no terminal: whoever shows it decides whether
+//! the line replaces the one before or follows it.
+
+use std::collections::BTreeMap;
+
+use model::event::{EndReason, Event, Interval, Phase};
+use model::{Bytes, Direction, Nanos};
+
+use crate::numbers::{duration, rate, throughput};
+
+/// What is going on.
+#[derive(Debug, Default)]
+pub struct Live {
+    /// The last interval of each job that runs.
+    jobs: BTreeMap<(u32, u32), Shown>,
+    /// Steps in the plan.
+    steps: u32,
+}
+
+#[derive(Debug)]
+struct Shown {
+    name: String,
+    phase: Phase,
+    figures: String,
+    left: Option<Nanos>,
+}
+
+/// What to show for an event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Update {
+    /// Nothing new.
+    Nothing,
+    /// The present state, which replaces what was shown before. Without a terminal, it is worth a line only now and then.
+    State(String),
+    /// Worth a line of its own in any case.
+    Line(String),
+}
+
+impl Live {
+    /// Nothing has happened yet in a plan of so many steps.
+    pub fn new(steps: u32) -> Live {
+        Live {
+            jobs: BTreeMap::new(),
+            steps,
+        }
+    }
+
+    /// Takes in an event and says what to show.
+    pub fn take(&mut self, event: &Event) -> Update {
+        match event {
+            Event::Preparing {
+                target,
+                done,
+                total,
+                left_ns,
+            } => Update::State(preparing(target, *done, *total, *left_ns)),
+            Event::Prepared { target, how, took_ns } => {
+                Update::Line(format!("{target}: {how} in {}", duration(*took_ns)))
+            }
+            Event::Phase {
+                step,
+                job,
+                name,
+                phase,
+                length_ns,
+            } => {
+                let shown = Shown {
+                    name: name.clone(),
+                    phase: *phase,
+                    figures: String::new(),
+                    left: *length_ns,
+                };
+                self.jobs.insert((*step, *job), shown);
+                self.state()
+            }
+            Event::Interval(interval) => {
+                let shown = Shown {
+                    name: interval.name.clone(),
+                    phase: interval.phase,
+                    figures: figures(interval),
+                    left: interval.left_ns,
+                };
+                self.jobs.insert((interval.step, interval.job), shown);
+                self.state()
+            }
+            Event::Notice { finding } => Update::Line(format!("{}: {}", finding.severity.word(), finding.what)),
+            Event::JobEnded { step, job, reason } => {
+                let name = self
+                    .jobs
+                    .remove(&(*step, *job))
+                    .map(|shown| shown.name)
+                    .unwrap_or_default();
+                match reason {
+                    EndReason::Failed => Update::Line(format!("{name}: ended by a failure")),
+                    EndReason::Control { rule } => Update::Line(format!("{name}: ended by a rule: {rule}")),
+                    _ => self.state(),
+                }
+            }
+        }
+    }
+
+    fn state(&self) -> Update {
+        let words: Vec<String> = self
+            .jobs
+            .iter()
+            .map(|((step, _), shown)| self.words(*step, shown))
+            .collect();
+        if words.is_empty() {
+            return Update::Nothing;
+        }
+        Update::State(words.join(" | "))
+    }
+
+    fn words(&self, step: u32, shown: &Shown) -> String {
+        let mut words = String::new();
+        if self.steps > 1 {
+            words += &format!("[{}/{}] ", step + 1, self.steps);
+        }
+        words += &format!("{} {}", shown.name, shown.phase.words());
+        if !shown.figures.is_empty() {
+            words += &format!("  {}", shown.figures);
+        }
+        if let Some(left) = shown.left.filter(|left| left.0 > 0) {
+            words += &format!(
+                "  {} left",
+                duration(Nanos(left.0.div_ceil(1_000_000_000) * 1_000_000_000))
+            );
+        }
+        words
+    }
+}
+
+fn preparing(target: &str, done: Bytes, total: Bytes, left: Nanos) -> String {
+    let percent = 100.0 * done.0 as f64 / (total.0 as f64).max(1.0);
+    let left = if left.0 > 0 && done < total {
+        format!(
+            ", {} left",
+            duration(Nanos(left.0.div_ceil(1_000_000_000) * 1_000_000_000))
+        )
+    } else {
+        String::new()
+    };
+    format!("preparing {target}: {percent:.0} % of {total}{left}")
+}
+
+/// Rates and the 99th percentile of an interval.
+fn figures(interval: &Interval) -> String {
+    let seconds = interval.length_ns.as_secs().max(1e-9);
+    let mut sum = (0, 0);
+    let mut each = Vec::new();
+    for direction in Direction::ALL {
+        let counts = interval.counts[direction];
+        if counts.operations > 0 {
+            let letter = &direction.word()[..1];
+            each.push(format!("{letter} {}", rate(counts.operations as f64 / seconds)));
+            sum = (sum.0 + counts.operations, sum.1 + counts.bytes.0);
+        }
+    }
+    let apart = if each.len() > 1 {
+        format!(" ({})", each.join(", "))
+    } else {
+        String::new()
+    };
+    let latency = match interval.latency.n() {
+        0 => String::new(),
+        _ => format!("  p99 {}", Nanos(interval.latency.quantile(0.99))),
+    };
+    let mib = throughput(sum.1 as f64 / seconds / f64::from(1 << 20));
+    format!("{} IOPS{apart}  {mib} MiB/s{latency}", rate(sum.0 as f64 / seconds))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::PerDirection;
+    use model::event::Counts;
+    use model::histogram::Histogram;
+
+    fn interval(reads: u64, writes: u64) -> Event {
+        let counts = |operations: u64| Counts {
+            operations,
+            bytes: Bytes(operations * 4096),
+        };
+        let mut latency = Histogram::new();
+        latency.record_times(250_000, reads + writes);
+        Event::Interval(Box::new(Interval {
+            step: 0,
+            job: 0,
+            name: "oltp".into(),
+            phase: Phase::Measured,
+            start_ns: Nanos(0),
+            length_ns: Nanos::secs(1),
+            counts: PerDirection {
+                read: counts(reads),
+                write: counts(writes),
+                trim: Counts::default(),
+            },
+            latency,
+            left_ns: Some(Nanos::millis(8_500)),
+        }))
+    }
+
+    #[test]
+    fn an_interval_shows_rates_and_time_left() {
+        let text = "oltp measuring  10,000 IOPS (r 7,000, w 3,000)  39.1 MiB/s  p99 250 us  9 s left";
+        assert_eq!(Live::new(1).take(&interval(7_000, 3_000)), Update::State(text.into()));
+        let text = "[1/3] oltp measuring  512 IOPS  2.00 MiB/s  p99 250 us  9 s left";
+        assert_eq!(Live::new(3).take(&interval(512, 0)), Update::State(text.into()));
+    }
+
+    #[test]
+    fn preparation_shows_how_far_it_is() {
+        let event = Event::Preparing {
+            target: "/mnt/a".into(),
+            done: Bytes::mib(256),
+            total: Bytes::gib(1),
+            left_ns: Nanos::millis(2_500),
+        };
+        let text = "preparing /mnt/a: 25 % of 1 GiB, 3 s left";
+        assert_eq!(Live::new(1).take(&event), Update::State(text.into()));
+    }
+}

@@ -1,0 +1,90 @@
+//! How numbers are written for people. Machines get plain digits.
+
+use model::Nanos;
+
+/// A count with commas between thousands.
+pub fn count(value: u64) -> String {
+    let digits = value.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// A rate: whole from a hundred on, else with one decimal, and two below ten.
+pub fn rate(value: f64) -> String {
+    match value {
+        v if v >= 99.95 => count(v.round() as u64),
+        v if v >= 9.995 => format!("{v:.1}"),
+        v => format!("{v:.2}"),
+    }
+}
+
+/// A throughput in millions of bytes or MiB per second: with one decimal, and two below ten.
+pub fn throughput(value: f64) -> String {
+    match value {
+        v if v >= 9_999.5 => count(v.round() as u64),
+        v if v >= 9.995 => format!("{v:.1}"),
+        v => format!("{v:.2}"),
+    }
+}
+
+/// A time with three significant digits: `12.3 us`.
+pub fn time(nanos: f64) -> String {
+    Nanos(nanos.round() as u64).to_string()
+}
+
+/// A length of time as a clock would show it: `4.2 s`, `1:05`, `2:00:00`.
+pub fn duration(length: Nanos) -> String {
+    let seconds = length.0.div_ceil(1_000_000_000);
+    match seconds {
+        0..60 if length.0.is_multiple_of(1_000_000_000) => format!("{seconds} s"),
+        0..60 => format!("{:.1} s", length.as_secs()),
+        60..3600 => format!("{}:{:02}", seconds / 60, seconds % 60),
+        _ => format!("{}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60),
+    }
+}
+
+/// The singular or plural of a word with its number.
+pub fn some(number: u64, word: &str) -> String {
+    if number == 1 {
+        format!("1 {word}")
+    } else {
+        format!("{} {word}s", count(number))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_are_separated() {
+        assert_eq!(count(0), "0");
+        assert_eq!(count(999), "999");
+        assert_eq!(count(1_000), "1,000");
+        assert_eq!(count(12_345_678), "12,345,678");
+    }
+
+    #[test]
+    fn small_rates_keep_their_digits() {
+        assert_eq!(rate(123_456.4), "123,456");
+        assert_eq!(rate(99.94), "99.9");
+        assert_eq!(rate(99.96), "100");
+        assert_eq!(rate(9.994), "9.99");
+        assert_eq!(throughput(512.34), "512.3");
+        assert_eq!(throughput(0.5), "0.50");
+    }
+
+    #[test]
+    fn durations_read_like_a_clock() {
+        assert_eq!(duration(Nanos::secs(4)), "4 s");
+        assert_eq!(duration(Nanos::millis(4_200)), "4.2 s");
+        assert_eq!(duration(Nanos::secs(65)), "1:05");
+        assert_eq!(duration(Nanos::secs(7_200)), "2:00:00");
+    }
+}

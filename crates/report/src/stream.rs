@@ -1,0 +1,112 @@
+//! What happens during a run as newline-delimited JSON: one object a line, for programs that watch.
+
+use model::Direction;
+use model::event::{Event, Interval};
+use model::results::Results;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::summary::Summary;
+
+/// One line of the stream.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Line {
+    /// An interval, with its figures.
+    Interval(IntervalLine),
+    /// The end, with the figures of the whole run.
+    Summary {
+        /// Always `summary`.
+        event: String,
+        /// The figures.
+        summary: Box<Summary>,
+    },
+    /// Anything else, as it happened.
+    Event(Event),
+}
+
+/// The figures of an interval.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct IntervalLine {
+    /// Always `interval`.
+    pub event: String,
+    /// Number of the step, from 0.
+    pub step: u32,
+    /// Number of the job in its step, from 0.
+    pub job: u32,
+    /// Name of the job.
+    pub name: String,
+    /// `warm_up` or `measured`.
+    pub phase: model::event::Phase,
+    /// Start, from the start of the phase.
+    pub start_s: f64,
+    /// Length.
+    pub length_s: f64,
+    /// Reads per second.
+    pub read_iops: f64,
+    /// Writes per second.
+    pub write_iops: f64,
+    /// Trims per second.
+    pub trim_iops: f64,
+    /// Bytes read per second.
+    pub read_bytes_per_sec: f64,
+    /// Bytes written per second.
+    pub write_bytes_per_sec: f64,
+    /// Mean latency of all directions: total, or response when paced.
+    pub latency_mean_ns: f64,
+    /// Median.
+    pub latency_p50_ns: u64,
+    /// 99th percentile.
+    pub latency_p99_ns: u64,
+    /// 99.9th percentile.
+    pub latency_p99_9_ns: u64,
+    /// Largest.
+    pub latency_max_ns: u64,
+}
+
+/// The line for an event, without its newline.
+pub fn line(event: &Event) -> String {
+    let line = match event {
+        Event::Interval(interval) => Line::Interval(figures(interval)),
+        other => Line::Event(other.clone()),
+    };
+    text(&line)
+}
+
+/// The last line, without its newline.
+pub fn last_line(results: &Results) -> String {
+    text(&Line::Summary {
+        event: "summary".into(),
+        summary: Box::new(Summary::of(results)),
+    })
+}
+
+fn text(line: &Line) -> String {
+    serde_json::to_string(line).expect("plain data without maps of odd keys always becomes JSON")
+}
+
+fn figures(interval: &Interval) -> IntervalLine {
+    let seconds = interval.length_ns.as_secs().max(1e-9);
+    let iops = |direction: Direction| interval.counts[direction].operations as f64 / seconds;
+    let bytes = |direction: Direction| interval.counts[direction].bytes.0 as f64 / seconds;
+    let latency = &interval.latency;
+    IntervalLine {
+        event: "interval".into(),
+        step: interval.step,
+        job: interval.job,
+        name: interval.name.clone(),
+        phase: interval.phase,
+        start_s: interval.start_ns.as_secs(),
+        length_s: interval.length_ns.as_secs(),
+        read_iops: iops(Direction::Read),
+        write_iops: iops(Direction::Write),
+        trim_iops: iops(Direction::Trim),
+        read_bytes_per_sec: bytes(Direction::Read),
+        write_bytes_per_sec: bytes(Direction::Write),
+        latency_mean_ns: latency.mean(),
+        latency_p50_ns: latency.quantile(0.5),
+        latency_p99_ns: latency.quantile(0.99),
+        latency_p99_9_ns: latency.quantile(0.999),
+        latency_max_ns: latency.max(),
+    }
+}

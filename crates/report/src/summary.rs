@@ -1,0 +1,469 @@
+//! The figures that people read, each computed once from the results: rates, latencies with how far they can be trusted,
+//! operations in flight, processor time, what the kernel counted.
+//!
+//! The text report shows it, and the `json` format is it.
+
+use jiff::Timestamp;
+use model::environment::TargetFacts;
+use model::event::EndReason;
+use model::finding::Finding;
+use model::histogram::Histogram;
+use model::plan::EngineKind;
+use model::results::{
+    ControlOutcome, DirectionResults, FORMAT_VERSION, HostDeviceUse, JobResults, Results, StepResults, Tool,
+};
+use model::stats::{Support, batch_means, quantile_interval, support};
+use model::{Direction, Nanos};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::words;
+
+/// The percentiles that every summary has, in percent.
+pub const PERCENTILES: [f64; 9] = [1.0, 10.0, 50.0, 90.0, 95.0, 99.0, 99.9, 99.99, 99.999];
+
+/// The figures of one run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Summary {
+    /// Version of this form; the same as that of saved results.
+    pub format_version: u32,
+    /// Always `summary`.
+    pub kind: String,
+    /// What made it.
+    pub tool: Tool,
+    /// Name of the test.
+    pub name: String,
+    /// Seed of every random decision.
+    pub seed: u64,
+    /// Start, as a date and time with its zone (RFC 3339).
+    pub started: String,
+    /// End.
+    pub ended: String,
+    /// The run was cut short by the user or the system.
+    pub interrupted: bool,
+    /// The machines.
+    pub hosts: Vec<HostSummary>,
+    /// What was tested.
+    pub targets: Vec<TargetFacts>,
+    /// Every job, in the order of the plan.
+    pub jobs: Vec<JobSummary>,
+    /// What the kernel counted for the devices under the targets.
+    pub devices: Vec<DeviceSummary>,
+    /// What the checks found.
+    pub findings: Vec<Finding>,
+}
+
+/// A machine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct HostSummary {
+    /// Host name.
+    pub name: String,
+    /// Operating system.
+    pub system: String,
+    /// Kernel.
+    pub kernel: String,
+    /// Processor.
+    pub cpu: String,
+    /// Logical CPUs that could be used.
+    pub cpus: u32,
+    /// The clock behind every figure.
+    pub clock: String,
+    /// How far it went from the system's, in parts per million.
+    pub clock_drift_ppm: Option<f64>,
+}
+
+/// A job.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct JobSummary {
+    /// Number of its step, from 1.
+    pub step: u32,
+    /// Its name.
+    pub name: String,
+    /// What it does, in words.
+    pub operations: String,
+    /// Workers, depth and rate, in words.
+    pub load: String,
+    /// What ends it, in words.
+    pub phases: String,
+    /// The engine of its first worker.
+    pub engine: EngineKind,
+    /// Why that one.
+    pub engine_reason: String,
+    /// Threads.
+    pub workers: u32,
+    /// Length of the measured window.
+    pub measured_ns: Nanos,
+    /// Why it ended; absent if it never started.
+    pub ended: Option<EndReason>,
+    /// Reads.
+    pub read: Option<Figures>,
+    /// Writes.
+    pub write: Option<Figures>,
+    /// Trims.
+    pub trim: Option<Figures>,
+    /// All directions together.
+    pub total: Figures,
+    /// Flushes.
+    pub flush: Option<FlushFigures>,
+    /// 95 % confidence interval of the IOPS: half its width in percent of the mean. Absent for short runs.
+    pub iops_confidence_percent: Option<f64>,
+    /// Operations in flight on average, by Little's law.
+    pub in_flight: Option<f64>,
+    /// Operations in flight that the engines allowed.
+    pub depth: u64,
+    /// Processor time of the workers.
+    pub cpu: CpuFigures,
+    /// What the rules of the job concluded.
+    pub control: Vec<ControlOutcome>,
+}
+
+/// The figures of one direction.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Figures {
+    /// Operations completed.
+    pub operations: u64,
+    /// Bytes transferred.
+    pub bytes: u64,
+    /// Operations per second.
+    pub iops: f64,
+    /// 2^20 bytes per second.
+    pub mib_per_sec: f64,
+    /// 10^6 bytes per second.
+    pub mb_per_sec: f64,
+    /// Failed operations that were tolerated.
+    pub errors: u64,
+    /// Operations that moved less than they were asked to.
+    pub short: u64,
+    /// Operations that were due and not issued in time, or given up.
+    pub late: u64,
+    /// Queued → reaped; due → reaped where the job is paced.
+    pub latency: LatencyFigures,
+    /// Queued → reaped, where the job is paced.
+    pub service: Option<LatencyFigures>,
+    /// Due → queued, where the job is paced.
+    pub schedule_delay: Option<LatencyFigures>,
+    /// Mean of queued → issued.
+    pub submission_mean_ns: f64,
+    /// Mean of issued → reaped.
+    pub completion_mean_ns: f64,
+}
+
+/// A distribution of latencies.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LatencyFigures {
+    /// Arithmetic mean.
+    pub mean_ns: f64,
+    /// Standard deviation.
+    pub deviation_ns: f64,
+    /// Smallest.
+    pub min_ns: u64,
+    /// Largest.
+    pub max_ns: u64,
+    /// Percentiles, ascending.
+    pub percentiles: Vec<Percentile>,
+}
+
+/// One percentile, with how far it can be trusted.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Percentile {
+    /// Which, in percent.
+    pub percent: f64,
+    /// Its value: within 0.4 % of the true one among these operations.
+    pub ns: u64,
+    /// How many operations lie beyond it.
+    pub support: PercentileSupport,
+    /// Lower end of its 95 % confidence interval, if there are enough operations.
+    pub low_ns: Option<u64>,
+    /// Upper end.
+    pub high_ns: Option<u64>,
+}
+
+/// How many operations lie beyond a percentile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PercentileSupport {
+    /// A hundred or more.
+    Good,
+    /// Ten to a hundred: read it with its interval.
+    Weak,
+    /// Fewer than ten: it says hardly more than the maximum.
+    None,
+}
+
+/// Flushes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FlushFigures {
+    /// How many.
+    pub operations: u64,
+    /// Issued → reaped.
+    pub latency: LatencyFigures,
+}
+
+/// Processor time of the workers of a job over the measured window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CpuFigures {
+    /// In this program.
+    pub user_ns: Nanos,
+    /// In the kernel.
+    pub system_ns: Nanos,
+    /// In this program, per operation.
+    pub user_ns_per_operation: f64,
+    /// In the kernel, per operation.
+    pub system_ns_per_operation: f64,
+    /// Processors kept busy on average.
+    pub processors: f64,
+}
+
+/// What the kernel counted for a device under the targets.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DeviceSummary {
+    /// Number of the step, from 1.
+    pub step: u32,
+    /// Kernel name.
+    pub name: String,
+    /// Requests and bytes over the whole step, by the kernel.
+    pub kernel: Transfers,
+    /// Operations and bytes of this test over the same time; absent where its share cannot be told.
+    pub ours: Option<Transfers>,
+    /// Requests in the device and its queue on average, while all jobs were measuring.
+    pub in_device: Option<f64>,
+    /// Share of that time in which it had something to do, in percent.
+    pub busy_percent: Option<f64>,
+}
+
+/// Operations and bytes by direction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Transfers {
+    /// Reads.
+    pub reads: u64,
+    /// Bytes read.
+    pub read_bytes: u64,
+    /// Writes.
+    pub writes: u64,
+    /// Bytes written.
+    pub written_bytes: u64,
+}
+
+impl Summary {
+    /// The figures of these results.
+    pub fn of(results: &Results) -> Summary {
+        let plan = &results.plan;
+        let first = results.hosts.first();
+        let jobs = plan
+            .steps
+            .iter()
+            .zip(&results.steps)
+            .enumerate()
+            .flat_map(|(step, (plan, results))| {
+                let jobs = plan.jobs.iter().zip(&results.jobs);
+                jobs.map(move |(plan, results)| job(step as u32 + 1, plan, results))
+            });
+        let devices = results.steps.iter().enumerate().flat_map(|(number, step)| {
+            let each = step.devices.iter();
+            each.map(move |device| device_summary(results, number, step, device))
+        });
+        Summary {
+            format_version: FORMAT_VERSION,
+            kind: "summary".into(),
+            tool: results.tool.clone(),
+            name: plan.name.clone(),
+            seed: plan.seed,
+            started: first.map_or_else(String::new, |host| date(host.started_unix_ns)),
+            ended: first.map_or_else(String::new, |host| date(host.ended_unix_ns)),
+            interrupted: results.interrupted,
+            hosts: results.hosts.iter().map(host).collect(),
+            targets: first.map(|host| host.environment.targets.clone()).unwrap_or_default(),
+            jobs: jobs.collect(),
+            devices: devices.collect(),
+            findings: results.findings.clone(),
+        }
+    }
+}
+
+/// A moment in UTC, to the second.
+fn date(unix_ns: u64) -> String {
+    let moment = Timestamp::from_second((unix_ns / 1_000_000_000) as i64);
+    moment.map(|moment| moment.to_string()).unwrap_or_default()
+}
+
+fn host(host: &model::results::HostResults) -> HostSummary {
+    let environment = &host.environment;
+    HostSummary {
+        name: environment.host.name.clone(),
+        system: environment.host.system.clone(),
+        kernel: environment.host.kernel.clone(),
+        cpu: environment.cpu.model.clone(),
+        cpus: environment.cpu.usable,
+        clock: environment.clock.source.clone(),
+        clock_drift_ppm: environment.clock.drift_ppm,
+    }
+}
+
+fn job(step: u32, plan: &model::plan::Job, results: &JobResults) -> JobSummary {
+    let window = results.measured();
+    let directions = results.directions();
+    let of = |direction: Direction| directions[direction].as_ref().map(|found| figures(found, window));
+    let total = results.total();
+    let engine = results
+        .workers
+        .first()
+        .map(|worker| worker.engine.clone())
+        .unwrap_or_default();
+    let in_flight = results.in_flight();
+    JobSummary {
+        step,
+        name: plan.name.clone(),
+        operations: words::operations(plan),
+        load: words::load(plan),
+        phases: words::phases(plan),
+        engine: engine.kind,
+        engine_reason: engine.reason,
+        workers: results.workers.len() as u32,
+        measured_ns: window,
+        ended: results.ended.clone(),
+        read: of(Direction::Read),
+        write: of(Direction::Write),
+        trim: of(Direction::Trim),
+        total: figures(&total, window),
+        flush: flushes(results),
+        iops_confidence_percent: iops_confidence(results),
+        in_flight: in_flight.map(|found| found.average),
+        depth: in_flight.map_or_else(|| plan.depth(), |found| found.depth),
+        cpu: cpu(results, &total, window),
+        control: results.control.clone(),
+    }
+}
+
+fn figures(found: &DirectionResults, window: Nanos) -> Figures {
+    let seconds = window.as_secs();
+    let per_second = |amount: u64| if seconds > 0.0 { amount as f64 / seconds } else { 0.0 };
+    let bytes_per_sec = per_second(found.bytes.0);
+    let paced = found.response.is_some();
+    Figures {
+        operations: found.operations,
+        bytes: found.bytes.0,
+        iops: per_second(found.operations),
+        mib_per_sec: bytes_per_sec / f64::from(1 << 20),
+        mb_per_sec: bytes_per_sec / 1e6,
+        errors: found.errors,
+        short: found.short,
+        late: found.late,
+        latency: latency(found.latency()),
+        service: paced.then(|| latency(&found.total)),
+        schedule_delay: found.schedule_delay.as_ref().map(latency),
+        submission_mean_ns: found.submission.mean(),
+        completion_mean_ns: found.completion.mean(),
+    }
+}
+
+fn latency(histogram: &Histogram) -> LatencyFigures {
+    let n = histogram.n();
+    if n == 0 {
+        return LatencyFigures::default();
+    }
+    let one = |percent: f64| {
+        let fraction = percent / 100.0;
+        let (low_ns, high_ns) = quantile_interval(histogram, fraction, 0.95);
+        let support = match support(fraction, n) {
+            Support::Good => PercentileSupport::Good,
+            Support::Weak => PercentileSupport::Weak,
+            Support::None => PercentileSupport::None,
+        };
+        let ns = histogram.quantile(fraction);
+        Percentile {
+            percent,
+            ns,
+            support,
+            low_ns,
+            high_ns,
+        }
+    };
+    LatencyFigures {
+        mean_ns: histogram.mean(),
+        deviation_ns: histogram.sample_deviation(),
+        min_ns: histogram.min(),
+        max_ns: histogram.max(),
+        percentiles: PERCENTILES.into_iter().map(one).collect(),
+    }
+}
+
+impl LatencyFigures {
+    /// A percentile of [`PERCENTILES`]; `None` for others, and where there were no operations.
+    pub fn percentile(&self, percent: f64) -> Option<Percentile> {
+        self.percentiles.iter().find(|found| found.percent == percent).copied()
+    }
+}
+
+fn flushes(results: &JobResults) -> Option<FlushFigures> {
+    let mut sum: Option<(u64, Histogram)> = None;
+    for found in results
+        .workers
+        .iter()
+        .flat_map(|worker| &worker.streams)
+        .filter_map(|stream| stream.sync.as_ref())
+    {
+        let (operations, latency) = sum.get_or_insert_with(Default::default);
+        *operations += found.operations;
+        latency.merge(&found.latency);
+    }
+    let (operations, histogram) = sum?;
+    let latency = latency(&histogram);
+    Some(FlushFigures { operations, latency })
+}
+
+/// From the finest series of the whole job; a last interval that is not whole does not count.
+fn iops_confidence(results: &JobResults) -> Option<f64> {
+    let whole = results.series.iter().filter(|series| series.of.is_none());
+    let series = whole.min_by_key(|series| series.length_ns)?;
+    let intervals = (results.measured().0 / series.length_ns.0.max(1)) as usize;
+    let mut counts = vec![0.0; intervals];
+    for (_, points) in series.points.iter() {
+        counts
+            .iter_mut()
+            .zip(points)
+            .for_each(|(sum, point)| *sum += point.operations as f64);
+    }
+    let found = batch_means(&counts, 0.95)?;
+    (found.mean > 0.0).then(|| 100.0 * found.half_width / found.mean)
+}
+
+fn cpu(results: &JobResults, total: &DirectionResults, window: Nanos) -> CpuFigures {
+    let usage = results.usage();
+    let operations = total.operations.max(1) as f64;
+    CpuFigures {
+        user_ns: usage.user_ns,
+        system_ns: usage.system_ns,
+        user_ns_per_operation: usage.user_ns.0 as f64 / operations,
+        system_ns_per_operation: usage.system_ns.0 as f64 / operations,
+        processors: usage.cpu().0 as f64 / (window.0 as f64).max(1.0),
+    }
+}
+
+fn device_summary(results: &Results, number: usize, step: &StepResults, device: &HostDeviceUse) -> DeviceSummary {
+    let counters = &device.counters;
+    let same = |other: &&HostDeviceUse| other.host == device.host && other.counters.name == counters.name;
+    let measured = step
+        .devices_measured
+        .iter()
+        .find(same)
+        .filter(|_| step.observed_ns.0 > 0);
+    let window = step.observed_ns.0 as f64;
+    DeviceSummary {
+        step: number as u32 + 1,
+        name: counters.name.clone(),
+        kernel: Transfers {
+            reads: counters.operations[0],
+            read_bytes: counters.bytes[0],
+            writes: counters.operations[1],
+            written_bytes: counters.bytes[1],
+        },
+        ours: results.moved(number, device).map(|moved| Transfers {
+            reads: moved.counts.read.operations,
+            read_bytes: moved.counts.read.bytes.0,
+            writes: moved.counts.write.operations,
+            written_bytes: moved.counts.write.bytes.0,
+        }),
+        in_device: measured.map(|found| found.counters.weighted_ns.0 as f64 / window),
+        busy_percent: measured.map(|found| 100.0 * found.counters.busy_ns.0 as f64 / window),
+    }
+}

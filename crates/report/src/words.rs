@@ -1,0 +1,194 @@
+//! What a job does, in the words of the field: `4 KiB random reads`, `1 worker x depth 32`.
+
+use model::access::{Access, Placement};
+use model::block_size::BlockSizes;
+use model::mix::Mix;
+use model::plan::{Depth, Job, Pacing, Plan, Stream, Worker, WriteThrough};
+use model::{Bytes, Direction, Nanos};
+
+use crate::numbers::{rate, some};
+
+/// The operations of a job: sizes, pattern, mix and caches.
+pub fn operations(job: &Job) -> String {
+    let mut kinds: Vec<(String, u64)> = Vec::new();
+    for stream in job.workers.iter().flat_map(|worker| &worker.streams) {
+        let kind = kind(stream);
+        match kinds.iter_mut().find(|(known, _)| *known == kind) {
+            Some((_, weight)) => *weight += u64::from(stream.weight),
+            None => kinds.push((kind, u64::from(stream.weight))),
+        }
+    }
+    if let [(kind, _)] = &*kinds {
+        return kind.clone();
+    }
+    let total: u64 = kinds.iter().map(|(_, weight)| weight).sum();
+    let share = |weight: u64| (100.0 * weight as f64 / total.max(1) as f64).round();
+    let parts = kinds
+        .iter()
+        .map(|(kind, weight)| format!("{} % {kind}", share(*weight)));
+    parts.collect::<Vec<_>>().join("; ")
+}
+
+fn kind(stream: &Stream) -> String {
+    let present = |direction: &Direction| stream.mix.includes(*direction);
+    let first = Direction::ALL.into_iter().find(present).unwrap_or(Direction::Read);
+    let sizes = sizes(&stream.pattern.sizes[first]);
+    let index = usize::from(stream.pattern.access_of[first]);
+    let pattern = stream.pattern.access.get(index).map(access).unwrap_or_default();
+    let operations = match stream.mix {
+        Mix::Only { direction } => format!("{}s", direction.word()),
+        Mix::Drawn { write_percent, .. } | Mix::Exact { write_percent } => match write_percent {
+            0.0 => "reads".into(),
+            100.0 => "writes".into(),
+            percent => format!("operations, {} % reads and {percent} % writes", 100.0 - percent),
+        },
+        _ => "trims, each followed by a write".into(),
+    };
+    format!("{sizes} {pattern} {operations}, {}", cache(stream))
+}
+
+fn sizes(sizes: &BlockSizes) -> String {
+    match sizes {
+        BlockSizes::Fixed { size } => size.to_string(),
+        BlockSizes::Range { low, high, .. } => format!("{low} to {high}"),
+        BlockSizes::Split { entries } => {
+            let each = entries.iter().map(|entry| entry.size.to_string());
+            each.collect::<Vec<_>>().join(" / ")
+        }
+    }
+}
+
+fn access(access: &Access) -> String {
+    match access {
+        Access::Sequential(_) => "sequential".into(),
+        Access::Interlocked(_) => "interlocked sequential".into(),
+        Access::Parallel(_) => "parallel sequential".into(),
+        Access::Random { placement } => placement_words(placement),
+        Access::Mixed(mixed) => {
+            let percent = mixed.random_percent;
+            let most = percent.read.max(percent.write).max(percent.trim);
+            format!("mixed ({most} % random)")
+        }
+        Access::Every(_) => "partly random".into(),
+        Access::Zones(_) => "zoned".into(),
+    }
+}
+
+fn placement_words(placement: &Placement) -> String {
+    match placement {
+        Placement::Uniform(_) => "random".into(),
+        Placement::Once(_) => "random (each block once)".into(),
+        Placement::Ranges(_) => "random (uneven)".into(),
+        Placement::Zipf(zipf) => format!("random (Zipf {})", zipf.theta),
+        Placement::Pareto(_) => "random (Pareto)".into(),
+        Placement::Normal(_) => "random (normal)".into(),
+        Placement::List(_) => "listed".into(),
+    }
+}
+
+fn cache(stream: &Stream) -> String {
+    let cache = stream.cache;
+    let path = match (cache.mapping, cache.direct) {
+        (Some(_), _) => "memory-mapped",
+        (None, true) => "direct",
+        (None, false) => "buffered",
+    };
+    let through = match cache.write_through {
+        WriteThrough::Off => "",
+        WriteThrough::Data | WriteThrough::DataAndMetadata => ", write-through",
+    };
+    let flush = match stream.sync.every_writes {
+        0 => String::new(),
+        1 => ", flush after each write".into(),
+        writes => format!(", flush after {writes} writes"),
+    };
+    format!("{path}{through}{flush}")
+}
+
+/// The load of a job: workers, depth, rate.
+pub fn load(job: &Job) -> String {
+    let workers = some(job.workers.len() as u64, "worker");
+    let Some(first) = job.workers.first() else {
+        return workers;
+    };
+    let same = job.workers.iter().all(|worker| worker.slots() == first.slots());
+    let depth = if same {
+        format!("{workers} x depth {}", depth_of(first))
+    } else {
+        format!("{workers}, depth {} in all", job.depth())
+    };
+    match total_rate(job) {
+        Some(pace) => format!("{depth}, {pace}"),
+        None => depth,
+    }
+}
+
+fn depth_of(worker: &Worker) -> String {
+    match worker.depth {
+        Depth::PerStream if worker.streams.len() > 1 => {
+            format!("{} ({} targets)", worker.slots(), worker.streams.len())
+        }
+        Depth::PerStream | Depth::Shared { .. } => worker.slots().to_string(),
+    }
+}
+
+fn total_rate(job: &Job) -> Option<String> {
+    let (mut operations, mut bytes) = (0.0, 0.0);
+    for stream in job.workers.iter().flat_map(|worker| &worker.streams) {
+        let rates = match stream.pacing {
+            Pacing::Unpaced => continue,
+            Pacing::Together { rate } => vec![rate],
+            Pacing::PerDirection { rates } => rates.iter().filter_map(|(_, rate)| *rate).collect(),
+        };
+        for rate in rates {
+            match rate.unit {
+                model::plan::RateUnit::Operations => operations += rate.per_second(),
+                model::plan::RateUnit::Bytes => bytes += rate.per_second(),
+            }
+        }
+    }
+    match (operations > 0.0, bytes > 0.0) {
+        (true, _) => Some(format!("paced at {} IOPS", rate(operations))),
+        (_, true) => Some(format!("paced at {}/s", Bytes(bytes.round() as u64))),
+        _ => None,
+    }
+}
+
+/// What ends a job and what comes before: `10 s after 2 s of warm-up`.
+pub fn phases(job: &Job) -> String {
+    let stop = &job.stop;
+    let mut ends: Vec<String> = Vec::new();
+    ends.extend(stop.after_ns.map(|time| time.to_string()));
+    ends.extend(
+        stop.operations
+            .map(|operations| some(operations * job.workers.len() as u64, "operation")),
+    );
+    ends.extend(
+        stop.bytes
+            .map(|bytes| Bytes(bytes.0 * job.workers.len() as u64).to_string()),
+    );
+    ends.extend(
+        stop.passes
+            .map(|passes| some(u64::from(passes), "pass").replace("passs", "passes")),
+    );
+    let mut words = ends.join(" or ");
+    if job.phases.warm_up_ns > Nanos(0) {
+        words = format!("{words} after {} of warm-up", job.phases.warm_up_ns);
+    }
+    words
+}
+
+/// All that a plan will do, line by line, for `--dry-run`.
+pub fn plan(plan: &Plan) -> Vec<String> {
+    let mut lines = Vec::new();
+    for ((step, _), job) in plan.jobs() {
+        let place = if plan.steps.len() > 1 {
+            format!("step {}, ", step + 1)
+        } else {
+            String::new()
+        };
+        lines.push(format!("{place}{}: {}", job.name, operations(job)));
+        lines.push(format!("  {}; {}", load(job), phases(job)));
+    }
+    lines
+}
