@@ -113,7 +113,8 @@ impl Ranges {
             }
             let part = |percent: f64| ((percent * span as f64) / 100.0).floor() as u64;
             let mut begin = part(from);
-            let mut end = if covered >= 100.0 {
+            // The tolerance keeps sums such as 33.3 + 33.3 + 33.4 from losing the last position to rounding.
+            let mut end = if covered >= 100.0 - 1e-9 {
                 span
             } else {
                 begin + part(share.span)
@@ -122,7 +123,8 @@ impl Ranges {
             if end < begin {
                 match kept.last_mut() {
                     Some(last) if last.start == end => last.operations += share.operations_percent,
-                    _ => carry = share.operations_percent,
+                    // DiskSpd loses the first share where two such ranges follow one another.
+                    _ => carry += share.operations_percent,
                 }
                 continue;
             }
@@ -134,7 +136,7 @@ impl Ranges {
                 begin += step;
                 last.length += step;
                 if begin == span {
-                    carry = share.operations_percent;
+                    carry += share.operations_percent;
                     continue;
                 }
                 if begin == end {
@@ -149,12 +151,10 @@ impl Ranges {
                 last.operations += carry;
                 carry = 0.0;
             }
-            // A range whose edges round to the same position still has that one.
-            let length = (end - begin).max(step).min(span - begin);
             kept.push(EffectiveRange {
                 operations: share.operations_percent + carry,
                 start: begin,
-                length,
+                length: end - begin,
             });
             carry = 0.0;
         }
@@ -163,6 +163,10 @@ impl Ranges {
         {
             last.operations += carry;
             last.length = span - last.start;
+        }
+        // The position that both edges of a range round to belongs to it, unless the next range has joined it above.
+        for range in kept.iter_mut().filter(|range| range.length == 0) {
+            (range.start, range.length) = (range.start.min(span - step), step);
         }
         kept
     }
