@@ -241,11 +241,16 @@ impl MixCursor {
 
     /// Forgets the direction given last, because its operation will not be issued.
     pub(crate) fn take_back(&mut self) {
-        if let Kind::Exact = self.kind {
-            self.debt -= self.write_percent / 100.0;
-            if self.present == Direction::Write {
-                self.debt += 1.0;
+        match self.kind {
+            Kind::Exact => {
+                self.debt -= self.write_percent / 100.0;
+                if self.present == Direction::Write {
+                    self.debt += 1.0;
+                }
             }
+            // The pair that was just begun is not: a trim is due again.
+            Kind::TrimThenWrite => self.present = Direction::Write,
+            Kind::Only(_) | Kind::Threshold(_) | Kind::AfterPlace | Kind::Redrawn => {}
         }
     }
 

@@ -16,7 +16,7 @@ pub struct Ranges {
     /// How ranges become aligned positions.
     #[serde(default)]
     pub rule: RangesRule,
-    /// The ranges. With one list for all directions, or one for each.
+    /// The ranges. A direction without a list of its own has the first of the others.
     pub shares: PerDirection<Vec<RangeShare>>,
 }
 
@@ -98,6 +98,12 @@ impl Ranges {
         }
     }
 
+    fn shares_of(&self, direction: Direction) -> &[RangeShare] {
+        let own = &self.shares[direction];
+        let lists = std::iter::once(own).chain(self.shares.iter().map(|(_, list)| list));
+        lists.into_iter().find(|list| !list.is_empty()).unwrap_or(own)
+    }
+
     /// DiskSpd's rule, which serves native runs too: a range in which no aligned position lies is joined to a neighbour
     /// that has only one, or carried on to the next.
     fn effective_percent(&self, area: &Area, direction: Direction) -> Vec<EffectiveRange> {
@@ -105,7 +111,7 @@ impl Ranges {
         let mut kept: Vec<EffectiveRange> = Vec::new();
         let mut carry = 0.0;
         let mut covered = 0.0;
-        for share in &self.shares[direction] {
+        for share in self.shares_of(direction) {
             let from = covered;
             covered += share.span;
             if share.operations_percent <= 0.0 {
@@ -174,7 +180,7 @@ impl Ranges {
     fn effective_bytes(&self, area: &Area, direction: Direction) -> Vec<EffectiveRange> {
         let mut kept = Vec::new();
         let mut start = 0u64;
-        for share in &self.shares[direction] {
+        for share in self.shares_of(direction) {
             if start >= area.length {
                 break;
             }
