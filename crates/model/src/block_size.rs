@@ -54,7 +54,7 @@ impl BlockSizes {
         match self {
             BlockSizes::Fixed { size } => *size,
             BlockSizes::Range { low, .. } => *low,
-            BlockSizes::Split { entries } => entries.iter().map(|e| e.size).min().unwrap_or_default(),
+            BlockSizes::Split { entries } => drawable(entries).map(|e| e.size).min().unwrap_or_default(),
         }
     }
 
@@ -63,7 +63,7 @@ impl BlockSizes {
         match self {
             BlockSizes::Fixed { size } => *size,
             BlockSizes::Range { high, .. } => *high,
-            BlockSizes::Split { entries } => entries.iter().map(|e| e.size).max().unwrap_or_default(),
+            BlockSizes::Split { entries } => drawable(entries).map(|e| e.size).max().unwrap_or_default(),
         }
     }
 
@@ -101,19 +101,25 @@ impl BlockSizes {
                 }
             },
             BlockSizes::Split { entries } => {
-                let total: f64 = entries.iter().map(|e| e.percent).sum();
+                let total: f64 = drawable(entries).map(|e| e.percent).sum();
                 loop {
+                    // fio's rule: a length that does not fit gives way to the next one of the list that does, and only
+                    // where none follows is it drawn again.
                     let mut level = f64::from(draws.half(purpose)) / 4_294_967_296.0 * total;
-                    let drawn = entries.iter().find(|entry| {
+                    let drawn = drawable(entries).find(|entry| {
                         level -= entry.percent;
-                        level < 0.0
+                        level < 0.0 && entry.size.0 <= room
                     });
-                    let size = drawn.or(entries.last()).map_or(0, |entry| entry.size.0);
-                    if size <= room {
-                        break size as u32;
+                    if let Some(entry) = drawn {
+                        break entry.size.0 as u32;
                     }
                 }
             }
         }
     }
+}
+
+/// The lengths that can be drawn at all.
+fn drawable(entries: &[SizeShare]) -> impl Iterator<Item = &SizeShare> {
+    entries.iter().filter(|entry| entry.percent > 0.0)
 }

@@ -222,14 +222,14 @@ impl MixCursor {
 
     /// The direction of an operation whose position is known.
     #[inline]
-    pub fn after_place(&mut self, draws: &mut Draws, jumped: bool) -> Direction {
-        if jumped {
+    pub fn after_place(&mut self, draws: &mut Draws, continues: bool) -> Direction {
+        if !continues {
             self.draw_type(draws);
         }
         self.present
     }
 
-    /// DiskSpd draws a first type for mixed patterns before the first operation.
+    /// Draws the type of the next operations (DiskSpd's rule).
     pub fn draw_type(&mut self, draws: &mut Draws) {
         let roll = draws.half(Purpose::Mix) % 100 + 1;
         self.present = if f64::from(roll) <= self.write_percent {
@@ -237,6 +237,28 @@ impl MixCursor {
         } else {
             Direction::Read
         };
+    }
+
+    /// Forgets the direction given last, because its operation will not be issued.
+    pub(crate) fn take_back(&mut self) {
+        match self.kind {
+            Kind::Exact => {
+                self.debt -= self.write_percent / 100.0;
+                if self.present == Direction::Write {
+                    self.debt += 1.0;
+                }
+            }
+            // The pair that was just begun is not: a trim is due again.
+            Kind::TrimThenWrite => self.present = Direction::Write,
+            Kind::Only(_) | Kind::Threshold(_) | Kind::AfterPlace | Kind::Redrawn => {}
+        }
+    }
+
+    /// Begins another pass: fio's rules begin anew, shares go on where they were.
+    pub(crate) fn restart(&mut self) {
+        if let Kind::Redrawn | Kind::TrimThenWrite = self.kind {
+            (self.present, self.issued, self.target) = (Direction::Read, [0; 2], 0);
+        }
     }
 
     /// True if the second of a pair is due, which repeats the position of the first.

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use crate::access::{AccessError, Area, Cursor, Place, Wanted};
+use crate::access::{AccessError, Area, Cursor, Wanted};
 use crate::block_size::BlockSizes;
 use crate::direction::{Direction, PerDirection};
 use crate::draws::{Draws, Purpose};
@@ -24,6 +24,15 @@ pub struct Operation {
     pub length: u32,
 }
 
+impl Operation {
+    /// Stands where there is no operation yet.
+    const NONE: Operation = Operation {
+        direction: Direction::Read,
+        offset: 0,
+        length: 0,
+    };
+}
+
 /// Operations planned ahead of their time.
 #[derive(Clone, Debug)]
 pub struct Planned {
@@ -37,13 +46,8 @@ const AHEAD: usize = 32;
 
 impl Default for Planned {
     fn default() -> Self {
-        let nothing = Operation {
-            direction: Direction::Read,
-            offset: 0,
-            length: 0,
-        };
         Planned {
-            operations: [nothing; AHEAD],
+            operations: [Operation::NONE; AHEAD],
             next: 0,
             end: 0,
         }
@@ -59,7 +63,7 @@ pub struct Sequence {
     sizes: PerDirection<BlockSizes>,
     /// End of the area, from the start of the target.
     end: u64,
-    last: Option<Place>,
+    last: Operation,
     planned: Planned,
     /// Operations that may be planned at once without changing what they are.
     ahead: usize,
@@ -86,7 +90,8 @@ impl Sequence {
             .map(|access| access.cursor(areas, slots, shared, draws));
         let cursors = cursors.collect::<Result<Vec<_>, _>>()?;
         let mut mix = mix.start();
-        if mix.decides_late() && matches!(cursors.first(), Some(Cursor::Mixed(_))) {
+        // DiskSpd draws a type before the first operation, and only a mixed pattern ever uses it.
+        if mix.decides_late() {
             mix.draw_type(draws);
         }
         // A position that workers share, or that belongs to a slot, must be asked for when it is needed; so must all draws
@@ -103,7 +108,7 @@ impl Sequence {
             cursor_of: pattern.access_of,
             sizes: pattern.sizes.clone(),
             end: base + length,
-            last: None,
+            last: Operation::NONE,
             planned: Planned::default(),
             ahead,
         })
@@ -182,40 +187,55 @@ impl Sequence {
 
     /// The next operation, decided now; `None` if the pass is over. A schedule that decides the direction gives it; otherwise the mix does.
     #[inline(always)]
-    pub fn next(&mut self, draws: &mut Draws, slot: u32, direction: Option<Direction>) -> Option<Operation> {
-        let early = direction.or_else(|| self.mix.before_place(draws));
+    pub fn next(&mut self, draws: &mut Draws, slot: u32, scheduled: Option<Direction>) -> Option<Operation> {
+        let early = scheduled.or_else(|| self.mix.before_place(draws));
+        if self.mix.repeats_place() {
+            return Some(self.second_of_pair());
+        }
         let asked = early.unwrap_or(Direction::Read);
         let cursor = &mut self.cursors[self.cursor_of[asked] as usize];
-        let place = if self.mix.repeats_place() {
-            self.last
-        } else {
-            cursor.next(draws, Wanted { direction: asked, slot })
+        let Some(place) = cursor.next(draws, Wanted { direction: asked, slot }) else {
+            return self.end_pass(scheduled);
         };
-        let place = place?;
         let direction = match early {
             Some(direction) => direction,
-            None => self.mix.after_place(draws, place.jumped),
+            None => self.mix.after_place(draws, place.continues),
         };
         let length = self.sizes[direction].draw(draws, direction, self.end - place.offset);
         if length == 0 {
-            return None;
+            return self.end_pass(scheduled);
         }
-        let length = if self.mix.repeats_place() {
-            length
-        } else {
-            cursor.claim(place, direction, length)
-        };
-        self.last = Some(place);
-        Some(Operation {
+        let length = cursor.claim(place, direction, length);
+        self.last = Operation {
             direction,
             offset: place.offset,
             length,
-        })
+        };
+        Some(self.last)
+    }
+
+    /// The write of the very bytes that were just trimmed.
+    #[cold]
+    fn second_of_pair(&self) -> Operation {
+        Operation {
+            direction: Direction::Write,
+            ..self.last
+        }
+    }
+
+    /// The operation that the mix has just counted will not be issued: the pass is over.
+    #[cold]
+    fn end_pass(&mut self, scheduled: Option<Direction>) -> Option<Operation> {
+        if scheduled.is_none() {
+            self.mix.take_back();
+        }
+        None
     }
 
     /// Begins another pass.
     pub fn restart(&mut self, draws: &mut Draws) {
         (self.planned.next, self.planned.end) = (0, 0);
+        self.mix.restart();
         for cursor in &mut self.cursors {
             cursor.restart(draws);
         }

@@ -1,6 +1,7 @@
 //! The part of a target that a stream may touch, cut into aligned positions.
 
 use super::AccessError;
+use crate::direction::PerDirection;
 use crate::draws::Reduction;
 
 /// An area of a target with its block size and alignment.
@@ -48,6 +49,22 @@ impl Area {
         Ok(self)
     }
 
+    /// The area of a pattern whose memory all directions share: each of its positions suits every direction. It is the
+    /// same as theirs where they agree, which is the usual case.
+    pub(super) fn common(areas: &PerDirection<Area>) -> Area {
+        let PerDirection { read, write, trim } = areas;
+        let both = |one: u64, other: u64| match gcd(one, other) {
+            // A length of 0 is refused later, by [`Area::check`].
+            0 => 0,
+            divisor => (one / divisor).saturating_mul(other),
+        };
+        Area {
+            block: read.block.max(write.block).max(trim.block),
+            alignment: both(both(read.alignment, write.alignment), trim.alignment),
+            ..*read
+        }
+    }
+
     /// How many aligned positions there are.
     #[inline(always)]
     pub fn positions(&self) -> u64 {
@@ -87,4 +104,12 @@ impl Area {
             }
         }
     }
+}
+
+/// The greatest common divisor.
+pub(super) fn gcd(mut one: u64, mut other: u64) -> u64 {
+    while other != 0 {
+        (one, other) = (other, one % other);
+    }
+    one
 }

@@ -78,19 +78,22 @@ impl EveryCursor {
             if position + area.block <= area.length {
                 return Some(Place {
                     offset: area.base + position,
-                    jumped: false,
+                    continues: true,
                 });
             }
         }
         let offset = self.placement.next(draws, direction)?;
-        Some(Place { offset, jumped: true })
+        Some(Place {
+            offset,
+            continues: false,
+        })
     }
 
     pub(super) fn claim(&mut self, place: Place, direction: Direction, length: u32) -> u32 {
-        let length = if place.jumped {
-            self.placement.claim(place.offset, direction, length)
-        } else {
+        let length = if place.continues {
             length
+        } else {
+            self.placement.claim(place.offset, length)
         };
         let start = place.offset - self.areas[direction].base;
         self.last = Some((start, start + u64::from(length)));

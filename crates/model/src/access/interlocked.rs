@@ -19,7 +19,7 @@ impl Interlocked {
         areas: PerDirection<Area>,
         shared: &Arc<AtomicU64>,
     ) -> Result<InterlockedCursor, AccessError> {
-        let area = areas.read.check(0)?;
+        let area = Area::common(&areas).check(0)?;
         Ok(InterlockedCursor {
             area,
             span: area.span(),
@@ -41,7 +41,7 @@ impl InterlockedCursor {
         let step = self.shared.fetch_add(self.area.alignment, Ordering::Relaxed);
         Place {
             offset: self.area.base + step % self.span,
-            jumped: false,
+            continues: false,
         }
     }
 }

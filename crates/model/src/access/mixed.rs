@@ -28,7 +28,8 @@ pub enum Continuation {
     /// geometric; the first operation may already continue (DiskSpd `-rs`).
     #[default]
     Stride,
-    /// To the end of the last operation of the same direction (fio `percentage_random`). The first operation jumps.
+    /// To the end of the last operation of the same direction (fio `percentage_random`). Each direction starts at the
+    /// base, and jumps where nothing more fits before the end.
     Length,
 }
 
@@ -44,13 +45,18 @@ impl Mixed {
                 });
             }
         }
+        // The position that all directions share must suit the next operation, whichever direction that has.
+        let areas = match self.continuation {
+            Continuation::Stride => PerDirection::all(Area::common(&areas)),
+            Continuation::Length => areas,
+        };
         let mut placement = self.placement.cursor(areas, draws)?;
         let first = match self.continuation {
             // One offset is drawn before the first operation, even if that one jumps again.
             Continuation::Stride => placement
                 .next(draws, Direction::Read)
-                .map(|offset| offset - areas.read.base),
-            Continuation::Length => None,
+                .map_or(0, |offset| offset - areas.read.base),
+            Continuation::Length => 0,
         };
         Ok(MixedCursor {
             placement,
@@ -70,7 +76,7 @@ pub struct MixedCursor {
     continuation: Continuation,
     areas: PerDirection<Area>,
     /// Where the next sequential operation of each direction would go, from the base.
-    next: [Option<u64>; 3],
+    next: [u64; 3],
 }
 
 impl MixedCursor {
@@ -82,22 +88,25 @@ impl MixedCursor {
             Continuation::Stride => draws.half(Purpose::Jump) % 100 < percent,
             Continuation::Length => {
                 let roll = ((u64::from(draws.half(Purpose::Jump)) * 100) >> 32) as u32;
-                roll < percent || self.next[index].is_none_or(|next| next + area.block > area.length)
+                roll < percent || self.next[index] + area.block > area.length
             }
         };
         if jump {
             let offset = self.placement.next(draws, direction)?;
-            self.next[index] = Some(offset - area.base + area.alignment);
-            return Some(Place { offset, jumped: true });
+            self.next[index] = offset - area.base + area.alignment;
+            return Some(Place {
+                offset,
+                continues: false,
+            });
         }
         let position = match self.next[index] {
-            Some(next) if next + area.block <= area.length => next,
+            next if next + area.block <= area.length => next,
             _ => 0,
         };
-        self.next[index] = Some(position + area.alignment);
+        self.next[index] = position + area.alignment;
         Some(Place {
             offset: area.base + position,
-            jumped: false,
+            continues: true,
         })
     }
 
@@ -110,20 +119,23 @@ impl MixedCursor {
 
     pub(super) fn claim(&mut self, place: Place, direction: Direction, length: u32) -> u32 {
         // Sequential continuations do not enter the map of blocks already used, and are not held back by it.
-        let length = if place.jumped {
-            self.placement.claim(place.offset, direction, length)
-        } else {
+        let length = if place.continues {
             length
+        } else {
+            self.placement.claim(place.offset, length)
         };
         if self.continuation == Continuation::Length {
             let index = self.index(direction);
-            self.next[index] = Some(place.offset - self.areas[direction].base + u64::from(length));
+            self.next[index] = place.offset - self.areas[direction].base + u64::from(length);
         }
         length
     }
 
     pub(super) fn restart(&mut self, draws: &mut Draws) {
         self.placement.restart(draws);
+        if self.continuation == Continuation::Length {
+            self.next = [0; 3];
+        }
     }
 
     pub(super) fn extra_bytes(&self) -> u64 {

@@ -68,8 +68,8 @@ pub enum Access {
 pub struct Place {
     /// Offset from the start of the target, in bytes.
     pub offset: u64,
-    /// False if the operation continues where an earlier one ended: such a one keeps the type of its run in DiskSpd.
-    pub jumped: bool,
+    /// The operation continues a run that a random jump began: in DiskSpd it keeps the type of the run's first one.
+    pub continues: bool,
 }
 
 /// What the next position is wanted for.
@@ -157,7 +157,7 @@ impl Access {
             Access::Random { placement } => Cursor::Placed(placement.cursor(areas, draws)?),
             Access::Mixed(parameters) => Cursor::Mixed(parameters.cursor(areas, draws)?),
             Access::Every(parameters) => Cursor::Every(parameters.cursor(areas, draws)?),
-            Access::Zones(parameters) => Cursor::Zones(parameters.cursor(areas)?),
+            Access::Zones(parameters) => Cursor::Zones(parameters.cursor(areas, draws)?),
         })
     }
 }
@@ -169,7 +169,7 @@ impl Cursor {
         match self {
             Cursor::Uniform(cursor) => Some(Place {
                 offset: cursor.next(draws, wanted.direction),
-                jumped: true,
+                continues: false,
             }),
             Cursor::Sequential(cursor) => cursor.next(wanted.direction),
             other => other.next_of_the_rest(draws, wanted),
@@ -181,17 +181,18 @@ impl Cursor {
         match self {
             Cursor::Uniform(cursor) => Some(Place {
                 offset: cursor.next(draws, wanted.direction),
-                jumped: true,
+                continues: false,
             }),
             Cursor::Sequential(cursor) => cursor.next(wanted.direction),
             Cursor::Interlocked(cursor) => Some(cursor.next()),
             Cursor::Parallel(cursor) => Some(cursor.next(wanted.slot)),
-            Cursor::Placed(cursor) => cursor
-                .next(draws, wanted.direction)
-                .map(|offset| Place { offset, jumped: true }),
+            Cursor::Placed(cursor) => cursor.next(draws, wanted.direction).map(|offset| Place {
+                offset,
+                continues: false,
+            }),
             Cursor::Mixed(cursor) => cursor.next(draws, wanted.direction),
             Cursor::Every(cursor) => cursor.next(draws, wanted.direction),
-            Cursor::Zones(cursor) => cursor.next(wanted.direction),
+            Cursor::Zones(cursor) => cursor.next(draws, wanted.direction),
         }
     }
 
@@ -217,10 +218,10 @@ impl Cursor {
                 cursor.advance(direction, place.offset, length);
                 length
             }
-            Cursor::Placed(cursor) => cursor.claim(place.offset, direction, length),
+            Cursor::Placed(cursor) => cursor.claim(place.offset, length),
             Cursor::Mixed(cursor) => cursor.claim(place, direction, length),
             Cursor::Every(cursor) => cursor.claim(place, direction, length),
-            Cursor::Zones(cursor) => cursor.claim(place.offset, length),
+            Cursor::Zones(cursor) => cursor.claim(place, direction, length),
         }
     }
 
@@ -232,7 +233,7 @@ impl Cursor {
             Cursor::Placed(cursor) => cursor.restart(draws),
             Cursor::Mixed(cursor) => cursor.restart(draws),
             Cursor::Every(cursor) => cursor.restart(draws),
-            Cursor::Zones(cursor) => cursor.restart(),
+            Cursor::Zones(cursor) => cursor.restart(draws),
         }
     }
 
@@ -243,7 +244,8 @@ impl Cursor {
             Cursor::Mixed(cursor) => cursor.extra_bytes(),
             Cursor::Every(cursor) => cursor.extra_bytes(),
             Cursor::Parallel(cursor) => cursor.extra_bytes(),
-            Cursor::Uniform(_) | Cursor::Sequential(_) | Cursor::Interlocked(_) | Cursor::Zones(_) => 0,
+            Cursor::Zones(cursor) => cursor.extra_bytes(),
+            Cursor::Uniform(_) | Cursor::Sequential(_) | Cursor::Interlocked(_) => 0,
         }
     }
 }

@@ -7,8 +7,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::area::gcd;
 use super::{AccessError, Area};
-use crate::direction::PerDirection;
+use crate::direction::{Direction, PerDirection};
 use crate::draws::{Draws, Purpose, Reduction};
 
 /// Random access without repetition.
@@ -38,16 +39,22 @@ pub enum OnceMethod {
 
 impl Once {
     pub(super) fn cursor(&self, areas: PerDirection<Area>, draws: &mut Draws) -> Result<OnceCursor, AccessError> {
-        let area = areas.read.check(0)?;
+        for (_, area) in areas.iter() {
+            area.check(0)?;
+        }
+        let common = Area::common(&areas);
         let walk = match self.method {
-            OnceMethod::Bijection => Walk::Bijection(Bijection::new(area.positions(), draws.word(Purpose::Offset))),
-            OnceMethod::Map { reduction, .. } => Walk::Map {
-                used: UsedMap::new(area.positions()),
-                reduction,
-                pending: None,
-            },
+            OnceMethod::Bijection => {
+                let count = common.check(0)?.positions();
+                Walk::Bijection(Bijection::new(count, draws.word(Purpose::Offset)))
+            }
+            OnceMethod::Map { reduction, .. } => Walk::Map(Map::new(areas, reduction)),
         };
-        Ok(OnceCursor { area, walk, visited: 0 })
+        Ok(OnceCursor {
+            area: common,
+            walk,
+            visited: 0,
+        })
     }
 }
 
@@ -63,64 +70,29 @@ pub struct OnceCursor {
 #[derive(Clone, Debug)]
 enum Walk {
     Bijection(Bijection),
-    Map {
-        used: UsedMap,
-        reduction: Reduction,
-        pending: Option<u64>,
-    },
+    Map(Map),
 }
 
 impl OnceCursor {
-    pub(super) fn next(&mut self, draws: &mut Draws) -> Option<u64> {
-        let position = match &mut self.walk {
+    pub(super) fn next(&mut self, draws: &mut Draws, direction: Direction) -> Option<u64> {
+        match &mut self.walk {
             Walk::Bijection(bijection) => {
                 if self.visited == bijection.count {
                     return None;
                 }
                 let position = bijection.image(self.visited);
                 self.visited += 1;
-                position
+                Some(self.area.offset(position))
             }
-            Walk::Map {
-                used,
-                reduction,
-                pending,
-            } => {
-                if used.is_full() {
-                    return None;
-                }
-                let drawn = match reduction {
-                    Reduction::Modulo => draws.word(Purpose::Offset) % used.count,
-                    rule => draws.below(Purpose::Offset, used.count, *rule),
-                };
-                let free = used.free_from(drawn)?;
-                *pending = Some(free);
-                free
-            }
-        };
-        Some(self.area.offset(position))
+            Walk::Map(map) => map.next(draws, direction),
+        }
     }
 
     /// Marks the blocks of an operation as used and cuts it before the first block that already is.
     pub(super) fn claim(&mut self, offset: u64, length: u32) -> u32 {
-        let Walk::Map { used, pending, .. } = &mut self.walk else {
-            return length;
-        };
-        let alignment = self.area.alignment;
-        let first = (offset - self.area.base) / alignment;
-        debug_assert!(
-            pending.take().is_none_or(|expected| expected == first),
-            "claimed another place than drawn"
-        );
-        let wanted = u64::from(length).div_ceil(alignment).max(1);
-        let mut taken = 0;
-        while taken < wanted && first + taken < used.count && used.take(first + taken) {
-            taken += 1;
-        }
-        if taken == wanted {
-            length
-        } else {
-            ((taken.max(1)) * alignment).min(u64::from(length)) as u32
+        match &mut self.walk {
+            Walk::Bijection(_) => length,
+            Walk::Map(map) => map.claim(offset, length),
         }
     }
 
@@ -128,14 +100,87 @@ impl OnceCursor {
         self.visited = 0;
         match &mut self.walk {
             Walk::Bijection(bijection) => *bijection = Bijection::new(bijection.count, draws.word(Purpose::Offset)),
-            Walk::Map { used, .. } => used.clear(),
+            Walk::Map(map) => map.used.clear(),
         }
     }
 
     pub(super) fn extra_bytes(&self) -> u64 {
         match &self.walk {
             Walk::Bijection(_) => 0,
-            Walk::Map { used, .. } => used.bytes(),
+            Walk::Map(map) => map.used.bytes(),
+        }
+    }
+}
+
+/// A map of used blocks, with the rule that draws from it.
+#[derive(Clone, Debug)]
+struct Map {
+    areas: PerDirection<Area>,
+    /// Bytes of a block of the map: the alignment, or what the alignments of all directions are multiples of.
+    unit: u64,
+    used: UsedMap,
+    reduction: Reduction,
+}
+
+impl Map {
+    fn new(areas: PerDirection<Area>, reduction: Reduction) -> Map {
+        let PerDirection { read, write, trim } = &areas;
+        let unit = gcd(gcd(read.alignment, write.alignment), trim.alignment);
+        let blocks = areas.iter().map(|(_, area)| area.span() / unit).max();
+        Map {
+            areas,
+            unit,
+            used: UsedMap::new(blocks.unwrap_or(0)),
+            reduction,
+        }
+    }
+
+    /// The drawn position, or the next one upwards whose first block is free, round the end.
+    fn next(&self, draws: &mut Draws, direction: Direction) -> Option<u64> {
+        if self.used.is_full() {
+            return None;
+        }
+        let area = &self.areas[direction];
+        let drawn = draws.below(Purpose::Offset, area.positions(), self.reduction);
+        let step = area.alignment / self.unit;
+        let free = if step == 1 && area.positions() == self.used.count {
+            self.used.free_from(drawn)
+        } else {
+            let free = self.free_on_grid(drawn * step, step, area.positions());
+            free.or_else(|| self.free_on_grid(0, step, area.positions()))
+        };
+        Some(area.base + free? * self.unit)
+    }
+
+    /// The first free block at or after `start` of those that are multiples of `step` and begin one of `positions`.
+    fn free_on_grid(&self, start: u64, step: u64, positions: u64) -> Option<u64> {
+        let mut start = start;
+        loop {
+            let free = self.used.free_at_or_after(start)?;
+            if free / step >= positions {
+                return None;
+            }
+            if free % step == 0 {
+                return Some(free);
+            }
+            start = free.next_multiple_of(step);
+        }
+    }
+
+    fn claim(&mut self, offset: u64, length: u32) -> u32 {
+        let first = (offset - self.areas.read.base) / self.unit;
+        let wanted = u64::from(length).div_ceil(self.unit).max(1);
+        let mut taken = 0;
+        while taken < wanted && first + taken < self.used.count && self.used.take(first + taken) {
+            taken += 1;
+        }
+        debug_assert!(taken > 0, "claimed another place than drawn");
+        // The last block may reach beyond the last position, where nothing is left to be marked.
+        let within = first + taken < self.used.count;
+        if taken == wanted || !within {
+            length
+        } else {
+            (taken * self.unit) as u32
         }
     }
 }

@@ -18,7 +18,7 @@ pub struct Parallel {
 
 impl Parallel {
     pub(super) fn cursor(&self, areas: PerDirection<Area>, slots: u32) -> Result<ParallelCursor, AccessError> {
-        let area = areas.read.check(self.start.0)?;
+        let area = Area::common(&areas).check(self.start.0)?;
         Ok(ParallelCursor {
             area,
             start: self.start.0,
@@ -45,7 +45,7 @@ impl ParallelCursor {
         self.next[index] = position + self.area.alignment;
         Place {
             offset: self.area.base + position,
-            jumped: false,
+            continues: false,
         }
     }
 

@@ -151,7 +151,7 @@ impl Placement {
                         value,
                     });
                 }
-                let area = areas.read.check(0)?;
+                let area = Area::common(&areas).check(0)?;
                 PlacementCursor::List {
                     list: list.clone(),
                     next: 0,
@@ -168,11 +168,11 @@ impl PlacementCursor {
     pub fn next(&mut self, draws: &mut Draws, direction: Direction) -> Option<u64> {
         match self {
             PlacementCursor::Uniform(cursor) => Some(cursor.next(draws, direction)),
-            PlacementCursor::Once(cursor) => cursor.next(draws),
+            PlacementCursor::Once(cursor) => cursor.next(draws, direction),
             PlacementCursor::Ranges(cursor) => Some(cursor.next(draws, direction)),
-            PlacementCursor::Zipf(cursor) => Some(cursor.next(draws, direction)),
-            PlacementCursor::Pareto(cursor) => Some(cursor.next(draws, direction)),
-            PlacementCursor::Normal(cursor) => Some(cursor.next(draws, direction)),
+            PlacementCursor::Zipf(cursor) => Some(cursor.next(draws)),
+            PlacementCursor::Pareto(cursor) => Some(cursor.next(draws)),
+            PlacementCursor::Normal(cursor) => Some(cursor.next(draws)),
             PlacementCursor::List {
                 list,
                 next,
@@ -194,8 +194,7 @@ impl PlacementCursor {
         }
     }
 
-    pub(super) fn claim(&mut self, offset: u64, direction: Direction, length: u32) -> u32 {
-        let _ = direction;
+    pub(super) fn claim(&mut self, offset: u64, length: u32) -> u32 {
         match self {
             PlacementCursor::Once(cursor) => cursor.claim(offset, length),
             _ => length,

@@ -16,7 +16,7 @@ pub struct Ranges {
     /// How ranges become aligned positions.
     #[serde(default)]
     pub rule: RangesRule,
-    /// The ranges. With one list for all directions, or one for each.
+    /// The ranges. A direction without a list of its own has the first of the others.
     pub shares: PerDirection<Vec<RangeShare>>,
 }
 
@@ -98,6 +98,12 @@ impl Ranges {
         }
     }
 
+    fn shares_of(&self, direction: Direction) -> &[RangeShare] {
+        let own = &self.shares[direction];
+        let lists = std::iter::once(own).chain(self.shares.iter().map(|(_, list)| list));
+        lists.into_iter().find(|list| !list.is_empty()).unwrap_or(own)
+    }
+
     /// DiskSpd's rule, which serves native runs too: a range in which no aligned position lies is joined to a neighbour
     /// that has only one, or carried on to the next.
     fn effective_percent(&self, area: &Area, direction: Direction) -> Vec<EffectiveRange> {
@@ -105,7 +111,7 @@ impl Ranges {
         let mut kept: Vec<EffectiveRange> = Vec::new();
         let mut carry = 0.0;
         let mut covered = 0.0;
-        for share in &self.shares[direction] {
+        for share in self.shares_of(direction) {
             let from = covered;
             covered += share.span;
             if share.operations_percent <= 0.0 {
@@ -113,7 +119,8 @@ impl Ranges {
             }
             let part = |percent: f64| ((percent * span as f64) / 100.0).floor() as u64;
             let mut begin = part(from);
-            let mut end = if covered >= 100.0 {
+            // The tolerance keeps sums such as 33.3 + 33.3 + 33.4 from losing the last position to rounding.
+            let mut end = if covered >= 100.0 - 1e-9 {
                 span
             } else {
                 begin + part(share.span)
@@ -122,7 +129,8 @@ impl Ranges {
             if end < begin {
                 match kept.last_mut() {
                     Some(last) if last.start == end => last.operations += share.operations_percent,
-                    _ => carry = share.operations_percent,
+                    // DiskSpd loses the first share where two such ranges follow one another.
+                    _ => carry += share.operations_percent,
                 }
                 continue;
             }
@@ -134,7 +142,7 @@ impl Ranges {
                 begin += step;
                 last.length += step;
                 if begin == span {
-                    carry = share.operations_percent;
+                    carry += share.operations_percent;
                     continue;
                 }
                 if begin == end {
@@ -149,12 +157,10 @@ impl Ranges {
                 last.operations += carry;
                 carry = 0.0;
             }
-            // A range whose edges round to the same position still has that one.
-            let length = (end - begin).max(step).min(span - begin);
             kept.push(EffectiveRange {
                 operations: share.operations_percent + carry,
                 start: begin,
-                length,
+                length: end - begin,
             });
             carry = 0.0;
         }
@@ -164,13 +170,17 @@ impl Ranges {
             last.operations += carry;
             last.length = span - last.start;
         }
+        // The position that both edges of a range round to belongs to it, unless the next range has joined it above.
+        for range in kept.iter_mut().filter(|range| range.length == 0) {
+            (range.start, range.length) = (range.start.min(span - step), step);
+        }
         kept
     }
 
     fn effective_bytes(&self, area: &Area, direction: Direction) -> Vec<EffectiveRange> {
         let mut kept = Vec::new();
         let mut start = 0u64;
-        for share in &self.shares[direction] {
+        for share in self.shares_of(direction) {
             if start >= area.length {
                 break;
             }

@@ -62,6 +62,11 @@ pub enum Positions {
 
 impl Sequential {
     pub(super) fn cursor(&self, areas: PerDirection<Area>) -> Result<SequentialCursor, AccessError> {
+        // A position that moves by a stride whatever the direction must suit the next operation, whichever that is.
+        let areas = match (self.positions, self.advance) {
+            (Positions::Shared, Advance::Stride) => PerDirection::all(Area::common(&areas)),
+            _ => areas,
+        };
         for (_, area) in areas.iter() {
             area.check(self.start.0)?;
         }
@@ -108,7 +113,7 @@ impl SequentialCursor {
         self.next[index] = position.wrapping_add(area.alignment);
         Some(Place {
             offset: area.base + position,
-            jumped: false,
+            continues: false,
         })
     }
 
@@ -120,8 +125,11 @@ impl SequentialCursor {
             let index = self.index(direction);
             let end = (offset - area.base) as i64 + i64::from(length);
             self.next[index] = match end + skip {
-                // Walking backwards past the base goes on at the last position.
-                before if before < 0 => area.span() - area.alignment,
+                // Walking backwards past the base goes on as far below the end of the area as the step is long (fio).
+                before if before < 0 => {
+                    let below_end = area.length.saturating_add_signed(skip);
+                    below_end - below_end % area.alignment
+                }
                 position => position as u64,
             };
         }

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{AccessError, Area};
-use crate::direction::{Direction, PerDirection};
+use crate::direction::PerDirection;
 use crate::draws::{Draws, Purpose};
 
 /// Zipf's law: rank k is chosen with a probability proportional to k^−θ.
@@ -115,7 +115,7 @@ impl Spread {
 
 impl Zipf {
     pub(super) fn cursor(&self, areas: PerDirection<Area>, draws: &mut Draws) -> Result<ZipfCursor, AccessError> {
-        let area = areas.read.check(0)?;
+        let area = Area::common(&areas).check(0)?;
         in_range(
             "theta of a zipf distribution",
             "above 0",
@@ -141,7 +141,7 @@ pub struct ZipfCursor {
 }
 
 impl ZipfCursor {
-    pub(super) fn next(&mut self, draws: &mut Draws, _direction: Direction) -> u64 {
+    pub(super) fn next(&mut self, draws: &mut Draws) -> u64 {
         self.area.offset(self.spread.position(self.ranks.draw(draws) - 1))
     }
 }
@@ -219,7 +219,7 @@ fn ln1p_over(x: f64) -> f64 {
 
 impl Pareto {
     pub(super) fn cursor(&self, areas: PerDirection<Area>, draws: &mut Draws) -> Result<ParetoCursor, AccessError> {
-        let area = areas.read.check(0)?;
+        let area = Area::common(&areas).check(0)?;
         in_range(
             "h of a pareto distribution",
             "between 0 and 1",
@@ -245,7 +245,7 @@ pub struct ParetoCursor {
 }
 
 impl ParetoCursor {
-    pub(super) fn next(&mut self, draws: &mut Draws, _direction: Direction) -> u64 {
+    pub(super) fn next(&mut self, draws: &mut Draws) -> u64 {
         let positions = self.spread.positions;
         let rank = (positions as f64 * draws.unit(Purpose::Offset).powf(self.exponent)) as u64;
         self.area.offset(self.spread.position(rank.min(positions - 1)))
@@ -254,7 +254,7 @@ impl ParetoCursor {
 
 impl Normal {
     pub(super) fn cursor(&self, areas: PerDirection<Area>) -> Result<NormalCursor, AccessError> {
-        let area = areas.read.check(0)?;
+        let area = Area::common(&areas).check(0)?;
         let percent = self.deviation_percent;
         in_range(
             "the deviation of a normal distribution",
@@ -280,7 +280,7 @@ pub struct NormalCursor {
 }
 
 impl NormalCursor {
-    pub(super) fn next(&mut self, draws: &mut Draws, _direction: Direction) -> u64 {
+    pub(super) fn next(&mut self, draws: &mut Draws) -> u64 {
         // Box–Muller; the draw of 1 − u keeps the logarithm finite.
         let radius = (-2.0 * (1.0 - draws.unit(Purpose::Offset)).ln()).sqrt();
         let angle = std::f64::consts::TAU * draws.unit(Purpose::Offset);

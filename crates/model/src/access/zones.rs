@@ -3,12 +3,14 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{AccessError, Area, Place};
+use super::placement::PlacementCursor;
+use super::{AccessError, Area, Place, Placement, Positions};
 use crate::direction::{Direction, PerDirection};
+use crate::draws::Draws;
 use crate::units::Bytes;
 
-/// Sequential access inside windows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+/// Access inside windows.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Zones {
     /// Bytes to transfer in a window before moving on.
     pub work: Bytes,
@@ -16,12 +18,18 @@ pub struct Zones {
     pub range: Bytes,
     /// Bytes left out between windows.
     pub skip: Bytes,
+    /// Where operations inside a window go; absent: one after the other, beginning anew at its end.
+    #[serde(default)]
+    pub within: Option<Placement>,
+    /// One sequential position for all directions, or one for each.
+    #[serde(default)]
+    pub positions: Positions,
 }
 
 impl Zones {
-    pub(super) fn cursor(&self, areas: PerDirection<Area>) -> Result<ZonesCursor, AccessError> {
-        let area = areas.read.check(0)?;
-        if self.range.0 < area.block || self.work.0 == 0 {
+    pub(super) fn cursor(&self, areas: PerDirection<Area>, draws: &mut Draws) -> Result<ZonesCursor, AccessError> {
+        let common = Area::common(&areas).check(0)?;
+        if self.range.0 < common.block || self.work.0 == 0 {
             let value = format!("{} (work {})", self.range, self.work);
             return Err(AccessError::Parameter {
                 what: "the zone range",
@@ -29,11 +37,22 @@ impl Zones {
                 value,
             });
         }
+        let window = areas.map(|area| Area {
+            length: area.length.min(self.range.0),
+            ..*area
+        });
+        let within = match &self.within {
+            None => None,
+            Some(placement) => Some(placement.cursor(window, draws)?),
+        };
         Ok(ZonesCursor {
-            parameters: *self,
-            area,
+            parameters: self.clone(),
+            // Drawn positions need a whole window; sequential ones make do with what is left of the last.
+            least: within.as_ref().map_or(common.block, |_| window.read.length),
+            areas,
+            within,
             window: 0,
-            position: 0,
+            next: [0; 3],
             done: 0,
         })
     }
@@ -43,41 +62,88 @@ impl Zones {
 #[derive(Clone, Debug)]
 pub struct ZonesCursor {
     parameters: Zones,
-    area: Area,
+    areas: PerDirection<Area>,
+    within: Option<PlacementCursor>,
+    /// Bytes that a window must have.
+    least: u64,
     /// Start of the current window, from the base.
     window: u64,
-    /// Next position, from the start of the window.
-    position: u64,
+    /// Next positions, from the start of the window; with shared positions only the first is used.
+    next: [u64; 3],
     /// Bytes transferred in the current window.
     done: u64,
 }
 
 impl ZonesCursor {
-    pub(super) fn next(&mut self, _direction: Direction) -> Option<Place> {
+    pub(super) fn next(&mut self, draws: &mut Draws, direction: Direction) -> Option<Place> {
+        let area = self.areas[direction];
         if self.done >= self.parameters.work.0 {
-            self.window += self.parameters.range.0 + self.parameters.skip.0;
-            (self.position, self.done) = (0, 0);
+            let start = self.window + self.parameters.range.0 + self.parameters.skip.0;
+            self.enter(if start + self.least > area.length { 0 } else { start }, draws);
         }
-        if self.window + self.area.block > self.area.length {
-            (self.window, self.position, self.done) = (0, 0, 0);
-        }
-        let end = self.parameters.range.0.min(self.area.length - self.window);
-        if self.position + self.area.block > end {
-            self.position = 0;
-        }
+        let offset = match &mut self.within {
+            None => self.next_in_order(direction),
+            Some(placement) => {
+                let mut place = placement.next(draws, direction);
+                if place.is_none() {
+                    // Each block of the window was used: it begins anew.
+                    placement.restart(draws);
+                    place = placement.next(draws, direction);
+                }
+                place? + self.window
+            }
+        };
         Some(Place {
-            offset: self.area.base + self.window + self.position,
-            jumped: false,
+            offset,
+            continues: false,
         })
     }
 
-    pub(super) fn claim(&mut self, offset: u64, length: u32) -> u32 {
-        self.position = offset - self.area.base - self.window + u64::from(length);
+    fn enter(&mut self, window: u64, draws: &mut Draws) {
+        (self.window, self.next, self.done) = (window, [0; 3], 0);
+        if let Some(placement) = &mut self.within {
+            placement.restart(draws);
+        }
+    }
+
+    fn next_in_order(&self, direction: Direction) -> u64 {
+        let area = &self.areas[direction];
+        let position = match self.next[self.index(direction)] {
+            next if next + area.block <= self.window_length() => next,
+            _ => 0,
+        };
+        area.base + self.window + position
+    }
+
+    fn window_length(&self) -> u64 {
+        self.parameters.range.0.min(self.areas.read.length - self.window)
+    }
+
+    fn index(&self, direction: Direction) -> usize {
+        match self.parameters.positions {
+            Positions::Shared => 0,
+            Positions::PerDirection => direction as usize,
+        }
+    }
+
+    pub(super) fn claim(&mut self, place: Place, direction: Direction, length: u32) -> u32 {
+        let position = place.offset - self.areas[direction].base - self.window;
+        // No operation leaves its window.
+        let length = u64::from(length).min(self.window_length() - position) as u32;
+        let length = match &mut self.within {
+            None => length,
+            Some(placement) => placement.claim(place.offset - self.window, length),
+        };
+        self.next[self.index(direction)] = position + u64::from(length);
         self.done += u64::from(length);
         length
     }
 
-    pub(super) fn restart(&mut self) {
-        (self.window, self.position, self.done) = (0, 0, 0);
+    pub(super) fn restart(&mut self, draws: &mut Draws) {
+        self.enter(0, draws);
+    }
+
+    pub(super) fn extra_bytes(&self) -> u64 {
+        self.within.as_ref().map_or(0, PlacementCursor::extra_bytes)
     }
 }

@@ -188,14 +188,16 @@ impl Plan {
         }
         if let Some(think) = &stream.think
             && think.operations == 0
+            && think.after_ns.is_none()
         {
-            faults.add("a pause needs at least one operation before it");
+            faults.add("a pause needs at least one operation, or a time, before it");
         }
     }
 }
 
 fn check_stop(stop: &Stop, faults: &mut Faults) {
-    if stop.after_ns.is_none() && stop.bytes.is_none() && stop.operations.is_none() && stop.passes.is_none() {
+    let counts = stop.bytes.is_some() || stop.operations.is_some() || stop.passes.is_some();
+    if stop.after_ns.is_none() && stop.region_percent.is_none() && !counts {
         faults.add("nothing ends it: give a time, bytes, operations or passes");
     }
     if stop.repeat_until_time && stop.after_ns.is_none() {
@@ -204,6 +206,7 @@ fn check_stop(stop: &Stop, faults: &mut Faults) {
     let zero = [
         stop.after_ns.map(|t| t.0),
         stop.bytes.map(|b| b.0),
+        stop.region_percent.map(u64::from),
         stop.operations,
         stop.passes.map(u64::from),
     ];

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::direction::Direction;
 use crate::units::Nanos;
 
 /// One rule. The governor of a run evaluates it at every merged interval.
@@ -79,6 +80,9 @@ pub struct LatencyTarget {
 pub struct MinimumRate {
     /// Which figure; latency has no minimum rate.
     pub of: Tracked,
+    /// The direction whose rate it is; absent: all together.
+    #[serde(default)]
+    pub direction: Option<Direction>,
     /// Least value per second of each worker.
     pub least: f64,
     /// Time over which it is averaged.

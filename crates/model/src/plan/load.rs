@@ -130,8 +130,11 @@ pub struct Think {
     /// Part of the pause that is spent spinning.
     #[serde(default)]
     pub spin_ns: Nanos,
-    /// Operations between pauses, at least 1.
+    /// Operations between pauses; 0 only where `after_ns` alone makes them.
     pub operations: u32,
+    /// A pause follows this much time of I/O too, if that comes first (fio `thinktime_iotime`).
+    #[serde(default)]
+    pub after_ns: Option<Nanos>,
     /// Which operations count.
     pub count: ThinkCount,
     /// A paced stream does not make up for its pauses (fio `rate_ignore_thinktime`).

@@ -235,7 +235,7 @@ impl Pattern {
 }
 
 /// How operations reach the kernel.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EngineChoice {
     /// Which engine.
     pub kind: EngineKind,
@@ -251,6 +251,27 @@ pub struct EngineChoice {
     /// Registered buffers and files, where the engine knows them.
     #[serde(default = "yes")]
     pub registered: bool,
+    /// Each write happens whole or not at all (`RWF_ATOMIC`).
+    #[serde(default)]
+    pub atomic: bool,
+    /// A pool of threads, as many as the queue is deep, makes the calls (fio `io_submit_mode=offload`).
+    #[serde(default)]
+    pub offload: bool,
+}
+
+impl Default for EngineChoice {
+    /// What an empty choice in a saved plan means.
+    fn default() -> Self {
+        EngineChoice {
+            kind: EngineKind::default(),
+            poll: false,
+            submission_thread: false,
+            force_async_every: 0,
+            registered: true,
+            atomic: false,
+            offload: false,
+        }
+    }
 }
 
 /// The engines.
@@ -331,6 +352,10 @@ pub struct Batching {
     /// Refill only when no more than this many are in flight (fio `iodepth_low`); absent: at once.
     #[serde(default)]
     pub refill_below: Option<u32>,
+    /// Each completion issues the next operation of its slot by itself, and where streams share a depth the first
+    /// operation of each slot goes to the first of them (DiskSpd `-x`).
+    #[serde(default)]
+    pub completion_routines: bool,
 }
 
 /// Where a worker's thread runs.

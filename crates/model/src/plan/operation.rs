@@ -3,6 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::direction::PerDirection;
+use crate::units::Nanos;
+
 /// Which caches lie between the worker and the device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CacheMode {
@@ -107,6 +110,9 @@ pub struct SyncRule {
     /// What is called then.
     #[serde(default)]
     pub kind: FlushKind,
+    /// `fdatasync` after every so many writes, beside the rule above; 0 for never.
+    #[serde(default)]
+    pub data_every_writes: u32,
     /// `sync_file_range` after every so many writes, with these flags.
     #[serde(default)]
     pub file_range: Option<(u32, FileRangeFlags)>,
@@ -186,6 +192,9 @@ pub struct ErrorPolicy {
     /// A full file system or quota ends the job without error (fio `fill_device`).
     #[serde(default)]
     pub full_is_end: bool,
+    /// An operation whose total latency is longer has failed, whatever came back (fio `max_latency`).
+    #[serde(default)]
+    pub latency_ns_max: PerDirection<Option<Nanos>>,
 }
 
 /// Checks of what is read back.
@@ -204,6 +213,18 @@ pub struct Verify {
     /// Read back after every so many writes; 0 for never.
     #[serde(default)]
     pub backlog: u64,
+    /// Blocks of the backlog that are read back at a time; 0 for all.
+    #[serde(default)]
+    pub backlog_batch: u64,
+    /// Blocks written from another seed are right too (fio `verify_header_seed=0`).
+    #[serde(default)]
+    pub any_seed: bool,
+    /// Blocks written in another order are right too (fio `verify_write_sequence=0`).
+    #[serde(default)]
+    pub any_order: bool,
+    /// Leave a file that tells a later check how far the writes came (fio `verify_state_save`).
+    #[serde(default)]
+    pub save_state: bool,
     /// Stop at the first mismatch.
     #[serde(default)]
     pub fatal: bool,

@@ -37,16 +37,20 @@ pub struct Stop {
     /// After this time.
     #[serde(default)]
     pub after_ns: Option<Nanos>,
-    /// When each worker has issued this many bytes.
+    /// When each worker has issued this many bytes: the last operation may go beyond.
     #[serde(default)]
     pub bytes: Option<Bytes>,
+    /// The same in percent of the regions of the worker's streams, for a dialect that counts in parts of a target whose
+    /// size it cannot know yet (fio `io_size=50%`, or no `size` at all).
+    #[serde(default)]
+    pub region_percent: Option<u32>,
     /// When each worker has issued this many operations.
     #[serde(default)]
     pub operations: Option<u64>,
     /// When each stream has passed over its region this many times.
     #[serde(default)]
     pub passes: Option<u32>,
-    /// `bytes`, `operations` and `passes` begin anew until the time is over (fio `time_based`).
+    /// `bytes`, `region_percent`, `operations` and `passes` begin anew until the time is over (fio `time_based`).
     #[serde(default)]
     pub repeat_until_time: bool,
 }

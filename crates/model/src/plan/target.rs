@@ -204,7 +204,7 @@ pub struct Region {
     pub length: Option<Extent>,
 }
 
-/// A position or length: `bytes` plus `percent` of the target's size, rounded down to a multiple of `align`.
+/// A position or length: `bytes` plus `percent` of the target's size, rounded to a multiple of `align`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Extent {
     /// Fixed part.
@@ -216,6 +216,9 @@ pub struct Extent {
     /// Rounding; 0 or 1 for none.
     #[serde(default)]
     pub align: u64,
+    /// Rounding goes up (fio `offset=N%`) instead of down (fio `size=N%`).
+    #[serde(default)]
+    pub round_up: bool,
 }
 
 impl Extent {
@@ -235,7 +238,11 @@ impl Extent {
             (target as f64 * self.percent / 100.0) as u64
         };
         let sum = self.bytes.0.saturating_add(part);
-        if self.align > 1 { sum - sum % self.align } else { sum }
+        match (self.align, self.round_up) {
+            (0 | 1, _) => sum,
+            (align, true) => sum.checked_next_multiple_of(align).unwrap_or(u64::MAX),
+            (align, false) => sum - sum % align,
+        }
     }
 }
 

@@ -260,6 +260,7 @@ mod tests {
     #[test]
     fn a_job_below_its_least_rate_is_ended_after_two_seconds() {
         let rule = MinimumRate {
+            direction: None,
             of: Tracked::Iops,
             least: 1000.0,
             cycle_ns: Nanos::secs(1),
