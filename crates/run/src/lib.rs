@@ -9,6 +9,7 @@ mod control;
 mod gather;
 mod governor;
 mod step;
+pub mod targets;
 mod worker;
 
 use std::sync::Arc;

@@ -1,0 +1,3 @@
+//! Targets before and after a run.
+
+pub mod guard;
