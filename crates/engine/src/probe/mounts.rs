@@ -128,7 +128,7 @@ mod tests {
                     30 22 0:44 /@home /home\\040of\\040us ro - btrfs /dev/sdb1 rw,subvol=/@home\n\
                     31 22 0:45 / /net rw - nfs4 server:/export rw\n\
                     broken line\n";
-        let (_root, system) = tree(&[("proc/self/mountinfo", text), ("stat", "/dev/sdb1 block 8:17\n")]);
+        let (_root, system) = tree(&[("proc/self/mountinfo", text), ("stat", "block 8:17 /dev/sdb1\n")]);
         let mounts = mounts(&system);
         assert_eq!(mounts.len(), 3);
         assert_eq!(mounts[0].device, Some(DeviceNumber::new(8, 2)));

@@ -41,7 +41,7 @@ mod tests {
         let text = "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n\
                     /dev/dm-1                               partition\t999420\t\t0\t\t-2\n\
                     /swap\\040file                           file\t\t1048572\t\t0\t\t-3\n";
-        let (_root, system) = tree(&[("proc/swaps", text), ("stat", "/dev/dm-1 block 253:1\n")]);
+        let (_root, system) = tree(&[("proc/swaps", text), ("stat", "block 253:1 /dev/dm-1\n")]);
         let swaps = swaps(&system);
         assert_eq!(
             swaps[0].identity,

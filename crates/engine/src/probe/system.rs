@@ -31,8 +31,9 @@ impl System {
 
     /// A recorded tree: a folder with `sys`, `proc` and so on as on the machine it stands for.
     ///
-    /// A file `stat` in it has a line for each path whose identity matters: `PATH block MAJOR:MINOR` or
-    /// `PATH file MAJOR:MINOR INODE`, the numbers of a file being those of its file system's device.
+    /// A file `stat` in it has a line for each path whose identity matters: `block MAJOR:MINOR PATH`,
+    /// `char MAJOR:MINOR PATH` or `file MAJOR:MINOR INODE PATH`, the numbers of a file being those of its file system's
+    /// device.
     pub fn below(root: &Path) -> System {
         let text = fs::read_to_string(root.join("stat")).unwrap_or_default();
         System {
@@ -127,15 +128,18 @@ impl System {
 }
 
 fn recorded_line(line: &str) -> Option<(String, Identity)> {
-    let mut words = line.split_ascii_whitespace();
-    let (path, kind, device) = (words.next()?, words.next()?, words.next()?.parse().ok()?);
-    let identity = match kind {
-        "block" => Identity::BlockDevice(device),
-        "char" => Identity::CharacterDevice(device),
-        "file" => Identity::File {
-            device,
-            inode: words.next()?.parse().ok()?,
-        },
+    let (kind, rest) = line.split_once(' ')?;
+    let (device, rest) = rest.split_once(' ')?;
+    let device = device.parse().ok()?;
+    // The path comes last: it may hold spaces.
+    let (identity, path) = match kind {
+        "block" => (Identity::BlockDevice(device), rest),
+        "char" => (Identity::CharacterDevice(device), rest),
+        "file" => {
+            let (inode, path) = rest.split_once(' ')?;
+            let inode = inode.parse().ok()?;
+            (Identity::File { device, inode }, path)
+        }
         _ => return None,
     };
     Some((path.to_owned(), identity))
@@ -163,14 +167,17 @@ mod tests {
     fn a_recorded_tree_says_what_stat_would_say() {
         let (_root, system) = tree(&[(
             "stat",
-            "/dev/sda1 block 8:1\n/swap file 8:2 77\nnonsense\n/x pipe 1:1\n",
+            "block 8:1 /dev/sda1\nfile 8:2 77 /swap file\nnonsense\npipe 1:1 /x\n",
         )]);
         assert_eq!(
             system.identity("/dev/sda1"),
             Some(Identity::BlockDevice(DeviceNumber::new(8, 1)))
         );
         let device = DeviceNumber::new(8, 2);
-        assert_eq!(system.identity("/swap"), Some(Identity::File { device, inode: 77 }));
+        assert_eq!(
+            system.identity("/swap file"),
+            Some(Identity::File { device, inode: 77 })
+        );
         assert_eq!(system.identity("/x"), None);
         assert_eq!(
             system.identity("/dev/null"),

@@ -67,7 +67,8 @@ impl Guard<'_> {
         let (file, claimed) = match File::open(path, reading(alone)) {
             Ok(file) => (file, false),
             Err(error) if alone && error.source.raw_os_error() == Some(sys::file::BUSY) => {
-                (File::open(path, reading(false))?, true)
+                let ours = identity.is_some_and(|identity| self.claims.borrow().contains(&identity));
+                (File::open(path, reading(false))?, !ours)
             }
             Err(error) => return Err(error.into()),
         };
@@ -84,7 +85,12 @@ impl Guard<'_> {
             ..Subject::of(&file, origin)
         };
         match self.decide(&subject, intent) {
-            Decision::Allowed { notes } => Ok(Claim { file, notes }),
+            Decision::Allowed { notes } => {
+                if alone {
+                    self.claims.borrow_mut().extend(identity);
+                }
+                Ok(Claim { file, notes })
+            }
             Decision::Refused(refusal) => Err(ClaimError::Refused(refusal)),
         }
     }

@@ -17,10 +17,10 @@ mod reason;
 mod signature;
 mod subject;
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 use std::path::Path;
 
-use engine::probe::{Inventory, System};
+use engine::probe::{Inventory, Mount, System};
 use engine::{DeviceNumber, FileKind, Identity};
 
 pub use claim::{Claim, ClaimError};
@@ -72,6 +72,8 @@ pub struct Guard<'a> {
     voice: Voice,
     permissions: &'a Permissions,
     inventory: OnceCell<Inventory>,
+    /// What this guard has claimed itself, which is no reason to refuse a second name of it.
+    claims: RefCell<Vec<Identity>>,
 }
 
 impl<'a> Guard<'a> {
@@ -82,6 +84,7 @@ impl<'a> Guard<'a> {
             voice,
             permissions,
             inventory: OnceCell::new(),
+            claims: RefCell::default(),
         }
     }
 
@@ -90,7 +93,7 @@ impl<'a> Guard<'a> {
         if !intent.changes() {
             return Decision::Allowed { notes: Vec::new() };
         }
-        let in_use = in_use::reasons(self.inventory(), subject);
+        let mut reasons = in_use::reasons(self.inventory(), subject);
         let mut notes = Vec::new();
         let others = match subject.kind {
             FileKind::Nothing => Vec::new(),
@@ -98,7 +101,10 @@ impl<'a> Guard<'a> {
             FileKind::Regular => self.about_file(subject, &mut notes),
             FileKind::CharacterDevice | FileKind::Other => self.about_other(subject),
         };
-        let reasons: Vec<Reason> = in_use.into_iter().chain(others).collect();
+        // What naming it again would lift is no news as long as nothing can lift the rest; what it holds is.
+        let in_use = !reasons.is_empty();
+        let matters = |reason: &Reason| !in_use || matches!(reason, Reason::Holds(_) | Reason::HasPartitions { .. });
+        reasons.extend(others.into_iter().filter(matters));
         if !reasons.is_empty() {
             return Decision::Refused(Refusal::new(&subject.path, intent, reasons, self.voice));
         }
@@ -153,6 +159,9 @@ impl<'a> Guard<'a> {
     }
 
     fn about_file(&self, subject: &Subject, notes: &mut Vec<Note>) -> Vec<Reason> {
+        if let Some(kind) = self.kernel_file_system(subject) {
+            return vec![Reason::KernelFile { kind }];
+        }
         // An empty file has nothing to lose: `mktemp` makes them.
         let foreign = subject.origin == Origin::Foreign && subject.size > 0;
         // A file that fathom prepared may have become a disk image since, so its contents count all the same.
@@ -181,6 +190,34 @@ impl<'a> Guard<'a> {
             }
         }
         reasons
+    }
+
+    /// The type of the file system, if its files are not storage but a way to speak to the kernel.
+    fn kernel_file_system(&self, subject: &Subject) -> Option<String> {
+        const KINDS: [&str; 16] = [
+            "proc",
+            "sysfs",
+            "debugfs",
+            "tracefs",
+            "securityfs",
+            "configfs",
+            "efivarfs",
+            "cgroup",
+            "cgroup2",
+            "bpf",
+            "pstore",
+            "selinuxfs",
+            "binfmt_misc",
+            "fusectl",
+            "resctrl",
+            "devpts",
+        ];
+        let Some(Identity::File { device, .. }) = subject.identity else {
+            return None;
+        };
+        let of_file = |mount: &&Mount| mount.number == device;
+        let mount = self.inventory().mounts.iter().find(of_file)?;
+        KINDS.contains(&mount.kind.as_str()).then(|| mount.kind.clone())
     }
 
     /// Memory of the kernel, tapes, generic SCSI: a write there can do anything.

@@ -105,6 +105,11 @@ pub enum Reason {
     },
     /// It is neither a file nor a block device, so there is no telling what writing does.
     NotStorage,
+    /// It is a file that the kernel only pretends to have: writing gives orders to the system.
+    KernelFile {
+        /// Type of the file system, such as `proc`.
+        kind: String,
+    },
     /// A file would be made in the folder of devices, in memory: the device is missing or misspelt.
     AmongDevices,
     /// The system takes no writes for it. Only listings say so: a run would be told by the system itself.
@@ -140,6 +145,7 @@ impl Reason {
             | Reason::DeviceNotNamed
             | Reason::ForeignFile { .. }
             | Reason::NotStorage
+            | Reason::KernelFile { .. }
             | Reason::AmongDevices
             | Reason::ReadOnly => false,
         }
@@ -148,7 +154,7 @@ impl Reason {
     pub(super) fn lift(&self) -> Lift {
         match self {
             Reason::ForeignFile { .. } => Lift::Overwrite,
-            Reason::AmongDevices | Reason::ReadOnly => Lift::Never,
+            Reason::KernelFile { .. } | Reason::AmongDevices | Reason::ReadOnly => Lift::Never,
             other if other.is_in_use() => Lift::Never,
             _ => Lift::Destroy,
         }
@@ -207,7 +213,7 @@ fn release(reasons: &[Reason], gravest: &Reason) -> String {
         Reason::VirtualMachine { .. } => "stop the virtual machine".into(),
         Reason::ZfsPool { pool } => format!("export the pool (zpool export {pool})"),
         Reason::AmongDevices => return "check the spelling, and that the device is attached".into(),
-        Reason::ReadOnly => return "name another target".into(),
+        Reason::KernelFile { .. } | Reason::ReadOnly => return "name another target".into(),
         _ => "stop what uses it".into(),
     };
     format!("{first} first, or name another target; no option overrides this")
@@ -231,19 +237,20 @@ impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Reason::Mounted { what, kind, at } => {
-                write!(f, "{what} is mounted at {} ({kind})", at[..at.len().min(PLACES)].join(", "))?;
-                match at.len().saturating_sub(PLACES) {
-                    0 => Ok(()),
-                    more => write!(f, " and {more} more places"),
-                }
+                let places = at[..at.len().min(PLACES)].join(", ");
+                let more = match at.len().saturating_sub(PLACES) {
+                    0 => String::new(),
+                    more => format!(" and {more} more places"),
+                };
+                write!(f, "{} is mounted at {places}{more} ({kind})", what.within())
             }
-            Reason::Swap { what } => write!(f, "the system swaps to {}", what.object()),
-            Reason::Held { what, by } => write!(f, "{what} is part of {by}"),
-            Reason::LoopDevice { what, by } => write!(f, "the loop device {by} shows {}", what.object()),
+            Reason::Swap { what } => write!(f, "the system swaps to {what}"),
+            Reason::Held { what, by } => write!(f, "{} is part of {by}", what.within()),
+            Reason::LoopDevice { what, by } => write!(f, "the loop device {by} shows {what}"),
             Reason::VirtualMachine { what, process } => write!(
                 f,
                 "a virtual machine has {} open ({}, process {})",
-                what.object(),
+                what.within(),
                 process.name,
                 process.id
             ),
@@ -262,6 +269,9 @@ impl fmt::Display for Reason {
                 write!(f, "it is a file of {} that fathom did not make", model::Bytes(*size))
             }
             Reason::NotStorage => f.write_str("it is neither a file nor a block device"),
+            Reason::KernelFile { kind } => {
+                write!(f, "it is a file of the kernel ({kind}): writing to it gives orders to the system")
+            }
             Reason::AmongDevices => {
                 f.write_str("no such device exists; a file would be made in its place, in memory")
             }
@@ -271,11 +281,11 @@ impl fmt::Display for Reason {
 }
 
 impl Relation {
-    /// As the object of a sentence.
-    fn object(&self) -> String {
+    /// As it stands within a sentence that goes on.
+    fn within(&self) -> String {
         match self {
-            Relation::Itself => "it".into(),
-            other => other.to_string(),
+            Relation::Itself | Relation::DiskOf(_) | Relation::Partition(_) => self.to_string(),
+            Relation::MadeOfIt(_) | Relation::Beneath(_) | Relation::SameFile(_) => format!("{self},"),
         }
     }
 }
@@ -286,9 +296,9 @@ impl fmt::Display for Relation {
             Relation::Itself => f.write_str("it"),
             Relation::DiskOf(name) => write!(f, "the whole disk {name}"),
             Relation::Partition(name) => write!(f, "its partition {name}"),
-            Relation::MadeOfIt(name) => write!(f, "{name}, which is made of it,"),
-            Relation::Beneath(name) => write!(f, "{name}, which it is made of,"),
-            Relation::SameFile(name) => write!(f, "{name}, which shows the same file,"),
+            Relation::MadeOfIt(name) => write!(f, "{name}, which is made of it"),
+            Relation::Beneath(name) => write!(f, "{name}, which it is made of"),
+            Relation::SameFile(name) => write!(f, "{name}, which shows the same file"),
         }
     }
 }
