@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use model::plan::{CacheMode, OpenHint};
 
 use crate::batch::{Action, Request};
+use crate::identity::Identity;
 use crate::sys;
 
 /// An open file or device.
@@ -170,6 +171,11 @@ impl File {
             Some(_) => false,
             None => false,
         }
+    }
+
+    /// What makes it the same as another open file, whatever paths they were opened by; absent for a stand-in.
+    pub fn identity(&self) -> Option<Identity> {
+        self.handle.as_ref().and_then(sys::facts::identity_of_file)
     }
 
     /// The system's handle; absent for a stand-in.

@@ -14,6 +14,7 @@ mod buffers;
 mod choose;
 mod error;
 mod file;
+mod identity;
 #[cfg(target_os = "linux")]
 mod libaio;
 #[cfg(target_os = "linux")]
@@ -30,6 +31,7 @@ pub use choose::{Choice, choose};
 pub use clock::Clock;
 pub use error::{EngineError, os_error_name};
 pub use file::{Access, File, FileKind, OpenError, OpenHow};
+pub use identity::{DeviceNumber, Identity};
 
 use model::Nanos;
 use model::plan::{EngineChoice, EngineKind, SimulatedDevice};

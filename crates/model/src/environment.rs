@@ -184,6 +184,15 @@ pub struct Device {
     /// NUMA node it is attached to.
     #[serde(default)]
     pub numa_node: Option<u32>,
+    /// `disk`, `partition`, `loop`, `device mapper`, `RAID`, `bcache` or `compressed memory`; empty where not known.
+    #[serde(default)]
+    pub kind: String,
+    /// The kernel takes no writes for it.
+    #[serde(default)]
+    pub read_only: bool,
+    /// What it is made of where sysfs names no device: the backing file of a loop device, the name of a mapping.
+    #[serde(default)]
+    pub detail: Option<String>,
 }
 
 /// How the space of a file is allocated.

@@ -1,12 +1,20 @@
-//! How much memory may be used.
+//! How much memory there is and may be used.
+
+use super::System;
 
 /// Bytes that programs may still use, as the kernel estimates it; a very large number where the system does not tell.
 pub fn memory_available() -> u64 {
-    let Ok(text) = std::fs::read_to_string("/proc/meminfo") else {
-        return u64::MAX;
-    };
-    text.lines()
-        .find_map(|line| line.strip_prefix("MemAvailable:"))
-        .and_then(|rest| rest.trim().trim_end_matches("kB").trim().parse::<u64>().ok())
-        .map_or(u64::MAX, |kib| kib << 10)
+    field(&System::live(), "MemAvailable:").unwrap_or(u64::MAX)
+}
+
+/// Bytes of memory; 0 where the system does not tell.
+pub fn memory_total(system: &System) -> u64 {
+    field(system, "MemTotal:").unwrap_or(0)
+}
+
+fn field(system: &System, name: &str) -> Option<u64> {
+    let text = system.text("/proc/meminfo")?;
+    let rest = text.lines().find_map(|line| line.strip_prefix(name))?;
+    let kib: u64 = rest.trim().trim_end_matches("kB").trim().parse().ok()?;
+    Some(kib << 10)
 }

@@ -1,7 +1,44 @@
 //! Facts about the machine: memory, mounts, block devices, limits. Read from the system, never guessed.
+//!
+//! Everything in `/sys` and `/proc` is read below the root of a [`System`], so that a recorded tree can stand for a machine
+//! that is not at hand. What is not there is left out: on a system without these folders the same functions give empty
+//! values. Nothing here judges what it finds.
 
+mod blocks;
 mod counters;
+mod host;
+mod inventory;
+mod limits;
+mod machines;
 mod memory;
+mod mounts;
+mod swaps;
+mod system;
+mod target;
 
+pub use blocks::{Backing, BlockDevice, BlockKind};
 pub use counters::{CoreTimes, DeviceTimes};
-pub use memory::memory_available;
+pub use host::{cpu, host};
+pub use inventory::Inventory;
+pub use limits::limits;
+pub use machines::{HeldFile, Process};
+pub use memory::{memory_available, memory_total};
+pub use mounts::Mount;
+pub use swaps::Swap;
+pub use system::System;
+pub use target::{device_chain, file_system, target};
+
+use model::Bytes;
+use model::environment::{Clock, Environment};
+
+/// Everything about the machine itself; the facts about targets are added by whoever opens them.
+pub fn environment(system: &System, clock: Clock) -> Environment {
+    Environment {
+        host: host(system),
+        cpu: cpu(system),
+        memory: Bytes(memory_total(system)),
+        clock,
+        limits: limits(system),
+        targets: Vec::new(),
+    }
+}

@@ -2,6 +2,7 @@
 //!
 //! All faults of all targets are collected before anything is changed.
 
+pub mod guard;
 pub mod marker;
 
 mod fill;

@@ -6,6 +6,7 @@ pub(crate) mod memory;
 pub(crate) mod ring;
 
 pub mod clock;
+pub mod facts;
 pub mod file;
 pub mod signals;
 pub mod thread;

@@ -3,6 +3,7 @@
 pub(crate) mod memory;
 
 pub mod clock;
+pub mod facts;
 pub mod file;
 pub mod signals;
 pub mod thread;

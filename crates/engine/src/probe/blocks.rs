@@ -1,0 +1,306 @@
+//! Block devices and what lies on what, from `/sys/class/block`.
+
+use std::path::Path;
+
+use model::Bytes;
+use model::environment::Device;
+
+use super::System;
+use crate::identity::{DeviceNumber, Identity};
+
+/// A block device and its place among the others. Names are those of the kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BlockDevice {
+    /// Kernel name, such as `sda1`.
+    pub name: String,
+    /// Its number.
+    pub number: DeviceNumber,
+    /// Size in bytes.
+    pub size: u64,
+    /// What it is.
+    pub kind: BlockKind,
+    /// The disk that it is a partition of.
+    pub partition_of: Option<String>,
+    /// Its partitions.
+    pub partitions: Vec<String>,
+    /// Devices that it is made of (`slaves`).
+    pub made_of: Vec<String>,
+    /// Devices that are made of it (`holders`).
+    pub part_of: Vec<String>,
+    /// The kernel takes no writes for it.
+    pub read_only: bool,
+    /// It can be taken out.
+    pub removable: bool,
+    /// The bcache driver has registered it, as a cache or as what is cached.
+    pub in_bcache: bool,
+}
+
+/// What a block device is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BlockKind {
+    /// Hardware, or something the kernel knows no more about.
+    Disk,
+    /// Part of a disk.
+    Partition,
+    /// A file or device that is made to look like a disk.
+    Loop {
+        /// What it shows; absent for a free one.
+        backing: Option<Backing>,
+    },
+    /// A mapping of the device mapper: LVM, LUKS, multipath and others.
+    Mapping {
+        /// Name in `/dev/mapper`.
+        name: String,
+        /// Tells who made it: `LVM-…`, `CRYPT-…`, `mpath-…`.
+        uuid: String,
+    },
+    /// Linux software RAID.
+    Raid {
+        /// Such as `raid1`.
+        level: String,
+    },
+    /// A cached device.
+    Bcache,
+    /// Memory, compressed (zram) or not (brd).
+    Memory,
+}
+
+/// What a loop device shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Backing {
+    /// Its path, as the kernel shows it.
+    pub path: String,
+    /// What the path leads to here; absent if there is nothing, as with a deleted file or in a container.
+    pub identity: Option<Identity>,
+}
+
+impl BlockDevice {
+    /// Its path. The kernel writes `!` where a name has a slash.
+    pub fn path(&self) -> String {
+        format!("/dev/{}", self.name.replace('!', "/"))
+    }
+
+    /// What a loop device shows.
+    pub fn backing(&self) -> Option<&Backing> {
+        match &self.kind {
+            BlockKind::Loop { backing } => backing.as_ref(),
+            _ => None,
+        }
+    }
+}
+
+/// All block devices that have a number, sorted by name.
+pub(super) fn block_devices(system: &System) -> Vec<BlockDevice> {
+    let names = system.names("/sys/class/block");
+    names.iter().filter_map(|name| block_device(system, name)).collect()
+}
+
+/// The kernel's name of a block device.
+pub(super) fn name_of(system: &System, number: DeviceNumber) -> Option<String> {
+    let link = system.link(&format!("/sys/dev/block/{number}"));
+    if let Some(name) = link.as_deref().and_then(last_part) {
+        return Some(name);
+    }
+    // Recorded trees leave these links out: their names cannot be written on every system.
+    let names = system.names("/sys/class/block");
+    names
+        .into_iter()
+        .find(|name| system.value(&format!("/sys/class/block/{name}/dev")) == Some(number))
+}
+
+fn last_part(path: &Path) -> Option<String> {
+    Some(path.file_name()?.to_str()?.to_owned())
+}
+
+pub(super) fn block_device(system: &System, name: &str) -> Option<BlockDevice> {
+    let folder = format!("/sys/class/block/{name}");
+    let at = |file: &str| format!("{folder}/{file}");
+    // Paths of a multipath NVMe namespace are hidden: they have no node and cannot be opened.
+    if system.flag(&at("hidden")) {
+        return None;
+    }
+    let number = system.value(&at("dev"))?;
+    let partition_of = if system.has(&at("partition")) {
+        parent_of(system, &folder)
+    } else {
+        None
+    };
+    let partitions = if partition_of.is_some() {
+        Vec::new()
+    } else {
+        let names = system.names(&folder).into_iter();
+        names
+            .filter(|part| part.starts_with(name) && system.has(&at(&format!("{part}/partition"))))
+            .collect()
+    };
+    Some(BlockDevice {
+        name: name.to_owned(),
+        number,
+        size: system.value::<u64>(&at("size")).unwrap_or(0).saturating_mul(512),
+        kind: kind_of(system, name, partition_of.is_some()),
+        partition_of,
+        partitions,
+        made_of: system.names(&at("slaves")),
+        part_of: system.names(&at("holders")),
+        read_only: system.flag(&at("ro")),
+        removable: system.flag(&at("removable")),
+        in_bcache: system.has(&at("bcache")) && !name.starts_with("bcache"),
+    })
+}
+
+/// A partition's folder lies in that of its disk; the entry in `/sys/class/block` is a link to it.
+fn parent_of(system: &System, folder: &str) -> Option<String> {
+    last_part(system.link(folder)?.parent()?)
+}
+
+fn kind_of(system: &System, name: &str, is_partition: bool) -> BlockKind {
+    let at = |file: &str| format!("/sys/class/block/{name}/{file}");
+    if is_partition {
+        return BlockKind::Partition;
+    }
+    if let Some(mapping) = system.words(&at("dm/name")) {
+        return BlockKind::Mapping {
+            name: mapping,
+            uuid: system.words(&at("dm/uuid")).unwrap_or_default(),
+        };
+    }
+    if system.has(&at("md")) {
+        return BlockKind::Raid {
+            level: system.words(&at("md/level")).unwrap_or_default(),
+        };
+    }
+    let numbered = |word: &str| {
+        name.strip_prefix(word)
+            .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+    };
+    if numbered("loop") {
+        let backing = system.words(&at("loop/backing_file")).map(|path| Backing {
+            identity: system.identity(&path),
+            path,
+        });
+        return BlockKind::Loop { backing };
+    }
+    if numbered("bcache") {
+        return BlockKind::Bcache;
+    }
+    if numbered("zram") || numbered("ram") {
+        return BlockKind::Memory;
+    }
+    BlockKind::Disk
+}
+
+/// The facts about a block device that could explain figures.
+pub(super) fn facts(system: &System, device: &BlockDevice) -> Device {
+    // A partition has no queue of its own.
+    let disk = device.partition_of.as_deref().unwrap_or(&device.name);
+    let at = |file: &str| format!("/sys/class/block/{disk}/{file}");
+    let queue = |file: &str| format!("/sys/class/block/{disk}/queue/{file}");
+    let bytes = |file: &str| Bytes(system.value(&queue(file)).unwrap_or(0));
+    let detail = match &device.kind {
+        BlockKind::Loop { backing } => backing.as_ref().map(|backing| backing.path.clone()),
+        BlockKind::Mapping { name, .. } => Some(name.clone()),
+        BlockKind::Raid { level } => Some(level.clone()),
+        BlockKind::Disk | BlockKind::Partition | BlockKind::Bcache | BlockKind::Memory => None,
+    };
+    Device {
+        name: device.name.clone(),
+        number: device.number.to_string(),
+        size: Bytes(device.size),
+        logical_sector: bytes("logical_block_size"),
+        physical_sector: bytes("physical_block_size"),
+        rotational: system.flag(&queue("rotational")),
+        model: model_of(system, &at("device")),
+        scheduler: system
+            .words(&queue("scheduler"))
+            .and_then(|text| scheduler_in_use(&text)),
+        queue_requests: system.value(&queue("nr_requests")),
+        largest_request: system
+            .value::<u64>(&queue("max_sectors_kb"))
+            .map(|kib| Bytes(kib.saturating_mul(1024))),
+        write_cache: system.words(&queue("write_cache")),
+        polled: system.flag(&queue("io_poll")),
+        numa_node: numa_node(system, &at("device")),
+        kind: word_of(&device.kind).into(),
+        read_only: device.read_only,
+        detail,
+    }
+}
+
+fn word_of(kind: &BlockKind) -> &'static str {
+    match kind {
+        BlockKind::Disk => "disk",
+        BlockKind::Partition => "partition",
+        BlockKind::Loop { .. } => "loop",
+        BlockKind::Mapping { .. } => "device mapper",
+        BlockKind::Raid { .. } => "RAID",
+        BlockKind::Bcache => "bcache",
+        BlockKind::Memory => "compressed memory",
+    }
+}
+
+/// SCSI and ATA show vendor and model, NVMe the model, memory cards a name.
+fn model_of(system: &System, device: &str) -> Option<String> {
+    let word = |file: &str| system.words(&format!("{device}/{file}"));
+    let model = word("model").or_else(|| word("name"))?;
+    match word("vendor") {
+        // "ATA" only says that the kernel translates, and virtio shows a PCI number.
+        Some(vendor) if vendor != "ATA" && !vendor.starts_with("0x") => Some(format!("{vendor} {model}")),
+        _ => Some(model),
+    }
+}
+
+/// The scheduler in brackets: `none [mq-deadline] kyber`.
+fn scheduler_in_use(text: &str) -> Option<String> {
+    let (_, rest) = text.split_once('[')?;
+    let (name, _) = rest.split_once(']')?;
+    Some(name.to_owned())
+}
+
+/// The node of the nearest ancestor that has one; drivers put it on the PCI device. −1 is the kernel's word for none.
+fn numa_node(system: &System, device: &str) -> Option<u32> {
+    let mut folder = std::fs::canonicalize(system.path(device)).ok()?;
+    for _ in 0..8 {
+        if let Ok(text) = std::fs::read_to_string(folder.join("numa_node")) {
+            return text.trim().parse().ok();
+        }
+        if !folder.pop() {
+            break;
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_scheduler_in_brackets_is_in_use() {
+        for (text, expected) in [
+            ("none [mq-deadline] kyber", Some("mq-deadline")),
+            ("[none]", Some("none")),
+            ("none", None),
+            ("", None),
+        ] {
+            assert_eq!(scheduler_in_use(text).as_deref(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_slash_in_a_name_is_an_exclamation_mark_in_sysfs() {
+        let device = BlockDevice {
+            name: "cciss!c0d0".into(),
+            number: DeviceNumber::new(104, 0),
+            size: 0,
+            kind: BlockKind::Disk,
+            partition_of: None,
+            partitions: Vec::new(),
+            made_of: Vec::new(),
+            part_of: Vec::new(),
+            read_only: false,
+            removable: false,
+            in_bcache: false,
+        };
+        assert_eq!(device.path(), "/dev/cciss/c0d0");
+    }
+}

@@ -1,0 +1,193 @@
+//! The machine and its processors.
+
+use std::io::Read;
+
+use model::environment::{Cpu, Host};
+
+use super::System;
+use crate::sys;
+
+/// The machine.
+pub fn host(system: &System) -> Host {
+    let from_environment = || std::env::var("COMPUTERNAME").unwrap_or_default();
+    Host {
+        name: system
+            .words("/proc/sys/kernel/hostname")
+            .unwrap_or_else(from_environment),
+        system: release(system).unwrap_or_else(|| std::env::consts::OS.to_owned()),
+        kernel: system.words("/proc/sys/kernel/osrelease").unwrap_or_default(),
+        architecture: std::env::consts::ARCH.to_owned(),
+        boot_id: system.words("/proc/sys/kernel/random/boot_id"),
+        hypervisor: hypervisor(system),
+    }
+}
+
+fn release(system: &System) -> Option<String> {
+    let text = system
+        .text("/etc/os-release")
+        .or_else(|| system.text("/usr/lib/os-release"))?;
+    let value = |key: &str| text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
+    let name = value("PRETTY_NAME").or_else(|| value("NAME"))?;
+    Some(name.trim_matches(['"', '\'']).to_owned())
+}
+
+/// What the firmware of virtual machines calls itself, in vendor or product, and the hypervisor's usual name.
+const HYPERVISORS: [(&str, &str); 18] = [
+    ("Amazon EC2", "Amazon EC2"),
+    ("Google", "Google Compute Engine"),
+    ("Alibaba Cloud", "Alibaba Cloud"),
+    ("Tencent Cloud", "Tencent Cloud"),
+    ("DigitalOcean", "DigitalOcean"),
+    ("Hetzner", "Hetzner Cloud"),
+    ("Scaleway", "Scaleway"),
+    ("OpenStack", "OpenStack"),
+    ("Nutanix", "Nutanix AHV"),
+    ("Parallels", "Parallels"),
+    ("VMware", "VMware"),
+    ("innotek", "VirtualBox"),
+    ("VirtualBox", "VirtualBox"),
+    ("Microsoft Corporation", "Hyper-V"),
+    ("Xen", "Xen"),
+    ("Bochs", "Bochs"),
+    ("QEMU", "QEMU"),
+    ("KVM", "KVM"),
+];
+
+/// The hypervisor, if there is one. On x86 the processor itself says whether it is a virtual one: firmware of the same
+/// vendor is found on bare metal too.
+fn hypervisor(system: &System) -> Option<String> {
+    let block = first_processor(system);
+    let flags = field(&block, "flags");
+    let virtual_processor = flags.map(|flags| flags.split_ascii_whitespace().any(|flag| flag == "hypervisor"));
+    let xen = system.words("/sys/hypervisor/type");
+    if virtual_processor == Some(false) && xen.is_none() {
+        return None;
+    }
+    let word = |file: &str| system.words(&format!("/sys/class/dmi/id/{file}")).unwrap_or_default();
+    let firmware = format!("{} {}", word("sys_vendor"), word("product_name"));
+    let known = HYPERVISORS.iter().find(|(word, _)| firmware.contains(word));
+    // Without a flag to ask (Arm) a vendor that also sells hardware proves nothing.
+    let sells_hardware = ["Microsoft Corporation", "Google", "Amazon EC2"].map(str::to_owned);
+    let sure = virtual_processor == Some(true) || !sells_hardware.iter().any(|word| firmware.starts_with(word));
+    match known {
+        Some((_, name)) if sure => Some((*name).to_owned()),
+        _ => xen.or_else(|| (virtual_processor == Some(true)).then(|| "unknown".to_owned())),
+    }
+}
+
+/// Its processors.
+pub fn cpu(system: &System) -> Cpu {
+    let block = first_processor(system);
+    let model = field(&block, "model name").or_else(|| field(&block, "cpu model"));
+    let online = system.words("/sys/devices/system/cpu/online");
+    let usable = sys::thread::usable_cpus().len() as u32;
+    let known_to_std = || std::thread::available_parallelism().map_or(0, |count| count.get() as u32);
+    Cpu {
+        model: model
+            .or_else(|| field(&block, "cpu"))
+            .or_else(|| field(&block, "CPU implementer"))
+            .unwrap_or_default()
+            .to_owned(),
+        logical: online.map_or_else(known_to_std, |list| count_of(&list)),
+        usable: if usable > 0 { usable } else { known_to_std() },
+        numa_nodes: system
+            .words("/sys/devices/system/node/online")
+            .map_or(1, |list| count_of(&list)),
+        governor: system.words("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+    }
+}
+
+/// How many numbers a list such as `0-3,8` names.
+fn count_of(list: &str) -> u32 {
+    let parts = list.trim().split(',').filter(|part| !part.is_empty());
+    let count = |part: &str| match part.split_once('-') {
+        Some((first, last)) => match (first.parse::<u32>(), last.parse::<u32>()) {
+            (Ok(first), Ok(last)) if first <= last => last - first + 1,
+            _ => 0,
+        },
+        None => u32::from(part.parse::<u32>().is_ok()),
+    };
+    parts.map(count).sum()
+}
+
+/// The lines of `/proc/cpuinfo` about the first processor. The kernel asks every processor for its frequency while the file
+/// is read: on a machine of 128 that takes milliseconds, and the first block says all we need.
+fn first_processor(system: &System) -> String {
+    let Ok(mut file) = system.open("/proc/cpuinfo") else {
+        return String::new();
+    };
+    let mut bytes = Vec::new();
+    let mut piece = [0u8; 4096];
+    while bytes.len() < 16 * piece.len() && !bytes.windows(2).any(|pair| pair == b"\n\n") {
+        match file.read(&mut piece) {
+            Ok(0) | Err(_) => break,
+            Ok(count) => bytes.extend_from_slice(&piece[..count]),
+        }
+    }
+    let text = String::from_utf8_lossy(&bytes);
+    text.split("\n\n").next().unwrap_or_default().to_owned()
+}
+
+fn field<'a>(block: &'a str, name: &str) -> Option<&'a str> {
+    block.lines().find_map(|line| {
+        let (key, value) = line.split_once(':')?;
+        (key.trim() == name).then(|| value.trim())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::system::tree;
+    use super::*;
+
+    #[test]
+    fn lists_are_counted() {
+        for (list, count) in [("0", 1), ("0-3", 4), ("0-3,8,10-11", 7), ("", 0), ("x", 0), ("3-1", 0)] {
+            assert_eq!(count_of(list), count, "{list}");
+        }
+    }
+
+    #[test]
+    fn the_hypervisor_is_named_by_flag_and_firmware() {
+        let flagged = "processor\t: 0\nmodel name\t: Model\nflags\t\t: fpu hypervisor\n\nprocessor\t: 1\n";
+        let bare = "processor\t: 0\nmodel name\t: Model\nflags\t\t: fpu sse\n\n";
+        let arm = "processor\t: 0\nCPU implementer\t: 0x41\n\n";
+        for (cpuinfo, vendor, product, expected) in [
+            (flagged, "QEMU", "Standard PC (Q35 + ICH9, 2009)", Some("QEMU")),
+            (flagged, "Microsoft Corporation", "Virtual Machine\n", Some("Hyper-V")),
+            (flagged, "Amazon EC2", "m5.large", Some("Amazon EC2")),
+            (bare, "Amazon EC2", "m5.metal", None),
+            (bare, "Microsoft Corporation", "Surface Laptop", None),
+            (flagged, "", "", Some("unknown")),
+            (arm, "QEMU", "KVM Virtual Machine", Some("QEMU")),
+            (arm, "Ampere(R)", "Mt. Jade", None),
+        ] {
+            let (_root, system) = tree(&[
+                ("proc/cpuinfo", cpuinfo),
+                ("sys/class/dmi/id/sys_vendor", vendor),
+                ("sys/class/dmi/id/product_name", product),
+            ]);
+            assert_eq!(hypervisor(&system).as_deref(), expected, "{vendor} {product}");
+        }
+    }
+
+    #[test]
+    fn only_the_first_processor_is_read() {
+        let mut text = String::from("processor\t: 0\nmodel name\t: First\n\n");
+        text.push_str(&"processor\t: 1\nmodel name\t: Second\n\n".repeat(5000));
+        let (_root, system) = tree(&[
+            ("proc/cpuinfo", &text),
+            ("sys/devices/system/cpu/online", "0-127\n"),
+            ("sys/devices/system/node/online", "0-1\n"),
+        ]);
+        assert!(first_processor(&system).len() < 8192);
+        let cpu = cpu(&system);
+        assert_eq!((cpu.model.as_str(), cpu.logical, cpu.numa_nodes), ("First", 128, 2));
+    }
+
+    #[test]
+    fn the_release_is_the_pretty_name() {
+        let (_root, system) = tree(&[("etc/os-release", "NAME=\"X\"\nPRETTY_NAME=\"X 12 (y)\"\n")]);
+        assert_eq!(host(&system).system, "X 12 (y)");
+    }
+}

@@ -1,0 +1,125 @@
+//! What block devices there are, and who uses what, at one moment.
+
+use super::blocks::{BlockDevice, block_devices};
+use super::machines::{HeldFile, Process, held_by_machines};
+use super::mounts::{Mount, mounts};
+use super::swaps::{Swap, swaps};
+use super::{BlockKind, System};
+use crate::identity::{DeviceNumber, Identity};
+
+/// What there is and who uses it, read at one moment.
+#[derive(Clone, Debug, Default)]
+pub struct Inventory {
+    /// Block devices, sorted by name.
+    pub devices: Vec<BlockDevice>,
+    /// Mounted file systems.
+    pub mounts: Vec<Mount>,
+    /// Swap space in use.
+    pub swaps: Vec<Swap>,
+    /// What virtual machines have open.
+    pub held_by_machines: Vec<HeldFile>,
+    /// Virtual machines whose open files may not be looked at.
+    pub hidden_machines: Vec<Process>,
+    /// ZFS pools that are imported.
+    pub zfs_pools: Vec<String>,
+    /// For each mounted btrfs, the names of the devices it spans; the mount names only one of them.
+    btrfs: Vec<Vec<String>>,
+}
+
+impl Inventory {
+    /// Takes it. A few milliseconds: a handful of files for each device, and the names of all processes.
+    pub fn take(system: &System) -> Inventory {
+        let (held_by_machines, hidden_machines) = held_by_machines(system);
+        let spanned = system.names("/sys/fs/btrfs").into_iter();
+        Inventory {
+            devices: block_devices(system),
+            mounts: mounts(system),
+            swaps: swaps(system),
+            held_by_machines,
+            hidden_machines,
+            zfs_pools: zfs_pools(system),
+            btrfs: spanned
+                .map(|id| system.names(&format!("/sys/fs/btrfs/{id}/devices")))
+                .filter(|names| !names.is_empty())
+                .collect(),
+        }
+    }
+
+    /// The device with a number.
+    pub fn device(&self, number: DeviceNumber) -> Option<&BlockDevice> {
+        self.devices.iter().find(|device| device.number == number)
+    }
+
+    /// The device with a kernel name.
+    pub fn named(&self, name: &str) -> Option<&BlockDevice> {
+        self.devices.iter().find(|device| device.name == name)
+    }
+
+    /// Mounts of the file system on a device, including one that spans several devices.
+    pub fn mounts_of<'a>(&'a self, device: &'a BlockDevice) -> impl Iterator<Item = &'a Mount> {
+        let partners: Vec<DeviceNumber> = self
+            .btrfs
+            .iter()
+            .filter(|names| names.contains(&device.name))
+            .flatten()
+            .filter_map(|name| self.named(name))
+            .map(|partner| partner.number)
+            .chain([device.number])
+            .collect();
+        let on_it = move |mount: &&Mount| mount.device.is_some_and(|number| partners.contains(&number));
+        self.mounts.iter().filter(on_it)
+    }
+
+    /// Swap space on a device or file.
+    pub fn swaps_on(&self, identity: Identity) -> impl Iterator<Item = &Swap> {
+        self.swaps.iter().filter(move |swap| swap.identity == Some(identity))
+    }
+
+    /// Loop devices that show a device or file.
+    pub fn loops_over(&self, identity: Identity) -> impl Iterator<Item = &BlockDevice> {
+        let shows = move |device: &&BlockDevice| {
+            device
+                .backing()
+                .is_some_and(|backing| backing.identity == Some(identity))
+        };
+        self.devices.iter().filter(shows)
+    }
+
+    /// Virtual machines that have a device or file open.
+    pub fn machines_with(&self, identity: Identity) -> impl Iterator<Item = &Process> {
+        let held = self
+            .held_by_machines
+            .iter()
+            .filter(move |held| held.identity == identity);
+        held.map(|held| &held.process)
+    }
+
+    /// The devices that a device is made of: its disk, members, what a loop device shows.
+    pub fn directly_beneath(&self, device: &BlockDevice) -> Vec<&BlockDevice> {
+        let names = device.partition_of.iter().chain(&device.made_of);
+        let mut found: Vec<&BlockDevice> = names.filter_map(|name| self.named(name)).collect();
+        if let BlockKind::Loop { backing: Some(backing) } = &device.kind
+            && let Some(Identity::BlockDevice(number)) = backing.identity
+        {
+            found.extend(self.device(number));
+        }
+        found
+    }
+
+    /// The devices that are made of a device: partitions, holders, loop devices that show it.
+    pub fn directly_above(&self, device: &BlockDevice) -> Vec<&BlockDevice> {
+        let names = device.partitions.iter().chain(&device.part_of);
+        let mut found: Vec<&BlockDevice> = names.filter_map(|name| self.named(name)).collect();
+        found.extend(self.loops_over(Identity::BlockDevice(device.number)));
+        found
+    }
+}
+
+/// The ZFS module keeps a folder of statistics for each imported pool; its members show nothing of their own in sysfs.
+fn zfs_pools(system: &System) -> Vec<String> {
+    let folder = "/proc/spl/kstat/zfs";
+    let names = system.names(folder).into_iter();
+    names
+        .filter(|name| system.path(&format!("{folder}/{name}")).is_dir())
+        .collect()
+}

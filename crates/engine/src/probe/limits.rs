@@ -1,0 +1,240 @@
+//! Limits that control groups put on this process, of both versions (cgroups(7)).
+//!
+//! A limit of any group above the own one holds too, so each is the least on the way up. A container sees its own group as
+//! the root and knows nothing of limits above it.
+
+use model::Bytes;
+use model::environment::{DeviceLimit, Limits};
+
+use super::System;
+use super::mounts::{Mount, own_mounts};
+
+/// The limits of this process.
+pub fn limits(system: &System) -> Limits {
+    let mut limits = Limits::default();
+    let mounts = own_mounts(system);
+    let groups = system.text("/proc/self/cgroup").unwrap_or_default();
+    for line in groups.lines() {
+        let mut parts = line.splitn(3, ':');
+        let (Some(_), Some(controllers), Some(group)) = (parts.next(), parts.next(), parts.next()) else {
+            continue;
+        };
+        if controllers.is_empty() {
+            let Some(mount) = mounts.iter().find(|mount| mount.kind == "cgroup2") else {
+                continue;
+            };
+            for folder in folders(mount, group) {
+                version_2(system, &folder, &mut limits);
+            }
+            continue;
+        }
+        for controller in controllers.split(',') {
+            let has = |mount: &&Mount| {
+                mount.kind == "cgroup" && mount.super_options.split(',').any(|option| option == controller)
+            };
+            let Some(mount) = mounts.iter().find(has) else { continue };
+            for folder in folders(mount, group) {
+                version_1(system, controller, &folder, &mut limits);
+            }
+        }
+    }
+    limits.devices.sort_by(|a, b| a.device.cmp(&b.device));
+    limits
+}
+
+/// The folders of a group and of those above it, the own one first.
+fn folders(mount: &Mount, group: &str) -> Vec<String> {
+    let inside = match mount.root.as_str() {
+        "/" => group,
+        // In a container only a part of the hierarchy is mounted.
+        root => group.strip_prefix(root).unwrap_or(""),
+    };
+    let mut folder = format!("{}{}", mount.at, inside.trim_end_matches('/'));
+    let mut folders = vec![folder.clone()];
+    while folder.len() > mount.at.len() {
+        folder.truncate(folder.rfind('/').unwrap_or(0).max(mount.at.len()));
+        folders.push(folder.clone());
+    }
+    folders
+}
+
+fn version_2(system: &System, folder: &str, limits: &mut Limits) {
+    if let Some(text) = system.words(&format!("{folder}/cpu.max"))
+        && let Some((quota, period)) = text.split_once(' ')
+    {
+        limit_cpus(limits, quota.parse().ok(), period.parse().ok());
+    }
+    if let Some(bytes) = system.value(&format!("{folder}/memory.max")) {
+        least(&mut limits.memory, Bytes(bytes));
+    }
+    for line in system.text(&format!("{folder}/io.max")).unwrap_or_default().lines() {
+        let mut words = line.split_ascii_whitespace();
+        let Some(device) = words.next() else { continue };
+        let device = device_limit(limits, device);
+        for (key, value) in words.filter_map(|word| word.split_once('=')) {
+            let Ok(value) = value.parse() else { continue };
+            match key {
+                "rbps" => least(&mut device.read_bytes, value),
+                "wbps" => least(&mut device.write_bytes, value),
+                "riops" => least(&mut device.read_iops, value),
+                "wiops" => least(&mut device.write_iops, value),
+                _ => {}
+            }
+        }
+    }
+}
+
+fn version_1(system: &System, controller: &str, folder: &str, limits: &mut Limits) {
+    let at = |file: &str| format!("{folder}/{file}");
+    match controller {
+        "cpu" => {
+            let (quota, period) = (
+                system.value(&at("cpu.cfs_quota_us")),
+                system.value(&at("cpu.cfs_period_us")),
+            );
+            limit_cpus(limits, quota, period);
+        }
+        "memory" => {
+            // Without a limit the file shows the largest number of whole pages.
+            if let Some(bytes) = system.value(&at("memory.limit_in_bytes"))
+                && bytes < i64::MAX as u64 - (1 << 20)
+            {
+                least(&mut limits.memory, Bytes(bytes));
+            }
+        }
+        "blkio" => {
+            for (file, field) in [
+                ("read_iops_device", 0),
+                ("write_iops_device", 1),
+                ("read_bps_device", 2),
+                ("write_bps_device", 3),
+            ] {
+                let text = system.text(&at(&format!("blkio.throttle.{file}"))).unwrap_or_default();
+                for (number, value) in text.lines().filter_map(|line| line.split_once(' ')) {
+                    let Ok(value) = value.trim().parse() else { continue };
+                    let device = device_limit(limits, number);
+                    least(
+                        match field {
+                            0 => &mut device.read_iops,
+                            1 => &mut device.write_iops,
+                            2 => &mut device.read_bytes,
+                            _ => &mut device.write_bytes,
+                        },
+                        value,
+                    );
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+fn limit_cpus(limits: &mut Limits, quota: Option<f64>, period: Option<f64>) {
+    if let (Some(quota), Some(period)) = (quota, period)
+        && quota > 0.0
+        && period > 0.0
+    {
+        let cpus = quota / period;
+        limits.cpus = Some(limits.cpus.map_or(cpus, |known| known.min(cpus)));
+    }
+}
+
+fn least<T: Ord + Copy>(known: &mut Option<T>, value: T) {
+    *known = Some(known.map_or(value, |known| known.min(value)));
+}
+
+fn device_limit<'a>(limits: &'a mut Limits, number: &str) -> &'a mut DeviceLimit {
+    let index = match limits.devices.iter().position(|device| device.device == number) {
+        Some(index) => index,
+        None => {
+            limits.devices.push(DeviceLimit {
+                device: number.to_owned(),
+                ..DeviceLimit::default()
+            });
+            limits.devices.len() - 1
+        }
+    };
+    &mut limits.devices[index]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::system::tree;
+    use super::*;
+
+    #[test]
+    fn version_2_takes_the_least_on_the_way_up() {
+        let (_root, system) = tree(&[
+            ("proc/self/cgroup", "0::/user.slice/job\n"),
+            (
+                "proc/self/mountinfo",
+                "30 1 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n",
+            ),
+            ("sys/fs/cgroup/user.slice/job/cpu.max", "max 100000\n"),
+            ("sys/fs/cgroup/user.slice/cpu.max", "150000 100000\n"),
+            ("sys/fs/cgroup/user.slice/job/memory.max", "max\n"),
+            ("sys/fs/cgroup/user.slice/memory.max", "1073741824\n"),
+            (
+                "sys/fs/cgroup/user.slice/job/io.max",
+                "8:16 rbps=max wbps=1048576 riops=max wiops=200\n",
+            ),
+            (
+                "sys/fs/cgroup/user.slice/io.max",
+                "8:16 rbps=max wbps=max riops=max wiops=100\n",
+            ),
+        ]);
+        let limits = limits(&system);
+        assert_eq!(limits.cpus, Some(1.5));
+        assert_eq!(limits.memory, Some(Bytes::gib(1)));
+        assert_eq!(
+            limits.devices,
+            [DeviceLimit {
+                device: "8:16".into(),
+                write_iops: Some(100),
+                write_bytes: Some(1_048_576),
+                ..Default::default()
+            }]
+        );
+    }
+
+    #[test]
+    fn version_1_and_a_container_that_sees_a_part() {
+        let (_root, system) = tree(&[
+            (
+                "proc/self/cgroup",
+                "5:blkio:/docker/abc\n3:cpu,cpuacct:/docker/abc\n2:memory:/docker/abc\n0::/\n",
+            ),
+            (
+                "proc/self/mountinfo",
+                "31 1 0:30 /docker/abc /sys/fs/cgroup/blkio ro - cgroup cgroup rw,blkio\n\
+                 32 1 0:31 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n\
+                 33 1 0:32 /docker/abc /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory\n",
+            ),
+            (
+                "sys/fs/cgroup/blkio/blkio.throttle.read_iops_device",
+                "254:0 1000\n8:0 5\n",
+            ),
+            ("sys/fs/cgroup/blkio/blkio.throttle.write_bps_device", "254:0 1048576\n"),
+            ("sys/fs/cgroup/cpu,cpuacct/docker/abc/cpu.cfs_quota_us", "200000\n"),
+            ("sys/fs/cgroup/cpu,cpuacct/docker/abc/cpu.cfs_period_us", "100000\n"),
+            ("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "-1\n"),
+            ("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n"),
+            ("sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n"),
+        ]);
+        let limits = limits(&system);
+        assert_eq!(limits.cpus, Some(2.0));
+        assert_eq!(limits.memory, None);
+        assert_eq!(limits.devices.len(), 2);
+        let device = &limits.devices[0];
+        assert_eq!(
+            (device.device.as_str(), device.read_iops, device.write_bytes),
+            ("254:0", Some(1000), Some(1_048_576))
+        );
+    }
+
+    #[test]
+    fn without_groups_there_are_no_limits() {
+        let (_root, system) = tree(&[]);
+        assert_eq!(limits(&system), Limits::default());
+    }
+}

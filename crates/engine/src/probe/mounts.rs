@@ -1,0 +1,159 @@
+//! Mounted file systems, from `/proc/self/mountinfo` (its format: proc(5)).
+
+use super::System;
+use crate::identity::{DeviceNumber, Identity};
+
+/// A mounted file system, or a part of one that is mounted in a second place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mount {
+    /// Number that `stat` shows for files on it. Some file systems have one of their own that names no device.
+    pub number: DeviceNumber,
+    /// The block device it lies on, where there is one and it can be told.
+    pub device: Option<DeviceNumber>,
+    /// The folder or file of the file system that is mounted; `/` for all of it.
+    pub root: String,
+    /// Where it is mounted.
+    pub at: String,
+    /// Type, such as `ext4`.
+    pub kind: String,
+    /// What is mounted, as the kernel was told.
+    pub source: String,
+    /// Options of the mount.
+    pub options: String,
+    /// Options of the file system.
+    pub super_options: String,
+}
+
+impl Mount {
+    /// True if nothing can be written through it.
+    pub fn is_read_only(&self) -> bool {
+        let has = |options: &str| options.split(',').any(|option| option == "ro");
+        has(&self.options) || has(&self.super_options)
+    }
+}
+
+/// All mounts that this process sees, and those of the first process where they are others and may be read: a device in
+/// use outside of a container is in use.
+pub(super) fn mounts(system: &System) -> Vec<Mount> {
+    let own = system.text("/proc/self/mountinfo").unwrap_or_default();
+    let mut mounts: Vec<Mount> = own.lines().filter_map(|line| mount(system, line)).collect();
+    let namespace = |process: &str| system.link(&format!("/proc/{process}/ns/mnt"));
+    let outside = namespace("1");
+    if outside.is_some() && outside != namespace("self") {
+        let text = system.text("/proc/1/mountinfo").unwrap_or_default();
+        mounts.extend(text.lines().filter_map(|line| mount(system, line)));
+    }
+    mounts
+}
+
+/// Only the mounts that this process sees, for looking up the file system of a path.
+pub(super) fn own_mounts(system: &System) -> Vec<Mount> {
+    let text = system.text("/proc/self/mountinfo").unwrap_or_default();
+    text.lines().filter_map(|line| mount(system, line)).collect()
+}
+
+fn mount(system: &System, line: &str) -> Option<Mount> {
+    let (first, second) = line.split_once(" - ")?;
+    let mut words = first.split(' ').skip(2);
+    let number: DeviceNumber = words.next()?.parse().ok()?;
+    let (root, at) = (unescaped(words.next()?), unescaped(words.next()?));
+    let options = words.next()?.to_owned();
+    let mut words = second.split(' ');
+    let (kind, source) = (words.next()?.to_owned(), unescaped(words.next()?));
+    Some(Mount {
+        device: device_of(system, number, &source),
+        number,
+        root,
+        at,
+        kind,
+        source,
+        options,
+        super_options: words.next().unwrap_or_default().to_owned(),
+    })
+}
+
+/// Btrfs, ZFS and network file systems show a number with major 0 that belongs to no device.
+fn device_of(system: &System, number: DeviceNumber, source: &str) -> Option<DeviceNumber> {
+    if number.major != 0 {
+        return Some(number);
+    }
+    if !source.starts_with("/dev/") {
+        return None;
+    }
+    match system.identity(source) {
+        Some(Identity::BlockDevice(number)) => Some(number),
+        _ => None,
+    }
+}
+
+/// The kernel writes space, tab, line feed and backslash as three octal digits.
+pub(super) fn unescaped(text: &str) -> String {
+    if !text.contains('\\') {
+        return text.to_owned();
+    }
+    let bytes = text.as_bytes();
+    let mut plain = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while at < bytes.len() {
+        let digits = bytes.get(at + 1..at + 4).filter(|_| bytes[at] == b'\\');
+        let value = digits
+            .filter(|digits| digits.iter().all(|digit| (b'0'..b'8').contains(digit)))
+            .map(|digits| {
+                digits
+                    .iter()
+                    .fold(0u32, |value, digit| value * 8 + u32::from(digit - b'0'))
+            });
+        match value.and_then(|value| u8::try_from(value).ok()) {
+            Some(byte) => {
+                plain.push(byte);
+                at += 4;
+            }
+            None => {
+                plain.push(bytes[at]);
+                at += 1;
+            }
+        }
+    }
+    String::from_utf8_lossy(&plain).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::system::tree;
+    use super::*;
+
+    #[test]
+    fn lines_are_read_as_proc_5_says() {
+        let text = "22 1 8:2 / / rw,relatime shared:1 - ext4 /dev/sda2 rw,errors=remount-ro\n\
+                    30 22 0:44 /@home /home\\040of\\040us ro - btrfs /dev/sdb1 rw,subvol=/@home\n\
+                    31 22 0:45 / /net rw - nfs4 server:/export rw\n\
+                    broken line\n";
+        let (_root, system) = tree(&[("proc/self/mountinfo", text), ("stat", "block 8:17 /dev/sdb1\n")]);
+        let mounts = mounts(&system);
+        assert_eq!(mounts.len(), 3);
+        assert_eq!(mounts[0].device, Some(DeviceNumber::new(8, 2)));
+        assert_eq!(mounts[0].super_options, "rw,errors=remount-ro");
+        assert!(!mounts[0].is_read_only());
+        assert_eq!(mounts[1].at, "/home of us");
+        assert_eq!(mounts[1].root, "/@home");
+        assert_eq!(mounts[1].device, Some(DeviceNumber::new(8, 17)));
+        assert!(mounts[1].is_read_only());
+        assert_eq!(mounts[2].device, None);
+    }
+
+    #[test]
+    fn octal_digits_become_bytes_again() {
+        for (text, plain) in [
+            ("", ""),
+            ("a", "a"),
+            (r"a\040b", "a b"),
+            (r"\134", r"\"),
+            (r"a\04", r"a\04"),
+            (r"a\999", r"a\999"),
+            (r"\777", r"\777"),
+            (r"\303\274", "ü"),
+        ] {
+            assert_eq!(unescaped(text), plain, "{text}");
+        }
+    }
+}

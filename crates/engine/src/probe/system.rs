@@ -1,0 +1,201 @@
+//! The system whose facts are read: this machine, or the recorded tree of another one.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use crate::identity::Identity;
+use crate::sys;
+
+/// Where facts are read from.
+///
+/// Paths are absolute, as the system itself names them; each is looked up below the root. Reading never fails: what is
+/// missing or may not be read is absent.
+#[derive(Clone, Debug)]
+pub struct System {
+    root: PathBuf,
+    /// What `stat` would say of paths, for a recorded tree: device nodes and inode numbers cannot be recorded as files.
+    recorded: Option<HashMap<String, Identity>>,
+}
+
+impl System {
+    /// This machine.
+    pub fn live() -> System {
+        System {
+            root: PathBuf::from("/"),
+            recorded: None,
+        }
+    }
+
+    /// A recorded tree: a folder with `sys`, `proc` and so on as on the machine it stands for.
+    ///
+    /// A file `stat` in it has a line for each path whose identity matters: `block MAJOR:MINOR PATH`,
+    /// `char MAJOR:MINOR PATH` or `file MAJOR:MINOR INODE PATH`, the numbers of a file being those of its file system's
+    /// device.
+    pub fn below(root: &Path) -> System {
+        let text = fs::read_to_string(root.join("stat")).unwrap_or_default();
+        System {
+            root: root.to_owned(),
+            recorded: Some(text.lines().filter_map(recorded_line).collect()),
+        }
+    }
+
+    /// True for this machine, false for a recorded tree.
+    pub fn is_live(&self) -> bool {
+        self.recorded.is_none()
+    }
+
+    /// What a path leads to, links followed.
+    pub fn identity(&self, path: &str) -> Option<Identity> {
+        match &self.recorded {
+            None => sys::facts::identity_of(&self.path(path)),
+            Some(recorded) => recorded.get(path).copied(),
+        }
+    }
+
+    /// What a link leads to that the kernel keeps for an open file (`/proc/PID/fd/N`). On this machine that works even
+    /// where the path it shows lies in another mount namespace or is gone.
+    pub(crate) fn identity_behind(&self, link: &str) -> Option<Identity> {
+        match &self.recorded {
+            None => sys::facts::identity_of(&self.path(link)),
+            Some(recorded) => recorded.get(self.link(link)?.to_str()?).copied(),
+        }
+    }
+
+    /// Opens a file for reading.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub fn open(&self, path: &str) -> io::Result<fs::File> {
+        fs::File::open(self.path(path))
+    }
+
+    /// A path below the root.
+    pub(crate) fn path(&self, path: &str) -> PathBuf {
+        self.root.join(path.trim_start_matches('/'))
+    }
+
+    /// The text of a file without white space around it.
+    pub(crate) fn text(&self, path: &str) -> Option<String> {
+        let mut text = fs::read_to_string(self.path(path)).ok()?;
+        text.truncate(text.trim_end().len());
+        Some(text)
+    }
+
+    /// The same, absent if there is nothing in it.
+    pub(crate) fn words(&self, path: &str) -> Option<String> {
+        self.text(path)
+            .map(|text| text.trim().to_owned())
+            .filter(|text| !text.is_empty())
+    }
+
+    /// A file that holds one value.
+    pub(crate) fn value<T: FromStr>(&self, path: &str) -> Option<T> {
+        self.text(path)?.trim().parse().ok()
+    }
+
+    /// A file that holds 0 or 1.
+    pub(crate) fn flag(&self, path: &str) -> bool {
+        self.text(path)
+            .is_some_and(|text| text.trim() != "0" && !text.is_empty())
+    }
+
+    /// Names in a folder, sorted, without hidden ones.
+    pub(crate) fn names(&self, folder: &str) -> Vec<String> {
+        let Ok(entries) = fs::read_dir(self.path(folder)) else {
+            return Vec::new();
+        };
+        let mut names: Vec<String> = entries
+            .flatten()
+            .filter_map(|entry| entry.file_name().into_string().ok())
+            .filter(|name| !name.starts_with('.'))
+            .collect();
+        names.sort();
+        names
+    }
+
+    /// Where a link points, as written in it.
+    pub(crate) fn link(&self, path: &str) -> Option<PathBuf> {
+        fs::read_link(self.path(path)).ok()
+    }
+
+    /// True if there is something at the path.
+    pub(crate) fn has(&self, path: &str) -> bool {
+        self.path(path).exists()
+    }
+}
+
+fn recorded_line(line: &str) -> Option<(String, Identity)> {
+    let (kind, rest) = line.split_once(' ')?;
+    let (device, rest) = rest.split_once(' ')?;
+    let device = device.parse().ok()?;
+    // The path comes last: it may hold spaces.
+    let (identity, path) = match kind {
+        "block" => (Identity::BlockDevice(device), rest),
+        "char" => (Identity::CharacterDevice(device), rest),
+        "file" => {
+            let (inode, path) = rest.split_once(' ')?;
+            let inode = inode.parse().ok()?;
+            (Identity::File { device, inode }, path)
+        }
+        _ => return None,
+    };
+    Some((path.to_owned(), identity))
+}
+
+/// Trees for the tests of this folder.
+#[cfg(test)]
+pub(super) fn tree(files: &[(&str, &str)]) -> (tempfile::TempDir, System) {
+    let root = tempfile::tempdir().unwrap();
+    for (path, text) in files {
+        let path = root.path().join(path.trim_start_matches('/'));
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    let system = System::below(root.path());
+    (root, system)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::identity::DeviceNumber;
+
+    #[test]
+    fn a_recorded_tree_says_what_stat_would_say() {
+        let (_root, system) = tree(&[(
+            "stat",
+            "block 8:1 /dev/sda1\nfile 8:2 77 /swap file\nnonsense\npipe 1:1 /x\n",
+        )]);
+        assert_eq!(
+            system.identity("/dev/sda1"),
+            Some(Identity::BlockDevice(DeviceNumber::new(8, 1)))
+        );
+        let device = DeviceNumber::new(8, 2);
+        assert_eq!(
+            system.identity("/swap file"),
+            Some(Identity::File { device, inode: 77 })
+        );
+        assert_eq!(system.identity("/x"), None);
+        assert_eq!(
+            system.identity("/dev/null"),
+            None,
+            "the machine under the test stays out of it"
+        );
+    }
+
+    #[test]
+    fn what_is_missing_is_absent() {
+        let (_root, system) = tree(&[("sys/a", "1\n"), ("sys/b", "0\n"), ("sys/empty", "\n")]);
+        assert!(system.flag("/sys/a"));
+        assert!(!system.flag("/sys/b"));
+        assert!(!system.flag("/sys/empty"));
+        assert!(!system.flag("/sys/none"));
+        assert_eq!(system.value::<u64>("/sys/empty"), None);
+        assert_eq!(system.words("/sys/empty"), None);
+        assert_eq!(system.names("/sys"), ["a", "b", "empty"]);
+        assert!(system.names("/none").is_empty());
+    }
+}

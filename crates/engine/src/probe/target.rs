@@ -1,0 +1,220 @@
+//! Facts about a target: its file system, the devices under it, how its space is allocated.
+
+use std::path::Path;
+
+use model::Bytes;
+use model::environment::{Device, FileSystem, TargetFacts};
+
+use super::blocks::{block_device, facts, name_of};
+use super::mounts::{Mount, own_mounts};
+use super::{BlockKind, System};
+use crate::file::{File, FileKind};
+use crate::identity::{DeviceNumber, Identity};
+use crate::sys;
+
+/// More devices than this under one target say nothing more: a chain this long is a fault of the system's.
+const MOST_DEVICES: usize = 64;
+
+/// What is known of an open file or device. `prepared` says in words how it was prepared.
+pub fn target(system: &System, file: &File, prepared: &str) -> TargetFacts {
+    let resolved = std::fs::canonicalize(file.path()).unwrap_or_else(|_| file.path().to_owned());
+    let mut facts = TargetFacts {
+        path: resolved.display().to_string(),
+        kind: word_of(file.kind()).into(),
+        size: Bytes(file.size()),
+        direct_alignment: Bytes(file.direct_alignment()),
+        prepared: prepared.into(),
+        ..TargetFacts::default()
+    };
+    let number = DeviceNumber::from(file.device());
+    match file.kind() {
+        FileKind::Regular => {
+            let mounts = own_mounts(system);
+            if let Some(mount) = mount_of(&mounts, &resolved, number) {
+                facts.devices = device_chain(system, &device_numbers(system, mount, &mounts));
+                facts.file_system = Some(describe(mount, &resolved));
+            }
+            facts.allocation = file
+                .handle()
+                .and_then(|handle| sys::facts::allocation(handle, file.size()));
+        }
+        FileKind::BlockDevice => facts.devices = device_chain(system, &[number]),
+        FileKind::CharacterDevice | FileKind::Nothing | FileKind::Other => {}
+    }
+    facts
+}
+
+fn word_of(kind: FileKind) -> &'static str {
+    match kind {
+        FileKind::Regular => "file",
+        FileKind::BlockDevice => "block device",
+        FileKind::CharacterDevice => "character device",
+        FileKind::Nothing => "nothing",
+        FileKind::Other => "other",
+    }
+}
+
+/// The file system that a path lies on. The path must exist; links in it are resolved.
+pub fn file_system(system: &System, path: &Path) -> Option<FileSystem> {
+    let resolved = std::fs::canonicalize(path).ok()?;
+    let number = match sys::facts::identity_of(&resolved)? {
+        Identity::File { device, .. } => device,
+        Identity::BlockDevice(_) | Identity::CharacterDevice(_) => return None,
+    };
+    let mounts = own_mounts(system);
+    mount_of(&mounts, &resolved, number).map(|mount| describe(mount, &resolved))
+}
+
+fn describe(mount: &Mount, path: &Path) -> FileSystem {
+    let (size, available) = sys::facts::space_of(path).unwrap_or((0, 0));
+    let mut options = mount.options.clone();
+    for option in mount.super_options.split(',') {
+        if !options.split(',').any(|known| known == option) {
+            options.push(',');
+            options.push_str(option);
+        }
+    }
+    FileSystem {
+        kind: mount.kind.clone(),
+        mount_point: mount.at.clone(),
+        options,
+        size: Bytes(size),
+        available: Bytes(available),
+    }
+}
+
+/// The mount that a path goes through: the longest mount point that begins it, and the latest of equal ones, which hides
+/// the others. Those with the file's own device number go first, because a mount that was covered later still shows.
+fn mount_of<'a>(mounts: &'a [Mount], path: &Path, number: DeviceNumber) -> Option<&'a Mount> {
+    let longest = |of: &mut dyn Iterator<Item = &'a Mount>| {
+        of.filter(|mount| path.starts_with(&mount.at))
+            .max_by_key(|mount| mount.at.len())
+    };
+    let mut own = mounts.iter().filter(|mount| mount.number == number);
+    longest(&mut own).or_else(|| longest(&mut mounts.iter()))
+}
+
+/// The devices that a file system lies on; those of its upper layer for an overlay.
+fn device_numbers(system: &System, mount: &Mount, mounts: &[Mount]) -> Vec<DeviceNumber> {
+    if mount.kind == "btrfs"
+        && let Some(number) = mount.device
+        && let Some(name) = name_of(system, number)
+    {
+        let spanned = system.names("/sys/fs/btrfs").into_iter();
+        let all = spanned
+            .map(|id| system.names(&format!("/sys/fs/btrfs/{id}/devices")))
+            .find(|names| names.contains(&name));
+        let of_name = |name: &String| system.value(&format!("/sys/class/block/{name}/dev"));
+        return all.map_or(vec![number], |names| names.iter().filter_map(of_name).collect());
+    }
+    if mount.kind == "overlay" {
+        let upper = mount
+            .super_options
+            .split(',')
+            .find_map(|option| option.strip_prefix("upperdir="));
+        let beneath = upper.and_then(|path| {
+            let device = match system.identity(path)? {
+                Identity::File { device, .. } => device,
+                Identity::BlockDevice(_) | Identity::CharacterDevice(_) => return None,
+            };
+            mount_of(mounts, Path::new(path), device)
+        });
+        return beneath.and_then(|mount| mount.device).into_iter().collect();
+    }
+    mount.device.into_iter().collect()
+}
+
+/// The given devices and those that lie beneath them, each once, the nearest first.
+pub fn device_chain(system: &System, numbers: &[DeviceNumber]) -> Vec<Device> {
+    let mut chain: Vec<Device> = Vec::new();
+    let mut names: Vec<String> = numbers.iter().filter_map(|number| name_of(system, *number)).collect();
+    let mut next = 0;
+    while next < names.len().min(MOST_DEVICES) {
+        let name = names[next].clone();
+        next += 1;
+        let Some(device) = block_device(system, &name) else {
+            continue;
+        };
+        chain.push(facts(system, &device));
+        let mut beneath: Vec<String> = device.partition_of.iter().chain(&device.made_of).cloned().collect();
+        if let BlockKind::Loop { backing: Some(backing) } = &device.kind {
+            beneath.extend(beneath_backing(system, &backing.path, backing.identity));
+        }
+        for name in beneath {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+    }
+    chain
+}
+
+fn beneath_backing(system: &System, path: &str, identity: Option<Identity>) -> Vec<String> {
+    let numbers = match identity {
+        Some(Identity::BlockDevice(number)) => vec![number],
+        Some(Identity::File { device, .. }) => {
+            let mounts = own_mounts(system);
+            let mount = mount_of(&mounts, Path::new(path), device);
+            mount.map_or(Vec::new(), |mount| device_numbers(system, mount, &mounts))
+        }
+        Some(Identity::CharacterDevice(_)) | None => Vec::new(),
+    };
+    numbers.iter().filter_map(|number| name_of(system, *number)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::system::tree;
+    use super::*;
+
+    fn mounts(text: &str) -> Vec<Mount> {
+        let (_root, system) = tree(&[("proc/self/mountinfo", text)]);
+        own_mounts(&system)
+    }
+
+    #[test]
+    fn the_mount_of_a_path() {
+        let mounts = mounts(
+            "1 0 8:1 / / rw - ext4 /dev/sda1 rw\n\
+             2 1 8:2 / /home rw - xfs /dev/sda2 rw\n\
+             3 1 0:40 /@ /data rw - btrfs /dev/sdb rw\n\
+             4 1 8:3 / /home rw - ext4 /dev/sda3 rw\n",
+        );
+        for (path, number, expected) in [
+            ("/etc/passwd", (8, 1), Some("8:1")),
+            // Mounted over: the later one hides the other.
+            ("/home/user/file", (8, 3), Some("8:3")),
+            ("/homework", (8, 1), Some("8:1")),
+            // A btrfs subvolume shows a number of its own.
+            ("/data/file", (0, 99), Some("0:40")),
+        ] {
+            let found = mount_of(&mounts, Path::new(path), DeviceNumber::from(number));
+            assert_eq!(
+                found.map(|mount| mount.number.to_string()).as_deref(),
+                expected,
+                "{path}"
+            );
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn this_machine_tells_of_a_file() {
+        use model::plan::{CacheMode, OpenHint};
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        std::fs::write(&path, vec![1u8; 8192]).unwrap();
+        let how = crate::OpenHow {
+            access: crate::Access::Read,
+            cache: CacheMode::default(),
+            hint: OpenHint::default(),
+            exclusive: false,
+        };
+        let file = File::open(&path, how).unwrap();
+        let facts = target(&System::live(), &file, "by the test");
+        assert_eq!((facts.kind.as_str(), facts.size), ("file", Bytes(8192)));
+        let file_system = facts.file_system.unwrap();
+        assert!(file_system.size >= file_system.available);
+        assert!(path.starts_with(&file_system.mount_point));
+    }
+}

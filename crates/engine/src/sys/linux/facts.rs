@@ -1,0 +1,262 @@
+//! Facts about paths and open files: identity, space, allocation.
+
+use std::fs;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::linux::fs::MetadataExt;
+use std::os::unix::fs::FileTypeExt;
+use std::path::Path;
+
+use model::Bytes;
+use model::environment::Allocation;
+use rustix::fs::{SeekFrom, seek};
+use rustix::io::Errno;
+
+use crate::identity::{DeviceNumber, Identity};
+
+/// What a path leads to; `None` if there is nothing or it may not be looked at.
+pub fn identity_of(path: &Path) -> Option<Identity> {
+    fs::metadata(path).ok().map(|meta| identity(&meta))
+}
+
+/// What an open file is.
+pub fn identity_of_file(file: &fs::File) -> Option<Identity> {
+    file.metadata().ok().map(|meta| identity(&meta))
+}
+
+fn identity(meta: &fs::Metadata) -> Identity {
+    let number = |raw: u64| DeviceNumber::new(libc::major(raw), libc::minor(raw));
+    if meta.file_type().is_block_device() {
+        return Identity::BlockDevice(number(meta.st_rdev()));
+    }
+    if meta.file_type().is_char_device() {
+        return Identity::CharacterDevice(number(meta.st_rdev()));
+    }
+    Identity::File {
+        device: number(meta.st_dev()),
+        inode: meta.st_ino(),
+    }
+}
+
+/// Size of the file system that a path lies on, and bytes that a program without privileges may still use.
+pub fn space_of(path: &Path) -> Option<(u64, u64)> {
+    let stat = rustix::fs::statvfs(path).ok()?;
+    Some((
+        stat.f_blocks.saturating_mul(stat.f_frsize),
+        stat.f_bavail.saturating_mul(stat.f_frsize),
+    ))
+}
+
+/// How the space of a regular file is allocated: by the extents that the file system reports, else by its holes alone.
+pub fn allocation(file: &fs::File, size: u64) -> Option<Allocation> {
+    match extents(file, size) {
+        Ok(allocation) => Some(allocation),
+        // tmpfs, NFS, ZFS and others keep no map of extents that they would show.
+        Err(_) => holes(file, size).ok(),
+    }
+}
+
+/// Head of `struct fiemap` (linux/fiemap.h).
+#[derive(Default)]
+#[repr(C)]
+struct MapHead {
+    start: u64,
+    length: u64,
+    flags: u32,
+    mapped: u32,
+    room: u32,
+    reserved: u32,
+}
+
+/// `struct fiemap_extent`.
+#[derive(Clone, Copy, Default)]
+#[repr(C)]
+struct MapExtent {
+    logical: u64,
+    physical: u64,
+    length: u64,
+    reserved: [u64; 2],
+    flags: u32,
+    reserved_2: [u32; 3],
+}
+
+const EXTENTS_AT_ONCE: usize = 256;
+/// A file with more extents than this is not counted to the end: at about 10 million a second it would be felt.
+const MOST_EXTENTS: u64 = 1 << 20;
+const LAST: u32 = 0x1;
+const UNWRITTEN: u32 = 0x800;
+
+#[repr(C)]
+struct ExtentMap {
+    head: MapHead,
+    extents: [MapExtent; EXTENTS_AT_ONCE],
+}
+
+impl ExtentMap {
+    /// Fills the map from `start` on, and returns the extents there are.
+    fn read(&mut self, file: &fs::File, start: u64) -> io::Result<&[MapExtent]> {
+        // _IOWR('f', 11, struct fiemap); the size in it is that of the head alone.
+        const FS_IOC_FIEMAP: libc::Ioctl = 0xc020_660b_u32 as libc::Ioctl;
+        self.head = MapHead {
+            start,
+            length: u64::MAX - start,
+            room: EXTENTS_AT_ONCE as u32,
+            ..MapHead::default()
+        };
+        let pointer: *mut ExtentMap = self;
+        // SAFETY: the kernel reads and writes the head and writes at most `room` extents behind it; the structure holds
+        // exactly that many, has the layout of `struct fiemap`, and is borrowed for the length of the call.
+        if unsafe { libc::ioctl(file.as_raw_fd(), FS_IOC_FIEMAP, pointer) } != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(&self.extents[..(self.head.mapped as usize).min(EXTENTS_AT_ONCE)])
+    }
+}
+
+fn extents(file: &fs::File, size: u64) -> io::Result<Allocation> {
+    let mut map = Box::new(ExtentMap {
+        head: MapHead::default(),
+        extents: [MapExtent::default(); EXTENTS_AT_ONCE],
+    });
+    let mut found = Allocation::default();
+    let (mut covered, mut start) = (0u64, 0u64);
+    // Neighbours in the file and on the device are one extent to a reader, however the file system splits them.
+    let mut end_before = None;
+    'all: while found.extents < MOST_EXTENTS {
+        let extents = map.read(file, start)?;
+        if extents.is_empty() {
+            break;
+        }
+        for extent in extents {
+            let end = extent.logical.saturating_add(extent.length);
+            if extent.logical >= size || end <= start {
+                break 'all;
+            }
+            let inside = end.min(size) - extent.logical.max(start);
+            covered += inside;
+            if extent.flags & UNWRITTEN != 0 {
+                found.unwritten.0 += inside;
+            }
+            if end_before != Some((extent.logical, extent.physical)) {
+                found.extents += 1;
+            }
+            end_before = Some((end, extent.physical.saturating_add(extent.length)));
+            start = end;
+            if extent.flags & LAST != 0 {
+                break 'all;
+            }
+        }
+    }
+    if found.extents >= MOST_EXTENTS {
+        return Err(io::ErrorKind::Unsupported.into());
+    }
+    found.holes = Bytes(size.saturating_sub(covered));
+    Ok(found)
+}
+
+fn holes(file: &fs::File, size: u64) -> io::Result<Allocation> {
+    let before = seek(file, SeekFrom::Current(0))?;
+    let found = walk_holes(file, size);
+    seek(file, SeekFrom::Start(before))?;
+    found
+}
+
+fn walk_holes(file: &fs::File, size: u64) -> io::Result<Allocation> {
+    let (mut data, mut position) = (0u64, 0u64);
+    let mut found = Allocation::default();
+    while position < size && found.extents < MOST_EXTENTS {
+        let start = match seek(file, SeekFrom::Data(position)) {
+            Ok(start) => start,
+            // Nothing but a hole is left.
+            Err(Errno::NXIO) => break,
+            Err(error) => return Err(error.into()),
+        };
+        let end = seek(file, SeekFrom::Hole(start))?.min(size);
+        if end <= start {
+            break;
+        }
+        data += end - start;
+        found.extents += 1;
+        position = end;
+    }
+    found.holes = Bytes(size.saturating_sub(data));
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::FileExt;
+
+    use super::*;
+
+    fn file_with(parts: &[u64], size: u64, at: &Path) -> fs::File {
+        let file = fs::OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .open(at)
+            .unwrap();
+        file.set_len(size).unwrap();
+        for part in parts {
+            file.write_all_at(&[1; 65536], *part).unwrap();
+        }
+        file.sync_all().unwrap();
+        file
+    }
+
+    /// Both ways must agree; which one a file system supports is not ours to choose.
+    #[test]
+    fn holes_are_found_by_extents_and_by_seeking() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = file_with(&[0, 1 << 20], 4 << 20, &folder.path().join("file"));
+        let by_seeking = holes(&file, 4 << 20).unwrap();
+        assert_eq!(by_seeking.holes, Bytes((4 << 20) - 131_072));
+        assert_eq!(by_seeking.extents, 2);
+        if let Ok(by_extents) = extents(&file, 4 << 20) {
+            assert_eq!(by_extents.holes, by_seeking.holes);
+            assert_eq!(by_extents.unwritten, Bytes(0));
+        }
+    }
+
+    #[test]
+    fn reserved_space_is_not_written_space() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        let file = file_with(&[], 0, &path);
+        if rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, 1 << 20).is_err() {
+            return;
+        }
+        let found = allocation(&file, 1 << 20).unwrap();
+        assert_eq!(found.holes.0 + found.unwritten.0, 1 << 20, "{found:?}");
+    }
+
+    #[test]
+    fn an_empty_file_has_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = file_with(&[], 0, &folder.path().join("file"));
+        assert_eq!(allocation(&file, 0), Some(Allocation::default()));
+    }
+
+    #[test]
+    fn links_lead_to_the_same_identity() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, hard, soft) = (
+            folder.path().join("a"),
+            folder.path().join("b"),
+            folder.path().join("c"),
+        );
+        let file = file_with(&[], 1, &path);
+        fs::hard_link(&path, &hard).unwrap();
+        std::os::unix::fs::symlink(&path, &soft).unwrap();
+        let expected = identity_of_file(&file);
+        assert!(expected.is_some());
+        assert_eq!(identity_of(&hard), expected);
+        assert_eq!(identity_of(&soft), expected);
+        assert_eq!(
+            identity_of(Path::new("/dev/null")),
+            Some(Identity::CharacterDevice(DeviceNumber::new(1, 3)))
+        );
+        assert_eq!(identity_of(&folder.path().join("missing")), None);
+    }
+}

@@ -1,0 +1,117 @@
+//! Opening a target so that what was decided about it stays true.
+
+use std::io;
+use std::path::Path;
+
+use engine::{Access, File, FileKind, Identity, OpenError, OpenHow, sys};
+use model::plan::{CacheMode, OpenHint};
+
+use super::{Decision, Guard, Intent, Note, Origin, Refusal, Subject};
+
+/// A target that was judged and may be used as asked.
+///
+/// It holds the target open. A block device is held for exclusive use: as long as this lives the kernel mounts it for
+/// nobody and gives it to no array or volume. The descriptor only reads; whoever writes opens another one, without asking
+/// for exclusive use again, and checks with [`Claim::is`] that it leads to the same thing.
+#[derive(Debug)]
+pub struct Claim {
+    file: File,
+    /// What is worth knowing.
+    pub notes: Vec<Note>,
+}
+
+/// Why there is no claim.
+#[derive(Debug, thiserror::Error)]
+pub enum ClaimError {
+    /// It cannot be opened for reading.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// The guard refuses.
+    #[error("{0}")]
+    Refused(Refusal),
+}
+
+impl Claim {
+    /// The descriptor that the decision was made on.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// True if another descriptor leads to the same file or device.
+    pub fn is(&self, other: &File) -> bool {
+        self.file.identity().is_some() && self.file.identity() == other.identity()
+    }
+}
+
+impl Guard<'_> {
+    /// Opens an existing target for reading, for exclusive use if it is a block device that would be changed, and decides on
+    /// the open descriptor. Nothing is ever opened for writing here, so the question alone does no harm. `origin` is asked
+    /// where the contents of the open file come from.
+    ///
+    /// # Errors
+    /// [`ClaimError`] if it cannot be opened or must not be used so.
+    pub fn claim(
+        &self,
+        path: &Path,
+        intent: Intent,
+        origin: impl FnOnce(&File) -> Origin,
+    ) -> Result<Claim, ClaimError> {
+        let identity = sys::facts::identity_of(path);
+        // Opening a pipe waits for its other end, and opening a tape or a watchdog has effects.
+        if let Some(kind) = kind_not_to_open(path, identity)
+            && let Decision::Refused(refusal) = self.decide(&Subject::unopened(path, kind, identity), intent)
+        {
+            return Err(ClaimError::Refused(refusal));
+        }
+        let alone = intent.changes() && matches!(identity, Some(Identity::BlockDevice(_)));
+        let (file, claimed) = match File::open(path, reading(alone)) {
+            Ok(file) => (file, false),
+            Err(error) if alone && error.source.raw_os_error() == Some(sys::file::BUSY) => {
+                let ours = identity.is_some_and(|identity| self.claims.borrow().contains(&identity));
+                (File::open(path, reading(false))?, !ours)
+            }
+            Err(error) => return Err(error.into()),
+        };
+        if file.identity() != identity {
+            return Err(ClaimError::Open(OpenError {
+                path: path.to_owned(),
+                source: io::Error::other("the path was changed to lead to something else while it was opened"),
+                only_direct_fails: false,
+            }));
+        }
+        let origin = origin(&file);
+        let subject = Subject {
+            claimed,
+            ..Subject::of(&file, origin)
+        };
+        match self.decide(&subject, intent) {
+            Decision::Allowed { notes } => {
+                if alone {
+                    self.claims.borrow_mut().extend(identity);
+                }
+                Ok(Claim { file, notes })
+            }
+            Decision::Refused(refusal) => Err(ClaimError::Refused(refusal)),
+        }
+    }
+}
+
+fn kind_not_to_open(path: &Path, identity: Option<Identity>) -> Option<FileKind> {
+    match identity {
+        Some(Identity::CharacterDevice(_)) => Some(FileKind::CharacterDevice),
+        Some(Identity::BlockDevice(_)) | None => None,
+        Some(Identity::File { .. }) => {
+            let meta = std::fs::metadata(path).ok()?;
+            (!meta.is_file() && !meta.is_dir()).then_some(FileKind::Other)
+        }
+    }
+}
+
+fn reading(exclusive: bool) -> OpenHow {
+    OpenHow {
+        access: Access::Read,
+        cache: CacheMode::BUFFERED,
+        hint: OpenHint::default(),
+        exclusive,
+    }
+}

@@ -1,0 +1,182 @@
+//! Who uses a device or file: nothing that is in use may be changed, whoever allows it.
+//!
+//! A device is in use if it is, or if anything that shares its blocks is: its partitions and all that is made of them
+//! upward, the disk it is a partition of, and the devices it is made of downward. Neighbours that share a disk but no
+//! block, such as another partition or another volume of the same group, are not asked.
+
+use engine::Identity;
+use engine::probe::{BlockDevice, Inventory};
+
+use super::reason::{Relation, describe_holder};
+use super::{Contents, Reason, Subject};
+
+/// Every reason why the subject is in use.
+pub(super) fn reasons(inventory: &Inventory, subject: &Subject) -> Vec<Reason> {
+    let mut reasons = match subject.identity {
+        Some(Identity::BlockDevice(number)) => match inventory.device(number) {
+            Some(device) => of_device(inventory, device),
+            None => Vec::new(),
+        },
+        Some(identity @ Identity::File { .. }) => of_file(inventory, identity),
+        Some(Identity::CharacterDevice(_)) | None => Vec::new(),
+    };
+    if let Contents::Known(signatures) = &subject.contents {
+        let pools = signatures.iter().filter(|signature| signature.name == "ZFS");
+        let imported = pools
+            .filter_map(|signature| signature.label.as_ref())
+            .filter(|pool| inventory.zfs_pools.contains(pool));
+        reasons.extend(imported.map(|pool| Reason::ZfsPool { pool: pool.clone() }));
+    }
+    // Whoever claimed it is usually known by now.
+    if subject.claimed && reasons.is_empty() {
+        reasons.push(Reason::Claimed);
+    }
+    reasons
+}
+
+/// How far the kernel's word about a related device counts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    /// The device itself, what is made of it, and the disk it is a part of: every use of those is a use of its blocks.
+    All,
+    /// What it is made of: other devices may be made of the same one without sharing a block.
+    OnlyWhole,
+}
+
+fn of_device(inventory: &Inventory, device: &BlockDevice) -> Vec<Reason> {
+    let mut related = vec![(device, Relation::Itself, Reach::All)];
+    add_above(inventory, device, device, &mut related);
+    if let Some(disk) = device.partition_of.as_deref().and_then(|name| inventory.named(name)) {
+        related.push((disk, Relation::DiskOf(disk.name.clone()), Reach::All));
+        // A holder of the whole disk holds this part of it too.
+        for name in &disk.part_of {
+            if let Some(holder) = inventory.named(name) {
+                let relation = Relation::MadeOfIt(holder.name.clone());
+                related.push((holder, relation, Reach::All));
+                add_above(inventory, holder, device, &mut related);
+            }
+        }
+        add_beneath(inventory, disk, &mut related);
+        add_twins(inventory, disk, &mut related);
+    }
+    add_beneath(inventory, device, &mut related);
+    add_twins(inventory, device, &mut related);
+    let mut reasons = Vec::new();
+    let mut seen: Vec<&str> = Vec::new();
+    for (other, relation, reach) in &related {
+        if seen.contains(&other.name.as_str()) {
+            continue;
+        }
+        seen.push(&other.name);
+        uses_of(inventory, other, relation, *reach, &mut reasons);
+    }
+    reasons
+}
+
+type Related<'a> = Vec<(&'a BlockDevice, Relation, Reach)>;
+
+/// What is made of a device, and what is made of that.
+fn add_above<'a>(inventory: &'a Inventory, device: &'a BlockDevice, target: &BlockDevice, related: &mut Related<'a>) {
+    for above in inventory.directly_above(device) {
+        if related.iter().any(|(known, ..)| known.name == above.name) {
+            continue;
+        }
+        let relation = if above.partition_of.as_deref() == Some(&target.name) {
+            Relation::Partition(above.name.clone())
+        } else {
+            Relation::MadeOfIt(above.name.clone())
+        };
+        related.push((above, relation, Reach::All));
+        add_above(inventory, above, target, related);
+    }
+}
+
+/// What a device is made of, and what that is made of.
+fn add_beneath<'a>(inventory: &'a Inventory, device: &'a BlockDevice, related: &mut Related<'a>) {
+    for beneath in inventory.directly_beneath(device) {
+        if related.iter().any(|(known, ..)| known.name == beneath.name) {
+            continue;
+        }
+        related.push((beneath, Relation::Beneath(beneath.name.clone()), Reach::OnlyWhole));
+        add_beneath(inventory, beneath, related);
+    }
+}
+
+/// Other loop devices over the same file or device show the same blocks.
+fn add_twins<'a>(inventory: &'a Inventory, device: &'a BlockDevice, related: &mut Related<'a>) {
+    let Some(identity) = device.backing().and_then(|backing| backing.identity) else {
+        return;
+    };
+    for twin in inventory.loops_over(identity).filter(|twin| twin.name != device.name) {
+        related.push((twin, Relation::SameFile(twin.name.clone()), Reach::All));
+        add_above(inventory, twin, device, related);
+    }
+}
+
+fn uses_of(inventory: &Inventory, device: &BlockDevice, what: &Relation, reach: Reach, reasons: &mut Vec<Reason>) {
+    let identity = Identity::BlockDevice(device.number);
+    let what = || what.clone();
+    let mut at: Vec<String> = Vec::new();
+    let mut kind = None;
+    for mount in inventory.mounts_of(device) {
+        if !at.contains(&mount.at) {
+            at.push(mount.at.clone());
+        }
+        kind.get_or_insert(&mount.kind);
+    }
+    if let Some(kind) = kind {
+        let kind = kind.clone();
+        reasons.push(Reason::Mounted { what: what(), kind, at });
+    }
+    if inventory.swaps_on(identity).next().is_some() {
+        reasons.push(Reason::Swap { what: what() });
+    }
+    for process in inventory.machines_with(identity) {
+        let process = process.clone();
+        reasons.push(Reason::VirtualMachine { what: what(), process });
+    }
+    // The file that a loop device shows may be in use, too.
+    if let Some(shown) = device.backing().and_then(|backing| backing.identity) {
+        if inventory.swaps_on(shown).next().is_some() {
+            reasons.push(Reason::Swap { what: what() });
+        }
+        for process in inventory.machines_with(shown) {
+            let process = process.clone();
+            reasons.push(Reason::VirtualMachine { what: what(), process });
+        }
+    }
+    if reach == Reach::OnlyWhole {
+        return;
+    }
+    for name in &device.part_of {
+        let by = inventory
+            .named(name)
+            .map_or_else(|| format!("the device {name}"), describe_holder);
+        reasons.push(Reason::Held { what: what(), by });
+    }
+    if device.in_bcache && device.part_of.is_empty() {
+        let by = "a bcache set".into();
+        reasons.push(Reason::Held { what: what(), by });
+    }
+    for by in inventory.loops_over(identity) {
+        let by = by.path();
+        reasons.push(Reason::LoopDevice { what: what(), by });
+    }
+}
+
+fn of_file(inventory: &Inventory, identity: Identity) -> Vec<Reason> {
+    let what = Relation::Itself;
+    let mut reasons = Vec::new();
+    if inventory.swaps_on(identity).next().is_some() {
+        reasons.push(Reason::Swap { what: what.clone() });
+    }
+    for device in inventory.loops_over(identity) {
+        let (what, by) = (what.clone(), device.path());
+        reasons.push(Reason::LoopDevice { what, by });
+    }
+    for process in inventory.machines_with(identity) {
+        let (what, process) = (what.clone(), process.clone());
+        reasons.push(Reason::VirtualMachine { what, process });
+    }
+    reasons
+}

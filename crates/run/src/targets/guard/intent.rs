@@ -1,0 +1,168 @@
+//! What a plan will do to a target.
+
+use std::fmt;
+use std::ops::{BitOr, BitOrAssign};
+
+use engine::FileKind;
+use model::Direction;
+use model::plan::{AtEndOfJob, Plan, Prepare, StreamTarget, Target, TargetId};
+
+/// A small set of things that may be done to a target.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Intent(u8);
+
+/// What exists at the path of a target before the plan runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Existing {
+    /// What it is.
+    pub kind: FileKind,
+    /// Its size in bytes.
+    pub size: u64,
+}
+
+impl Intent {
+    /// It is read.
+    pub const READ: Intent = Intent(1);
+    /// It is written to.
+    pub const WRITE: Intent = Intent(2);
+    /// It is emptied or cut.
+    pub const TRUNCATE: Intent = Intent(4);
+    /// It is removed.
+    pub const UNLINK: Intent = Intent(8);
+    /// Ranges of it are discarded.
+    pub const TRIM: Intent = Intent(16);
+    /// Holes are punched into it.
+    pub const PUNCH: Intent = Intent(32);
+    /// It is allocated or filled before the run.
+    pub const LAY_OUT: Intent = Intent(64);
+    /// It is made where nothing was.
+    pub const CREATE: Intent = Intent(128);
+
+    /// Everything that a plan will do to a target, whatever its read and write mode: fio replaces a file that is too small
+    /// even for a job that only reads, and DiskSpd `-c` empties one for `-w0`.
+    pub fn of(plan: &Plan, id: TargetId, existing: Option<Existing>) -> Intent {
+        let mut intent = Intent::default();
+        let Some(target) = plan.targets.get(id.0 as usize) else {
+            return intent;
+        };
+        let regular = existing.is_none_or(|found| found.kind == FileKind::Regular);
+        let streams = plan
+            .steps
+            .iter()
+            .flat_map(|step| &step.jobs)
+            .flat_map(|job| &job.workers);
+        for stream in streams.flat_map(|worker| &worker.streams) {
+            if !uses(&stream.target, id) {
+                continue;
+            }
+            for (direction, does) in [
+                (Direction::Read, Intent::READ),
+                (Direction::Write, Intent::WRITE),
+                (Direction::Trim, if regular { Intent::PUNCH } else { Intent::TRIM }),
+            ] {
+                if stream.mix.includes(direction) {
+                    intent |= does;
+                }
+            }
+        }
+        intent |= Intent::of_preparation(target, existing);
+        // Devices are not removed by any of the tools.
+        if regular && matches!(target.at_end, AtEndOfJob::Remove | AtEndOfJob::RemoveEachPass) {
+            intent |= Intent::UNLINK;
+        }
+        intent
+    }
+
+    fn of_preparation(target: &Target, existing: Option<Existing>) -> Intent {
+        let made = Intent::CREATE | Intent::LAY_OUT;
+        let size = match existing {
+            None if target.prepare == Prepare::Existing => return Intent::default(),
+            None => return made,
+            Some(found) if found.kind != FileKind::Regular => return Intent::default(),
+            Some(found) => found.size,
+        };
+        match &target.prepare {
+            Prepare::Existing => Intent::default(),
+            Prepare::Filled { .. } => Intent::LAY_OUT | Intent::WRITE,
+            Prepare::Recreate { .. } => Intent::TRUNCATE | Intent::LAY_OUT,
+            Prepare::LayOut { size: least, .. } if size >= least.0 => Intent::default(),
+            Prepare::LayOut { extend: true, .. } => Intent::LAY_OUT | Intent::WRITE,
+            Prepare::LayOut { .. } => Intent::UNLINK | made,
+        }
+    }
+
+    /// True if everything in `other` is in this set.
+    pub fn includes(self, other: Intent) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// True if something that exists could be changed or lost.
+    pub fn changes(self) -> bool {
+        self.0 & !(Intent::READ.0 | Intent::CREATE.0) != 0
+    }
+}
+
+fn uses(target: &StreamTarget, id: TargetId) -> bool {
+    target.ids().contains(&id)
+}
+
+impl BitOr for Intent {
+    type Output = Intent;
+    fn bitor(self, other: Intent) -> Intent {
+        Intent(self.0 | other.0)
+    }
+}
+
+impl BitOrAssign for Intent {
+    fn bitor_assign(&mut self, other: Intent) {
+        self.0 |= other.0;
+    }
+}
+
+impl fmt::Display for Intent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let words = [
+            (Intent::READ, "read"),
+            (Intent::WRITE, "written"),
+            (Intent::TRUNCATE, "truncated"),
+            (Intent::UNLINK, "removed"),
+            (Intent::TRIM, "trimmed"),
+            (Intent::PUNCH, "punched"),
+            (Intent::LAY_OUT, "laid out"),
+            (Intent::CREATE, "created"),
+        ];
+        let said: Vec<&str> = words
+            .into_iter()
+            .filter(|(part, _)| self.includes(*part))
+            .map(|(_, word)| word)
+            .collect();
+        match said.split_last() {
+            None => f.write_str("left alone"),
+            Some((last, [])) => f.write_str(last),
+            Some((last, others)) => write!(f, "{} and {last}", others.join(", ")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sets_say_what_they_hold() {
+        for (intent, words, changes) in [
+            (Intent::default(), "left alone", false),
+            (Intent::READ, "read", false),
+            (Intent::READ | Intent::CREATE, "read and created", false),
+            (
+                Intent::READ | Intent::WRITE | Intent::TRIM,
+                "read, written and trimmed",
+                true,
+            ),
+            (Intent::LAY_OUT, "laid out", true),
+        ] {
+            assert_eq!(intent.to_string(), words);
+            assert_eq!(intent.changes(), changes, "{words}");
+        }
+    }
+}

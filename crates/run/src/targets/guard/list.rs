@@ -1,0 +1,182 @@
+//! What could be tested on this machine, judged by the same guard.
+
+use engine::probe::{BlockDevice, Inventory, Mount, System, device_chain};
+use engine::{FileKind, Identity, sys};
+use model::Bytes;
+use model::environment::{Device, FileSystem};
+
+use super::{Contents, Decision, Guard, Intent, Origin, Permissions, Reason, Refusal, Subject, Voice, signature};
+
+/// Something that could be tested.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Listing {
+    /// Path of the device, or where the file system is mounted.
+    pub path: String,
+    /// What it is, with its name, size and model.
+    pub what: Listed,
+    /// Where it, or a file system that lies on it, is mounted.
+    pub mounted_at: Vec<String>,
+    /// What was found on it.
+    pub contents: Contents,
+    /// Why it cannot be read; absent if it can.
+    pub no_reading: Option<String>,
+    /// Whether it may be written to.
+    pub write: MayWrite,
+}
+
+/// What a listing is about.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Listed {
+    /// A disk, a partition or another block device.
+    Device(Device),
+    /// A mounted file system, on which files may be made.
+    FileSystem(FileSystem),
+}
+
+/// Whether a native command may write to something.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MayWrite {
+    /// At once.
+    Yes,
+    /// If it is named again.
+    IfNamed(Refusal),
+    /// Not as long as this is so.
+    No(Refusal),
+}
+
+/// Every disk, partition and mounted file system of a system. Devices are opened for reading only, and not exclusively.
+pub fn list(system: &System) -> Vec<Listing> {
+    let permissions = Permissions::default();
+    let guard = Guard::new(system, Voice::Native, &permissions);
+    let inventory = guard.inventory();
+    let devices = inventory.devices.iter().filter(|device| device.size > 0);
+    let devices = devices.map(|device| of_device(system, &guard, device));
+    let file_systems = file_systems(inventory).into_iter().map(|mount| of_mount(system, mount));
+    devices.chain(file_systems).collect()
+}
+
+fn of_device(system: &System, guard: &Guard<'_>, device: &BlockDevice) -> Listing {
+    let path = device.path();
+    let opened = system.open(&path);
+    let no_reading = opened.as_ref().err().map(ToString::to_string);
+    let contents = Contents::from_reading(opened.and_then(|mut file| signature::find(&mut file, device.size)));
+    let subject = Subject {
+        path: path.clone().into(),
+        kind: FileKind::BlockDevice,
+        identity: Some(Identity::BlockDevice(device.number)),
+        size: device.size,
+        origin: Origin::Foreign,
+        contents: contents.clone(),
+        claimed: false,
+    };
+    let write = match guard.decide(&subject, Intent::WRITE) {
+        _ if device.read_only => MayWrite::No(read_only(&path)),
+        Decision::Allowed { .. } => MayWrite::Yes,
+        Decision::Refused(refusal) if refusal.can_be_lifted() => MayWrite::IfNamed(refusal),
+        Decision::Refused(refusal) => MayWrite::No(refusal),
+    };
+    let facts = device_chain(system, &[device.number]).into_iter().next();
+    Listing {
+        path,
+        what: Listed::Device(facts.unwrap_or_default()),
+        mounted_at: mount_points(guard.inventory(), device),
+        contents,
+        no_reading,
+        write,
+    }
+}
+
+fn read_only(path: &str) -> Refusal {
+    Refusal::new(path.as_ref(), Intent::WRITE, vec![Reason::ReadOnly], Voice::Native)
+}
+
+/// Where the device and what is made of it are mounted.
+fn mount_points(inventory: &Inventory, device: &BlockDevice) -> Vec<String> {
+    let mut places: Vec<String> = Vec::new();
+    let mut waiting = vec![device];
+    let mut seen = Vec::new();
+    while let Some(device) = waiting.pop() {
+        if seen.contains(&device.number) {
+            continue;
+        }
+        seen.push(device.number);
+        for mount in inventory.mounts_of(device) {
+            if !places.contains(&mount.at) {
+                places.push(mount.at.clone());
+            }
+        }
+        waiting.extend(inventory.directly_above(device));
+    }
+    places.sort();
+    places
+}
+
+/// Types without a device of ours that files can be tested on all the same.
+const REMOTE: [&str; 14] = [
+    "nfs", "nfs4", "cifs", "smb3", "ceph", "zfs", "virtiofs", "9p", "lustre", "gpfs", "beegfs", "overlay", "ocfs2",
+    "gfs2",
+];
+/// Types that hold no files anybody could write.
+const SEALED: [&str; 4] = ["squashfs", "erofs", "iso9660", "cramfs"];
+
+/// One mount for each file system: that of its whole, where there is one.
+fn file_systems(inventory: &Inventory) -> Vec<&Mount> {
+    let mut chosen: Vec<&Mount> = Vec::new();
+    for mount in &inventory.mounts {
+        let counts = mount.device.is_some() || REMOTE.contains(&mount.kind.as_str());
+        if !counts || SEALED.contains(&mount.kind.as_str()) {
+            continue;
+        }
+        match chosen.iter_mut().find(|known| known.number == mount.number) {
+            Some(known) if mount.root.len() < known.root.len() => *known = mount,
+            Some(_) => {}
+            None => chosen.push(mount),
+        }
+    }
+    chosen
+}
+
+fn of_mount(system: &System, mount: &Mount) -> Listing {
+    // The space of a recorded tree is not recorded.
+    let space = system
+        .is_live()
+        .then(|| sys::facts::space_of(mount.at.as_ref()))
+        .flatten();
+    let (size, available) = space.unwrap_or((0, 0));
+    Listing {
+        path: mount.at.clone(),
+        what: Listed::FileSystem(FileSystem {
+            kind: mount.kind.clone(),
+            mount_point: mount.at.clone(),
+            options: mount.options.clone(),
+            size: Bytes(size),
+            available: Bytes(available),
+        }),
+        mounted_at: vec![mount.at.clone()],
+        contents: Contents::Known(Vec::new()),
+        no_reading: None,
+        write: if mount.is_read_only() {
+            MayWrite::No(read_only(&mount.at))
+        } else {
+            MayWrite::Yes
+        },
+    }
+}
+
+impl Listing {
+    /// Its name in the kernel's words: that of a device, or the type of a file system.
+    pub fn name(&self) -> &str {
+        match &self.what {
+            Listed::Device(device) => &device.name,
+            Listed::FileSystem(file_system) => &file_system.kind,
+        }
+    }
+
+    /// Its size.
+    pub fn size(&self) -> Bytes {
+        match &self.what {
+            Listed::Device(device) => device.size,
+            Listed::FileSystem(file_system) => file_system.size,
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! The guard: may a plan do to a target what it wants to do?
+//!
+//! It is asked what will be *done* to a path, whatever the read and write mode of the jobs, and answers with facts. What is
+//! in use is never given away. What holds something known must be named again. A blank device or a stranger's file must be
+//! named by a native command, while the drop-in modes go ahead as the tool that they stand for would. Reading is always
+//! allowed.
+//!
+//! It decides on the opened descriptor, by device and inode numbers, so that links, aliases and differently spelt names are
+//! one thing. It asks no questions and prints nothing.
+
+mod claim;
+mod in_use;
+mod intent;
+mod list;
+mod permissions;
+mod reason;
+mod signature;
+mod subject;
+
+use std::cell::{OnceCell, RefCell};
+use std::path::Path;
+
+use engine::probe::{Inventory, Mount, System};
+use engine::{DeviceNumber, FileKind, Identity};
+
+pub use claim::{Claim, ClaimError};
+pub use intent::{Existing, Intent};
+pub use list::{Listed, Listing, MayWrite, list};
+pub use permissions::Permissions;
+pub use reason::{Note, Reason, Refusal, Relation};
+pub use signature::{Signature, SignatureKind, find as find_signatures};
+pub use subject::{Contents, Origin, Subject};
+
+/// Whose manners apply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Voice {
+    /// A command of our own.
+    Native,
+    /// A drop-in mode, which promises to run scripts unchanged.
+    DropIn,
+}
+
+/// The answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// Go ahead.
+    Allowed {
+        /// What is worth knowing.
+        notes: Vec<Note>,
+    },
+    /// Not so.
+    Refused(Refusal),
+}
+
+impl Decision {
+    /// The refusal, if it is one.
+    pub fn refusal(&self) -> Option<&Refusal> {
+        match self {
+            Decision::Allowed { .. } => None,
+            Decision::Refused(refusal) => Some(refusal),
+        }
+    }
+}
+
+/// Judges the targets of one command.
+///
+/// It looks at the system once, when it is first asked about something that would change. Ask it after the targets were
+/// opened, or let [`Guard::claim`] open them.
+#[derive(Debug)]
+pub struct Guard<'a> {
+    system: &'a System,
+    voice: Voice,
+    permissions: &'a Permissions,
+    inventory: OnceCell<Inventory>,
+    /// What this guard has claimed itself, which is no reason to refuse a second name of it.
+    claims: RefCell<Vec<Identity>>,
+}
+
+impl<'a> Guard<'a> {
+    /// A guard that has not looked yet.
+    pub fn new(system: &'a System, voice: Voice, permissions: &'a Permissions) -> Guard<'a> {
+        Guard {
+            system,
+            voice,
+            permissions,
+            inventory: OnceCell::new(),
+            claims: RefCell::default(),
+        }
+    }
+
+    /// Decides about something that exists.
+    pub fn decide(&self, subject: &Subject, intent: Intent) -> Decision {
+        if !intent.changes() {
+            return Decision::Allowed { notes: Vec::new() };
+        }
+        let mut reasons = in_use::reasons(self.inventory(), subject);
+        let mut notes = Vec::new();
+        let others = match subject.kind {
+            FileKind::Nothing => Vec::new(),
+            FileKind::BlockDevice => self.about_device(subject, &mut notes),
+            FileKind::Regular => self.about_file(subject, &mut notes),
+            FileKind::CharacterDevice | FileKind::Other => self.about_other(subject),
+        };
+        // What naming it again would lift is no news as long as nothing can lift the rest; what it holds is.
+        let in_use = !reasons.is_empty();
+        let matters = |reason: &Reason| !in_use || matches!(reason, Reason::Holds(_) | Reason::HasPartitions { .. });
+        reasons.extend(others.into_iter().filter(matters));
+        if !reasons.is_empty() {
+            return Decision::Refused(Refusal::new(&subject.path, intent, reasons, self.voice));
+        }
+        Decision::Allowed { notes }
+    }
+
+    /// Decides about a path that leads nowhere yet.
+    pub fn decide_missing(&self, path: &Path, intent: Intent) -> Decision {
+        let among_devices = intent.includes(Intent::CREATE) && self.is_among_devices(path);
+        match (among_devices, self.voice) {
+            (false, _) => Decision::Allowed { notes: Vec::new() },
+            // A misspelt device: the file would fill memory, and its figures would be those of memory.
+            (true, Voice::Native) => {
+                let reasons = vec![Reason::AmongDevices];
+                Decision::Refused(Refusal::new(path, intent, reasons, self.voice))
+            }
+            (true, Voice::DropIn) => Decision::Allowed {
+                notes: vec![Note::AmongDevices],
+            },
+        }
+    }
+
+    fn inventory(&self) -> &Inventory {
+        self.inventory.get_or_init(|| Inventory::take(self.system))
+    }
+
+    fn about_device(&self, subject: &Subject, notes: &mut Vec<Note>) -> Vec<Reason> {
+        let device = match subject.identity {
+            Some(Identity::BlockDevice(number)) => self.inventory().device(number),
+            _ => None,
+        };
+        let mut reasons = contents_of(subject);
+        match device {
+            None => reasons.push(Reason::NotInSystem),
+            Some(device) if !device.partitions.is_empty() => reasons.push(Reason::HasPartitions {
+                names: device.partitions.clone(),
+            }),
+            Some(_) => {}
+        }
+        self.note_hidden_machines(notes);
+        if self.permissions.may_destroy(self.system, subject) {
+            note_losses(&reasons, notes);
+            return Vec::new();
+        }
+        if reasons.is_empty() {
+            match self.voice {
+                Voice::Native => reasons.push(Reason::DeviceNotNamed),
+                Voice::DropIn => notes.push(Note::BlankDevice),
+            }
+        }
+        reasons
+    }
+
+    fn about_file(&self, subject: &Subject, notes: &mut Vec<Note>) -> Vec<Reason> {
+        if let Some(kind) = self.kernel_file_system(subject) {
+            return vec![Reason::KernelFile { kind }];
+        }
+        // An empty file has nothing to lose: `mktemp` makes them.
+        let foreign = subject.origin == Origin::Foreign && subject.size > 0;
+        // A file that fathom prepared may have become a disk image since, so its contents count all the same.
+        let mut reasons = contents_of(subject);
+        self.note_hidden_machines(notes);
+        let unresolved = self
+            .inventory()
+            .devices
+            .iter()
+            .filter(|device| device.backing().is_some_and(|backing| backing.identity.is_none()));
+        let names: Vec<String> = unresolved.map(|device| device.name.clone()).collect();
+        if !names.is_empty() {
+            notes.push(Note::LoopsUnresolved(names));
+        }
+        if self.permissions.may_destroy(self.system, subject) {
+            note_losses(&reasons, notes);
+            reasons.clear();
+        }
+        if foreign {
+            let size = subject.size;
+            match self.voice {
+                Voice::Native if !self.permissions.may_overwrite(self.system, subject) => {
+                    reasons.push(Reason::ForeignFile { size });
+                }
+                Voice::Native | Voice::DropIn => notes.push(Note::WillOverwrite { size }),
+            }
+        }
+        reasons
+    }
+
+    /// The type of the file system, if its files are not storage but a way to speak to the kernel.
+    fn kernel_file_system(&self, subject: &Subject) -> Option<String> {
+        const KINDS: [&str; 16] = [
+            "proc",
+            "sysfs",
+            "debugfs",
+            "tracefs",
+            "securityfs",
+            "configfs",
+            "efivarfs",
+            "cgroup",
+            "cgroup2",
+            "bpf",
+            "pstore",
+            "selinuxfs",
+            "binfmt_misc",
+            "fusectl",
+            "resctrl",
+            "devpts",
+        ];
+        let Some(Identity::File { device, .. }) = subject.identity else {
+            return None;
+        };
+        let of_file = |mount: &&Mount| mount.number == device;
+        let mount = self.inventory().mounts.iter().find(of_file)?;
+        KINDS.contains(&mount.kind.as_str()).then(|| mount.kind.clone())
+    }
+
+    /// Memory of the kernel, tapes, generic SCSI: a write there can do anything.
+    fn about_other(&self, subject: &Subject) -> Vec<Reason> {
+        let harmless = matches!(subject.identity, Some(Identity::CharacterDevice(number)) if is_sink(number));
+        if harmless || self.permissions.may_destroy(self.system, subject) {
+            return Vec::new();
+        }
+        vec![Reason::NotStorage]
+    }
+
+    fn note_hidden_machines(&self, notes: &mut Vec<Note>) {
+        let hidden = &self.inventory().hidden_machines;
+        if !hidden.is_empty() {
+            notes.push(Note::HiddenMachines(hidden.clone()));
+        }
+    }
+
+    fn is_among_devices(&self, path: &Path) -> bool {
+        let folder = path.parent().unwrap_or(path);
+        let resolved = if self.system.is_live() {
+            std::fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned())
+        } else {
+            folder.to_owned()
+        };
+        let through = self
+            .inventory()
+            .mounts
+            .iter()
+            .filter(|mount| resolved.starts_with(&mount.at))
+            .max_by_key(|mount| mount.at.len());
+        through.is_some_and(|mount| mount.kind == "devtmpfs")
+    }
+}
+
+fn contents_of(subject: &Subject) -> Vec<Reason> {
+    match &subject.contents {
+        Contents::Known(signatures) => signatures.iter().cloned().map(Reason::Holds).collect(),
+        Contents::Unknown { why } => vec![Reason::CannotLook { why: why.clone() }],
+    }
+}
+
+fn note_losses(reasons: &[Reason], notes: &mut Vec<Note>) {
+    for reason in reasons {
+        if let Reason::Holds(signature) = reason {
+            notes.push(Note::WillDestroy(signature.clone()));
+        }
+    }
+}
+
+/// `/dev/null`, `/dev/zero` and `/dev/full` take anything and keep nothing.
+fn is_sink(number: DeviceNumber) -> bool {
+    number.major == 1 && matches!(number.minor, 3 | 5 | 7)
+}

@@ -1,0 +1,384 @@
+//! Why a target is refused, and what is worth knowing about one that is not.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use engine::probe::{BlockDevice, BlockKind, Process};
+
+use super::{Intent, Signature, Voice};
+
+/// A refusal: everything that stands against it, and what to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// The path the user gave.
+    pub path: PathBuf,
+    /// What would be done to it.
+    pub intent: Intent,
+    /// Every reason, the gravest first. Never empty.
+    pub reasons: Vec<Reason>,
+    /// What to do.
+    pub help: String,
+}
+
+/// How a device that is in use is related to the target.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Relation {
+    /// It is the target itself.
+    Itself,
+    /// The target is a partition of it.
+    DiskOf(String),
+    /// It is a partition of the target.
+    Partition(String),
+    /// It is made of the target or of a part of it.
+    MadeOfIt(String),
+    /// The target is made of it.
+    Beneath(String),
+    /// It shows the same file.
+    SameFile(String),
+}
+
+/// One reason to refuse.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// A file system on it is mounted.
+    Mounted {
+        /// Which device.
+        what: Relation,
+        /// Type of the file system.
+        kind: String,
+        /// Where; a device can be mounted in many places.
+        at: Vec<String>,
+    },
+    /// It is swapped to.
+    Swap {
+        /// Which device.
+        what: Relation,
+    },
+    /// The kernel has made another device of it.
+    Held {
+        /// Which device.
+        what: Relation,
+        /// What was made of it, in words.
+        by: String,
+    },
+    /// A loop device shows it.
+    LoopDevice {
+        /// Which device.
+        what: Relation,
+        /// The loop device.
+        by: String,
+    },
+    /// A virtual machine has it open.
+    VirtualMachine {
+        /// Which device.
+        what: Relation,
+        /// The machine.
+        process: Process,
+    },
+    /// It belongs to a ZFS pool that is imported.
+    ZfsPool {
+        /// The pool.
+        pool: String,
+    },
+    /// The kernel has lent it to something that wants it alone.
+    Claimed,
+    /// It holds something known.
+    Holds(Signature),
+    /// The kernel knows partitions on it, whatever its first bytes say.
+    HasPartitions {
+        /// Their names.
+        names: Vec<String>,
+    },
+    /// Nobody could look at what it holds.
+    CannotLook {
+        /// Why.
+        why: String,
+    },
+    /// The kernel shows nothing about the device, so it cannot be told whether it is in use.
+    NotInSystem,
+    /// It is a device, and nobody has said that its contents may be lost.
+    DeviceNotNamed,
+    /// It is a file that fathom did not make.
+    ForeignFile {
+        /// Its size in bytes.
+        size: u64,
+    },
+    /// It is neither a file nor a block device, so there is no telling what writing does.
+    NotStorage,
+    /// It is a file that the kernel only pretends to have: writing gives orders to the system.
+    KernelFile {
+        /// Type of the file system, such as `proc`.
+        kind: String,
+    },
+    /// A file would be made in the folder of devices, in memory: the device is missing or misspelt.
+    AmongDevices,
+    /// The system takes no writes for it. Only listings say so: a run would be told by the system itself.
+    ReadOnly,
+}
+
+/// Who may lift a reason.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Lift {
+    /// Nobody: what uses it must be stopped first.
+    Never,
+    /// Naming it again as something that may be destroyed.
+    Destroy,
+    /// Naming it again as a file that may be overwritten.
+    Overwrite,
+}
+
+impl Reason {
+    /// True if the target is in use: then nothing that the user could say lifts it.
+    pub fn is_in_use(&self) -> bool {
+        match self {
+            Reason::Mounted { .. }
+            | Reason::Swap { .. }
+            | Reason::Held { .. }
+            | Reason::LoopDevice { .. }
+            | Reason::VirtualMachine { .. }
+            | Reason::ZfsPool { .. }
+            | Reason::Claimed => true,
+            Reason::Holds(_)
+            | Reason::HasPartitions { .. }
+            | Reason::CannotLook { .. }
+            | Reason::NotInSystem
+            | Reason::DeviceNotNamed
+            | Reason::ForeignFile { .. }
+            | Reason::NotStorage
+            | Reason::KernelFile { .. }
+            | Reason::AmongDevices
+            | Reason::ReadOnly => false,
+        }
+    }
+
+    pub(super) fn lift(&self) -> Lift {
+        match self {
+            Reason::ForeignFile { .. } => Lift::Overwrite,
+            Reason::KernelFile { .. } | Reason::AmongDevices | Reason::ReadOnly => Lift::Never,
+            other if other.is_in_use() => Lift::Never,
+            _ => Lift::Destroy,
+        }
+    }
+}
+
+impl Refusal {
+    /// True if naming the target again would lift it.
+    pub fn can_be_lifted(&self) -> bool {
+        self.reasons.iter().all(|reason| reason.lift() != Lift::Never)
+    }
+
+    pub(super) fn new(path: &Path, intent: Intent, reasons: Vec<Reason>, voice: Voice) -> Refusal {
+        let help = help(path, &reasons, voice);
+        Refusal {
+            path: path.to_owned(),
+            intent,
+            reasons,
+            help,
+        }
+    }
+}
+
+/// The reason that is hardest to lift decides what helps.
+fn help(path: &Path, reasons: &[Reason], voice: Voice) -> String {
+    let path = path.display();
+    let hardest = reasons.iter().min_by_key(|reason| reason.lift());
+    let Some(hardest) = hardest else { return String::new() };
+    match (hardest.lift(), voice) {
+        (Lift::Never, _) => release(reasons, hardest),
+        (Lift::Destroy, Voice::Native) => {
+            format!("if everything on it may be lost, name it again: --allow-destroy {path}")
+        }
+        (Lift::Destroy, Voice::DropIn) => {
+            format!("if everything on it may be lost, name it again: FATHOM_ALLOW_DESTROY={path}")
+        }
+        (Lift::Overwrite, Voice::Native) => {
+            format!("if its contents may be lost, name it again: --allow-overwrite {path}")
+        }
+        // The drop-in modes never refuse a file for this reason alone.
+        (Lift::Overwrite, Voice::DropIn) => format!("name it again: FATHOM_ALLOW_DESTROY={path}"),
+    }
+}
+
+/// How to end what uses a target.
+fn release(reasons: &[Reason], gravest: &Reason) -> String {
+    let runs_the_system =
+        |reason: &Reason| matches!(reason, Reason::Mounted { at, .. } if at.iter().any(|place| place == "/"));
+    if reasons.iter().any(runs_the_system) {
+        return "this system runs from it; name another target. No option overrides this".into();
+    }
+    let first = match gravest {
+        Reason::Mounted { at, .. } => format!("unmount it (umount {})", at.first().map_or("", String::as_str)),
+        Reason::Swap { .. } => "end swapping to it (swapoff)".into(),
+        Reason::LoopDevice { by, .. } => format!("detach the loop device (losetup -d {by})"),
+        Reason::VirtualMachine { .. } => "stop the virtual machine".into(),
+        Reason::ZfsPool { pool } => format!("export the pool (zpool export {pool})"),
+        Reason::AmongDevices => return "check the spelling, and that the device is attached".into(),
+        Reason::KernelFile { .. } | Reason::ReadOnly => return "name another target".into(),
+        _ => "stop what uses it".into(),
+    };
+    format!("{first} first, or name another target; no option overrides this")
+}
+
+impl fmt::Display for Refusal {
+    /// What, why, and what to do, in as many lines as there are reasons.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} must not be {}:", self.path.display(), self.intent)?;
+        for reason in &self.reasons {
+            write!(f, "\n  {reason}")?;
+        }
+        write!(f, "\n  help: {}", self.help)
+    }
+}
+
+/// How many mount points a sentence names.
+const PLACES: usize = 3;
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Reason::Mounted { what, kind, at } => {
+                let places = at[..at.len().min(PLACES)].join(", ");
+                let more = match at.len().saturating_sub(PLACES) {
+                    0 => String::new(),
+                    more => format!(" and {more} more places"),
+                };
+                write!(f, "{} is mounted at {places}{more} ({kind})", what.within())
+            }
+            Reason::Swap { what } => write!(f, "the system swaps to {what}"),
+            Reason::Held { what, by } => write!(f, "{} is part of {by}", what.within()),
+            Reason::LoopDevice { what, by } => write!(f, "the loop device {by} shows {what}"),
+            Reason::VirtualMachine { what, process } => write!(
+                f,
+                "a virtual machine has {} open ({}, process {})",
+                what.within(),
+                process.name,
+                process.id
+            ),
+            Reason::ZfsPool { pool } => write!(f, "it is part of the ZFS pool \"{pool}\", which is imported"),
+            Reason::Claimed => f.write_str(
+                "the kernel has lent it to something else for exclusive use: a mount, an array, a volume or another program",
+            ),
+            Reason::Holds(signature) => write!(f, "it holds {signature}"),
+            Reason::HasPartitions { names } => write!(f, "it has partitions: {}", names.join(", ")),
+            Reason::CannotLook { why } => write!(f, "what it holds cannot be looked at: {why}"),
+            Reason::NotInSystem => {
+                f.write_str("the kernel shows nothing about this device, so there is no telling whether it is in use")
+            }
+            Reason::DeviceNotNamed => f.write_str("it is a device, and nobody has said that its contents may be lost"),
+            Reason::ForeignFile { size } => {
+                write!(f, "it is a file of {} that fathom did not make", model::Bytes(*size))
+            }
+            Reason::NotStorage => f.write_str("it is neither a file nor a block device"),
+            Reason::KernelFile { kind } => {
+                write!(f, "it is a file of the kernel ({kind}): writing to it gives orders to the system")
+            }
+            Reason::AmongDevices => {
+                f.write_str("no such device exists; a file would be made in its place, in memory")
+            }
+            Reason::ReadOnly => f.write_str("the system takes no writes for it"),
+        }
+    }
+}
+
+impl Relation {
+    /// As it stands within a sentence that goes on.
+    fn within(&self) -> String {
+        match self {
+            Relation::Itself | Relation::DiskOf(_) | Relation::Partition(_) => self.to_string(),
+            Relation::MadeOfIt(_) | Relation::Beneath(_) | Relation::SameFile(_) => format!("{self},"),
+        }
+    }
+}
+
+impl fmt::Display for Relation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Relation::Itself => f.write_str("it"),
+            Relation::DiskOf(name) => write!(f, "the whole disk {name}"),
+            Relation::Partition(name) => write!(f, "its partition {name}"),
+            Relation::MadeOfIt(name) => write!(f, "{name}, which is made of it"),
+            Relation::Beneath(name) => write!(f, "{name}, which it is made of"),
+            Relation::SameFile(name) => write!(f, "{name}, which shows the same file"),
+        }
+    }
+}
+
+/// What the kernel made of a device, in the words of whoever did it.
+pub(super) fn describe_holder(holder: &BlockDevice) -> String {
+    let name = &holder.name;
+    match &holder.kind {
+        BlockKind::Mapping { name: mapping, uuid } => {
+            let made_by = |prefix: &str| uuid.starts_with(prefix);
+            if made_by("LVM-") {
+                format!("the LVM volume {mapping} ({name})")
+            } else if made_by("CRYPT-") {
+                format!("the encrypted volume {mapping} ({name})")
+            } else if made_by("mpath-") {
+                format!("the multipath device {mapping} ({name})")
+            } else if made_by("DMRAID-") {
+                format!("the firmware RAID {mapping} ({name})")
+            } else {
+                format!("the device-mapper device {mapping} ({name})")
+            }
+        }
+        BlockKind::Raid { level } if level.is_empty() => format!("the RAID array {name}"),
+        BlockKind::Raid { level } => format!("the RAID array {name} ({level})"),
+        BlockKind::Bcache => format!("the bcache device {name}"),
+        BlockKind::Disk | BlockKind::Partition | BlockKind::Loop { .. } | BlockKind::Memory => {
+            format!("the device {name}")
+        }
+    }
+}
+
+/// Something worth knowing about a target that was allowed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Note {
+    /// What it holds will be lost, as the user allowed.
+    WillDestroy(Signature),
+    /// A file that fathom did not make will be changed.
+    WillOverwrite {
+        /// Its size in bytes.
+        size: u64,
+    },
+    /// A device without any known mark will be written to, as the other tool would.
+    BlankDevice,
+    /// A file will be made in the folder of devices, in memory.
+    AmongDevices,
+    /// Open files of these virtual machines may not be looked at, so one of them could be using it.
+    HiddenMachines(Vec<Process>),
+    /// What these loop devices show cannot be found here, so it could be this file.
+    LoopsUnresolved(Vec<String>),
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Note::WillDestroy(signature) => write!(f, "{signature} on it will be lost"),
+            Note::WillOverwrite { size } => {
+                write!(
+                    f,
+                    "a file of {} that fathom did not make will be changed",
+                    model::Bytes(*size)
+                )
+            }
+            Note::BlankDevice => f.write_str("a device without any known mark will be written to"),
+            Note::AmongDevices => f.write_str("a file will be made in the folder of devices, in memory"),
+            Note::HiddenMachines(processes) => {
+                let names: Vec<String> = processes
+                    .iter()
+                    .map(|process| format!("{} ({})", process.name, process.id))
+                    .collect();
+                write!(
+                    f,
+                    "whether these virtual machines use it can be seen by root only: {}",
+                    names.join(", ")
+                )
+            }
+            Note::LoopsUnresolved(names) => write!(
+                f,
+                "what these loop devices show cannot be found here: {}",
+                names.join(", ")
+            ),
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Data files of databases, told by the form of their pages.
+
+use super::{Signature, SignatureKind, View};
+
+/// `None` where the file is too short to have what the rule looks at.
+type Rule = fn(&View) -> Option<bool>;
+
+const RULES: [(&str, Rule); 5] = [
+    ("InnoDB", innodb),
+    ("PostgreSQL", postgres_table),
+    ("PostgreSQL log", postgres_log),
+    ("SQL Server", sql_server),
+    ("Oracle", oracle),
+];
+
+pub(super) fn find(view: &View, found: &mut Vec<Signature>) {
+    for (name, rule) in RULES {
+        if rule(view).unwrap_or(false) {
+            found.push(Signature {
+                kind: SignatureKind::Database,
+                name,
+                offset: 0,
+                label: None,
+            });
+        }
+    }
+}
+
+/// The first page of a tablespace: page number 0, type 8, the tablespace's number twice, and the low half of the log
+/// position at both ends of the page (MySQL, `fil0types.h`, `fsp0types.h`). Numbers are big-endian.
+fn innodb(view: &View) -> Option<bool> {
+    const PAGE_TYPE_SPACE_HEADER: u16 = 8;
+    let header = view.big_u32(4)? == 0
+        && view.big_u16(24)? == PAGE_TYPE_SPACE_HEADER
+        && view.big_u32(34)? == view.big_u32(38)?
+        && !view.is_zero(16, 8);
+    let low_half = view.big_u32(20)?;
+    let closed = |page: u64| view.big_u32(page - 4) == Some(low_half);
+    Some(header && [4096, 8192, 16384, 32768, 65536].into_iter().any(closed))
+}
+
+/// Every page of a table or index has a header with its size and layout version 4; the bounds within it ascend
+/// (PostgreSQL, `bufpage.h`). Pages may be empty, but the first never is.
+fn postgres_table(view: &View) -> Option<bool> {
+    const PAGE: u64 = 8192;
+    if view.size == 0 || !view.size.is_multiple_of(PAGE) {
+        return Some(false);
+    }
+    let header = |page: u64| {
+        let (lower, upper, special) = (
+            view.little_u16(page + 12)?,
+            view.little_u16(page + 14)?,
+            view.little_u16(page + 16)?,
+        );
+        let ordered = 24 <= lower && lower <= upper && upper <= special && u64::from(special) <= PAGE;
+        Some(view.has(page + 18, &[0x04, 0x20]) && view.little_u16(page + 10)? <= 7 && ordered)
+    };
+    let others = (1..4)
+        .map(|number| number * PAGE)
+        .take_while(|page| page + PAGE <= view.size);
+    let fits = |page: u64| header(page).unwrap_or(false) || view.is_zero(page, PAGE as usize);
+    Some(header(0)? && others.into_iter().all(fits))
+}
+
+/// The long header of a segment of the write-ahead log: magic 0xD1xx (0xD0xx before version 14), the flag for a long
+/// header, the segment's size and the page size (PostgreSQL, `xlog_internal.h`).
+fn postgres_log(view: &View) -> Option<bool> {
+    let (magic, flags) = (view.little_u16(0)?, view.little_u16(2)?);
+    let (segment, page) = (view.little_u32(32)?, view.little_u32(36)?);
+    Some(
+        matches!(magic >> 8, 0xd0 | 0xd1)
+            && flags & 2 != 0
+            && page == 8192
+            && segment.is_power_of_two()
+            && u64::from(segment) == view.size,
+    )
+}
+
+/// The first page of a data or log file: header version 1, type 15, page 0 of its file, no neighbours (described in
+/// "Inside the Storage Engine: Anatomy of a page").
+fn sql_server(view: &View) -> Option<bool> {
+    let header = view.has(0, &[1, 15]) && view.size.is_multiple_of(8192) && view.size > 0;
+    let alone = view.is_zero(8, 6) && view.is_zero(16, 6) && view.little_u32(32)? == 0;
+    let file = view.little_u16(36)?;
+    let free = view.little_u16(30)?;
+    Some(header && alone && (1..=32767).contains(&file) && (96..=8192).contains(&free))
+}
+
+/// Block 0 of a data file: the block size at byte 20 and the letters `}|{z` at byte 28.
+fn oracle(view: &View) -> Option<bool> {
+    let block = view.little_u32(20)?;
+    Some(matches!(block, 2048 | 4096 | 8192 | 16384 | 32768) && view.has(28, b"}|{z"))
+}

@@ -1,0 +1,104 @@
+//! What the guard knows of the target it is asked about.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use engine::{Access, File, FileKind, Identity};
+
+use super::signature::{self, Signature};
+
+/// A target, as its open descriptor shows it.
+///
+/// The fields are open so that a recorded tree can be asked about without a device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Subject {
+    /// The path the user gave, for messages and for repeating it.
+    pub path: PathBuf,
+    /// What it is.
+    pub kind: FileKind,
+    /// What makes it the same as another name for it.
+    pub identity: Option<Identity>,
+    /// Its size in bytes.
+    pub size: u64,
+    /// Where its contents come from.
+    pub origin: Origin,
+    /// What was found in it.
+    pub contents: Contents,
+    /// The kernel has lent the device to something that wants it alone (`EBUSY` for `O_EXCL`).
+    pub claimed: bool,
+}
+
+/// Where the contents of a file come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Origin {
+    /// Unknown, so they may be precious.
+    #[default]
+    Foreign,
+    /// Fathom has prepared it: its marker says so.
+    Ours,
+}
+
+/// What was found in a file or device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Contents {
+    /// These marks; none: it may be blank, or hold data without a mark.
+    Known(Vec<Signature>),
+    /// It could not be looked at.
+    Unknown {
+        /// Why, in words.
+        why: String,
+    },
+}
+
+impl Subject {
+    /// The facts of an open file, its contents looked at through the same descriptor.
+    pub fn of(file: &File, origin: Origin) -> Subject {
+        Subject {
+            path: file.path().to_owned(),
+            kind: file.kind(),
+            identity: file.identity(),
+            size: file.size(),
+            origin,
+            contents: Contents::of(file),
+            claimed: false,
+        }
+    }
+
+    /// Something that must not be opened only to be looked at, such as a tape or a pipe.
+    pub(super) fn unopened(path: &Path, kind: FileKind, identity: Option<Identity>) -> Subject {
+        Subject {
+            path: path.to_owned(),
+            kind,
+            identity,
+            size: 0,
+            origin: Origin::Foreign,
+            contents: Contents::Known(Vec::new()),
+            claimed: false,
+        }
+    }
+}
+
+impl Contents {
+    fn of(file: &File) -> Contents {
+        let Some(handle) = file.handle() else {
+            return Contents::Known(Vec::new());
+        };
+        match file.kind() {
+            FileKind::Regular | FileKind::BlockDevice => {}
+            FileKind::CharacterDevice | FileKind::Nothing | FileKind::Other => return Contents::Known(Vec::new()),
+        }
+        if file.how().access == Access::Write {
+            return Contents::Unknown {
+                why: "it was opened for writing only".into(),
+            };
+        }
+        Contents::from_reading(signature::find(&mut &*handle, file.size()))
+    }
+
+    pub(super) fn from_reading(result: io::Result<Vec<Signature>>) -> Contents {
+        match result {
+            Ok(found) => Contents::Known(found),
+            Err(error) => Contents::Unknown { why: error.to_string() },
+        }
+    }
+}
