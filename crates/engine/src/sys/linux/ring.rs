@@ -307,8 +307,10 @@ impl Ring {
             tv_sec: (timeout.0 / 1_000_000_000) as i64,
             tv_nsec: (timeout.0 % 1_000_000_000) as _,
         };
-        let mut argument: io_uring_getevents_arg = Default::default();
-        argument.ts = io_uring_ptr::new((&raw const time).cast_mut().cast());
+        let argument = io_uring_getevents_arg {
+            ts: io_uring_ptr::new((&raw const time).cast_mut().cast()),
+            ..Default::default()
+        };
         let flags = flags | IoringEnterFlags::EXT_ARG;
         // SAFETY: as in `enter`; argument and time live until the call returns.
         unsafe { io_uring_enter_arg(self.number(), self.pushed(), at_least, flags, Some(&argument)) }
