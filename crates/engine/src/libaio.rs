@@ -150,7 +150,11 @@ impl Libaio {
     /// Waits in the kernel; with a deadline, until shortly before it and then spinning.
     #[inline(never)]
     fn wait(&mut self, at_least: u32, until: Nanos, done: &mut Batch) -> Result<(), EngineError> {
-        let mut wanted = at_least;
+        let mut wanted = match until {
+            // What was not handed over cannot end, and would be waited for until the end of time.
+            Nanos::NEVER => at_least.min(self.buffers.outstanding()),
+            _ => at_least,
+        };
         while wanted > 0 {
             let now = self.clock.now();
             let timer = self.sleep.timer(until);
