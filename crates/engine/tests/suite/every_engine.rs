@@ -1,6 +1,7 @@
 //! What every engine promises, on every kind of target.
 
 use std::fs;
+use std::time::{Duration, Instant};
 
 use engine::{Access, Action, File, RangeFlush, Slot, sys};
 use model::Nanos;
@@ -232,6 +233,35 @@ fn what_is_asked_for_is_waited_for() {
                         while ended < 16 {
                             ended += rig.turn(&[], 1, until).len();
                         }
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn looking_without_waiting_finds_what_has_ended() {
+    for target in places(SIZE) {
+        for kind in engines() {
+            for split in [false, true] {
+                // A deadline may be set, though nothing is waited for.
+                for until in [Nanos::NEVER, Nanos::secs(1 << 30)] {
+                    let mut setup = setup(kind, vec![file_for(kind, &target)], 16);
+                    setup.split_stamps = split;
+                    let mut rig = Rig::open(setup).unwrap();
+                    let requests: Vec<_> = (0..16)
+                        .map(|slot| Job::read(u64::from(slot) * u64::from(BLOCK)).in_slot(slot))
+                        .collect();
+                    let mut ended = rig.turn(&requests, 0, until).len();
+                    let start = Instant::now();
+                    while ended < 16 && kind != EngineKind::Simulated {
+                        ended += rig.turn(&[], 0, until).len();
+                        let name = format!("{} on {}, split: {split}", kind.name(), target.place);
+                        assert!(
+                            start.elapsed() < Duration::from_secs(20),
+                            "{name}: {ended} of 16 are seen"
+                        );
                     }
                 }
             }
