@@ -40,7 +40,8 @@ use model::results::EngineUsed;
 /// Something that carries out I/O for one thread.
 pub trait Engine {
     /// Takes over operations, and waits until at least `at_least` are done or the clock reaches `until`. One system call
-    /// where possible. With nothing in flight and a deadline this is a precise sleep.
+    /// where possible. With nothing in flight and a deadline this is a precise sleep; without a deadline no more is waited
+    /// for than is in flight.
     ///
     /// Each request names a free slot, which is in use until a turn hands it back; it reads into the slot's buffer or
     /// writes from it. `done` receives the operations that ended, the stamps of the turn, and how many of the requests

@@ -48,7 +48,6 @@ impl Libaio {
     #[inline]
     fn submit(&mut self, requests: &[Request], done: &mut Batch) -> Result<u32, EngineError> {
         self.handed.clear();
-        let in_kernel = self.buffers.outstanding();
         for request in requests {
             if !self.fill_block(request) {
                 // What native AIO does not know is done by itself, in its turn.
@@ -61,31 +60,41 @@ impl Libaio {
         // SAFETY: the blocks are elements of `self.blocks`, which never grows or moves; each names the buffer of a slot
         // that was claimed and is lent to no one until its event is reaped, and a file of `self.files`. The context is
         // dropped, and with it every operation ended, before any of these.
-        let (taken, refused) = match unsafe { self.context.submit(&self.handed) } {
-            Ok(taken) => (taken, None),
-            Err(libc::EAGAIN | libc::EINTR) if in_kernel > 0 => (0, None),
-            Err(libc::EAGAIN) => {
-                return Err(EngineError::System {
-                    call: "io_submit",
-                    errno: libc::EAGAIN,
-                });
+        match unsafe { self.context.submit(&self.handed) } {
+            Ok(taken) => {
+                for request in &requests[taken as usize..self.handed.len()] {
+                    self.buffers.release(request.slot);
+                }
+                Ok(taken)
             }
-            Err(libc::EINTR) => (0, None),
-            // The first block is refused as such (a bad file, offset or length): that is the operation's result.
-            Err(errno) => (1, Some(errno)),
-        };
-        for request in &requests[taken as usize..self.handed.len()] {
+            Err(errno) => self.refused(requests, errno, done),
+        }
+    }
+
+    /// The kernel took none of the requests.
+    #[cold]
+    fn refused(&mut self, requests: &[Request], errno: i32, done: &mut Batch) -> Result<u32, EngineError> {
+        for request in &requests[..self.handed.len()] {
             self.buffers.release(request.slot);
         }
-        if let Some(errno) = refused {
-            self.buffers.release(requests[0].slot);
-            done.done.push(Completion {
-                slot: requests[0].slot,
-                result: -i64::from(errno),
-                at: self.clock.now(),
-            });
+        match errno {
+            libc::EINTR => Ok(0),
+            libc::EAGAIN if self.buffers.outstanding() > 0 => Ok(0),
+            // Nothing in flight will ever make room, so waiting would not help.
+            libc::EAGAIN => Err(EngineError::System {
+                call: "io_submit",
+                errno,
+            }),
+            // The first block is refused as such (a bad file, offset or length): that is the operation's result.
+            _ => {
+                done.done.push(Completion {
+                    slot: requests[0].slot,
+                    result: -i64::from(errno),
+                    at: self.clock.now(),
+                });
+                Ok(1)
+            }
         }
-        Ok(taken)
     }
 
     /// Makes the control block of a request ready. False for operations that native AIO does not know.
@@ -147,29 +156,37 @@ impl Libaio {
         }
     }
 
-    /// Waits in the kernel; with a deadline, until shortly before it and then spinning.
+    /// Waits in the kernel; with a deadline, until shortly before it and then spinning. Stamps when it looked last.
     #[inline(never)]
     fn wait(&mut self, at_least: u32, until: Nanos, done: &mut Batch) -> Result<(), EngineError> {
-        let mut wanted = at_least;
+        let mut wanted = match until {
+            // What was not handed over cannot end, and would be waited for until the end of time.
+            Nanos::NEVER => at_least.min(self.buffers.outstanding()),
+            _ => at_least,
+        };
         while wanted > 0 {
             let now = self.clock.now();
-            let timer = self.sleep.timer(until);
+            done.reaped = now;
             if until != Nanos::NEVER && now >= until {
                 break;
             }
+            let timer = self.sleep.timer(until);
             if until != Nanos::NEVER && timer <= now {
+                let before = done.done.len();
                 if self.context.has_ready() {
-                    break;
+                    self.reap_ready(done);
                 }
+                wanted = wanted.saturating_sub((done.done.len() - before) as u32);
                 std::hint::spin_loop();
                 continue;
             }
             let timeout = (until != Nanos::NEVER).then(|| timer.since(now).min(Nanos::millis(100)));
             let room = self.events.len() as u32;
-            match self.context.wait(wanted.min(room), &mut self.events, timeout) {
-                Ok(0) => self.sleep.learn(timer, self.clock.now()),
+            let result = self.context.wait(wanted.min(room), &mut self.events, timeout);
+            done.reaped = self.clock.now();
+            match result {
+                Ok(0) => self.sleep.learn(timer, done.reaped),
                 Ok(count) => {
-                    done.reaped = self.clock.now();
                     self.finish(count, done);
                     wanted = wanted.saturating_sub(count as u32);
                 }
@@ -222,19 +239,15 @@ impl Engine for Libaio {
         if self.split_stamps {
             done.returned = self.clock.now();
         }
-        if self.context.has_ready() {
+        let ready = self.context.has_ready();
+        if ready {
             done.reaped = self.clock.now();
             self.reap_ready(done);
         }
         let at_least = at_least.saturating_sub(done.done.len() as u32);
         if at_least > 0 && (self.buffers.outstanding() > 0 || until != Nanos::NEVER) {
             self.wait(at_least, until, done)?;
-        }
-        if done.done.is_empty() {
-            done.reaped = self.clock.now();
-        }
-        if done.reaped < done.before {
-            // Only operations carried out directly have ended.
+        } else if !ready {
             done.reaped = self.clock.now();
         }
         if !self.split_stamps {

@@ -192,6 +192,8 @@ impl IoUring {
     #[inline(always)]
     fn hand_over(&mut self, requests: &[Request], wait_for: u32) -> Result<u32, EngineError> {
         let pushed = self.push(requests);
+        // What was not pushed cannot end, and without a deadline it would be waited for until the end of time.
+        let wait_for = wait_for.min(self.buffers.outstanding());
         let taken = match self.ring.enter(wait_for, None) {
             // Nothing in flight will ever make room, so waiting would not help.
             Err(Errno::AGAIN | Errno::BUSY) if self.buffers.outstanding() == pushed && pushed > 0 => {
@@ -206,7 +208,7 @@ impl IoUring {
         if taken < pushed {
             self.take_back(&requests[..pushed as usize], taken);
         }
-        Ok(taken.min(pushed))
+        Ok(taken)
     }
 
     #[inline(never)]
@@ -417,7 +419,8 @@ impl Engine for IoUring {
         // What was done directly counts towards what is waited for.
         let at_least = at_least.saturating_sub(done.done.len() as u32);
         let waits_freely = until == Nanos::NEVER && !self.split_stamps;
-        if !requests.is_empty() || waits_freely || self.poll {
+        // Completions of this kind of ring appear only when the kernel is entered, so whoever just looks must enter, too.
+        if !requests.is_empty() || waits_freely || at_least == 0 || self.poll {
             done.submitted += self.hand_over(requests, if waits_freely { at_least } else { 0 })?;
         }
         if self.split_stamps {
@@ -425,6 +428,7 @@ impl Engine for IoUring {
         }
         if !waits_freely && at_least > 0 {
             if until == Nanos::NEVER {
+                let at_least = at_least.min(self.buffers.outstanding());
                 if self.ring.available() < at_least {
                     accept(self.ring.enter(at_least, None))?;
                 }

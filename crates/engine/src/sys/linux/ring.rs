@@ -282,7 +282,8 @@ impl Ring {
             }
             Some(timeout) => self.enter_timed(at_least, timeout, flags)?,
         };
-        self.taken_tail = self.taken_tail.wrapping_add(taken.min(self.pushed()));
+        debug_assert!(taken <= self.pushed(), "the kernel takes no more than it is offered");
+        self.taken_tail = self.taken_tail.wrapping_add(taken);
         Ok(taken)
     }
 
@@ -307,8 +308,10 @@ impl Ring {
             tv_sec: (timeout.0 / 1_000_000_000) as i64,
             tv_nsec: (timeout.0 % 1_000_000_000) as _,
         };
-        let mut argument: io_uring_getevents_arg = Default::default();
-        argument.ts = io_uring_ptr::new((&raw const time).cast_mut().cast());
+        let argument = io_uring_getevents_arg {
+            ts: io_uring_ptr::new((&raw const time).cast_mut().cast()),
+            ..Default::default()
+        };
         let flags = flags | IoringEnterFlags::EXT_ARG;
         // SAFETY: as in `enter`; argument and time live until the call returns.
         unsafe { io_uring_enter_arg(self.number(), self.pushed(), at_least, flags, Some(&argument)) }

@@ -1,0 +1,371 @@
+//! A small driver over the [`Engine`] trait that checks every promise at every turn.
+
+use std::collections::VecDeque;
+use std::sync::OnceLock;
+
+use engine::clock::ClockStart;
+use engine::{Action, Batch, Clock, Completion, Engine, EngineError, File, Request, Setup, Slot};
+use model::plan::{EngineChoice, EngineKind, SimulatedDevice};
+use model::{Bytes, Nanos};
+
+use crate::watchdog::watch;
+
+/// Bytes of a block, which suits every place.
+pub const BLOCK: u32 = 4096;
+
+/// Every engine that can be opened.
+pub fn engines() -> impl Iterator<Item = EngineKind> {
+    EngineKind::NAMED
+        .iter()
+        .map(|(kind, _)| *kind)
+        .filter(|kind| *kind != EngineKind::Auto)
+}
+
+/// Every engine that moves data.
+pub fn real_engines() -> impl Iterator<Item = EngineKind> {
+    engines().filter(|kind| !matches!(kind, EngineKind::Null | EngineKind::Simulated))
+}
+
+/// The clock of all tests.
+pub fn clock() -> Clock {
+    static CLOCK: OnceLock<Clock> = OnceLock::new();
+    *CLOCK.get_or_init(|| ClockStart::now().settle())
+}
+
+/// What most tests start from.
+pub fn setup(kind: EngineKind, files: Vec<File>, slots: u32) -> Setup {
+    let size = files.iter().map(File::size).max().unwrap_or(0);
+    Setup {
+        choice: EngineChoice {
+            kind,
+            registered: true,
+            ..EngineChoice::default()
+        },
+        slots,
+        one_at_a_time: kind.is_synchronous(),
+        one_buffer: false,
+        submit_batch: slots.min(32),
+        buffer_bytes: BLOCK as usize,
+        buffer_alignment: 4096,
+        huge_pages: false,
+        files,
+        split_stamps: false,
+        spin: false,
+        clock: clock(),
+        simulated: (kind == EngineKind::Simulated).then(|| SimulatedDevice {
+            size: Bytes(size),
+            servers: 4,
+            ..SimulatedDevice::default()
+        }),
+        seed: 1,
+    }
+}
+
+/// An operation without a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Job {
+    pub action: Action,
+    pub offset: u64,
+    pub length: u32,
+    pub file: u16,
+}
+
+impl Job {
+    pub fn read(offset: u64) -> Job {
+        Job {
+            action: Action::Read,
+            offset,
+            length: BLOCK,
+            file: 0,
+        }
+    }
+
+    pub fn write(offset: u64) -> Job {
+        Job {
+            action: Action::Write,
+            ..Job::read(offset)
+        }
+    }
+
+    pub fn flush(action: Action) -> Job {
+        Job {
+            action,
+            offset: 0,
+            length: 0,
+            file: 0,
+        }
+    }
+
+    pub fn trim(offset: u64, length: u32) -> Job {
+        Job {
+            action: Action::Trim,
+            offset,
+            length,
+            file: 0,
+        }
+    }
+
+    pub fn of_length(self, length: u32) -> Job {
+        Job { length, ..self }
+    }
+
+    pub fn in_file(self, file: u16) -> Job {
+        Job { file, ..self }
+    }
+
+    pub fn in_slot(self, slot: u32) -> Request {
+        Request {
+            offset: self.offset,
+            length: self.length,
+            slot: Slot(slot),
+            file: self.file,
+            action: self.action,
+        }
+    }
+}
+
+/// A job that has ended.
+#[derive(Clone, Debug)]
+pub struct Done {
+    pub job: Job,
+    pub result: i64,
+    /// What a read has brought.
+    pub data: Vec<u8>,
+}
+
+/// An engine with its slots.
+pub struct Rig {
+    // The batch and the engine may be used directly; the rig then knows nothing of it.
+    pub engine: Box<dyn Engine>,
+    pub batch: Batch,
+    busy: Vec<Option<Request>>,
+    one_at_a_time: bool,
+    submit_batch: usize,
+    name: String,
+    last_reaped: Nanos,
+    /// Chooses batch sizes and completions to wait for.
+    dice: u64,
+}
+
+impl Rig {
+    pub fn open(setup: Setup) -> Result<Rig, EngineError> {
+        let (slots, submit_batch, kind) = (setup.slots, setup.submit_batch as usize, setup.choice.kind);
+        let one_at_a_time = setup.one_at_a_time;
+        let _watched = watch(&format!("opening {}", kind.name()));
+        let mut engine = engine::open(setup)?;
+        let name = format!("{} at depth {slots}", kind.name());
+        // A buffer that is read into must change, so it must not hold what is read from the start.
+        for slot in 0..slots {
+            engine.buffer(Slot(slot)).fill(0xee);
+        }
+        Ok(Rig {
+            last_reaped: engine.now(),
+            engine,
+            batch: Batch::new(slots),
+            busy: vec![None; slots as usize],
+            one_at_a_time,
+            submit_batch,
+            name,
+            dice: 0x9e37_79b9_7f4a_7c15 ^ u64::from(slots),
+        })
+    }
+
+    /// An engine with the usual setup.
+    pub fn new(kind: EngineKind, files: Vec<File>, slots: u32) -> Rig {
+        Rig::open(setup(kind, files, slots)).unwrap()
+    }
+
+    /// Operations in flight.
+    pub fn in_flight(&self) -> usize {
+        self.busy.iter().flatten().count()
+    }
+
+    /// One turn, with all that an engine promises about it checked. Returns what ended.
+    pub fn turn(&mut self, requests: &[Request], at_least: u32, until: Nanos) -> Vec<(Request, Completion)> {
+        self.try_turn(requests, at_least, until).unwrap()
+    }
+
+    pub fn try_turn(
+        &mut self,
+        requests: &[Request],
+        at_least: u32,
+        until: Nanos,
+    ) -> Result<Vec<(Request, Completion)>, EngineError> {
+        let name = &self.name;
+        for request in requests {
+            assert!(
+                self.busy[request.slot.0 as usize].is_none(),
+                "{name}: the test uses a slot twice"
+            );
+        }
+        {
+            let _watched = watch(&format!("{name}: {} requests, at least {at_least}", requests.len()));
+            self.engine.turn(requests, at_least, until, &mut self.batch)?;
+        }
+        let (batch, now) = (&self.batch, self.engine.now());
+
+        let submitted = batch.submitted as usize;
+        assert!(submitted <= requests.len(), "{name}: more submitted than asked for");
+        for request in &requests[..submitted] {
+            self.busy[request.slot.0 as usize] = Some(*request);
+        }
+
+        assert!(
+            batch.before >= self.last_reaped,
+            "{name}: a turn begins before the last ended"
+        );
+        assert!(batch.before <= batch.returned, "{name}: {batch:?}");
+        assert!(batch.returned <= batch.reaped, "{name}: {batch:?}");
+        assert!(batch.reaped <= now, "{name}: {batch:?}");
+        let mut last = batch.before;
+        let mut ended = Vec::new();
+        for completion in batch.done.iter() {
+            assert!(completion.at >= last, "{name}: stamps go backwards: {batch:?}");
+            assert!(
+                completion.at <= batch.reaped,
+                "{name}: reaped before it was done: {batch:?}"
+            );
+            last = completion.at;
+            let request = self.busy[completion.slot.0 as usize].take();
+            let request = request.unwrap_or_else(|| panic!("{name}: {:?} ended, but was free", completion.slot));
+            ended.push((request, *completion));
+        }
+
+        if self.one_at_a_time {
+            assert_eq!(ended.len(), submitted, "{name}: nothing stays in flight");
+            let stopped = submitted < requests.len();
+            for (index, (_, completion)) in ended.iter().enumerate() {
+                let is_last = index + 1 == ended.len();
+                assert!(completion.at < until || is_last, "{name}: goes on after the deadline");
+                assert!(
+                    !(stopped && is_last) || completion.at >= until,
+                    "{name}: stops before the deadline"
+                );
+            }
+            assert!(requests.is_empty() || submitted > 0, "{name}: nothing is done");
+        }
+        self.last_reaped = batch.reaped;
+        Ok(ended)
+    }
+
+    /// Waits until the clock reaches `until`, as a caller does: turn by turn.
+    pub fn sleep(&mut self, until: Nanos) -> u32 {
+        let mut turns = 0;
+        while self.engine.now() < until {
+            let ended = self.turn(&[], 1, until);
+            assert!(ended.is_empty(), "{}: something ended out of nothing", self.name);
+            turns += 1;
+        }
+        turns
+    }
+
+    /// Carries out jobs, as many at once as there are slots, in batches of all sizes. `fill` prepares the buffer of each
+    /// write.
+    pub fn run(&mut self, jobs: &[Job], mut fill: impl FnMut(&Job, &mut [u8])) -> Vec<Done> {
+        let mut waiting: VecDeque<Job> = jobs.iter().copied().collect();
+        let mut all = Vec::with_capacity(jobs.len());
+        let mut requests: Vec<Request> = Vec::new();
+        while all.len() < jobs.len() {
+            let mut free: VecDeque<u32> = (0..self.busy.len() as u32)
+                .filter(|slot| {
+                    self.busy[*slot as usize].is_none() && requests.iter().all(|request| request.slot.0 != *slot)
+                })
+                .collect();
+            while requests.len() < self.submit_batch
+                && let Some(slot) = free.pop_front()
+            {
+                let Some(job) = waiting.pop_front() else { break };
+                if job.action == Action::Write {
+                    fill(&job, &mut self.engine.buffer(Slot(slot))[..job.length as usize]);
+                }
+                requests.push(job.in_slot(slot));
+            }
+            let count = if requests.is_empty() {
+                0
+            } else {
+                1 + self.roll(requests.len() as u64) as usize
+            };
+            let in_flight = self.in_flight() + count;
+            let at_least = self.roll(in_flight as u64 + 1) as u32;
+            let until = match self.roll(4) {
+                0 => self.engine.now() + Nanos::micros(200),
+                _ => Nanos::NEVER,
+            };
+            let ended = self.turn(&requests[..count], at_least, until);
+            requests.drain(..self.batch.submitted as usize);
+            for (request, completion) in ended {
+                let count = completion.result.max(0) as usize;
+                let data = match request.action {
+                    Action::Read => self.engine.buffer(request.slot)[..count].to_vec(),
+                    _ => Vec::new(),
+                };
+                let job = Job {
+                    action: request.action,
+                    offset: request.offset,
+                    length: request.length,
+                    file: request.file,
+                };
+                all.push(Done {
+                    job,
+                    result: completion.result,
+                    data,
+                });
+            }
+        }
+        assert_eq!(self.in_flight(), 0, "{}", self.name);
+        all
+    }
+
+    /// Carries out a single job and returns its result.
+    pub fn one(&mut self, job: Job) -> i64 {
+        self.run(&[job], |job, buffer| pattern(buffer, job.offset, 9))[0].result
+    }
+
+    /// Carries out jobs that must all succeed in full.
+    pub fn all_well(&mut self, jobs: &[Job], fill: impl FnMut(&Job, &mut [u8])) -> Vec<Done> {
+        let done = self.run(jobs, fill);
+        for done in &done {
+            let expected = match done.job.action {
+                Action::Read | Action::Write | Action::Trim => i64::from(done.job.length),
+                _ => 0,
+            };
+            assert_eq!(done.result, expected, "{}: {:?}", self.name, done.job);
+        }
+        done
+    }
+
+    fn roll(&mut self, sides: u64) -> u64 {
+        self.dice = self.dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (self.dice >> 33) % sides
+    }
+}
+
+/// What belongs at an offset: different for each place and generation.
+pub fn pattern(buffer: &mut [u8], offset: u64, generation: u64) {
+    for (index, word) in buffer.chunks_mut(8).enumerate() {
+        let mut value = (offset + index as u64 * 8).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ generation << 56;
+        value ^= value >> 29;
+        let bytes = value.to_le_bytes();
+        word.copy_from_slice(&bytes[..word.len()]);
+    }
+}
+
+/// The pattern as bytes.
+pub fn patterned(offset: u64, length: usize, generation: u64) -> Vec<u8> {
+    let mut bytes = vec![0; length];
+    pattern(&mut bytes, offset, generation);
+    bytes
+}
+
+/// The numbers up to `count` in an order that is the same every time.
+pub fn shuffled(count: u64) -> Vec<u64> {
+    let mut order: Vec<u64> = (0..count).collect();
+    let mut state = 88_172_645_463_325_252u64;
+    for index in (1..order.len()).rev() {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        order.swap(index, state as usize % (index + 1));
+    }
+    order
+}

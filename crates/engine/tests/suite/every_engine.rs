@@ -1,0 +1,504 @@
+//! What every engine promises, on every kind of target.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use engine::{Access, Action, File, RangeFlush, Slot, sys};
+use model::Nanos;
+use model::plan::{EngineKind, FileRangeFlags};
+use testbed::{LoopDevice, LoopOptions, TmpFs, need};
+
+use crate::driver::{BLOCK, Job, Rig, engines, pattern, patterned, real_engines, setup, shuffled};
+use crate::place::{Place, Target, open};
+
+const DEPTHS: [u32; 6] = [1, 2, 3, 8, 32, 128];
+const BLOCKS: u64 = 300;
+const SIZE: u64 = BLOCKS * BLOCK as u64;
+
+const NOT_SUPPORTED: i64 = -(sys::file::NOT_SUPPORTED as i64);
+const RANGE: FileRangeFlags = FileRangeFlags {
+    wait_before: true,
+    write: true,
+    wait_after: true,
+};
+
+/// The places that this machine has.
+fn places(bytes: u64) -> impl Iterator<Item = Target> {
+    Place::ALL.into_iter().filter_map(move |place| need(place.make(bytes)))
+}
+
+/// A stand-in for engines that touch no file, a real file for the others.
+fn file_for(kind: EngineKind, target: &Target) -> File {
+    match kind {
+        EngineKind::Null | EngineKind::Simulated => File::nothing(SIZE),
+        _ => target.open(kind),
+    }
+}
+
+fn all_blocks(make: fn(u64) -> Job) -> Vec<Job> {
+    shuffled(BLOCKS)
+        .into_iter()
+        .map(|block| make(block * u64::from(BLOCK)))
+        .collect()
+}
+
+#[test]
+fn what_is_written_is_there() {
+    for target in places(SIZE) {
+        for kind in real_engines() {
+            for (generation, depth) in DEPTHS.into_iter().enumerate() {
+                let generation = generation as u64 + kind as u64 * 16;
+                let mut rig = Rig::new(kind, vec![target.open(kind)], depth);
+                rig.all_well(&all_blocks(Job::write), |job, buffer| {
+                    pattern(buffer, job.offset, generation)
+                });
+                drop(rig);
+                assert!(
+                    target.read(0, SIZE as usize) == patterned(0, SIZE as usize, generation),
+                    "{} on {} at depth {depth}",
+                    kind.name(),
+                    target.place
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn what_others_wrote_is_read() {
+    for target in places(SIZE) {
+        for (generation, depth) in DEPTHS.into_iter().enumerate() {
+            let generation = generation as u64;
+            target.write(0, &patterned(0, SIZE as usize, generation));
+            for kind in real_engines() {
+                let mut rig = Rig::new(kind, vec![target.open(kind)], depth);
+                for done in rig.all_well(&all_blocks(Job::read), |_, _| {}) {
+                    assert!(
+                        done.data == patterned(done.job.offset, BLOCK as usize, generation),
+                        "{} on {} at depth {depth}: {:?}",
+                        kind.name(),
+                        target.place,
+                        done.job
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn engines_that_move_nothing_keep_the_same_promises() {
+    for kind in [EngineKind::Null, EngineKind::Simulated] {
+        for depth in DEPTHS {
+            for one_at_a_time in [false, true] {
+                let mut setup = setup(kind, vec![File::nothing(SIZE)], depth);
+                setup.one_at_a_time = one_at_a_time && kind == EngineKind::Null;
+                let mut rig = Rig::open(setup).unwrap();
+                let mut jobs = all_blocks(Job::read);
+                jobs.extend(all_blocks(Job::write));
+                jobs.push(Job::flush(Action::Flush));
+                jobs.push(Job::trim(0, BLOCK));
+                rig.all_well(&jobs, |_, _| {});
+            }
+        }
+    }
+}
+
+#[test]
+fn every_operation_uses_the_file_it_names() {
+    for target in places(SIZE) {
+        if target.place.is_device() {
+            continue;
+        }
+        let other = target.path.with_extension("other");
+        fs::write(&other, vec![0; SIZE as usize]).unwrap();
+        for kind in real_engines() {
+            let direct = target.place.is_direct();
+            let files = vec![target.open(kind), open(&other, kind, direct, Access::ReadWrite)];
+            let mut rig = Rig::new(kind, files, 8);
+            let generation = 40 + kind as u64 * 2;
+            let jobs: Vec<Job> = all_blocks(Job::write)
+                .into_iter()
+                .flat_map(|job| [job, job.in_file(1)])
+                .collect();
+            rig.all_well(&jobs, |job, buffer| {
+                pattern(buffer, job.offset, generation + u64::from(job.file))
+            });
+            let there = |path| crate::place::read(path, 0, SIZE as usize);
+            assert!(there(&target.path) == patterned(0, SIZE as usize, generation));
+            assert!(there(&other) == patterned(0, SIZE as usize, generation + 1));
+        }
+    }
+}
+
+#[test]
+fn each_slot_has_a_buffer_of_its_own() {
+    let Some(target) = need(Place::DiskDirect.make(SIZE)) else {
+        return;
+    };
+    target.write(0, &patterned(0, SIZE as usize, 1));
+    for kind in engines() {
+        for (alignment, bytes) in [(1, 1), (4096, 4096), (65536, 512), (512, 12_345)] {
+            let mut setup = setup(kind, vec![file_for(kind, &target)], 16);
+            setup.buffer_alignment = alignment;
+            setup.buffer_bytes = bytes;
+            let mut rig = Rig::open(setup).unwrap();
+            let mut ranges = Vec::new();
+            for slot in 0..16 {
+                let buffer = rig.engine.buffer(Slot(slot));
+                let start = buffer.as_ptr() as usize;
+                assert_eq!(buffer.len(), bytes, "{}", kind.name());
+                assert_eq!(start % alignment.max(4096), 0, "{}", kind.name());
+                ranges.push(start..start + bytes);
+                buffer.fill(slot as u8);
+            }
+            ranges.sort_by_key(|range| range.start);
+            assert!(
+                ranges.windows(2).all(|pair| pair[0].end <= pair[1].start),
+                "{}",
+                kind.name()
+            );
+            if bytes == 4096 {
+                // What one slot reads is seen in no other.
+                rig.turn(&[Job::read(0).in_slot(5)], 1, Nanos::NEVER);
+                for slot in (0..16).filter(|slot| *slot != 5) {
+                    assert!(rig.engine.buffer(Slot(slot)).iter().all(|byte| *byte == slot as u8));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_deadline_with_nothing_in_flight_is_a_sleep() {
+    let Some(target) = need(Place::DiskDirect.make(SIZE)) else {
+        return;
+    };
+    for kind in engines() {
+        for spin in [false, true] {
+            let mut setup = setup(kind, vec![file_for(kind, &target)], 4);
+            setup.spin = spin;
+            let mut rig = Rig::open(setup).unwrap();
+            for length in [Nanos(0), Nanos::micros(50), Nanos::millis(3), Nanos::millis(30)] {
+                let start = rig.engine.now();
+                rig.sleep(start + length);
+                let slept = rig.engine.now().since(start);
+                // That it does not end early is a promise; that it ends in time is up to the machine.
+                assert!(
+                    slept >= length && slept < length + Nanos::secs(5),
+                    "{} {slept}",
+                    kind.name()
+                );
+            }
+            // A deadline that has passed holds nothing up.
+            rig.turn(&[], 1, Nanos(0));
+            // The engine still works.
+            assert_eq!(rig.one(Job::read(0)), i64::from(BLOCK), "{}", kind.name());
+        }
+    }
+}
+
+#[test]
+fn nothing_to_wait_for_is_not_waited_for() {
+    let Some(target) = need(Place::DiskDirect.make(SIZE)) else {
+        return;
+    };
+    for kind in engines() {
+        let mut rig = Rig::new(kind, vec![file_for(kind, &target)], 4);
+        rig.turn(&[], 0, Nanos::NEVER);
+        rig.turn(&[], 0, Nanos(0));
+        rig.turn(&[], 3, Nanos::NEVER);
+        let later = rig.engine.now() + Nanos::secs(100);
+        let start = rig.engine.now();
+        rig.turn(&[], 0, later);
+        assert!(rig.engine.now().since(start) < Nanos::secs(50), "{}", kind.name());
+    }
+}
+
+#[test]
+fn what_is_asked_for_is_waited_for() {
+    for target in places(SIZE) {
+        for kind in engines() {
+            for spin in [false, true] {
+                let mut setup = setup(kind, vec![file_for(kind, &target)], 16);
+                (setup.spin, setup.submit_batch) = (spin, 16);
+                let mut rig = Rig::open(setup).unwrap();
+                for at_least in [0, 1, 5, 16] {
+                    for until in [Nanos::NEVER, rig.engine.now() + Nanos::secs(60)] {
+                        let requests: Vec<_> = (0..16)
+                            .map(|slot| Job::read(u64::from(slot) * u64::from(BLOCK)).in_slot(slot))
+                            .collect();
+                        let mut ended = rig.turn(&requests, at_least, until).len();
+                        assert!(ended >= at_least as usize, "{} on {}", kind.name(), target.place);
+                        while ended < 16 {
+                            ended += rig.turn(&[], 1, until).len();
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn looking_without_waiting_finds_what_has_ended() {
+    for target in places(SIZE) {
+        for kind in engines() {
+            for split in [false, true] {
+                // A deadline may be set, though nothing is waited for.
+                for until in [Nanos::NEVER, Nanos::secs(1 << 30)] {
+                    let mut setup = setup(kind, vec![file_for(kind, &target)], 16);
+                    setup.split_stamps = split;
+                    let mut rig = Rig::open(setup).unwrap();
+                    let requests: Vec<_> = (0..16)
+                        .map(|slot| Job::read(u64::from(slot) * u64::from(BLOCK)).in_slot(slot))
+                        .collect();
+                    let mut ended = rig.turn(&requests, 0, until).len();
+                    let start = Instant::now();
+                    while ended < 16 && kind != EngineKind::Simulated {
+                        ended += rig.turn(&[], 0, until).len();
+                        let name = format!("{} on {}, split: {split}", kind.name(), target.place);
+                        assert!(
+                            start.elapsed() < Duration::from_secs(20),
+                            "{name}: {ended} of 16 are seen"
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Which parts of `sync_file_range` an engine is asked for.
+fn flushes() -> [Action; 3] {
+    [
+        Action::Flush,
+        Action::FlushData,
+        Action::FlushRange(RangeFlush::from(RANGE)),
+    ]
+}
+
+#[test]
+fn flushes_work() {
+    for target in places(SIZE) {
+        for kind in engines() {
+            let mut rig = Rig::new(kind, vec![file_for(kind, &target)], 8);
+            for action in flushes() {
+                rig.all_well(&[Job::write(0)], |job, buffer| pattern(buffer, job.offset, 3));
+                let result = rig.one(Job::flush(action));
+                assert_eq!(result, 0, "{} on {}: {action:?}", kind.name(), target.place);
+            }
+        }
+    }
+}
+
+#[test]
+fn trims_work_or_say_that_they_cannot() {
+    for target in places(SIZE) {
+        for kind in engines() {
+            target.write(0, &patterned(0, SIZE as usize, 7));
+            let mut rig = Rig::new(kind, vec![file_for(kind, &target)], 8);
+            // Trims may be longer than a buffer.
+            let (start, length) = (8 * BLOCK, 16 * BLOCK);
+            let result = rig.one(Job::trim(u64::from(start), length));
+            let name = format!("{} on {}", kind.name(), target.place);
+            assert!([i64::from(length), NOT_SUPPORTED].contains(&result), "{name}: {result}");
+            drop(rig);
+            if matches!(kind, EngineKind::Null | EngineKind::Simulated) || result == NOT_SUPPORTED {
+                continue;
+            }
+            let there = target.read(0, SIZE as usize);
+            let (start, end) = (start as usize, (start + length) as usize);
+            let expected = patterned(0, SIZE as usize, 7);
+            assert!(
+                there[..start] == expected[..start] && there[end..] == expected[end..],
+                "{name}"
+            );
+            assert!(there[start..end].iter().all(|byte| *byte == 0), "{name}");
+        }
+    }
+}
+
+#[test]
+fn errors_leave_the_others_of_their_batch_alone() {
+    for place in [Place::DiskDirect, Place::Loop] {
+        let Some(target) = need(place.make(SIZE)) else { continue };
+        target.write(0, &patterned(0, SIZE as usize, 4));
+        for kind in real_engines().filter(|kind| *kind != EngineKind::Mmap) {
+            for wrong in 0..8 {
+                let mut rig = Rig::new(kind, vec![target.open(kind)], 8);
+                let mut jobs: Vec<Job> = (0..8).map(|block| Job::read(block * u64::from(BLOCK))).collect();
+                jobs[wrong].offset += 1;
+                for done in rig.run(&jobs, |_, _| {}) {
+                    let name = format!("{} on {place}: {:?}", kind.name(), done.job);
+                    if done.job == jobs[wrong] {
+                        assert_eq!(done.result, -i64::from(libc::EINVAL), "{name}");
+                    } else {
+                        assert_eq!(done.result, i64::from(BLOCK), "{name}");
+                        assert!(done.data == patterned(done.job.offset, BLOCK as usize, 4), "{name}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_full_file_system_is_a_result() {
+    for kind in real_engines() {
+        let Some(tmpfs) = need(TmpFs::of_size(1 << 20)) else {
+            return;
+        };
+        let path = tmpfs.path().join("file");
+        // A hole, for which there is no room.
+        fs::File::create(&path).unwrap().set_len(4 << 20).unwrap();
+        let mut rig = Rig::new(kind, vec![open(&path, kind, false, Access::ReadWrite)], 8);
+        let jobs: Vec<Job> = (0..1024).map(|block| Job::write(block * u64::from(BLOCK))).collect();
+        let done = rig.run(&jobs, |job, buffer| pattern(buffer, job.offset, 5));
+        let full = done.iter().filter(|done| done.result < 0).count();
+        assert!(
+            (700..=800).contains(&full),
+            "{}: {full} of 1024 did not fit",
+            kind.name()
+        );
+        let expected = match kind {
+            // The page cannot be had; why, a memory map is not told.
+            EngineKind::Mmap => -i64::from(libc::EIO),
+            _ => -i64::from(libc::ENOSPC),
+        };
+        for done in &done {
+            assert!(
+                [i64::from(BLOCK), expected].contains(&done.result),
+                "{}: {}",
+                kind.name(),
+                done.result
+            );
+        }
+    }
+}
+
+#[test]
+fn a_read_only_device_is_a_result() {
+    let options = LoopOptions {
+        read_only: true,
+        ..LoopOptions::default()
+    };
+    let Some(device) = need(LoopDevice::of_size(SIZE, options)) else {
+        return;
+    };
+    for kind in real_engines() {
+        // Root may open it for writing.
+        let Ok(file) = crate::place::try_open(device.path(), kind, true, Access::ReadWrite) else {
+            testbed::note("a read-only device cannot be opened for writing here");
+            return;
+        };
+        let setup = setup(kind, vec![file], 4);
+        let mut rig = match Rig::open(setup) {
+            Ok(rig) => rig,
+            Err(error) => {
+                assert_eq!(kind, EngineKind::Mmap, "{error}");
+                assert!(error.to_string().contains("cannot be mapped"), "{error}");
+                continue;
+            }
+        };
+        assert_eq!(rig.one(Job::read(0)), i64::from(BLOCK), "{}", kind.name());
+        let result = rig.one(Job::write(0));
+        assert_eq!(result, -i64::from(libc::EPERM), "{}", kind.name());
+    }
+}
+
+#[test]
+fn one_after_the_other_stops_at_the_deadline() {
+    let Some(target) = need(Place::DiskBuffered.make(SIZE)) else {
+        return;
+    };
+    for kind in engines().filter(|kind| kind.is_synchronous() || *kind == EngineKind::Null) {
+        let mut setup = setup(kind, vec![file_for(kind, &target)], 32);
+        setup.one_at_a_time = true;
+        let mut rig = Rig::open(setup).unwrap();
+        let requests: Vec<_> = (0..32)
+            .map(|slot| Job::read(u64::from(slot) * u64::from(BLOCK)).in_slot(slot))
+            .collect();
+        // All of them, one at least, and everything between: the checks are in the rig.
+        assert_eq!(rig.turn(&requests, 1, Nanos::NEVER).len(), 32, "{}", kind.name());
+        assert_eq!(rig.turn(&requests, 1, Nanos(0)).len(), 1, "{}", kind.name());
+        let mut stopped_midway = 0;
+        for step in 0..2000 {
+            let until = rig.engine.now() + Nanos(20 * (step % 500));
+            let ended = rig.turn(&requests, 1, until).len();
+            stopped_midway += u32::from(ended > 1 && ended < 32);
+            for (at, request) in requests[..ended].iter().enumerate() {
+                assert_eq!(rig.batch.done[at].slot, request.slot);
+            }
+        }
+        assert!(
+            stopped_midway > 0,
+            "{}: no deadline fell between two operations",
+            kind.name()
+        );
+    }
+}
+
+#[test]
+fn chained_turns_begin_where_the_last_ended() {
+    let Some(target) = need(Place::DiskBuffered.make(SIZE)) else {
+        return;
+    };
+    for kind in engines().filter(|kind| kind.is_synchronous() || *kind == EngineKind::Null) {
+        let mut rig = Rig::new(kind, vec![file_for(kind, &target)], 4);
+        rig.turn(&[Job::read(0).in_slot(0)], 1, Nanos::NEVER);
+        rig.batch.chained = true;
+        for _ in 0..100 {
+            let last = rig.batch.reaped;
+            rig.turn(&[Job::read(0).in_slot(0)], 1, Nanos::NEVER);
+            assert_eq!(rig.batch.before, last, "{}", kind.name());
+        }
+    }
+}
+
+#[test]
+fn what_is_in_use_is_described() {
+    let Some(target) = need(Place::DiskDirect.make(SIZE)) else {
+        return;
+    };
+    for kind in engines() {
+        let rig = Rig::new(kind, vec![file_for(kind, &target)], 8);
+        let used = rig.engine.describe();
+        assert_eq!(used.kind, kind);
+        assert_eq!(
+            used.inline,
+            kind.is_synchronous() || kind == EngineKind::Null,
+            "{}",
+            kind.name()
+        );
+    }
+}
+
+#[test]
+fn batches_of_all_kinds_of_operations_end() {
+    for target in places(SIZE) {
+        for kind in engines() {
+            for split in [false, true] {
+                let mut setup = setup(kind, vec![file_for(kind, &target)], 8);
+                setup.split_stamps = split;
+                let mut rig = Rig::open(setup).unwrap();
+                let trim = Job::trim(8 * u64::from(BLOCK), BLOCK);
+                for round in 0..8 {
+                    // The one that is out of the ordinary stands at each place of the batch in turn.
+                    let mut jobs = vec![Job::read(0); 7];
+                    jobs.insert(round, trim);
+                    jobs.extend(flushes().map(Job::flush));
+                    rig.run(&jobs, |_, _| {});
+                    let requests: Vec<_> = (0..8).map(|slot| jobs[slot as usize].in_slot(slot)).collect();
+                    // All are asked for, though not all may be taken over: then it must not be waited for the others.
+                    let mut ended = rig.turn(&requests, 8, Nanos::NEVER).len();
+                    let mut taken = rig.batch.submitted as usize;
+                    while ended < 8 {
+                        ended += rig.turn(&requests[taken..], 8, Nanos::NEVER).len();
+                        taken += rig.batch.submitted as usize;
+                    }
+                }
+            }
+        }
+    }
+}

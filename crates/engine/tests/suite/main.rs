@@ -1,0 +1,13 @@
+//! One suite over all engines: what an engine promises is asked of each of them, on every kind of target.
+//!
+//! [`EngineKind::NAMED`](model::plan::EngineKind::NAMED) says which engines there are, so a new one is tested unasked.
+//! Devices and file systems are real and come from the testbed; what this machine cannot have is skipped with a reason.
+
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+#![allow(dead_code, reason = "the suite grows test by test")]
+
+mod driver;
+mod every_engine;
+mod place;
+mod watchdog;

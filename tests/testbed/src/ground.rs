@@ -1,0 +1,376 @@
+//! The folder in which a process makes its things, and the list of what must be undone.
+//!
+//! Every process has one folder, held by a lock for as long as the process lives. Each thing has a record in it that says
+//! how to undo it. Dropping the thing undoes it and removes the record; a folder whose lock is free belongs to a dead
+//! process, and whoever finds it undoes what is recorded there.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
+
+use crate::Unavailable;
+use crate::tools::{cannot, run, text};
+
+/// A folder of its own on a real file system, removed with all it holds.
+#[derive(Debug)]
+pub struct Directory {
+    path: PathBuf,
+    ground: Arc<Ground>,
+}
+
+impl Directory {
+    /// An empty folder where the tests may write: below `FATHOM_TEST_DIR` if that is set, else below the system's folder
+    /// for temporary files.
+    ///
+    /// # Errors
+    /// [`Unavailable`] if no such folder can be made.
+    pub fn new() -> Result<Directory, Unavailable> {
+        let ground = Ground::of_this_process()?;
+        let path = ground.path.join(format!("d{}", ground.number()));
+        fs::create_dir(&path).map_err(cannot(format!("cannot create {}", path.display())))?;
+        Ok(Directory { path, ground })
+    }
+
+    /// The same, on a file system that lies on a disk.
+    ///
+    /// # Errors
+    /// [`Unavailable`] if the folder for tests lies in memory or on layers.
+    pub fn on_disk() -> Result<Directory, Unavailable> {
+        let directory = Directory::new()?;
+        match directory.file_system() {
+            Some(name) if !["tmpfs", "ramfs", "overlay"].contains(&name.as_str()) => Ok(directory),
+            name => Err(Unavailable::because(format!(
+                "{} is no disk file system but {}; set FATHOM_TEST_DIR",
+                base().display(),
+                name.as_deref().unwrap_or("unknown")
+            ))),
+        }
+    }
+
+    /// Its path.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The name of its file system, such as `ext4`.
+    pub fn file_system(&self) -> Option<String> {
+        let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
+        let mut best: (usize, Option<String>) = (0, None);
+        for line in mounts.lines() {
+            let (Some(point), Some((_, rest))) = (line.split(' ').nth(4), line.split_once(" - ")) else {
+                continue;
+            };
+            // The longest mount point wins, and of equal ones the last, which lies on top.
+            if self.path.starts_with(point) && point.len() >= best.0 {
+                best = (point.len(), rest.split(' ').next().map(str::to_owned));
+            }
+        }
+        best.1
+    }
+
+    pub(crate) fn ground(&self) -> &Arc<Ground> {
+        &self.ground
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        if let Err(error) = fs::remove_dir_all(&self.path) {
+            crate::note(format!("{} stays behind: {error}", self.path.display()));
+        }
+    }
+}
+
+/// Where all processes have their folders.
+fn base() -> PathBuf {
+    std::env::var_os("FATHOM_TEST_DIR")
+        .map_or_else(std::env::temp_dir, PathBuf::from)
+        .join("fathom-testbed")
+}
+
+/// The folder of this process.
+#[derive(Debug)]
+pub(crate) struct Ground {
+    path: PathBuf,
+    next: AtomicU32,
+    /// Held locked while the folder is in use.
+    _lock: fs::File,
+}
+
+static PRESENT: Mutex<Weak<Ground>> = Mutex::new(Weak::new());
+
+impl Ground {
+    /// The folder of this process, made at its first use and removed with the last thing in it.
+    pub(crate) fn of_this_process() -> Result<Arc<Ground>, Unavailable> {
+        let mut present = PRESENT.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(ground) = present.upgrade() {
+            return Ok(ground);
+        }
+        let ground = Arc::new(Ground::make().map_err(cannot(format!("cannot use {}", base().display())))?);
+        *present = Arc::downgrade(&ground);
+        Ok(ground)
+    }
+
+    fn make() -> io::Result<Ground> {
+        static MADE: AtomicU32 = AtomicU32::new(0);
+        fs::create_dir_all(base())?;
+        // While this is held no one else sweeps, and so no one takes a folder for dead that is not yet locked.
+        let _turn = lock_base()?;
+        sweep_dead();
+        let made = MADE.fetch_add(1, Ordering::Relaxed);
+        let path = base().join(format!("{}-{}-{made}", boot(), std::process::id()));
+        fs::create_dir(&path)?;
+        let lock = fs::File::create(path.join("lock"))?;
+        lock.lock()?;
+        Ok(Ground {
+            path,
+            next: AtomicU32::new(0),
+            _lock: lock,
+        })
+    }
+
+    fn number(&self) -> u32 {
+        self.next.fetch_add(1, Ordering::Relaxed)
+    }
+}
+
+impl Drop for Ground {
+    fn drop(&mut self) {
+        let records_left = records(&self.path).next().is_some();
+        if !records_left {
+            let _ = fs::remove_dir_all(&self.path);
+        }
+    }
+}
+
+/// Numbers of devices mean nothing after a restart of the machine, so records are kept apart by it.
+fn boot() -> String {
+    let id = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    id.trim().split('-').next().unwrap_or("boot").to_owned()
+}
+
+fn lock_base() -> io::Result<fs::File> {
+    let file = fs::File::create(base().join("lock"))?;
+    file.lock()?;
+    Ok(file)
+}
+
+/// Undoes what processes that were killed have left behind. Called by itself whenever a process makes its first thing.
+///
+/// # Errors
+/// The system's error if the folder of the testbed cannot be used.
+pub fn sweep() -> io::Result<()> {
+    fs::create_dir_all(base())?;
+    let _turn = lock_base()?;
+    sweep_dead();
+    Ok(())
+}
+
+fn sweep_dead() {
+    let Ok(entries) = fs::read_dir(base()) else { return };
+    for path in entries.flatten().map(|entry| entry.path()).filter(|path| path.is_dir()) {
+        let is_dead = match fs::File::open(path.join("lock")) {
+            Ok(lock) => lock.try_lock().is_ok(),
+            // It died before it had made anything.
+            Err(_) => true,
+        };
+        if !is_dead {
+            continue;
+        }
+        let of_this_boot = path
+            .file_name()
+            .is_some_and(|name| name.to_string_lossy().starts_with(&boot()));
+        let mut left: Vec<PathBuf> = records(&path).collect();
+        left.sort();
+        let undone = left.iter().rev().all(|record| {
+            let remedy = fs::read_to_string(record).ok().and_then(|line| Remedy::parse(&line));
+            remedy.is_none_or(|remedy| !of_this_boot || remedy.apply().is_ok()) && fs::remove_file(record).is_ok()
+        });
+        // Never through a mount that is still there.
+        if undone && !mounted_below(&path) {
+            let _ = fs::remove_dir_all(&path);
+        }
+    }
+}
+
+fn records(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "undo"))
+}
+
+fn mounted_below(folder: &Path) -> bool {
+    fs::read_to_string("/proc/self/mountinfo").map_or(true, |mounts| {
+        mounts
+            .lines()
+            .filter_map(|line| line.split(' ').nth(4))
+            .any(|point| Path::new(point).starts_with(folder))
+    })
+}
+
+/// How something is undone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Remedy {
+    /// Something is mounted here.
+    Unmount(PathBuf),
+    /// A loop device over a file of ours: another may have taken the number since.
+    DetachLoop { device: PathBuf, backing: PathBuf },
+    /// A zram device.
+    RemoveZram(u32),
+    /// A control group.
+    RemoveGroup(PathBuf),
+}
+
+impl Remedy {
+    fn line(&self) -> String {
+        match self {
+            Remedy::Unmount(path) => format!("unmount\t{}", path.display()),
+            Remedy::DetachLoop { device, backing } => format!("loop\t{}\t{}", device.display(), backing.display()),
+            Remedy::RemoveZram(number) => format!("zram\t{number}"),
+            Remedy::RemoveGroup(path) => format!("group\t{}", path.display()),
+        }
+    }
+
+    fn parse(line: &str) -> Option<Remedy> {
+        let mut words = line.trim().split('\t');
+        match (words.next()?, words.next()?, words.next()) {
+            ("unmount", path, None) => Some(Remedy::Unmount(path.into())),
+            ("loop", device, Some(backing)) => Some(Remedy::DetachLoop {
+                device: device.into(),
+                backing: backing.into(),
+            }),
+            ("zram", number, None) => Some(Remedy::RemoveZram(number.parse().ok()?)),
+            ("group", path, None) => Some(Remedy::RemoveGroup(path.into())),
+            _ => None,
+        }
+    }
+
+    fn apply(&self) -> Result<(), Unavailable> {
+        match self {
+            Remedy::Unmount(path) => unmount(path),
+            Remedy::DetachLoop { device, backing } => detach(device, backing),
+            Remedy::RemoveZram(number) => patiently(|| remove_zram(*number)),
+            Remedy::RemoveGroup(path) => patiently(|| match fs::remove_dir(path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    Err(cannot(format!("cannot remove {}", path.display()))(error))
+                }
+                _ => Ok(()),
+            }),
+        }
+    }
+}
+
+/// Devices are opened for a moment by others (udev, blkid), and groups empty themselves with a delay.
+fn patiently(mut attempt: impl FnMut() -> Result<(), Unavailable>) -> Result<(), Unavailable> {
+    for _ in 0..50 {
+        if attempt().is_ok() {
+            return Ok(());
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    attempt()
+}
+
+fn unmount(path: &Path) -> Result<(), Unavailable> {
+    let is_mounted = || {
+        fs::read_to_string("/proc/self/mountinfo")
+            .is_ok_and(|mounts| mounts.lines().any(|line| line.split(' ').nth(4) == Some(text(path))))
+    };
+    if !is_mounted() {
+        return Ok(());
+    }
+    // In good order if it can be had; else out of sight at once, and gone when the last file in it is closed. `-f` ends
+    // the requests that a dead FUSE server has left unanswered.
+    run("umount", &[text(path)])
+        .or_else(|_| run("umount", &["-f", "-l", text(path)]))
+        .map(|_| ())
+}
+
+fn detach(device: &Path, backing: &Path) -> Result<(), Unavailable> {
+    let name = device.file_name().unwrap_or_default();
+    let present = Path::new("/sys/block").join(name).join("loop/backing_file");
+    let is_ours =
+        || fs::read_to_string(&present).is_ok_and(|path| path.trim().trim_end_matches(" (deleted)") == text(backing));
+    if !is_ours() {
+        return Ok(());
+    }
+    run("losetup", &["-d", text(device)])?;
+    // The kernel detaches when the last user has closed it, which may be another program that has a look.
+    patiently(|| match is_ours() {
+        false => Ok(()),
+        true => Err(Unavailable::because(format!("{} is still in use", device.display()))),
+    })
+}
+
+fn remove_zram(number: u32) -> Result<(), Unavailable> {
+    let folder = PathBuf::from(format!("/sys/block/zram{number}"));
+    if !folder.exists() {
+        return Ok(());
+    }
+    let write = |path: &Path, value: &str| fs::write(path, value).map_err(cannot(path.display()));
+    write(&folder.join("reset"), "1")?;
+    write(Path::new("/sys/class/zram-control/hot_remove"), &number.to_string())
+}
+
+/// Undoes a thing when dropped.
+#[derive(Debug)]
+pub(crate) struct Undo {
+    remedy: Remedy,
+    record: PathBuf,
+    /// The record lies in it.
+    _ground: Arc<Ground>,
+}
+
+impl Undo {
+    /// Writes down how to undo a thing. To be called before it is made wherever its name is known then.
+    pub(crate) fn by(remedy: Remedy, ground: &Arc<Ground>) -> Result<Undo, Unavailable> {
+        let record = ground.path.join(format!("{:06}.undo", ground.number()));
+        if let Err(error) = fs::write(&record, remedy.line()) {
+            let _ = remedy.apply();
+            return Err(cannot(format!("cannot write {}", record.display()))(error));
+        }
+        Ok(Undo {
+            remedy,
+            record,
+            _ground: ground.clone(),
+        })
+    }
+}
+
+impl Drop for Undo {
+    fn drop(&mut self) {
+        match self.remedy.apply() {
+            Ok(()) => {
+                let _ = fs::remove_file(&self.record);
+            }
+            // The record stays, for the next process to try again.
+            Err(why) => crate::note(format!("not undone: {why}")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_remedy_is_read_back_as_it_was_written() {
+        for remedy in [
+            Remedy::Unmount("/tmp/x y".into()),
+            Remedy::DetachLoop {
+                device: "/dev/loop7".into(),
+                backing: "/tmp/file".into(),
+            },
+            Remedy::RemoveZram(12),
+            Remedy::RemoveGroup("/sys/fs/cgroup/blkio/x".into()),
+        ] {
+            assert_eq!(Remedy::parse(&remedy.line()), Some(remedy));
+        }
+        assert_eq!(Remedy::parse("zram\tx"), None);
+        assert_eq!(Remedy::parse(""), None);
+    }
+}

@@ -1,0 +1,83 @@
+//! Loop devices over files.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::Unavailable;
+use crate::ground::{Directory, Remedy, Undo};
+use crate::tools::{cannot, need_root, run, text};
+
+/// A loop device, detached when dropped.
+#[derive(Debug)]
+pub struct LoopDevice {
+    /// Declared first: the device goes before its file.
+    _undo: Undo,
+    path: PathBuf,
+    backing: PathBuf,
+    _directory: Directory,
+}
+
+/// How a loop device is set up.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LoopOptions {
+    /// The device reads and writes its file with direct I/O, and so takes requests without waiting for them.
+    pub direct_io: bool,
+    /// Writes are refused.
+    pub read_only: bool,
+    /// Bytes in a logical sector; 512 if zero.
+    pub sector_bytes: u32,
+}
+
+impl LoopDevice {
+    /// A device over a new sparse file of this many bytes.
+    ///
+    /// # Errors
+    /// [`Unavailable`] without root, `losetup` or a free device.
+    pub fn of_size(bytes: u64, options: LoopOptions) -> Result<LoopDevice, Unavailable> {
+        let directory = Directory::new()?;
+        let backing = directory.path().join("disk");
+        let file = fs::File::create(&backing).map_err(cannot("cannot create a backing file"))?;
+        file.set_len(bytes).map_err(cannot("cannot size a backing file"))?;
+        LoopDevice::attach(&backing, options, directory)
+    }
+
+    /// A device over an existing file, such as one of a [`crate::FaultFs`]. The file must outlive the device.
+    ///
+    /// # Errors
+    /// [`Unavailable`] without root, `losetup` or a free device.
+    pub fn over(backing: &Path, options: LoopOptions) -> Result<LoopDevice, Unavailable> {
+        LoopDevice::attach(backing, options, Directory::new()?)
+    }
+
+    fn attach(backing: &Path, options: LoopOptions, directory: Directory) -> Result<LoopDevice, Unavailable> {
+        need_root("a loop device")?;
+        let direct = format!("--direct-io={}", if options.direct_io { "on" } else { "off" });
+        let sector = options.sector_bytes.max(512).to_string();
+        let mut arguments = vec!["--find", "--show", &direct, "--sector-size", &sector];
+        if options.read_only {
+            arguments.push("--read-only");
+        }
+        arguments.push(text(backing));
+        let path = PathBuf::from(run("losetup", &arguments)?);
+        let remedy = Remedy::DetachLoop {
+            device: path.clone(),
+            backing: backing.to_owned(),
+        };
+        Ok(LoopDevice {
+            _undo: Undo::by(remedy, directory.ground())?,
+            path,
+            backing: backing.to_owned(),
+            _directory: directory,
+        })
+    }
+
+    /// The device, such as `/dev/loop0`.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The file under it.
+    pub fn backing(&self) -> &Path {
+        &self.backing
+    }
+}

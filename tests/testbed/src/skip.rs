@@ -1,0 +1,59 @@
+//! What happens to a test that this machine cannot run.
+
+use std::fmt;
+use std::io::Write;
+
+/// Why something cannot be had on this machine.
+#[derive(Debug)]
+pub struct Unavailable(String);
+
+impl Unavailable {
+    /// With the reason, in words that complete “skipped: …”.
+    pub fn because(reason: impl Into<String>) -> Unavailable {
+        Unavailable(reason.into())
+    }
+}
+
+impl fmt::Display for Unavailable {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Unavailable {}
+
+/// Says that a test, or part of one, is skipped, and why.
+///
+/// # Panics
+/// With `FATHOM_CI=1` in the environment: there a test that does not run is a failure.
+pub fn skip(reason: impl fmt::Display) {
+    if std::env::var_os("FATHOM_CI").is_some_and(|value| value == "1") {
+        panic!("FATHOM_CI=1 forbids to skip: {reason}");
+    }
+    say("skipped", &reason);
+}
+
+/// Says something about this machine that the reader of a test run should know and that is no reason to fail, not even
+/// with `FATHOM_CI=1`.
+pub fn note(what: impl fmt::Display) {
+    say("note", &what);
+}
+
+/// The thing, or `None` after [`skip`].
+pub fn need<T>(thing: Result<T, Unavailable>) -> Option<T> {
+    match thing {
+        Ok(thing) => Some(thing),
+        Err(why) => {
+            skip(why);
+            None
+        }
+    }
+}
+
+/// Around the test harness, which shows what a test prints only if it fails.
+fn say(kind: &str, what: &dyn fmt::Display) {
+    let thread = std::thread::current();
+    let test = thread.name().unwrap_or("test").to_owned();
+    // In one piece, for other tests write too.
+    let _ = std::io::stderr().write_all(format!("{kind}: {test}: {what}\n").as_bytes());
+}
