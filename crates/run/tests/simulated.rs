@@ -286,6 +286,7 @@ fn an_exact_mix_is_exact() {
 fn pauses_come_after_the_right_operations() {
     // Ten operations of 100 µs, then 9 ms of rest: 1,000 operations a second.
     let think = |count| Think {
+        after_ns: None,
         pause_ns: Nanos::millis(9),
         spin_ns: Nanos(0),
         operations: 10,

@@ -241,6 +241,7 @@ fn workload_of(spec: &JobSpec, name: &str, targets: Vec<TargetId>, seed: u64) ->
         },
         rate,
         think: spec.pause.map(|pause_ns| Think {
+            after_ns: None,
             pause_ns,
             spin_ns: Nanos(0),
             operations: spec.pause_after,
@@ -279,6 +280,7 @@ fn workload_of(spec: &JobSpec, name: &str, targets: Vec<TargetId>, seed: u64) ->
             name,
             targets,
             Stop {
+                region_percent: None,
                 after_ns: time,
                 bytes: spec.bytes,
                 operations: spec.operations,

@@ -261,11 +261,13 @@ impl Workload {
                         bytes: self.offset,
                         percent: percent(index),
                         align,
+                        round_up: false,
                     },
                     length: Some(Extent {
                         bytes: Bytes(0),
                         percent: percent(1),
                         align,
+                        round_up: false,
                     }),
                 }
             }
