@@ -35,7 +35,7 @@ pub(super) fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-fn head(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn head(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
     let tool = &summary.tool;
     write!(
         out,
