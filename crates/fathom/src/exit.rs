@@ -65,22 +65,12 @@ impl Exit {
                 .filter_map(|worker| worker.failure.as_ref())
         };
         // A worker that met an error of the system has told what it knows; one without is lost.
+        let bad = if strict { Severity::Warning } else { Severity::Error };
         if failures().any(|failure| failure.errno.is_none()) {
             Exit::Partial
         } else if has("TOTALS-MISMATCH") {
             Exit::Internal
-        } else if results
-            .findings
-            .iter()
-            .any(|finding| finding.severity == Severity::Error)
-        {
-            Exit::Failed
-        } else if strict
-            && results
-                .findings
-                .iter()
-                .any(|finding| finding.severity == Severity::Warning)
-        {
+        } else if results.findings.iter().any(|finding| finding.severity >= bad) {
             Exit::Failed
         } else {
             Exit::Done

@@ -11,7 +11,7 @@ use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 
 /// Without a terminal the present state is told this often.
-const TELL_PLAIN: Duration = Duration::from_secs(5);
+const TELL_PLAIN: Duration = Duration::from_millis(3_500);
 /// A line that changes more often than this cannot be read.
 const TELL_LIVE: Duration = Duration::from_millis(100);
 
@@ -57,12 +57,14 @@ impl Screen {
                 say(&format!("\r{line}\x1b[K"));
                 (self.standing, self.told) = (true, Instant::now());
             }
-            Update::State(state) => {
+            // Only figures are worth a line.
+            Update::State(state) if matches!(event, Event::Interval(_) | Event::Preparing { .. }) => {
                 if self.told.elapsed() >= TELL_PLAIN {
                     say(&format!("{state}\n"));
                     self.told = Instant::now();
                 }
             }
+            Update::State(_) => {}
         }
     }
 

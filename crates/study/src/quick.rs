@@ -5,6 +5,7 @@
 
 use model::access::{Access, Sequential};
 use model::block_size::BlockSizes;
+use model::content::Content;
 use model::mix::{Mix, MixRule};
 use model::plan::{
     AtEndOfJob, Grid, GridScope, Origin, Part, Phases, Plan, Prepare, Step, Stop, Target, TargetId, TargetKind,
@@ -167,6 +168,9 @@ impl Screening {
         let part = match cell.sequential {
             true => Part {
                 access: Access::Sequential(Sequential::default()),
+                // Fresh data for every MiB would take as long as a fast disk needs to store it. The stamps keep any two
+                // sectors different, and the data stays incompressible.
+                content: Content::Stamped,
                 ..part
             },
             false => part,
@@ -313,7 +317,11 @@ fn quoted(path: &str) -> String {
 
 fn rounded(value: f64) -> String {
     let digits = if value >= 100.0 { 0 } else { 1 };
-    let text = format!("{value:.digits$}");
+    let text = if digits == 0 {
+        format!("{}", value.round())
+    } else {
+        format!("{value:.1}")
+    };
     // Groups of three from the right, as in the tables.
     let (whole, rest) = text
         .split_once('.')

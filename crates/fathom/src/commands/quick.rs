@@ -87,10 +87,9 @@ fn introduce(plan: &Plan, refusals: &[Refusal]) {
 fn text(results: &Results, refusals: &[Refusal], program: &str) -> String {
     let mut bytes = Vec::new();
     let summary = Summary::of(results);
-    let written = cells::write(&summary, &mut bytes).and_then(|()| formats::findings(&summary.findings, &mut bytes));
-    written.expect("writing to memory does not fail");
+    cells::write(&summary, &mut bytes).expect("writing to memory does not fail");
     let mut text = String::from_utf8_lossy(&bytes).into_owned();
-    text += "\nWhat this means\n";
+    text += "What this means\n";
     for sentence in quick::meaning(results) {
         text += &screen::wrapped(&sentence);
     }
@@ -103,6 +102,11 @@ fn text(results: &Results, refusals: &[Refusal], program: &str) -> String {
             text += &screen::wrapped(&format!("{reason}."));
         }
         text += &screen::wrapped(&format!("To test writes too: {}.", refusal.help));
+    }
+    let mut bytes = Vec::new();
+    formats::findings(&summary.findings, &mut bytes).expect("writing to memory does not fail");
+    if !bytes.is_empty() {
+        text += &format!("\nWhat weakens the figures\n{}", String::from_utf8_lossy(&bytes));
     }
     text += "\nWhat to run next\n";
     for (command, reason) in quick::next(results, program) {
