@@ -507,6 +507,20 @@ pub struct IntervalHistogram {
     pub latency: PerDirection<Option<Histogram>>,
 }
 
+impl StepResults {
+    /// Results of a step none of whose jobs started.
+    pub fn not_started(plan: &crate::plan::Step) -> StepResults {
+        let job = |job: &crate::plan::Job| JobResults {
+            name: job.name.clone(),
+            ..JobResults::default()
+        };
+        StepResults {
+            jobs: plan.jobs.iter().map(job).collect(),
+            ..StepResults::default()
+        }
+    }
+}
+
 impl JobResults {
     /// The results of each direction over all workers and streams, for directions that could occur.
     pub fn directions(&self) -> PerDirection<Option<DirectionResults>> {
