@@ -38,14 +38,17 @@ impl Plan {
     /// [`PlanError`] with every complaint.
     pub fn check(&self) -> Result<(), PlanError> {
         let mut faults = Faults {
-            at: String::new(),
+            at: "the plan".into(),
             list: Vec::new(),
         };
         if self.jobs().next().is_none() {
             faults.add("there is no job in it");
         }
         for (index, target) in self.targets.iter().enumerate() {
-            faults.at = format!("target {} ({})", index, target.path);
+            faults.at = match &*target.path {
+                "" => format!("target {index}"),
+                path => format!("target {index} ({path})"),
+            };
             match &target.kind {
                 TargetKind::Template { number } => {
                     faults.add(format!("slot *{number} was never filled in; give a path for it"));
@@ -222,8 +225,9 @@ fn check_sizes(sizes: &BlockSizes, faults: &mut Faults) {
     }
     if sizes.max() > most {
         faults.add(format!(
-            "a block size of {} is too large; the largest is {most}",
-            sizes.max()
+            "a block size of {} is too large; it must be below {}",
+            sizes.max(),
+            Bytes::gib(4)
         ));
     }
     match sizes {
