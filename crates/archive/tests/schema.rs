@@ -97,6 +97,18 @@ fn every_line_of_the_stream_is_valid() {
 }
 
 #[test]
+fn what_is_no_line_is_not_valid() {
+    let of_line = validator("stream");
+    for wrong in [
+        serde_json::json!({"event": "other"}),
+        serde_json::json!({"event": "phase", "step": 0}),
+        serde_json::json!([]),
+    ] {
+        assert!(!of_line.is_valid(&wrong), "{wrong}");
+    }
+}
+
+#[test]
 fn what_is_no_result_is_not_valid() {
     let (_, text) = examples().remove(0);
     let sound: Value = serde_json::from_str(&text).expect("JSON");

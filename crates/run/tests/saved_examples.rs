@@ -6,7 +6,7 @@ mod support;
 use std::fs;
 use std::path::PathBuf;
 
-use model::access::{Access, Sequential};
+use model::access::{Access, AtEnd, Sequential};
 use model::block_size::BlockSizes;
 use model::environment::{Clock, Cpu, Environment, Host};
 use model::event::Event;
@@ -84,7 +84,8 @@ fn paced() -> Plan {
     plan("paced", frozen, &[job])
 }
 
-/// A pass of sequential writes with a flush after every 64, and 1,000 random reads of which one fails and is tolerated.
+/// A pass of 512 sequential writes with a flush after every 64, and 1,000 random reads of which the 600th fails and is
+/// tolerated.
 fn steps() -> Plan {
     let once = Stop {
         passes: Some(1),
@@ -98,7 +99,10 @@ fn steps() -> Plan {
         },
         ..workload("fill", once)
     };
-    fill.parts[0].access = Access::Sequential(Sequential::default());
+    fill.parts[0].access = Access::Sequential(Sequential {
+        at_end: AtEnd::Finish,
+        ..Sequential::default()
+    });
     fill.parts[0].mix = Mix::WRITES;
     fill.parts[0].sizes = BlockSizes::Fixed { size: Bytes::kib(128) };
     let thousand = Stop {
