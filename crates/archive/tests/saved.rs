@@ -158,7 +158,10 @@ fn an_interrupted_write_leaves_the_old_file_whole() {
     save(&example(), &path).expect("saved");
     // A process that may write no more than 64 KiB to a file is killed by the system when it tries.
     let child = std::process::Command::new("sh")
-        .args(["-c", "ulimit -c 0; ulimit -f 64; exec \"$0\" --exact --ignored \"$1\" --nocapture"])
+        .args([
+            "-c",
+            "ulimit -c 0; ulimit -f 64; exec \"$0\" --exact --ignored \"$1\" --nocapture",
+        ])
         .arg(std::env::current_exe().expect("this program has a path"))
         .arg("writes_a_large_result_to_the_file_named_in_the_environment")
         .env("FATHOM_TEST_FILE", &path)

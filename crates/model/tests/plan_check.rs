@@ -1,6 +1,6 @@
 //! Plans with one mistake each, and the complaint that each must get.
 
-use model::access::{Access, Placement, Uniform};
+use model::access::{Access, AtEnd, Once, Placement, Sequential, Uniform};
 use model::block_size::{BlockSizes, SizeShare};
 use model::content::Content;
 use model::mix::{Mix, MixRule};
@@ -116,12 +116,46 @@ fn something_must_end_a_job() {
     check_job(
         |job| {
             job.stop = Stop {
-                passes: Some(1),
+                operations: Some(1),
                 repeat_until_time: true,
                 ..Stop::default()
             }
         },
         "job `first`: it repeats until its time is over, but has no time",
+    );
+}
+
+#[test]
+fn passes_must_come_to_an_end() {
+    let passes = |access: Access| {
+        move |job: &mut Job| {
+            job.stop = Stop {
+                passes: Some(2),
+                ..Stop::default()
+            };
+            job.workers[0].streams[0].pattern.access = vec![access];
+        }
+    };
+    let walk = |at_end| {
+        Access::Sequential(Sequential {
+            at_end,
+            ..Sequential::default()
+        })
+    };
+    let endless = "job `first`: it ends after so many passes, but a pass of its access pattern has no end: give a time \
+                   as well";
+    check_job(passes(walk(AtEnd::Finish)), "");
+    check_job(passes(walk(AtEnd::Wrap)), endless);
+    let once = Placement::Once(Once::default());
+    check_job(passes(Access::Random { placement: once }), "");
+    let placement = Placement::Uniform(Uniform::default());
+    check_job(passes(Access::Random { placement }), endless);
+    check_job(
+        |job| {
+            passes(walk(AtEnd::Wrap))(job);
+            job.stop.after_ns = Some(Nanos::secs(1));
+        },
+        "",
     );
 }
 

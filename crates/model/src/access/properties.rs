@@ -483,8 +483,10 @@ fn zipf_keeps_its_law_at_every_rank() {
         if keep < chances.len() {
             let rest: f64 = chances[keep..].iter().sum();
             let counted: u64 = at_start[keep..].iter().sum();
-            (chances.truncate(keep), at_start.truncate(keep));
-            (chances.push(rest), at_start.push(counted));
+            chances.truncate(keep);
+            at_start.truncate(keep);
+            chances.push(rest);
+            at_start.push(counted);
         }
         assert_chances(&format!("zipf {theta}"), &at_start, &chances);
     }
@@ -572,8 +574,10 @@ fn mixed_patterns_jump_as_often_as_they_say() {
                 .count();
             if keep < 20 {
                 let (rest, counted) = (chances[keep..].iter().sum(), lengths[keep..].iter().sum());
-                (chances.truncate(keep), lengths.truncate(keep));
-                (chances.push(rest), lengths.push(counted));
+                chances.truncate(keep);
+                lengths.truncate(keep);
+                chances.push(rest);
+                lengths.push(counted);
             }
             assert_chances(&what, &lengths, &chances);
         }
@@ -666,6 +670,16 @@ fn the_same_seed_gives_the_same_places_and_another_gives_others() {
             Access::Random { .. } | Access::Mixed(_) | Access::Every(_) => true,
         };
         assert_eq!(of(1) != of(2), drawn, "{name}");
+    }
+}
+
+#[test]
+fn patterns_that_say_they_end_do_and_the_others_do_not() {
+    for (name, access) in every_pattern() {
+        let mut walk = Walk::new(&access, PerDirection::all(THOUSAND), DrawsForm::Native { seed: 1 });
+        // Ten times what there is to visit is more than enough to find the end.
+        let ended = (0..10_000).any(|_| walk.next(Direction::Read, 0, 4096).is_none());
+        assert_eq!(ended, access.ends(), "{name}");
     }
 }
 

@@ -85,6 +85,7 @@ impl Plan {
             faults.add("it has no worker");
         }
         check_stop(&job.stop, faults);
+        check_passes(job, faults);
         let others = job.after.iter().map(|d| d.0).chain(job.ends_with.jobs.iter().copied());
         for other in others.chain(job.ends_with.on_failure.iter().copied()) {
             if other as usize >= jobs {
@@ -215,6 +216,34 @@ fn check_stop(stop: &Stop, faults: &mut Faults) {
     ];
     if zero.contains(&Some(0)) {
         faults.add("it would end before it begins: times, bytes, operations and passes must be above 0");
+    }
+}
+
+/// A pass that never ends must not be all that ends a job.
+fn check_passes(job: &Job, faults: &mut Faults) {
+    let Stop {
+        after_ns: None,
+        bytes: None,
+        region_percent: None,
+        operations: None,
+        passes: Some(_),
+        ..
+    } = job.stop
+    else {
+        return;
+    };
+    let endless = |stream: &Stream| {
+        let used = Direction::ALL
+            .into_iter()
+            .filter(|direction| stream.mix.includes(*direction));
+        let mut patterns = used.filter_map(|direction| {
+            let index = usize::from(stream.pattern.access_of[direction]);
+            stream.pattern.access.get(index)
+        });
+        patterns.any(|access| !access.ends())
+    };
+    if job.workers.iter().flat_map(|worker| &worker.streams).any(endless) {
+        faults.add("it ends after so many passes, but a pass of its access pattern has no end: give a time as well");
     }
 }
 
