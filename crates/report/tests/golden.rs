@@ -89,15 +89,12 @@ fn ndjson_stream() {
 fn live_lines() {
     let shown = |name: &str, steps: u32| {
         let mut live = Live::new(steps);
-        let words = events(name)
-            .iter()
-            .map(|event| match live.take(event) {
-                Update::Nothing => "(nothing)\n".to_owned(),
-                Update::State(text) => format!("state: {text}\n"),
-                Update::Line(text) => format!("line:  {text}\n"),
-            })
-            .collect::<String>();
-        words
+        let line = |event: &Event| match live.take(event) {
+            Update::Nothing => "(nothing)\n".to_owned(),
+            Update::State(text) => format!("state: {text}\n"),
+            Update::Line(text) => format!("line:  {text}\n"),
+        };
+        events(name).iter().map(line).collect::<String>()
     };
     check("live-mixed", &shown("mixed", 1));
     check("live-paced", &shown("paced", 1));
