@@ -1,5 +1,6 @@
 //! Everything a worker needs before it starts: its files, its engine, its buffers, its streams.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -112,6 +113,34 @@ pub enum SetupError {
         /// The system's error.
         source: std::io::Error,
     },
+}
+
+impl SetupError {
+    /// What to do about it, where that is known.
+    pub fn help(&self) -> Option<String> {
+        match self {
+            SetupError::Open(error) if error.only_direct_fails => {
+                Some("this file system takes no direct I/O: use `cache buffered`, or a file elsewhere".into())
+            }
+            SetupError::Open(error) => match error.source.kind() {
+                ErrorKind::PermissionDenied => Some("choose what this user may open so, or run as root".into()),
+                ErrorKind::NotFound => Some("it was there when the run began; look for what removed it".into()),
+                ErrorKind::ReadOnlyFilesystem => Some("it is read-only: choose another target, or only read".into()),
+                _ => None,
+            },
+            SetupError::Engine(error) => error.help(),
+            SetupError::Access {
+                source: AccessError::TooSmall { .. },
+                ..
+            } => Some("use a larger target or smaller blocks".into()),
+            SetupError::Alignment { what, alignment, .. } => Some(match *what {
+                "blocks" => format!("use a block size that is a multiple of {alignment}, or `cache buffered`"),
+                _ => format!("use a multiple of {alignment}, or `cache buffered`"),
+            }),
+            SetupError::Thread(_) => Some("use fewer workers, or raise the limit (ulimit -u)".into()),
+            SetupError::Access { .. } | SetupError::Content { .. } | SetupError::Placement { .. } => None,
+        }
+    }
 }
 
 impl Assignment<'_> {
