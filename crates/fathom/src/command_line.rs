@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use archive::SCHEMAS;
 use clap::builder::{PossibleValuesParser, Styles};
 use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, Command, ValueHint, value_parser};
@@ -222,12 +223,15 @@ fn selftest() -> Command {
 }
 
 fn schema() -> Command {
+    let explained = SCHEMAS
+        .iter()
+        .map(|schema| format!("{}: {}", schema.name, schema.about));
     Command::new("schema").about("Prints the JSON Schema of a format").arg(
         Arg::new("of")
             .value_name("FORMAT")
             .required(true)
-            .value_parser(PossibleValuesParser::new(["results", "summary", "plan", "stream"]))
-            .help("results: saved files; summary: --out json; plan: the plan in them; stream: --out ndjson"),
+            .value_parser(PossibleValuesParser::new(SCHEMAS.iter().map(|schema| schema.name)))
+            .help(explained.collect::<Vec<_>>().join("; ")),
     )
 }
 

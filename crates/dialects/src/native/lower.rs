@@ -114,11 +114,15 @@ fn default_name(document: &Document) -> String {
 
 fn in_job(document: &Document, name: &str, what: String) -> Diagnostic {
     let file = document.file.clone().unwrap_or_else(|| "command line".into());
-    Diagnostic::new(what).at(Place {
+    let place = Place {
         file,
         line: 0,
         text: format!("job `{name}`"),
-    })
+    };
+    match what.split_once("; ") {
+        Some((what, help)) => Diagnostic::new(what).at(place).help(help),
+        None => Diagnostic::new(what).at(place),
+    }
 }
 
 /// Adds the targets of a job to the plan, each once, and returns their numbers.

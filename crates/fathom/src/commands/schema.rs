@@ -1,7 +1,7 @@
 //! `fathom schema`.
 
+use archive::Schema;
 use clap::ArgMatches;
-use schemars::schema_for;
 
 use crate::exit::Exit;
 use crate::fault::Faults;
@@ -9,12 +9,7 @@ use crate::screen;
 
 /// Prints the schema of a format.
 pub fn print(given: &ArgMatches) -> Result<Exit, Faults> {
-    let schema = match given.get_one::<String>("of").map(String::as_str) {
-        Some("summary") => schema_for!(report::Summary),
-        Some("plan") => schema_for!(model::plan::Plan),
-        Some("stream") => schema_for!(report::stream::Line),
-        _ => schema_for!(model::results::Results),
-    };
-    let text = serde_json::to_string_pretty(&schema).expect("a schema is valid JSON");
-    screen::put(&format!("{text}\n"))
+    let name = given.get_one::<String>("of").expect("clap requires it");
+    let schema = Schema::find(name).expect("clap knows the names");
+    screen::put(&schema.text())
 }

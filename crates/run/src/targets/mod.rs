@@ -310,11 +310,12 @@ fn identify(path: &Path, name: &str) -> Result<(FileKind, u64), TargetError> {
             let (kind, _, size) = sys::file::identify(&file).map_err(look)?;
             Ok((kind, size))
         }
-        // The guard may have more to say about a device than that this user may not open it.
-        Err(_) if matches!(sys::facts::identity_of(path), Some(Identity::BlockDevice(_))) => {
-            Ok((FileKind::BlockDevice, 0))
-        }
-        Err(error) => Err(look(error)),
+        // There is more to say about a device than that it cannot be opened.
+        Err(error) => match sys::facts::identity_of(path) {
+            Some(Identity::BlockDevice(_)) => Ok((FileKind::BlockDevice, 0)),
+            Some(Identity::CharacterDevice(_)) => Ok((FileKind::CharacterDevice, 0)),
+            Some(Identity::File { .. }) | None => Err(look(error)),
+        },
     }
 }
 

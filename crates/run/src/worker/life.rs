@@ -306,9 +306,10 @@ impl Worker<'_> {
     pub(super) fn settle_exception(&mut self, slot: Slot, result: i64, reaped: Nanos) {
         let record = *self.slots.get(slot);
         let stream = record.stream as usize;
-        let direction = Direction::ALL
-            .into_iter()
-            .find(|direction| self.streams[stream].cells[*direction] == record.key as u32);
+        // Only directions that can occur have a cell of their own.
+        let mix = &self.plan.streams[stream].mix;
+        let mut occurring = Direction::ALL.into_iter().filter(|direction| mix.includes(*direction));
+        let direction = occurring.find(|direction| self.streams[stream].cells[*direction] == record.key as u32);
         let verb = direction.map_or("flush", Direction::word);
         if result > 0 {
             let mut run = Run::starting_with(&record);

@@ -1,0 +1,242 @@
+//! Everything that can go wrong: each is told with what, where, why and what to do, has its exit code, and loses nothing.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::process::Stdio;
+use std::time::Duration;
+
+use testbed::{Directory, Ext4, FaultFs, LoopDevice, LoopOptions, TmpFs, need};
+
+use crate::support::{PROGRAM, command, end, fathom, finish, names, text};
+
+const MIB: u64 = 1 << 20;
+const EIO: i32 = 5;
+
+/// A short run without warm-up.
+fn short<'a>(target: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    let mut arguments = vec!["run", "--target", target, "--time", "1s", "--warm-up", "0", "--quiet"];
+    arguments.extend(more);
+    arguments
+}
+
+#[test]
+fn words_that_mean_nothing_are_usage_errors() {
+    fathom(&["run", "--target", "null", "--blok", "4k"]).expect(4, &["--blok", "--block"]);
+    fathom(&["run", "--target", "null", "--block", "4q"])
+        .expect(4, &["`block`", "--> command line: --block 4q", "help:"]);
+    fathom(&["run"]).expect(4, &["no target", "help:"]);
+    fathom(&["run", "/no/such/job.toml"]).expect(4, &["/no/such/job.toml", "No such file"]);
+    fathom(&["run", "/tmp"]).expect(4, &["cannot read /tmp", "Is a directory"]);
+    fathom(&["run", "--target", "null", "--out", "yaml"]).expect(4, &["no output format `yaml`", "text, json, csv"]);
+    fathom(&["run", "--target", "null", "--out", "text,json"]).expect(4, &["only one output", "json=result.json"]);
+    fathom(&["quick", "--size", "many"]).expect(4, &["`size`", "help:"]);
+}
+
+#[test]
+fn targets_that_are_not_there_are_refused() {
+    fathom(&short("/no/such/folder/file", &[])).expect(3, &["/no/such/folder/file does not exist", "help:"]);
+    let Some(folder) = need(Directory::new()) else { return };
+    let missing = folder.path().join("missing");
+    fathom(&short(text(&missing), &[])).expect(3, &["does not exist", "give a size"]);
+    let empty = folder.path().join("empty");
+    fs::write(&empty, b"").unwrap();
+    fathom(&short(text(&empty), &[])).expect(3, &["is an empty file", "help:"]);
+    fathom(&short(text(folder.path()), &["--size", "0"])).expect(4, &["`size`", "help:"]);
+    fathom(&short("/dev/tty", &[])).expect(3, &["/dev/tty", "help:"]);
+}
+
+#[test]
+fn a_directory_gets_a_file_that_is_gone_afterwards() {
+    let Some(folder) = need(Directory::new()) else { return };
+    let ran = fathom(&short(text(folder.path()), &["--size", "16m"]));
+    ran.expect(0, &["16 MiB of random data written for this run", "IOPS"]);
+    assert_eq!(names(folder.path()), Vec::<String>::new());
+    fathom(&short(text(folder.path()), &["--size", "16m", "--keep"])).expect(0, &[]);
+    assert_eq!(names(folder.path()).len(), 1, "kept");
+}
+
+#[test]
+fn sizes_that_do_not_fit_are_explained() {
+    let Some(folder) = need(Directory::on_disk()) else {
+        return;
+    };
+    let path = folder.path().join("f");
+    let file = text(&path);
+    fathom(&short(file, &["--size", "16m", "--block", "1000"])).expect(
+        3,
+        &[
+            "1000 bytes",
+            "does not fit",
+            file,
+            "multiples of 512",
+            "a block size that is a multiple of",
+        ],
+    );
+    fathom(&short(file, &["--size", "16m", "--block", "32m"])).expect(3, &["too small for one block", "help:"]);
+    fathom(&short(file, &["--size", "16m", "--depth", "100000000"])).expect(4, &["`depth`", "1 to", "help:"]);
+    fathom(&short(file, &["--size", "64m", "--block", "32m", "--depth", "10000"])).expect(
+        3,
+        &["10000 buffers of 32 MiB need", "of memory", "lower the queue depth"],
+    );
+}
+
+#[test]
+fn whoever_may_not_open_it_is_told_so() {
+    let Some(folder) = need(Directory::new()) else { return };
+    let (program, secret) = (folder.path().join("fathom"), folder.path().join("secret"));
+    fs::copy(PROGRAM, &program).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    fs::write(&secret, vec![1; 65536]).unwrap();
+    fs::set_permissions(&secret, fs::Permissions::from_mode(0o600)).unwrap();
+    let nobody = |arguments: &[&str]| {
+        finish(
+            std::process::Command::new(&program)
+                .args(arguments)
+                .current_dir("/")
+                .uid(65534)
+                .gid(65534),
+        )
+    };
+    if nobody(&["--version"]).code != Some(0) {
+        testbed::skip("another user cannot run programs from the directory for temporary files");
+        return;
+    }
+    nobody(&short(text(&secret), &[])).expect(3, &["Permission denied", text(&secret), "help:"]);
+    let new = folder.path().join("new");
+    nobody(&short(text(&new), &["--size", "16m"]))
+        .expect(1, &["cannot create", text(&new), "Permission denied", "help:"]);
+    nobody(&["run", "--target", "null", "--time", "100ms", "--save", text(&new)])
+        .expect(3, &["cannot write", "Permission denied", "help:"]);
+}
+
+#[test]
+fn a_full_file_system_is_noticed_before_and_during_the_run() {
+    let Some(small) = need(TmpFs::of_size(32 * MIB)) else {
+        return;
+    };
+    fathom(&short(text(small.path()), &["--size", "64m"])).expect(3, &["free", "a size of up to"]);
+    // A file that promises more than there is: writes fill the file system while they are measured.
+    let path = small.path().join("sparse");
+    fs::File::create(&path).unwrap().set_len(64 * MIB).unwrap();
+    let file = text(&path);
+    let ran = fathom(&short(
+        file,
+        &[
+            "--write",
+            "100",
+            "--cache",
+            "buffered",
+            "--access",
+            "sequential",
+            "--block",
+            "64k",
+            "--allow-overwrite",
+            file,
+        ],
+    ));
+    ran.expect(1, &["WORKER-FAILED", "No space left on device", "IOPS", "help:"]);
+}
+
+#[test]
+fn errors_of_a_device_end_the_job_and_keep_what_was_measured() {
+    let Some(folder) = need(Directory::new()) else { return };
+    let backing = folder.path().join("disk");
+    fs::File::create(&backing).unwrap().set_len(64 * MIB).unwrap();
+    let Some(device) = need(LoopDevice::over(&backing, LoopOptions::default())) else {
+        return;
+    };
+    fs::OpenOptions::new()
+        .write(true)
+        .open(&backing)
+        .unwrap()
+        .set_len(8 * MIB)
+        .unwrap();
+    let saved = folder.path().join("saved");
+    let ran = fathom(&short(
+        text(device.path()),
+        &["--access", "sequential", "--block", "64k", "--save", text(&saved)],
+    ));
+    ran.expect(
+        1,
+        &["WORKER-FAILED", "a read failed: Input/output error", "offset", "dmesg"],
+    );
+    // 8 MiB in blocks of 64 KiB came before it.
+    let results = archive::load(&saved).unwrap();
+    let total = results.steps[0].jobs[0].total();
+    assert_eq!(total.operations, 128);
+    let tolerant = short(text(device.path()), &["--tolerate-errors"]);
+    fathom(&tolerant).expect(1, &["IO-ERRORS", "read operations failed and were tolerated"]);
+}
+
+#[test]
+fn errors_of_a_file_system_come_through() {
+    let Some(faulty) = need(FaultFs::of_size(16 * MIB)) else {
+        return;
+    };
+    faulty.fail_reads(4 * MIB..4 * MIB + 4096, EIO);
+    let file = text(faulty.file());
+    let walk = ["--access", "sequential", "--block", "4k"];
+    fathom(&short(file, &walk)).expect(1, &["a read failed: Input/output error", "offset 4194304"]);
+    faulty.clear();
+    faulty.fail_writes(0..16 * MIB, EIO);
+    let writing = short(
+        file,
+        &["--write", "100", "--cache", "direct", "--allow-overwrite", file],
+    );
+    fathom(&writing).expect(1, &["a write failed: Input/output error"]);
+}
+
+#[test]
+fn a_file_that_vanishes_between_steps_costs_no_results() {
+    let Some(folder) = need(Directory::new()) else { return };
+    let (file, job) = (folder.path().join("f"), folder.path().join("job.toml"));
+    fs::write(&file, vec![7; MIB as usize]).unwrap();
+    let jobs = format!(
+        "[defaults]\ntarget = \"{}\"\ntime = \"1500ms\"\nwarm-up = \"0s\"\ncache = \"buffered\"\n\
+         [[job]]\nname = \"first\"\n[[job]]\nname = \"second\"\nstep = 2\n",
+        text(&file)
+    );
+    fs::write(&job, jobs).unwrap();
+    let child = command(&["run", text(&job)])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(Duration::from_millis(500));
+    fs::remove_file(&file).unwrap();
+    end(child).expect(
+        1,
+        &[
+            "NOT-STARTED (second)",
+            "No such file",
+            "first: 4 KiB random reads",
+            "did not start",
+        ],
+    );
+}
+
+#[test]
+fn a_device_that_fails_under_a_file_system_leaves_no_half_made_file() {
+    let Some(small) = need(Ext4::of_size(64 * MIB)) else {
+        return;
+    };
+    let path = small.path().join("f");
+    // More than fits: refused before anything is written.
+    fathom(&short(text(&path), &["--size", "60m"])).expect(3, &["help:"]);
+    assert!(!path.exists());
+}
+
+#[test]
+fn a_limit_on_file_sizes_is_an_error_and_no_end() {
+    let Some(folder) = need(Directory::new()) else { return };
+    let path = folder.path().join("f");
+    let line = format!(
+        "ulimit -f 4096; exec {PROGRAM} run --target {} --size 16m --time 1s",
+        text(&path)
+    );
+    let ran = finish(std::process::Command::new("sh").args(["-c", &line]));
+    ran.expect(1, &["File too large", "ulimit -f"]);
+    assert!(!path.exists(), "nothing half made is left");
+}

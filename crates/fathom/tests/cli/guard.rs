@@ -1,0 +1,158 @@
+//! What is refused, on real devices. The recorded trees of other machines are tests of the guard itself.
+
+use std::fs;
+
+use testbed::{Directory, Ext4, LoopDevice, LoopOptions, need};
+
+use crate::support::{command, fathom, finish, text};
+
+const MIB: u64 = 1 << 20;
+
+fn writing<'a>(target: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    let mut arguments = vec![
+        "run",
+        "--target",
+        target,
+        "--write",
+        "100",
+        "--time",
+        "300ms",
+        "--warm-up",
+        "0",
+        "-q",
+    ];
+    arguments.extend(more);
+    arguments
+}
+
+/// The device that the root file system lies on.
+fn system_disk() -> Option<String> {
+    let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
+    let line = mounts.lines().find(|line| line.split(' ').nth(4) == Some("/"))?;
+    let number = line.split(' ').nth(2)?;
+    let name = fs::read_link(format!("/sys/dev/block/{number}")).ok()?;
+    Some(format!("/dev/{}", name.file_name()?.to_str()?))
+}
+
+#[test]
+fn the_system_disk_is_refused_whatever_is_said() {
+    let Some(disk) = system_disk().filter(|disk| fs::metadata(disk).is_ok()) else {
+        testbed::skip("the root file system lies on no block device");
+        return;
+    };
+    for more in [&["--dry-run"][..], &["--dry-run", "--allow-destroy", &disk]] {
+        let arguments = writing(&disk, more);
+        fathom(&arguments).expect(3, &["refused", "is mounted at /", "this system runs from it"]);
+    }
+}
+
+#[test]
+fn a_mounted_device_is_refused_even_when_it_is_named_again() {
+    let Some(mounted) = need(Ext4::of_size(32 * MIB)) else {
+        return;
+    };
+    let device = text(mounted.device().path());
+    let ran = fathom(&writing(device, &["--allow-destroy", device]));
+    ran.expect(3, &["is mounted at", text(mounted.path()), "ext4", "umount"]);
+    let backing = text(mounted.device().backing());
+    fathom(&writing(backing, &["--allow-destroy", backing])).expect(3, &["the loop device", "losetup -d"]);
+}
+
+#[test]
+fn a_fresh_device_is_permitted_when_it_is_named_again() {
+    let Some(device) = need(LoopDevice::of_size(16 * MIB, LoopOptions::default())) else {
+        return;
+    };
+    let path = text(device.path());
+    fathom(&writing(path, &[])).expect(3, &["nobody has said that its contents may be lost", "--allow-destroy"]);
+    fathom(&writing(path, &["--dry-run"])).expect(3, &["refused", "nothing was opened for writing"]);
+    fathom(&writing(path, &["--allow-destroy", path])).expect(0, &["IOPS"]);
+    finish(command(&writing(path, &[])).env("FATHOM_ALLOW_DESTROY", path)).expect(0, &["IOPS"]);
+    fathom(&["run", "--target", path, "--time", "300ms", "--warm-up", "0"]).expect(0, &["IOPS"]);
+}
+
+#[test]
+fn what_holds_something_known_is_refused_until_it_is_named_again() {
+    let Some(device) = need(LoopDevice::of_size(16 * MIB, LoopOptions::default())) else {
+        return;
+    };
+    let path = text(device.path());
+    let made = std::process::Command::new("mkswap").arg(path).output();
+    if !made.is_ok_and(|made| made.status.success()) {
+        testbed::skip("mkswap is not installed");
+        return;
+    }
+    fathom(&writing(path, &[])).expect(3, &["it holds", "swap", "--allow-destroy"]);
+    let before = fs::read(device.backing()).unwrap();
+    fathom(&writing(path, &["--dry-run"])).expect(3, &["refused"]);
+    assert!(before == fs::read(device.backing()).unwrap(), "not a byte has changed");
+    fathom(&writing(path, &["--allow-destroy", path])).expect(0, &["will be lost"]);
+}
+
+#[test]
+fn a_strangers_file_is_read_but_not_written() {
+    let Some(folder) = need(Directory::new()) else { return };
+    let path = folder.path().join("letters");
+    fs::write(&path, vec![7; 4 * MIB as usize]).unwrap();
+    let file = text(&path);
+    fathom(&["run", "--target", file, "--time", "300ms", "--warm-up", "0"]).expect(0, &["used as it is"]);
+    fathom(&writing(file, &[])).expect(3, &["that fathom did not make", "--allow-overwrite"]);
+    assert!(
+        fs::read(&path).unwrap().iter().all(|byte| *byte == 7),
+        "not a byte has changed"
+    );
+    fathom(&writing(file, &["--allow-overwrite", file])).expect(0, &["did not make will be changed"]);
+}
+
+#[test]
+fn a_file_of_ours_needs_no_permission() {
+    let Some(folder) = need(Directory::on_disk()) else {
+        return;
+    };
+    let path = folder.path().join("ours");
+    let file = text(&path);
+    fathom(&writing(file, &["--size", "16m"])).expect(0, &["16 MiB of random data"]);
+    fathom(&writing(file, &[])).expect(0, &["prepared earlier with 16 MiB of random data"]);
+}
+
+#[test]
+fn a_screening_reads_what_it_may_not_write() {
+    let Some(device) = need(LoopDevice::of_size(32 * MIB, LoopOptions::default())) else {
+        return;
+    };
+    let ran = fathom(&["quick", text(device.path()), "-q"]);
+    ran.expect(
+        0,
+        &[
+            "random read, depth 1",
+            "Nothing was written",
+            "--allow-destroy",
+            "screening",
+        ],
+    );
+    assert!(!ran.out.contains("random write"), "{ran:#?}");
+}
+
+#[test]
+fn targets_are_listed_with_the_reasons() {
+    let Some(mounted) = need(Ext4::of_size(32 * MIB)) else {
+        return;
+    };
+    let list = fathom(&["targets", "--json"]);
+    let list = list.expect(0, &[]).json();
+    let find = |path: &str| {
+        let list = list.as_array().unwrap();
+        list.iter()
+            .find(|one| one["path"] == path)
+            .cloned()
+            .unwrap_or_else(|| panic!("{path} in {list:#?}"))
+    };
+    let device = find(text(mounted.device().path()));
+    assert_eq!(device["write"], "no");
+    assert!(
+        device["why_not"][0].as_str().unwrap().contains("is mounted at"),
+        "{device:#}"
+    );
+    assert_eq!(find(text(mounted.path()))["write"], "yes");
+    fathom(&["targets"]).expect(0, &["Disks and partitions", "must not be written", "File systems"]);
+}

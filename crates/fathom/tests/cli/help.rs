@@ -1,0 +1,75 @@
+//! Help, manual pages, completions, schemas.
+
+use crate::support::fathom;
+
+/// Compares with a golden file; `FATHOM_UPDATE=1` writes it.
+#[track_caller]
+fn golden(name: &str, actual: &str) {
+    let path = format!("{}/tests/golden/{name}", env!("CARGO_MANIFEST_DIR"));
+    if std::env::var_os("FATHOM_UPDATE").is_some() {
+        std::fs::write(&path, actual).unwrap();
+    }
+    let expected = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        expected == actual,
+        "{path} differs; FATHOM_UPDATE=1 writes it anew:\n{actual}"
+    );
+}
+
+#[test]
+fn help_is_as_it_was_read_last() {
+    for words in [
+        &["--help"][..],
+        &["quick", "--help"],
+        &["run", "--help"],
+        &["run", "-h"],
+        &["targets", "--help"],
+        &["selftest", "--help"],
+        &["schema", "--help"],
+        &["man", "--help"],
+        &["completions", "--help"],
+    ] {
+        let ran = fathom(words);
+        ran.expect(0, &["Usage:"]);
+        assert_eq!(ran.err, "");
+        golden(&format!("{}.txt", words.join("_").replace("--", "")), &ran.out);
+    }
+}
+
+#[test]
+fn nothing_at_all_shows_the_help_as_an_error() {
+    let empty: [&str; 0] = [];
+    let ran = fathom(&empty);
+    ran.expect(4, &["Usage: fathom <COMMAND>", "quick"]);
+    assert_eq!(ran.out, "");
+}
+
+#[test]
+fn pages_and_completions_know_every_option() {
+    let page = fathom(&["man", "run"]);
+    let page = &page.expect(0, &[".TH fathom-run"]).out;
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let text = fathom(&["completions", shell]);
+        text.expect(0, &["fathom"]);
+        for option in dialects::native::OPTIONS {
+            assert!(text.out.contains(option.name), "{} for {shell}", option.name);
+        }
+    }
+    for option in dialects::native::OPTIONS {
+        let escaped = option.name.replace('-', "\\-");
+        assert!(page.contains(&escaped), "{} in the manual page", option.name);
+    }
+}
+
+#[test]
+fn schemas_are_the_published_ones() {
+    for schema in archive::SCHEMAS {
+        let path = format!(
+            "{}/../../docs/schema/{}.schema.json",
+            env!("CARGO_MANIFEST_DIR"),
+            schema.name
+        );
+        let published = std::fs::read_to_string(path).unwrap();
+        assert_eq!(fathom(&["schema", schema.name]).expect(0, &[]).out, published);
+    }
+}

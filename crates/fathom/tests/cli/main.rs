@@ -1,0 +1,13 @@
+//! The program as its users call it: what it prints, where, with which exit code, and what it leaves behind.
+
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "a test that meets the unexpected fails")]
+
+mod examples;
+mod faults;
+mod guard;
+mod help;
+mod outputs;
+mod stopping;
+mod support;
+mod truth;

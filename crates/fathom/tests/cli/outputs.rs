@@ -1,0 +1,143 @@
+//! Reports: several at once, each where it was asked for, whole or not at all.
+
+use std::fs;
+use std::io::Read;
+use std::process::Stdio;
+
+use serde_json::Value;
+use testbed::{Directory, TmpFs, need};
+
+use crate::support::{command, fathom, finish, names, text};
+
+const QUICK: [&str; 7] = ["run", "--target", "null", "--time", "300ms", "--warm-up", "0"];
+
+fn run(more: &[&str]) -> crate::support::Ran {
+    fathom(&[&QUICK[..], more].concat())
+}
+
+#[test]
+fn machine_output_stands_alone_on_stdout() {
+    let ran = run(&["--out", "json"]);
+    let json = ran.expect(0, &[]).json();
+    assert!(json["jobs"][0]["read"]["operations"].as_u64().unwrap() > 1000);
+    let ran = run(&["--out", "csv"]);
+    let mut lines = ran.expect(0, &[]).out.lines();
+    let columns = lines.next().unwrap().split(',').count();
+    assert!(columns > 5);
+    assert!(lines.all(|line| line.split(',').count() == columns));
+}
+
+#[test]
+fn several_outputs_are_written_at_once() {
+    let Some(folder) = need(Directory::new()) else { return };
+    let path = |name: &str| text(&folder.path().join(name)).to_owned();
+    let spec = format!("text,json={},csv={}", path("r.json"), path("r.csv"));
+    let stream = format!("ndjson={}", path("r.ndjson"));
+    let ran = run(&["--out", &spec, "--out", &stream, "--save", &path("r.fathom")]);
+    ran.expect(0, &["IOPS", "MiB/s", "MB/s"]);
+    assert_eq!(
+        names(folder.path()),
+        ["r.csv", "r.fathom", "r.json", "r.ndjson"],
+        "and no temporary files"
+    );
+    let json: Value = serde_json::from_str(&fs::read_to_string(path("r.json")).unwrap()).unwrap();
+    let results = archive::load(folder.path().join("r.fathom").as_path()).unwrap();
+    let operations = results.steps[0].jobs[0].total().operations;
+    assert_eq!(json["jobs"][0]["total"]["operations"], operations);
+    let lines = fs::read_to_string(path("r.ndjson")).unwrap();
+    let events: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(events.last().unwrap()["event"], "summary");
+    assert_eq!(
+        events.last().unwrap()["summary"]["jobs"][0]["total"]["operations"],
+        operations
+    );
+    assert!(events.iter().any(|event| event["event"] == "phase"));
+}
+
+#[test]
+fn an_output_that_cannot_be_written_is_noticed_first() {
+    run(&["--save", "/no/such/folder/r"]).expect(3, &["cannot write /no/such/folder/r", "help:"]);
+    run(&["--out", "json=/proc"]).expect(3, &["cannot write /proc", "directory"]);
+}
+
+#[test]
+fn a_result_that_can_no_longer_be_written_is_shown_instead() {
+    let Some(full) = need(TmpFs::of_size(64 << 10)) else {
+        return;
+    };
+    let target = full.path().join("result");
+    let ballast = full.path().join("ballast");
+    let fill = format!(
+        "{} {} --time 1s --save {} -q & sleep 0.5; head -c 1m /dev/zero > {} 2>/dev/null; wait $!",
+        crate::support::PROGRAM,
+        "run --target null --warm-up 0",
+        text(&target),
+        text(&ballast)
+    );
+    let ran = finish(std::process::Command::new("sh").args(["-c", &fill]));
+    ran.expect(5, &["cannot write", "No space left on device", "IOPS"]);
+    assert!(!target.exists(), "whole or not at all");
+}
+
+#[test]
+fn an_older_result_stays_until_the_new_one_is_whole() {
+    let Some(folder) = need(Directory::new()) else { return };
+    let path = folder.path().join("r");
+    run(&["--save", text(&path), "--seed", "1"]).expect(0, &[]);
+    run(&["--save", text(&path), "--seed", "2"]).expect(0, &["seed 2"]);
+    assert_eq!(archive::load(&path).unwrap().plan.seed, 2);
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let mut child = command(&[&QUICK[..], &["--out", "ndjson"]].concat())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut pipe = child.stdout.take().unwrap();
+    let mut one = [0];
+    pipe.read_exact(&mut one).unwrap();
+    drop(pipe);
+    let ended = child.wait_with_output().unwrap();
+    assert_eq!(ended.status.code(), Some(0));
+    assert!(!String::from_utf8_lossy(&ended.stderr).contains("panicked"));
+}
+
+#[test]
+fn strict_turns_warnings_into_a_failure() {
+    let Some(folder) = need(Directory::new()) else { return };
+    let path = folder.path().join("f");
+    fs::write(&path, vec![1; 4 << 20]).unwrap();
+    // A synchronous engine cannot keep eight operations in flight, and says so.
+    let arguments = [
+        "run",
+        "--target",
+        text(&path),
+        "--time",
+        "300ms",
+        "--warm-up",
+        "0",
+        "--engine",
+        "psync",
+        "--depth",
+        "8",
+    ];
+    fathom(&arguments).expect(0, &["SYNC-ENGINE"]);
+    fathom(&[&arguments[..], &["--strict"]].concat()).expect(1, &["SYNC-ENGINE"]);
+}
+
+#[test]
+fn the_same_seed_issues_the_same_operations() {
+    let bytes = |seed: &str| {
+        let ran = run(&["--read", "50", "--operations", "10000", "--seed", seed, "--out", "json"]);
+        let json = ran.expect(0, &[]).json();
+        json["jobs"][0]["read"]["operations"].as_u64().unwrap()
+    };
+    assert_eq!(bytes("7"), bytes("7"));
+    assert_ne!(
+        bytes("7"),
+        bytes("8"),
+        "a share of reads that is drawn differs between seeds"
+    );
+}

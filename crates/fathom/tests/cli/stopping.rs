@@ -1,0 +1,94 @@
+//! Ctrl-C, SIGTERM, and being killed.
+
+use std::fs;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use testbed::{Directory, need};
+
+use crate::support::{Ran, command, end, fathom, names, text};
+
+fn start(arguments: &[&str]) -> Child {
+    let mut command = command(arguments);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.spawn().unwrap()
+}
+
+fn signal(child: &Child, name: &str) {
+    let sent = Command::new("kill")
+        .args(["-s", name, &child.id().to_string()])
+        .status();
+    assert!(sent.unwrap().success());
+}
+
+/// Stops a run of a minute after half a second of it.
+fn stopped_by(name: &str, more: &[&str]) -> Ran {
+    let arguments = [&["run", "--target", "null", "--warm-up", "0", "--time", "1m"][..], more].concat();
+    let child = start(&arguments);
+    std::thread::sleep(Duration::from_millis(500));
+    signal(&child, name);
+    let began = Instant::now();
+    let ran = end(child);
+    assert!(began.elapsed() < Duration::from_secs(20));
+    ran
+}
+
+#[test]
+fn what_was_measured_is_reported() {
+    stopped_by("INT", &[]).expect(130, &["INTERRUPTED", "IOPS"]);
+    stopped_by("TERM", &[]).expect(143, &["INTERRUPTED", "IOPS"]);
+    let ran = stopped_by("INT", &["--out", "json"]);
+    assert_eq!(ran.json()["interrupted"], true);
+    assert!(ran.json()["jobs"][0]["total"]["operations"].as_u64().unwrap() > 1000);
+}
+
+#[test]
+fn an_interrupted_preparation_leaves_nothing() {
+    let Some(folder) = need(Directory::on_disk()) else {
+        return;
+    };
+    let path = folder.path().join("f");
+    let child = start(&["run", "--target", text(&path), "--size", "4g", "--time", "1s"]);
+    let began = Instant::now();
+    while !path.exists() && began.elapsed() < Duration::from_secs(10) {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    signal(&child, "INT");
+    let ran = end(child);
+    ran.expect(130, &["interrupted"]);
+    assert_eq!(names(folder.path()), Vec::<String>::new());
+}
+
+#[test]
+fn a_killed_run_leaves_no_torn_result_and_the_next_one_clears_up() {
+    let Some(folder) = need(Directory::on_disk()) else {
+        return;
+    };
+    let place = text(folder.path());
+    let saved = folder.path().join("saved");
+    let arguments = [
+        "run",
+        "--target",
+        place,
+        "--size",
+        "32m",
+        "--time",
+        "2s",
+        "--save",
+        text(&saved),
+    ];
+    // Before, during and at the end of the run.
+    for after in [50, 400, 1500, 2600, 4100, 4150, 4200, 4250, 4300] {
+        let mut child = start(&arguments);
+        std::thread::sleep(Duration::from_millis(after));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        if saved.exists() {
+            archive::load(&saved).expect("a result that is there is whole");
+            fs::remove_file(&saved).unwrap();
+        }
+    }
+    fathom(&arguments).expect(0, &[]);
+    assert_eq!(names(folder.path()), ["saved"], "files that killed runs left are gone");
+    archive::load(&saved).unwrap();
+}

@@ -1,0 +1,94 @@
+//! Calling the program.
+
+use std::ffi::OsStr;
+use std::io::Read;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use serde_json::Value;
+
+pub const PROGRAM: &str = env!("CARGO_BIN_EXE_fathom");
+
+/// What came of a call.
+#[derive(Debug)]
+pub struct Ran {
+    pub code: Option<i32>,
+    pub out: String,
+    pub err: String,
+}
+
+impl Ran {
+    /// The only document on stdout.
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {self:#?}"))
+    }
+
+    /// Fails with everything that is known, unless it holds.
+    #[track_caller]
+    pub fn expect(&self, code: i32, parts: &[&str]) -> &Ran {
+        assert_eq!(self.code, Some(code), "{self:#?}");
+        for part in parts {
+            assert!(
+                self.out.contains(part) || self.err.contains(part),
+                "`{part}` is missing: {self:#?}"
+            );
+        }
+        assert!(!self.err.contains("panicked"), "{self:#?}");
+        self
+    }
+}
+
+/// The program with arguments, in a place of its own.
+pub fn command<A: AsRef<OsStr>>(arguments: &[A]) -> Command {
+    let mut command = Command::new(PROGRAM);
+    command
+        .args(arguments)
+        .env_remove("FATHOM_ALLOW_DESTROY")
+        .env_remove("NO_COLOR")
+        .stdin(Stdio::null());
+    command
+}
+
+pub fn fathom<A: AsRef<OsStr>>(arguments: &[A]) -> Ran {
+    finish(&mut command(arguments))
+}
+
+pub fn finish(command: &mut Command) -> Ran {
+    let output = command.output().expect("the program was built with this test");
+    Ran {
+        code: output.status.code(),
+        out: String::from_utf8_lossy(&output.stdout).into_owned(),
+        err: String::from_utf8_lossy(&output.stderr).into_owned(),
+    }
+}
+
+/// Waits for a child that was started with pipes.
+pub fn end(mut child: Child) -> Ran {
+    let (mut out, mut err) = (String::new(), String::new());
+    let stdout = child.stdout.take().map(|mut pipe| pipe.read_to_string(&mut out));
+    let stderr = child.stderr.take().map(|mut pipe| pipe.read_to_string(&mut err));
+    stdout.into_iter().chain(stderr).for_each(|read| {
+        read.expect("the pipes hold text");
+    });
+    let status = child.wait().expect("it was started here");
+    Ran {
+        code: status.code(),
+        out,
+        err,
+    }
+}
+
+pub fn text(path: &Path) -> &str {
+    path.to_str().expect("paths of tests are text")
+}
+
+/// Names of what is in a folder.
+pub fn names(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).expect("the folder was made by the test");
+    let mut names: Vec<String> = entries
+        .flatten()
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    names
+}

@@ -1,0 +1,98 @@
+//! Our counts against the kernel's.
+
+use testbed::{Directory, LoopDevice, LoopOptions, Zram, need};
+
+use crate::support::{fathom, text};
+
+/// Reads and writes so many blocks past the page cache, and expects the kernel to have counted the same.
+fn counts_agree(device: &str, engine: &str, depth: &str) {
+    let ran = fathom(&[
+        "run",
+        "--target",
+        device,
+        "--allow-destroy",
+        device,
+        "--read",
+        "50",
+        "--operations",
+        "20000",
+        "--warm-up",
+        "0",
+        "--engine",
+        engine,
+        "--depth",
+        depth,
+        "--out",
+        "json",
+    ]);
+    let json = ran.expect(0, &[]).json();
+    let (kernel, ours) = (&json["devices"][0]["kernel"], &json["devices"][0]["ours"]);
+    assert_eq!(
+        ours["reads"].as_u64().unwrap() + ours["writes"].as_u64().unwrap(),
+        20_000
+    );
+    assert_eq!(kernel, ours, "{engine} at depth {depth}");
+}
+
+#[test]
+fn the_kernel_counts_what_we_count() {
+    let options = LoopOptions {
+        direct_io: true,
+        ..LoopOptions::default()
+    };
+    let Some(_folder) = need(Directory::new()) else { return };
+    if let Some(device) = need(LoopDevice::of_size(64 << 20, options)) {
+        for (engine, depth) in [("io_uring", "32"), ("libaio", "8"), ("psync", "1"), ("pvsync2", "1")] {
+            counts_agree(text(device.path()), engine, depth);
+        }
+    }
+    if let Some(device) = need(Zram::of_size(64 << 20)) {
+        for (engine, depth) in [("auto", "1"), ("libaio", "32"), ("io_uring", "32")] {
+            counts_agree(text(device.path()), engine, depth);
+        }
+    }
+}
+
+#[test]
+fn a_cache_that_answers_is_named() {
+    let Some(folder) = need(Directory::on_disk()) else {
+        return;
+    };
+    let file = folder.path().join("f");
+    let arguments = [
+        "run",
+        "--target",
+        text(&file),
+        "--size",
+        "32m",
+        "--time",
+        "1s",
+        "--warm-up",
+        "0",
+        "--cache",
+        "buffered",
+    ];
+    // The first run makes the file and reads it in; in the second the page cache answers.
+    fathom(&arguments).expect(0, &[]);
+    fathom(&arguments).expect(0, &["CACHE-HITS", "page cache"]);
+}
+
+#[test]
+fn a_rate_is_kept() {
+    let ran = fathom(&[
+        "run",
+        "--target",
+        "null",
+        "--rate",
+        "1000iops",
+        "--time",
+        "2s",
+        "--warm-up",
+        "0",
+        "--out",
+        "json",
+    ]);
+    let json = ran.expect(0, &[]).json();
+    // Due at 0, 1, …, 1999 ms: an exact number, however late the machine is.
+    assert_eq!(json["jobs"][0]["total"]["operations"], 2000);
+}
