@@ -40,9 +40,6 @@ pub(crate) fn faults(plan: &Plan) -> Vec<PlanFault> {
 }
 
 fn of_worker(worker: &Worker, add: &mut impl FnMut(&str)) {
-    if worker.batching.complete_max.is_some() {
-        add("a bound on the completions taken at once");
-    }
     if worker.batching.completion_routines {
         add("a completion that issues the next operation by itself");
     }

@@ -134,6 +134,9 @@ impl Plan {
         if worker.batching.submit == Some(0) {
             faults.add("it cannot hand over 0 operations at once");
         }
+        if worker.batching.complete_max == Some(0) {
+            faults.add("it cannot take 0 completions at once");
+        }
         for stream in &worker.streams {
             self.check_stream(stream, faults);
         }
