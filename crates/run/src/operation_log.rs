@@ -6,7 +6,7 @@
 //! several are mixed as they came.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -24,6 +24,9 @@ const MOST_LINES: usize = 1 << 14;
 const MOST_LINES_OF_JOB: usize = 1 << 21;
 /// How long the writer sleeps when it finds nothing to write.
 const PAUSE: Duration = Duration::from_millis(1);
+
+/// Bytes that are written at a time.
+const PIECE: usize = 64 << 10;
 
 const HEADER: &str = "completed_ns,worker,stream,operation,offset,length,moved,schedule_delay_ns,submission_ns,total_ns,\
                       error\n";
@@ -48,6 +51,21 @@ pub(crate) struct Line {
     pub(crate) total: Nanos,
     /// Error number; 0 if it did not fail.
     pub(crate) error: i32,
+}
+
+impl Line {
+    const NOTHING: Line = Line {
+        completed: Nanos(0),
+        stream: 0,
+        direction: None,
+        offset: 0,
+        length: 0,
+        moved: 0,
+        schedule_delay: None,
+        submission: Nanos(0),
+        total: Nanos(0),
+        error: 0,
+    };
 }
 
 /// What workers, writer and coordinator share.
@@ -85,8 +103,12 @@ enum State {
 impl OperationLog {
     /// The log of a job with so many workers, and a pen for each of them. Nothing is written yet.
     pub(crate) fn new(path: &str, workers: usize) -> (OperationLog, Vec<Pen>) {
-        let shared = Arc::new(Shared::default());
         let lines = (MOST_LINES_OF_JOB / workers.max(1)).clamp(64, MOST_LINES);
+        OperationLog::with_rings_of(lines, path, workers)
+    }
+
+    fn with_rings_of(lines: usize, path: &str, workers: usize) -> (OperationLog, Vec<Pen>) {
+        let shared = Arc::new(Shared::default());
         let (mut pens, mut rings) = (Vec::new(), Vec::new());
         for _ in 0..workers {
             let (producer, ring) = touched_ring(lines);
@@ -189,19 +211,7 @@ impl Pen {
 /// A ring whose memory is there: the measured window sees no first faults.
 fn touched_ring(lines: usize) -> (Producer<Line>, Consumer<Line>) {
     let (mut producer, mut ring) = RingBuffer::new(lines);
-    let nothing = Line {
-        completed: Nanos(0),
-        stream: 0,
-        direction: None,
-        offset: 0,
-        length: 0,
-        moved: 0,
-        schedule_delay: None,
-        submission: Nanos(0),
-        total: Nanos(0),
-        error: 0,
-    };
-    while producer.push(nothing).is_ok() {}
+    while producer.push(Line::NOTHING).is_ok() {}
     while ring.pop().is_ok() {}
     (producer, ring)
 }
@@ -222,50 +232,115 @@ fn open(path: &Path, targets: &[Option<Identity>]) -> io::Result<File> {
     Ok(file)
 }
 
-fn write_all(file: File, mut rings: Vec<Consumer<Line>>, shared: &Shared) -> io::Result<()> {
-    let mut out = BufWriter::with_capacity(1 << 16, file);
-    out.write_all(HEADER.as_bytes())?;
+fn write_all(mut file: File, mut rings: Vec<Consumer<Line>>, shared: &Shared) -> io::Result<()> {
+    let mut text = Vec::with_capacity(2 * PIECE);
+    text.extend_from_slice(HEADER.as_bytes());
     loop {
         // Looked at first: what came before it is seen below.
         let closing = shared.closing.load(Ordering::Acquire);
-        let mut written = 0;
+        let mut taken = 0;
         for (worker, ring) in rings.iter_mut().enumerate() {
             let count = ring.slots();
             for line in ring.read_chunk(count).into_iter().flatten() {
-                write_line(&mut out, worker, &line)?;
+                put_line(&mut text, worker, &line);
+                if text.len() >= PIECE {
+                    file.write_all(&text)?;
+                    text.clear();
+                }
             }
-            written += count;
+            taken += count;
         }
-        if written > 0 {
+        if taken > 0 {
             continue;
         }
+        // What has come by now can be read by others while the job runs.
+        file.write_all(&text)?;
+        text.clear();
         if closing {
-            return out.flush();
+            return Ok(());
         }
         std::thread::sleep(PAUSE);
     }
 }
 
-fn write_line(out: &mut impl Write, worker: usize, line: &Line) -> io::Result<()> {
-    let operation = line.direction.map_or("flush", Direction::word);
-    let Line {
-        stream,
-        offset,
-        length,
-        moved,
-        ..
-    } = line;
-    let completed = line.completed.0;
-    write!(
-        out,
-        "{completed},{worker},{stream},{operation},{offset},{length},{moved},"
-    )?;
-    if let Some(delay) = line.schedule_delay {
-        write!(out, "{}", delay.0)?;
+fn put_line(text: &mut Vec<u8>, worker: usize, line: &Line) {
+    put(text, line.completed.0);
+    put(text, worker as u64);
+    put(text, u64::from(line.stream));
+    text.extend_from_slice(line.direction.map_or("flush", Direction::word).as_bytes());
+    text.push(b',');
+    put(text, line.offset);
+    put(text, u64::from(line.length));
+    put(text, u64::from(line.moved));
+    match line.schedule_delay {
+        Some(delay) => put(text, delay.0),
+        None => text.push(b','),
     }
-    write!(out, ",{},{},", line.submission.0, line.total.0)?;
+    put(text, line.submission.0);
+    put(text, line.total.0);
     if line.error != 0 {
-        write!(out, "{}", line.error)?;
+        put(text, u64::from(line.error.unsigned_abs()));
+        text.pop();
     }
-    out.write_all(b"\n")
+    text.push(b'\n');
+}
+
+/// A number and a comma. The formatting of the standard library takes several times as long, and the writer must keep up
+/// with all workers of a job.
+fn put(text: &mut Vec<u8>, mut number: u64) {
+    let mut digits = [b','; 21];
+    let mut first = 20;
+    loop {
+        first -= 1;
+        digits[first] = b'0' + (number % 10) as u8;
+        number /= 10;
+        if number == 0 {
+            break;
+        }
+    }
+    text.extend_from_slice(&digits[first..]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_ring_holds_the_worker_up_and_loses_nothing() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("log.csv");
+        let (mut log, mut pens) = OperationLog::with_rings_of(4, path.to_str().unwrap(), 1);
+        let mut pen = pens.remove(0);
+        let worker = std::thread::spawn(move || {
+            let line = |number| Line {
+                completed: Nanos(number),
+                ..Line::NOTHING
+            };
+            (0..1000).filter(|number| pen.write(line(*number))).count() as u64
+        });
+        // No one empties the ring yet.
+        while log.waits() == 0 {
+            std::thread::yield_now();
+        }
+        log.start(&[]).unwrap();
+        let held_up = worker.join().unwrap();
+        assert_eq!(log.finish(), None);
+        assert_eq!(log.waits(), held_up);
+        let text = std::fs::read_to_string(&path).unwrap();
+        let numbers: Vec<u64> = text
+            .lines()
+            .skip(1)
+            .map(|line| line.split(',').next().unwrap().parse().unwrap())
+            .collect();
+        assert_eq!(numbers, (0..1000).collect::<Vec<u64>>());
+    }
+
+    #[test]
+    fn numbers_of_all_lengths_are_written_in_full() {
+        for number in [0, 9, 10, 4096, u64::from(u32::MAX), u64::MAX] {
+            let mut text = Vec::new();
+            put(&mut text, number);
+            assert_eq!(text, format!("{number},").into_bytes());
+        }
+    }
 }
