@@ -20,6 +20,7 @@ mod libaio;
 #[cfg(target_os = "linux")]
 mod mmap;
 mod null;
+mod portions;
 mod psync;
 mod sim;
 mod sleep;
@@ -79,6 +80,8 @@ pub struct Setup {
     pub one_buffer: bool,
     /// Most requests in a turn.
     pub submit_batch: u32,
+    /// Most completions that a turn hands on, where operations are not carried out one after the other; absent: all.
+    pub complete_max: Option<u32>,
     /// Bytes in each buffer.
     pub buffer_bytes: usize,
     /// Alignment of each buffer in bytes; at least the page size is used.
@@ -104,6 +107,15 @@ pub struct Setup {
 /// # Errors
 /// [`EngineError`] if the system lacks the engine, memory or a resource that it needs, with the reason.
 pub fn open(setup: Setup) -> Result<Box<dyn Engine>, EngineError> {
+    let (slots, bound) = (setup.slots, setup.complete_max.filter(|_| !setup.one_at_a_time));
+    let engine = open_unbounded(setup)?;
+    Ok(match bound {
+        Some(most) => Box::new(portions::Portioned::new(engine, most, slots)),
+        None => engine,
+    })
+}
+
+fn open_unbounded(setup: Setup) -> Result<Box<dyn Engine>, EngineError> {
     match setup.choice.kind {
         EngineKind::Auto => Err(EngineError::unavailable(
             EngineKind::Auto,

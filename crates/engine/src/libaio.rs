@@ -9,7 +9,7 @@ use crate::buffers::SharedBuffers;
 use crate::clock::Clock;
 use crate::error::{EngineError, os_error_name};
 use crate::sleep::PreciseSleep;
-use crate::sys::aio::{Context, ControlBlock, Event, OP_FDSYNC, OP_FSYNC, OP_READ, OP_WRITE};
+use crate::sys::aio::{Context, ControlBlock, Event, FLAG_PRIORITY, OP_FDSYNC, OP_FSYNC, OP_READ, OP_WRITE};
 use crate::{Engine, File, Setup};
 
 pub(crate) struct Libaio {
@@ -21,6 +21,9 @@ pub(crate) struct Libaio {
     events: Vec<Event>,
     buffers: SharedBuffers,
     files: Vec<File>,
+    /// Some operations need more than where and how much.
+    refines: bool,
+    atomic: bool,
     split_stamps: bool,
     submit_batch: u32,
     clock: Clock,
@@ -36,6 +39,8 @@ impl Libaio {
             handed: Vec::with_capacity(setup.slots as usize),
             events: vec![Event::default(); (setup.slots as usize).clamp(1, 256)],
             buffers: SharedBuffers::new(&setup)?,
+            refines: setup.choice.atomic || setup.files.iter().any(|file| file.priority() != 0),
+            atomic: setup.choice.atomic,
             files: setup.files,
             split_stamps: setup.split_stamps,
             submit_batch: setup.submit_batch,
@@ -117,7 +122,28 @@ impl Libaio {
         block.bytes = if has_buffer { u64::from(request.length) } else { 0 };
         block.offset = if has_buffer { request.offset as i64 } else { 0 };
         self.handed.push(block);
+        if self.refines {
+            self.refine(request);
+        }
         true
+    }
+
+    /// What only few operations need.
+    #[inline(never)]
+    fn refine(&mut self, request: &Request) {
+        /// `RWF_ATOMIC`
+        const ATOMIC: i32 = 0x40;
+        let block = &mut self.blocks[request.slot.0 as usize];
+        block.priority = match request.action {
+            Action::Read | Action::Write => self.files[usize::from(request.file)].priority(),
+            _ => 0,
+        };
+        block.flags = if block.priority == 0 { 0 } else { FLAG_PRIORITY };
+        block.rw_flags = if self.atomic && request.action == Action::Write {
+            ATOMIC
+        } else {
+            0
+        };
     }
 
     #[inline(never)]

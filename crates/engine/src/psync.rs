@@ -17,6 +17,7 @@ pub(crate) struct Psync {
     buffers: Buffers,
     with_flags: bool,
     poll: bool,
+    atomic: bool,
     clock: Clock,
     sleep: PreciseSleep,
 }
@@ -30,6 +31,7 @@ impl Psync {
             buffers,
             with_flags,
             poll: setup.choice.poll,
+            atomic: setup.choice.atomic,
             clock: setup.clock,
             sleep: PreciseSleep::new(setup.spin),
         })
@@ -61,7 +63,7 @@ impl Psync {
             }
             Action::Write => {
                 let buffer = self.buffers.of(io.slot, io.length as usize);
-                sys::file::write_at_with_flags(handle, buffer, io.offset, self.poll)
+                sys::file::write_at_with_flags(handle, buffer, io.offset, self.poll, self.atomic)
             }
             _ => file.without_buffer(io),
         }

@@ -20,6 +20,8 @@ const OP_WRITE_FIXED: u8 = 5;
 const OP_READ: u8 = 22;
 const OP_WRITE: u8 = 23;
 const FSYNC_DATA_ONLY: u32 = 1;
+/// `RWF_ATOMIC`
+const ATOMIC: u32 = 0x40;
 const FLAG_FIXED_FILE: u8 = 1;
 const FLAG_ASYNC: u8 = 1 << 4;
 /// The kernel registers at most this much as one buffer.
@@ -40,6 +42,8 @@ pub(crate) struct IoUring {
     write: Submission,
     /// Buffers per registered piece.
     slots_per_piece: u32,
+    /// Some submissions need more than the template of their kind.
+    refines: bool,
     force_async_every: u32,
     queued_total: u32,
     split_stamps: bool,
@@ -85,6 +89,7 @@ impl IoUring {
         };
         let mut write = Submission {
             opcode: OP_WRITE,
+            operation_flags: if setup.choice.atomic { ATOMIC } else { 0 },
             ..Submission::default()
         };
         let mut slots_per_piece = setup.slots;
@@ -102,8 +107,10 @@ impl IoUring {
                 slots_per_piece = per_piece;
             }
         }
+        let prioritized = setup.files.iter().any(|file| file.priority() != 0);
         Ok(IoUring {
             ring,
+            refines: prioritized || setup.choice.force_async_every > 0,
             files: setup.files,
             buffers,
             targets,
@@ -145,8 +152,8 @@ impl IoUring {
                 user_data: u64::from(request.slot.0),
                 ..*template
             };
-            if request.slot.0 >= self.slots_per_piece || self.force_async_every > 0 {
-                self.refine(&mut submission);
+            if request.slot.0 >= self.slots_per_piece || self.refines {
+                self.refine(&mut submission, request.file);
             }
             // SAFETY: the address is the slot's buffer of at least `length` bytes (checked by `claim`), which belongs to
             // this engine and, having been claimed, is lent to no one until the completion of the slot is reaped. `Drop`
@@ -159,7 +166,8 @@ impl IoUring {
 
     /// What only few submissions need.
     #[inline(never)]
-    fn refine(&mut self, submission: &mut Submission) {
+    fn refine(&mut self, submission: &mut Submission, file: u16) {
+        submission.priority = self.files[usize::from(file)].priority();
         submission.buffer_index = (submission.user_data / u64::from(self.slots_per_piece)) as u16;
         if self.force_async_every > 0 {
             self.queued_total = self.queued_total.wrapping_add(1);

@@ -8,6 +8,7 @@
 mod control;
 mod gather;
 mod governor;
+mod operation_log;
 mod step;
 pub mod targets;
 mod unsupported;

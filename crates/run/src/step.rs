@@ -6,8 +6,8 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use engine::Clock;
 use engine::probe::{CoreTimes, DeviceTimes};
+use engine::{Clock, Identity};
 use model::event::{EndReason, Event, Phase};
 use model::finding::{Finding, Severity};
 use model::plan::Plan;
@@ -17,6 +17,7 @@ use model::{Bytes, Nanos};
 use crate::control::JobControl;
 use crate::gather::Gather;
 use crate::governor::Governor;
+use crate::operation_log::OperationLog;
 use crate::worker::{Assignment, CellKey, Ended, Inbox, ReadyTarget, SetupError, set_up};
 use crate::{RunError, WorkerFault};
 
@@ -45,6 +46,7 @@ struct LiveJob {
     gate: Arc<StartGate>,
     gather: Gather,
     governor: Governor,
+    log: Option<OperationLog>,
     workers: Vec<LiveWorker>,
     state: State,
     told: Phase,
@@ -129,7 +131,7 @@ pub(crate) fn run_step(
         .map(|job| launch(around, step, job, targets, &sender))
         .collect();
     drop(sender);
-    if let Err(error) = await_setup(&mut jobs, &answers) {
+    if let Err(error) = await_setup(&mut jobs, &answers).and_then(|()| start_logs(&mut jobs, targets)) {
         jobs.iter().for_each(|job| job.gate.open(None));
         return Err(error);
     }
@@ -180,10 +182,18 @@ fn launch(
         control.set_depth(depth);
     }
     let interval = Governor::interval_for(plan_job);
+    let count = plan_job.workers.len();
+    let log = plan_job
+        .operation_log
+        .as_ref()
+        .map(|path| OperationLog::new(path, count));
+    let (log, pens) = log.unzip();
+    let mut pens = pens.unwrap_or_default().into_iter();
     let workers = (0..plan_job.workers.len()).map(|worker| {
         let (plan, targets) = (Arc::clone(&around.plan), Arc::clone(targets));
         let (control, gate, answers) = (Arc::clone(&control), Arc::clone(&gate), answers.clone());
         let (clock, spin, answers_on_failure) = (around.clock, around.spin, answers.clone());
+        let pen = pens.next();
         let body = move || {
             let grids: Vec<Nanos> = plan.grids.iter().map(|grid| grid.length_ns).collect();
             let job_plan = &plan.steps[step].jobs[job];
@@ -197,7 +207,7 @@ fn launch(
                 grids: &grids,
                 spin,
             };
-            let ready = match set_up(&given) {
+            let mut ready = match set_up(&given) {
                 Ok((ready, inbox)) => {
                     let _ = answers.send(Answer {
                         job,
@@ -216,6 +226,9 @@ fn launch(
                 }
             };
             drop(answers);
+            if let Some(pen) = pen {
+                ready.take_pen(pen);
+            }
             match gate.wait() {
                 Some(start) => ready.run(start),
                 None => Ended::never_started(),
@@ -248,6 +261,7 @@ fn launch(
     LiveJob {
         gather: Gather::new(workers.len(), &around.plan.grids, interval),
         governor,
+        log,
         control,
         gate,
         workers,
@@ -270,6 +284,25 @@ fn await_setup(jobs: &mut [LiveJob], answers: &Receiver<Answer>) -> Result<(), R
                 worker: answer.worker,
                 why,
             }),
+        }
+    }
+    if faults.is_empty() {
+        Ok(())
+    } else {
+        Err(RunError::Setup(faults))
+    }
+}
+
+/// Opens the operation logs of the jobs, now that nothing else can keep them from starting.
+fn start_logs(jobs: &mut [LiveJob], targets: &[ReadyTarget]) -> Result<(), RunError> {
+    let targets: Vec<Option<Identity>> = targets.iter().map(|target| target.identity).collect();
+    let mut faults: Vec<WorkerFault> = Vec::new();
+    for (job, live) in jobs.iter_mut().enumerate() {
+        let Some(log) = &mut live.log else { continue };
+        if let Err(source) = log.start(&targets) {
+            let path = log.path().to_owned();
+            let why = SetupError::Log { path, source };
+            faults.push(WorkerFault { job, worker: 0, why });
         }
     }
     if faults.is_empty() {
@@ -343,6 +376,7 @@ fn look_at(around: &Surroundings<'_>, step: usize, jobs: &mut [LiveJob], index: 
     }
     job.notice_ends();
     let over = job.workers.iter().all(|worker| worker.thread.is_none());
+    job.look_after_log(over);
     for interval in job.gather.finished_intervals(step_number, job_number, plan, over) {
         job.governor.consider(&interval, &job.control);
         watcher(Event::Interval(Box::new(interval)));
@@ -438,6 +472,19 @@ impl LiveJob {
         }
     }
 
+    /// A log that cannot be written on ends the job, with what is known by then. A job that is over completes its log.
+    fn look_after_log(&mut self, over: bool) {
+        let Some(log) = &mut self.log else { return };
+        if over {
+            if let (Some(failure), Some(worker)) = (log.finish(), self.workers.first_mut()) {
+                self.failed = true;
+                worker.lost.get_or_insert(failure);
+            }
+        } else if log.has_failed() {
+            self.stop(EndReason::Failed);
+        }
+    }
+
     /// Workers whose operations never come back would hold up the report for ever.
     fn give_up_on_stuck_workers(&mut self) -> Option<Finding> {
         let due = match (self.stop_asked, self.told) {
@@ -474,9 +521,9 @@ impl LiveJob {
     }
 
     fn reason(&self) -> EndReason {
-        let mut reasons = self.workers.iter().map(|worker| match &worker.ended {
-            Some(ended) => ended.reason.clone(),
-            None => EndReason::Failed,
+        let mut reasons = self.workers.iter().map(|worker| match (&worker.ended, &worker.lost) {
+            (Some(ended), None) => ended.reason.clone(),
+            _ => EndReason::Failed,
         });
         let first = reasons.next().unwrap_or(EndReason::Done);
         // A failure says more than how the others ended.
@@ -493,6 +540,7 @@ impl LiveJob {
         let mut results = JobResults {
             name: plan.name.clone(),
             lost_intervals: self.gather.lost(),
+            log_waits: self.log.as_ref().map_or(0, OperationLog::waits),
             ended: ran.then_some(reason),
             control: self.governor.outcomes(),
             ..JobResults::default()

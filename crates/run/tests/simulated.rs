@@ -617,3 +617,191 @@ fn a_plan_that_asks_for_what_cannot_be_done_is_refused() {
         "{error}"
     );
 }
+
+#[test]
+fn a_bound_on_completions_is_kept_and_loses_nothing() {
+    // Eight operations end at the same instant; three at most are taken at a time.
+    let mut one = stream();
+    one.depth = 8;
+    let mut bounded = worker(vec![one]);
+    bounded.batching.complete_max = Some(3);
+    bounded.batching.submit = Some(8);
+    let stop = Stop {
+        operations: Some(8000),
+        ..Stop::default()
+    };
+    let job = run_job(plan(device(), stop, vec![bounded]));
+    assert_eq!(job.total().operations, 8000);
+    // Classes of 0, 1, 2 to 3, and more.
+    let looks = &job.workers[0].completed.classes;
+    assert!(
+        looks[2] > 1000 && looks[3..].iter().all(|count| *count == 0),
+        "{looks:?}"
+    );
+}
+
+#[test]
+fn two_flush_rules_stand_beside_each_other() {
+    let flushes = |every_writes, data_every_writes| {
+        let mut one = stream();
+        one.mix = Mix::WRITES;
+        one.sync = SyncRule {
+            every_writes,
+            data_every_writes,
+            ..SyncRule::default()
+        };
+        let stop = Stop {
+            operations: Some(121),
+            ..Stop::default()
+        };
+        let job = run_job(plan(device(), stop, vec![worker(vec![one])]));
+        assert_eq!(job.total().operations, 121);
+        job.workers[0].streams[0].sync.as_ref().unwrap().operations
+    };
+    assert_eq!(flushes(0, 4), 30);
+    // After every third and every fourth write; after every twelfth one flush serves for both.
+    assert_eq!(flushes(3, 4), 40 + 30 - 10);
+}
+
+#[test]
+fn a_part_of_the_region_ends_a_job() {
+    let small = SimulatedDevice {
+        size: Bytes::mib(8),
+        ..device()
+    };
+    for (percent, operations) in [(50, 1024), (100, 2048), (250, 5120)] {
+        let stop = Stop {
+            region_percent: Some(percent),
+            ..Stop::default()
+        };
+        let job = run_job(plan(small.clone(), stop, vec![worker(vec![stream()])]));
+        assert_eq!(job.total().operations, operations, "{percent} %");
+        assert_eq!(job.ended, Some(EndReason::Done));
+    }
+    // The regions of all streams count, and what comes first ends it.
+    let both = worker(vec![stream(), stream()]);
+    let stop = Stop {
+        region_percent: Some(25),
+        bytes: Some(Bytes::mib(3)),
+        ..Stop::default()
+    };
+    assert_eq!(run_job(plan(small, stop, vec![both])).total().bytes, Bytes::mib(3));
+}
+
+#[test]
+fn pauses_come_after_a_time_of_io_too() {
+    // 1 ms of I/O at 100 µs each, then 9 ms of rest: a thousand operations a second.
+    for (operations, expected) in [(0, 2000.0), (1_000_000, 2000.0), (5, 1053.0)] {
+        let mut one = stream();
+        one.think = Some(Think {
+            after_ns: Some(Nanos::millis(1)),
+            pause_ns: Nanos::millis(9),
+            spin_ns: Nanos(0),
+            operations,
+            count: ThinkCount::Completed,
+            shifts_schedule: false,
+        });
+        let total = run_job(plan(device(), Stop::after(Nanos::secs(2)), vec![worker(vec![one])])).total();
+        assert!(
+            off(total.operations as f64, expected) < 0.02,
+            "{operations}: {}",
+            total.operations
+        );
+    }
+}
+
+#[test]
+fn an_operation_that_takes_too_long_has_failed() {
+    // The 500th operation begins at 49.9 ms and is held up by 20 ms.
+    let stalled = SimulatedDevice {
+        stalls: vec![SimulatedPause {
+            at_ns: Nanos::micros(49_950),
+            for_ns: Nanos::millis(20),
+        }],
+        ..device()
+    };
+    let stop = Stop {
+        operations: Some(1000),
+        ..Stop::default()
+    };
+    let run = |most: Option<Nanos>, tolerate: Vec<i32>| {
+        let mut one = stream();
+        one.on_error.latency_ns_max.read = most;
+        one.on_error.latency_ns_max.write = Some(Nanos(1));
+        one.on_error.tolerate_read = tolerate;
+        run_job(plan(stalled.clone(), stop, vec![worker(vec![one])]))
+    };
+    let job = run(Some(Nanos::millis(1)), Vec::new());
+    let failure = job.workers[0].failure.as_ref().expect("it has failed");
+    assert!(
+        failure.what.contains("a read took 20.1 ms, longer than the 1.00 ms")
+            || failure.what.contains("a read took 20.1 ms, longer than the 1 ms"),
+        "{failure:?}"
+    );
+    assert_eq!(job.ended, Some(EndReason::Failed));
+    assert_eq!(job.total().operations, 499);
+
+    let job = run(Some(Nanos::millis(1)), vec![110]);
+    assert_eq!(job.workers[0].failure, None);
+    let total = job.total();
+    assert_eq!((total.operations, total.errors, total.first_error), (999, 1, Some(110)));
+    let job = run(Some(Nanos::millis(21)), Vec::new());
+    assert_eq!(job.total().operations, 1000);
+}
+
+#[test]
+fn a_failed_write_is_called_a_write() {
+    let faulty = SimulatedDevice {
+        faults: vec![SimulatedFault::Nth { operation: 3, errno: 5 }],
+        ..device()
+    };
+    let mut one = stream();
+    one.mix = Mix::WRITES;
+    one.on_error.tolerate_read = vec![5];
+    let job = run_job(plan(faulty, Stop::after(Nanos::secs(1)), vec![worker(vec![one])]));
+    let failure = job.workers[0].failure.as_ref().expect("what is tolerated is reads");
+    assert!(failure.what.contains("a write failed"), "{failure:?}");
+}
+
+#[test]
+fn completion_routines_keep_the_depth_and_call_for_each_operation() {
+    let (mut first, mut second) = (stream(), stream());
+    (first.weight, second.weight) = (1, 3);
+    second.mix = Mix::WRITES;
+    let mut both = worker(vec![first, second]);
+    both.depth = model::plan::Depth::Shared { operations: 16 };
+    both.batching.completion_routines = true;
+    let stop = Stop {
+        operations: Some(16),
+        ..Stop::default()
+    };
+    let job = run_job(plan(device(), stop, vec![both.clone()]));
+    // Each slot begins with the first stream.
+    assert_eq!(job.directions().read.unwrap().operations, 16);
+    let job = run_job(plan(device(), Stop::after(Nanos::secs(2)), vec![both]));
+    let directions = job.directions();
+    let (reads, writes) = (
+        directions.read.unwrap().operations,
+        directions.write.unwrap().operations,
+    );
+    assert!(off(writes as f64 / reads as f64, 3.0) < 0.03, "{reads} {writes}");
+    assert!(off(little(&job, 16.0), 1.0) < 0.01);
+    let calls = &job.workers[0].submitted.classes;
+    assert!(calls[2..].iter().all(|count| *count == 0), "{calls:?}");
+}
+
+#[test]
+fn trims_before_writes_are_counted_as_trims() {
+    // A target without anything behind it, one operation at a time.
+    let mut one = stream();
+    one.mix = Mix::TrimThenWrite;
+    let stop = Stop {
+        operations: Some(1000),
+        ..Stop::default()
+    };
+    let mut null = plan(device(), stop, vec![worker(vec![one])]);
+    null.targets[0].kind = model::plan::TargetKind::Nothing { size: Bytes::mib(64) };
+    let directions = run_job(null).directions();
+    assert_eq!(directions.trim.unwrap().operations, 500);
+    assert_eq!(directions.write.unwrap().operations, 500);
+}

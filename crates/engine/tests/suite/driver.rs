@@ -45,6 +45,7 @@ pub fn setup(kind: EngineKind, files: Vec<File>, slots: u32) -> Setup {
         one_at_a_time: kind.is_synchronous(),
         one_buffer: false,
         submit_batch: slots.min(32),
+        complete_max: None,
         buffer_bytes: BLOCK as usize,
         buffer_alignment: 4096,
         huge_pages: false,

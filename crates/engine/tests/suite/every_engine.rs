@@ -241,6 +241,31 @@ fn what_is_asked_for_is_waited_for() {
 }
 
 #[test]
+fn no_more_is_taken_at_once_than_was_asked_for() {
+    for target in places(SIZE) {
+        for kind in engines().filter(|kind| !kind.is_synchronous()) {
+            for most in [1, 3, 16] {
+                let mut setup = setup(kind, vec![file_for(kind, &target)], 16);
+                setup.complete_max = Some(most);
+                let mut rig = Rig::open(setup).unwrap();
+                let requests: Vec<_> = (0..16)
+                    .map(|slot| Job::read(u64::from(slot) * u64::from(BLOCK)).in_slot(slot))
+                    .collect();
+                let mut waiting = &requests[..];
+                let mut ended = 0;
+                while ended < 16 {
+                    let now = rig.turn(waiting, 16, Nanos::NEVER).len();
+                    assert!((1..=most as usize).contains(&now), "{} {now}", kind.name());
+                    waiting = &waiting[rig.batch.submitted as usize..];
+                    ended += now;
+                }
+                rig.all_well(&all_blocks(Job::read), |_, _| {});
+            }
+        }
+    }
+}
+
+#[test]
 fn looking_without_waiting_finds_what_has_ended() {
     for target in places(SIZE) {
         for kind in engines() {

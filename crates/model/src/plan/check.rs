@@ -69,8 +69,17 @@ impl Plan {
                 ));
             }
         }
+        let mut logs: Vec<(&str, &str)> = Vec::new();
         for ((step, index), job) in self.jobs() {
             faults.at = format!("job `{}`", job.name);
+            if let Some(log) = &job.operation_log {
+                if let Some((_, other)) = logs.iter().find(|(path, _)| path == log) {
+                    faults.add(format!(
+                        "job `{other}` already logs its operations in {log}; name another file"
+                    ));
+                }
+                logs.push((log, &job.name));
+            }
             self.check_job(job, index, self.steps[step].jobs.len(), &mut faults);
         }
         if faults.list.is_empty() {
@@ -133,6 +142,9 @@ impl Plan {
         }
         if worker.batching.submit == Some(0) {
             faults.add("it cannot hand over 0 operations at once");
+        }
+        if worker.batching.complete_max == Some(0) {
+            faults.add("it cannot take 0 completions at once");
         }
         for stream in &worker.streams {
             self.check_stream(stream, faults);

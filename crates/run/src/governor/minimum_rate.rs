@@ -5,7 +5,7 @@ use model::event::Interval;
 use model::plan::MinimumRate;
 use model::results::ControlOutcome;
 
-use super::{Action, figure, name};
+use super::{Action, figure_of, name};
 
 /// Nothing is judged before this time, as in fio.
 const GRACE: Nanos = Nanos::secs(2);
@@ -35,7 +35,7 @@ impl RateFloor {
         if interval.start_ns < GRACE {
             return Action::Go;
         }
-        self.sum += figure(interval, self.rule.of) * interval.length_ns.as_secs();
+        self.sum += figure_of(interval, self.rule.of, self.rule.direction) * interval.length_ns.as_secs();
         self.length += interval.length_ns;
         if self.length < self.rule.cycle_ns {
             return Action::Go;
@@ -49,8 +49,15 @@ impl RateFloor {
         self.missed = Some(average);
         Action::End(format!(
             "{} fell to {average:.0}, below the least of {least:.0}",
-            name(self.rule.of)
+            self.figure_name()
         ))
+    }
+
+    fn figure_name(&self) -> String {
+        match self.rule.direction {
+            None => name(self.rule.of).to_owned(),
+            Some(direction) => format!("{} of {}s", name(self.rule.of), direction.word()),
+        }
     }
 
     pub(crate) fn outcome(&self) -> ControlOutcome {
@@ -60,7 +67,7 @@ impl RateFloor {
             None => "kept".into(),
         };
         ControlOutcome {
-            rule: format!("at least {least:.0} {}", name(self.rule.of)),
+            rule: format!("at least {least:.0} {}", self.figure_name()),
             attained: self.missed.is_none(),
             detail,
             series: Vec::new(),

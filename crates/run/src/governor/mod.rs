@@ -6,10 +6,10 @@ mod minimum_rate;
 mod precision;
 mod steady_state;
 
-use model::Nanos;
 use model::event::{EndReason, Interval, Phase};
 use model::plan::{Control, Job, Tracked};
 use model::results::ControlOutcome;
+use model::{Direction, Nanos};
 
 use crate::control::JobControl;
 use latency_target::LatencySearch;
@@ -119,12 +119,19 @@ impl Governor {
 
 /// The figure that a rule tracks, over one interval.
 fn figure(interval: &Interval, tracked: Tracked) -> f64 {
+    figure_of(interval, tracked, None)
+}
+
+/// The same for one direction only, where one is given. Latency is kept for all of them together.
+fn figure_of(interval: &Interval, tracked: Tracked, only: Option<Direction>) -> f64 {
     let seconds = interval.length_ns.as_secs();
     if seconds <= 0.0 {
         return 0.0;
     }
     let sum = |value: fn(&model::event::Counts) -> u64| {
-        interval.counts.iter().map(|(_, counts)| value(counts)).sum::<u64>() as f64
+        let counts = interval.counts.iter();
+        let wanted = counts.filter(|(direction, _)| only.is_none_or(|only| only == *direction));
+        wanted.map(|(_, counts)| value(counts)).sum::<u64>() as f64
     };
     match tracked {
         Tracked::Iops => sum(|counts| counts.operations) / seconds,
@@ -270,6 +277,23 @@ mod tests {
         assert_eq!(floor.consider(&second(1, 100, 10)), Action::Go);
         assert!(matches!(floor.consider(&second(2, 1999, 10)), Action::End(_)));
         let mut floor = RateFloor::new(rule, 2);
+        assert!((0..20).all(|k| floor.consider(&second(k, 2000, 10)) == Action::Go));
+        // Those are reads; a least rate of writes is missed whatever the reads do.
+        let of_writes = MinimumRate {
+            direction: Some(Direction::Write),
+            ..rule
+        };
+        let mut floor = RateFloor::new(of_writes, 2);
+        let ended = floor.consider(&second(2, 2000, 10));
+        assert_eq!(
+            ended,
+            Action::End("IOPS of writes fell to 0, below the least of 2000".into())
+        );
+        let of_reads = MinimumRate {
+            direction: Some(Direction::Read),
+            ..rule
+        };
+        let mut floor = RateFloor::new(of_reads, 2);
         assert!((0..20).all(|k| floor.consider(&second(k, 2000, 10)) == Action::Go));
     }
 }

@@ -265,6 +265,7 @@ fn start_engine(what: &Fill<'_>, file: File, clock: Clock) -> Result<Box<dyn Eng
         one_at_a_time,
         one_buffer: false,
         submit_batch: DEPTH,
+        complete_max: None,
         buffer_bytes: what.block as usize,
         buffer_alignment: 4096,
         huge_pages: false,

@@ -7,7 +7,7 @@ use model::plan::FlushKind;
 use model::results::{EngineUsed, Failure, Usage};
 use model::{Direction, Nanos};
 
-use super::recorder::Run;
+use super::recorder::{Run, SlotRecord};
 use super::{Budget, Worker};
 
 /// What a worker leaves at its end, besides the recorders it sent.
@@ -305,11 +305,7 @@ impl Worker<'_> {
     #[inline(never)]
     pub(super) fn settle_exception(&mut self, slot: Slot, result: i64, reaped: Nanos) {
         let record = *self.slots.get(slot);
-        let stream = record.stream as usize;
-        // Only directions that can occur have a cell of their own.
-        let mix = &self.plan.streams[stream].mix;
-        let mut occurring = Direction::ALL.into_iter().filter(|direction| mix.includes(*direction));
-        let direction = occurring.find(|direction| self.streams[stream].cells[*direction] == record.key as u32);
+        let direction = self.direction_of(&record);
         let verb = direction.map_or("flush", Direction::word);
         if result > 0 {
             let mut run = Run::starting_with(&record);
@@ -318,17 +314,10 @@ impl Worker<'_> {
             self.recorder.cells[record.key as u32 as usize].short += 1;
             return;
         }
-        let policy = &self.plan.streams[stream].on_error;
+        let policy = &self.plan.streams[record.stream as usize].on_error;
         let errno = (-result) as i32;
         let at_end_of_file = result == 0;
-        let tolerated = match direction {
-            Some(Direction::Read) => &policy.tolerate_read,
-            _ => &policy.tolerate_write,
-        };
-        if !at_end_of_file && tolerated.contains(&errno) {
-            let cell = &mut self.recorder.cells[record.key as u32 as usize];
-            cell.errors += 1;
-            cell.first_error.get_or_insert(errno);
+        if !at_end_of_file && self.tolerates(&record, direction, errno) {
             return;
         }
         if policy.full_is_end && [sys::file::NO_SPACE, sys::file::OVER_QUOTA].contains(&errno) {
@@ -352,6 +341,31 @@ impl Worker<'_> {
         self.fail(Failure { what, at, errno, help });
     }
 
+    /// What an operation did; absent for a flush.
+    pub(super) fn direction_of(&self, record: &SlotRecord) -> Option<Direction> {
+        let number = record.stream as usize;
+        let mix = &self.plan.streams[number].mix;
+        // Directions that do not occur have no cell of their own.
+        let mut occurring = Direction::ALL.into_iter().filter(|direction| mix.includes(*direction));
+        occurring.find(|direction| self.streams[number].cells[*direction] == record.key as u32)
+    }
+
+    /// Counts a failed operation if the plan tolerates its error.
+    pub(super) fn tolerates(&mut self, record: &SlotRecord, direction: Option<Direction>, errno: i32) -> bool {
+        let policy = &self.plan.streams[record.stream as usize].on_error;
+        let tolerated = match direction {
+            Some(Direction::Read) => &policy.tolerate_read,
+            _ => &policy.tolerate_write,
+        };
+        if !tolerated.contains(&errno) {
+            return false;
+        }
+        let cell = &mut self.recorder.cells[record.key as u32 as usize];
+        cell.errors += 1;
+        cell.first_error.get_or_insert(errno);
+        true
+    }
+
     pub(super) fn fail_with_engine(&mut self, error: &EngineError) {
         let at = format!("the {} engine", self.engine.describe().kind.name());
         self.fail(Failure {
@@ -363,7 +377,7 @@ impl Worker<'_> {
     }
 
     /// Ends the worker with what is known so far. Operations in flight are still waited for.
-    fn fail(&mut self, failure: Failure) {
+    pub(super) fn fail(&mut self, failure: Failure) {
         self.failure.get_or_insert(failure);
         if self.timeline.phase() != Phase::Draining {
             let now = self.batch.reaped;

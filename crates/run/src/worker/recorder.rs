@@ -51,6 +51,8 @@ pub(crate) struct SlotRecord {
     pub(crate) stream: u32,
     /// File of the engine, for messages.
     pub(crate) file: u16,
+    /// The slot has carried an operation.
+    pub(crate) used: bool,
 }
 
 /// Counters and histograms of one direction of one stream.

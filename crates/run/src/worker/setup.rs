@@ -12,14 +12,14 @@ use model::draws::{Draws, DrawsForm};
 use model::event::Phase;
 use model::mix::Mix;
 use model::plan::{
-    Depth, EngineChoice, EngineKind, Job, LatencyPoints, Pacing, PriorityClass, SimulatedDevice, Stream, StreamTarget,
-    Worker as Plan,
+    Depth, EngineChoice, EngineKind, Job, LatencyPoints, Pacing, Priority, PriorityClass, SimulatedDevice, Stream,
+    StreamTarget, Worker as Plan,
 };
 use model::sequence::Sequence;
 use model::{Bytes, Direction, Nanos, PerDirection};
 
 use super::recorder::{Grids, SlotTable};
-use super::stream::{Gate, LiveStream};
+use super::stream::{Gate, LiveStream, PriorityShare, flushes};
 use super::timeline::Timeline;
 use super::{
     AT_ONCE, AT_ONCE_BYTES, Budget, CellKey, CellKind, Inbox, Inline, Lane, Measured, PROBE_TURNS, Requests,
@@ -102,6 +102,22 @@ pub enum SetupError {
         /// The system's error.
         source: std::io::Error,
     },
+    /// The operation log cannot be written. Nothing was issued.
+    #[error("cannot write the operation log {path}: {source}")]
+    Log {
+        /// The file.
+        path: String,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// Two wishes that do not go together here.
+    #[error("{what}")]
+    Unfit {
+        /// What does not go, in a sentence.
+        what: String,
+        /// What would.
+        help: String,
+    },
     /// The system cannot start another thread.
     #[error("the system cannot start another thread: {0}")]
     Thread(std::io::Error),
@@ -138,6 +154,8 @@ impl SetupError {
                 _ => format!("use a multiple of {alignment}, or `cache buffered`"),
             }),
             SetupError::Thread(_) => Some("use fewer workers, or raise the limit (ulimit -u)".into()),
+            SetupError::Unfit { help, .. } => Some(help.clone()),
+            SetupError::Log { .. } => Some("name another file; what is there now was not touched".into()),
             SetupError::Access { .. } | SetupError::Content { .. } | SetupError::Placement { .. } => None,
         }
     }
@@ -164,7 +182,7 @@ impl Assignment<'_> {
                     paced,
                 });
             }
-            if stream.sync.every_writes > 0 || stream.sync.file_range.is_some() {
+            if flushes(&stream.sync) {
                 keys.push(CellKey {
                     stream: stream_number,
                     kind: CellKind::Sync,
@@ -181,16 +199,23 @@ pub(crate) fn set_up<'plan>(given: &Assignment<'plan>) -> Result<(Worker<'plan>,
     let plan = given.worker;
     place_thread(plan)?;
     let slots = plan.slots();
-    let (files, file_of) = open_files(given)?;
+    let (files, file_of, mut shares) = open_files(given)?;
     for (stream, file) in plan.streams.iter().zip(&file_of) {
         check_alignment(stream, &files[*file as usize])?;
     }
     prepare_caches(plan, &files, &file_of)?;
     let (choice, reason) = choose_engine(given, &files, slots);
+    check_choice(plan, &choice, &files, &file_of)?;
     let one_at_a_time = choice.kind.is_synchronous() || choice.kind == EngineKind::Null && slots == 1;
     let buffer_bytes = plan.streams.iter().map(longest_buffer).max().unwrap_or(1);
     let plain = is_plain(given);
     let keeps_buffers = plan.streams.iter().any(|stream| stream.mix.includes(Direction::Write));
+    // A completion that issues the next operation by itself makes a call for it.
+    let submit = if plan.batching.completion_routines {
+        Some(1)
+    } else {
+        plan.batching.submit
+    };
     let (slots, submit_batch) = if one_at_a_time {
         // Whatever depth was asked for, one operation is in flight. More slots only save turns.
         let at_once = match (plain, keeps_buffers) {
@@ -206,17 +231,14 @@ pub(crate) fn set_up<'plan>(given: &Assignment<'plan>) -> Result<(Worker<'plan>,
         } else {
             USUAL_BATCH
         };
-        (
-            slots,
-            plan.batching
-                .submit
-                .map_or(usual, |batch| batch as usize)
-                .min(slots as usize),
-        )
+        (slots, submit.map_or(usual, |batch| batch as usize).min(slots as usize))
     };
     let mut draws = plan.draws.start();
     let keys = given.cells();
     let mut streams = live_streams(given, &keys, &file_of, slots, &mut draws)?;
+    for (stream, share) in streams.iter_mut().zip(&mut shares) {
+        stream.priority = share.take();
+    }
     let files_for_messages = files
         .iter()
         .map(|file| (file.path().display().to_string(), direct_alignment_of(file)))
@@ -231,6 +253,7 @@ pub(crate) fn set_up<'plan>(given: &Assignment<'plan>) -> Result<(Worker<'plan>,
         one_at_a_time,
         one_buffer: one_at_a_time && !keeps_buffers,
         submit_batch: submit_batch as u32,
+        complete_max: plan.batching.complete_max,
         buffer_bytes,
         buffer_alignment: plan.memory.alignment as usize,
         huge_pages: plan.memory.huge_pages,
@@ -251,7 +274,7 @@ pub(crate) fn set_up<'plan>(given: &Assignment<'plan>) -> Result<(Worker<'plan>,
     let (recorder, outbox, inbox) = mailbox(&keys, keys.len() * ROWS_PER_CELL, patient);
     let full_budget = Budget {
         operations: given.job.stop.operations.unwrap_or(u64::MAX),
-        bytes: given.job.stop.bytes.map_or(u64::MAX, |bytes| bytes.0),
+        bytes: byte_budget(given),
     };
     let map_bytes = streams.iter().map(|stream| stream.sequence.extra_bytes()).sum();
     let mut batch = Batch::new(slots);
@@ -273,17 +296,16 @@ pub(crate) fn set_up<'plan>(given: &Assignment<'plan>) -> Result<(Worker<'plan>,
         usual_batch: submit_batch,
         inline: Inline {
             in_a_row: 0,
-            probes_left: if probes && plan.batching.submit.is_none() {
-                PROBE_TURNS
-            } else {
-                0
-            },
+            probes_left: if probes && submit.is_none() { PROBE_TURNS } else { 0 },
             seen: false,
         },
-        learns_inline: probes && plan.batching.submit.is_none(),
+        learns_inline: probes && submit.is_none(),
         refilling: true,
         one_at_a_time,
         plain,
+        careful: is_careful(given),
+        pen: None,
+        held_up: false,
         winding_down: false,
         split_stamps,
         next_due: Nanos::NEVER,
@@ -315,17 +337,46 @@ pub(crate) fn set_up<'plan>(given: &Assignment<'plan>) -> Result<(Worker<'plan>,
     Ok((worker, inbox))
 }
 
-/// One stream that nothing holds back: not paced, without pauses or flushes, limited by time or operations only.
+/// One stream that nothing holds back: not paced, without pauses or flushes, limited by time or operations only, whose
+/// operations are all alike but for reads among writes.
 fn is_plain(given: &Assignment<'_>) -> bool {
     let worker = given.worker;
     let [stream] = &worker.streams[..] else { return false };
     stream.pacing == Pacing::Unpaced
         && stream.think.is_none()
-        && stream.sync.every_writes == 0
-        && stream.sync.file_range.is_none()
+        && !flushes(&stream.sync)
         && given.job.stop.bytes.is_none()
+        && given.job.stop.region_percent.is_none()
+        && stream.priority.is_none_or(|priority| priority.percent >= 100)
+        && stream.mix != Mix::TrimThenWrite
+        && !is_careful(given)
         && worker.batching.refill_below.is_none()
         && !matches!(worker.draws, DrawsForm::Single { .. })
+}
+
+/// Single operations must be looked at when they end.
+fn is_careful(given: &Assignment<'_>) -> bool {
+    let streams = &given.worker.streams;
+    given.job.operation_log.is_some()
+        || given.worker.batching.completion_routines
+        || streams
+            .iter()
+            .any(|stream| stream.on_error.latency_ns_max.iter().any(|(_, most)| most.is_some()))
+}
+
+/// Bytes that the worker may issue, where the plan bounds them.
+fn byte_budget(given: &Assignment<'_>) -> u64 {
+    let regions = given.worker.streams.iter().map(|stream| {
+        let target = &given.targets[stream.target.ids()[0].0 as usize];
+        stream.region.resolve(target.size).1
+    });
+    let region: u128 = regions.map(u128::from).sum();
+    let stop = &given.job.stop;
+    let part = stop
+        .region_percent
+        .map(|percent| (region * u128::from(percent) / 100).try_into().unwrap_or(u64::MAX));
+    let bytes = stop.bytes.map(|bytes| bytes.0);
+    bytes.into_iter().chain(part).min().unwrap_or(u64::MAX)
 }
 
 fn place_thread(plan: &Plan) -> Result<(), SetupError> {
@@ -345,16 +396,101 @@ fn place_thread(plan: &Plan) -> Result<(), SetupError> {
     if let Some(nice) = placement.nice {
         sys::thread::set_nice(nice).map_err(failed(format!("a worker cannot get the nice value {nice}")))?;
     }
-    if let Some(priority) = plan.streams.first().and_then(|stream| stream.priority) {
-        let class = match priority.class {
-            PriorityClass::RealTime => 1,
-            PriorityClass::BestEffort => 2,
-            PriorityClass::Idle => 3,
-        };
-        sys::thread::set_io_priority(class, priority.level)
-            .map_err(failed("a worker cannot get its I/O priority".to_owned()))?;
+    let set_priority = |priority: Priority| {
+        sys::thread::set_io_priority(class_number(priority), priority.level)
+            .map_err(failed("a worker cannot get its I/O priority".to_owned()))
+    };
+    match common_priority(plan) {
+        Some(priority) => set_priority(priority)?,
+        None => {
+            let own: Vec<Priority> = plan.streams.iter().filter_map(|stream| stream.priority).collect();
+            // Better refused here than by the first operation.
+            own.iter().try_for_each(|priority| set_priority(*priority))?;
+            if !own.is_empty() {
+                sys::thread::set_io_priority(0, 0).map_err(failed("an I/O priority cannot be given back".into()))?;
+            }
+        }
     }
     sys::thread::sharpen_timers();
+    Ok(())
+}
+
+/// The I/O priority of the thread: where it is that of every operation. Otherwise each operation carries its own.
+fn common_priority(plan: &Plan) -> Option<Priority> {
+    let first = plan.streams.first()?.priority?;
+    let common = first.percent >= 100 && plan.streams.iter().all(|stream| stream.priority == Some(first));
+    common.then_some(first)
+}
+
+/// True if operations carry I/O priorities of their own.
+fn has_own_priorities(plan: &Plan) -> bool {
+    common_priority(plan).is_none() && plan.streams.iter().any(|stream| stream.priority.is_some())
+}
+
+/// The numbers that the kernel has for the classes.
+fn class_number(priority: Priority) -> u8 {
+    match priority.class {
+        PriorityClass::RealTime => 1,
+        PriorityClass::BestEffort => 2,
+        PriorityClass::Idle => 3,
+    }
+}
+
+/// Can the engine do all that is wanted of it with these files?
+fn check_choice(plan: &Plan, choice: &EngineChoice, files: &[File], file_of: &[u16]) -> Result<(), SetupError> {
+    let name = choice.kind.name();
+    let unfit = |what: String, help: &str| {
+        Err(SetupError::Unfit {
+            what,
+            help: help.to_owned(),
+        })
+    };
+    if has_own_priorities(plan) && choice.kind.is_synchronous() {
+        return unfit(
+            format!("the {name} engine gives all operations of a worker the same I/O priority"),
+            "use the engine io_uring or libaio, or one priority for the whole worker",
+        );
+    }
+    if !choice.atomic {
+        return Ok(());
+    }
+    if matches!(choice.kind, EngineKind::Psync | EngineKind::Mmap) {
+        return unfit(
+            format!("the {name} engine knows no writes that happen whole or not at all"),
+            "use the engine pvsync2, io_uring or libaio",
+        );
+    }
+    let writing = plan.streams.iter().zip(file_of);
+    for (stream, file) in writing.filter(|(stream, _)| stream.mix.includes(Direction::Write)) {
+        let file = &files[usize::from(*file)];
+        let (path, Some(handle)) = (file.path().display(), file.handle()) else {
+            continue;
+        };
+        if !stream.cache.direct {
+            return unfit(
+                "writes that happen whole or not at all cannot go through the page cache".into(),
+                "use direct I/O",
+            );
+        }
+        let Some((low, high)) = sys::file::atomic_write_sizes(handle) else {
+            return unfit(
+                format!("{path} offers no writes that happen whole or not at all"),
+                "kernel (6.11 or later), file system and device must all know them; choose another target, or do without",
+            );
+        };
+        let sizes = &stream.pattern.sizes[Direction::Write];
+        for size in [sizes.min().0, sizes.max().0] {
+            if !size.is_power_of_two() || !(u64::from(low)..=u64::from(high)).contains(&size) {
+                return unfit(
+                    format!(
+                        "writes of {size} bytes cannot happen whole or not at all on {path}, which takes powers of two \
+                         from {low} to {high}"
+                    ),
+                    "use such a block size",
+                );
+            }
+        }
+    }
     Ok(())
 }
 
@@ -382,11 +518,29 @@ fn prepare_caches(plan: &Plan, files: &[File], file_of: &[u16]) -> Result<(), Se
     Ok(())
 }
 
-/// Opens each target once for each way of using it. Returns the files, and the index of each stream's.
-fn open_files(given: &Assignment<'_>) -> Result<(Vec<File>, Vec<u16>), SetupError> {
+/// The files of a worker, the index of each stream's, and of that of the part of its operations with a priority.
+type Opened = (Vec<File>, Vec<u16>, Vec<Option<PriorityShare>>);
+
+/// Opens each target once for each way of using it. An I/O priority of single operations is a way of using it.
+fn open_files(given: &Assignment<'_>) -> Result<Opened, SetupError> {
     let mut files: Vec<File> = Vec::new();
-    let mut opened: Vec<(u32, OpenHow)> = Vec::new();
-    let mut file_of = Vec::new();
+    let mut opened: Vec<(u32, OpenHow, u16)> = Vec::new();
+    let mut index_of = |target: u32, how: OpenHow, priority: u16| {
+        if let Some(known) = opened.iter().position(|entry| *entry == (target, how, priority)) {
+            return Ok(known as u16);
+        }
+        let ready = &given.targets[target as usize];
+        let mut file = match &ready.what {
+            ReadyKind::Path(path) => open_judged(path, how, ready.identity)?,
+            ReadyKind::Nothing | ReadyKind::Simulated(_) => File::nothing(ready.size),
+        };
+        file.set_priority(priority);
+        files.push(file);
+        opened.push((target, how, priority));
+        Ok::<u16, SetupError>(opened.len() as u16 - 1)
+    };
+    let own_priorities = has_own_priorities(given.worker);
+    let (mut file_of, mut shares) = (Vec::new(), Vec::new());
     for stream in &given.worker.streams {
         let StreamTarget::One { target } = &stream.target else {
             // Refused before any worker is made.
@@ -403,22 +557,22 @@ fn open_files(given: &Assignment<'_>) -> Result<(Vec<File>, Vec<u16>), SetupErro
             hint: stream.hint,
             exclusive: false,
         };
-        let known = opened.iter().position(|entry| *entry == (target.0, how));
-        let index = match known {
-            Some(index) => index,
-            None => {
-                let ready = &given.targets[target.0 as usize];
-                files.push(match &ready.what {
-                    ReadyKind::Path(path) => open_judged(path, how, ready.identity)?,
-                    ReadyKind::Nothing | ReadyKind::Simulated(_) => File::nothing(ready.size),
-                });
-                opened.push((target.0, how));
-                files.len() - 1
+        let own = stream.priority.filter(|_| own_priorities);
+        let number = own.map_or(0, |own| u16::from(class_number(own)) << 13 | u16::from(own.level));
+        let percent = own.map_or(0, |own| own.percent);
+        let (usual, share) = match percent {
+            0 => (index_of(target.0, how, 0)?, None),
+            100.. => (index_of(target.0, how, number)?, None),
+            percent => {
+                let file = index_of(target.0, how, number)?;
+                let share = PriorityShare { file, percent, sum: 0 };
+                (index_of(target.0, how, 0)?, Some(share))
             }
         };
-        file_of.push(index as u16);
+        file_of.push(usual);
+        shares.push(share);
     }
-    Ok((files, file_of))
+    Ok((files, file_of, shares))
 }
 
 /// Opens the file that was judged, and no other that has taken its place since.
@@ -483,13 +637,18 @@ fn choose_engine(given: &Assignment<'_>, files: &[File], slots: u32) -> (EngineC
         return (choice, "the target is simulated".into());
     }
     let choice = choose(files, slots);
-    (
-        EngineChoice {
-            kind: choice.kind,
-            ..asked.clone()
-        },
-        choice.reason,
-    )
+    let (kind, reason) = if choice.kind != EngineKind::Psync {
+        (choice.kind, choice.reason)
+    } else if has_own_priorities(given.worker) {
+        let reason = "each operation has an I/O priority of its own";
+        (EngineKind::IoUring, reason.to_owned())
+    } else if asked.atomic {
+        let reason = "writes that happen whole or not at all need its flags";
+        (EngineKind::Pvsync2, reason.to_owned())
+    } else {
+        (choice.kind, choice.reason)
+    };
+    (EngineChoice { kind, ..asked.clone() }, reason)
 }
 
 fn simulated_device(given: &Assignment<'_>) -> Option<SimulatedDevice> {
@@ -551,6 +710,7 @@ fn live_streams(
         streams.push(LiveStream {
             sequence,
             file: *file,
+            priority: None,
             cells: PerDirection {
                 read: cell(number, CellKind::Moves(Direction::Read)),
                 write: cell(number, CellKind::Moves(Direction::Write)),

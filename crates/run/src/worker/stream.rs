@@ -4,7 +4,7 @@ use engine::Action;
 use model::content::Filler;
 use model::draws::{Draws, Purpose};
 use model::pace::Schedule;
-use model::plan::{FlushKind, Pacing, Stream, Think, ThinkCount};
+use model::plan::{FlushKind, Pacing, Stream, SyncRule, Think, ThinkCount};
 use model::sequence::Sequence;
 use model::{Direction, Nanos, PerDirection};
 
@@ -15,6 +15,8 @@ pub(crate) struct LiveStream {
     pub(crate) sequence: Sequence,
     /// Index of its file among those of the engine.
     pub(crate) file: u16,
+    /// Where only a part of its operations has its I/O priority.
+    pub(crate) priority: Option<PriorityShare>,
     /// Cell for each direction; a direction that cannot occur has none.
     pub(crate) cells: PerDirection<u32>,
     /// Cell for flushes.
@@ -31,6 +33,37 @@ pub(crate) struct LiveStream {
     pub(crate) gate: Option<Box<Gate>>,
 }
 
+/// A part of the operations of a stream, spread evenly: those that have its I/O priority.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PriorityShare {
+    /// Index of the same file with the priority.
+    pub(crate) file: u16,
+    /// Which part.
+    pub(crate) percent: u8,
+    /// Percent that have come together since the last such operation.
+    pub(crate) sum: u8,
+}
+
+impl LiveStream {
+    /// Index of the file for its next operation.
+    #[inline(always)]
+    pub(crate) fn file_of_next(&mut self) -> u16 {
+        match &mut self.priority {
+            None => self.file,
+            Some(share) => share.choose().unwrap_or(self.file),
+        }
+    }
+}
+
+impl PriorityShare {
+    fn choose(&mut self) -> Option<u16> {
+        self.sum += self.percent;
+        let enough = self.sum >= 100;
+        self.sum -= if enough { 100 } else { 0 };
+        enough.then_some(self.file)
+    }
+}
+
 /// When a stream may issue, and what besides its sequence.
 #[derive(Debug)]
 pub(crate) struct Gate {
@@ -38,13 +71,16 @@ pub(crate) struct Gate {
     think: Option<Think>,
     /// Operations since the last pause.
     since_pause: u32,
+    /// When I/O began after the last pause.
+    io_since: Nanos,
     /// The pause that is due begins when nothing is in flight.
     pause_when_idle: bool,
     /// No operation before this time.
     closed_until: Nanos,
     /// The part of the pause before this time is spent spinning.
     spin_until: Nanos,
-    flush: Option<FlushEvery>,
+    /// The one that flushes most comes first.
+    flushes: Vec<FlushEvery>,
     in_flight: u32,
 }
 
@@ -91,18 +127,19 @@ impl Gate {
                 Live::PerDirection(schedules, occurring.find(|direction| rates[*direction].is_none()))
             }
         };
-        let flush = flush_rule(stream);
-        if matches!(pacing, Live::Unpaced) && stream.think.is_none() && flush.is_none() {
+        let flushes = flush_rules(&stream.sync);
+        if matches!(pacing, Live::Unpaced) && stream.think.is_none() && flushes.is_empty() {
             return None;
         }
         Some(Box::new(Gate {
             pacing,
             think: stream.think,
             since_pause: 0,
+            io_since: start,
             pause_when_idle: false,
             closed_until: Nanos(0),
             spin_until: Nanos(0),
-            flush,
+            flushes,
             in_flight: 0,
         }))
     }
@@ -148,15 +185,16 @@ impl Gate {
         }
     }
 
-    /// The flush that is due before the next operation, if one is.
+    /// The flush that is due before the next operation, if one is. Where several are, the one that flushes most serves for
+    /// all, as in fio.
     pub(crate) fn flush_due(&mut self) -> Option<Action> {
-        let flush = self.flush.as_mut()?;
-        if flush.since < flush.writes {
-            return None;
+        let mut due = None;
+        for flush in self.flushes.iter_mut().filter(|flush| flush.since >= flush.writes) {
+            flush.since = 0;
+            due = due.or(Some(flush.action));
         }
-        flush.since = 0;
-        self.in_flight += 1;
-        Some(flush.action)
+        self.in_flight += u32::from(due.is_some());
+        due
     }
 
     /// An operation was issued at `now`.
@@ -171,10 +209,8 @@ impl Gate {
                 }
             }
         }
-        if let Some(flush) = &mut self.flush
-            && direction == Direction::Write
-        {
-            flush.since += 1;
+        if direction == Direction::Write {
+            self.flushes.iter_mut().for_each(|flush| flush.since += 1);
         }
         if self.think.is_some_and(|think| think.count == ThinkCount::Issued) {
             self.count_towards_pause(now);
@@ -192,8 +228,9 @@ impl Gate {
     fn count_towards_pause(&mut self, now: Nanos) {
         let Some(think) = self.think else { return };
         self.since_pause += 1;
-        let due = self.pause_when_idle || self.since_pause >= think.operations;
-        if !due {
+        let enough = think.operations > 0 && self.since_pause >= think.operations;
+        let long_enough = think.after_ns.is_some_and(|time| now.since(self.io_since) >= time);
+        if !(self.pause_when_idle || enough || long_enough) {
             return;
         }
         match think.count {
@@ -210,6 +247,7 @@ impl Gate {
     fn begin_pause(&mut self, now: Nanos, think: Think) {
         (self.since_pause, self.pause_when_idle) = (0, false);
         self.closed_until = now + think.pause_ns;
+        self.io_since = self.closed_until;
         self.spin_until = now + think.spin_ns.min(think.pause_ns);
         if think.shifts_schedule {
             match &mut self.pacing {
@@ -249,23 +287,29 @@ fn gap_of(direction: Direction) -> Purpose {
     }
 }
 
-fn flush_rule(stream: &Stream) -> Option<FlushEvery> {
-    let sync = &stream.sync;
-    if sync.every_writes > 0 {
-        let action = match sync.kind {
-            FlushKind::Full => Action::Flush,
-            FlushKind::Data => Action::FlushData,
-        };
-        return Some(FlushEvery {
-            action,
-            writes: sync.every_writes,
-            since: 0,
-        });
-    }
-    let (writes, flags) = sync.file_range?;
-    (writes > 0).then_some(FlushEvery {
-        action: Action::FlushRange(flags.into()),
+/// Every flush that the writes of a stream lead to.
+fn flush_rules(sync: &SyncRule) -> Vec<FlushEvery> {
+    let action = match sync.kind {
+        FlushKind::Full => Action::Flush,
+        FlushKind::Data => Action::FlushData,
+    };
+    let (range_writes, range) = sync.file_range.unwrap_or_default();
+    [
+        (sync.every_writes, action),
+        (sync.data_every_writes, Action::FlushData),
+        (range_writes, Action::FlushRange(range.into())),
+    ]
+    .into_iter()
+    .filter(|(writes, _)| *writes > 0)
+    .map(|(writes, action)| FlushEvery {
+        action,
         writes,
         since: 0,
     })
+    .collect()
+}
+
+/// True if writes of a stream lead to flushes.
+pub(crate) fn flushes(sync: &SyncRule) -> bool {
+    !flush_rules(sync).is_empty()
 }

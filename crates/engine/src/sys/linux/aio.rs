@@ -11,17 +11,20 @@ use model::Nanos;
 pub(crate) struct ControlBlock {
     pub(crate) data: u64,
     key: u32,
-    rw_flags: i32,
+    pub(crate) rw_flags: i32,
     pub(crate) opcode: u16,
-    priority: i16,
+    pub(crate) priority: u16,
     pub(crate) file: u32,
     pub(crate) buffer: u64,
     pub(crate) bytes: u64,
     pub(crate) offset: i64,
     reserved: u64,
-    flags: u32,
+    pub(crate) flags: u32,
     event_file: u32,
 }
+
+/// The priority of the block counts.
+pub(crate) const FLAG_PRIORITY: u32 = 2;
 
 pub(crate) const OP_READ: u16 = 0;
 pub(crate) const OP_WRITE: u16 = 1;

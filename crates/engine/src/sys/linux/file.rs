@@ -33,6 +33,8 @@ pub const NOT_PERMITTED: i32 = libc::EPERM;
 pub const TOO_LARGE: i32 = libc::EFBIG;
 /// Error number: device or resource busy.
 pub const BUSY: i32 = libc::EBUSY;
+/// Error number: it took too long.
+pub const TIMED_OUT: i32 = libc::ETIMEDOUT;
 /// Error number: read-only file system.
 pub const READ_ONLY: i32 = libc::EROFS;
 
@@ -116,6 +118,16 @@ pub(crate) fn direct_alignment(file: &fs::File, kind: FileKind) -> u64 {
     }
 }
 
+/// The shortest and the longest write that happens whole or not at all (`RWF_ATOMIC`); absent where none does. Between
+/// them every power of two does.
+pub fn atomic_write_sizes(file: &fs::File) -> Option<(u32, u32)> {
+    const STATX_WRITE_ATOMIC: u32 = 0x1_0000;
+    let flags = rustix::fs::StatxFlags::from_bits_retain(STATX_WRITE_ATOMIC);
+    let stat = rustix::fs::statx(file, "", rustix::fs::AtFlags::EMPTY_PATH, flags).ok()?;
+    let known = stat.stx_mask & STATX_WRITE_ATOMIC != 0 && stat.stx_atomic_write_unit_max > 0;
+    known.then_some((stat.stx_atomic_write_unit_min, stat.stx_atomic_write_unit_max))
+}
+
 /// True if reads of this file may be started without waiting, which io_uring needs to avoid its kernel threads.
 pub(crate) fn supports_nowait(file: &fs::File, alignment: u64) -> bool {
     let mut buffer = crate::sys::memory::Mapping::new(alignment.max(4096) as usize, 4096, false);
@@ -175,13 +187,12 @@ pub(crate) fn read_at_with_flags(file: &fs::File, buffer: &mut [u8], offset: u64
     result_of(preadv2(file, &mut [io::IoSliceMut::new(buffer)], offset, flags))
 }
 
-/// `pwritev2`, polling for completion if asked.
-pub(crate) fn write_at_with_flags(file: &fs::File, buffer: &[u8], offset: u64, poll: bool) -> i64 {
-    let flags = if poll {
-        ReadWriteFlags::HIPRI
-    } else {
-        ReadWriteFlags::empty()
-    };
+/// `pwritev2`, polling for completion and whole or not at all, if asked.
+pub(crate) fn write_at_with_flags(file: &fs::File, buffer: &[u8], offset: u64, poll: bool, atomic: bool) -> i64 {
+    const ATOMIC: ReadWriteFlags = ReadWriteFlags::from_bits_retain(0x40);
+    let mut flags = ReadWriteFlags::empty();
+    flags.set(ReadWriteFlags::HIPRI, poll);
+    flags.set(ATOMIC, atomic);
     result_of(pwritev2(file, &[io::IoSlice::new(buffer)], offset, flags))
 }
 

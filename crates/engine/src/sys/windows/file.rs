@@ -34,6 +34,8 @@ pub const TOO_LARGE: i32 = 223;
 pub const BUSY: i32 = 170;
 /// Error number: write protected.
 pub const READ_ONLY: i32 = 19;
+/// Error number: it took too long.
+pub const TIMED_OUT: i32 = 1460;
 
 /// Opens a file or device.
 pub(crate) fn open(path: &Path, how: &OpenHow) -> io::Result<fs::File> {
@@ -105,7 +107,7 @@ pub(crate) fn read_at_with_flags(file: &fs::File, buffer: &mut [u8], offset: u64
 }
 
 /// The same; polling does not exist here.
-pub(crate) fn write_at_with_flags(file: &fs::File, buffer: &[u8], offset: u64, _poll: bool) -> i64 {
+pub(crate) fn write_at_with_flags(file: &fs::File, buffer: &[u8], offset: u64, _poll: bool, _atomic: bool) -> i64 {
     write_at(file, buffer, offset)
 }
 
@@ -194,4 +196,9 @@ pub fn space(path: &Path) -> io::Result<(u64, u64)> {
     } else {
         Err(io::Error::last_os_error())
     }
+}
+
+/// The shortest and the longest write that happens whole or not at all; this system offers none.
+pub fn atomic_write_sizes(_file: &fs::File) -> Option<(u32, u32)> {
+    None
 }

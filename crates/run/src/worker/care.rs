@@ -1,0 +1,98 @@
+//! Operations that are looked at one by one when they have ended: where one may have taken too long, is logged, or issues
+//! the next by itself. Workers that want nothing of this never come here.
+
+use engine::{Slot, sys};
+use model::event::Phase;
+use model::results::Failure;
+use model::{Direction, Nanos};
+
+use super::Worker;
+use super::recorder::{Run, SlotRecord};
+use crate::operation_log::{Line, Pen};
+
+impl Worker<'_> {
+    /// Lets the worker log its operations. For jobs that have a log.
+    pub(crate) fn take_pen(&mut self, pen: Pen) {
+        debug_assert!(self.careful, "a job with a log is careful from the start");
+        self.pen = Some(pen);
+    }
+
+    /// Counts what a turn has brought and frees its slots, one operation after the other.
+    #[inline(never)]
+    pub(super) fn settle_with_care(&mut self) {
+        let reaped = self.batch.reaped;
+        for index in 0..self.batch.done.len() {
+            let completion = self.batch.done[index];
+            let lane = self.slots.get(completion.slot).lane as usize;
+            self.settle_carefully(completion.slot, completion.result, reaped);
+            self.lanes[lane].give_back(completion.slot);
+            if self.batching.completion_routines && self.timeline.phase() != Phase::Draining {
+                // The slot just freed is the one that is used next.
+                self.round = self.round.wrapping_add(1);
+                self.issue_from(lane);
+            }
+        }
+        self.after_settling(reaped);
+    }
+
+    /// Counts one operation.
+    pub(super) fn settle_carefully(&mut self, slot: Slot, result: i64, at: Nanos) {
+        let record = *self.slots.get(slot);
+        let direction = self.direction_of(&record);
+        let total = at.since(record.queued);
+        let policy = &self.plan.streams[record.stream as usize].on_error;
+        let most = direction.and_then(|direction| policy.latency_ns_max[direction]);
+        let too_slow = most.filter(|most| result >= 0 && total > *most);
+        let error = match too_slow {
+            Some(_) => sys::file::TIMED_OUT,
+            None => (-result).max(0) as i32,
+        };
+        self.log(&record, direction, result, error, at);
+        if let Some(most) = too_slow {
+            self.settle_slow(&record, direction, total, most);
+        } else if result == i64::from(record.length) {
+            let mut run = Run::starting_with(&record);
+            (run.operations, run.bytes) = (1, u64::from(record.length));
+            self.recorder.count(&run, at);
+        } else {
+            self.settle_exception(slot, result, at);
+        }
+    }
+
+    /// Keeps a line of an operation that ended in the measured window.
+    fn log(&mut self, record: &SlotRecord, direction: Option<Direction>, result: i64, error: i32, at: Nanos) {
+        let Some(pen) = &mut self.pen else { return };
+        if self.timeline.phase() != Phase::Measured {
+            return;
+        }
+        let paced = self.recorder.cells[record.key as u32 as usize].paced.is_some();
+        self.held_up |= pen.write(Line {
+            completed: at.since(self.measured.start),
+            stream: record.stream,
+            direction,
+            offset: record.offset,
+            length: record.length,
+            moved: result.max(0) as u32,
+            schedule_delay: paced.then(|| record.queued.since(record.due)),
+            submission: record.issued.since(record.queued),
+            total: at.since(record.queued),
+            error,
+        });
+    }
+
+    /// An operation that took longer than it may has failed, whatever it brought.
+    #[cold]
+    fn settle_slow(&mut self, record: &SlotRecord, direction: Option<Direction>, took: Nanos, most: Nanos) {
+        if self.tolerates(record, direction, sys::file::TIMED_OUT) {
+            return;
+        }
+        let verb = direction.map_or("flush", Direction::word);
+        let path = &self.files[usize::from(record.file)].0;
+        self.fail(Failure {
+            what: format!("a {verb} took {took}, longer than the {most} that it may take"),
+            at: format!("{path}, {} bytes at offset {}", record.length, record.offset),
+            errno: Some(sys::file::TIMED_OUT),
+            help: None,
+        });
+    }
+}

@@ -1,0 +1,102 @@
+//! Wishes that only some engines and targets can fulfil: I/O priorities of single operations, atomic writes.
+
+mod support;
+
+use model::Bytes;
+use model::mix::{Mix, MixRule};
+use model::plan::{CacheMode, EngineKind, Plan, Prepare, Priority, PriorityClass, Stop, Worker};
+use support::{plan_on, run_job, stream, try_run, worker};
+
+fn target() -> (tempfile::TempDir, String) {
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("cargo has made it");
+    let path = directory.path().join("target");
+    (directory, path.display().to_string())
+}
+
+/// A thousand operations on a file of fathom's own making.
+fn plan(path: &str, kind: EngineKind, workers: Vec<Worker>) -> Plan {
+    let mut plan = plan_on(path, kind, OPERATIONS, workers);
+    plan.targets[0].prepare = Prepare::Filled {
+        size: Some(Bytes::mib(1)),
+    };
+    plan
+}
+
+const OPERATIONS: Stop = Stop {
+    operations: Some(1000),
+    after_ns: None,
+    bytes: None,
+    region_percent: None,
+    passes: None,
+    repeat_until_time: false,
+};
+
+#[test]
+fn operations_carry_priorities_of_their_own() {
+    let (_directory, path) = target();
+    let priority = |level, percent| {
+        Some(Priority {
+            class: PriorityClass::BestEffort,
+            level,
+            percent,
+        })
+    };
+    let (mut high, mut low) = (stream(), stream());
+    (high.priority, low.priority) = (priority(0, 30), priority(7, 100));
+    (high.depth, low.depth) = (4, 4);
+    high.mix = Mix::Drawn {
+        write_percent: 50.0,
+        rule: MixRule::Independent,
+    };
+    let both = vec![worker(vec![high, low])];
+    for kind in [EngineKind::IoUring, EngineKind::Libaio, EngineKind::Null] {
+        let job = run_job(plan(&path, kind, both.clone()));
+        assert_eq!(job.workers[0].failure, None, "{}", kind.name());
+        assert_eq!(job.total().operations, 1000, "{}", kind.name());
+    }
+    let error = try_run(plan(&path, EngineKind::Psync, both)).unwrap_err();
+    assert!(error.to_string().contains("same I/O priority"), "{error}");
+    // One operation at a time is no reason for an engine that cannot do it.
+    let mut part = stream();
+    part.priority = priority(3, 50);
+    let job = run_job(plan(&path, EngineKind::Auto, vec![worker(vec![part])]));
+    assert_eq!(job.workers[0].engine.kind, EngineKind::IoUring);
+    assert_eq!(job.total().operations, 1000);
+}
+
+#[test]
+fn atomic_writes_are_done_or_refused_with_the_reason() {
+    let (_directory, path) = target();
+    let run = |kind, cache| {
+        let mut one = stream();
+        one.mix = Mix::WRITES;
+        one.cache = cache;
+        let mut atomic = worker(vec![one]);
+        atomic.engine.atomic = true;
+        try_run(plan(&path, kind, vec![atomic]))
+    };
+    for kind in [
+        EngineKind::IoUring,
+        EngineKind::Libaio,
+        EngineKind::Pvsync2,
+        EngineKind::Auto,
+    ] {
+        let error = run(kind, CacheMode::BUFFERED).unwrap_err().to_string();
+        assert!(error.contains("page cache"), "{error}");
+        match run(kind, CacheMode::DIRECT) {
+            Ok((results, _)) => {
+                let job = &results.steps[0].jobs[0];
+                assert_eq!(job.workers[0].failure, None);
+                assert_eq!(job.total().operations, 1000);
+            }
+            Err(error) => assert!(
+                error
+                    .to_string()
+                    .contains("offers no writes that happen whole or not at all"),
+                "{error}"
+            ),
+        }
+    }
+    let error = run(EngineKind::Psync, CacheMode::DIRECT).unwrap_err().to_string();
+    assert!(error.contains("the psync engine"), "{error}");
+}
