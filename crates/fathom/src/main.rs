@@ -1,3 +1,5 @@
 //! To come.
 
+#![forbid(unsafe_code)]
+
 fn main() {}
