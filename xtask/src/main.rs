@@ -2,6 +2,11 @@
 
 #![forbid(unsafe_code)]
 
+#[cfg(target_os = "linux")]
+mod bench;
+#[cfg(not(target_os = "linux"))]
+#[path = "bench_elsewhere.rs"]
+mod bench;
 mod check;
 mod command;
 
@@ -11,6 +16,7 @@ const USAGE: &str = "\
 usage: cargo xtask VERB
 
   check [STEP…]   everything that must hold before a change is merged; or only fmt, clippy, docs, tests, windows
+  bench [OPTION]… side by side with fio, written to bench/runs; --smoke, --only ROW, --pairs N, --seconds S, --dir DIR
 ";
 
 fn main() -> ExitCode {
@@ -21,6 +27,9 @@ fn main() -> ExitCode {
     };
     let ended = match verb.as_str() {
         "check" => check::check(rest),
+        "bench" => bench::bench(rest),
+        // By `bench` itself.
+        "measured" => bench::measured(rest),
         "help" | "-h" | "--help" => {
             print!("{USAGE}");
             Ok(())
