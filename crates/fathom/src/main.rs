@@ -1,5 +1,45 @@
-//! To come.
+//! The program: chooses what to do, wires the parts, and turns what came of it into an exit code.
+//!
+//! Nothing is measured, judged or rendered here.
 
 #![forbid(unsafe_code)]
 
-fn main() {}
+mod command_line;
+mod commands;
+mod exit;
+mod fault;
+mod outputs;
+mod screen;
+mod session;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    // The processor's clock is compared with the system's over as long a time as there is, so it starts first.
+    let clock = session::start_clock();
+    let arguments: Vec<String> = std::env::args_os()
+        .map(|text| text.to_string_lossy().into_owned())
+        .collect();
+    let matches = match command_line::command().try_get_matches_from(&arguments) {
+        Ok(matches) => matches,
+        Err(error) => return command_line::explain(&error),
+    };
+    let session = session::Session::new(clock, arguments);
+    let done = match matches.subcommand() {
+        Some(("quick", given)) => commands::quick::carry_out(&session, given),
+        Some(("run", given)) => commands::run::carry_out(&session, given),
+        Some(("targets", given)) => commands::targets::show(given),
+        Some(("selftest", given)) => commands::selftest::carry_out(&session, given),
+        Some(("schema", given)) => commands::schema::print(given),
+        Some(("man", given)) => commands::man::print(given),
+        Some(("completions", given)) => commands::completions::print(given),
+        _ => unreachable!("clap asks for a subcommand"),
+    };
+    match done {
+        Ok(exit) => exit.code(),
+        Err(faults) => {
+            faults.print(screen::colour_on_stderr());
+            faults.exit().code()
+        }
+    }
+}

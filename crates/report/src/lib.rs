@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod cells;
 pub mod formats;
 pub mod live;
 pub mod numbers;

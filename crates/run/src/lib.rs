@@ -17,14 +17,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use engine::probe::{self, System};
 use engine::{Clock, sys};
-use model::environment::Environment;
+use model::environment::TargetFacts;
 use model::event::{EndReason, Event};
-use model::finding::Finding;
+use model::finding::{Finding, Severity};
 use model::plan::{Plan, PlanError, TargetKind};
 use model::results::{FORMAT_VERSION, HostResults, Kind, Results, Tool};
 
-use targets::TargetError;
+use targets::guard::{Permissions, Refusal};
+use targets::{Objection, TargetError};
 pub use worker::SetupError;
 
 /// Raised whenever a change of the measuring code may change figures.
@@ -39,6 +41,9 @@ pub enum RunError {
     /// Targets cannot be used or prepared.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
     Targets(Vec<TargetError>),
+    /// The guard does not give targets away. Nothing was touched.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
+    Refused(Vec<Refusal>),
     /// Workers could not be set up. Nothing was issued.
     #[error("{}", .0.first().map(|fault| fault.why.to_string()).unwrap_or_default())]
     Setup(Vec<WorkerFault>),
@@ -65,6 +70,8 @@ pub struct Conditions<'a> {
     pub clock: Clock,
     /// Becomes true when the user or the system asks to stop.
     pub interrupt: &'a AtomicBool,
+    /// What the user allows to be lost.
+    pub permissions: &'a Permissions,
 }
 
 /// Carries out a plan.
@@ -75,9 +82,20 @@ pub fn carry_out(plan: Plan, conditions: Conditions<'_>, watcher: &mut dyn FnMut
     check(&plan)?;
     sys::signals::ignore_file_size_signal();
     let started_unix_ns = unix_now();
-    let Conditions { clock, interrupt } = conditions;
-    let examined = targets::examine(&plan).map_err(RunError::Targets)?;
-    let prepared = targets::prepare(&plan, &examined, clock, interrupt, watcher);
+    let Conditions {
+        clock,
+        interrupt,
+        permissions,
+    } = conditions;
+    let permitted = targets::permit(&plan, permissions).map_err(|objection| match objection {
+        Objection::Unusable(errors) => RunError::Targets(errors),
+        Objection::Refused(refusals) => RunError::Refused(refusals),
+    })?;
+    let mut findings: Vec<Finding> = permitted.notes.iter().map(note).collect();
+    for finding in findings.clone() {
+        watcher(Event::Notice { finding });
+    }
+    let prepared = targets::prepare(&plan, &permitted.targets, clock, interrupt, watcher);
     let ready = prepared.map_err(|error| match error {
         TargetError::Fill(targets::FillError::Interrupted(_)) => RunError::Interrupted,
         error => RunError::Targets(vec![error]),
@@ -91,17 +109,17 @@ pub fn carry_out(plan: Plan, conditions: Conditions<'_>, watcher: &mut dyn FnMut
         plan: Arc::new(plan),
         clock,
         interrupt,
-        devices: Vec::new(),
+        devices: devices_of(&ready.facts),
     };
-    let mut environment = Environment {
-        targets: ready.facts.clone(),
-        ..Environment::default()
-    };
-    environment.clock = clock.describe();
+    let mut environment = probe::environment(&System::live(), clock.describe());
+    environment.targets.clone_from(&ready.facts);
     let list = Arc::new(ready.list.clone());
     let outcome = run_steps(&around, &list, watcher);
     ready.finish();
-    let (steps, findings) = outcome?;
+    // From here on others may have the devices.
+    drop(permitted);
+    let (steps, noticed) = outcome?;
+    findings.extend(noticed);
     environment.clock.drift_ppm = if around.simulated { None } else { clock.drift_ppm() };
     let interrupted = interrupt.load(Ordering::Relaxed);
     Ok(Results {
@@ -122,6 +140,24 @@ pub fn carry_out(plan: Plan, conditions: Conditions<'_>, watcher: &mut dyn FnMut
         findings,
         interrupted,
     })
+}
+
+fn note((path, note): &(String, targets::guard::Note)) -> Finding {
+    Finding::new("GUARD", Severity::Note, note.to_string()).at(path.as_str())
+}
+
+/// Block devices under the targets, each with the targets that lie on it.
+fn devices_of(facts: &[TargetFacts]) -> Vec<(String, Vec<u32>)> {
+    let mut devices: Vec<(String, Vec<u32>)> = Vec::new();
+    for (number, target) in facts.iter().enumerate() {
+        for device in &target.devices {
+            match devices.iter_mut().find(|(name, _)| *name == device.name) {
+                Some((_, targets)) => targets.push(number as u32),
+                None => devices.push((device.name.clone(), vec![number as u32])),
+            }
+        }
+    }
+    devices
 }
 
 /// Checks that a plan is whole and that everything it says will be done.

@@ -1,3 +1,10 @@
-//! To come.
+//! Campaigns: questions that take more than one job to answer, as plans and as sentences about their results.
+//!
+//! A study makes a plan, lets `run` carry it out and says what came of it. It prints nothing and keeps nothing.
 
 #![forbid(unsafe_code)]
+
+pub mod quick;
+pub mod selftest;
+
+mod figures;

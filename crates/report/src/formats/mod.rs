@@ -9,6 +9,7 @@ use std::io::{self, Write};
 use model::results::Results;
 
 pub use text::findings;
+pub(crate) use text::head;
 
 /// An output format.
 #[derive(Clone, Copy, Debug)]

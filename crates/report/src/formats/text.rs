@@ -35,7 +35,7 @@ pub(super) fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-fn head(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn head(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
     let tool = &summary.tool;
     write!(
         out,
@@ -305,24 +305,27 @@ fn transfers(transfers: &Transfers) -> String {
 /// Those of `out`.
 pub fn findings(findings: &[Finding], out: &mut dyn Write) -> io::Result<()> {
     let mut sorted: Vec<&Finding> = findings.iter().collect();
-    sorted.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
-    for finding in sorted {
-        let Finding {
-            rule,
-            severity,
-            what,
-            at,
-            why,
-            help,
-        } = finding;
-        let place = at.as_ref().map(|at| format!(" ({at})")).unwrap_or_default();
-        writeln!(out, "{} {rule}{place}: {what}", severity.word())?;
-        if let Some(why) = why {
+    // Those of one rule stand together, and its reason and advice are told once.
+    sorted.sort_by(|a, b| b.severity.cmp(&a.severity).then_with(|| a.rule.cmp(&b.rule)));
+    for group in sorted.chunk_by(|a, b| a.severity == b.severity && a.rule == b.rule && a.why == b.why) {
+        let first = group[0];
+        writeln!(out, "{} {}{}", first.severity.word(), first.rule, sentence(first))?;
+        for finding in &group[1..] {
+            writeln!(out, "  also{}", sentence(finding))?;
+        }
+        if let Some(why) = &first.why {
             writeln!(out, "  why: {why}")?;
         }
-        if let Some(help) = help {
+        if let Some(help) = &first.help {
             writeln!(out, "  help: {help}")?;
         }
     }
     Ok(())
+}
+
+fn sentence(finding: &Finding) -> String {
+    match &finding.at {
+        Some(at) => format!(" ({at}): {}", finding.what),
+        None => format!(": {}", finding.what),
+    }
 }

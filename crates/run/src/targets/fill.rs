@@ -9,7 +9,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use engine::{
-    Access, Action, Batch, Clock, Engine, EngineError, File, OpenHow, Request, Setup, Slot, choose, os_error_name, sys,
+    Access, Action, Batch, Clock, Engine, EngineError, File, Identity, OpenHow, Request, Setup, Slot, choose,
+    os_error_name, sys,
 };
 use model::content::{Content, Filler};
 use model::draws::DrawsForm;
@@ -36,6 +37,19 @@ pub(super) struct Fill<'a> {
     pub(super) block: u32,
     pub(super) allocate: AllocateMode,
     pub(super) seed: u64,
+    /// Which file must be there.
+    pub(super) expected: Expected,
+    /// It is emptied first.
+    pub(super) empty: bool,
+}
+
+/// Which file must be at the path when it is opened for writing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Expected {
+    /// None: it is made here.
+    Nothing,
+    /// The one that the guard has judged. Absent on systems that give files no numbers.
+    This(Option<Identity>),
 }
 
 /// Why a file could not be filled.
@@ -56,6 +70,9 @@ pub enum FillError {
     /// The engine failed.
     #[error(transparent)]
     Engine(#[from] EngineError),
+    /// Another file stands at the path than the one that was judged.
+    #[error("{0} was replaced by another file while it was being prepared")]
+    Replaced(String),
     /// The user or the system asked to stop.
     #[error("interrupted while {0} was being prepared")]
     Interrupted(String),
@@ -67,7 +84,7 @@ impl FillError {
         match self {
             FillError::File { errno, .. } => *errno,
             FillError::Engine(error) => error.errno(),
-            FillError::Interrupted(_) => None,
+            FillError::Replaced(_) | FillError::Interrupted(_) => None,
         }
     }
 }
@@ -86,14 +103,27 @@ pub(super) fn fill(
         written: Bytes(written),
     };
     let start = clock.now();
-    let file = fs::OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .open(what.path);
-    let file = file.map_err(|error| failed("cannot create", &error, 0))?;
+    let file = match what.expected {
+        Expected::Nothing => fs::OpenOptions::new().write(true).create_new(true).open(what.path),
+        Expected::This(_) => fs::OpenOptions::new().write(true).open(what.path),
+    };
+    let verb = if what.expected == Expected::Nothing {
+        "cannot create"
+    } else {
+        "cannot open"
+    };
+    let file = file.map_err(|error| failed(verb, &error, 0))?;
+    let identity = sys::facts::identity_of_file(&file);
+    if let Expected::This(Some(expected)) = what.expected
+        && identity != Some(expected)
+    {
+        return Err(FillError::Replaced(what.path.display().to_string()));
+    }
+    if what.empty {
+        file.set_len(0).map_err(|error| failed("cannot empty", &error, 0))?;
+    }
     allocate(&file, what).map_err(|error| failed("cannot reserve space for", &error, 0))?;
-    write_all(what, clock, interrupt, watcher)?;
+    write_all(what, identity, clock, interrupt, watcher)?;
     file.set_len(what.size)
         .map_err(|error| failed("cannot set the size of", &error, what.size))?;
     file.sync_all()
@@ -119,6 +149,7 @@ fn allocate(file: &fs::File, what: &Fill<'_>) -> io::Result<()> {
 
 fn write_all(
     what: &Fill<'_>,
+    identity: Option<Identity>,
     clock: Clock,
     interrupt: &AtomicBool,
     watcher: &mut dyn FnMut(Event),
@@ -127,6 +158,9 @@ fn write_all(
         return Ok(());
     }
     let file = open_for_filling(what)?;
+    if file.identity() != identity {
+        return Err(FillError::Replaced(what.path.display().to_string()));
+    }
     // The end of a file need not be a whole sector; that last piece goes through the page cache.
     let whole = what.size - what.size % file.direct_alignment().max(1);
     let mut engine = start_engine(what, file, clock)?;

@@ -7,21 +7,29 @@ pub mod marker;
 
 mod fill;
 mod own;
+mod permit;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
-use engine::{Clock, FileKind, sys};
+use engine::probe::{self, System};
+use engine::{Access, Clock, File, FileKind, OpenHow, sys};
 use model::content::Content;
 use model::environment::TargetFacts;
 use model::event::Event;
-use model::plan::{AllocateMode, AtEndOfJob, Plan, Prepare, StreamTarget, Target, TargetId, TargetKind};
+use model::plan::{
+    AllocateMode, AtEndOfJob, CacheMode, OpenHint, Plan, Prepare, StreamTarget, Target, TargetId, TargetKind,
+};
 use model::{Bytes, Direction};
 
+use fill::Expected;
 pub use fill::FillError;
+use guard::Claim;
 use own::OwnFile;
+pub(crate) use permit::permit;
+pub use permit::{Judged, Objection, judge};
 
 use crate::worker::{ReadyKind, ReadyTarget};
 
@@ -77,6 +85,12 @@ pub enum TargetError {
         /// Size of the file system.
         total: Bytes,
     },
+    /// Another file or device stands at the path than the one that was judged.
+    #[error("{path} was replaced while it was being prepared")]
+    Replaced {
+        /// The path.
+        path: String,
+    },
     /// The system refuses to tell about it.
     #[error("cannot look at {path}: {source}")]
     Look {
@@ -106,7 +120,7 @@ impl TargetError {
             TargetError::Look { source, .. } if source.kind() == std::io::ErrorKind::PermissionDenied => {
                 Some("run as a user who may read the directory above it, or as root".into())
             }
-            TargetError::Look { .. } => None,
+            TargetError::Look { .. } | TargetError::Replaced { .. } => None,
             TargetError::Fill(error) => match error.errno() {
                 Some(sys::file::NO_SPACE) => Some("free some space, or use a smaller size".into()),
                 Some(sys::file::TOO_LARGE) => Some("raise the limit (ulimit -f), or use a smaller size".into()),
@@ -417,14 +431,16 @@ fn for_file(target: &Target, path: &Path, size: u64) -> Result<Action, TargetErr
     }
 }
 
-/// Carries out what [`examine`] has decided. On any failure everything made so far is removed again.
+/// Carries out what [`examine`] has decided and the guard permitted. On any failure everything made so far is removed
+/// again.
 pub(crate) fn prepare(
     plan: &Plan,
-    examined: &[Examined],
+    permitted: &[(Examined, Option<Claim>)],
     clock: Clock,
     interrupt: &AtomicBool,
     watcher: &mut dyn FnMut(Event),
 ) -> Result<ReadyTargets, TargetError> {
+    let system = System::live();
     let mut ready = ReadyTargets {
         list: Vec::new(),
         facts: Vec::new(),
@@ -432,53 +448,76 @@ pub(crate) fn prepare(
         remove: Vec::new(),
     };
     for (number, target) in plan.targets.iter().enumerate() {
-        let (what, size, kind, how) = match &target.kind {
-            TargetKind::Nothing { size } => (ReadyKind::Nothing, size.0, "nothing", String::new()),
-            TargetKind::Simulated { device } => (
-                ReadyKind::Simulated(device.clone()),
-                device.size.0,
-                "simulated",
-                String::new(),
-            ),
+        let (what, facts, identity) = match &target.kind {
+            TargetKind::Nothing { size } => (ReadyKind::Nothing, made_up(target, "nothing", *size), None),
+            TargetKind::Simulated { device } => {
+                let facts = made_up(target, "simulated", device.size);
+                (ReadyKind::Simulated(device.clone()), facts, None)
+            }
             TargetKind::Template { .. } => continue,
             TargetKind::Path => {
-                let Some(one) = examined.iter().find(|one| one.number == number) else {
+                let Some((one, claim)) = permitted.iter().find(|(one, _)| one.number == number) else {
                     continue;
                 };
-                let how = prepare_one(plan, target, one, &mut ready, clock, interrupt, watcher)?;
-                let (kind, size) = identify(&one.path, &target.path)?;
-                let word = if kind == FileKind::BlockDevice {
-                    "block device"
-                } else {
-                    "file"
-                };
-                (ReadyKind::Path(one.path.clone()), size, word, how)
+                let how = prepare_one(
+                    plan,
+                    target,
+                    (one, claim.as_ref()),
+                    &mut ready,
+                    clock,
+                    interrupt,
+                    watcher,
+                )?;
+                let file = reopen(one, claim.as_ref())?;
+                let facts = probe::target(&system, &file, &how);
+                (ReadyKind::Path(one.path.clone()), facts, file.identity())
             }
         };
-        let path = match &what {
-            ReadyKind::Path(path) => path.display().to_string(),
-            ReadyKind::Nothing | ReadyKind::Simulated(_) => target.path.clone(),
-        };
-        ready.facts.push(TargetFacts {
-            path,
-            kind: kind.into(),
-            size: Bytes(size),
-            prepared: how,
-            ..Default::default()
-        });
         ready.list.push(ReadyTarget {
             what,
-            size,
+            identity,
+            size: facts.size.0,
             shared_position: Arc::new(AtomicU64::new(0)),
         });
+        ready.facts.push(facts);
     }
     Ok(ready)
+}
+
+/// Facts about a target that is no file.
+fn made_up(target: &Target, kind: &str, size: Bytes) -> TargetFacts {
+    TargetFacts {
+        path: target.path.clone(),
+        kind: kind.into(),
+        size,
+        ..TargetFacts::default()
+    }
+}
+
+/// Opens a prepared target to look at it.
+fn reopen(one: &Examined, claim: Option<&Claim>) -> Result<File, TargetError> {
+    let how = OpenHow {
+        access: Access::Read,
+        cache: CacheMode::BUFFERED,
+        hint: OpenHint::default(),
+        exclusive: false,
+    };
+    let file = File::open(&one.path, how).map_err(|error| TargetError::Look {
+        path: one.path.display().to_string(),
+        source: error.source,
+    })?;
+    if claim.is_some_and(|claim| claim.file().identity() != file.identity()) {
+        return Err(TargetError::Replaced {
+            path: one.path.display().to_string(),
+        });
+    }
+    Ok(file)
 }
 
 fn prepare_one(
     plan: &Plan,
     target: &Target,
-    one: &Examined,
+    (one, claim): (&Examined, Option<&Claim>),
     ready: &mut ReadyTargets,
     clock: Clock,
     interrupt: &AtomicBool,
@@ -520,8 +559,15 @@ fn prepare_one(
         Prepare::Recreate { content, .. } => (Some(content), fill::BLOCK, AllocateMode::None),
         Prepare::Filled { .. } | Prepare::Existing => (Some(&fresh), fill::BLOCK, AllocateMode::Native),
     };
+    let expected = match (claim, ready.own.last().filter(|_| own)) {
+        (Some(claim), _) => Expected::This(claim.file().identity()),
+        (None, Some(file)) => Expected::This(file.identity()),
+        (None, None) => Expected::Nothing,
+    };
     let fill = fill::Fill {
         path: &one.path,
+        expected,
+        empty: matches!(one.action, Action::Rewrite { .. }),
         // A file that is only allocated has nothing to write.
         from: if content.is_some() { from } else { size },
         size,
@@ -530,9 +576,6 @@ fn prepare_one(
         allocate,
         seed: plan.seed ^ (one.number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x00f1_11ed,
     };
-    if matches!(one.action, Action::Rewrite { .. }) {
-        let _ = fs::OpenOptions::new().write(true).truncate(true).open(&one.path);
-    }
     let took = fill::fill(&fill, clock, interrupt, watcher).inspect_err(|_| {
         // A file that this run made is of no use half filled; an older one stays, without a mark.
         if created && !own {

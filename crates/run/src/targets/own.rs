@@ -7,7 +7,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use engine::sys;
+use engine::{Identity, sys};
 use model::Bytes;
 use model::event::Event;
 use model::finding::{Finding, Severity};
@@ -21,7 +21,7 @@ pub(super) struct OwnFile {
     path: PathBuf,
     keep: bool,
     /// Open for the lock.
-    _lock: fs::File,
+    lock: fs::File,
 }
 
 /// The path of such a file in a directory. `number` tells the files of one run apart.
@@ -40,12 +40,17 @@ impl OwnFile {
         let own = OwnFile {
             path: path.to_owned(),
             keep,
-            _lock: lock,
+            lock,
         };
-        if sys::file::try_lock(&own._lock) && !keep {
-            let _ = sys::file::set_attribute(&own._lock, ATTRIBUTE, b"1");
+        if sys::file::try_lock(&own.lock) && !keep {
+            let _ = sys::file::set_attribute(&own.lock, ATTRIBUTE, b"1");
         }
         Ok(own)
+    }
+
+    /// What makes it the file that it is.
+    pub(super) fn identity(&self) -> Option<Identity> {
+        sys::facts::identity_of_file(&self.lock)
     }
 }
 

@@ -1,10 +1,11 @@
 //! Everything a worker needs before it starts: its files, its engine, its buffers, its streams.
 
-use std::path::PathBuf;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use engine::{Access, Batch, Clock, EngineError, File, OpenError, OpenHow, Setup, Slot, choose, sys};
+use engine::{Access, Batch, Clock, EngineError, File, Identity, OpenError, OpenHow, Setup, Slot, choose, sys};
 use model::access::AccessError;
 use model::content::{Content, Filler};
 use model::draws::{Draws, DrawsForm};
@@ -49,6 +50,8 @@ pub(crate) struct Assignment<'plan> {
 #[derive(Clone, Debug)]
 pub(crate) struct ReadyTarget {
     pub(crate) what: ReadyKind,
+    /// Which file or device was judged and prepared.
+    pub(crate) identity: Option<Identity>,
     pub(crate) size: u64,
     /// The position that interlocked streams of a step share.
     pub(crate) shared_position: Arc<AtomicU64>,
@@ -110,6 +113,34 @@ pub enum SetupError {
         /// The system's error.
         source: std::io::Error,
     },
+}
+
+impl SetupError {
+    /// What to do about it, where that is known.
+    pub fn help(&self) -> Option<String> {
+        match self {
+            SetupError::Open(error) if error.only_direct_fails => {
+                Some("this file system takes no direct I/O: use `cache buffered`, or a file elsewhere".into())
+            }
+            SetupError::Open(error) => match error.source.kind() {
+                ErrorKind::PermissionDenied => Some("choose what this user may open so, or run as root".into()),
+                ErrorKind::NotFound => Some("it was there when the run began; look for what removed it".into()),
+                ErrorKind::ReadOnlyFilesystem => Some("it is read-only: choose another target, or only read".into()),
+                _ => None,
+            },
+            SetupError::Engine(error) => error.help(),
+            SetupError::Access {
+                source: AccessError::TooSmall { .. },
+                ..
+            } => Some("use a larger target or smaller blocks".into()),
+            SetupError::Alignment { what, alignment, .. } => Some(match *what {
+                "blocks" => format!("use a block size that is a multiple of {alignment}, or `cache buffered`"),
+                _ => format!("use a multiple of {alignment}, or `cache buffered`"),
+            }),
+            SetupError::Thread(_) => Some("use fewer workers, or raise the limit (ulimit -u)".into()),
+            SetupError::Access { .. } | SetupError::Content { .. } | SetupError::Placement { .. } => None,
+        }
+    }
 }
 
 impl Assignment<'_> {
@@ -378,7 +409,7 @@ fn open_files(given: &Assignment<'_>) -> Result<(Vec<File>, Vec<u16>), SetupErro
             None => {
                 let ready = &given.targets[target.0 as usize];
                 files.push(match &ready.what {
-                    ReadyKind::Path(path) => File::open(path, how)?,
+                    ReadyKind::Path(path) => open_judged(path, how, ready.identity)?,
                     ReadyKind::Nothing | ReadyKind::Simulated(_) => File::nothing(ready.size),
                 });
                 opened.push((target.0, how));
@@ -388,6 +419,19 @@ fn open_files(given: &Assignment<'_>) -> Result<(Vec<File>, Vec<u16>), SetupErro
         file_of.push(index as u16);
     }
     Ok((files, file_of))
+}
+
+/// Opens the file that was judged, and no other that has taken its place since.
+fn open_judged(path: &Path, how: OpenHow, judged: Option<Identity>) -> Result<File, OpenError> {
+    let file = File::open(path, how)?;
+    if judged.is_some() && file.identity() != judged {
+        return Err(OpenError {
+            path: path.to_owned(),
+            source: std::io::Error::other("another file or device has taken its place since it was judged"),
+            only_direct_fails: false,
+        });
+    }
+    Ok(file)
 }
 
 fn writes(mix: &Mix) -> bool {

@@ -17,6 +17,7 @@ use model::plan::{
 };
 use model::results::{JobResults, Results};
 use model::{Bytes, Nanos};
+use run::targets::guard::Permissions;
 use run::{Conditions, RunError};
 
 /// A device that serves 32 operations at once in 100 µs each.
@@ -125,7 +126,9 @@ pub fn plan_on(path: &str, engine: EngineKind, stop: Stop, mut workers: Vec<Work
 /// Carries a plan out.
 pub fn try_run(plan: Plan) -> Result<(Results, Vec<Event>), RunError> {
     let interrupt = AtomicBool::new(false);
+    let permissions = Permissions::default();
     let conditions = Conditions {
+        permissions: &permissions,
         clock: ClockStart::now().settle(),
         interrupt: &interrupt,
     };

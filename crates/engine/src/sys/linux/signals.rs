@@ -1,7 +1,42 @@
 //! Signals that would end the program where it can report instead.
 
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+
+static STOP: AtomicBool = AtomicBool::new(false);
+static SIGNAL: AtomicI32 = AtomicI32::new(0);
+
 /// Writes beyond the file size limit fail with `EFBIG` instead of killing the process.
 pub fn ignore_file_size_signal() {
     // SAFETY: SIG_IGN is a valid disposition for SIGXFSZ, and no handler of ours is replaced.
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+}
+
+/// From now on Ctrl-C, SIGTERM and a closed terminal raise the flag that is returned; a second one ends the process at once.
+pub fn catch_stop() -> &'static AtomicBool {
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+        // SAFETY: zero is a valid `sigaction`: no flags, an empty mask, and the handler is set below.
+        let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+        action.sa_sigaction = on_stop as extern "C" fn(libc::c_int) as libc::sighandler_t;
+        // Calls that were interrupted go on: nobody but the flag is to notice.
+        action.sa_flags = libc::SA_RESTART;
+        // SAFETY: `action` is whole and outlives the call; the handler does only what is allowed in one.
+        unsafe { libc::sigaction(signal, &raw const action, std::ptr::null_mut()) };
+    }
+    &STOP
+}
+
+/// The signal that asked to stop.
+pub fn stop_signal() -> Option<i32> {
+    match SIGNAL.load(Ordering::Relaxed) {
+        0 => None,
+        signal => Some(signal),
+    }
+}
+
+extern "C" fn on_stop(signal: libc::c_int) {
+    if STOP.swap(true, Ordering::Relaxed) {
+        // SAFETY: `_exit` may be called in a signal handler; nothing of this process is used afterwards.
+        unsafe { libc::_exit(128 + signal) };
+    }
+    SIGNAL.store(signal, Ordering::Relaxed);
 }

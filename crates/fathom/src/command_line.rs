@@ -1,0 +1,261 @@
+//! The native command line. Its options are rows of the dialect's table; flags, help, man pages and completions follow.
+
+use std::process::ExitCode;
+
+use clap::builder::{PossibleValuesParser, Styles};
+use clap::error::ErrorKind;
+use clap::{Arg, ArgAction, Command, ValueHint, value_parser};
+use dialects::native::{Group, OPTIONS};
+
+use crate::exit::{EXPLAINED, Exit};
+use crate::{outputs, screen};
+
+const ABOUT: &str = "Measures storage: what it delivers, what the numbers mean, what is in the way";
+
+/// Everything this program understands.
+pub fn command() -> Command {
+    Command::new("fathom")
+        .version(env!("CARGO_PKG_VERSION"))
+        .about(ABOUT)
+        .styles(Styles::plain())
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .disable_help_subcommand(true)
+        .max_term_width(110)
+        .after_help(format!(
+            "Begin with `fathom quick`: it screens the disk under the current directory in less than a minute.\n\n{EXPLAINED}"
+        ))
+        .subcommands([quick(), run(), targets(), selftest(), schema(), man(), completions()])
+}
+
+/// Prints what clap has to say. Help and version go to stdout and are no error.
+pub fn explain(error: &clap::Error) -> ExitCode {
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            let _ = screen::print(&error.render().to_string());
+            Exit::Done.code()
+        }
+        _ => {
+            eprint!("{}", error.render());
+            Exit::Usage.code()
+        }
+    }
+}
+
+fn quick() -> Command {
+    Command::new("quick")
+        .about("Screens a disk in less than a minute: latency, IOPS, throughput, and what they mean")
+        .long_about(
+            "Screens a disk in less than a minute: 4 KiB random reads and writes at depth 1 and at depth 32 with up to 8 \
+             workers, 1 MiB sequential reads and writes, 8 KiB random 70/30; 1 s of warm-up and 4 s each.\n\n\
+             In a directory it makes a file, fills it with random data and removes it at the end. On a device, or on a \
+             file that fathom has not made, it only reads, unless you name it again with --allow-destroy or \
+             --allow-overwrite.",
+        )
+        .arg(
+            Arg::new("path")
+                .value_name("PATH")
+                .default_value(".")
+                .value_hint(ValueHint::AnyPath)
+                .help("Directory, file or block device"),
+        )
+        .arg(
+            Arg::new("size")
+                .long("size")
+                .value_name("SIZE")
+                .help("Size of the file that is made [default: 1 GiB, or 5 % of the free space if that is less]"),
+        )
+        .args(output_options())
+        .args(safety_options())
+}
+
+fn run() -> Command {
+    let mut command = Command::new("run")
+        .about("Runs a job file, or a test described by flags")
+        .long_about(
+            "Runs a job file, or a test described by flags. Keys of a job file and flags are the same; with both, flags \
+             change every job of the file. Sizes take k, m, g, t (powers of 1024) or kB, MB, GB (powers of 1000); times \
+             take ns, us, ms, s, m, h.",
+        )
+        .after_help(format!(
+            "Examples:\n  fathom run --target /data --size 10g --depth 32 --time 1m\n  \
+             fathom run --target /data/f.dat --size 4g --read 70 --block 8k --rate 5000iops --time 5m\n  \
+             fathom run nightly.toml --out text,json=nightly.json --save nightly.result\n\n{EXPLAINED}"
+        ))
+        .arg(
+            Arg::new("file")
+                .value_name("FILE.toml")
+                .value_hint(ValueHint::FilePath)
+                .help("Job file"),
+        );
+    for option in OPTIONS {
+        let mut arg = Arg::new(option.name)
+            .long(option.name)
+            .help(option.help.trim_end_matches('.'))
+            .long_help(long_help(option))
+            .help_heading(heading(option.group));
+        arg = match option.value {
+            "" => arg.action(ArgAction::SetTrue),
+            value if option.name == "target" => arg
+                .action(ArgAction::Append)
+                .value_name(value)
+                .value_hint(ValueHint::AnyPath),
+            value => arg.action(ArgAction::Set).value_name(value).allow_hyphen_values(true),
+        };
+        command = command.arg(arg);
+    }
+    command
+        .arg(
+            Arg::new("name")
+                .long("name")
+                .value_name("NAME")
+                .help("Name of the test, for reports")
+                .help_heading("Output"),
+        )
+        .arg(
+            Arg::new("dry-run")
+                .long("dry-run")
+                .action(ArgAction::SetTrue)
+                .help("Show what would be done and whether it may be; nothing is opened for writing")
+                .help_heading("Safety"),
+        )
+        .args(output_options())
+        .args(safety_options())
+}
+
+fn long_help(option: &dialects::native::NativeOption) -> String {
+    let mut text = option.help.to_owned();
+    if !option.detail.is_empty() {
+        text += &format!(" {}", option.detail);
+    }
+    text += &format!("\nIn a job file: {}", option.example);
+    if !option.elsewhere.is_empty() {
+        text += &format!("\nElsewhere: {}", option.elsewhere);
+    }
+    text
+}
+
+fn heading(group: Group) -> &'static str {
+    group.heading()
+}
+
+fn output_options() -> Vec<Arg> {
+    let output = |name: &'static str| Arg::new(name).long(name).help_heading("Output");
+    vec![
+        output("out")
+            .value_name("FORMAT[=FILE],…")
+            .action(ArgAction::Append)
+            .help("Reports to write, each to stdout or a file: text, json, csv, ndjson [default: text]")
+            .long_help(format!(
+                "Reports to write, each to standard output or to a file of its own; the default is text.\n{}",
+                outputs::explained()
+            )),
+        output("save")
+            .value_name("FILE")
+            .value_hint(ValueHint::FilePath)
+            .help("Keep the whole result, with its histograms and intervals, in this file"),
+        output("seed")
+            .value_name("NUMBER")
+            .value_parser(value_parser!(u64))
+            .help("Seed of all random decisions [default: 1]"),
+        output("quiet")
+            .short('q')
+            .action(ArgAction::SetTrue)
+            .help("No progress on stderr"),
+        output("strict")
+            .action(ArgAction::SetTrue)
+            .help("Exit with 1 if there are warnings"),
+    ]
+}
+
+fn safety_options() -> Vec<Arg> {
+    let safety = |name: &'static str| {
+        Arg::new(name)
+            .long(name)
+            .action(ArgAction::Append)
+            .value_hint(ValueHint::AnyPath)
+            .help_heading("Safety")
+    };
+    vec![
+        safety("allow-destroy")
+            .value_name("DEVICE")
+            .help("Everything on this device or file may be lost; also FATHOM_ALLOW_DESTROY"),
+        safety("allow-overwrite")
+            .value_name("FILE")
+            .help("This file may be written to although fathom did not make it"),
+    ]
+}
+
+fn targets() -> Command {
+    Command::new("targets")
+        .about("Lists disks and file systems, with what may be tested and why not")
+        .arg(
+            Arg::new("json")
+                .long("json")
+                .action(ArgAction::SetTrue)
+                .help("One JSON document for programs"),
+        )
+}
+
+fn selftest() -> Command {
+    Command::new("selftest")
+        .about("Measures the generator itself: the ceiling of each engine, the clock, the timer")
+        .arg(
+            Arg::new("folder")
+                .value_name("DIRECTORY")
+                .value_hint(ValueHint::DirPath)
+                .help("Where the file for the engines is made, 64 MiB [default: the directory for temporary files]"),
+        )
+        .arg(
+            Arg::new("time")
+                .long("time")
+                .value_name("TIME")
+                .default_value("1s")
+                .help("Measured window of each row"),
+        )
+        .arg(
+            Arg::new("json")
+                .long("json")
+                .action(ArgAction::SetTrue)
+                .help("One JSON document for programs"),
+        )
+}
+
+fn schema() -> Command {
+    Command::new("schema").about("Prints the JSON Schema of a format").arg(
+        Arg::new("of")
+            .value_name("FORMAT")
+            .required(true)
+            .value_parser(PossibleValuesParser::new(["results", "summary", "plan", "stream"]))
+            .help("results: saved files; summary: --out json; plan: the plan in them; stream: --out ndjson"),
+    )
+}
+
+fn man() -> Command {
+    Command::new("man").about("Prints the manual page").arg(
+        Arg::new("of")
+            .value_name("COMMAND")
+            .value_parser(PossibleValuesParser::new(["run", "quick", "targets", "selftest"]))
+            .help("Of one command; without it, of the program"),
+    )
+}
+
+fn completions() -> Command {
+    Command::new("completions").about("Prints completions for a shell").arg(
+        Arg::new("shell")
+            .value_name("SHELL")
+            .required(true)
+            .value_parser(value_parser!(clap_complete::Shell))
+            .help("The shell"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_makes_a_command_line() {
+        command().debug_assert();
+    }
+}

@@ -1,0 +1,116 @@
+//! `fathom quick`.
+
+use ::run::targets::guard::{Permissions, Refusal};
+use clap::ArgMatches;
+use dialects::native::{self, JobSpec};
+use model::plan::Plan;
+use model::results::Results;
+use report::{Summary, cells, formats};
+use study::quick::{self, Screening};
+
+use crate::exit::Exit;
+use crate::fault::Faults;
+use crate::outputs::Outputs;
+use crate::screen::{self, Screen};
+use crate::session::{self, Session};
+
+/// Screens a disk.
+pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
+    let permissions = session::permissions(given);
+    let size = given.get_one::<String>("size").map(|text| {
+        let mut job = JobSpec::default();
+        native::apply(&mut job, "size", text, || dialects::Place {
+            file: "command line".into(),
+            line: 0,
+            text: format!("--size {text}"),
+        })
+        .map(|()| job.size)
+    });
+    let size = size
+        .transpose()
+        .map_err(|complaint| Faults::from(vec![complaint]))?
+        .flatten();
+    let whole = Screening {
+        path: given.get_one::<String>("path").cloned().unwrap_or_else(|| ".".into()),
+        size,
+        writes: true,
+        cpus: engine::sys::thread::usable_cpus().len() as u32,
+        measured: quick::MEASURED,
+        seed: given.get_one::<u64>("seed").copied().unwrap_or(1),
+        arguments: session.arguments.clone(),
+    };
+    let (plan, refusals) = what_may_be_done(whole, &permissions)?;
+    let mut outputs = Outputs::of(given)?;
+    let quiet = given.get_flag("quiet");
+    let mut screen = Screen::new(plan.steps.len(), quiet);
+    if !quiet {
+        introduce(&plan, &refusals);
+    }
+    let results = session.carry_out(plan, &permissions, &mut |event| {
+        screen.take(&event);
+        outputs.take(&event);
+    });
+    drop(screen);
+    let results = results?;
+    let text = text(&results, &refusals, &session.program());
+    outputs.finish(&results, Some(&text))?;
+    Ok(Exit::of(&results, given.get_flag("strict")))
+}
+
+/// The whole screening where the target may be written to, otherwise the part of it that reads.
+fn what_may_be_done(whole: Screening, permissions: &Permissions) -> Result<(Plan, Vec<Refusal>), Faults> {
+    let plan = whole.plan();
+    let judged = ::run::targets::judge(&plan, permissions)?;
+    let refusals: Vec<Refusal> = judged
+        .iter()
+        .filter_map(|one| one.decision.refusal().cloned())
+        .collect();
+    if refusals.is_empty() {
+        return Ok((plan, refusals));
+    }
+    let reading = Screening { writes: false, ..whole };
+    Ok((reading.plan(), refusals))
+}
+
+fn introduce(plan: &Plan, refusals: &[Refusal]) {
+    if !refusals.is_empty() {
+        eprintln!("only reading: see the end of the report");
+    }
+    eprintln!(
+        "screening {} in {} steps of 5 s",
+        plan.targets[0].path,
+        plan.steps.len()
+    );
+}
+
+/// The report for people.
+fn text(results: &Results, refusals: &[Refusal], program: &str) -> String {
+    let mut bytes = Vec::new();
+    let summary = Summary::of(results);
+    cells::write(&summary, &mut bytes).expect("writing to memory does not fail");
+    let mut text = String::from_utf8_lossy(&bytes).into_owned();
+    text += "What this means\n";
+    for sentence in quick::meaning(results) {
+        text += &screen::wrapped(&sentence);
+    }
+    text += &screen::wrapped(
+        "This is a screening: four seconds for each row show the order of magnitude, not what holds for hours.",
+    );
+    for refusal in refusals {
+        text += "\nNothing was written\n";
+        for reason in &refusal.reasons {
+            text += &screen::wrapped(&format!("{reason}."));
+        }
+        text += &screen::wrapped(&format!("To test writes too: {}.", refusal.help));
+    }
+    let mut bytes = Vec::new();
+    formats::findings(&summary.findings, &mut bytes).expect("writing to memory does not fail");
+    if !bytes.is_empty() {
+        text += &format!("\nWhat weakens the figures\n{}", String::from_utf8_lossy(&bytes));
+    }
+    text += "\nWhat to run next\n";
+    for (command, reason) in quick::next(results, program) {
+        text += &format!("  {command}\n      {reason}\n");
+    }
+    text
+}

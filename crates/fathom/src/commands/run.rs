@@ -1,0 +1,137 @@
+//! `fathom run`.
+
+use std::path::Path;
+
+use ::run::targets::guard::Decision;
+use ::run::targets::{Action, Judged};
+use clap::ArgMatches;
+use clap::parser::ValueSource;
+use dialects::Place;
+use dialects::native::{self, Document, JobSpec, OPTIONS};
+use model::plan::Plan;
+use report::words;
+
+use crate::exit::Exit;
+use crate::fault::{Fault, Faults};
+use crate::outputs::Outputs;
+use crate::screen::{self, Screen};
+use crate::session::{self, Session};
+
+/// Runs a job file or what the flags describe.
+pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
+    let document = document(session, given)?;
+    let plan = native::lower(&document)?;
+    let permissions = session::permissions(given);
+    if given.get_flag("dry-run") {
+        ::run::check(&plan).map_err(|error| Faults::from(::run::RunError::Plan(error)))?;
+        let judged = ::run::targets::judge(&plan, &permissions)?;
+        screen::put(&describe(&plan, &judged))?;
+        let refused = judged.iter().any(|one| one.decision.refusal().is_some());
+        return Ok(if refused { Exit::Refused } else { Exit::Done });
+    }
+    let mut outputs = Outputs::of(given)?;
+    let mut screen = Screen::new(plan.steps.len(), given.get_flag("quiet"));
+    let results = session.carry_out(plan, &permissions, &mut |event| {
+        screen.take(&event);
+        outputs.take(&event);
+    });
+    drop(screen);
+    let results = results?;
+    outputs.finish(&results, None)?;
+    Ok(Exit::of(&results, given.get_flag("strict")))
+}
+
+fn document(session: &Session, given: &ArgMatches) -> Result<Document, Faults> {
+    let mut document = match given.get_one::<String>("file") {
+        Some(file) => {
+            let text = std::fs::read_to_string(file)
+                .map_err(|error| Faults::usage(Fault::of_file("read", Path::new(file), &error)))?;
+            native::read_job_file(file, &text)?
+        }
+        None => Document {
+            jobs: vec![JobSpec::default()],
+            ..Document::default()
+        },
+    };
+    document.arguments.clone_from(&session.arguments);
+    if let Some(seed) = given.get_one::<u64>("seed") {
+        document.seed = Some(*seed);
+    }
+    if let Some(name) = given.get_one::<String>("name") {
+        document.name = Some(name.clone());
+    }
+    let mut complaints = Vec::new();
+    for job in &mut document.jobs {
+        for option in OPTIONS.iter().filter(|option| is_given(given, option.name)) {
+            let values: Vec<String> = match option.value {
+                "" => vec!["true".to_owned()],
+                _ => given
+                    .get_many::<String>(option.name)
+                    .into_iter()
+                    .flatten()
+                    .cloned()
+                    .collect(),
+            };
+            if option.name == "target" {
+                job.targets.clear();
+            }
+            for value in values {
+                let place = || Place {
+                    file: "command line".into(),
+                    line: 0,
+                    text: format!("--{} {value}", option.name).replace(" true", ""),
+                };
+                if let Err(complaint) = native::apply(job, option.name, &value, place)
+                    && !complaints.contains(&complaint)
+                {
+                    complaints.push(complaint);
+                }
+            }
+        }
+    }
+    if complaints.is_empty() {
+        Ok(document)
+    } else {
+        Err(complaints.into())
+    }
+}
+
+fn is_given(given: &ArgMatches, name: &str) -> bool {
+    given.value_source(name) == Some(ValueSource::CommandLine)
+}
+
+/// Plan and decision, for people.
+fn describe(plan: &Plan, judged: &[Judged]) -> String {
+    let mut lines = words::plan(plan);
+    for one in judged {
+        lines.push(String::new());
+        let path = one.examined.path.display();
+        lines.push(format!("{path}: {}", prepared(&one.examined.action)));
+        lines.push(format!("  it would be {}", one.intent));
+        match &one.decision {
+            Decision::Allowed { notes } => {
+                lines.push("  allowed".into());
+                lines.extend(notes.iter().map(|note| format!("  note: {note}")));
+            }
+            Decision::Refused(refusal) => {
+                lines.push("  refused".into());
+                lines.extend(refusal.reasons.iter().map(|reason| format!("  why: {reason}")));
+                lines.push(format!("  help: {}", refusal.help));
+            }
+        }
+    }
+    lines.push(String::new());
+    lines.push("dry run: nothing was opened for writing".into());
+    lines.join("\n") + "\n"
+}
+
+fn prepared(action: &Action) -> String {
+    match action {
+        Action::UseAsItIs => "used as it is".into(),
+        Action::Reuse { size } => format!("holds {size} of random data from an earlier run, used again"),
+        Action::Create { size, own: true } => format!("made with {size} of random data, removed at the end"),
+        Action::Create { size, own: false } => format!("made with {size} of random data"),
+        Action::Extend { from, to } => format!("extended from {from} to {to}"),
+        Action::Rewrite { size } => format!("emptied and written anew with {size}"),
+    }
+}

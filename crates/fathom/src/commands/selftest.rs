@@ -1,0 +1,127 @@
+//! `fathom selftest`.
+
+use ::run::targets::guard::Permissions;
+use clap::ArgMatches;
+use dialects::native::{self, JobSpec};
+use model::Nanos;
+use report::numbers::rate;
+use serde_json::{Value, json};
+use study::selftest::{self, Ceiling, Jitter};
+
+use crate::exit::Exit;
+use crate::fault::Faults;
+use crate::screen::{self, Screen};
+use crate::session::Session;
+
+/// Measures the generator itself.
+pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
+    let length = length(given)?;
+    let folder = given
+        .get_one::<String>("folder")
+        .cloned()
+        .unwrap_or_else(|| std::env::temp_dir().display().to_string());
+    let plans = selftest::plans(&folder, length);
+    let count = plans.len();
+    let (mut ceilings, mut jitter, mut clock) = (Vec::new(), None, None);
+    for (number, plan) in plans.into_iter().enumerate() {
+        let mut screen = Screen::new(count, false);
+        let outcome = session.carry_out(plan, &Permissions::default(), &mut |event| {
+            // How the small file was made is of no interest.
+            if !matches!(event, model::event::Event::Prepared { .. }) {
+                screen.take(&event);
+            }
+        });
+        drop(screen);
+        if session.is_interrupted() {
+            return outcome.map(|results| Exit::of(&results, false));
+        }
+        if let Ok(results) = &outcome {
+            clock = results.hosts.first().map(|host| host.environment.clock.clone());
+        }
+        let named = outcome.as_ref().map_err(Faults::first);
+        match selftest::ceiling(number, named) {
+            Some(row) => ceilings.push(row),
+            None => jitter = outcome.as_ref().ok().and_then(selftest::jitter),
+        }
+    }
+    let clock = clock.unwrap_or_default();
+    if given.get_flag("json") {
+        let text = serde_json::to_string_pretty(&as_json(&ceilings, jitter.as_ref(), &clock));
+        return screen::put(&format!("{}\n", text.expect("plain values are valid JSON")));
+    }
+    screen::put(&table(&ceilings, jitter.as_ref(), &clock))
+}
+
+fn length(given: &ArgMatches) -> Result<Nanos, Faults> {
+    let text = given.get_one::<String>("time").expect("it has a default");
+    let mut job = JobSpec::default();
+    let place = || dialects::Place {
+        file: "command line".into(),
+        line: 0,
+        text: format!("--time {text}"),
+    };
+    native::apply(&mut job, "time", text, place).map_err(|complaint| Faults::from(vec![complaint]))?;
+    Ok(job.time.unwrap_or(Nanos::secs(1)))
+}
+
+fn table(ceilings: &[Ceiling], jitter: Option<&Jitter>, clock: &model::environment::Clock) -> String {
+    let mut text = String::from(
+        "What one worker of this machine can do where no storage is in the way: 4 KiB random reads of a file in memory\n\
+         (null: of nothing at all). A disk that comes near these figures is not what limits a test here.\n\n",
+    );
+    text += "  engine     depth         IOPS   CPU per operation   median latency\n";
+    for row in ceilings {
+        text += &format!("  {:<9} {:>6}", row.engine.name(), row.depth);
+        match (&row.why_not, row.iops, row.cpu_per_operation, row.median) {
+            (None, Some(iops), Some(cpu), Some(median)) => {
+                text += &format!("{:>13}{:>20}{:>17}\n", rate(iops), cpu.to_string(), median.to_string());
+            }
+            (why, ..) => text += &format!("   not measured: {}\n", why.as_deref().unwrap_or("unknown")),
+        }
+    }
+    text += &format!(
+        "\nClock: {} ({}), one reading takes {:.0} ns",
+        clock.source, clock.reason, clock.reading_ns
+    );
+    if let Some(drift) = clock.drift_ppm {
+        text += &format!(", {drift:+.1} ppm from the system's");
+    }
+    text += "\n";
+    match jitter {
+        Some(jitter) => {
+            text += &format!(
+                "Timer: at {} operations per second, half start less than {} after they are due, 99 % less than {}, the \
+                 latest of {} after {}\n",
+                jitter.rate, jitter.median, jitter.p99, jitter.operations, jitter.max
+            );
+        }
+        None => text += "Timer: not measured\n",
+    }
+    text
+}
+
+fn as_json(ceilings: &[Ceiling], jitter: Option<&Jitter>, clock: &model::environment::Clock) -> Value {
+    let rows: Vec<Value> = ceilings
+        .iter()
+        .map(|row| {
+            json!({
+                "engine": row.engine,
+                "depth": row.depth,
+                "iops": row.iops,
+                "cpu_ns_per_operation": row.cpu_per_operation,
+                "latency_ns_median": row.median,
+                "why_not": row.why_not,
+            })
+        })
+        .collect();
+    let timer = jitter.map(|jitter| {
+        json!({
+            "rate_iops": jitter.rate,
+            "operations": jitter.operations,
+            "schedule_delay_ns_median": jitter.median,
+            "schedule_delay_ns_p99": jitter.p99,
+            "schedule_delay_ns_max": jitter.max,
+        })
+    });
+    json!({ "engines": rows, "clock": clock, "timer": timer })
+}

@@ -1,0 +1,116 @@
+//! `fathom targets`.
+
+use ::run::targets::guard::{Contents, Listed, Listing, MayWrite, list};
+use clap::ArgMatches;
+use engine::probe::System;
+use serde_json::{Value, json};
+
+use crate::exit::Exit;
+use crate::fault::Faults;
+use crate::screen;
+
+/// Lists what could be tested.
+pub fn show(given: &ArgMatches) -> Result<Exit, Faults> {
+    let list = list(&System::live());
+    if given.get_flag("json") {
+        let value: Vec<Value> = list.iter().map(as_json).collect();
+        let text = serde_json::to_string_pretty(&value).expect("plain values are valid JSON");
+        return screen::put(&format!("{text}\n"));
+    }
+    let mut text = String::new();
+    let (devices, file_systems): (Vec<&Listing>, Vec<&Listing>) =
+        list.iter().partition(|one| matches!(one.what, Listed::Device(_)));
+    text += "Disks and partitions\n";
+    devices.iter().for_each(|one| text += &describe(one));
+    if devices.is_empty() {
+        text += "  none that this user can see\n";
+    }
+    text += "\nFile systems (fathom makes a file there and removes it)\n";
+    file_systems.iter().for_each(|one| text += &describe(one));
+    screen::put(&text)
+}
+
+fn describe(one: &Listing) -> String {
+    let mut text = format!("  {}  {}, {}", one.path, one.size(), kind(one));
+    if let (Listed::Device(_), [first, ..]) = (&one.what, &one.mounted_at[..]) {
+        text += &format!(", mounted at {first}");
+        if one.mounted_at.len() > 1 {
+            text += &format!(" and {} more", one.mounted_at.len() - 1);
+        }
+    }
+    text += "\n";
+    let (may, reasons) = may(one);
+    text += &format!("      {may}\n");
+    for reason in reasons {
+        text += &format!("        {reason}\n");
+    }
+    text
+}
+
+fn kind(one: &Listing) -> String {
+    match &one.what {
+        Listed::Device(device) => {
+            let mut words = vec![device.kind.clone()];
+            words.extend(device.model.clone());
+            words.extend(device.detail.clone());
+            if device.rotational && device.kind == "disk" {
+                words.push("rotational".into());
+            }
+            if let Contents::Known(found) = &one.contents {
+                words.extend(found.iter().map(|signature| format!("holds {signature}")));
+            }
+            words.retain(|word| !word.is_empty());
+            words.join(", ")
+        }
+        Listed::FileSystem(file_system) => format!("{}, {} available", file_system.kind, file_system.available),
+    }
+}
+
+/// What may be done, and the reasons against the rest.
+fn may(one: &Listing) -> (String, Vec<String>) {
+    let read = match &one.no_reading {
+        None => "may be read".to_owned(),
+        Some(why) => format!("cannot be read ({why})"),
+    };
+    match &one.write {
+        MayWrite::Yes => (format!("{read} and written"), Vec::new()),
+        MayWrite::IfNamed(refusal) => (
+            format!("{read}; written only with --allow-destroy {}", one.path),
+            refusal.reasons.iter().map(ToString::to_string).collect(),
+        ),
+        MayWrite::No(refusal) => (
+            format!("{read}; must not be written"),
+            refusal.reasons.iter().map(ToString::to_string).collect(),
+        ),
+    }
+}
+
+fn as_json(one: &Listing) -> Value {
+    let (write, reasons, help) = match &one.write {
+        MayWrite::Yes => ("yes", Vec::new(), None),
+        MayWrite::IfNamed(refusal) => ("if named", refusal.reasons.clone(), Some(refusal.help.clone())),
+        MayWrite::No(refusal) => ("no", refusal.reasons.clone(), Some(refusal.help.clone())),
+    };
+    let what = match &one.what {
+        Listed::Device(device) => json!({ "device": device }),
+        Listed::FileSystem(file_system) => json!({ "file_system": file_system }),
+    };
+    let contents = match &one.contents {
+        Contents::Known(found) => found.iter().map(ToString::to_string).collect(),
+        Contents::Unknown { why } => vec![format!("unknown: {why}")],
+    };
+    let mut value = json!({
+        "path": one.path,
+        "size": one.size(),
+        "mounted_at": one.mounted_at,
+        "contents": contents,
+        "read": one.no_reading.is_none(),
+        "write": write,
+        "why_not": reasons.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        "help": help,
+    });
+    if let (Value::Object(value), Value::Object(what)) = (&mut value, what) {
+        value.extend(what);
+    }
+    value
+}

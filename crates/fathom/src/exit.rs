@@ -1,0 +1,79 @@
+//! Exit codes.
+
+use std::process::ExitCode;
+
+use model::finding::Severity;
+use model::results::Results;
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// All is well.
+    Done,
+    /// Operations failed, or there are warnings where none are wanted.
+    Failed,
+    /// Refused by the guard, or not possible with this target.
+    Refused,
+    /// The command line is wrong.
+    Usage,
+    /// A fault of ours, or a result that could not be kept.
+    Internal,
+    /// A worker was lost; the rest is reported.
+    Partial,
+    /// A signal ended it; what was measured is reported.
+    Interrupted(i32),
+}
+
+/// The list for help texts.
+pub const EXPLAINED: &str = "\
+Exit codes:
+  0        done
+  1        I/O errors, or warnings under --strict
+  3        refused or not possible: guard, target, plan
+  4        wrong command line or job file
+  5        internal error, or a result could not be written
+  6        partial: a worker was lost
+  130/143  interrupted; what was measured is reported";
+
+impl Exit {
+    /// Its code.
+    pub fn code(self) -> ExitCode {
+        ExitCode::from(self.number())
+    }
+
+    fn number(self) -> u8 {
+        match self {
+            Exit::Done => 0,
+            Exit::Failed => 1,
+            Exit::Refused => 3,
+            Exit::Usage => 4,
+            Exit::Internal => 5,
+            Exit::Partial => 6,
+            Exit::Interrupted(signal) => 128u8.saturating_add(signal as u8),
+        }
+    }
+
+    /// The code of finished results. `strict` counts warnings.
+    pub fn of(results: &Results, strict: bool) -> Exit {
+        if results.interrupted {
+            return Exit::Interrupted(engine::sys::signals::stop_signal().unwrap_or(2));
+        }
+        let has = |rule: &str| results.findings.iter().any(|finding| finding.rule == rule);
+        let failures = || {
+            let jobs = results.steps.iter().flat_map(|step| &step.jobs);
+            jobs.flat_map(|job| &job.workers)
+                .filter_map(|worker| worker.failure.as_ref())
+        };
+        // A worker that met an error of the system has told what it knows; one without is lost.
+        let bad = if strict { Severity::Warning } else { Severity::Error };
+        if failures().any(|failure| failure.errno.is_none()) {
+            Exit::Partial
+        } else if has("TOTALS-MISMATCH") {
+            Exit::Internal
+        } else if results.findings.iter().any(|finding| finding.severity >= bad) {
+            Exit::Failed
+        } else {
+            Exit::Done
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! What went wrong, as a user sees it: what, where, why, and what to do.
+
+use std::io::Write;
+use std::path::Path;
+
+use archive::ArchiveError;
+use dialects::Diagnostic;
+use run::targets::TargetError;
+use run::{RunError, SetupError};
+
+use crate::exit::Exit;
+
+/// One thing that is wrong.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Fault {
+    /// What, in a sentence.
+    pub what: String,
+    /// Where.
+    pub at: Option<String>,
+    /// Why, one reason a line.
+    pub why: Vec<String>,
+    /// What to do.
+    pub help: Option<String>,
+}
+
+/// Everything that is wrong, and the code that the program ends with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Faults {
+    list: Vec<Fault>,
+    exit: Exit,
+}
+
+impl Fault {
+    /// A fault without place, reason and help.
+    pub fn new(what: impl Into<String>) -> Fault {
+        Fault {
+            what: what.into(),
+            ..Fault::default()
+        }
+    }
+
+    /// Adds what to do.
+    pub fn help(self, help: impl Into<String>) -> Fault {
+        Fault {
+            help: Some(help.into()),
+            ..self
+        }
+    }
+
+    /// Adds where.
+    pub fn at(self, at: impl Into<String>) -> Fault {
+        Fault {
+            at: Some(at.into()),
+            ..self
+        }
+    }
+
+    /// A file of the user's that cannot be read or written.
+    pub fn of_file(verb: &str, path: &Path, error: &std::io::Error) -> Fault {
+        let why = match error.raw_os_error() {
+            Some(number) => engine::os_error_name(number),
+            None => error.to_string(),
+        };
+        let help = match error.kind() {
+            std::io::ErrorKind::NotFound => Some("check the spelling, and that its directory exists".to_owned()),
+            std::io::ErrorKind::PermissionDenied => {
+                Some("choose a place that this user may use, or run as root".into())
+            }
+            std::io::ErrorKind::StorageFull => Some("free some space, or write it elsewhere".into()),
+            _ => None,
+        };
+        Fault {
+            what: format!("cannot {verb} {}: {why}", path.display()),
+            help,
+            ..Fault::default()
+        }
+    }
+}
+
+impl Faults {
+    /// One fault.
+    pub fn one(fault: Fault, exit: Exit) -> Faults {
+        Faults {
+            list: vec![fault],
+            exit,
+        }
+    }
+
+    /// Several faults.
+    pub fn many(list: Vec<Fault>, exit: Exit) -> Faults {
+        Faults { list, exit }
+    }
+
+    /// Wrong words on the command line.
+    pub fn usage(fault: Fault) -> Faults {
+        Faults::one(fault, Exit::Usage)
+    }
+
+    /// The first of them in a sentence.
+    pub fn first(&self) -> String {
+        self.list.first().map(|fault| fault.what.clone()).unwrap_or_default()
+    }
+
+    /// The code.
+    pub fn exit(&self) -> Exit {
+        self.exit
+    }
+
+    /// Shows them on stderr.
+    pub fn print(&self, colour: bool) {
+        let (bold, plain) = if colour { ("\x1b[1;31m", "\x1b[0m") } else { ("", "") };
+        let mut text = String::new();
+        for fault in &self.list {
+            text += &format!("{bold}error{plain}: {}\n", fault.what);
+            if let Some(at) = &fault.at {
+                text += &format!("  --> {at}\n");
+            }
+            for why in &fault.why {
+                text += &format!("  why: {why}\n");
+            }
+            if let Some(help) = &fault.help {
+                text += &format!("  help: {help}\n");
+            }
+        }
+        // Where stderr is closed there is nobody to tell.
+        let _ = std::io::stderr().write_all(text.as_bytes());
+    }
+}
+
+impl From<Vec<Diagnostic>> for Faults {
+    fn from(list: Vec<Diagnostic>) -> Faults {
+        let fault = |complaint: Diagnostic| Fault {
+            at: complaint.at.map(|place| match place.line {
+                0 => format!("{}: {}", place.file, place.text),
+                line => format!("{}:{line}  {}", place.file, place.text),
+            }),
+            help: complaint.help,
+            ..Fault::new(complaint.what)
+        };
+        Faults {
+            list: list.into_iter().map(fault).collect(),
+            exit: Exit::Usage,
+        }
+    }
+}
+
+impl From<Vec<TargetError>> for Faults {
+    fn from(errors: Vec<TargetError>) -> Faults {
+        let exit = match errors.iter().any(went_wrong) {
+            true => Exit::Failed,
+            false => Exit::Refused,
+        };
+        let fault = |error: &TargetError| Fault {
+            help: error.help(),
+            ..Fault::new(error.to_string())
+        };
+        Faults {
+            list: errors.iter().map(fault).collect(),
+            exit,
+        }
+    }
+}
+
+/// Errors of operations while something was prepared, rather than of what was asked for.
+fn went_wrong(error: &TargetError) -> bool {
+    matches!(error, TargetError::Fill(_))
+}
+
+impl From<RunError> for Faults {
+    fn from(error: RunError) -> Faults {
+        match error {
+            RunError::Plan(error) => Faults {
+                list: error
+                    .0
+                    .into_iter()
+                    .map(|fault| Fault::new(fault.what).at(fault.at))
+                    .collect(),
+                exit: Exit::Usage,
+            },
+            RunError::Targets(errors) => errors.into(),
+            RunError::Refused(refusals) => Faults {
+                list: refusals
+                    .into_iter()
+                    .map(|refusal| Fault {
+                        what: format!("{} must not be {}", refusal.path.display(), refusal.intent),
+                        at: None,
+                        why: refusal.reasons.iter().map(ToString::to_string).collect(),
+                        help: Some(refusal.help),
+                    })
+                    .collect(),
+                exit: Exit::Refused,
+            },
+            RunError::Setup(faults) => {
+                // Every worker of a job meets the same obstacle; it is told once.
+                let mut list: Vec<Fault> = Vec::new();
+                let exit = match faults.iter().any(|fault| is_of_the_system(&fault.why)) {
+                    true => Exit::Failed,
+                    false => Exit::Refused,
+                };
+                for fault in faults {
+                    let told = Fault {
+                        help: fault.why.help(),
+                        ..Fault::new(fault.why.to_string())
+                    };
+                    if !list.contains(&told) {
+                        list.push(told);
+                    }
+                }
+                Faults { list, exit }
+            }
+            RunError::Interrupted => {
+                let signal = engine::sys::signals::stop_signal().unwrap_or(2);
+                let fault = Fault::new("interrupted before anything was measured; what was being prepared is removed");
+                Faults::one(fault, Exit::Interrupted(signal))
+            }
+        }
+    }
+}
+
+/// A call failed, where nothing about the request was wrong.
+fn is_of_the_system(error: &SetupError) -> bool {
+    matches!(error, SetupError::Thread(_)) || matches!(error, SetupError::Engine(engine::EngineError::System { .. }))
+}
+
+impl From<ArchiveError> for Faults {
+    fn from(error: ArchiveError) -> Faults {
+        let fault = match &error {
+            ArchiveError::System { verb, path, source } => Fault::of_file(verb, path, source),
+            ArchiveError::Foreign { .. } | ArchiveError::Version { .. } => Fault::new(error.to_string()),
+        };
+        Faults::one(fault, Exit::Internal)
+    }
+}

@@ -1,0 +1,231 @@
+//! Where results go: any number of formats, each to stdout or to a file of its own.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use clap::ArgMatches;
+use model::event::Event;
+use model::results::Results;
+use report::{FORMATS, Format, formats, stream};
+
+use crate::exit::Exit;
+use crate::fault::{Fault, Faults};
+use crate::screen;
+
+/// The name of the stream of events.
+const STREAM: &str = "ndjson";
+
+/// One output.
+#[derive(Debug)]
+struct Output {
+    what: What,
+    /// stdout, if absent.
+    file: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum What {
+    /// Made from finished results.
+    Report(&'static Format),
+    /// A line for each event, as it happens.
+    Stream,
+}
+
+/// All outputs of a command.
+#[derive(Debug)]
+pub struct Outputs {
+    list: Vec<Output>,
+    save: Option<PathBuf>,
+    streams: Vec<Sink>,
+}
+
+/// An open stream.
+#[derive(Debug)]
+enum Sink {
+    Stdout,
+    File(File, PathBuf),
+    /// Its reader has gone away, or its disk is full: that was told.
+    Closed,
+}
+
+impl Outputs {
+    /// Reads `--out` and `--save`, and makes sure that every file can be written before anything is measured.
+    ///
+    /// # Errors
+    /// [`Faults`] with what is wrong.
+    pub fn of(given: &ArgMatches) -> Result<Outputs, Faults> {
+        let mut list = Vec::new();
+        for text in given.get_many::<String>("out").into_iter().flatten() {
+            for one in text.split(',').filter(|one| !one.is_empty()) {
+                list.push(parse(one).map_err(Faults::usage)?);
+            }
+        }
+        if list.is_empty() {
+            list.push(Output {
+                what: What::Report(&FORMATS[0]),
+                file: None,
+            });
+        }
+        if list.iter().filter(|output| output.file.is_none()).count() > 1 {
+            let fault = Fault::new("only one output can go to standard output");
+            return Err(Faults::usage(
+                fault
+                    .at("--out")
+                    .help("give the others a file: --out text,json=result.json"),
+            ));
+        }
+        let mut outputs = Outputs {
+            list,
+            save: given.get_one::<String>("save").map(PathBuf::from),
+            streams: Vec::new(),
+        };
+        outputs.prove_writable()?;
+        outputs.open_streams()?;
+        Ok(outputs)
+    }
+
+    /// A file that turns out to be unwritable after an hour of measuring is worse than one that does so now.
+    fn prove_writable(&self) -> Result<(), Faults> {
+        let files = self.list.iter().filter_map(|output| output.file.as_deref());
+        for path in files.chain(self.save.as_deref()) {
+            let folder = match path.parent() {
+                Some(folder) if !folder.as_os_str().is_empty() => folder,
+                _ => Path::new("."),
+            };
+            let failed = |error: &io::Error| Faults::one(Fault::of_file("write", path, error), Exit::Refused);
+            if path.is_dir() {
+                return Err(failed(&io::Error::from(io::ErrorKind::IsADirectory)));
+            }
+            // A device such as /dev/null or a pipe is written as it is.
+            if !path.exists() || path.is_file() {
+                tempfile::tempfile_in(folder).map_err(|error| failed(&error))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn open_streams(&mut self) -> Result<(), Faults> {
+        for output in self.list.iter().filter(|output| matches!(output.what, What::Stream)) {
+            self.streams.push(match &output.file {
+                None => Sink::Stdout,
+                Some(path) => {
+                    let failed = |error| Faults::one(Fault::of_file("write", path, &error), Exit::Refused);
+                    Sink::File(File::create(path).map_err(failed)?, path.clone())
+                }
+            });
+        }
+        Ok(())
+    }
+
+    /// Passes an event on to the streams.
+    pub fn take(&mut self, event: &Event) {
+        if !self.streams.is_empty() {
+            self.put(&stream::line(event));
+        }
+    }
+
+    fn put(&mut self, line: &str) {
+        for sink in &mut self.streams {
+            let outcome = match sink {
+                Sink::Stdout => screen::print(&format!("{line}\n")),
+                Sink::File(file, _) => file.write_all(format!("{line}\n").as_bytes()),
+                Sink::Closed => Ok(()),
+            };
+            if let Err(error) = outcome {
+                let path = match sink {
+                    Sink::File(_, path) => path.clone(),
+                    Sink::Stdout | Sink::Closed => PathBuf::from("standard output"),
+                };
+                Faults::one(Fault::of_file("write", &path, &error), Exit::Internal).print(screen::colour_on_stderr());
+                *sink = Sink::Closed;
+            }
+        }
+    }
+
+    /// Writes everything that is made from finished results. `text` replaces the usual report for people.
+    ///
+    /// # Errors
+    /// [`Faults`] with every file that could not be written; the others are written all the same, and if nothing was, the
+    /// report for people goes to stderr, so that what was measured is not lost.
+    pub fn finish(mut self, results: &Results, text: Option<&str>) -> Result<(), Faults> {
+        self.put(&stream::last_line(results));
+        let mut faults = Vec::new();
+        for output in &self.list {
+            let What::Report(format) = output.what else { continue };
+            let mut bytes = Vec::new();
+            match text.filter(|_| format.name == "text") {
+                Some(text) => bytes.extend_from_slice(text.as_bytes()),
+                None => {
+                    let written = (format.write)(results, &mut bytes);
+                    written.expect("writing to memory does not fail");
+                }
+            }
+            let (outcome, path) = match &output.file {
+                None => (
+                    screen::print(&String::from_utf8_lossy(&bytes)),
+                    PathBuf::from("standard output"),
+                ),
+                Some(path) => (write_file(path, &bytes), path.clone()),
+            };
+            faults.extend(outcome.err().map(|error| Fault::of_file("write", &path, &error)));
+        }
+        if let Some(path) = &self.save
+            && let Err(archive::ArchiveError::System { source, .. }) = archive::save(results, path)
+        {
+            faults.push(Fault::of_file("write", path, &source));
+        }
+        if faults.is_empty() {
+            return Ok(());
+        }
+        let mut rescue = Vec::new();
+        let _ = (FORMATS[0].write)(results, &mut rescue);
+        let _ = io::stderr().write_all(&rescue);
+        Err(Faults::many(faults, Exit::Internal))
+    }
+}
+
+/// Files appear whole or not at all; devices and pipes are written as they are.
+fn write_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    if path.exists() && !path.is_file() {
+        return std::fs::OpenOptions::new().write(true).open(path)?.write_all(bytes);
+    }
+    archive::write_whole(path, bytes)
+}
+
+fn parse(text: &str) -> Result<Output, Fault> {
+    let (name, file) = match text.split_once('=') {
+        Some((name, file)) => (name, Some(file)),
+        None => (text, None),
+    };
+    let what = match name {
+        STREAM => What::Stream,
+        name => match formats::find(name) {
+            Some(format) => What::Report(format),
+            None => {
+                let fault = Fault::new(format!("there is no output format `{name}`")).at(format!("--out {text}"));
+                return Err(fault.help(format!("there are {}", names().join(", "))));
+            }
+        },
+    };
+    if file.is_some_and(str::is_empty) {
+        let fault = Fault::new("the name of the file is missing").at(format!("--out {text}"));
+        return Err(fault.help(format!("for example --out {name}=result.{name}")));
+    }
+    Ok(Output {
+        what,
+        file: file.map(PathBuf::from),
+    })
+}
+
+/// Names of all formats.
+pub fn names() -> Vec<&'static str> {
+    FORMATS.iter().map(|format| format.name).chain([STREAM]).collect()
+}
+
+/// All formats in a line each, for the help.
+pub fn explained() -> String {
+    let stream = (STREAM, "one line of JSON for each event, as it happens");
+    let formats = FORMATS.iter().map(|format| (format.name, format.about)).chain([stream]);
+    formats.map(|(name, about)| format!("  {name:<7}{about}\n")).collect()
+}

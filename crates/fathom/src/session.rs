@@ -1,0 +1,94 @@
+//! One command from plan to results: clock, signals, guard, watching, self-checks.
+
+use std::sync::atomic::AtomicBool;
+
+use clap::ArgMatches;
+use engine::clock::ClockStart;
+use engine::sys::signals;
+use model::event::Event;
+use model::plan::Plan;
+use model::results::Results;
+use run::Conditions;
+use run::targets::guard::Permissions;
+
+use crate::fault::Faults;
+
+/// What every command has.
+#[derive(Debug)]
+pub struct Session {
+    clock: ClockStart,
+    /// Words of the command line.
+    pub arguments: Vec<String>,
+    interrupt: &'static AtomicBool,
+}
+
+/// Takes the first reading of the clock. `FATHOM_CLOCK=system` chooses the system's own, for tools that cannot follow the
+/// processor's.
+pub fn start_clock() -> ClockStart {
+    match std::env::var_os("FATHOM_CLOCK") {
+        Some(choice) if choice == "system" => ClockStart::of_the_system(),
+        _ => ClockStart::now(),
+    }
+}
+
+impl Session {
+    /// From now on requests to stop are heard.
+    pub fn new(clock: ClockStart, arguments: Vec<String>) -> Session {
+        Session {
+            clock,
+            arguments,
+            interrupt: signals::catch_stop(),
+        }
+    }
+
+    /// Carries out a plan and adds what the self-checks find.
+    ///
+    /// # Errors
+    /// [`Faults`] if nothing could be measured.
+    pub fn carry_out(
+        &self,
+        plan: Plan,
+        permissions: &Permissions,
+        watcher: &mut dyn FnMut(Event),
+    ) -> Result<Results, Faults> {
+        let conditions = Conditions {
+            clock: self.clock.settle(),
+            interrupt: self.interrupt,
+            permissions,
+        };
+        let mut results = run::carry_out(plan, conditions, watcher)?;
+        let found = analysis::check(&results);
+        results.findings.extend(found);
+        Ok(results)
+    }
+
+    /// True if the user or the system asked to stop.
+    pub fn is_interrupted(&self) -> bool {
+        self.interrupt.load(std::sync::atomic::Ordering::Relaxed)
+    }
+
+    /// What this program is called by its user.
+    pub fn program(&self) -> String {
+        let called = self.arguments.first().map(String::as_str).unwrap_or("fathom");
+        match called.contains(' ') || called.is_empty() {
+            true => "fathom".to_owned(),
+            false => called.to_owned(),
+        }
+    }
+}
+
+/// What the user has named again: flags, and the variable that also works in scripts.
+pub fn permissions(given: &ArgMatches) -> Permissions {
+    let list = |name: &str| -> Vec<String> {
+        let values = given.get_many::<String>(name);
+        values.map(|values| values.cloned().collect()).unwrap_or_default()
+    };
+    let mut permissions = Permissions {
+        destroy: list("allow-destroy"),
+        overwrite: list("allow-overwrite"),
+    };
+    if let Ok(text) = std::env::var("FATHOM_ALLOW_DESTROY") {
+        permissions.allow_destroy_list(&text);
+    }
+    permissions
+}

@@ -1,0 +1,107 @@
+//! A table with one row for each job: for studies whose jobs are cells of one question.
+
+use std::io::{self, Write};
+
+use model::Nanos;
+
+use crate::formats;
+use crate::numbers::{rate, throughput, time};
+use crate::summary::{Figures, JobSummary, Percentile, PercentileSupport, Summary};
+
+/// Writes the head of a report and a row for each job; jobs that read and write have a row for each direction.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
+    formats::head(summary, out)?;
+    let widest = summary
+        .jobs
+        .iter()
+        .map(|job| job.name.chars().count())
+        .max()
+        .unwrap_or(0);
+    let name = widest.max(10) + 9;
+    writeln!(
+        out,
+        "\n  {:<name$}{:>9}{:>10}{:>10}{:>10}{:>11}{:>11}{:>10}{:>10}",
+        "", "block", "IOPS", "MiB/s", "MB/s", "median", "p99", "in flight", "CPU/IO"
+    )?;
+    let mut weak = false;
+    for job in &summary.jobs {
+        for (direction, figures) in directions(job) {
+            let title = match direction {
+                None => job.name.clone(),
+                Some(direction) => format!("{} ({direction})", job.name),
+            };
+            weak |= row(
+                &title,
+                name,
+                job,
+                figures,
+                direction.is_none_or(|direction| direction == "read"),
+                out,
+            )?;
+        }
+    }
+    if weak {
+        writeln!(out, "  ~ fewer than 100 operations lie beyond it")?;
+    }
+    writeln!(out)
+}
+
+fn directions(job: &JobSummary) -> Vec<(Option<&'static str>, &Figures)> {
+    let each = [("read", &job.read), ("write", &job.write), ("trim", &job.trim)];
+    let present: Vec<(Option<&'static str>, &Figures)> = each
+        .into_iter()
+        .filter_map(|(name, figures)| figures.as_ref().map(|figures| (Some(name), figures)))
+        .collect();
+    match present[..] {
+        [] => vec![(None, &job.total)],
+        [(_, only)] => vec![(None, only)],
+        _ => present,
+    }
+}
+
+/// Figures of the whole job stand in its first row only.
+fn row(
+    title: &str,
+    width: usize,
+    job: &JobSummary,
+    figures: &Figures,
+    first: bool,
+    out: &mut dyn Write,
+) -> io::Result<bool> {
+    if figures.operations == 0 {
+        writeln!(out, "  {title:<width$}{:>9}", "nothing was measured")?;
+        return Ok(false);
+    }
+    let block = model::Bytes(figures.bytes / figures.operations);
+    let percentile = |percent: f64| figures.latency.percentile(percent);
+    let mut weak = false;
+    let mut cell = |found: Option<Percentile>| match found {
+        None => "-".to_owned(),
+        Some(found) => {
+            let doubtful = found.support != PercentileSupport::Good;
+            weak |= doubtful;
+            format!("{}{}", if doubtful { "~" } else { "" }, Nanos(found.ns))
+        }
+    };
+    let (median, p99) = (cell(percentile(50.0)), cell(percentile(99.0)));
+    let in_flight = job
+        .in_flight
+        .filter(|_| first)
+        .map_or(String::new(), |average| format!("{average:.1}"));
+    let cpu = match first {
+        true => time(job.cpu.user_ns_per_operation + job.cpu.system_ns_per_operation),
+        false => String::new(),
+    };
+    writeln!(
+        out,
+        "  {title:<width$}{:>9}{:>10}{:>10}{:>10}{median:>11}{p99:>11}{in_flight:>10}{cpu:>10}",
+        block.to_string(),
+        rate(figures.iops),
+        throughput(figures.mib_per_sec),
+        throughput(figures.mb_per_sec),
+    )?;
+    Ok(weak)
+}

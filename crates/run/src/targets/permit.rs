@@ -1,0 +1,119 @@
+//! Every target before the guard: what the plan will do to it, whether it may, and the descriptor that this was decided on.
+
+use engine::probe::System;
+use model::plan::{Dialect, Plan, TargetId};
+
+use super::guard::{Claim, ClaimError, Decision, Existing, Guard, Intent, Note, Origin, Permissions, Refusal, Voice};
+use super::{Examined, TargetError, examine, marker};
+
+/// What the guard says of a target.
+#[derive(Clone, Debug)]
+pub struct Judged {
+    /// What was found, and what will be done to make it ready.
+    pub examined: Examined,
+    /// Everything that the plan will do to it.
+    pub intent: Intent,
+    /// The answer.
+    pub decision: Decision,
+}
+
+/// What speaks against a plan before it begins.
+#[derive(Debug)]
+pub enum Objection {
+    /// Targets that cannot be used.
+    Unusable(Vec<TargetError>),
+    /// Targets that the guard does not give away.
+    Refused(Vec<Refusal>),
+}
+
+/// Targets that may be used, each held open so that what was decided stays true.
+#[derive(Debug)]
+pub(crate) struct Permitted {
+    pub(crate) targets: Vec<(Examined, Option<Claim>)>,
+    /// What is worth knowing, with the path it is about.
+    pub(crate) notes: Vec<(String, Note)>,
+}
+
+/// Asks the guard about every target. Nothing is changed, and nothing is opened for writing.
+///
+/// # Errors
+/// Every [`TargetError`], if any target cannot be used at all.
+pub fn judge(plan: &Plan, permissions: &Permissions) -> Result<Vec<Judged>, Vec<TargetError>> {
+    Ok(ask(plan, permissions)?.into_iter().map(|(judged, _)| judged).collect())
+}
+
+/// Asks the guard, and holds what it gives away.
+pub(crate) fn permit(plan: &Plan, permissions: &Permissions) -> Result<Permitted, Objection> {
+    let answers = ask(plan, permissions).map_err(Objection::Unusable)?;
+    let refusals: Vec<Refusal> = answers
+        .iter()
+        .filter_map(|(judged, _)| judged.decision.refusal().cloned())
+        .collect();
+    if !refusals.is_empty() {
+        return Err(Objection::Refused(refusals));
+    }
+    let mut permitted = Permitted {
+        targets: Vec::new(),
+        notes: Vec::new(),
+    };
+    for (judged, claim) in answers {
+        if let Decision::Allowed { notes } = judged.decision {
+            let path = judged.examined.path.display().to_string();
+            let notes = notes.into_iter().map(|note| (path.clone(), note));
+            permitted.notes.extend(notes);
+        }
+        permitted.targets.push((judged.examined, claim));
+    }
+    Ok(permitted)
+}
+
+type Answer = (Judged, Option<Claim>);
+
+fn ask(plan: &Plan, permissions: &Permissions) -> Result<Vec<Answer>, Vec<TargetError>> {
+    let voice = match plan.origin.dialect {
+        Dialect::Native => Voice::Native,
+        Dialect::Diskspd | Dialect::Fio => Voice::DropIn,
+    };
+    let system = System::live();
+    let guard = Guard::new(&system, voice, permissions);
+    let (mut answers, mut errors) = (Vec::new(), Vec::new());
+    for examined in examine(plan)? {
+        match ask_about(plan, &guard, examined) {
+            Ok(answer) => answers.push(answer),
+            Err(error) => errors.push(error),
+        }
+    }
+    if errors.is_empty() { Ok(answers) } else { Err(errors) }
+}
+
+fn ask_about(plan: &Plan, guard: &Guard<'_>, examined: Examined) -> Result<Answer, TargetError> {
+    let existing = examined.kind.map(|kind| Existing {
+        kind,
+        size: examined.size,
+    });
+    let intent = Intent::of(plan, TargetId(examined.number as u32), existing);
+    let judged = |examined, decision| Judged {
+        examined,
+        intent,
+        decision,
+    };
+    if examined.kind.is_none() {
+        let decision = guard.decide_missing(&examined.path, intent);
+        return Ok((judged(examined, decision), None));
+    }
+    let origin = |file: &engine::File| match marker::read(file.path()) {
+        Some(_) => Origin::Ours,
+        None => Origin::Foreign,
+    };
+    match guard.claim(&examined.path, intent, origin) {
+        Ok(claim) => {
+            let notes = claim.notes.clone();
+            Ok((judged(examined, Decision::Allowed { notes }), Some(claim)))
+        }
+        Err(ClaimError::Refused(refusal)) => Ok((judged(examined, Decision::Refused(refusal)), None)),
+        Err(ClaimError::Open(error)) => Err(TargetError::Look {
+            path: error.path.display().to_string(),
+            source: error.source,
+        }),
+    }
+}

@@ -1,0 +1,409 @@
+//! A screening of a disk in less than a minute: seven cells that most people want to know first.
+//!
+//! It tells the order of magnitude. Four seconds are too short for caches to fill, for burst credits to run out and for
+//! rare events to show, and it says so.
+
+use model::access::{Access, Sequential};
+use model::block_size::BlockSizes;
+use model::content::Content;
+use model::mix::{Mix, MixRule};
+use model::plan::{
+    AtEndOfJob, Grid, GridScope, Origin, Part, Phases, Plan, Prepare, Step, Stop, Target, TargetId, TargetKind,
+    Workload,
+};
+use model::results::Results;
+use model::{Bytes, Direction, Nanos};
+
+use crate::figures::Figures;
+
+/// More workers than this tell nothing more about one disk in so short a time.
+const MOST_WORKERS: u32 = 8;
+/// Length of the measured window of each cell.
+pub const MEASURED: Nanos = Nanos::secs(4);
+/// I/O before it.
+pub const WARM_UP: Nanos = Nanos::secs(1);
+
+/// What is screened.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Screening {
+    /// A directory, file or block device.
+    pub path: String,
+    /// Size of the file that is made in a directory; absent: 1 GiB, or 5 % of the free space if that is less.
+    pub size: Option<Bytes>,
+    /// The cells that write are part of it.
+    pub writes: bool,
+    /// CPUs that workers may use.
+    pub cpus: u32,
+    /// Length of the measured window of each cell.
+    pub measured: Nanos,
+    /// Seed of all random decisions.
+    pub seed: u64,
+    /// What the user wrote.
+    pub arguments: Vec<String>,
+}
+
+/// One row of the screening.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Cell {
+    name: &'static str,
+    sequential: bool,
+    block: u64,
+    /// Percent of operations that read.
+    reads: u32,
+    depth: u32,
+    /// On all workers, not on one.
+    wide: bool,
+}
+
+const RANDOM_READ: Cell = Cell {
+    name: "random read, depth 1",
+    sequential: false,
+    block: 4 << 10,
+    reads: 100,
+    depth: 1,
+    wide: false,
+};
+
+const CELLS: [Cell; 7] = [
+    RANDOM_READ,
+    Cell {
+        name: "random write, depth 1",
+        reads: 0,
+        ..RANDOM_READ
+    },
+    Cell {
+        name: "random read, depth 32",
+        depth: 32,
+        wide: true,
+        ..RANDOM_READ
+    },
+    Cell {
+        name: "random write, depth 32",
+        reads: 0,
+        depth: 32,
+        wide: true,
+        ..RANDOM_READ
+    },
+    Cell {
+        name: "sequential read",
+        sequential: true,
+        block: 1 << 20,
+        depth: 8,
+        ..RANDOM_READ
+    },
+    Cell {
+        name: "sequential write",
+        sequential: true,
+        block: 1 << 20,
+        reads: 0,
+        depth: 8,
+        ..RANDOM_READ
+    },
+    Cell {
+        name: "random 70/30, depth 32",
+        block: 8 << 10,
+        reads: 70,
+        depth: 32,
+        wide: true,
+        ..RANDOM_READ
+    },
+];
+
+impl Screening {
+    /// Workers of the cells that use many.
+    pub fn workers(&self) -> u32 {
+        self.cpus.clamp(1, MOST_WORKERS)
+    }
+
+    /// The plan: a step for each cell.
+    pub fn plan(&self) -> Plan {
+        let mut first_worker = 0;
+        let cells = CELLS.iter().filter(|cell| self.writes || cell.reads == 100);
+        let steps = cells.map(|cell| {
+            let workload = self.workload(cell);
+            let job = workload.job(first_worker);
+            first_worker += workload.workers;
+            Step {
+                jobs: vec![job],
+                ..Step::default()
+            }
+        });
+        Plan {
+            steps: steps.collect(),
+            name: "quick".into(),
+            seed: self.seed,
+            targets: vec![Target {
+                path: self.path.clone(),
+                prepare: Prepare::Filled { size: self.size },
+                kind: TargetKind::Path,
+                at_end: AtEndOfJob::default(),
+            }],
+            grids: vec![Grid {
+                length_ns: Nanos::millis(100),
+                scope: GridScope::Job,
+            }],
+            origin: Origin {
+                arguments: self.arguments.clone(),
+                ..Origin::default()
+            },
+            ..Plan::default()
+        }
+    }
+
+    fn workload(&self, cell: &Cell) -> Workload {
+        let part = Part {
+            mix: match cell.reads {
+                100 => Mix::READS,
+                0 => Mix::WRITES,
+                percent => Mix::Drawn {
+                    write_percent: 100.0 - f64::from(percent),
+                    rule: MixRule::Independent,
+                },
+            },
+            sizes: BlockSizes::Fixed {
+                size: Bytes(cell.block),
+            },
+            ..Part::default()
+        };
+        let part = match cell.sequential {
+            true => Part {
+                access: Access::Sequential(Sequential::default()),
+                // Fresh data for every MiB would take as long as a fast disk needs to store it. The stamps keep any two
+                // sectors different, and the data stays incompressible.
+                content: Content::Stamped,
+                ..part
+            },
+            false => part,
+        };
+        Workload {
+            parts: vec![part],
+            workers: if cell.wide { self.workers() } else { 1 },
+            depth: cell.depth,
+            phases: Phases {
+                warm_up_ns: WARM_UP,
+                ..Phases::default()
+            },
+            seed: self.seed,
+            ..Workload::new(cell.name, vec![TargetId(0)], Stop::after(self.measured))
+        }
+    }
+}
+
+/// What the figures mean, in sentences that say no more than was measured.
+pub fn meaning(results: &Results) -> Vec<String> {
+    let find = |name: &str| {
+        let named = |step: &Step| step.jobs.first().is_some_and(|job| job.name == name);
+        let step = results.plan.steps.iter().position(named)?;
+        Figures::of(results, step)
+    };
+    let mut sentences = Vec::new();
+    let one = find(CELLS[0].name);
+    let write = find(CELLS[1].name);
+    if let Some(one) = &one {
+        sentences.push(format!(
+            "A program that waits for each 4 KiB read gets {} of them per second: one takes {} (median), one in a hundred \
+             more than {}.",
+            rounded(one.iops),
+            one.median,
+            one.p99
+        ));
+    }
+    if let (Some(one), Some(write)) = (&one, &write)
+        && write.median.0 * 10 < one.median.0 * 8
+    {
+        sentences.push(format!(
+            "A single write ({}) ends sooner than a single read: it ends in a cache of the device or of the host, not on \
+             the medium. Whether it survives a power cut was not tested; see the second command below.",
+            write.median
+        ));
+    }
+    if let (Some(one), Some(many)) = (&one, find(CELLS[2].name)) {
+        sentences.push(of_depth(&one.clone(), &many, in_flight(results, 2)));
+    }
+    if let (Some(read), Some(write)) = (find(CELLS[4].name), find(CELLS[5].name)) {
+        sentences.push(format!(
+            "Large blocks in sequence: {} MiB/s read, {} MiB/s written.",
+            rounded(read.mib_per_sec),
+            rounded(write.mib_per_sec)
+        ));
+    }
+    sentences.extend(of_generator(results));
+    sentences
+}
+
+/// Operations that the job of a step meant to keep in flight.
+fn in_flight(results: &Results, cell: usize) -> u32 {
+    let jobs = results.plan.jobs().map(|(_, job)| job);
+    let mut named = jobs.filter(|job| job.name == CELLS[cell].name);
+    named
+        .next()
+        .map_or(0, |job| job.workers.iter().map(|worker| worker.slots()).sum())
+}
+
+fn of_depth(one: &Figures, many: &Figures, depth: u32) -> String {
+    let gain = many.iops / one.iops.max(1.0);
+    let slower = many.median.0 as f64 / one.median.0.max(1) as f64;
+    let figures = format!(
+        "With {depth} reads in flight it serves {} per second, {gain:.1} times as many as one at a time, while each takes \
+         {slower:.1} times as long ({} median)",
+        rounded(many.iops),
+        many.median
+    );
+    if gain < 1.3 {
+        format!("{figures}: more in flight brings next to nothing here.")
+    } else if slower > 3.0 && slower > gain / 2.0 {
+        format!("{figures}: it is saturated, and most of that time is spent waiting in a queue.")
+    } else {
+        format!("{figures}.")
+    }
+}
+
+/// Whether the generator, rather than the storage, may have been the limit.
+fn of_generator(results: &Results) -> Option<String> {
+    let usable = results.hosts.first()?.environment.cpu.usable.max(1);
+    let names = results.plan.steps.iter().enumerate().filter_map(|(number, step)| {
+        let job = step.jobs.first()?;
+        let figures = Figures::of(results, number)?;
+        let most = f64::from(usable.min(job.workers.len() as u32));
+        (figures.processors > 0.9 * most).then_some(job.name.as_str())
+    });
+    let names: Vec<&str> = names.collect();
+    if names.is_empty() {
+        return None;
+    }
+    Some(format!(
+        "The processors were busy all the time in: {}. There the limit may be this machine rather than the storage.",
+        names.join("; ")
+    ))
+}
+
+/// Commands worth running next, each with its reason. `program` is how this program was called.
+pub fn next(results: &Results, program: &str) -> Vec<(String, String)> {
+    let Some(target) = results.plan.targets.first() else {
+        return Vec::new();
+    };
+    let path = quoted(&target.path);
+    let facts = results.hosts.first().and_then(|host| host.environment.targets.first());
+    let of_file = facts.is_some_and(|facts| facts.kind != "block device");
+    let size = if of_file { " --size 10g" } else { "" };
+    let writes = results.plan.jobs().any(|(_, job)| {
+        let mut streams = job.workers.iter().flat_map(|worker| &worker.streams);
+        streams.any(|stream| stream.mix.includes(Direction::Write))
+    });
+    let mut commands = vec![(
+        format!("{program} run --target {path}{size} --depth 32 --time 10m --until-precision 2"),
+        "longer, until the mean is known to 2 %: caches fill, burst credits run out".into(),
+    )];
+    if writes {
+        commands.push((
+            format!("{program} run --target {path} --write 100 --flush-every 1 --time 1m"),
+            "writes that are flushed to the medium, as a database log does".into(),
+        ));
+    }
+    commands.push((
+        format!("{program} run --target {path}{size} --block 8k --depth 64 --rate 1000iops --time 5m"),
+        "latency at the rate that you need, instead of at full load (put your own rate)".into(),
+    ));
+    commands
+}
+
+fn quoted(path: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+:,@\\".contains(&byte);
+    match path.bytes().all(plain) && !path.is_empty() {
+        true => path.to_owned(),
+        false => format!("'{}'", path.replace('\'', r"'\''")),
+    }
+}
+
+fn rounded(value: f64) -> String {
+    let digits = if value >= 100.0 { 0 } else { 1 };
+    let text = if digits == 0 {
+        format!("{}", value.round())
+    } else {
+        format!("{value:.1}")
+    };
+    // Groups of three from the right, as in the tables.
+    let (whole, rest) = text
+        .split_once('.')
+        .map_or((text.as_str(), ""), |(whole, rest)| (whole, rest));
+    let mut grouped = String::new();
+    for (index, digit) in whole.chars().enumerate() {
+        if index > 0 && (whole.len() - index).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    match rest {
+        "" => grouped,
+        rest => format!("{grouped}.{rest}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn screening(writes: bool) -> Screening {
+        Screening {
+            path: "/data".into(),
+            size: None,
+            writes,
+            cpus: 16,
+            measured: MEASURED,
+            seed: 1,
+            arguments: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn the_plan_is_whole_and_takes_less_than_a_minute() {
+        let plan = screening(true).plan();
+        assert_eq!(run::check(&plan), Ok(()));
+        assert_eq!(plan.steps.len(), 7);
+        let time: u64 = plan
+            .jobs()
+            .map(|(_, job)| job.phases.warm_up_ns.0 + job.stop.after_ns.unwrap_or_default().0)
+            .sum();
+        assert_eq!(Nanos(time), Nanos::secs(35));
+        let wide: Vec<usize> = plan.jobs().map(|(_, job)| job.workers.len()).collect();
+        assert_eq!(wide, [1, 1, 8, 8, 1, 1, 8], "no more than eight workers");
+    }
+
+    #[test]
+    fn without_writes_nothing_is_written() {
+        let plan = screening(false).plan();
+        assert_eq!(plan.steps.len(), 3);
+        let mut streams = plan
+            .jobs()
+            .flat_map(|(_, job)| &job.workers)
+            .flat_map(|worker| &worker.streams);
+        assert!(streams.all(|stream| !stream.mix.includes(Direction::Write)));
+    }
+
+    #[test]
+    fn depth_is_judged_by_what_it_brings() {
+        let figures = |iops: f64, median: u64| Figures {
+            iops,
+            mib_per_sec: 0.0,
+            median: Nanos(median),
+            p99: Nanos(median),
+            processors: 0.1,
+            cpu_per_operation: Nanos(0),
+        };
+        let check = |many: Figures, expected: &str| {
+            let said = of_depth(&figures(10_000.0, 100_000), &many, 32);
+            assert!(said.ends_with(expected), "{said}");
+        };
+        check(figures(11_000.0, 2_900_000), "next to nothing here.");
+        check(figures(40_000.0, 800_000), "waiting in a queue.");
+        check(figures(300_000.0, 105_000), "(105 us median).");
+    }
+
+    #[test]
+    fn numbers_are_grouped_and_paths_quoted() {
+        assert_eq!(rounded(1_234_567.4), "1,234,567");
+        assert_eq!(rounded(99.96), "100.0");
+        assert_eq!(quoted("/a b"), "'/a b'");
+        assert_eq!(quoted("/a/b-c.dat"), "/a/b-c.dat");
+    }
+}
