@@ -11,6 +11,8 @@ use super::Trouble;
 use super::options::Options;
 
 const GIB: u64 = 1 << 30;
+/// Bytes that the second-level cache of any server processor nearly holds.
+pub(crate) const HOT: u64 = 4 << 20;
 
 /// Made when first asked for.
 #[derive(Debug)]
@@ -20,6 +22,7 @@ pub(crate) struct Places {
     pub(crate) size: u64,
     folder: OnceCell<tempfile::TempDir>,
     file: OnceCell<PathBuf>,
+    hot: OnceCell<PathBuf>,
     tmpfs: OnceCell<(TmpFs, PathBuf)>,
     zram: OnceCell<Zram>,
 }
@@ -32,6 +35,7 @@ impl Places {
             size: if options.smoke { GIB / 16 } else { GIB },
             folder: OnceCell::new(),
             file: OnceCell::new(),
+            hot: OnceCell::new(),
             tmpfs: OnceCell::new(),
             zram: OnceCell::new(),
         }
@@ -50,6 +54,17 @@ impl Places {
         let made = once(&self.file, || {
             let path = self.folder()?.join("file");
             fill(&path, self.size)?;
+            Ok(path)
+        })?;
+        read(made)?;
+        Ok(made)
+    }
+
+    /// A file of [`HOT`] bytes in the page cache.
+    pub(crate) fn hot(&self) -> Result<&Path, Trouble> {
+        let made = once(&self.hot, || {
+            let path = self.folder()?.join("hot");
+            fill(&path, HOT)?;
             Ok(path)
         })?;
         read(made)?;

@@ -7,8 +7,10 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Work {
     /// `None`: nothing but the tool itself.
     pub(crate) target: Option<PathBuf>,
-    /// Bytes of the target to use.
+    /// Bytes of the target.
     pub(crate) size: u64,
+    /// The file is to be made by the tool.
+    pub(crate) made: bool,
     /// Its name is the same in both tools.
     pub(crate) engine: &'static str,
     /// Past the page cache.
@@ -50,6 +52,7 @@ impl Work {
         Work {
             target: target.map(Path::to_owned),
             size,
+            made: false,
             engine,
             direct: false,
             access: Access::Random,
@@ -70,6 +73,10 @@ impl Work {
 
     pub(crate) fn depth(self, depth: u32) -> Work {
         Work { depth, ..self }
+    }
+
+    pub(crate) fn made(self) -> Work {
+        Work { made: true, ..self }
     }
 
     pub(crate) fn workers(self, workers: u32) -> Work {
@@ -109,7 +116,10 @@ impl Work {
             Access::Sequential => "sequential",
         };
         let mut say = |name: &str, value: String| line.extend([format!("--{name}"), value]);
-        say("size", self.size.to_string());
+        // With a size fathom would lay out a file anew that it has not made itself.
+        if self.made || self.target.is_none() {
+            say("size", self.size.to_string());
+        }
         say("engine", self.engine.to_owned());
         if self.target.is_some() {
             say("cache", cache.to_owned());

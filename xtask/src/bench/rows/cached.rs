@@ -1,16 +1,14 @@
-//! A file in the page cache through `io_uring`.
+//! Files in the page cache through `io_uring`.
 //!
-//! A small part of it stays in the processor's cache too, and shows what the tools cost. Over the whole file the memory
-//! is most of the time.
+//! A small one stays in the processor's cache too, and shows what the tools cost. Of a large one the memory is most
+//! of the time.
 
 use super::ratio;
 use crate::bench::Trouble;
 use crate::bench::contest::{Bench, compare, ours, per_second, theirs};
 use crate::bench::figure::{Figure, Wanted};
+use crate::bench::places::HOT;
 use crate::bench::work::Work;
-
-/// Bytes that the second-level cache of any server processor nearly holds.
-const HOT: u64 = 4 << 20;
 
 /// What fio can do to go faster and still have its statistics.
 const TUNED: [&str; 6] = [
@@ -24,7 +22,7 @@ const TUNED: [&str; 6] = [
 
 pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, Trouble> {
     let file = bench.places.file()?;
-    let hot = Work::reads(Some(file), HOT, "io_uring", bench.time()).depth(32);
+    let hot = Work::reads(Some(bench.places.hot()?), HOT, "io_uring", bench.time()).depth(32);
     let tuned = hot.clone().theirs(&TUNED);
     let found = bench.contest(&[
         ours(hot.clone()),

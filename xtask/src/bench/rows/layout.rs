@@ -15,7 +15,9 @@ use crate::bench::work::{Until, Work};
 
 pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, Trouble> {
     let file = bench.places.folder()?.join("laid-out");
-    let work = Work::reads(Some(&file), bench.places.size, "psync", Until::Operations(1)).direct();
+    let work = Work::reads(Some(&file), bench.places.size, "psync", Until::Operations(1))
+        .direct()
+        .made();
     let (mut fathom, mut fio) = (Vec::new(), Vec::new());
     for _ in 0..bench.options.pairs {
         fathom.push(Made::by(bench, &ours(work.clone()), &file)?);
