@@ -4,7 +4,7 @@ use engine::probe::System;
 use model::plan::{Dialect, Plan, TargetId};
 
 use super::guard::{Claim, ClaimError, Decision, Existing, Guard, Intent, Note, Origin, Permissions, Refusal, Voice};
-use super::{Examined, TargetError, examine, marker};
+use super::{Action, Examined, TargetError, examine, marker};
 
 /// What the guard says of a target.
 #[derive(Clone, Debug)]
@@ -91,7 +91,11 @@ fn ask_about(plan: &Plan, guard: &Guard<'_>, examined: Examined) -> Result<Answe
         kind,
         size: examined.size,
     });
-    let intent = Intent::of(plan, TargetId(examined.number as u32), existing);
+    let mut intent = Intent::of(plan, TargetId(examined.number as u32), existing);
+    // A file of ours may hold less than its length says.
+    if matches!(examined.action, Action::Extend { .. }) {
+        intent |= Intent::LAY_OUT | Intent::WRITE;
+    }
     let judged = |examined, decision| Judged {
         examined,
         intent,
