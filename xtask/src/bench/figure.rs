@@ -103,6 +103,8 @@ impl Figure {
         match self.found.map(|found| self.wanted.verdict(found)) {
             None => "not measured".to_owned(),
             Some(Verdict::Met) => "met".to_owned(),
+            // A share of nothing says nothing.
+            Some(Verdict::Missed(by)) if !by.is_finite() => "missed".to_owned(),
             Some(Verdict::Missed(by)) => format!("missed by {} %", digits(by * 100.0)),
             Some(Verdict::Recorded) => "recorded".to_owned(),
         }
@@ -166,6 +168,8 @@ mod tests {
         assert_eq!(Wanted::Between(1.0, 2.0).verdict(2.5), Verdict::Missed(0.25));
         let figure = Figure::new("null", "x", Wanted::AtLeast(8.0), Some(6.0));
         assert_eq!(figure.verdict(), "missed by 25 %");
+        let figure = Figure::new("counts", "x", Wanted::AtMost(0.0), Some(6.0));
+        assert_eq!(figure.verdict(), "missed");
     }
 
     #[test]

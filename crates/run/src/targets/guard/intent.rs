@@ -84,7 +84,9 @@ impl Intent {
         match &target.prepare {
             Prepare::Existing => Intent::default(),
             // A file that holds enough is used as it is.
-            Prepare::Filled { size: least } if size > 0 && least.is_none_or(|least| size >= least.0) => Intent::default(),
+            Prepare::Filled { size: least } if size > 0 && least.is_none_or(|least| size >= least.0) => {
+                Intent::default()
+            }
             Prepare::Filled { .. } => Intent::LAY_OUT | Intent::WRITE,
             Prepare::Recreate { .. } => Intent::TRUNCATE | Intent::LAY_OUT,
             Prepare::LayOut { size: least, .. } if size >= least.0 => Intent::default(),
