@@ -11,9 +11,9 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, T
         return Ok(vec![Figure::absent(row, "valgrind is not installed")]);
     }
     let operations = if bench.options.smoke {
-        [1_000, 3_000]
+        [5_000, 25_000]
     } else {
-        [20_000, 60_000]
+        [50_000, 250_000]
     };
     let (disk, memory, size) = (bench.places.file()?, bench.places.tmpfs()?, bench.places.size);
     let on = |target, engine| Work::reads(target, size, engine, Until::Operations(1));
