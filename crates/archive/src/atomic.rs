@@ -28,7 +28,7 @@ pub fn write_whole(path: &Path, content: &[u8]) -> io::Result<()> {
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));
-    let mut file = in_folder(folder)?;
+    let mut file = in_folder(folder).map_err(|error| named(error, folder))?;
     file.write_all(content)?;
     file.as_file().sync_all()?;
     file.persist(&path).map_err(|error| error.error)?;
@@ -47,6 +47,17 @@ fn in_folder(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
     builder.tempfile_in(folder)
+}
+
+/// The system says only that something does not exist, and the file itself need not.
+fn named(error: io::Error, folder: &Path) -> io::Error {
+    match error.kind() {
+        io::ErrorKind::NotFound => io::Error::new(
+            io::ErrorKind::NotFound,
+            format!("the folder {} does not exist", folder.display()),
+        ),
+        _ => error,
+    }
 }
 
 #[cfg(unix)]

@@ -1,4 +1,5 @@
-//! Saved results: one complete file for each run, from which every report can be made again.
+//! Saved results: one complete file for each run, from which every report can be made again; and the schemas of all
+//! files that programs may read.
 //!
 //! Nothing here measures or judges. Files appear whole or not at all, whatever interrupts the writing.
 
@@ -6,6 +7,8 @@
 
 mod atomic;
 mod saved;
+mod schema;
 
 pub use atomic::write_whole;
 pub use saved::{ArchiveError, load, save};
+pub use schema::{SCHEMAS, Schema};

@@ -39,13 +39,24 @@ pub enum ArchiveError {
         why: String,
     },
     /// It was made by a version whose files this one does not know.
-    #[error("{path} has format {found}; this version reads format {FORMAT_VERSION}")]
+    #[error("{path} has format {found}, which {}", version_words(*.found))]
     Version {
         /// The file.
         path: PathBuf,
         /// Its format.
         found: u64,
     },
+}
+
+fn version_words(found: u64) -> String {
+    if found > u64::from(FORMAT_VERSION) {
+        format!(
+            "is newer than this version reads: it knows format {FORMAT_VERSION}; use the version of fathom that made \
+             the file, or a newer one"
+        )
+    } else {
+        format!("this version does not read: it knows format {FORMAT_VERSION}")
+    }
 }
 
 /// Writes results to a file, which appears whole or not at all.

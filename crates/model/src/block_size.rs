@@ -16,13 +16,14 @@ pub enum BlockSizes {
         /// That length.
         size: Bytes,
     },
-    /// Uniform over the multiples of `low` up to `high`, or over all lengths between them.
+    /// `low` plus a draw below `high`, rounded down to a multiple of `low` and capped at `high` (fio): all multiples are
+    /// equally likely where `high` is one of them; otherwise `high` gets what lies beyond it.
     Range {
         /// Shortest length.
         low: Bytes,
         /// Longest length.
         high: Bytes,
-        /// Any number of bytes, not only multiples of `low`.
+        /// Any number of bytes, without the rounding.
         #[serde(default)]
         unaligned: bool,
     },

@@ -507,6 +507,20 @@ pub struct IntervalHistogram {
     pub latency: PerDirection<Option<Histogram>>,
 }
 
+impl StepResults {
+    /// Results of a step none of whose jobs started.
+    pub fn not_started(plan: &crate::plan::Step) -> StepResults {
+        let job = |job: &crate::plan::Job| JobResults {
+            name: job.name.clone(),
+            ..JobResults::default()
+        };
+        StepResults {
+            jobs: plan.jobs.iter().map(job).collect(),
+            ..StepResults::default()
+        }
+    }
+}
+
 impl JobResults {
     /// The results of each direction over all workers and streams, for directions that could occur.
     pub fn directions(&self) -> PerDirection<Option<DirectionResults>> {
@@ -649,6 +663,20 @@ impl Results {
     }
 }
 
+/// How a job ended that ran on two hosts: what cut it short on one of them counts for both.
+fn graver(mine: Option<EndReason>, theirs: Option<EndReason>) -> Option<EndReason> {
+    let gravity = |reason: &Option<EndReason>| match reason {
+        None => 0,
+        Some(EndReason::Time | EndReason::Done | EndReason::OtherJob | EndReason::Control { .. }) => 1,
+        Some(EndReason::Interrupted) => 2,
+        Some(EndReason::Failed) => 3,
+    };
+    match gravity(&theirs) > gravity(&mine) {
+        true => theirs,
+        false => mine,
+    }
+}
+
 impl JobResults {
     fn merge(&mut self, other: JobResults, host_shift: u32) {
         let worker_shift = self.workers.len() as u32;
@@ -656,6 +684,7 @@ impl JobResults {
             worker.host += host_shift;
             worker
         }));
+        self.ended = graver(self.ended.take(), other.ended);
         self.lost_intervals += other.lost_intervals;
         self.log_waits += other.log_waits;
         self.control.extend(other.control);

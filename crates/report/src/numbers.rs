@@ -24,10 +24,10 @@ pub fn rate(value: f64) -> String {
     }
 }
 
-/// A throughput in millions of bytes or MiB per second: with one decimal, and two below ten.
+/// A throughput in millions of bytes or MiB per second: whole from a thousand on, else with one decimal, and two below ten.
 pub fn throughput(value: f64) -> String {
     match value {
-        v if v >= 9_999.5 => count(v.round() as u64),
+        v if v >= 999.95 => count(v.round() as u64),
         v if v >= 9.995 => format!("{v:.1}"),
         v => format!("{v:.2}"),
     }
@@ -38,10 +38,11 @@ pub fn time(nanos: f64) -> String {
     Nanos(nanos.round() as u64).to_string()
 }
 
-/// A length of time as a clock would show it: `4.2 s`, `1:05`, `2:00:00`.
+/// A length of time as a clock would show it: `15 ms`, `4.2 s`, `1:05`, `2:00:00`.
 pub fn duration(length: Nanos) -> String {
     let seconds = length.0.div_ceil(1_000_000_000);
     match seconds {
+        _ if length < Nanos::secs(1) && length > Nanos(0) => length.to_string(),
         0..60 if length.0.is_multiple_of(1_000_000_000) => format!("{seconds} s"),
         0..60 => format!("{:.1} s", length.as_secs()),
         60..3600 => format!("{}:{:02}", seconds / 60, seconds % 60),
@@ -78,10 +79,14 @@ mod tests {
         assert_eq!(rate(9.994), "9.99");
         assert_eq!(throughput(512.34), "512.3");
         assert_eq!(throughput(0.5), "0.50");
+        assert_eq!(throughput(999.94), "999.9");
+        assert_eq!(throughput(1251.07), "1,251");
     }
 
     #[test]
     fn durations_read_like_a_clock() {
+        assert_eq!(duration(Nanos(0)), "0 s");
+        assert_eq!(duration(Nanos::millis(15)), "15 ms");
         assert_eq!(duration(Nanos::secs(4)), "4 s");
         assert_eq!(duration(Nanos::millis(4_200)), "4.2 s");
         assert_eq!(duration(Nanos::secs(65)), "1:05");

@@ -17,6 +17,7 @@ pub enum Line {
     /// The end, with the figures of the whole run.
     Summary {
         /// Always `summary`.
+        #[schemars(extend("const" = "summary"))]
         event: String,
         /// The figures.
         summary: Box<Summary>,
@@ -29,10 +30,11 @@ pub enum Line {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct IntervalLine {
     /// Always `interval`.
+    #[schemars(extend("const" = "interval"))]
     pub event: String,
-    /// Number of the step, from 0.
+    /// Index of the step.
     pub step: u32,
-    /// Number of the job in its step, from 0.
+    /// Index of the job in its step.
     pub job: u32,
     /// Name of the job.
     pub name: String,

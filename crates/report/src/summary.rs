@@ -28,6 +28,7 @@ pub struct Summary {
     /// Version of this form; the same as that of saved results.
     pub format_version: u32,
     /// Always `summary`.
+    #[schemars(extend("const" = "summary"))]
     pub kind: String,
     /// What made it.
     pub tool: Tool,
@@ -75,7 +76,7 @@ pub struct HostSummary {
 /// A job.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct JobSummary {
-    /// Number of its step, from 1.
+    /// Index of its step.
     pub step: u32,
     /// Its name.
     pub name: String,
@@ -217,7 +218,7 @@ pub struct CpuFigures {
 /// What the kernel counted for a device under the targets.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DeviceSummary {
-    /// Number of the step, from 1.
+    /// Index of the step.
     pub step: u32,
     /// Kernel name.
     pub name: String,
@@ -256,7 +257,7 @@ impl Summary {
             .enumerate()
             .flat_map(|(step, (plan, results))| {
                 let jobs = plan.jobs.iter().zip(&results.jobs);
-                jobs.map(move |(plan, results)| job(step as u32 + 1, plan, results))
+                jobs.map(move |(plan, results)| job(step as u32, plan, results))
             });
         let devices = results.steps.iter().enumerate().flat_map(|(number, step)| {
             let each = step.devices.iter();
@@ -449,7 +450,7 @@ fn device_summary(results: &Results, number: usize, step: &StepResults, device: 
         .filter(|_| step.observed_ns.0 > 0);
     let window = step.observed_ns.0 as f64;
     DeviceSummary {
-        step: number as u32 + 1,
+        step: number as u32,
         name: counters.name.clone(),
         kernel: Transfers {
             reads: counters.operations[0],

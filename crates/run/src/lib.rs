@@ -23,7 +23,7 @@ use model::environment::TargetFacts;
 use model::event::{EndReason, Event};
 use model::finding::{Finding, Severity};
 use model::plan::{Plan, PlanError, TargetKind};
-use model::results::{FORMAT_VERSION, HostResults, Kind, Results, Tool};
+use model::results::{FORMAT_VERSION, HostResults, Kind, Results, StepResults, Tool};
 
 use targets::guard::{Permissions, Refusal};
 use targets::{Objection, TargetError};
@@ -174,7 +174,7 @@ pub fn check(plan: &Plan) -> Result<(), PlanError> {
     }
 }
 
-type StepsDone = (Vec<model::results::StepResults>, Vec<Finding>);
+type StepsDone = (Vec<StepResults>, Vec<Finding>);
 
 fn run_steps(
     around: &step::Surroundings<'_>,
@@ -193,7 +193,16 @@ fn run_steps(
             }
             watcher(event);
         };
-        let results = step::run_step(around, number, targets, &mut noting)?;
+        let results = match step::run_step(around, number, targets, &mut noting) {
+            Ok(results) => results,
+            // What the steps before have measured is not thrown away.
+            Err(RunError::Setup(faults)) if !steps.is_empty() => {
+                steps.push(StepResults::not_started(plan));
+                findings.extend(not_started(plan, &faults));
+                break;
+            }
+            Err(error) => return Err(error),
+        };
         let failed = |job: &model::results::JobResults| job.ended == Some(EndReason::Failed);
         let stops = plan
             .jobs
@@ -206,6 +215,22 @@ fn run_steps(
         }
     }
     Ok((steps, findings))
+}
+
+/// Why a step did not start, once for each reason.
+fn not_started(plan: &model::plan::Step, faults: &[WorkerFault]) -> Vec<Finding> {
+    let mut findings: Vec<Finding> = Vec::new();
+    for fault in faults {
+        let why = format!("it could not be set up: {}", fault.why);
+        let finding = Finding {
+            help: fault.why.help(),
+            ..Finding::new("NOT-STARTED", Severity::Error, why).at(&*plan.jobs[fault.job].name)
+        };
+        if !findings.contains(&finding) {
+            findings.push(finding);
+        }
+    }
+    findings
 }
 
 /// Spinning before a deadline makes due times exact, but takes a processor from others: only where each paced worker can

@@ -135,6 +135,20 @@ pub enum Cursor {
 }
 
 impl Access {
+    /// A pass over the area comes to an end by itself.
+    pub fn ends(&self) -> bool {
+        let once = |placement: &Placement| matches!(placement, Placement::Once(_));
+        match self {
+            Access::Sequential(sequential) => sequential.at_end == AtEnd::Finish,
+            Access::Random { placement } => once(placement),
+            // Runs between the jumps may repeat blocks; the jumps come to an end.
+            Access::Mixed(mixed) => once(&mixed.placement) && mixed.random_percent.iter().any(|(_, share)| *share > 0),
+            Access::Every(every) => once(&every.placement),
+            // A window whose blocks are all used begins anew.
+            Access::Interlocked(_) | Access::Parallel(_) | Access::Zones(_) => false,
+        }
+    }
+
     /// Makes the pattern ready for the given areas. `shared` is the position that all workers on the target advance
     /// together; `slots` is the queue depth of the stream.
     ///

@@ -1,1 +1,758 @@
+//! What every pattern promises, whatever its parameters: it stays within its area, keeps its alignment, covers what it
+//! says it covers and hits the shares it names. A new variant joins by one line in [`every_pattern`].
 
+use proptest::prelude::*;
+
+use super::*;
+use crate::draws::{DrawsForm, Purpose, Reduction};
+use crate::units::Bytes;
+
+/// A value of every variant, with the name that a failure shows.
+fn every_pattern() -> Vec<(&'static str, Access)> {
+    let mut patterns = vec![
+        ("sequential", Access::Sequential(Sequential::default())),
+        (
+            "sequential by length, one pass",
+            Access::Sequential(Sequential {
+                advance: Advance::Length { skip: 0 },
+                at_end: AtEnd::Finish,
+                positions: Positions::PerDirection,
+                ..Sequential::default()
+            }),
+        ),
+        ("interlocked", Access::Interlocked(Interlocked {})),
+        ("parallel", Access::Parallel(Parallel::default())),
+    ];
+    for (name, placement) in every_placement() {
+        patterns.push((name, Access::Random { placement }));
+    }
+    let uniform = || Placement::Uniform(Uniform::default());
+    for (name, continuation) in [
+        ("mixed by stride", Continuation::Stride),
+        ("mixed by length", Continuation::Length),
+    ] {
+        let random_percent = PerDirection {
+            read: 30,
+            write: 70,
+            trim: 50,
+        };
+        let placement = uniform();
+        patterns.push((
+            name,
+            Access::Mixed(Mixed {
+                placement,
+                random_percent,
+                continuation,
+            }),
+        ));
+    }
+    for (name, between) in [
+        ("every fifth, continuing", Between::Continue),
+        ("every fifth, repeating", Between::Repeat),
+    ] {
+        let placement = uniform();
+        patterns.push((
+            name,
+            Access::Every(Every {
+                placement,
+                operations: 5,
+                between,
+            }),
+        ));
+    }
+    for (name, within) in [
+        ("zones in order", None),
+        ("zones at random", Some(uniform())),
+        ("zones, each block once", Some(Placement::Once(Once::default()))),
+    ] {
+        patterns.push((
+            name,
+            Access::Zones(Zones {
+                work: Bytes::kib(96),
+                range: Bytes::kib(128),
+                skip: Bytes::kib(64),
+                within,
+                positions: Positions::Shared,
+            }),
+        ));
+    }
+    patterns
+}
+
+fn every_placement() -> Vec<(&'static str, Placement)> {
+    let map = |reduction| {
+        Placement::Once(Once {
+            method: OnceMethod::Map {
+                reduction,
+                optional: false,
+            },
+        })
+    };
+    let reduced = |reduction| Placement::Uniform(Uniform { reduction });
+    vec![
+        ("uniform", reduced(Reduction::Lemire)),
+        ("uniform by remainder", reduced(Reduction::Modulo)),
+        ("uniform by product of halves", reduced(Reduction::MultiplyHigh32)),
+        ("uniform by product", reduced(Reduction::MultiplyHigh64)),
+        ("once by bijection", Placement::Once(Once::default())),
+        ("once by map", map(Reduction::MultiplyHigh32)),
+        (
+            "percent ranges",
+            percent_ranges(RangesRule::Native, &[(10.0, 20.0), (0.0, 30.0), (90.0, 50.0)]),
+        ),
+        (
+            "DiskSpd percent ranges",
+            percent_ranges(RangesRule::Diskspd, &[(10.0, 20.0), (0.0, 30.0), (90.0, 50.0)]),
+        ),
+        (
+            "byte ranges",
+            ranges(RangeBasis::Bytes, RangesRule::Native, &[(25.0, 65_536.0), (75.0, 0.0)]),
+        ),
+        ("zipf", zipf(1.2, None)),
+        ("zipf round a centre", zipf(0.8, Some(0.75))),
+        ("pareto", Placement::Pareto(Pareto { h: 0.2, center: None })),
+        (
+            "normal",
+            Placement::Normal(Normal {
+                deviation_percent: 20.0,
+                center: 0.5,
+            }),
+        ),
+        (
+            "list",
+            Placement::List(BlockList {
+                blocks: vec![7, 0, 3],
+                moving: true,
+            }),
+        ),
+    ]
+}
+
+fn zipf(theta: f64, center: Option<f64>) -> Placement {
+    Placement::Zipf(Zipf { theta, center })
+}
+
+fn percent_ranges(rule: RangesRule, shares: &[(f64, f64)]) -> Placement {
+    ranges(RangeBasis::Percent, rule, shares)
+}
+
+fn ranges(basis: RangeBasis, rule: RangesRule, shares: &[(f64, f64)]) -> Placement {
+    let shares = shares.iter().map(|(operations_percent, span)| RangeShare {
+        operations_percent: *operations_percent,
+        span: *span,
+    });
+    Placement::Ranges(Ranges {
+        basis,
+        rule,
+        shares: PerDirection::all(shares.collect()),
+    })
+}
+
+/// True where a position is the end of the operation before: it stays aligned only if lengths are multiples of the
+/// alignment.
+fn follows_lengths(access: &Access) -> bool {
+    match access {
+        Access::Sequential(sequential) => sequential.advance != Advance::Stride,
+        Access::Mixed(mixed) => mixed.continuation == Continuation::Length,
+        Access::Every(every) => every.between == Between::Continue,
+        Access::Zones(zones) => zones.within.is_none(),
+        Access::Interlocked(_) | Access::Parallel(_) | Access::Random { .. } => false,
+    }
+}
+
+/// A cursor with its generators, asked for one place after the other.
+struct Walk {
+    cursor: Cursor,
+    draws: Draws,
+}
+
+impl Walk {
+    fn new(access: &Access, areas: PerDirection<Area>, form: DrawsForm) -> Walk {
+        let mut draws = form.start();
+        let cursor = access.cursor(areas, 4, &Arc::default(), &mut draws);
+        let cursor = cursor.unwrap_or_else(|error| panic!("{access:?}: {error}"));
+        Walk { cursor, draws }
+    }
+
+    /// The next place in the present pass, its operation as long as the block.
+    fn next(&mut self, direction: Direction, slot: u32, length: u64) -> Option<(Place, u64)> {
+        let place = self.cursor.next(&mut self.draws, Wanted { direction, slot })?;
+        let length = self.cursor.claim(place, direction, length as u32);
+        Some((place, u64::from(length)))
+    }
+
+    /// So many reads of one block each, over as many passes as they need.
+    fn reads(mut self, area: Area, count: usize) -> Vec<Place> {
+        let mut places = Vec::with_capacity(count);
+        while places.len() < count {
+            match self.next(Direction::Read, 0, area.block) {
+                Some((place, _)) => places.push(place),
+                None => self.cursor.restart(&mut self.draws),
+            }
+        }
+        places
+    }
+}
+
+fn reads(access: &Access, area: Area, seed: u64, count: usize) -> Vec<Place> {
+    Walk::new(access, PerDirection::all(area), DrawsForm::Native { seed }).reads(area, count)
+}
+
+fn any_form() -> impl Strategy<Value = DrawsForm> {
+    prop_oneof![
+        any::<u64>().prop_map(|seed| DrawsForm::Native { seed }),
+        any::<u32>().prop_map(|seed| DrawsForm::Single { seed }),
+        (any::<u64>(), 1u32..100).prop_map(|(seed, number)| DrawsForm::PerPurpose { seed, number }),
+    ]
+}
+
+/// Areas from one block to a few hundred positions, whose ends are seldom those of a block.
+fn any_area() -> impl Strategy<Value = Area> {
+    (0u64..1 << 30, 1u64..33, 1u64..33, 0u64..400, 0u64..20_000).prop_map(|(base, block, step, positions, rest)| {
+        let (block, alignment) = (block * 512, step * 512);
+        Area {
+            base,
+            length: block + positions * alignment + rest % alignment,
+            block,
+            alignment,
+        }
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_pattern_stays_within_its_area_and_keeps_its_alignment(
+        area in any_area(), blocks in 1u64..4, form in any_form(), directions in any::<u64>(),
+    ) {
+        for (name, access) in every_pattern() {
+            // Positions in a zone count from its start: zones here begin at multiples of a power of two.
+            let area = match access {
+                Access::Zones(_) => Area { alignment: area.alignment.next_power_of_two(), ..area },
+                _ => area,
+            };
+            let area = match follows_lengths(&access) {
+                true => Area { block: area.alignment * blocks, length: area.length + area.alignment * blocks, ..area },
+                false => area,
+            };
+            // A zone holds at least one block.
+            if matches!(access, Access::Zones(_)) && area.block > 128 << 10 {
+                continue;
+            }
+            let mut walk = Walk::new(&access, PerDirection::all(area), form);
+            for number in 0..300u32 {
+                let direction = Direction::ALL[((directions >> (number % 60)) % 3) as usize];
+                let Some((place, length)) = walk.next(direction, number % 4, area.block) else {
+                    walk.cursor.restart(&mut walk.draws);
+                    continue;
+                };
+                let position = place.offset.checked_sub(area.base);
+                let position = position.unwrap_or_else(|| panic!("{name}: {place:?} lies before {area:?}"));
+                prop_assert!(position + area.block <= area.length, "{name}: {place:?} leaves {area:?}");
+                prop_assert!(position.is_multiple_of(area.alignment), "{name}: {place:?} is odd in {area:?}");
+                prop_assert!(length > 0 && length <= area.block, "{name}: {length} bytes");
+            }
+        }
+    }
+
+    #[test]
+    fn directions_with_blocks_of_their_own_stay_within_the_area(
+        area in any_area(), blocks in (1u64..17, 1u64..17), form in any_form(), directions in any::<u64>(),
+    ) {
+        let of = |blocks: u64| Area { block: blocks * 512, alignment: blocks * 512, length: area.length + 16 * 512, ..area };
+        let areas = PerDirection { read: of(blocks.0), write: of(blocks.1), trim: of(blocks.0) };
+        for (name, access) in every_pattern() {
+            if Area::common(&areas).check(0).is_err() || matches!(access, Access::Zones(_)) {
+                continue;
+            }
+            let mut walk = Walk::new(&access, areas, form);
+            for number in 0..200u32 {
+                let direction = Direction::ALL[((directions >> (number % 60)) % 3) as usize];
+                let area = areas[direction];
+                let Some((place, _)) = walk.next(direction, number % 4, area.block) else {
+                    walk.cursor.restart(&mut walk.draws);
+                    continue;
+                };
+                let end = place.offset - area.base + area.block;
+                prop_assert!(place.offset >= area.base && end <= area.length, "{name}: {place:?} leaves {areas:?}");
+                // A run goes on where an operation of another direction began or ended.
+                if !matches!(access, Access::Every(_)) && !follows_lengths(&access) {
+                    prop_assert!((place.offset - area.base).is_multiple_of(area.alignment), "{name}: {place:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_pass_without_repetition_visits_every_position_once(area in any_area(), form in any_form()) {
+        // Where blocks are longer than their distance, a map of used blocks cuts them; a bijection repeats no position.
+        let whole = Area { block: area.alignment, length: area.length.max(area.alignment), ..area };
+        for (name, placement) in every_placement() {
+            let area = match &placement {
+                Placement::Once(Once { method: OnceMethod::Bijection }) => area,
+                Placement::Once(_) => whole,
+                _ => continue,
+            };
+            let mut walk = Walk::new(&Access::Random { placement }, PerDirection::all(area), form);
+            let mut orders = Vec::new();
+            for _ in 0..3 {
+                let mut order = Vec::new();
+                while let Some((place, _)) = walk.next(Direction::Read, 0, area.block) {
+                    order.push(place.offset);
+                }
+                let mut sorted = order.clone();
+                sorted.sort_unstable();
+                let all: Vec<u64> = (0..area.positions()).map(|position| area.offset(position)).collect();
+                prop_assert_eq!(sorted, all, "{}", name);
+                orders.push(order);
+                walk.cursor.restart(&mut walk.draws);
+            }
+            if area.positions() > 50 {
+                prop_assert!(orders[0] != orders[1] && orders[1] != orders[2], "{name}: two passes alike");
+            }
+        }
+    }
+
+    #[test]
+    fn lengths_that_vary_still_tile_the_area(
+        units in 1u64..500, lengths in prop::collection::vec(1u64..9, 1..40), form in any_form(),
+    ) {
+        let area = Area { base: 1 << 20, length: units * 512, block: 512, alignment: 512 };
+        let method = OnceMethod::Map { reduction: Reduction::MultiplyHigh32, optional: false };
+        let access = Access::Random { placement: Placement::Once(Once { method }) };
+        let mut walk = Walk::new(&access, PerDirection::all(area), form);
+        let mut used = vec![false; units as usize];
+        let mut lengths = lengths.into_iter().cycle();
+        while let Some(place) = walk.cursor.next(&mut walk.draws, Wanted { direction: Direction::Write, slot: 0 }) {
+            let first = (place.offset - area.base) / 512;
+            let wanted = lengths.next().expect("it goes round").min(units - first);
+            let length = walk.cursor.claim(place, Direction::Write, (wanted * 512) as u32) / 512;
+            for block in first..first + u64::from(length) {
+                prop_assert!(!std::mem::replace(&mut used[block as usize], true), "block {block} twice");
+            }
+        }
+        prop_assert!(used.iter().all(|used| *used), "some block was left out");
+    }
+
+    #[test]
+    fn walks_in_order_visit_every_position_once_per_round(area in any_area(), rounds in 1usize..4) {
+        let count = area.positions() as usize;
+        let expected: Vec<u64> = (0..area.positions()).map(|position| area.offset(position)).collect();
+        for access in [
+            Access::Sequential(Sequential::default()),
+            Access::Sequential(Sequential { at_end: AtEnd::Finish, ..Sequential::default() }),
+            Access::Interlocked(Interlocked {}),
+            Access::Parallel(Parallel::default()),
+        ] {
+            let places = reads(&access, area, 1, count * rounds);
+            for round in places.chunks(count) {
+                prop_assert_eq!(round.iter().map(|place| place.offset).collect::<Vec<_>>(), expected.clone());
+            }
+        }
+    }
+
+    #[test]
+    fn zones_work_in_one_window_after_the_other(
+        work in 1u64..40, range in 1u64..40, skip in 0u64..40, windows in 1u64..6, random in any::<bool>(),
+    ) {
+        let unit = 4096;
+        let (stride, block) = (range + skip, unit);
+        let area = Area { base: 0, length: (stride * windows) * unit, block, alignment: unit };
+        let within = random.then(|| Placement::Uniform(Uniform::default()));
+        let access = Access::Zones(Zones {
+            work: Bytes(work * unit),
+            range: Bytes(range * unit),
+            skip: Bytes(skip * unit),
+            within,
+            positions: Positions::Shared,
+        });
+        for (number, place) in reads(&access, area, 5, (work * windows * 2) as usize).iter().enumerate() {
+            let window = number as u64 / work % windows;
+            let position = place.offset / unit - window * stride;
+            prop_assert!(position < range, "operation {number} is not in window {window}");
+            if !random {
+                prop_assert_eq!(position, number as u64 % work % range);
+            }
+        }
+    }
+}
+
+/// Operations that a test of shares looks at.
+const OPERATIONS: usize = 200_000;
+
+/// A thousand blocks of 4 KiB.
+const THOUSAND: Area = Area {
+    base: 1 << 20,
+    length: 1000 * 4096,
+    block: 4096,
+    alignment: 4096,
+};
+
+/// How often each position of [`THOUSAND`] was drawn.
+fn counts(placement: Placement) -> Vec<u64> {
+    let mut counts = vec![0; 1000];
+    for place in reads(&Access::Random { placement }, THOUSAND, 42, OPERATIONS) {
+        counts[((place.offset - THOUSAND.base) / 4096) as usize] += 1;
+    }
+    counts
+}
+
+/// χ² against the expected chances, which must stay below its 99.99 % quantile (Wilson and Hilferty 1931).
+fn assert_chances(what: &str, counts: &[u64], chances: &[f64]) {
+    let n = counts.iter().sum::<u64>() as f64;
+    assert!((chances.iter().sum::<f64>() - 1.0).abs() < 1e-9, "{what}: not chances");
+    let chi2: f64 = counts
+        .iter()
+        .zip(chances)
+        .map(|(count, chance)| (*count as f64 - n * chance).powi(2) / (n * chance))
+        .sum();
+    let freedom = (chances.len() - 1) as f64;
+    let part = 2.0 / (9.0 * freedom);
+    let limit = freedom * (1.0 - part + 3.719 * part.sqrt()).powi(3);
+    assert!(chi2 < limit, "{what}: chi-square {chi2:.1}, limit {limit:.1}");
+}
+
+/// The share lies within five standard deviations of what was promised.
+fn assert_share(what: &str, found: u64, of: u64, share: f64) {
+    let deviation = (of as f64 * share * (1.0 - share)).sqrt();
+    let off = found as f64 - of as f64 * share;
+    assert!(off.abs() <= 5.0 * deviation, "{what}: {found} of {of} is not {share}");
+}
+
+#[test]
+fn uniform_positions_are_equally_likely() {
+    for (name, placement) in every_placement() {
+        if matches!(placement, Placement::Uniform(_)) {
+            assert_chances(name, &counts(placement), &[0.001; 1000]);
+        }
+    }
+}
+
+#[test]
+fn stepped_distributions_keep_their_shares() {
+    let check = |what: &str, placement: Placement, parts: &[(f64, std::ops::Range<usize>)]| {
+        let counts = counts(placement);
+        // Within a range all positions are equally likely; outside all of them there is nothing.
+        let mut chances = Vec::new();
+        let mut found = Vec::new();
+        for (share, range) in parts {
+            chances.extend(range.clone().map(|_| share / range.len() as f64));
+            found.extend_from_slice(&counts[range.clone()]);
+        }
+        assert_eq!(found.iter().sum::<u64>(), OPERATIONS as u64, "{what}: some lie outside");
+        assert_chances(what, &found, &chances);
+    };
+    for rule in [RangesRule::Native, RangesRule::Diskspd] {
+        check(
+            "percent",
+            percent_ranges(rule, &[(60.0, 5.0), (0.0, 45.0), (30.0, 20.0), (10.0, 30.0)]),
+            &[(0.6, 0..50), (0.3, 500..700), (0.1, 700..1000)],
+        );
+        let mib = 256.0 * 4096.0;
+        check(
+            "bytes",
+            ranges(RangeBasis::Bytes, rule, &[(80.0, mib), (0.0, mib), (20.0, 0.0)]),
+            &[(0.8, 0..256), (0.2, 512..1000)],
+        );
+    }
+    // A share that is no whole percent is kept as well.
+    check(
+        "fractions",
+        percent_ranges(RangesRule::Native, &[(12.5, 10.0), (87.5, 90.0)]),
+        &[(0.125, 0..100), (0.875, 100..1000)],
+    );
+}
+
+#[test]
+fn zipf_keeps_its_law_at_every_rank() {
+    for theta in [0.5, 0.99, 1.0, 1.2, 2.0] {
+        let weights: Vec<f64> = (1..=1000).map(|rank| f64::from(rank).powf(-theta)).collect();
+        let sum: f64 = weights.iter().sum();
+        let mut chances: Vec<f64> = weights.iter().map(|weight| weight / sum).collect();
+        let mut at_start = counts(zipf(theta, Some(0.0)));
+        // Spread over the area, the same operations fall on the same number of positions, only elsewhere.
+        let mut spread = counts(zipf(theta, None));
+        // Cells with less than some twenty operations are put together.
+        let keep = chances
+            .iter()
+            .take_while(|chance| **chance * OPERATIONS as f64 > 20.0)
+            .count();
+        spread.sort_unstable_by(|one, other| other.cmp(one));
+        assert_share("hottest", spread[0], OPERATIONS as u64, chances[0]);
+        if keep < chances.len() {
+            let rest: f64 = chances[keep..].iter().sum();
+            let counted: u64 = at_start[keep..].iter().sum();
+            chances.truncate(keep);
+            at_start.truncate(keep);
+            chances.push(rest);
+            at_start.push(counted);
+        }
+        assert_chances(&format!("zipf {theta}"), &at_start, &chances);
+    }
+}
+
+#[test]
+fn pareto_gives_the_hot_part_what_the_cold_has_not() {
+    for h in [0.1, 0.2, 0.4] {
+        let at_start = counts(Placement::Pareto(Pareto { h, center: Some(0.0) }));
+        let hot = (1000.0 * h) as usize;
+        let of = OPERATIONS as u64;
+        let found: u64 = at_start[..hot].iter().sum();
+        assert_share(&format!("h {h}"), found, of, 1.0 - h);
+        // It is similar to itself: the same holds again within the hot part.
+        let hotter: u64 = at_start[..(1000.0 * h * h).round() as usize].iter().sum();
+        assert_share(&format!("h {h}, twice"), hotter, of, (1.0 - h) * (1.0 - h));
+    }
+}
+
+#[test]
+fn normal_has_the_width_it_says() {
+    let bell = counts(Placement::Normal(Normal {
+        deviation_percent: 10.0,
+        center: 0.4,
+    }));
+    let within = |deviations: usize| bell[400 - 100 * deviations..400 + 100 * deviations].iter().sum::<u64>();
+    for (deviations, share) in [(1, 0.682_689), (2, 0.954_500), (3, 0.997_300)] {
+        assert_share("normal", within(deviations), OPERATIONS as u64, share);
+    }
+    // What lies beyond an end comes back in at the other.
+    let edge = counts(Placement::Normal(Normal {
+        deviation_percent: 10.0,
+        center: 0.0,
+    }));
+    assert_share("halves", edge[..500].iter().sum(), OPERATIONS as u64, 0.5);
+}
+
+#[test]
+fn mixed_patterns_jump_as_often_as_they_say() {
+    let area = Area {
+        length: 1 << 40,
+        ..THOUSAND
+    };
+    for (continuation, percent) in [Continuation::Stride, Continuation::Length]
+        .into_iter()
+        .flat_map(|continuation| [0, 1, 10, 50, 95, 100].map(|percent| (continuation, percent)))
+    {
+        let access = Access::Mixed(Mixed {
+            placement: Placement::Uniform(Uniform::default()),
+            random_percent: PerDirection::all(percent),
+            continuation,
+        });
+        let places = reads(&access, area, 7, OPERATIONS);
+        let what = format!("{continuation:?} {percent} %");
+        let jumps = places.iter().filter(|place| !place.continues).count() as u64;
+        let share = f64::from(percent) / 100.0;
+        assert_share(&what, jumps, OPERATIONS as u64, share);
+        for pair in places.windows(2) {
+            if pair[1].continues {
+                assert_eq!(pair[1].offset, pair[0].offset + 4096, "{what}: a run is without gaps");
+            }
+        }
+        // Lengths of runs are geometric: after each operation the run goes on with the same chance.
+        if (10..100).contains(&percent) {
+            let mut lengths = vec![0u64; 20];
+            let mut run = None;
+            for place in &places {
+                match (place.continues, run) {
+                    (true, Some(length)) => run = Some(length + 1),
+                    (true, None) => {}
+                    (false, ended) => {
+                        if let Some(length) = ended {
+                            lengths[std::cmp::min(length, 20) - 1] += 1;
+                        }
+                        run = Some(1);
+                    }
+                }
+            }
+            let go_on = 1.0 - share;
+            let mut chances: Vec<f64> = (0..19).map(|length| share * go_on.powi(length)).collect();
+            chances.push(go_on.powi(19));
+            let keep = chances
+                .iter()
+                .take_while(|chance| **chance * jumps as f64 > 20.0)
+                .count();
+            if keep < 20 {
+                let (rest, counted) = (chances[keep..].iter().sum(), lengths[keep..].iter().sum());
+                chances.truncate(keep);
+                lengths.truncate(keep);
+                chances.push(rest);
+                lengths.push(counted);
+            }
+            assert_chances(&what, &lengths, &chances);
+        }
+    }
+}
+
+#[test]
+fn each_direction_of_a_mixed_pattern_has_a_share_of_its_own() {
+    for continuation in [Continuation::Stride, Continuation::Length] {
+        let random_percent = PerDirection {
+            read: 20,
+            write: 80,
+            trim: 0,
+        };
+        let access = Access::Mixed(Mixed {
+            placement: Placement::Uniform(Uniform::default()),
+            random_percent,
+            continuation,
+        });
+        let area = Area {
+            length: 1 << 40,
+            ..THOUSAND
+        };
+        let mut walk = Walk::new(&access, PerDirection::all(area), DrawsForm::Native { seed: 3 });
+        let mut jumps = [0u64; 2];
+        for number in 0..OPERATIONS {
+            let direction = Direction::ALL[number % 2];
+            let (place, _) = walk.next(direction, 0, 4096).expect("it never ends");
+            jumps[number % 2] += u64::from(!place.continues);
+        }
+        assert_share("reads", jumps[0], OPERATIONS as u64 / 2, 0.2);
+        assert_share("writes", jumps[1], OPERATIONS as u64 / 2, 0.8);
+    }
+}
+
+#[test]
+fn every_nth_operation_is_random_and_no_other() {
+    for operations in [1u32, 2, 7] {
+        for between in [Between::Continue, Between::Repeat] {
+            let access = Access::Every(Every {
+                placement: Placement::Uniform(Uniform::default()),
+                operations,
+                between,
+            });
+            let area = Area {
+                length: 1 << 40,
+                ..THOUSAND
+            };
+            let places = reads(&access, area, 11, 7000);
+            for (number, place) in places.iter().enumerate() {
+                let random = (number as u32).is_multiple_of(operations);
+                assert_eq!(place.continues, !random, "operation {number} of every {operations}");
+                let step = if between == Between::Continue { 4096 } else { 0 };
+                if !random {
+                    assert_eq!(place.offset, places[number - 1].offset + step);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_list_is_visited_in_turn_and_moves_if_it_shall() {
+    let list = |moving| Access::Random {
+        placement: Placement::List(BlockList {
+            blocks: vec![9, 1, 4],
+            moving,
+        }),
+    };
+    let blocks = |moving| {
+        let places = reads(&list(moving), THOUSAND, 1, 9);
+        let blocks = places.iter().map(|place| (place.offset - THOUSAND.base) / 4096);
+        blocks.collect::<Vec<_>>()
+    };
+    assert_eq!(blocks(false), [9, 1, 4, 9, 1, 4, 9, 1, 4]);
+    assert_eq!(blocks(true), [9, 1, 4, 12, 4, 7, 15, 7, 10]);
+}
+
+#[test]
+fn the_same_seed_gives_the_same_places_and_another_gives_others() {
+    for (name, access) in every_pattern() {
+        let of = |seed| reads(&access, THOUSAND, seed, 500);
+        assert_eq!(of(1), of(1), "{name}");
+        let drawn = match &access {
+            Access::Sequential(_) | Access::Interlocked(_) | Access::Parallel(_) => false,
+            Access::Random {
+                placement: Placement::List(_),
+            } => false,
+            Access::Zones(zones) => zones.within.is_some(),
+            Access::Random { .. } | Access::Mixed(_) | Access::Every(_) => true,
+        };
+        assert_eq!(of(1) != of(2), drawn, "{name}");
+    }
+}
+
+#[test]
+fn patterns_that_say_they_end_do_and_the_others_do_not() {
+    for (name, access) in every_pattern() {
+        let mut walk = Walk::new(&access, PerDirection::all(THOUSAND), DrawsForm::Native { seed: 1 });
+        // Ten times what there is to visit is more than enough to find the end.
+        let ended = (0..10_000).any(|_| walk.next(Direction::Read, 0, 4096).is_none());
+        assert_eq!(ended, access.ends(), "{name}");
+    }
+}
+
+#[test]
+fn parameters_out_of_range_are_refused() {
+    let random = |placement| Access::Random { placement };
+    let bad = [
+        random(zipf(0.0, None)),
+        random(zipf(-1.0, None)),
+        random(zipf(f64::NAN, None)),
+        random(zipf(1.0, Some(1.5))),
+        random(Placement::Pareto(Pareto { h: 0.0, center: None })),
+        random(Placement::Pareto(Pareto { h: 1.0, center: None })),
+        random(Placement::Normal(Normal {
+            deviation_percent: 101.0,
+            center: 0.5,
+        })),
+        random(Placement::List(BlockList {
+            blocks: Vec::new(),
+            moving: false,
+        })),
+        random(percent_ranges(RangesRule::Native, &[(0.0, 100.0)])),
+        Access::Mixed(Mixed {
+            placement: Placement::Uniform(Uniform::default()),
+            random_percent: PerDirection::all(101),
+            continuation: Continuation::Stride,
+        }),
+        Access::Every(Every {
+            placement: Placement::Uniform(Uniform::default()),
+            operations: 0,
+            between: Between::Continue,
+        }),
+        Access::Zones(Zones {
+            work: Bytes(0),
+            range: Bytes::kib(64),
+            skip: Bytes(0),
+            within: None,
+            positions: Positions::Shared,
+        }),
+    ];
+    let refused = |access: &Access, area| {
+        let mut draws = DrawsForm::Native { seed: 1 }.start();
+        access.cursor(PerDirection::all(area), 1, &Arc::default(), &mut draws)
+    };
+    for access in &bad {
+        assert!(refused(access, THOUSAND).is_err(), "{access:?}");
+    }
+    // Whatever the pattern, an area without room for one block is refused, and so is a block of nothing.
+    for (name, access) in every_pattern() {
+        let short = Area {
+            length: 4095,
+            ..THOUSAND
+        };
+        let error = refused(&access, short).expect_err(name);
+        assert!(matches!(error, AccessError::TooSmall { .. }), "{name}: {error}");
+        let nothing = Area { block: 0, ..THOUSAND };
+        assert!(refused(&access, nothing).is_err(), "{name}");
+    }
+}
+
+#[test]
+fn a_draw_of_one_purpose_does_not_move_another() {
+    // Native draws: a question about the mix between two positions leaves the positions as they are.
+    let access = Access::Random {
+        placement: Placement::Uniform(Uniform::default()),
+    };
+    let plain = reads(&access, THOUSAND, 5, 100);
+    let mut walk = Walk::new(&access, PerDirection::all(THOUSAND), DrawsForm::Native { seed: 5 });
+    for expected in plain {
+        walk.draws.word(Purpose::Mix);
+        assert_eq!(
+            walk.next(Direction::Read, 0, 4096).map(|(place, _)| place),
+            Some(expected)
+        );
+    }
+}

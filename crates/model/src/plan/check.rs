@@ -38,14 +38,17 @@ impl Plan {
     /// [`PlanError`] with every complaint.
     pub fn check(&self) -> Result<(), PlanError> {
         let mut faults = Faults {
-            at: String::new(),
+            at: "the plan".into(),
             list: Vec::new(),
         };
         if self.jobs().next().is_none() {
             faults.add("there is no job in it");
         }
         for (index, target) in self.targets.iter().enumerate() {
-            faults.at = format!("target {} ({})", index, target.path);
+            faults.at = match &*target.path {
+                "" => format!("target {index}"),
+                path => format!("target {index} ({path})"),
+            };
             match &target.kind {
                 TargetKind::Template { number } => {
                     faults.add(format!("slot *{number} was never filled in; give a path for it"));
@@ -82,6 +85,7 @@ impl Plan {
             faults.add("it has no worker");
         }
         check_stop(&job.stop, faults);
+        check_passes(job, faults);
         let others = job.after.iter().map(|d| d.0).chain(job.ends_with.jobs.iter().copied());
         for other in others.chain(job.ends_with.on_failure.iter().copied()) {
             if other as usize >= jobs {
@@ -215,6 +219,34 @@ fn check_stop(stop: &Stop, faults: &mut Faults) {
     }
 }
 
+/// A pass that never ends must not be all that ends a job.
+fn check_passes(job: &Job, faults: &mut Faults) {
+    let Stop {
+        after_ns: None,
+        bytes: None,
+        region_percent: None,
+        operations: None,
+        passes: Some(_),
+        ..
+    } = job.stop
+    else {
+        return;
+    };
+    let endless = |stream: &Stream| {
+        let used = Direction::ALL
+            .into_iter()
+            .filter(|direction| stream.mix.includes(*direction));
+        let mut patterns = used.filter_map(|direction| {
+            let index = usize::from(stream.pattern.access_of[direction]);
+            stream.pattern.access.get(index)
+        });
+        patterns.any(|access| !access.ends())
+    };
+    if job.workers.iter().flat_map(|worker| &worker.streams).any(endless) {
+        faults.add("it ends after so many passes, but a pass of its access pattern has no end: give a time as well");
+    }
+}
+
 fn check_sizes(sizes: &BlockSizes, faults: &mut Faults) {
     let most = Bytes(u64::from(u32::MAX) & !4095);
     if sizes.min().0 == 0 {
@@ -222,8 +254,9 @@ fn check_sizes(sizes: &BlockSizes, faults: &mut Faults) {
     }
     if sizes.max() > most {
         faults.add(format!(
-            "a block size of {} is too large; the largest is {most}",
-            sizes.max()
+            "a block size of {} is too large; it must be below {}",
+            sizes.max(),
+            Bytes::gib(4)
         ));
     }
     match sizes {

@@ -23,7 +23,7 @@ const COLUMNS: [&str; 18] = [
     "latency_p50_us",
     "latency_p95_us",
     "latency_p99_us",
-    "latency_p99.9_us",
+    "latency_p99_9_us",
     "latency_max_us",
     "name",
 ];
@@ -79,25 +79,29 @@ fn row(
     ]
 }
 
-/// Operations are those of the histogram; the bytes are those of the finer series that fall into the interval.
+/// Operations are those of the histogram; the bytes are those of the finest series that fall into the interval.
 fn counts_of(job: &JobResults, interval: &IntervalHistogram, direction: Direction, latency: &Histogram) -> Counts {
+    let operations = latency.n();
     let (start, end) = (interval.start_ns, interval.start_ns + interval.length_ns);
+    // The last interval may be cut short, even to less than one of the series.
+    let usual = job.histograms.iter().map(|interval| interval.length_ns).max();
+    let usual = usual.unwrap_or_default();
+    let only_one = usual >= job.measured();
     let whole = job.series.iter().filter(|series| series.of.is_none());
-    let fitting = whole.filter(|series| series.length_ns <= interval.length_ns);
-    let Some(series) = fitting.max_by_key(|series| series.length_ns) else {
+    let fitting = whole.filter(|series| only_one || series.length_ns <= usual);
+    let Some(series) = fitting.min_by_key(|series| series.length_ns) else {
         return Counts {
-            operations: latency.n(),
+            operations,
             bytes: Bytes(0),
         };
     };
-    let length = series.length_ns.0;
     let inside = |(index, _): &(usize, &model::results::Point)| {
-        let at = Nanos(*index as u64 * length);
+        let at = Nanos(*index as u64 * series.length_ns.0);
         at >= start && at < end
     };
     let points = series.points[direction].iter().enumerate().filter(inside);
     Counts {
-        operations: latency.n(),
+        operations,
         bytes: Bytes(points.map(|(_, point)| point.bytes).sum()),
     }
 }

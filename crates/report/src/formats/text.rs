@@ -21,9 +21,13 @@ pub(super) fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     let summary = Summary::of(results);
     head(&summary, out)?;
     let several_steps = results.plan.steps.len() > 1;
-    for job in &summary.jobs {
+    for (number, job) in summary.jobs.iter().enumerate() {
         writeln!(out)?;
         write_job(job, several_steps, out)?;
+        // The kernel counts for a device, not for a job: once, below the last job of the step.
+        if summary.jobs.get(number + 1).is_some_and(|next| next.step == job.step) {
+            continue;
+        }
         for device in summary.devices.iter().filter(|device| device.step == job.step) {
             write_device(device, out)?;
         }
@@ -78,7 +82,7 @@ fn describe(target: &TargetFacts) -> String {
 
 fn write_job(job: &JobSummary, several_steps: bool, out: &mut dyn Write) -> io::Result<()> {
     let place = if several_steps {
-        format!("step {}, ", job.step)
+        format!("step {}, ", job.step + 1)
     } else {
         String::new()
     };
@@ -93,6 +97,10 @@ fn write_job(job: &JobSummary, several_steps: bool, out: &mut dyn Write) -> io::
     };
     writeln!(out, "  {}, {}{because}", job.load, job.engine.name())?;
     writeln!(out, "  measured {}{}", duration(job.measured_ns), end_words(ended))?;
+    let total = &job.total;
+    if total.operations == 0 && total.errors == 0 {
+        return writeln!(out, "  no operation completed in that time");
+    }
     writeln!(out)?;
     let rows = rows(job);
     rates(job, &rows, out)?;
@@ -119,7 +127,6 @@ fn write_job(job: &JobSummary, several_steps: bool, out: &mut dyn Write) -> io::
             cpu.processors
         )?;
     }
-    let total = &job.total;
     if total.operations > 0 && job.engine != EngineKind::Null {
         let (submission, completion) = (time(total.submission_mean_ns), time(total.completion_mean_ns));
         writeln!(
@@ -218,7 +225,7 @@ fn latencies(job: &JobSummary, rows: &[(&str, &Figures)], out: &mut dyn Write) -
     if rows.iter().any(|(_, figures)| figures.service.is_some()) {
         writeln!(
             out,
-            "  Latency counts from when an operation was due; service, from when it was issued."
+            "  Latency counts from when an operation was due; service, from when it was queued."
         )?;
     }
     if marks[0] {

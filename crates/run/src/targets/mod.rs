@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use engine::probe::{self, System};
-use engine::{Access, Clock, File, FileKind, OpenHow, sys};
+use engine::{Access, Clock, File, FileKind, Identity, OpenHow, sys};
 use model::content::Content;
 use model::environment::TargetFacts;
 use model::event::Event;
@@ -305,9 +305,17 @@ fn identify(path: &Path, name: &str) -> Result<(FileKind, u64), TargetError> {
         path: name.to_owned(),
         source,
     };
-    let file = fs::File::open(path).map_err(look)?;
-    let (kind, _, size) = sys::file::identify(&file).map_err(look)?;
-    Ok((kind, size))
+    match fs::File::open(path) {
+        Ok(file) => {
+            let (kind, _, size) = sys::file::identify(&file).map_err(look)?;
+            Ok((kind, size))
+        }
+        // The guard may have more to say about a device than that this user may not open it.
+        Err(_) if matches!(sys::facts::identity_of(path), Some(Identity::BlockDevice(_))) => {
+            Ok((FileKind::BlockDevice, 0))
+        }
+        Err(error) => Err(look(error)),
+    }
 }
 
 fn wanted(target: &Target) -> Option<u64> {

@@ -115,9 +115,12 @@ fn ask_about(plan: &Plan, guard: &Guard<'_>, examined: Examined) -> Result<Answe
             Ok((judged(examined, Decision::Allowed { notes }), Some(claim)))
         }
         Err(ClaimError::Refused(refusal)) => Ok((judged(examined, Decision::Refused(refusal)), None)),
-        Err(ClaimError::Open(error)) => Err(TargetError::Look {
-            path: error.path.display().to_string(),
-            source: error.source,
-        }),
+        Err(ClaimError::Open(error)) => match guard.decide_unopened(&examined.path, intent) {
+            Decision::Refused(refusal) => Ok((judged(examined, Decision::Refused(refusal)), None)),
+            Decision::Allowed { .. } => Err(TargetError::Look {
+                path: error.path.display().to_string(),
+                source: error.source,
+            }),
+        },
     }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use engine::{Access, File, FileKind, Identity, OpenError, OpenHow, sys};
 use model::plan::{CacheMode, OpenHint};
 
-use super::{Decision, Guard, Intent, Note, Origin, Refusal, Subject};
+use super::{Contents, Decision, Guard, Intent, Note, Origin, Refusal, Subject};
 
 /// A target that was judged and may be used as asked.
 ///
@@ -100,6 +100,21 @@ impl Guard<'_> {
             }
             Decision::Refused(refusal) => Err(ClaimError::Refused(refusal)),
         }
+    }
+}
+
+impl Guard<'_> {
+    /// Decides about a block device that this user may not open, by what the system shows of it.
+    pub fn decide_unopened(&self, path: &Path, intent: Intent) -> Decision {
+        let identity = sys::facts::identity_of(path);
+        if !matches!(identity, Some(Identity::BlockDevice(_))) {
+            return Decision::Allowed { notes: Vec::new() };
+        }
+        let mut subject = Subject::unopened(path, FileKind::BlockDevice, identity);
+        subject.contents = Contents::Unknown {
+            why: "it may not be opened".into(),
+        };
+        self.decide(&subject, intent)
     }
 }
 

@@ -1,0 +1,21 @@
+//! Every finding that a user can meet is explained where the text of the checks says that it is.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+#[test]
+fn every_rule_has_a_section_and_every_section_a_rule() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/measuring.md");
+    let text = fs::read_to_string(&path).expect("the document is there");
+    let sections: BTreeSet<&str> = text.lines().filter_map(|line| line.strip_prefix("### ")).collect();
+    let rules: BTreeSet<&str> = analysis::checks::CHECKS
+        .iter()
+        .flat_map(|check| check.rules)
+        .copied()
+        .collect();
+    let missing: Vec<_> = rules.difference(&sections).collect();
+    let unknown: Vec<_> = sections.difference(&rules).collect();
+    assert!(missing.is_empty(), "rules without a section: {missing:?}");
+    assert!(unknown.is_empty(), "sections of no rule: {unknown:?}");
+}

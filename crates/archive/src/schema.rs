@@ -1,0 +1,61 @@
+//! The published schemas (JSON Schema 2020-12), derived from the types themselves, so that they cannot lag behind.
+//!
+//! The files in `docs/schema` are these texts; a test compares them.
+
+use model::plan::Plan;
+use model::results::Results;
+use report::Summary;
+use report::stream::Line;
+use schemars::{JsonSchema, schema_for};
+
+/// A form of data that the program reads or writes.
+#[derive(Clone, Copy, Debug)]
+pub struct Schema {
+    /// Its name; the file is `docs/schema/<name>.schema.json`.
+    pub name: &'static str,
+    /// What has this form, in a sentence.
+    pub about: &'static str,
+    text: fn() -> String,
+}
+
+/// All of them.
+pub const SCHEMAS: &[Schema] = &[
+    Schema {
+        name: "plan",
+        about: "what a test will do: what every job file and command line is read into",
+        text: text::<Plan>,
+    },
+    Schema {
+        name: "results",
+        about: "a saved result, before compression: everything that was measured",
+        text: text::<Results>,
+    },
+    Schema {
+        name: "summary",
+        about: "the `json` format: the figures that people read",
+        text: text::<Summary>,
+    },
+    Schema {
+        name: "stream",
+        about: "one line of the NDJSON stream that a run writes while it goes on",
+        text: text::<Line>,
+    },
+];
+
+impl Schema {
+    /// The schema of the given name.
+    pub fn find(name: &str) -> Option<&'static Schema> {
+        SCHEMAS.iter().find(|schema| schema.name == name)
+    }
+
+    /// The schema itself, as indented JSON with a newline at the end.
+    pub fn text(&self) -> String {
+        (self.text)()
+    }
+}
+
+fn text<T: JsonSchema>() -> String {
+    let schema = schema_for!(T);
+    let text = serde_json::to_string_pretty(&schema).expect("a schema is plain JSON");
+    text + "\n"
+}

@@ -1,0 +1,190 @@
+//! Files come back as they were saved, and what is no saved result is refused with a sentence.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use archive::{ArchiveError, load, save, write_whole};
+use model::finding::{Finding, Severity};
+use model::results::Results;
+
+fn example() -> Results {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/results/mixed.json");
+    load(&path).expect("an example is a saved result")
+}
+
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir().expect("a temporary directory")
+}
+
+/// More than a megabyte of JSON.
+fn large() -> Results {
+    let mut results = example();
+    let long = Finding::new("LONG", Severity::Note, "a sentence of some length ".repeat(50));
+    results.findings = vec![long; 1000];
+    results
+}
+
+#[test]
+fn every_example_comes_back_as_it_was_saved() {
+    let folder = folder();
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/results");
+    for name in ["mixed.json", "paced.json", "steps.json"] {
+        let original = load(&examples.join(name)).expect("an example is a saved result");
+        let copy = folder.path().join(name);
+        save(&original, &copy).expect("saved");
+        assert_eq!(load(&copy).expect("loaded"), original);
+        // Byte by byte: what is written now is what was written then.
+        assert!(
+            fs::read(&copy).expect("read") == fs::read(examples.join(name)).expect("read"),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn large_files_are_compressed_and_small_ones_are_plain_json() {
+    let folder = folder();
+    let (small_path, large_path) = (folder.path().join("small"), folder.path().join("large"));
+    save(&example(), &small_path).expect("saved");
+    save(&large(), &large_path).expect("saved");
+    let (small, packed) = (
+        fs::read(&small_path).expect("read"),
+        fs::read(&large_path).expect("read"),
+    );
+    assert!(small.starts_with(b"{\"format_version\":"));
+    assert_eq!(packed[..4], [0x28, 0xb5, 0x2f, 0xfd], "the mark of zstd");
+    let plain = zstd::decode_all(&*packed).expect("unpacked");
+    assert!(plain.len() > 1 << 20 && plain.ends_with(b"}\n"));
+    assert_eq!(load(&large_path).expect("loaded"), large());
+}
+
+/// The complaint about a file with the given content.
+fn complaint(content: &[u8]) -> String {
+    let folder = folder();
+    let path = folder.path().join("file.json");
+    fs::write(&path, content).expect("written");
+    let error = load(&path).expect_err("it is not a saved result");
+    error.to_string().replace(&path.display().to_string(), "FILE")
+}
+
+#[test]
+fn what_is_no_saved_result_is_refused_with_a_reason() {
+    let check = |content: &str, expected: &str| assert_eq!(complaint(content.as_bytes()), expected);
+    let foreign = |why: &str| format!("FILE is not a saved result of fathom: {why}");
+    check("", &foreign("EOF while parsing a value at line 1 column 0"));
+    check("[1, 2]", &foreign("it has no format_version"));
+    check("{}", &foreign("it has no format_version"));
+    check("{\"fio version\": \"fio-3.42\"}", &foreign("it has no format_version"));
+    check("{\"format_version\": \"1\"}", &foreign("it has no format_version"));
+    check("{\"format_version\": 1}", &foreign("missing field `kind`"));
+}
+
+#[test]
+fn a_file_of_a_newer_version_is_refused_by_its_number() {
+    let mut value = serde_json::to_value(example()).expect("plain data");
+    value["format_version"] = 2.into();
+    // Newer files may hold anything: the number alone decides, whatever else is there or lacks.
+    value["steps"] = "different".into();
+    let text = value.to_string();
+    assert_eq!(
+        complaint(text.as_bytes()),
+        "FILE has format 2, which is newer than this version reads: it knows format 1; use the version of fathom that \
+         made the file, or a newer one"
+    );
+    assert_eq!(
+        complaint(b"{\"format_version\": 0}"),
+        "FILE has format 0, which this version does not read: it knows format 1"
+    );
+}
+
+#[test]
+fn a_damaged_or_truncated_file_is_an_error_and_never_a_panic() {
+    let folder = folder();
+    let path = folder.path().join("whole");
+    for results in [example(), large()] {
+        save(&results, &path).expect("saved");
+        let whole = fs::read(&path).expect("read");
+        let step = (whole.len() / 60).max(1);
+        for cut in (0..whole.len() - 1).step_by(step) {
+            assert!(
+                complaint(&whole[..cut]).starts_with("FILE is not a saved result"),
+                "cut at {cut}"
+            );
+        }
+        // A damaged byte either is refused or changes a value; it never ends the program.
+        for at in (0..whole.len()).step_by(step) {
+            let mut damaged = whole.clone();
+            damaged[at] ^= 0x15;
+            let place = folder.path().join("damaged");
+            fs::write(&place, &damaged).expect("written");
+            let _ = load(&place);
+        }
+    }
+}
+
+#[test]
+fn a_file_that_cannot_be_read_or_written_is_named() {
+    let folder = folder();
+    let missing = folder.path().join("no/such/folder/result.json");
+    let error = save(&example(), &missing).expect_err("there is no such folder");
+    let expected = format!(
+        "cannot write {}: the folder {} does not exist",
+        missing.display(),
+        folder.path().join("no/such/folder").display()
+    );
+    assert_eq!(error.to_string(), expected);
+    let error = load(&missing).expect_err("there is no such file");
+    assert!(matches!(error, ArchiveError::System { verb: "read", .. }), "{error}");
+    assert!(
+        error
+            .to_string()
+            .starts_with(&format!("cannot read {}: ", missing.display()))
+    );
+    let error = save(&example(), folder.path()).expect_err("a directory is no file");
+    assert!(error.to_string().ends_with("it is a directory"), "{error}");
+}
+
+fn names(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).expect("listed");
+    entries.map(|entry| entry.expect("an entry").path()).collect()
+}
+
+/// A writer that dies in the middle leaves the old file whole, because the new one has another name until it is complete.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_interrupted_write_leaves_the_old_file_whole() {
+    let folder = folder();
+    let path = folder.path().join("result.json");
+    save(&example(), &path).expect("saved");
+    // A process that may write no more than 64 KiB to a file is killed by the system when it tries.
+    let child = std::process::Command::new("sh")
+        .args([
+            "-c",
+            "ulimit -c 0; ulimit -f 64; exec \"$0\" --exact --ignored \"$1\" --nocapture",
+        ])
+        .arg(std::env::current_exe().expect("this program has a path"))
+        .arg("writes_a_large_result_to_the_file_named_in_the_environment")
+        .env("FATHOM_TEST_FILE", &path)
+        .output()
+        .expect("started");
+    assert!(!child.status.success(), "the limit was not in force");
+    assert_eq!(load(&path).expect("the old file is whole"), example());
+    // What was left of the new one does not look like a result.
+    for other in names(folder.path()).iter().filter(|other| **other != path) {
+        let name = other.file_name().expect("a name").to_string_lossy();
+        assert!(name.starts_with(".fathom-") && name.ends_with(".part"), "{name}");
+    }
+    // The next attempt succeeds all the same.
+    save(&large(), &path).expect("saved");
+    assert_eq!(load(&path).expect("loaded"), large());
+}
+
+#[test]
+#[ignore = "a part of the test above, which runs it in a process of its own"]
+fn writes_a_large_result_to_the_file_named_in_the_environment() {
+    let path = std::env::var_os("FATHOM_TEST_FILE").expect("the test above sets it");
+    let noise: Vec<u8> = (0..4_000_000u32)
+        .map(|number| (number.wrapping_mul(2_654_435_761) >> 24) as u8)
+        .collect();
+    write_whole(Path::new(&path), &noise).expect("written");
+}

@@ -1,0 +1,126 @@
+//! The published schemas are those of the types, and what the program really writes obeys them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use archive::{SCHEMAS, Schema};
+use jsonschema::Validator;
+use model::event::Event;
+use model::results::Results;
+use report::{Summary, stream};
+use serde_json::Value;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// `FATHOM_UPDATE=1` writes the files anew.
+#[test]
+fn published_schemas_are_those_of_the_types() {
+    for schema in SCHEMAS {
+        let path = root().join(format!("docs/schema/{}.schema.json", schema.name));
+        let text = schema.text();
+        if std::env::var_os("FATHOM_UPDATE").is_some() {
+            fs::create_dir_all(path.parent().expect("it has a folder")).expect("a folder");
+            fs::write(&path, &text).expect("written");
+        }
+        let published = fs::read_to_string(&path).unwrap_or_default();
+        assert!(
+            published == text,
+            "{} is not what the types give; FATHOM_UPDATE=1 rewrites it",
+            path.display()
+        );
+    }
+}
+
+fn validator(name: &str) -> Validator {
+    let text = Schema::find(name).expect("there is such a schema").text();
+    let schema: Value = serde_json::from_str(&text).expect("a schema is JSON");
+    jsonschema::validator_for(&schema).expect("a schema is valid itself")
+}
+
+fn assert_valid(validator: &Validator, value: &Value, what: &str) {
+    let errors: Vec<String> = validator
+        .iter_errors(value)
+        .map(|error| format!("{}: {error}", error.instance_path()))
+        .collect();
+    assert!(errors.is_empty(), "{what}:\n{}", errors.join("\n"));
+}
+
+/// Results of runs on the simulated device, with the text of each.
+fn examples() -> Vec<(String, String)> {
+    let folder = root().join("tests/data/results");
+    let files = fs::read_dir(&folder).expect("there are examples");
+    let mut examples: Vec<_> = files
+        .map(|entry| entry.expect("an entry").path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "json"))
+        .map(|path| {
+            let text = fs::read_to_string(&path).expect("read");
+            (path.display().to_string(), text)
+        })
+        .collect();
+    examples.sort();
+    assert!(examples.len() >= 3, "too few examples in {}", folder.display());
+    examples
+}
+
+#[test]
+fn saved_results_and_their_summaries_are_valid() {
+    let (of_results, of_plan, of_summary) = (validator("results"), validator("plan"), validator("summary"));
+    for (name, text) in examples() {
+        let value: Value = serde_json::from_str(&text).expect("JSON");
+        assert_valid(&of_results, &value, &name);
+        assert_valid(&of_plan, &value["plan"], &name);
+        let results: Results = serde_json::from_value(value).expect("a result");
+        let summary = serde_json::to_value(Summary::of(&results)).expect("plain data");
+        assert_valid(&of_summary, &summary, &name);
+    }
+}
+
+#[test]
+fn every_line_of_the_stream_is_valid() {
+    let of_line = validator("stream");
+    for (name, text) in examples() {
+        let results: Results = serde_json::from_str(&text).expect("a result");
+        let events = fs::read_to_string(name.replace(".json", ".events.ndjson")).expect("its events");
+        let events = events
+            .lines()
+            .map(|line| serde_json::from_str::<Event>(line).expect("an event"));
+        let lines = events
+            .map(|event| stream::line(&event))
+            .chain([stream::last_line(&results)]);
+        for line in lines {
+            let value: Value = serde_json::from_str(&line).expect("JSON");
+            assert_valid(&of_line, &value, &line);
+        }
+    }
+}
+
+#[test]
+fn what_is_no_line_is_not_valid() {
+    let of_line = validator("stream");
+    for wrong in [
+        serde_json::json!({"event": "other"}),
+        serde_json::json!({"event": "phase", "step": 0}),
+        serde_json::json!([]),
+    ] {
+        assert!(!of_line.is_valid(&wrong), "{wrong}");
+    }
+}
+
+#[test]
+fn what_is_no_result_is_not_valid() {
+    let (_, text) = examples().remove(0);
+    let sound: Value = serde_json::from_str(&text).expect("JSON");
+    let of_results = validator("results");
+    for (pointer, wrong) in [
+        ("/format_version", Value::from("1")),
+        ("/kind", Value::from("study")),
+        ("/plan/steps", Value::Null),
+        ("/steps/0/jobs/0/workers/0/measured_ns", Value::from(-1)),
+    ] {
+        let mut value = sound.clone();
+        *value.pointer_mut(pointer).expect("it is there") = wrong;
+        assert!(!of_results.is_valid(&value), "{pointer}");
+    }
+}

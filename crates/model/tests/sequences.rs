@@ -1,0 +1,211 @@
+//! Direction, position and length together: no operation leaves its region, has a length that was not asked for, or
+//! breaks the promise of its mix.
+
+use std::sync::Arc;
+
+use model::access::{Access, AtEnd, Mixed, Once, Placement, Sequential, Uniform};
+use model::block_size::{BlockSizes, SizeShare};
+use model::draws::DrawsForm;
+use model::mix::{Mix, MixRule};
+use model::plan::Pattern;
+use model::sequence::{Operation, Sequence};
+use model::{Bytes, Direction, PerDirection};
+use proptest::prelude::*;
+
+const UNIT: u64 = 512;
+
+/// Up to `most` operations of one pass.
+fn operations(mix: Mix, pattern: &Pattern, base: u64, length: u64, form: DrawsForm, most: usize) -> Vec<Operation> {
+    let mut draws = form.start();
+    let sequence = Sequence::new(mix, pattern, base, length, 4, &Arc::default(), &mut draws);
+    let mut sequence = sequence.unwrap_or_else(|error| panic!("{pattern:?}: {error}"));
+    let mut all = Vec::new();
+    while all.len() < most {
+        match sequence.take(&mut draws, 0, 1).first() {
+            Some(operation) => all.push(*operation),
+            None => break,
+        }
+    }
+    all
+}
+
+fn any_sizes() -> impl Strategy<Value = BlockSizes> {
+    let fixed = (1u64..64).prop_map(|units| BlockSizes::Fixed {
+        size: Bytes(units * UNIT),
+    });
+    let range = (1u64..16, 0u64..32, any::<bool>()).prop_map(|(low, more, unaligned)| BlockSizes::Range {
+        low: Bytes(low * UNIT),
+        high: Bytes((low + more) * UNIT),
+        unaligned,
+    });
+    let entries = prop::collection::vec((1u64..32, 1u32..100), 1..5);
+    let split = entries.prop_map(|entries| {
+        let entries = entries.into_iter().map(|(units, percent)| SizeShare {
+            size: Bytes(units * UNIT),
+            percent: f64::from(percent),
+        });
+        BlockSizes::Split {
+            entries: entries.collect(),
+        }
+    });
+    prop_oneof![fixed, range, split]
+}
+
+fn any_mix() -> impl Strategy<Value = Mix> {
+    let percent = 0u32..=100;
+    prop_oneof![
+        (0usize..3).prop_map(|number| Mix::Only {
+            direction: Direction::ALL[number]
+        }),
+        (percent.clone(), 0usize..3).prop_map(|(percent, rule)| Mix::Drawn {
+            write_percent: f64::from(percent),
+            rule: [MixRule::Independent, MixRule::AfterPlace, MixRule::Redrawn][rule],
+        }),
+        percent.prop_map(|percent| Mix::Exact {
+            write_percent: f64::from(percent)
+        }),
+        Just(Mix::TrimThenWrite),
+    ]
+}
+
+fn any_access() -> impl Strategy<Value = Access> {
+    let uniform = || Placement::Uniform(Uniform::default());
+    prop_oneof![
+        Just(Access::Sequential(Sequential::default())),
+        Just(Access::Sequential(Sequential {
+            at_end: AtEnd::Finish,
+            ..Sequential::default()
+        })),
+        Just(Access::Random { placement: uniform() }),
+        Just(Access::Random {
+            placement: Placement::Once(Once::default())
+        }),
+        (0u8..=100).prop_map(move |percent| Access::Mixed(Mixed {
+            placement: uniform(),
+            random_percent: PerDirection::all(percent),
+            continuation: Default::default(),
+        })),
+    ]
+}
+
+fn any_form() -> impl Strategy<Value = DrawsForm> {
+    prop_oneof![
+        any::<u64>().prop_map(|seed| DrawsForm::Native { seed }),
+        any::<u32>().prop_map(|seed| DrawsForm::Single { seed }),
+        (any::<u64>(), 1u32..100).prop_map(|(seed, number)| DrawsForm::PerPurpose { seed, number }),
+    ]
+}
+
+/// The length is one of those that were asked for; none was cut, since every position leaves room for the longest.
+fn allowed(sizes: &BlockSizes, length: u64) -> bool {
+    match sizes {
+        BlockSizes::Fixed { size } => length == size.0,
+        BlockSizes::Range { low, high, unaligned } => {
+            (low.0..=high.0).contains(&length) && (*unaligned || length.is_multiple_of(low.0) || length == high.0)
+        }
+        BlockSizes::Split { entries } => entries.iter().any(|entry| entry.size.0 == length),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_operation_leaves_its_region_or_has_another_length(
+        mix in any_mix(), access in any_access(), form in any_form(),
+        sizes in (any_sizes(), any_sizes()), base in 0u64..1 << 40, room in 0u64..1 << 20,
+    ) {
+        let sizes = PerDirection { read: sizes.0, write: sizes.1.clone(), trim: sizes.1 };
+        // Shared positions suit all directions, so room for the longest of them is room for all.
+        let longest = sizes.iter().map(|(_, sizes)| sizes.max().0).max().unwrap_or(0);
+        let length = 2 * longest + room;
+        let pattern = Pattern {
+            sizes,
+            ..Pattern::simple(access, Bytes::kib(4))
+        };
+        let all = operations(mix, &pattern, base, length, form, 300);
+        prop_assert!(!all.is_empty());
+        for operation in &all {
+            let Operation { direction, offset, length: bytes } = *operation;
+            prop_assert!(mix.includes(direction), "{operation:?} in {mix:?}");
+            prop_assert!(offset >= base && offset + u64::from(bytes) <= base + length, "{operation:?} leaves the region");
+            let sizes = &pattern.sizes[direction];
+            // The second of a pair has the length of the first.
+            prop_assert!(allowed(sizes, u64::from(bytes)), "{operation:?} of {sizes:?}");
+        }
+        match mix {
+            Mix::Exact { write_percent } => {
+                let mut writes = 0.0;
+                for (number, operation) in all.iter().enumerate() {
+                    writes += f64::from(u8::from(operation.direction == Direction::Write));
+                    let expected = (number + 1) as f64 * write_percent / 100.0;
+                    prop_assert!((writes - expected).abs() < 1.0 + 1e-6, "{writes} of {}", number + 1);
+                }
+            }
+            Mix::TrimThenWrite => {
+                for pair in all.chunks_exact(2) {
+                    prop_assert_eq!((pair[0].direction, pair[1].direction), (Direction::Trim, Direction::Write));
+                    prop_assert_eq!((pair[0].offset, pair[0].length), (pair[1].offset, pair[1].length));
+                }
+            }
+            Mix::Only { .. } | Mix::Drawn { .. } => {}
+        }
+    }
+
+    #[test]
+    fn how_many_are_asked_for_at_once_changes_nothing(
+        mix in any_mix(), access in any_access(), sizes in any_sizes(), seed in any::<u64>(), most in 1usize..70,
+    ) {
+        let pattern = Pattern {
+            sizes: PerDirection::all(sizes),
+            ..Pattern::simple(access, Bytes::kib(4))
+        };
+        let form = DrawsForm::Native { seed };
+        let one_by_one = operations(mix, &pattern, 0, 1 << 22, form, 200);
+        let mut draws = form.start();
+        let mut sequence = Sequence::new(mix, &pattern, 0, 1 << 22, 4, &Arc::default(), &mut draws).expect("it fits");
+        let mut together = Vec::new();
+        while together.len() < one_by_one.len() {
+            let taken = sequence.take(&mut draws, 0, most);
+            prop_assert!(!taken.is_empty() && taken.len() <= most);
+            together.extend_from_slice(taken);
+        }
+        prop_assert_eq!(&together[..one_by_one.len()], &one_by_one[..]);
+    }
+}
+
+#[test]
+fn drawn_mixes_and_splits_keep_their_shares() {
+    // Fixed seeds; five standard deviations of 100,000 draws.
+    let check = |what: &str, hits: usize, of: usize, share: f64| {
+        let deviation = (of as f64 * share * (1.0 - share)).sqrt();
+        assert!(
+            (hits as f64 - of as f64 * share).abs() <= 5.0 * deviation,
+            "{what}: {hits} of {of}"
+        );
+    };
+    let entry = |kib, percent| SizeShare {
+        size: Bytes::kib(kib),
+        percent,
+    };
+    let placement = Placement::Uniform(Uniform::default());
+    let pattern = Pattern {
+        sizes: PerDirection::all(BlockSizes::Split {
+            entries: vec![entry(4, 60.0), entry(16, 30.0), entry(64, 10.0)],
+        }),
+        ..Pattern::simple(Access::Random { placement }, Bytes::kib(4))
+    };
+    for rule in [MixRule::Independent, MixRule::AfterPlace] {
+        for write_percent in [1.0, 30.0, 75.0] {
+            let mix = Mix::Drawn { write_percent, rule };
+            let form = DrawsForm::Native { seed: 17 };
+            let all = operations(mix, &pattern, 0, 1 << 30, form, 100_000);
+            let writes = all.iter().filter(|operation| operation.direction == Direction::Write);
+            check("writes", writes.count(), all.len(), write_percent / 100.0);
+            for (kib, share) in [(4, 0.6), (16, 0.3), (64, 0.1)] {
+                let of_length = all.iter().filter(|operation| operation.length == kib << 10);
+                check("lengths", of_length.count(), all.len(), share);
+            }
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Every format from the same saved results, as files that are read like any other change. `INSTA_UPDATE=always` rewrites
+//! them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use insta::{Settings, assert_snapshot};
+use model::event::Event;
+use model::finding::{Finding, Severity};
+use model::results::Results;
+use report::live::{Live, Update};
+use report::{formats, stream};
+
+fn file(name: &str) -> String {
+    let path: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../tests/data/results")
+        .join(name);
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+fn results(name: &str) -> Results {
+    serde_json::from_str(&file(&format!("{name}.json"))).expect("an example is a saved result")
+}
+
+fn events(name: &str) -> Vec<Event> {
+    let text = file(&format!("{name}.events.ndjson"));
+    text.lines()
+        .map(|line| serde_json::from_str(line).expect("an event"))
+        .collect()
+}
+
+fn check(name: &str, text: &str) {
+    let mut settings = Settings::clone_current();
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.bind(|| assert_snapshot!(name, text));
+}
+
+fn written(results: &Results, format: &str) -> String {
+    let format = formats::find(format).expect("there is such a format");
+    let mut bytes = Vec::new();
+    (format.write)(results, &mut bytes).expect("memory takes everything");
+    String::from_utf8(bytes).expect("formats are text")
+}
+
+#[test]
+fn text() {
+    check("text-mixed", &written(&results("mixed"), "text"));
+    check("text-steps", &written(&results("steps"), "text"));
+    let mut paced = results("paced");
+    let lag = Finding::new("SCHED-LAG", Severity::Note, "1 % of the operations were issued late").at("paced");
+    let clock = Finding::new(
+        "CLOCK",
+        Severity::Warning,
+        "the clock went -250 ppm apart from the system's",
+    );
+    let clock = clock.why("latencies and rates are off by as much");
+    // The gravest comes first, whatever the order.
+    paced.findings = vec![lag, clock.help("set FATHOM_CLOCK=system and repeat")];
+    check("text-paced", &written(&paced, "text"));
+}
+
+#[test]
+fn json() {
+    check("json-mixed", &written(&results("mixed"), "json"));
+    check("json-paced", &written(&results("paced"), "json"));
+}
+
+#[test]
+fn csv() {
+    check("csv-mixed", &written(&results("mixed"), "csv"));
+    check("csv-steps", &written(&results("steps"), "csv"));
+}
+
+#[test]
+fn ndjson_stream() {
+    let lines = |name: &str| -> String {
+        let lines = events(name)
+            .iter()
+            .map(|event| stream::line(event) + "\n")
+            .collect::<String>();
+        lines + &stream::last_line(&results(name)) + "\n"
+    };
+    check("stream-paced", &lines("paced"));
+    check("stream-steps", &lines("steps"));
+}
+
+#[test]
+fn live_lines() {
+    let shown = |name: &str, steps: u32| {
+        let mut live = Live::new(steps);
+        let line = |event: &Event| match live.take(event) {
+            Update::Nothing => "(nothing)\n".to_owned(),
+            Update::State(text) => format!("state: {text}\n"),
+            Update::Line(text) => format!("line:  {text}\n"),
+        };
+        events(name).iter().map(line).collect::<String>()
+    };
+    check("live-mixed", &shown("mixed", 1));
+    check("live-paced", &shown("paced", 1));
+    check("live-steps", &shown("steps", 2));
+}
+
+/// A run that gave nothing at all still gives a report.
+#[test]
+fn an_empty_result_is_no_panic() {
+    let mut empty = results("mixed");
+    for step in &mut empty.steps {
+        for job in &mut step.jobs {
+            (job.workers, job.series, job.histograms) = Default::default();
+        }
+    }
+    check("text-empty", &written(&empty, "text"));
+    empty.steps[0].jobs[0].ended = None;
+    check("text-not-started", &written(&empty, "text"));
+    empty.steps.clear();
+    empty.hosts.clear();
+    for format in formats::FORMATS {
+        let _ = written(&empty, format.name);
+    }
+}

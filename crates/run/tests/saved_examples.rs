@@ -1,0 +1,206 @@
+//! The saved results that the tests of other crates read: made by runs on the simulated device, and made again here, so
+//! that they cannot differ from what a run really gives. `FATHOM_UPDATE=1` rewrites them.
+
+mod support;
+
+use std::fs;
+use std::path::PathBuf;
+
+use model::access::{Access, AtEnd, Sequential};
+use model::block_size::BlockSizes;
+use model::environment::{Clock, Cpu, Environment, Host};
+use model::event::Event;
+use model::mix::Mix;
+use model::plan::{
+    Grid, GridScope, Phases, Plan, Rate, SimulatedDevice, SimulatedFault, SimulatedPause, SimulatedService, Step, Stop,
+    SyncRule, Target, TargetId, TargetKind, Workload,
+};
+use model::results::{Results, Usage};
+use model::{Bytes, Nanos};
+use support::{device, try_run};
+
+/// A plan of native workloads, each a step of its own.
+fn plan(name: &str, device: SimulatedDevice, workloads: &[Workload]) -> Plan {
+    let steps = workloads.iter().map(|workload| Step {
+        jobs: vec![workload.job(0)],
+        prepare: None,
+    });
+    Plan {
+        name: name.into(),
+        seed: 1,
+        targets: vec![Target {
+            path: "simulated".into(),
+            kind: TargetKind::Simulated { device },
+            prepare: Default::default(),
+            at_end: Default::default(),
+        }],
+        steps: steps.collect(),
+        grids: vec![Grid {
+            length_ns: Nanos::millis(100),
+            scope: GridScope::Job,
+        }],
+        ..Plan::default()
+    }
+}
+
+fn workload(name: &str, stop: Stop) -> Workload {
+    Workload::new(name, vec![TargetId(0)], stop)
+}
+
+/// Two workers with 8 operations in flight each, served in 50 to 150 µs: 80,000 operations a second for each worker.
+fn mixed() -> Plan {
+    let mut both = Workload {
+        workers: 2,
+        depth: 8,
+        phases: Phases {
+            warm_up_ns: Nanos::millis(500),
+            ..Phases::default()
+        },
+        ..workload("oltp", Stop::after(Nanos::secs(3)))
+    };
+    both.parts[0].mix = Mix::Exact { write_percent: 30.0 };
+    both.parts[0].sizes = BlockSizes::Fixed { size: Bytes::kib(8) };
+    let service = SimulatedService::Uniform {
+        low_ns: Nanos::micros(50),
+        high_ns: Nanos::micros(150),
+    };
+    plan("mixed", SimulatedDevice { service, ..device() }, &[both])
+}
+
+/// A thousand reads a second of 100 µs each, and a host that stands still for 300 of 2,000 ms.
+fn paced() -> Plan {
+    let job = Workload {
+        depth: 32,
+        rate: Some(Rate::iops(1000)),
+        ..workload("paced", Stop::after(Nanos::secs(2)))
+    };
+    let frozen = SimulatedDevice {
+        host_pauses: vec![SimulatedPause {
+            at_ns: Nanos::secs(1),
+            for_ns: Nanos::millis(300),
+        }],
+        ..device()
+    };
+    plan("paced", frozen, &[job])
+}
+
+/// A pass of 512 sequential writes with a flush after every 64, and 1,000 random reads of which the 600th fails and is
+/// tolerated.
+fn steps() -> Plan {
+    let once = Stop {
+        passes: Some(1),
+        ..Stop::default()
+    };
+    let mut fill = Workload {
+        depth: 4,
+        sync: SyncRule {
+            every_writes: 64,
+            ..SyncRule::default()
+        },
+        ..workload("fill", once)
+    };
+    fill.parts[0].access = Access::Sequential(Sequential {
+        at_end: AtEnd::Finish,
+        ..Sequential::default()
+    });
+    fill.parts[0].mix = Mix::WRITES;
+    fill.parts[0].sizes = BlockSizes::Fixed { size: Bytes::kib(128) };
+    let thousand = Stop {
+        operations: Some(1000),
+        ..Stop::default()
+    };
+    let check = Workload {
+        tolerate: vec![5],
+        ..workload("check", thousand)
+    };
+    let failing = SimulatedDevice {
+        size: Bytes::mib(64),
+        faults: vec![SimulatedFault::Nth {
+            operation: 600,
+            errno: 5,
+        }],
+        ..device()
+    };
+    plan("steps", failing, &[fill, check])
+}
+
+/// Replaces what belongs to this machine and this moment.
+fn fixed(mut results: Results) -> Results {
+    let host = &mut results.hosts[0];
+    host.environment = Environment {
+        host: Host {
+            name: "example".into(),
+            system: "Linux".into(),
+            kernel: "6.12.0".into(),
+            architecture: "x86_64".into(),
+            ..Host::default()
+        },
+        cpu: Cpu {
+            model: "Example CPU".into(),
+            logical: 8,
+            usable: 8,
+            numa_nodes: 1,
+            ..Cpu::default()
+        },
+        memory: Bytes::gib(16),
+        clock: Clock {
+            source: "simulated".into(),
+            ..Clock::default()
+        },
+        limits: Default::default(),
+        targets: host.environment.targets.clone(),
+    };
+    let started = 1_767_225_600_000_000_000;
+    (host.started_unix_ns, host.ended_unix_ns) = (started, started + 5_000_000_000);
+    for step in &mut results.steps {
+        step.cores.clear();
+        // The kernel is watched by the real clock.
+        step.observed_ns = Nanos(0);
+        for worker in step.jobs.iter_mut().flat_map(|job| &mut job.workers) {
+            worker.usage = Usage {
+                user_ns: Nanos::millis(300),
+                system_ns: Nanos::millis(600),
+                voluntary_switches: 100,
+                involuntary_switches: 10,
+                ..Usage::default()
+            };
+        }
+    }
+    results
+}
+
+fn check(name: &str, content: &str) {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("../../tests/data/results")
+        .join(name);
+    if std::env::var_os("FATHOM_UPDATE").is_some() {
+        fs::create_dir_all(path.parent().expect("it has a folder")).expect("a folder");
+        fs::write(&path, content).expect("written");
+    }
+    let saved = fs::read_to_string(&path).unwrap_or_default();
+    // Not `assert_eq`, which would show both in full.
+    assert!(
+        saved == content,
+        "{} is not what the run gives now; FATHOM_UPDATE=1 rewrites it",
+        path.display()
+    );
+}
+
+fn line(value: &impl serde::Serialize) -> String {
+    serde_json::to_string(value).expect("plain data") + "\n"
+}
+
+#[test]
+fn saved_examples_are_what_runs_give() {
+    for plan in [mixed(), paced(), steps()] {
+        let name = plan.name.clone();
+        let (results, events) = try_run(plan).expect("it can be carried out");
+        check(&format!("{name}.json"), &line(&fixed(results)));
+        let shown: String = events
+            .iter()
+            .filter(|event| !matches!(event, Event::Prepared { .. }))
+            .map(line)
+            .collect();
+        check(&format!("{name}.events.ndjson"), &shown);
+    }
+}
