@@ -190,7 +190,11 @@ impl Work {
                 // fio takes whole seconds.
                 say("runtime", seconds.ceil().to_string());
             }
-            Until::Operations(operations) => say("number_ios", operations.to_string()),
+            Until::Operations(operations) => {
+                say("number_ios", operations.to_string());
+                // Otherwise fio ends when it has moved as many bytes as the target has.
+                say("io_size", (operations * self.block).to_string());
+            }
         }
         if let Some(rate) = self.rate {
             say("rate_iops", rate.to_string());
