@@ -13,7 +13,6 @@ pub(crate) struct Buffers {
     mapping: Mapping,
     stride: usize,
     length: usize,
-    slots: u32,
 }
 
 impl Buffers {
@@ -45,7 +44,6 @@ impl Buffers {
             mapping,
             stride,
             length,
-            slots,
         })
     }
 
@@ -121,6 +119,16 @@ impl SharedBuffers {
         self.buffers.whole(slot)
     }
 
+    /// The address of the first buffer.
+    #[inline(always)]
+    pub(crate) fn start(&mut self) -> *mut u8 {
+        self.buffers.mapping.address()
+    }
+}
+
+/// What the engines ask that hand over many operations in one call.
+#[cfg(target_os = "linux")]
+impl SharedBuffers {
     /// Operations in flight.
     #[inline(always)]
     pub(crate) fn outstanding(&self) -> u32 {
@@ -129,18 +137,12 @@ impl SharedBuffers {
 
     /// How many slots there are.
     pub(crate) fn slots(&self) -> u32 {
-        self.buffers.slots
+        self.in_flight.len() as u32
     }
 
     /// Distance of neighbouring buffers in bytes.
     pub(crate) fn stride(&self) -> usize {
         self.buffers.stride
-    }
-
-    /// The address of the first buffer.
-    #[inline(always)]
-    pub(crate) fn start(&mut self) -> *mut u8 {
-        self.buffers.mapping.address()
     }
 
     /// Gives up the memory without returning it to the system. For the case that the kernel could not be made to end

@@ -45,25 +45,64 @@ pub fn rank_interval(fraction: f64, n: u64, level: f64) -> (Option<u64>, Option<
     (low, high)
 }
 
-/// The largest l ≥ 1 with P(K < l) ≤ tail for K binomial(n, p).
+/// The largest l ≥ 1 with P(K < l) ≤ tail for K binomial(n, p). Walks the side on which few values are expected: the other
+/// one has millions.
 fn last_with_tail(n: u64, p: f64, tail: f64) -> Option<u64> {
     if p <= 0.0 {
         return None;
     }
-    // Walk the smaller side: probabilities of K = 0, 1, 2 … by their ratio, in logarithms against underflow.
-    let (n_f, log_odds) = (n as f64, (p / (1.0 - p)).ln());
-    let mut log_term = n_f * (-p).ln_1p();
-    let mut below = 0.0;
-    let mut rank = None;
-    for k in 0..n {
-        below += log_term.exp();
-        if below > tail {
-            break;
-        }
-        rank = Some(k + 1);
-        log_term += ((n - k) as f64).ln() - ((k + 1) as f64).ln() + log_odds;
+    if p <= 0.5 {
+        let mut below = 0.0;
+        return Terms::of(n, p)
+            .take_while(|term| {
+                below += term;
+                below <= tail
+            })
+            .zip(1..)
+            .last()
+            .map(|(_, rank)| rank);
     }
-    rank
+    // P(K < l) ≤ tail is P(n − K ≤ n − l) ≥ 1 − tail, and n − K is binomial(n, 1 − p).
+    let mut up_to = 0.0;
+    let others = Terms::of(n, 1.0 - p).position(|term| {
+        up_to += term;
+        up_to >= 1.0 - tail
+    })?;
+    n.checked_sub(others as u64).filter(|rank| *rank >= 1)
+}
+
+/// Probabilities of K = 0, 1, 2 … n for K binomial(n, p), by their ratio, in logarithms against underflow.
+struct Terms {
+    n: u64,
+    next: u64,
+    log_term: f64,
+    log_odds: f64,
+}
+
+impl Terms {
+    fn of(n: u64, p: f64) -> Terms {
+        Terms {
+            n,
+            next: 0,
+            log_term: n as f64 * (-p).ln_1p(),
+            log_odds: (p / (1.0 - p)).ln(),
+        }
+    }
+}
+
+impl Iterator for Terms {
+    type Item = f64;
+
+    fn next(&mut self) -> Option<f64> {
+        let k = self.next;
+        if k > self.n {
+            return None;
+        }
+        self.next += 1;
+        let term = self.log_term.exp();
+        self.log_term += ((self.n - k) as f64).ln() - ((k + 1) as f64).ln() + self.log_odds;
+        Some(term)
+    }
 }
 
 /// The interval of a quantile in nanoseconds, from the buckets of its ranks: the lower edge of the lower one, the middle
@@ -112,6 +151,20 @@ mod tests {
         let exact = last_with_tail(n, 0.99, 0.025).unwrap();
         let (approximate, _) = rank_interval(0.99, n, 0.95);
         assert!(exact.abs_diff(approximate.unwrap()) <= 2, "{exact} {approximate:?}");
+    }
+
+    #[test]
+    fn both_sides_of_a_distribution_give_the_same_rank() {
+        for (n, p) in [(10, 0.5), (50, 0.9), (200, 0.99), (999, 0.995), (40, 0.51), (3, 0.999)] {
+            // From the side of the many, slowly.
+            let mut below = 0.0;
+            let slow = Terms::of(n, p).take_while(|term| {
+                below += term;
+                below <= 0.025
+            });
+            let slow = Some(slow.count() as u64).filter(|rank| *rank >= 1);
+            assert_eq!(last_with_tail(n, p, 0.025), slow, "{n} {p}");
+        }
     }
 
     #[test]

@@ -8,7 +8,6 @@ use std::io;
 pub(crate) struct Mapping {
     start: *mut u8,
     layout: Layout,
-    leaked: bool,
 }
 
 impl Mapping {
@@ -29,22 +28,13 @@ impl Mapping {
         if start.is_null() {
             return Err(io::ErrorKind::OutOfMemory.into());
         }
-        Ok(Mapping {
-            start,
-            layout,
-            leaked: false,
-        })
+        Ok(Mapping { start, layout })
     }
 
     /// The first byte, for the kernel.
     #[inline(always)]
     pub(crate) fn address(&mut self) -> *mut u8 {
         self.start
-    }
-
-    /// Keeps the memory for ever.
-    pub(crate) fn leak(&mut self) {
-        self.leaked = true;
     }
 
     /// All bytes.
@@ -58,9 +48,7 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        if !self.leaked {
-            // SAFETY: allocated by `new` with the same layout; no borrow can outlive `self`.
-            unsafe { dealloc(self.start, self.layout) };
-        }
+        // SAFETY: allocated by `new` with the same layout; no borrow can outlive `self`.
+        unsafe { dealloc(self.start, self.layout) };
     }
 }

@@ -1,0 +1,241 @@
+//! Interleaved rounds: every contender once in each, so that what the machine does meanwhile meets them all.
+
+use std::cell::RefCell;
+
+use super::Trouble;
+use super::machine::Machine;
+use super::options::Options;
+use super::outcome::Outcome;
+use super::places::Places;
+use super::statistics::{median, median_ratio};
+use super::tools::{Tool, Tools};
+use super::work::{Until, Work};
+
+/// Everything that rows need.
+#[derive(Debug)]
+pub(crate) struct Bench {
+    pub(crate) options: Options,
+    pub(crate) tools: Tools,
+    pub(crate) machine: Machine,
+    pub(crate) places: Places,
+    /// Every command line that was measured, once.
+    lines: RefCell<Vec<String>>,
+}
+
+/// A workload and who is to do it.
+#[derive(Clone, Debug)]
+pub(crate) struct Contender {
+    tool: Tool,
+    work: Work,
+}
+
+/// What a contender found in all rounds.
+#[derive(Clone, Debug)]
+pub(crate) struct Rounds {
+    pub(crate) outcomes: Vec<Outcome>,
+    /// Processor time of a run of one operation.
+    start_up_cpu_secs: f64,
+}
+
+/// A workload for fathom.
+pub(crate) fn ours(work: Work) -> Contender {
+    Contender {
+        tool: Tool::Fathom,
+        work,
+    }
+}
+
+/// A workload for fio.
+pub(crate) fn theirs(work: Work) -> Contender {
+    Contender { tool: Tool::Fio, work }
+}
+
+impl Bench {
+    /// Finds tools and prepares nothing yet.
+    pub(crate) fn new(options: Options) -> Result<Bench, Trouble> {
+        let tools = Tools::find(options.fathom.as_deref())?;
+        Ok(Bench {
+            machine: Machine::here(),
+            places: Places::below(&options),
+            tools,
+            options,
+            lines: RefCell::default(),
+        })
+    }
+
+    /// How long each run takes.
+    pub(crate) fn time(&self) -> Until {
+        Until::Seconds(self.options.seconds)
+    }
+
+    /// The tools of others that are not installed.
+    pub(crate) fn absent_tools(&self) -> Vec<&'static str> {
+        let tools = [("fio", self.tools.has_fio), ("valgrind", self.tools.has_valgrind)];
+        tools
+            .into_iter()
+            .filter(|(_, has)| !has)
+            .map(|(name, _)| name)
+            .collect()
+    }
+
+    /// Every command line so far.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        self.lines.borrow().clone()
+    }
+
+    /// Notes a command line for the record.
+    fn note(&self, tool: Tool, work: &Work) {
+        let mut words = self.tools.line(tool, work);
+        if tool == Tool::Fathom {
+            words[0] = "fathom".into();
+        }
+        let line = words.join(" ");
+        let mut lines = self.lines.borrow_mut();
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+
+    /// One run.
+    pub(crate) fn once(&self, contender: &Contender) -> Result<Outcome, Trouble> {
+        let Contender { tool, work } = contender;
+        self.note(*tool, work);
+        let ended = self.tools.run(*tool, work)?;
+        match tool {
+            Tool::Fathom => Outcome::of_fathom(&ended),
+            Tool::Fio => Outcome::of_fio(&ended),
+        }
+    }
+
+    /// All contenders in every round; the first of a round is another each time. Those of fio are left out where it is
+    /// not installed, which leaves them without outcomes.
+    pub(crate) fn contest(&self, contenders: &[Contender]) -> Result<Vec<Rounds>, Trouble> {
+        let is_here = |contender: &Contender| contender.tool == Tool::Fathom || self.tools.has_fio;
+        let mut rounds = Vec::new();
+        for contender in contenders {
+            let start_up_cpu_secs = if is_here(contender) {
+                self.start_up(contender)?
+            } else {
+                0.0
+            };
+            rounds.push(Rounds {
+                outcomes: Vec::new(),
+                start_up_cpu_secs,
+            });
+        }
+        for round in 0..self.options.pairs {
+            for place in 0..contenders.len() {
+                let which = (place + round) % contenders.len();
+                if is_here(&contenders[which]) {
+                    rounds[which].outcomes.push(self.once(&contenders[which])?);
+                }
+            }
+        }
+        Ok(rounds)
+    }
+
+    /// Processor time of a run that does one operation per worker.
+    fn start_up(&self, contender: &Contender) -> Result<f64, Trouble> {
+        let one = contender
+            .work
+            .clone()
+            .until(Until::Operations(u64::from(contender.work.workers)));
+        let mut taken = Vec::new();
+        for _ in 0..if self.options.smoke { 1 } else { 3 } {
+            taken.push(self.tools.run(contender.tool, &one)?.usage.cpu_secs());
+        }
+        Ok(median(&taken).unwrap_or_default())
+    }
+}
+
+impl Rounds {
+    /// A figure of each round.
+    pub(crate) fn each(&self, figure: impl Fn(&Outcome) -> f64) -> Vec<f64> {
+        self.outcomes.iter().map(figure).collect()
+    }
+
+    /// Operations per second of each round.
+    pub(crate) fn iops(&self) -> Vec<f64> {
+        self.each(|outcome| outcome.iops)
+    }
+
+    /// Processor time of each operation in nanoseconds, without that of the start, for each round.
+    pub(crate) fn cpu_ns(&self) -> Vec<f64> {
+        self.each(|outcome| (outcome.usage.cpu_secs() - self.start_up_cpu_secs) * 1e9 / outcome.operations.max(1.0))
+    }
+}
+
+/// Median of the ratios of rounds, the ratios, and the two medians in words.
+pub(crate) struct Comparison {
+    pub(crate) ratio: Option<f64>,
+    pub(crate) samples: Vec<f64>,
+    pub(crate) beside: String,
+}
+
+/// Compares a figure of one with that of another, round by round.
+pub(crate) fn compare(ours: &[f64], theirs: &[f64], show: impl Fn(f64) -> String) -> Comparison {
+    let words = |values: &[f64]| median(values).map_or("–".to_owned(), &show);
+    Comparison {
+        ratio: median_ratio(ours, theirs),
+        samples: ours.iter().zip(theirs).map(|(ours, theirs)| ours / theirs).collect(),
+        beside: format!("{} : {}", words(ours), words(theirs)),
+    }
+}
+
+/// `1.31 M/s`, `45.1 k/s`.
+pub(crate) fn per_second(iops: f64) -> String {
+    use super::figure::digits;
+    match iops {
+        iops if iops >= 1e6 => format!("{} M/s", digits(iops / 1e6)),
+        iops if iops >= 1e4 => format!("{} k/s", digits(iops / 1e3)),
+        iops => format!("{}/s", digits(iops)),
+    }
+}
+
+/// `412 ns`, `3.1 µs`, `12 ms`.
+pub(crate) fn time(ns: f64) -> String {
+    use super::figure::digits;
+    match ns {
+        ns if ns >= 1e6 => format!("{} ms", digits(ns / 1e6)),
+        ns if ns >= 1e3 => format!("{} µs", digits(ns / 1e3)),
+        ns => format!("{} ns", digits(ns)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn start_up_does_not_count() {
+        let outcome = Outcome {
+            operations: 1000.0,
+            usage: super::super::child::Usage {
+                user_secs: 0.5,
+                system_secs: 0.6,
+                ..Default::default()
+            },
+            ..Outcome::default()
+        };
+        let rounds = Rounds {
+            outcomes: vec![outcome],
+            start_up_cpu_secs: 0.1,
+        };
+        let cpu_ns = rounds.cpu_ns();
+        assert!((cpu_ns[0] - 1e6).abs() < 1e-3, "{cpu_ns:?}");
+    }
+
+    #[test]
+    fn a_comparison_without_a_rival_has_no_ratio() {
+        let found = compare(&[1.0], &[], per_second);
+        assert_eq!((found.ratio, found.beside.as_str()), (None, "1/s : –"));
+    }
+
+    #[test]
+    fn units_follow_the_size() {
+        assert_eq!(per_second(1_310_000.0), "1.31 M/s");
+        assert_eq!(per_second(45_100.0), "45.1 k/s");
+        assert_eq!(time(3_100.0), "3.1 µs");
+        assert_eq!(time(412.0), "412 ns");
+    }
+}

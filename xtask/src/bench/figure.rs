@@ -1,0 +1,192 @@
+//! One measured figure beside the one that was wanted.
+
+use serde::Serialize;
+
+/// A figure of a row.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct Figure {
+    /// Name of the row.
+    pub(crate) row: &'static str,
+    /// What was measured.
+    pub(crate) what: String,
+    /// What it should be.
+    pub(crate) wanted: Wanted,
+    /// What it is; absent if it could not be measured.
+    pub(crate) found: Option<f64>,
+    /// Unit; empty for ratios.
+    pub(crate) unit: &'static str,
+    /// The absolute figures behind it, or why it is absent.
+    pub(crate) beside: String,
+    /// The figure of each pair, in order.
+    pub(crate) samples: Vec<f64>,
+}
+
+/// What a figure should be.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Wanted {
+    AtLeast(f64),
+    AtMost(f64),
+    Between(f64, f64),
+    /// It is only recorded.
+    Nothing,
+}
+
+impl Wanted {
+    /// In words, with the unit.
+    pub(crate) fn words(self, unit: &str) -> String {
+        match self {
+            Wanted::AtLeast(least) => format!("≥ {}", amount(least, unit)),
+            Wanted::AtMost(most) => format!("≤ {}", amount(most, unit)),
+            Wanted::Between(least, most) => format!("{} – {}", amount(least, ""), amount(most, unit)),
+            Wanted::Nothing => "–".to_owned(),
+        }
+    }
+
+    /// Whether a figure is as wanted, and if not, by how much of the bound it misses.
+    pub(crate) fn verdict(self, found: f64) -> Verdict {
+        let missed = |bound: f64| Verdict::Missed(((found - bound) / bound).abs());
+        match self {
+            Wanted::Nothing => Verdict::Recorded,
+            Wanted::AtLeast(least) | Wanted::Between(least, _) if found < least => missed(least),
+            Wanted::AtMost(most) | Wanted::Between(_, most) if found > most => missed(most),
+            Wanted::AtLeast(_) | Wanted::AtMost(_) | Wanted::Between(..) => Verdict::Met,
+        }
+    }
+}
+
+/// How a figure compares with what was wanted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Verdict {
+    Met,
+    /// By this share of the bound.
+    Missed(f64),
+    Recorded,
+}
+
+impl Figure {
+    /// A figure that was measured.
+    pub(crate) fn new(row: &'static str, what: impl Into<String>, wanted: Wanted, found: Option<f64>) -> Figure {
+        Figure {
+            row,
+            what: what.into(),
+            wanted,
+            found,
+            unit: "",
+            beside: String::new(),
+            samples: Vec::new(),
+        }
+    }
+
+    /// A row that could not be measured.
+    pub(crate) fn absent(row: &'static str, why: impl std::fmt::Display) -> Figure {
+        Figure::new(row, "not measured", Wanted::Nothing, None).beside(why.to_string())
+    }
+
+    pub(crate) fn unit(self, unit: &'static str) -> Figure {
+        Figure { unit, ..self }
+    }
+
+    pub(crate) fn beside(self, beside: impl Into<String>) -> Figure {
+        Figure {
+            beside: beside.into(),
+            ..self
+        }
+    }
+
+    pub(crate) fn samples(self, samples: Vec<f64>) -> Figure {
+        Figure { samples, ..self }
+    }
+
+    /// The verdict in words.
+    pub(crate) fn verdict(&self) -> String {
+        match self.found.map(|found| self.wanted.verdict(found)) {
+            None => "not measured".to_owned(),
+            Some(Verdict::Met) => "met".to_owned(),
+            // A share of nothing says nothing.
+            Some(Verdict::Missed(by)) if !by.is_finite() => "missed".to_owned(),
+            Some(Verdict::Missed(by)) => format!("missed by {} %", digits(by * 100.0)),
+            Some(Verdict::Recorded) => "recorded".to_owned(),
+        }
+    }
+}
+
+/// A figure with its unit: `1.31×`, `187`, `3.2 µs`.
+pub(crate) fn amount(value: f64, unit: &str) -> String {
+    match unit {
+        "" => digits(value),
+        "×" => format!("{}×", digits(value)),
+        unit => format!("{} {unit}", digits(value)),
+    }
+}
+
+/// Three digits that count.
+pub(crate) fn digits(value: f64) -> String {
+    match value.abs() {
+        0.0 => "0".to_owned(),
+        size if size >= 100.0 => grouped(value.round()),
+        size if size >= 10.0 => trimmed(format!("{value:.1}")),
+        size if size >= 1.0 => trimmed(format!("{value:.2}")),
+        size if size >= 0.01 => trimmed(format!("{value:.3}")),
+        _ => format!("{value:.1e}"),
+    }
+}
+
+fn trimmed(text: String) -> String {
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// Thousands apart.
+fn grouped(whole: f64) -> String {
+    let text = format!("{:.0}", whole.abs());
+    let mut out = if whole < 0.0 { "-".to_owned() } else { String::new() };
+    for (index, digit) in text.chars().enumerate() {
+        if index > 0 && (text.len() - index).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bound_itself_is_met() {
+        assert_eq!(Wanted::AtLeast(2.0).verdict(2.0), Verdict::Met);
+        assert_eq!(Wanted::AtMost(2.0).verdict(2.0), Verdict::Met);
+        assert_eq!(Wanted::Between(0.9, 1.1).verdict(1.0), Verdict::Met);
+        assert_eq!(Wanted::Nothing.verdict(7.0), Verdict::Recorded);
+    }
+
+    #[test]
+    fn a_miss_says_by_how_much() {
+        assert_eq!(Wanted::AtLeast(2.0).verdict(1.0), Verdict::Missed(0.5));
+        assert_eq!(Wanted::AtMost(2.0).verdict(3.0), Verdict::Missed(0.5));
+        assert_eq!(Wanted::Between(1.0, 2.0).verdict(2.5), Verdict::Missed(0.25));
+        let figure = Figure::new("null", "x", Wanted::AtLeast(8.0), Some(6.0));
+        assert_eq!(figure.verdict(), "missed by 25 %");
+        let figure = Figure::new("counts", "x", Wanted::AtMost(0.0), Some(6.0));
+        assert_eq!(figure.verdict(), "missed");
+    }
+
+    #[test]
+    fn numbers_have_the_digits_that_count() {
+        for (value, text) in [
+            (0.0, "0"),
+            (0.003, "3.0e-3"),
+            (0.6512, "0.651"),
+            (1.0, "1"),
+            (2.345, "2.35"),
+            (12.34, "12.3"),
+            (187.2, "187"),
+            (1_234_567.0, "1,234,567"),
+        ] {
+            assert_eq!(digits(value), text);
+        }
+        assert_eq!(amount(1.5, "×"), "1.5×");
+        assert_eq!(amount(3.0, "µs"), "3 µs");
+    }
+}

@@ -1,0 +1,94 @@
+//! `cargo xtask bench`: fathom side by side with fio, in interleaved pairs.
+//!
+//! Nothing here judges for a test: every figure is written down beside the one that was wanted. `--smoke` does every row
+//! once and as short as can be, to see that it can still be measured.
+
+mod child;
+mod contest;
+mod figure;
+mod machine;
+mod options;
+mod outcome;
+mod places;
+mod record;
+mod rows;
+mod statistics;
+mod tools;
+mod work;
+
+use std::fmt;
+
+pub(crate) use child::measured;
+use contest::Bench;
+use figure::Figure;
+use options::Options;
+
+/// Why something could not be measured.
+#[derive(Debug)]
+pub(crate) struct Trouble(String);
+
+impl fmt::Display for Trouble {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.0)
+    }
+}
+
+impl From<std::io::Error> for Trouble {
+    fn from(error: std::io::Error) -> Trouble {
+        Trouble(error.to_string())
+    }
+}
+
+impl From<serde_json::Error> for Trouble {
+    fn from(error: serde_json::Error) -> Trouble {
+        Trouble(format!("unexpected JSON: {error}"))
+    }
+}
+
+impl From<testbed::Unavailable> for Trouble {
+    fn from(why: testbed::Unavailable) -> Trouble {
+        Trouble(why.to_string())
+    }
+}
+
+/// Measures every row, or those named, and writes the results to `bench/runs`.
+pub(crate) fn bench(arguments: &[String]) -> Result<(), String> {
+    let options = Options::parse(arguments)?;
+    let wanted = rows::ROWS.iter().filter(|(name, _)| options.wants(name));
+    let bench = Bench::new(options.clone()).map_err(|why| why.to_string())?;
+    let mut figures: Vec<Figure> = Vec::new();
+    let mut failed = Vec::new();
+    for (name, measure) in wanted {
+        eprintln!("== {name}");
+        match measure(&bench, name) {
+            Ok(found) => figures.extend(found.into_iter().inspect(show)),
+            Err(why) => {
+                eprintln!("   {why}");
+                failed.push(*name);
+                figures.push(Figure::absent(name, why));
+            }
+        }
+    }
+    record::write(&bench, &figures).map_err(|why| why.to_string())?;
+    let absent = bench.absent_tools();
+    match (
+        failed.is_empty(),
+        std::env::var_os("FATHOM_CI").is_some() && !absent.is_empty(),
+    ) {
+        (false, _) => Err(format!("could not be measured: {}", failed.join(", "))),
+        (_, true) => Err(format!("not installed: {}", absent.join(", "))),
+        _ => Ok(()),
+    }
+}
+
+fn show(figure: &Figure) {
+    let found = figure
+        .found
+        .map_or("–".into(), |found| figure::amount(found, figure.unit));
+    let (what, wanted) = (&figure.what, figure.wanted.words(figure.unit));
+    eprintln!(
+        "   {what}: {found}  (wanted {wanted}: {})  {}",
+        figure.verdict(),
+        figure.beside
+    );
+}

@@ -1,0 +1,102 @@
+//! The command line of `cargo xtask bench`.
+
+use std::path::PathBuf;
+
+use super::rows::ROWS;
+
+/// How much is measured, and where.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Options {
+    /// Only whether it works.
+    pub(crate) smoke: bool,
+    /// Rows by name; empty: all.
+    pub(crate) only: Vec<String>,
+    /// Interleaved pairs of each comparison.
+    pub(crate) pairs: usize,
+    /// Length of each run.
+    pub(crate) seconds: f64,
+    /// On the file system to be measured; on a disk.
+    pub(crate) dir: PathBuf,
+    /// A built fathom, instead of building one.
+    pub(crate) fathom: Option<PathBuf>,
+}
+
+const USAGE: &str =
+    "usage: cargo xtask bench [--smoke] [--only NAME]… [--pairs N] [--seconds S] [--dir DIR] [--fathom PROGRAM]";
+
+impl Options {
+    /// From the arguments after `bench`.
+    pub(crate) fn parse(arguments: &[String]) -> Result<Options, String> {
+        let mut options = Options {
+            smoke: false,
+            only: Vec::new(),
+            pairs: 5,
+            seconds: 4.0,
+            dir: crate::command::root().join("target"),
+            fathom: None,
+        };
+        let mut rest = arguments.iter();
+        let (mut pairs, mut seconds) = (None, None);
+        while let Some(name) = rest.next() {
+            let mut value = || rest.next().cloned().ok_or(format!("{name} needs a value\n{USAGE}"));
+            match name.as_str() {
+                "--smoke" => options.smoke = true,
+                "--only" => options.only.push(value()?),
+                "--pairs" => pairs = Some(value()?.parse().map_err(|_| format!("{name} needs a number"))?),
+                "--seconds" => seconds = Some(value()?.parse().map_err(|_| format!("{name} needs a number"))?),
+                "--dir" => options.dir = value()?.into(),
+                "--fathom" => options.fathom = Some(value()?.into()),
+                _ => return Err(format!("`{name}` is unknown\n{USAGE}")),
+            }
+        }
+        if options.smoke {
+            (options.pairs, options.seconds) = (1, 1.0);
+        }
+        options.pairs = pairs.unwrap_or(options.pairs).max(1);
+        options.seconds = seconds.unwrap_or(options.seconds);
+        if let Some(unknown) = options
+            .only
+            .iter()
+            .find(|only| !ROWS.iter().any(|(name, _)| name == only))
+        {
+            let known: Vec<&str> = ROWS.iter().map(|(name, _)| *name).collect();
+            return Err(format!(
+                "there is no row `{unknown}`; the rows are {}",
+                known.join(", ")
+            ));
+        }
+        Ok(options)
+    }
+
+    /// Whether a row is to be measured.
+    pub(crate) fn wants(&self, row: &str) -> bool {
+        self.only.is_empty() || self.only.iter().any(|only| only == row)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Result<Options, String> {
+        let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        Options::parse(&words)
+    }
+
+    #[test]
+    fn a_smoke_run_is_short_unless_told_otherwise() {
+        let smoke = parse("--smoke").unwrap();
+        assert_eq!((smoke.pairs, smoke.seconds), (1, 1.0));
+        let longer = parse("--smoke --pairs 3").unwrap();
+        assert_eq!(longer.pairs, 3);
+        assert_eq!(parse("").unwrap().pairs, 5);
+    }
+
+    #[test]
+    fn unknown_words_are_refused() {
+        assert!(parse("--only nothing").unwrap_err().contains("null"));
+        assert!(parse("--fast").unwrap_err().contains("usage"));
+        assert!(parse("--pairs many").is_err());
+        assert!(parse("--pairs").is_err());
+    }
+}

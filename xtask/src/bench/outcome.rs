@@ -1,0 +1,125 @@
+//! What a run of either tool found, read from its JSON.
+
+use serde_json::Value;
+
+use super::Trouble;
+use super::child::{Ended, Usage};
+
+/// The figures that are compared.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Outcome {
+    pub(crate) operations: f64,
+    pub(crate) iops: f64,
+    /// Total latency: from before the call to the completion.
+    pub(crate) mean_ns: f64,
+    pub(crate) max_ns: f64,
+    /// Percent and nanoseconds. Of fio: completion latency, the only one it has percentiles of by default.
+    pub(crate) percentiles: Vec<(f64, f64)>,
+    pub(crate) usage: Usage,
+    /// The whole text, for what only one tool has.
+    pub(crate) json: Value,
+}
+
+impl Outcome {
+    /// Of `fathom run --out json`.
+    pub(crate) fn of_fathom(ended: &Ended) -> Result<Outcome, Trouble> {
+        let json = json(&ended.stdout)?;
+        let total = &json["jobs"][0]["total"];
+        let latency = &total["latency"];
+        let percentiles = latency["percentiles"].as_array().into_iter().flatten();
+        Ok(Outcome {
+            operations: number(&total["operations"])?,
+            iops: number(&total["iops"])?,
+            mean_ns: number(&latency["mean_ns"])?,
+            max_ns: number(&latency["max_ns"])?,
+            percentiles: percentiles
+                .filter_map(|one| Some((one["percent"].as_f64()?, one["ns"].as_f64()?)))
+                .collect(),
+            usage: ended.usage,
+            json,
+        })
+    }
+
+    /// Of `fio --output-format=json`.
+    pub(crate) fn of_fio(ended: &Ended) -> Result<Outcome, Trouble> {
+        let json = json(&ended.stdout)?;
+        let job = &json["jobs"][0];
+        let (read, write) = (&job["read"], &job["write"]);
+        let operations = [number(&read["total_ios"])?, number(&write["total_ios"])?];
+        let sum = operations[0] + operations[1];
+        let main = if operations[0] >= operations[1] { read } else { write };
+        let mean = |of: &Value| of["lat_ns"]["mean"].as_f64().unwrap_or_default();
+        let percentiles = main["clat_ns"]["percentile"].as_object().into_iter().flatten();
+        Ok(Outcome {
+            operations: sum,
+            iops: number(&read["iops"])? + number(&write["iops"])?,
+            mean_ns: (mean(read) * operations[0] + mean(write) * operations[1]) / sum.max(1.0),
+            max_ns: number(&main["lat_ns"]["max"])?,
+            percentiles: percentiles
+                .filter_map(|(percent, ns)| Some((percent.parse().ok()?, ns.as_f64()?)))
+                .collect(),
+            usage: ended.usage,
+            json,
+        })
+    }
+
+    /// A percentile that the tool has reported.
+    pub(crate) fn percentile(&self, percent: f64) -> Option<f64> {
+        let near = |(this, _): &&(f64, f64)| (this - percent).abs() < 1e-6;
+        self.percentiles.iter().find(near).map(|(_, ns)| *ns)
+    }
+}
+
+/// fio may print remarks before its JSON.
+fn json(text: &str) -> Result<Value, Trouble> {
+    let start = text.find('{').ok_or_else(|| Trouble(format!("no JSON in {text:?}")))?;
+    Ok(serde_json::from_str(&text[start..])?)
+}
+
+fn number(value: &Value) -> Result<f64, Trouble> {
+    value
+        .as_f64()
+        .ok_or_else(|| Trouble(format!("a number was expected, not {value}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ended(stdout: &str) -> Ended {
+        Ended {
+            usage: Usage::default(),
+            stdout: stdout.to_owned(),
+            stderr: String::new(),
+        }
+    }
+
+    #[test]
+    fn fio_is_read() {
+        let recorded = include_str!("fio-3.33.json");
+        let found = Outcome::of_fio(&ended(&format!("fio: a remark\n{recorded}"))).unwrap();
+        assert_eq!(found.operations, 2_924_930.0);
+        assert_eq!(found.iops, 2_922_007.992_008);
+        assert!(found.mean_ns > 0.0 && found.max_ns >= found.mean_ns);
+        assert!(found.percentile(99.0).is_some_and(|ns| ns > 0.0));
+        assert_eq!(found.percentile(12.0), None);
+    }
+
+    #[test]
+    fn fathom_is_read() {
+        let text = r#"{"jobs": [{"total": {"operations": 10, "iops": 5.0, "latency": {"mean_ns": 2.5, "max_ns": 9,
+            "percentiles": [{"percent": 50.0, "ns": 2}, {"percent": 99.9, "ns": 8}]}}}]}"#;
+        let found = Outcome::of_fathom(&ended(text)).unwrap();
+        assert_eq!(
+            (found.operations, found.iops, found.mean_ns, found.max_ns),
+            (10.0, 5.0, 2.5, 9.0)
+        );
+        assert_eq!(found.percentile(99.9), Some(8.0));
+    }
+
+    #[test]
+    fn what_is_no_json_is_said() {
+        let why = Outcome::of_fio(&ended("fio: no such file")).unwrap_err();
+        assert!(why.to_string().contains("no such file"));
+    }
+}

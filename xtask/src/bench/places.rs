@@ -1,0 +1,138 @@
+//! What the workloads run on: files full of random data, and devices of our own, all undone at the end.
+
+use std::cell::OnceCell;
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use testbed::{TmpFs, Zram};
+
+use super::Trouble;
+use super::options::Options;
+
+const GIB: u64 = 1 << 30;
+/// Bytes that the second-level cache of any server processor nearly holds.
+pub(crate) const HOT: u64 = 4 << 20;
+
+/// Made when first asked for.
+#[derive(Debug)]
+pub(crate) struct Places {
+    dir: PathBuf,
+    /// Bytes of each.
+    pub(crate) size: u64,
+    folder: OnceCell<tempfile::TempDir>,
+    file: OnceCell<PathBuf>,
+    hot: OnceCell<PathBuf>,
+    tmpfs: OnceCell<(TmpFs, PathBuf)>,
+    zram: OnceCell<Zram>,
+}
+
+impl Places {
+    /// Files go below the folder that was asked for.
+    pub(crate) fn below(options: &Options) -> Places {
+        Places {
+            dir: options.dir.clone(),
+            size: if options.smoke { GIB / 16 } else { GIB },
+            folder: OnceCell::new(),
+            file: OnceCell::new(),
+            hot: OnceCell::new(),
+            tmpfs: OnceCell::new(),
+            zram: OnceCell::new(),
+        }
+    }
+
+    /// A folder for files, removed at the end.
+    pub(crate) fn folder(&self) -> Result<&Path, Trouble> {
+        once(&self.folder, || {
+            Ok(tempfile::Builder::new().prefix("bench-").tempdir_in(&self.dir)?)
+        })
+        .map(|dir| dir.path())
+    }
+
+    /// A file on disk, without holes or unwritten extents, and in the page cache.
+    pub(crate) fn file(&self) -> Result<&Path, Trouble> {
+        let made = once(&self.file, || {
+            let path = self.folder()?.join("file");
+            fill(&path, self.size)?;
+            Ok(path)
+        })?;
+        read(made)?;
+        Ok(made)
+    }
+
+    /// A file of [`HOT`] bytes in the page cache.
+    pub(crate) fn hot(&self) -> Result<&Path, Trouble> {
+        let made = once(&self.hot, || {
+            let path = self.folder()?.join("hot");
+            fill(&path, HOT)?;
+            Ok(path)
+        })?;
+        read(made)?;
+        Ok(made)
+    }
+
+    /// A file in memory.
+    pub(crate) fn tmpfs(&self) -> Result<&Path, Trouble> {
+        let made = once(&self.tmpfs, || {
+            let tmpfs = TmpFs::of_size(self.size + (16 << 20))?;
+            let path = tmpfs.path().join("file");
+            fill(&path, self.size)?;
+            Ok((tmpfs, path))
+        })?;
+        Ok(&made.1)
+    }
+
+    /// A new device of compressed memory, full of what cannot be compressed.
+    pub(crate) fn zram(&self) -> Result<&Path, Trouble> {
+        let made = once(&self.zram, || {
+            let zram = Zram::of_size(self.size)?;
+            fill(zram.path(), self.size)?;
+            Ok(zram)
+        })?;
+        Ok(made.path())
+    }
+
+    /// A file of a size without contents.
+    pub(crate) fn sparse(&self, name: &str, size: u64) -> Result<PathBuf, Trouble> {
+        let path = self.folder()?.join(name);
+        File::create(&path)?.set_len(size)?;
+        Ok(path)
+    }
+}
+
+/// The thing in the cell, made now if it is not there yet.
+fn once<T>(cell: &OnceCell<T>, make: impl FnOnce() -> Result<T, Trouble>) -> Result<&T, Trouble> {
+    if cell.get().is_none() {
+        let _ = cell.set(make()?);
+    }
+    cell.get().ok_or_else(|| Trouble("it was not made".into()))
+}
+
+/// Writes random data from the start to `size`, down to the device.
+fn fill(path: &Path, size: u64) -> Result<(), Trouble> {
+    // Not `create`: a block device that is not there must not become a file.
+    let mut file = match path.starts_with("/dev") {
+        true => File::options().write(true).open(path)?,
+        false => File::create(path)?,
+    };
+    let mut state = 0x9E37_79B9_7F4A_7C15_u64;
+    let mut block = vec![0_u8; 1 << 20];
+    for _ in 0..size >> 20 {
+        for word in block.chunks_exact_mut(8) {
+            // xorshift64: nothing can be compressed or found twice.
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            word.copy_from_slice(&state.to_le_bytes());
+        }
+        file.write_all(&block)?;
+    }
+    file.sync_all()?;
+    Ok(())
+}
+
+/// Brings a file into the page cache.
+fn read(path: &Path) -> Result<(), Trouble> {
+    std::io::copy(&mut File::open(path)?, &mut std::io::sink())?;
+    Ok(())
+}

@@ -1,0 +1,86 @@
+//! Files in the page cache through `io_uring`.
+//!
+//! A small one stays in the processor's cache too, and shows what the tools cost. Of a large one the memory is most
+//! of the time.
+
+use super::ratio;
+use crate::bench::Trouble;
+use crate::bench::contest::{Bench, compare, ours, per_second, theirs};
+use crate::bench::figure::{Figure, Wanted};
+use crate::bench::places::HOT;
+use crate::bench::work::Work;
+
+/// What fio can do to go faster and still have its statistics.
+const TUNED: [&str; 6] = [
+    "--fixedbufs=1",
+    "--registerfiles=1",
+    "--nonvectored=1",
+    "--iodepth_batch=32",
+    "--iodepth_batch_complete_min=1",
+    "--iodepth_batch_complete_max=32",
+];
+
+pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, Trouble> {
+    let file = bench.places.file()?;
+    let hot = Work::reads(Some(bench.places.hot()?), HOT, "io_uring", bench.time()).depth(32);
+    let tuned = hot.clone().theirs(&TUNED);
+    let found = bench.contest(&[
+        ours(hot.clone()),
+        ours(hot.clone().ours(&["--batch", "32"])),
+        theirs(hot.clone()),
+        theirs(tuned.clone()),
+        theirs(tuned.theirs(&["--gtod_reduce=1"])),
+    ])?;
+    let iops: Vec<Vec<f64>> = found.iter().map(|rounds| rounds.iops()).collect();
+    let against = |which: usize, rival: usize| compare(&iops[which], &iops[rival], per_second);
+    let mut figures = vec![
+        ratio(
+            row,
+            "IOPS, 4 MiB, depth 32, both as they come",
+            Wanted::AtLeast(2.2),
+            against(0, 2),
+        ),
+        ratio(
+            row,
+            "… ours in batches of 32, fio as it comes",
+            Wanted::Nothing,
+            against(1, 2),
+        ),
+        ratio(
+            row,
+            "… both in batches of 32, fio tuned",
+            Wanted::AtLeast(1.6),
+            against(1, 3),
+        ),
+        ratio(
+            row,
+            "… fio tuned and without statistics (gtod_reduce)",
+            Wanted::AtLeast(1.2),
+            against(1, 4),
+        ),
+    ];
+    let whole = Work::reads(Some(file), bench.places.size, "io_uring", bench.time()).depth(32);
+    let found = bench.contest(&[
+        ours(whole.clone()),
+        ours(whole.clone().ours(&["--batch", "32"])),
+        theirs(whole.clone()),
+        theirs(whole.theirs(&TUNED)),
+    ])?;
+    let iops: Vec<Vec<f64>> = found.iter().map(|rounds| rounds.iops()).collect();
+    let against = |which: usize, rival: usize| compare(&iops[which], &iops[rival], per_second);
+    figures.extend([
+        ratio(
+            row,
+            "IOPS, 1 GiB, depth 32, both as they come",
+            Wanted::AtLeast(1.4),
+            against(0, 2),
+        ),
+        ratio(
+            row,
+            "… both in batches of 32, fio tuned",
+            Wanted::Nothing,
+            against(1, 3),
+        ),
+    ]);
+    Ok(figures)
+}

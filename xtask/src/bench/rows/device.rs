@@ -1,0 +1,108 @@
+//! Direct reads of a file on the disk, through `io_uring`.
+
+use std::fs;
+use std::os::linux::fs::MetadataExt;
+use std::path::Path;
+
+use super::ratio;
+use crate::bench::Trouble;
+use crate::bench::contest::{Bench, compare, ours, per_second, theirs, time};
+use crate::bench::figure::{Figure, Wanted};
+use crate::bench::statistics::median;
+use crate::bench::work::Work;
+
+pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, Trouble> {
+    let file = bench.places.file()?;
+    let work = Work::reads(Some(file), bench.places.size, "io_uring", bench.time()).direct();
+    let deep = work.clone().depth(32);
+    let found = bench.contest(&[
+        ours(deep.clone()),
+        theirs(deep.clone()),
+        theirs(deep.theirs(&[
+            "--iodepth_batch=8",
+            "--iodepth_batch_complete_min=1",
+            "--iodepth_batch_complete_max=8",
+        ])),
+    ])?;
+    let [fathom, fio, in_batches] = &found[..] else {
+        return Err(Trouble("a contender is missing".into()));
+    };
+    let mut figures = vec![
+        ratio(
+            row,
+            "CPU per operation, depth 32",
+            Wanted::AtMost(0.65),
+            compare(&fathom.cpu_ns(), &fio.cpu_ns(), time),
+        ),
+        ratio(
+            row,
+            "… fio in batches of 8",
+            Wanted::Nothing,
+            compare(&fathom.cpu_ns(), &in_batches.cpu_ns(), time),
+        ),
+        ratio(
+            row,
+            "IOPS, depth 32",
+            Wanted::AtLeast(0.97),
+            compare(&fathom.iops(), &fio.iops(), per_second),
+        ),
+    ];
+    figures.push(beyond_the_device(bench, row, file, &work)?);
+    Ok(figures)
+}
+
+/// How much our latency is above what the block layer says its requests take.
+fn beyond_the_device(bench: &Bench, row: &'static str, file: &Path, work: &Work) -> Result<Figure, Trouble> {
+    let (mut medians, mut means, mut device) = (Vec::new(), Vec::new(), Vec::new());
+    let mut fio_means = Vec::new();
+    for _ in 0..bench.options.pairs {
+        let before = Reads::so_far(file)?;
+        let found = bench.once(&ours(work.clone()))?;
+        let each = Reads::so_far(file)?.mean_ns_since(before);
+        device.push(each);
+        medians.push((found.percentile(50.0).unwrap_or_default() - each) / 1e3);
+        means.push((found.mean_ns - each) / 1e3);
+        if bench.tools.has_fio {
+            let before = Reads::so_far(file)?;
+            let found = bench.once(&theirs(work.clone()))?;
+            fio_means.push((found.mean_ns - Reads::so_far(file)?.mean_ns_since(before)) / 1e3);
+        }
+    }
+    let shown = |values: &[f64]| median(values).map_or("–".into(), |value| time(value * 1e3));
+    let beside = format!(
+        "device {} (mean, /sys/dev/block/*/stat); mean above mean: {} : {}",
+        median(&device).map_or("–".into(), time),
+        shown(&means),
+        shown(&fio_means)
+    );
+    let what = "median latency above the block layer's mean, depth 1";
+    Ok(Figure::new(row, what, Wanted::AtMost(5.0), median(&medians))
+        .unit("µs")
+        .beside(beside)
+        .samples(medians))
+}
+
+/// What the kernel has counted for the device of a file.
+#[derive(Clone, Copy)]
+struct Reads {
+    count: f64,
+    milliseconds: f64,
+}
+
+impl Reads {
+    fn so_far(file: &Path) -> Result<Reads, Trouble> {
+        let device = fs::metadata(file)?.st_dev();
+        let (major, minor) = (nix::sys::stat::major(device), nix::sys::stat::minor(device));
+        let path = format!("/sys/dev/block/{major}:{minor}/stat");
+        let text = fs::read_to_string(&path).map_err(|error| Trouble(format!("{path}: {error}")))?;
+        let fields: Vec<f64> = text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+        match fields[..] {
+            [count, _, _, milliseconds, ..] => Ok(Reads { count, milliseconds }),
+            _ => Err(Trouble(format!("{path} has another form"))),
+        }
+    }
+
+    fn mean_ns_since(self, before: Reads) -> f64 {
+        (self.milliseconds - before.milliseconds) * 1e6 / (self.count - before.count).max(1.0)
+    }
+}

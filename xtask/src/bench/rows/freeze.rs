@@ -1,0 +1,69 @@
+//! A device that does not answer for 300 ms, at 4,000 operations per second.
+//!
+//! Users who come at a steady rate would wait for it: of a run of T seconds the longest wait is 300 ms, and the 99th
+//! percentile is 300 ms less one hundredth of T. A tool that counts only from when it came to issue an operation sees
+//! one slow operation.
+
+use std::time::Duration;
+
+use testbed::FaultFs;
+
+use crate::bench::Trouble;
+use crate::bench::contest::{Bench, Contender, ours, theirs, time};
+use crate::bench::figure::{Figure, Wanted};
+use crate::bench::outcome::Outcome;
+use crate::bench::work::{Until, Work};
+
+const FREEZE: Duration = Duration::from_millis(300);
+
+pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, Trouble> {
+    const SIZE: u64 = 16 << 20;
+    let disk = FaultFs::of_size(SIZE)?;
+    let lengths: &[f64] = if bench.options.smoke {
+        &[1.0]
+    } else {
+        &[1.0, 2.0, 10.0, 30.0]
+    };
+    let mut figures = Vec::new();
+    for seconds in lengths {
+        let work = Work {
+            rate: Some(4_000),
+            ..Work::reads(Some(disk.file()), SIZE, "psync", Until::Seconds(*seconds)).direct()
+        };
+        // fio takes 0.4 s to begin.
+        let fathom = frozen(bench, &disk, ours(work.clone()), Duration::from_millis(300))?;
+        let fio = match bench.tools.has_fio {
+            true => Some(frozen(bench, &disk, theirs(work), Duration::from_millis(800))?),
+            false => None,
+        };
+        let theory = 300.0 - 10.0 * seconds;
+        let p99 = |outcome: &Outcome| outcome.percentile(99.0).unwrap_or_default();
+        let both = |of: &dyn Fn(&Outcome) -> f64| {
+            let fio = fio.as_ref().map_or("–".to_owned(), |fio| time(of(fio)));
+            format!("{} : {fio}", time(of(&fathom)))
+        };
+        if theory > 0.0 {
+            let what = format!("99th percentile over {seconds} s with a freeze of 300 ms (theory {theory} ms)");
+            let figure = Figure::new(row, what, Wanted::Nothing, Some(p99(&fathom) / 1e6));
+            figures.push(figure.unit("ms").beside(both(&p99)));
+        }
+        let what = format!("maximum over {seconds} s (theory 300 ms)");
+        let longest = |outcome: &Outcome| outcome.max_ns;
+        let figure = Figure::new(row, what, Wanted::Nothing, Some(fathom.max_ns / 1e6));
+        figures.push(figure.unit("ms").beside(both(&longest)));
+    }
+    Ok(figures)
+}
+
+/// A run during which the disk stops for a while.
+fn frozen(bench: &Bench, disk: &FaultFs, contender: Contender, after: Duration) -> Result<Outcome, Trouble> {
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(after);
+            disk.hang();
+            std::thread::sleep(FREEZE);
+            disk.release();
+        });
+        bench.once(&contender)
+    })
+}

@@ -1,0 +1,46 @@
+//! What an operation costs in user space, counted: free of noise and of start-up.
+
+use crate::bench::Trouble;
+use crate::bench::contest::Bench;
+use crate::bench::figure::{Figure, Wanted, digits};
+use crate::bench::tools::Tool;
+use crate::bench::work::{Until, Work};
+
+pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, Trouble> {
+    if !bench.tools.has_valgrind {
+        return Ok(vec![Figure::absent(row, "valgrind is not installed")]);
+    }
+    let operations = if bench.options.smoke {
+        [5_000, 25_000]
+    } else {
+        [50_000, 250_000]
+    };
+    let (disk, memory, size) = (bench.places.file()?, bench.places.tmpfs()?, bench.places.size);
+    let on = |target, engine| Work::reads(target, size, engine, Until::Operations(1));
+    let rows = [
+        (
+            "io_uring, disk, depth 32",
+            220.0,
+            on(Some(disk), "io_uring").direct().depth(32),
+        ),
+        (
+            "libaio, disk, depth 32",
+            220.0,
+            on(Some(disk), "libaio").direct().depth(32),
+        ),
+        ("psync, tmpfs", 150.0, on(Some(memory), "psync")),
+        ("null, depth 32", 130.0, on(None, "null").depth(32)),
+    ];
+    let mut figures = Vec::new();
+    for (what, most, work) in rows {
+        let ours = bench.tools.instructions(Tool::Fathom, &work, operations)?;
+        let theirs = match bench.tools.has_fio {
+            true => digits(bench.tools.instructions(Tool::Fio, &work, operations)?),
+            false => "–".to_owned(),
+        };
+        let what = format!("user instructions per operation, {what}");
+        let figure = Figure::new(row, what, Wanted::AtMost(most), Some(ours));
+        figures.push(figure.beside(format!("{} : {theirs}", digits(ours))));
+    }
+    Ok(figures)
+}

@@ -1,0 +1,83 @@
+//! How long it takes to make the file of a test.
+//!
+//! fathom brings its file to the disk before it begins, and so does fio as it comes. fio is timed again with leave to keep
+//! the file in the page cache (`create_fsync=0`): with what the disk then still has to do, and without.
+
+use std::fs::{self, File};
+use std::path::Path;
+use std::time::Instant;
+
+use super::ratio;
+use crate::bench::Trouble;
+use crate::bench::contest::{Bench, Contender, compare, ours, theirs, time};
+use crate::bench::figure::{Figure, Wanted};
+use crate::bench::work::{Until, Work};
+
+pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, Trouble> {
+    let file = bench.places.folder()?.join("laid-out");
+    let work = Work::reads(Some(&file), bench.places.size, "psync", Until::Operations(1))
+        .direct()
+        .made();
+    let (mut fathom, mut fio, mut lazy) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..bench.options.pairs {
+        fathom.push(Made::by(bench, &ours(work.clone()), &file)?);
+        if bench.tools.has_fio {
+            fio.push(Made::by(bench, &theirs(work.clone()), &file)?);
+            lazy.push(Made::by(
+                bench,
+                &theirs(work.clone().theirs(&["--create_fsync=0"])),
+                &file,
+            )?);
+        }
+    }
+    let cached = |made: &[Made]| made.iter().map(|made| made.file_ns).collect::<Vec<_>>();
+    let synced = |made: &[Made]| made.iter().map(|made| made.file_ns + made.sync_ns).collect::<Vec<_>>();
+    // How many times longer fio takes.
+    let faster = |fathom: &[f64], fio: &[f64]| {
+        let other_way = compare(fio, fathom, time);
+        let beside = compare(fathom, fio, time).beside;
+        crate::bench::contest::Comparison { beside, ..other_way }
+    };
+    let figure = |what, wanted, fio: &[f64]| ratio(row, what, wanted, faster(&synced(&fathom), fio));
+    Ok(vec![
+        figure(
+            "lay-out of 1 GiB, both down to the disk",
+            Wanted::AtLeast(3.0),
+            &synced(&fio),
+        ),
+        figure(
+            "… fio writing through the page cache, with fsync",
+            Wanted::Nothing,
+            &synced(&lazy),
+        ),
+        figure(
+            "… fio leaving the file in the page cache",
+            Wanted::Nothing,
+            &cached(&lazy),
+        ),
+    ])
+}
+
+/// How long a file took.
+struct Made {
+    /// The run that makes it, less one that finds it there.
+    file_ns: f64,
+    /// The fsync after it.
+    sync_ns: f64,
+}
+
+impl Made {
+    fn by(bench: &Bench, tool: &Contender, file: &Path) -> Result<Made, Trouble> {
+        let _ = fs::remove_file(file);
+        let making = bench.once(tool)?.usage.wall_secs;
+        let started = Instant::now();
+        File::open(file)?.sync_all()?;
+        let sync_ns = started.elapsed().as_secs_f64() * 1e9;
+        let finding = bench.once(tool)?.usage.wall_secs;
+        fs::remove_file(file)?;
+        Ok(Made {
+            file_ns: (making - finding) * 1e9,
+            sync_ns,
+        })
+    }
+}

@@ -1,0 +1,51 @@
+//! The rows, in the order of the record.
+
+mod cached;
+mod counts;
+mod device;
+mod freeze;
+mod instructions;
+mod layout;
+mod little;
+mod null;
+mod quick;
+mod rate;
+mod scale;
+mod sparse;
+mod start;
+mod tmpfs;
+mod zram;
+
+use super::Trouble;
+use super::contest::{Bench, Comparison};
+use super::figure::{Figure, Wanted};
+
+/// Measures a row; is given its name.
+type Row = fn(&Bench, &'static str) -> Result<Vec<Figure>, Trouble>;
+
+/// Every row by its name.
+pub(crate) const ROWS: &[(&str, Row)] = &[
+    ("null", null::measure),
+    ("cached", cached::measure),
+    ("device", device::measure),
+    ("zram", zram::measure),
+    ("tmpfs", tmpfs::measure),
+    ("instructions", instructions::measure),
+    ("scale", scale::measure),
+    ("start", start::measure),
+    ("sparse", sparse::measure),
+    ("layout", layout::measure),
+    ("little", little::measure),
+    ("rate", rate::measure),
+    ("freeze", freeze::measure),
+    ("counts", counts::measure),
+    ("quick", quick::measure),
+];
+
+/// The ratio of a comparison as a figure.
+fn ratio(row: &'static str, what: &str, wanted: Wanted, comparison: Comparison) -> Figure {
+    Figure::new(row, what, wanted, comparison.ratio)
+        .unit("×")
+        .beside(comparison.beside)
+        .samples(comparison.samples)
+}

@@ -1,0 +1,46 @@
+//! Whether a rate is kept.
+
+use crate::bench::Trouble;
+use crate::bench::contest::{Bench, ours, theirs, time};
+use crate::bench::figure::{Figure, Wanted, digits};
+use crate::bench::outcome::Outcome;
+use crate::bench::statistics::median;
+use crate::bench::work::{Until, Work};
+
+pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, Trouble> {
+    let file = bench.places.tmpfs()?;
+    let seconds = if bench.options.smoke { 1.0 } else { 2.0 };
+    let mut figures = Vec::new();
+    for rate in [1_000, 4_000, 50_000] {
+        let work = Work {
+            rate: Some(rate),
+            ..Work::reads(Some(file), bench.places.size, "psync", Until::Seconds(seconds))
+        };
+        let expected = f64::from(rate) * seconds;
+        // The first or the last operation may fall to either side of the edge.
+        let off = |found: &Outcome| 100.0 * ((found.operations - expected).abs() - 1.0).max(0.0) / expected;
+        let (mut fathom, mut fio, mut delay) = (Vec::new(), Vec::new(), Vec::new());
+        for _ in 0..bench.options.pairs {
+            let found = bench.once(&ours(work.clone()))?;
+            fathom.push(off(&found));
+            let percentiles = &found.json["jobs"][0]["total"]["schedule_delay"]["percentiles"];
+            let median = percentiles
+                .as_array()
+                .into_iter()
+                .flatten()
+                .find(|one| one["percent"] == 50.0);
+            delay.extend(median.and_then(|one| one["ns"].as_f64()));
+            if bench.tools.has_fio {
+                fio.push(off(&bench.once(&theirs(work.clone()))?));
+            }
+        }
+        let words =
+            |values: &[f64]| median(values).map_or("–".to_owned(), |percent| format!("{} %", digits(percent)));
+        let late = median(&delay).map_or("–".to_owned(), time);
+        let beside = format!("{} : {}; median schedule delay {late}", words(&fathom), words(&fio));
+        let what = format!("error of the rate beyond one operation, {rate}/s");
+        let figure = Figure::new(row, what, Wanted::AtMost(0.01), median(&fathom)).unit("%");
+        figures.push(figure.beside(beside).samples(fathom));
+    }
+    Ok(figures)
+}

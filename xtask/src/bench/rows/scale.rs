@@ -1,0 +1,43 @@
+//! Many operations in flight, and many workers.
+
+use super::ratio;
+use crate::bench::Trouble;
+use crate::bench::contest::{Bench, compare, ours, time};
+use crate::bench::figure::{Figure, Wanted};
+use crate::bench::work::Work;
+
+pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, Trouble> {
+    let null = Work::reads(None, 1 << 30, "null", bench.time());
+    let cached = Work::reads(Some(bench.places.file()?), bench.places.size, "io_uring", bench.time());
+    let found = bench.contest(&[
+        ours(null.clone().depth(4096)),
+        ours(null.clone().depth(32)),
+        ours(cached.clone().depth(4096)),
+        ours(cached.depth(32)),
+        ours(null.clone().depth(32).workers(512)),
+    ])?;
+    let cpu = |many: usize, few: usize| compare(&found[many].cpu_ns(), &found[few].cpu_ns(), time);
+    // The other side is fathom too.
+    let among_us = |what, wanted, comparison| {
+        let figure = ratio(row, what, wanted, comparison);
+        let beside = format!("{} (both fathom)", figure.beside);
+        figure.beside(beside)
+    };
+    Ok(vec![
+        among_us(
+            "CPU per operation, null, depth 4096 against 32",
+            Wanted::AtMost(1.1),
+            cpu(0, 1),
+        ),
+        among_us(
+            "CPU per operation, cached 1 GiB, depth 4096 against 32",
+            Wanted::AtMost(1.1),
+            cpu(2, 3),
+        ),
+        among_us(
+            "CPU per operation, null, 512 workers against 1",
+            Wanted::AtMost(1.25),
+            cpu(4, 1),
+        ),
+    ])
+}

@@ -1,0 +1,98 @@
+//! Running fathom and fio, and counting their instructions.
+
+use std::path::{Path, PathBuf};
+
+use super::Trouble;
+use super::child::{self, Ended};
+use super::work::{Until, Work};
+use crate::command::{cargo, root, run};
+
+/// Which program a workload is given to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tool {
+    Fathom,
+    Fio,
+}
+
+/// The programs.
+#[derive(Clone, Debug)]
+pub(crate) struct Tools {
+    fathom: PathBuf,
+    pub(crate) has_fio: bool,
+    pub(crate) has_valgrind: bool,
+}
+
+impl Tools {
+    /// Builds fathom as it is shipped, unless one is given, and looks for the others.
+    pub(crate) fn find(fathom: Option<&Path>) -> Result<Tools, Trouble> {
+        let fathom = match fathom {
+            Some(path) => path.canonicalize()?,
+            None => {
+                run(cargo().args(["build", "--release", "--package", "fathom"])).map_err(Trouble)?;
+                let folder = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
+                folder.join("release/fathom")
+            }
+        };
+        let answers = |program: &str| {
+            let asked = std::process::Command::new(program).arg("--version").output();
+            asked.is_ok_and(|output| output.status.success())
+        };
+        Ok(Tools {
+            fathom,
+            has_fio: answers("fio"),
+            has_valgrind: answers("valgrind"),
+        })
+    }
+
+    /// The command line of a workload.
+    pub(crate) fn line(&self, tool: Tool, work: &Work) -> Vec<String> {
+        let (program, arguments) = match tool {
+            Tool::Fathom => (self.fathom.display().to_string(), work.fathom()),
+            Tool::Fio => ("fio".to_owned(), work.fio()),
+        };
+        std::iter::once(program).chain(arguments).collect()
+    }
+
+    /// Runs it.
+    pub(crate) fn run(&self, tool: Tool, work: &Work) -> Result<Ended, Trouble> {
+        child::run(&self.line(tool, work), &[])
+    }
+
+    /// Instructions in user space for each operation: the difference of two runs, so that start and end do not count.
+    pub(crate) fn instructions(&self, tool: Tool, work: &Work, operations: [u64; 2]) -> Result<f64, Trouble> {
+        let count = |operations| -> Result<f64, Trouble> {
+            let mut work = work.clone().until(Until::Operations(operations));
+            // Callgrind does not follow fio's processes as one program, but its threads.
+            if tool == Tool::Fio {
+                work = work.theirs(&["--thread=1"]);
+            }
+            let mut line: Vec<String> = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
+                .map(str::to_owned)
+                .into();
+            line.extend(self.line(tool, &work));
+            // The processor's clock does not keep its rate under valgrind.
+            let ended = child::run(&line, &[("FATHOM_CLOCK", "system")])?;
+            collected(&ended.stderr).ok_or_else(|| Trouble("callgrind printed no count".into()))
+        };
+        let [few, many] = operations;
+        Ok((count(many)? - count(few)?) / (many - few) as f64)
+    }
+}
+
+/// The count in what callgrind prints at its end.
+fn collected(text: &str) -> Option<f64> {
+    let line = text.lines().rev().find(|line| line.contains("Collected :"))?;
+    line.rsplit(':').next()?.trim().split(' ').next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_count_of_callgrind_is_read() {
+        let text = "==7== \n==7== Events    : Ir\n==7== Collected : 1234567\n==7== \n==7== I   refs:      1,234,567\n";
+        assert_eq!(collected(text), Some(1_234_567.0));
+        assert_eq!(collected("nothing"), None);
+    }
+}

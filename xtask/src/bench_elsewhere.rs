@@ -1,0 +1,11 @@
+//! What `cargo xtask bench` says where it cannot run.
+
+/// Refuses.
+pub(crate) fn bench(_: &[String]) -> Result<(), String> {
+    Err("the comparison with fio needs Linux".into())
+}
+
+/// Refuses.
+pub(crate) fn measured(_: &[String]) -> Result<(), String> {
+    bench(&[])
+}

@@ -1,0 +1,57 @@
+//! `cargo xtask check`: what must hold before a change is merged.
+
+mod windows;
+
+use crate::command::{cargo, run};
+
+type Step = (&'static str, fn() -> Result<(), String>);
+
+/// The cheap ones first.
+const STEPS: [Step; 5] = [
+    ("fmt", formatting),
+    ("clippy", lints),
+    ("docs", documentation),
+    ("tests", tests),
+    ("windows", windows::check),
+];
+
+/// Carries out the named steps, or all. Goes on after one that fails, so that one run shows every complaint.
+pub(crate) fn check(only: &[String]) -> Result<(), String> {
+    if let Some(unknown) = only.iter().find(|name| !STEPS.iter().any(|(known, _)| known == name)) {
+        let known = STEPS.map(|(name, _)| name).join(", ");
+        return Err(format!("there is no step `{unknown}`; the steps are {known}"));
+    }
+    let mut failed = Vec::new();
+    for (name, step) in STEPS
+        .iter()
+        .filter(|(name, _)| only.is_empty() || only.iter().any(|one| one == name))
+    {
+        eprintln!("== {name}");
+        if let Err(why) = step() {
+            eprintln!("failed: {why}");
+            failed.push(*name);
+        }
+    }
+    match failed.is_empty() {
+        true => Ok(()),
+        false => Err(format!("failed: {}", failed.join(", "))),
+    }
+}
+
+fn formatting() -> Result<(), String> {
+    run(cargo().args(["fmt", "--all", "--check"]))
+}
+
+fn lints() -> Result<(), String> {
+    run(cargo().args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))
+}
+
+fn documentation() -> Result<(), String> {
+    run(cargo()
+        .args(["doc", "--workspace", "--no-deps", "--document-private-items"])
+        .env("RUSTDOCFLAGS", "-D warnings"))
+}
+
+fn tests() -> Result<(), String> {
+    run(cargo().args(["test", "--workspace"]))
+}

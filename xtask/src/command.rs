@@ -1,0 +1,55 @@
+//! Running other programs, and showing what is run.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+/// The root of the workspace.
+pub(crate) fn root() -> PathBuf {
+    let here = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    here.parent().map_or(here.clone(), PathBuf::from)
+}
+
+/// The Cargo that runs this program.
+pub(crate) fn cargo() -> Command {
+    let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(program);
+    command.current_dir(root());
+    command
+}
+
+/// Runs a command with its output shown.
+///
+/// # Errors
+/// Says which command could not be run or failed.
+pub(crate) fn run(command: &mut Command) -> Result<(), String> {
+    let line = line(command);
+    eprintln!("+ {line}");
+    match command.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("`{line}`: {status}")),
+        Err(error) => Err(format!("`{line}` cannot be run: {error}")),
+    }
+}
+
+/// What a command prints.
+///
+/// # Errors
+/// Says which command could not be run or failed.
+pub(crate) fn output(command: &mut Command) -> Result<String, String> {
+    let line = line(command);
+    match command.output() {
+        Ok(output) if output.status.success() => Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned()),
+        Ok(output) => Err(format!("`{line}`: {}", output.status)),
+        Err(error) => Err(format!("`{line}` cannot be run: {error}")),
+    }
+}
+
+/// A command as one would type it, without its directory.
+fn line(command: &Command) -> String {
+    let program = PathBuf::from(command.get_program());
+    let name = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let arguments = command
+        .get_args()
+        .map(|argument| argument.to_string_lossy().into_owned());
+    std::iter::once(name).chain(arguments).collect::<Vec<_>>().join(" ")
+}
