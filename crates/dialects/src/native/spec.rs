@@ -105,6 +105,8 @@ pub struct JobSpec {
     pub control: Vec<Control>,
     /// Failed operations do not end the job.
     pub tolerate_errors: bool,
+    /// A line for each operation in this file.
+    pub log: Option<String>,
     /// Jobs of one step run side by side; steps follow one another.
     pub step: u32,
     /// The job of the same step that must end first.
@@ -187,6 +189,7 @@ impl Default for JobSpec {
             passes: None,
             control: Vec::new(),
             tolerate_errors: false,
+            log: None,
             step: 1,
             after: None,
         }

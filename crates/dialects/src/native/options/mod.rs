@@ -103,6 +103,7 @@ pub const OPTIONS: &[NativeOption] = &[
     system::SUBMISSION_THREAD,
     system::CPUS,
     system::TOLERATE_ERRORS,
+    system::LOG,
 ];
 
 /// The option with a name.

@@ -130,3 +130,22 @@ pub(super) const TOLERATE_ERRORS: NativeOption = NativeOption {
     },
     ..SYSTEM
 };
+
+pub(super) const LOG: NativeOption = NativeOption {
+    name: "log",
+    value: "FILE",
+    help: "Write a line of CSV for every operation of the measured window to this file.",
+    detail: "Its columns: when it completed, worker, stream, operation, offset, length, bytes moved, schedule delay, \
+             submission and total latency in nanoseconds, error number. Some 60 bytes each, so a fast disk fills one GB in \
+             minutes; where the log cannot keep up, workers wait for it, and the report says how often.",
+    example: "log = \"operations.csv\"",
+    elsewhere: "fio write_lat_log",
+    set: |job, text| {
+        if text.is_empty() {
+            return Err("must name a file".into());
+        }
+        job.log = Some(text.to_owned());
+        Ok(())
+    },
+    ..SYSTEM
+};
