@@ -52,6 +52,7 @@ type IntervalKey = (Phase, u32, u64);
 #[derive(Debug, Default)]
 struct CellTotal {
     results: DirectionResults,
+    has_counted: bool,
     lifetime: Counts,
 }
 
@@ -184,8 +185,9 @@ impl Gather {
         self.series.clear();
         self.histograms.clear();
         for worker in &mut self.workers {
-            for total in &mut worker.cells {
-                total.results = DirectionResults::default();
+            // Most often nothing has been counted yet, and its memory need not be had again.
+            for total in worker.cells.iter_mut().filter(|total| total.has_counted) {
+                (total.results, total.has_counted) = (DirectionResults::default(), false);
             }
             for distribution in [&mut worker.depth, &mut worker.submitted, &mut worker.completed] {
                 *distribution = Distribution::ready();
@@ -196,6 +198,7 @@ impl Gather {
     fn add_totals(&mut self, worker: usize, recorder: &Recorder) {
         let received = &mut self.workers[worker];
         for (total, cell) in received.cells.iter_mut().zip(&recorder.cells) {
+            total.has_counted = true;
             let results = &mut total.results;
             results.operations += cell.operations();
             results.bytes.0 += cell.bytes;

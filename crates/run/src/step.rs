@@ -1,7 +1,7 @@
 //! Running one step: its workers are set up, started together, watched, and what they send is gathered.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -21,6 +21,8 @@ use crate::operation_log::OperationLog;
 use crate::worker::{Assignment, CellKey, Ended, Inbox, ReadyTarget, SetupError, set_up};
 use crate::{RunError, WorkerFault};
 
+/// How long a thread takes to end after its last act, or a little less.
+const AFTERWARDS: Duration = Duration::from_micros(50);
 /// How often the coordinator looks at its workers.
 const LOOK: Duration = Duration::from_millis(20);
 /// Workers begin this long after the last of them is ready, so that all of them are waiting by then.
@@ -127,10 +129,12 @@ pub(crate) fn run_step(
 ) -> Result<StepResults, RunError> {
     let plan = &around.plan;
     let (sender, answers) = channel();
+    let (rope, bell) = channel();
     let mut jobs: Vec<LiveJob> = (0..plan.steps[step].jobs.len())
-        .map(|job| launch(around, step, job, targets, &sender))
+        .map(|job| launch(around, step, job, targets, &sender, &rope))
         .collect();
     drop(sender);
+    drop(rope);
     if let Err(error) = await_setup(&mut jobs, &answers).and_then(|()| start_logs(&mut jobs, targets)) {
         jobs.iter().for_each(|job| job.gate.open(None));
         return Err(error);
@@ -149,8 +153,8 @@ pub(crate) fn run_step(
         if around.simulated {
             // Simulated time does not pass while the coordinator sleeps.
             std::thread::yield_now();
-        } else if !wait_for_a_change(&mut jobs) {
-            std::thread::sleep(LOOK);
+        } else {
+            wait_for_a_change(&bell, &jobs);
         }
     }
     let mut results = StepResults {
@@ -173,6 +177,7 @@ fn launch(
     job: usize,
     targets: &Arc<Vec<ReadyTarget>>,
     answers: &Sender<Answer>,
+    rope: &Sender<()>,
 ) -> LiveJob {
     let plan_job = &around.plan.steps[step].jobs[job];
     let control = Arc::new(JobControl::default());
@@ -194,7 +199,9 @@ fn launch(
         let (control, gate, answers) = (Arc::clone(&control), Arc::clone(&gate), answers.clone());
         let (clock, spin, answers_on_failure) = (around.clock, around.spin, answers.clone());
         let pen = pens.next();
+        let bell = Bell(rope.clone());
         let body = move || {
+            let _bell = bell;
             let grids: Vec<Nanos> = plan.grids.iter().map(|grid| grid.length_ns).collect();
             let job_plan = &plan.steps[step].jobs[job];
             let given = Assignment {
@@ -410,23 +417,38 @@ fn end_others(around: &Surroundings<'_>, step: usize, jobs: &mut [LiveJob], inde
     }
 }
 
-/// Sleeps a little, less if a thread ends. True if one has.
-fn wait_for_a_change(jobs: &mut [LiveJob]) -> bool {
-    let running = |jobs: &mut [LiveJob]| {
-        jobs.iter()
-            .flat_map(|job| &job.workers)
-            .filter(|worker| worker.is_finished())
-            .count()
+/// Waits until a worker has ended, or until it is time to look at all of them.
+fn wait_for_a_change(bell: &Receiver<()>, jobs: &[LiveJob]) {
+    let ended = || {
+        let workers = jobs.iter().flat_map(|job| &job.workers);
+        workers.filter(|worker| worker.is_finished()).count()
     };
-    // Short jobs end within a fraction of a millisecond; long ones are looked at every 20 ms.
-    let finished = running(jobs);
-    for pause in [50u64, 100, 200, 400, 800, 1600] {
-        std::thread::sleep(Duration::from_micros(pause));
-        if running(jobs) > finished {
-            return true;
+    let before = ended();
+    match bell.recv_timeout(LOOK) {
+        Err(RecvTimeoutError::Timeout) => {}
+        // All have rung.
+        Err(RecvTimeoutError::Disconnected) => std::thread::sleep(AFTERWARDS),
+        Ok(()) => {
+            let rung = 1 + bell.try_iter().count();
+            // The bell is the last thing a thread does of its own; then the system takes a moment to end it.
+            for _ in 0..20 {
+                if ended() >= before + rung {
+                    break;
+                }
+                std::thread::sleep(AFTERWARDS);
+            }
         }
     }
-    false
+}
+
+/// Rings when a thread ends, by a panic too.
+struct Bell(Sender<()>);
+
+impl Drop for Bell {
+    fn drop(&mut self) {
+        // After the end of the step nobody listens.
+        let _ = self.0.send(());
+    }
 }
 
 impl LiveWorker {
