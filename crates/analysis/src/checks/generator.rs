@@ -17,13 +17,15 @@ pub(super) const PROCESSOR: Check = Check {
     about: "Processor time of the workers, and time that the hypervisor gave to others.",
     look: |subject, findings| {
         findings.extend(subject.jobs().filter_map(|job| busy(&job)));
-        for (_, step) in subject.steps() {
+        for (plan, step) in subject.steps() {
             let window = step.observed_ns.0 as f64 * step.cores.len() as f64;
             let stolen: f64 = step.cores.iter().map(|core| core.core.stolen_ns.0 as f64).sum();
             if window > 0.0 && stolen / window > STOLEN {
                 let share = 100.0 * stolen / window;
                 let what = format!("the hypervisor took {share:.1} % of the processor time for others");
-                let finding = Finding::new("STOLEN-TIME", Severity::Warning, what);
+                let names = plan.jobs.iter().map(|job| job.name.as_str());
+                let at = names.collect::<Vec<_>>().join(" and ");
+                let finding = Finding::new("STOLEN-TIME", Severity::Warning, what).at(at);
                 let help = "repeat the test, or use a machine that does not share its processors";
                 findings.push(
                     finding

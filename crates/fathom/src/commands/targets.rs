@@ -70,7 +70,10 @@ fn kind(one: &Listing) -> String {
 fn may(one: &Listing) -> (String, Vec<String>) {
     let read = match &one.no_reading {
         None => "may be read".to_owned(),
-        Some(why) => format!("cannot be read ({why})"),
+        Some(why) => {
+            let why = why.split(" (os error").next().unwrap_or(why);
+            format!("cannot be read ({})", why.to_lowercase())
+        }
     };
     match &one.write {
         MayWrite::Yes => (format!("{read} and written"), Vec::new()),
