@@ -45,14 +45,13 @@ pub(crate) struct Ended {
     pub(crate) stderr: String,
 }
 
-/// Runs a program with its arguments and environment.
-pub(crate) fn run(line: &[String], environment: &[(&str, &str)]) -> Result<Ended, Trouble> {
+/// Runs a program with its arguments.
+pub(crate) fn run(line: &[String]) -> Result<Ended, Trouble> {
     let usage = tempfile::NamedTempFile::new()?;
     let child = Command::new(std::env::current_exe()?)
         .arg("measured")
         .arg(usage.path())
         .args(line)
-        .envs(environment.iter().copied())
         // So that it can be killed with all that it has started.
         .process_group(0)
         .stdin(Stdio::null())
