@@ -22,13 +22,16 @@ struct Record<'a> {
 
 /// Writes `bench/runs/<date>-<kind of machine>.md` and `.json`; of a smoke run below `target/`, where it is not kept.
 pub(crate) fn write(bench: &Bench, figures: &[Figure]) -> Result<(), Trouble> {
+    // Where the checkout lies is nobody's business, and the lines work from within any.
+    let here = format!("{}/", root().display());
+    let commands = bench.lines().into_iter().map(|line| line.replace(&here, ""));
     let record = Record {
         date: jiff::Timestamp::now().strftime("%Y-%m-%d").to_string(),
         machine: &bench.machine,
         pairs: bench.options.pairs,
         seconds: bench.options.seconds,
         figures,
-        commands: bench.lines(),
+        commands: commands.collect(),
     };
     let is_whole = bench.options.only.is_empty() && !bench.options.smoke;
     let folder = root().join(if is_whole { "bench/runs" } else { "target/bench" });
