@@ -13,6 +13,9 @@ use crate::{outputs, screen};
 
 const ABOUT: &str = "Measures storage: what it delivers, what the numbers mean, what is in the way";
 
+/// Options of which only one can be meant.
+const DIRECTIONS: [&str; 3] = ["read", "write", "trim"];
+
 /// Everything this program understands.
 pub fn command() -> Command {
     Command::new("fathom")
@@ -103,6 +106,10 @@ fn run() -> Command {
                 .value_hint(ValueHint::AnyPath),
             value => arg.action(ArgAction::Set).value_name(value).allow_hyphen_values(true),
         };
+        // Each of them says what the operations are.
+        if DIRECTIONS.contains(&option.name) {
+            arg = arg.conflicts_with_all(DIRECTIONS.iter().filter(|name| **name != option.name));
+        }
         command = command.arg(arg);
     }
     command

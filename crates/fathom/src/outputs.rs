@@ -5,7 +5,10 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::ArgMatches;
+use engine::Identity;
+use engine::sys::facts::identity_of;
 use model::event::Event;
+use model::plan::{Plan, Target};
 use model::results::Results;
 use report::{FORMATS, Format, formats, stream};
 
@@ -50,11 +53,24 @@ enum Sink {
 }
 
 impl Outputs {
-    /// Reads `--out` and `--save`, and makes sure that every file can be written before anything is measured.
+    /// Reads `--out` and `--save`, and makes sure that every file can be written before anything is measured, and that none
+    /// is what the plan tests.
     ///
     /// # Errors
     /// [`Faults`] with what is wrong.
-    pub fn of(given: &ArgMatches) -> Result<Outputs, Faults> {
+    pub fn of(given: &ArgMatches, plan: &Plan) -> Result<Outputs, Faults> {
+        let mut outputs = Outputs::parse(given)?;
+        outputs.spare_targets(plan)?;
+        outputs.prove_writable()?;
+        outputs.open_streams()?;
+        Ok(outputs)
+    }
+
+    /// Reads `--out` and `--save` and opens nothing.
+    ///
+    /// # Errors
+    /// [`Faults`] with what is wrong.
+    pub fn parse(given: &ArgMatches) -> Result<Outputs, Faults> {
         let mut list = Vec::new();
         for text in given.get_many::<String>("out").into_iter().flatten() {
             for one in text.split(',').filter(|one| !one.is_empty()) {
@@ -75,20 +91,49 @@ impl Outputs {
                     .help("give the others a file: --out text,json=result.json"),
             ));
         }
-        let mut outputs = Outputs {
+        Ok(Outputs {
             list,
             save: given.get_one::<String>("save").map(PathBuf::from),
             streams: Vec::new(),
-        };
-        outputs.prove_writable()?;
-        outputs.open_streams()?;
-        Ok(outputs)
+        })
+    }
+
+    fn files(&self) -> impl Iterator<Item = &Path> {
+        let files = self.list.iter().filter_map(|output| output.file.as_deref());
+        files.chain(self.save.as_deref())
+    }
+
+    /// A report must not replace what is tested, nor be written over a disk.
+    fn spare_targets(&self, plan: &Plan) -> Result<(), Faults> {
+        for path in self.files() {
+            let identity = identity_of(path);
+            let fault = |what: String| {
+                let fault = Fault::new(what).help("give the report a file of its own");
+                Err(Faults::one(fault, Exit::Refused))
+            };
+            if matches!(identity, Some(Identity::BlockDevice(_))) {
+                return fault(format!(
+                    "a report must not be written to {}, a block device",
+                    path.display()
+                ));
+            }
+            let is = |target: &Target| {
+                Path::new(&target.path) == path
+                    || (identity.is_some() && identity_of(Path::new(&target.path)) == identity)
+            };
+            if plan.targets.iter().any(is) {
+                return fault(format!(
+                    "a report must not be written to {}, which is tested",
+                    path.display()
+                ));
+            }
+        }
+        Ok(())
     }
 
     /// A file that turns out to be unwritable after an hour of measuring is worse than one that does so now.
     fn prove_writable(&self) -> Result<(), Faults> {
-        let files = self.list.iter().filter_map(|output| output.file.as_deref());
-        for path in files.chain(self.save.as_deref()) {
+        for path in self.files() {
             let folder = match path.parent() {
                 Some(folder) if !folder.as_os_str().is_empty() => folder,
                 _ => Path::new("."),

@@ -10,7 +10,7 @@ use crate::access::{AccessError, Area, Cursor, Wanted};
 use crate::block_size::BlockSizes;
 use crate::direction::{Direction, PerDirection};
 use crate::draws::{Draws, Purpose};
-use crate::mix::{Independent, Mix, MixCursor};
+use crate::mix::{Independent, Mix, MixCursor, MixRule};
 use crate::plan::Pattern;
 
 /// An operation to issue.
@@ -250,9 +250,19 @@ impl Sequence {
 /// The areas of the three directions. Directions that cannot occur take the area of one that can, so that a check of all
 /// areas says nothing about operations that never happen.
 fn area_of_each(mix: Mix, pattern: &Pattern, base: u64, length: u64) -> PerDirection<Area> {
+    // Where the position is drawn before the direction, it must leave room for any of them.
+    let any_may_follow = matches!(
+        mix,
+        Mix::Drawn {
+            rule: MixRule::AfterPlace,
+            ..
+        }
+    );
     let area = |direction: Direction| {
         let sizes = &pattern.sizes[direction];
-        let block = if pattern.whole_blocks {
+        let block = if pattern.whole_blocks && any_may_follow {
+            pattern.longest(&mix).0
+        } else if pattern.whole_blocks {
             sizes.max().0
         } else {
             sizes.min().0

@@ -328,6 +328,24 @@ fn flushes_follow_every_so_many_writes_and_are_counted_apart() {
 }
 
 #[test]
+fn a_flush_follows_its_write_and_waits_for_no_schedule() {
+    // A write every 10 ms. If its flush waited for the next of them, each write would start late by that flush.
+    let mut one = stream();
+    one.mix = Mix::WRITES;
+    one.sync = SyncRule {
+        every_writes: 1,
+        ..SyncRule::default()
+    };
+    one.pacing = Pacing::Together { rate: Rate::iops(100) };
+    let job = run_job(plan(device(), Stop::after(Nanos::secs(1)), vec![worker(vec![one])]));
+    let total = job.total();
+    assert_eq!(total.operations, 100);
+    assert!(job.workers[0].streams[0].sync.as_ref().unwrap().operations >= 99);
+    let delay = total.schedule_delay.as_ref().unwrap();
+    assert!(delay.max() < 1_000, "{} ns", delay.max());
+}
+
+#[test]
 fn every_single_fault_is_reported_and_nothing_is_lost() {
     let operations = 40;
     for nth in 1..=operations + 1 {

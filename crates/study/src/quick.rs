@@ -150,6 +150,13 @@ impl Screening {
         }
     }
 
+    fn name_of(&self, cell: &Cell) -> String {
+        match (cell.wide, self.workers()) {
+            (true, 2..) => format!("{} x {} workers", cell.name, self.workers()),
+            _ => cell.name.to_owned(),
+        }
+    }
+
     fn workload(&self, cell: &Cell) -> Workload {
         let part = Part {
             mix: match cell.reads {
@@ -184,7 +191,7 @@ impl Screening {
                 ..Phases::default()
             },
             seed: self.seed,
-            ..Workload::new(cell.name, vec![TargetId(0)], Stop::after(self.measured))
+            ..Workload::new(&self.name_of(cell), vec![TargetId(0)], Stop::after(self.measured))
         }
     }
 }
@@ -192,7 +199,7 @@ impl Screening {
 /// What the figures mean, in sentences that say no more than was measured.
 pub fn meaning(results: &Results) -> Vec<String> {
     let find = |name: &str| {
-        let named = |step: &Step| step.jobs.first().is_some_and(|job| job.name == name);
+        let named = |step: &Step| step.jobs.first().is_some_and(|job| job.name.starts_with(name));
         let step = results.plan.steps.iter().position(named)?;
         Figures::of(results, step)
     };
@@ -234,7 +241,7 @@ pub fn meaning(results: &Results) -> Vec<String> {
 /// Operations that the job of a step meant to keep in flight.
 fn in_flight(results: &Results, cell: usize) -> u32 {
     let jobs = results.plan.jobs().map(|(_, job)| job);
-    let mut named = jobs.filter(|job| job.name == CELLS[cell].name);
+    let mut named = jobs.filter(|job| job.name.starts_with(CELLS[cell].name));
     named
         .next()
         .map_or(0, |job| job.workers.iter().map(|worker| worker.slots()).sum())
@@ -284,14 +291,20 @@ pub fn next(results: &Results, program: &str) -> Vec<(String, String)> {
     };
     let path = quoted(&target.path);
     let facts = results.hosts.first().and_then(|host| host.environment.targets.first());
-    let of_file = facts.is_some_and(|facts| facts.kind != "block device");
-    let size = if of_file { " --size 10g" } else { "" };
+    // A file that was here before is used as large as it is.
+    let made = facts.is_some_and(|facts| facts.prepared.ends_with("for this run"));
+    let size = if made { " --size 10g" } else { "" };
+    let workers = results.plan.jobs().map(|(_, job)| job.workers.len()).max().unwrap_or(1);
+    let load = match workers {
+        0 | 1 => "--depth 32".to_owned(),
+        many => format!("--depth 32 --workers {many}"),
+    };
     let writes = results.plan.jobs().any(|(_, job)| {
         let mut streams = job.workers.iter().flat_map(|worker| &worker.streams);
         streams.any(|stream| stream.mix.includes(Direction::Write))
     });
     let mut commands = vec![(
-        format!("{program} run --target {path}{size} --depth 32 --time 10m --until-precision 2"),
+        format!("{program} run --target {path}{size} {load} --time 10m --until-precision 2"),
         "longer, until the mean is known to 2 %: caches fill, burst credits run out".into(),
     )];
     if writes {

@@ -50,6 +50,11 @@ fn judge(job: &JobView<'_>) -> Option<Finding> {
                 "the queue was empty while flushes were under way",
                 "nothing is wrong if that is what you test",
             )
+        } else if severity == Severity::Note {
+            (
+                "handing operations over and making the data of writes take their time; the target can do a little more",
+                "nothing needs to be done",
+            )
         } else {
             (
                 "the queue was not kept full: the program could not issue operations fast enough, so the figures are \

@@ -74,6 +74,10 @@ impl System {
 
     /// A path below the root.
     pub(crate) fn path(&self, path: &str) -> PathBuf {
+        if self.is_live() {
+            // Names that users give may be relative, and on Windows no name lies below one root.
+            return PathBuf::from(path);
+        }
         self.root.join(path.trim_start_matches('/'))
     }
 

@@ -40,7 +40,7 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
         arguments: session.arguments.clone(),
     };
     let (plan, refusals) = what_may_be_done(whole, &permissions)?;
-    let mut outputs = Outputs::of(given)?;
+    let mut outputs = Outputs::of(given, &plan)?;
     let quiet = given.get_flag("quiet");
     let mut screen = Screen::new(plan.steps.len(), quiet);
     if !quiet {

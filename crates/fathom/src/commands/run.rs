@@ -23,13 +23,14 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
     let plan = native::lower(&document)?;
     let permissions = session::permissions(given);
     if given.get_flag("dry-run") {
+        Outputs::parse(given)?;
         ::run::check(&plan).map_err(|error| Faults::from(::run::RunError::Plan(error)))?;
         let judged = ::run::targets::judge(&plan, &permissions)?;
         screen::put(&describe(&plan, &judged))?;
         let refused = judged.iter().any(|one| one.decision.refusal().is_some());
         return Ok(if refused { Exit::Refused } else { Exit::Done });
     }
-    let mut outputs = Outputs::of(given)?;
+    let mut outputs = Outputs::of(given, &plan)?;
     let mut screen = Screen::new(plan.steps.len(), given.get_flag("quiet"));
     let results = session.carry_out(plan, &permissions, &mut |event| {
         screen.take(&event);

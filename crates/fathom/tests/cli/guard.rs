@@ -105,6 +105,16 @@ fn a_strangers_file_is_read_but_not_written() {
 }
 
 #[test]
+fn a_relative_name_is_as_good_as_any() {
+    let Some(folder) = need(Directory::new()) else { return };
+    fs::write(folder.path().join("mine"), vec![7; 4 * MIB as usize]).unwrap();
+    for name in ["mine", "./mine"] {
+        let arguments = writing("mine", &["--allow-overwrite", name]);
+        finish(command(&arguments).current_dir(folder.path())).expect(0, &["IOPS"]);
+    }
+}
+
+#[test]
 fn a_file_of_ours_needs_no_permission() {
     let Some(folder) = need(Directory::on_disk()) else {
         return;

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::process::Stdio;
 
 use serde_json::Value;
-use testbed::{Directory, TmpFs, need};
+use testbed::{Directory, LoopDevice, LoopOptions, TmpFs, need};
 
 use crate::support::{command, fathom, finish, names, text};
 
@@ -77,6 +77,27 @@ fn a_result_that_can_no_longer_be_written_is_shown_instead() {
     let ran = finish(std::process::Command::new("sh").args(["-c", &fill]));
     ran.expect(5, &["cannot write", "No space left on device", "IOPS"]);
     assert!(!target.exists(), "whole or not at all");
+}
+
+#[test]
+fn a_report_replaces_nothing_that_is_tested_and_no_disk() {
+    let Some(folder) = need(Directory::new()) else { return };
+    let path = folder.path().join("f");
+    fs::write(&path, vec![7; 1 << 20]).unwrap();
+    let (file, alias) = (text(&path), folder.path().join(".").join("f"));
+    let out = format!("json={}", text(&alias));
+    for more in [["--out", &out], ["--save", file]] {
+        let arguments = ["run", "--target", file, "--time", "300ms", "--warm-up", "0"];
+        fathom(&[&arguments[..], &more[..]].concat())
+            .expect(3, &["must not be written to", "which is tested", "help:"]);
+    }
+    assert!(
+        fs::read(&path).unwrap().iter().all(|byte| *byte == 7),
+        "not a byte has changed"
+    );
+    if let Some(device) = need(LoopDevice::of_size(1 << 20, LoopOptions::default())) {
+        run(&["--save", text(device.path())]).expect(3, &["a block device"]);
+    }
 }
 
 #[test]

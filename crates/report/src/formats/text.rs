@@ -14,6 +14,8 @@ use crate::summary::{
     DeviceSummary, Figures, JobSummary, LatencyFigures, Percentile, PercentileSupport, Summary, Transfers,
 };
 
+/// Processor time from which on its parts mean something.
+const ENOUGH_CPU: Nanos = Nanos::millis(200);
 /// Percentiles that the table shows.
 const SHOWN: [f64; 5] = [50.0, 95.0, 99.0, 99.9, 99.99];
 
@@ -118,13 +120,16 @@ fn write_job(job: &JobSummary, several_steps: bool, out: &mut dyn Write) -> io::
     let cpu = &job.cpu;
     if cpu.processors > 0.0 {
         let (user, system) = (cpu.user_ns_per_operation, cpu.system_ns_per_operation);
+        // The kernel divides the time by what it met at its ticks; a few of them tell nothing.
+        let enough = cpu.user_ns.0 + cpu.system_ns.0 >= ENOUGH_CPU.0;
+        let parts = match enough {
+            true => format!(" ({} here, {} in the kernel)", time(user), time(system)),
+            false => String::new(),
+        };
+        let (whole, processors) = (time(user + system), cpu.processors);
         writeln!(
             out,
-            "  cpu      {} per operation ({} here, {} in the kernel), {:.2} processors busy",
-            time(user + system),
-            time(user),
-            time(system),
-            cpu.processors
+            "  cpu      {whole} per operation{parts}, {processors:.2} processors busy"
         )?;
     }
     if total.operations > 0 && job.engine != EngineKind::Null {
@@ -268,7 +273,11 @@ fn percentile(found: Percentile, marks: &mut [bool; 2]) -> String {
 
 fn write_device(device: &DeviceSummary, out: &mut dyn Write) -> io::Result<()> {
     let kernel = transfers(&device.kernel);
-    write!(out, "  {:<8} the kernel counted {kernel}", device.name)?;
+    write!(
+        out,
+        "  {:<8} from the first operation to the last, warm-up included, the kernel counted {kernel}",
+        device.name
+    )?;
     match &device.ours {
         Some(ours) if *ours == device.kernel => write!(out, ", exactly as we did")?,
         Some(ours) => write!(out, "; this test issued {}", transfers(ours))?,

@@ -549,9 +549,11 @@ fn prepare_one(
     let own = matches!(one.action, Action::Create { own: true, .. });
     if own {
         let keep = target.at_end == AtEndOfJob::Keep;
-        let file = OwnFile::create(&one.path, keep).map_err(|source| TargetError::Look {
+        let file = OwnFile::create(&one.path, keep).map_err(|error| FillError::File {
+            what: "cannot create",
             path: one.path.display().to_string(),
-            source,
+            errno: error.raw_os_error(),
+            written: Bytes(0),
         })?;
         ready.own.push(file);
         own::sweep(&one.path, watcher);

@@ -508,6 +508,14 @@ impl Worker<'_> {
             return false;
         }
         let slot = lane.free[lane.free_count - 1];
+        // A flush belongs to the writes before it and waits for nobody's schedule.
+        for number in lane.streams.clone() {
+            if let Some(action) = self.streams[number].gate.as_mut().and_then(|gate| gate.flush_due()) {
+                self.queue_flush(index, number, slot, action);
+                return true;
+            }
+        }
+        let lane = &self.lanes[index];
         // DiskSpd's completion routines begin each slot with the first stream.
         let begins = self.batching.completion_routines && !self.slots.get(slot).used;
         let number = if lane.shared && !begins {
@@ -532,10 +540,6 @@ impl Worker<'_> {
                 }
             },
         };
-        if let Some(action) = stream.gate.as_mut().and_then(|gate| gate.flush_due()) {
-            self.queue_flush(index, number, slot, action);
-            return true;
-        }
         let operation = match direction {
             Some(_) => stream.sequence.next(&mut self.draws, number_in_lane, direction),
             None => stream

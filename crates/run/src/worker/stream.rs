@@ -185,7 +185,7 @@ impl Gate {
         }
     }
 
-    /// The flush that is due before the next operation, if one is. Where several are, the one that flushes most serves for
+    /// The flush that is due now, if one is. Where several are, the one that flushes most serves for
     /// all, as in fio.
     pub(crate) fn flush_due(&mut self) -> Option<Action> {
         let mut due = None;

@@ -51,7 +51,7 @@ pub(super) const WORKERS: NativeOption = NativeOption {
     example: "workers = 4",
     elsewhere: "fio numjobs; DiskSpd -t, -F",
     set: |job, text| {
-        job.workers = values::count(text, 1, 65_536)? as u32;
+        job.workers = values::count(text, 1, 4096)? as u32;
         Ok(())
     },
     ..LOAD
