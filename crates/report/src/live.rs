@@ -117,14 +117,15 @@ impl Live {
             words += &format!("[{}/{}] ", step + 1, self.steps);
         }
         words += &format!("{} {}", shown.name, shown.phase.words());
-        if !shown.figures.is_empty() {
-            words += &format!("  {}", shown.figures);
-        }
+        // What a narrow terminal cuts off comes last.
         if let Some(left) = shown.left.filter(|left| left.0 > 0) {
             words += &format!(
                 "  {} left",
                 duration(Nanos(left.0.div_ceil(1_000_000_000) * 1_000_000_000))
             );
+        }
+        if !shown.figures.is_empty() {
+            words += &format!("  {}", shown.figures);
         }
         words
     }
@@ -166,7 +167,7 @@ fn figures(interval: &Interval) -> String {
         _ => format!("  p99 {}", Nanos(interval.latency.quantile(0.99))),
     };
     let mib = throughput(sum.1 as f64 / seconds / f64::from(1 << 20));
-    format!("{} IOPS{apart}  {mib} MiB/s{latency}", rate(sum.0 as f64 / seconds))
+    format!("{} IOPS  {mib} MiB/s{latency}{apart}", rate(sum.0 as f64 / seconds))
 }
 
 #[cfg(test)]
@@ -202,9 +203,9 @@ mod tests {
 
     #[test]
     fn an_interval_shows_rates_and_time_left() {
-        let text = "oltp measuring  10,000 IOPS (r 7,000, w 3,000)  39.1 MiB/s  p99 250 us  9 s left";
+        let text = "oltp measuring  9 s left  10,000 IOPS  39.1 MiB/s  p99 250 us (r 7,000, w 3,000)";
         assert_eq!(Live::new(1).take(&interval(7_000, 3_000)), Update::State(text.into()));
-        let text = "[1/3] oltp measuring  512 IOPS  2.00 MiB/s  p99 250 us  9 s left";
+        let text = "[1/3] oltp measuring  9 s left  512 IOPS  2.00 MiB/s  p99 250 us";
         assert_eq!(Live::new(3).take(&interval(512, 0)), Update::State(text.into()));
     }
 

@@ -8,6 +8,7 @@
 #![allow(dead_code, reason = "the suite grows test by test")]
 
 mod driver;
+mod endings;
 mod every_engine;
 mod place;
 mod watchdog;

@@ -1,0 +1,144 @@
+//! Engines that are dropped with operations in flight, and operations that fail, one after the other.
+
+use std::time::Duration;
+
+use engine::Access;
+use model::Nanos;
+use model::plan::EngineKind;
+use testbed::{FaultFs, Footprint, in_own_process, need};
+
+use crate::driver::{BLOCK, Job, Rig, real_engines};
+use crate::place::{Place, open};
+
+/// Drops of each of the two engines that keep operations in flight: 10,000 in all where everything is tested, and enough to
+/// notice a leak elsewhere, since the kernel takes milliseconds to end a ring.
+fn drops() -> u64 {
+    match std::env::var_os("FATHOM_CI") {
+        Some(_) => 5000,
+        None => 500,
+    }
+}
+
+const SLOTS: u32 = 32;
+const SIZE: u64 = 8 << 20;
+
+#[test]
+fn ten_thousand_drops_with_operations_in_flight_leave_nothing() {
+    // What other tests hold at the same time would be counted too.
+    in_own_process(
+        "endings::ten_thousand_drops_with_operations_in_flight_leave_nothing",
+        || {
+            let Some(target) = need(Place::DiskDirect.make(SIZE)) else {
+                return;
+            };
+            target.write(0, &vec![1; SIZE as usize]);
+            for kind in [EngineKind::IoUring, EngineKind::Libaio] {
+                let mut caught = 0;
+                let mut before = None;
+                for round in 0..drops() {
+                    let mut rig = Rig::new(kind, vec![target.open(kind)], SLOTS);
+                    let request = |slot: u32| {
+                        let block = (round * 7 + u64::from(slot) * 13) % (SIZE / u64::from(BLOCK));
+                        let offset = block * u64::from(BLOCK);
+                        // Reads would be written by the device into buffers that are gone.
+                        let job = if slot % 4 == 3 {
+                            Job::write(offset)
+                        } else {
+                            Job::read(offset)
+                        };
+                        job.in_slot(slot)
+                    };
+                    let requests: Vec<_> = (0..8).map(request).collect();
+                    rig.turn(&requests, 0, Nanos::NEVER);
+                    caught += u64::from(rig.in_flight() > 0);
+                    drop(rig);
+                    if round % 50 == 0 {
+                        nothing_is_written_any_more();
+                    }
+                    // The first rounds warm up the allocator and the kernel's caches.
+                    if round == 100 {
+                        before = Some(Footprint::now());
+                    }
+                }
+                assert!(
+                    caught > drops() * 9 / 10,
+                    "{}: in flight in {caught} of {}",
+                    kind.name(),
+                    drops()
+                );
+                let (before, after) = (before.unwrap(), settled());
+                let name = kind.name();
+                assert_eq!(after.descriptors, before.descriptors, "{name}");
+                assert!(after.mappings <= before.mappings + 4, "{name}: {before:?} {after:?}");
+                assert!(
+                    after.resident_bytes <= before.resident_bytes + (2 << 20),
+                    "{name}: {before:?} {after:?}"
+                );
+            }
+        },
+    );
+}
+
+/// Memory that is had right after a drop is most likely that of the buffers, and must stay as it is left.
+fn nothing_is_written_any_more() {
+    let memory = vec![0xa5u8; SLOTS as usize * BLOCK as usize + 4096];
+    std::thread::sleep(Duration::from_micros(500));
+    assert!(
+        memory.iter().all(|byte| *byte == 0xa5),
+        "a dropped engine still wrote into memory"
+    );
+}
+
+/// The kernel ends rings a little after their descriptor is closed.
+fn settled() -> Footprint {
+    std::thread::sleep(Duration::from_millis(200));
+    Footprint::now()
+}
+
+#[test]
+fn whichever_operation_fails_is_told_and_the_others_are_done() {
+    const OPERATIONS: u64 = 24;
+    let Some(faulty) = need(FaultFs::of_size(OPERATIONS * u64::from(BLOCK))) else {
+        return;
+    };
+    let jobs: Vec<Job> = (0..OPERATIONS)
+        .map(|block| Job::read(block * u64::from(BLOCK)))
+        .collect();
+    for kind in real_engines().filter(|kind| *kind != EngineKind::Mmap) {
+        for direct in [false, true] {
+            // The last round has no fault.
+            for nth in 0..=OPERATIONS {
+                let place = nth * u64::from(BLOCK);
+                faulty.clear();
+                if nth < OPERATIONS {
+                    faulty.fail_reads(place..place + u64::from(BLOCK), libc::EIO);
+                }
+                let file = open(faulty.file(), kind, direct, Access::Read);
+                // Pages that an earlier round has read would hide the fault.
+                engine::sys::file::drop_cache(file.handle().unwrap());
+                let mut rig = Rig::new(kind, vec![file], 6);
+                let done = rig.run(&jobs, |_, _| {});
+                assert_eq!(done.len(), jobs.len());
+                let failed: Vec<u64> = done
+                    .iter()
+                    .filter(|done| done.result < 0)
+                    .map(|done| done.job.offset)
+                    .collect();
+                let name = format!("{}, direct {direct}, operation {nth}", kind.name());
+                if direct {
+                    let expected: Vec<u64> = (nth < OPERATIONS).then_some(place).into_iter().collect();
+                    assert_eq!(failed, expected, "{name}");
+                } else {
+                    // Read-ahead makes a page of a failed request be asked for again, alone.
+                    assert_eq!(failed.contains(&place), nth < OPERATIONS, "{name}: {failed:?}");
+                    assert!(failed.len() <= 1, "{name}: {failed:?}");
+                }
+                assert!(
+                    done.iter()
+                        .all(|done| [-i64::from(libc::EIO), i64::from(BLOCK)].contains(&done.result)),
+                    "{name}"
+                );
+            }
+        }
+    }
+}
