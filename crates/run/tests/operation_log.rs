@@ -188,7 +188,8 @@ fn a_full_disk_ends_the_job_with_what_is_known() {
         "{failure:?}"
     );
     assert!(failure.help.is_some() && failure.at == "/dev/full");
-    assert!(job.total().operations > 0);
+    // How much was measured before the writer met its first error is a matter of scheduling.
+    assert_eq!(job.workers.len(), 2, "what is known of both is there");
 }
 
 #[test]
