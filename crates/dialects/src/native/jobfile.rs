@@ -358,6 +358,14 @@ mod tests {
         check("x = [", "this is not TOML");
         check("depth = 3", "belongs under `[[job]]`");
         check("[[job]]\ndepth = 3", "no target");
+        // Nothing is accepted that would do nothing.
+        let job = |rest: &str| format!("[[job]]\ntarget = \"null\"\n{rest}");
+        check(&job("arrivals = \"poisson\""), "it has none");
+        check(&job("catch-up = \"1s\""), "it has none");
+        check(&job("pause-after = 5"), "it has no pause");
+        check(&job("poll = true\nengine = \"psync\""), "cannot poll");
+        check(&job("poll = true\nengine = \"libaio\""), "cannot poll");
+        check(&job("submission-thread = true\nengine = \"libaio\""), "only io_uring");
         check("[[job]]\ntarget = \"simulated:x\"", "no simulated device `x`");
         check("[[job]]\ntarget = \"null\"\npasses = 2", "no end");
         check("[[job]]\ntarget = \"null\"\nafter = \"x\"", "no earlier job");

@@ -4,8 +4,8 @@ use model::access::{Access, AtEnd, Placement};
 use model::mix::{Mix, MixRule};
 use model::plan::{
     AtEndOfJob, Batching, CacheMode, CatchUp, Dependency, Dialect, EndsWith, EngineChoice, EngineKind, Grid, GridScope,
-    Group, Job, JobEcho, Mapping, Origin, Part, Phases, Plan, Prepare, Rate, Span, Step, Stop, SyncRule, Target,
-    TargetId, TargetKind, Think, ThinkCount, Workload,
+    Group, Job, JobEcho, Mapping, Origin, Part, Phases, Plan, Prepare, Process, Rate, Span, Step, Stop, SyncRule,
+    Target, TargetId, TargetKind, Think, ThinkCount, Workload,
 };
 use model::{Bytes, Direction, Nanos};
 
@@ -199,6 +199,19 @@ fn contradiction(spec: &JobSpec) -> Option<String> {
     };
     if spec.passes.is_some() && !parts.iter().all(ends) {
         return Some("`passes` needs sequential or random-once access: other patterns have no end".into());
+    }
+    if spec.rate.is_none() && (spec.arrivals != Process::Linear || spec.catch_up.is_some()) {
+        return Some("`arrivals` and `catch-up` are about a rate, and it has none; give a `rate`".into());
+    }
+    if spec.pause.is_none() && spec.pause_after != 1 {
+        return Some("`pause-after` says how often it pauses, and it has no pause; give a `pause`".into());
+    }
+    let polls = [EngineKind::Auto, EngineKind::IoUring, EngineKind::Pvsync2];
+    if spec.poll && !spec.mapped && !polls.contains(&spec.engine) {
+        return Some("this engine cannot poll; leave `engine` out or set it to `io_uring` or `pvsync2`".into());
+    }
+    if spec.submission_thread && !matches!(spec.engine, EngineKind::Auto | EngineKind::IoUring) {
+        return Some("only io_uring has a submission thread; leave `engine` out or set it to `io_uring`".into());
     }
     if spec.mapped && spec.poll {
         return Some("a memory map cannot be polled".into());

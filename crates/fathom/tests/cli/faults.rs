@@ -221,7 +221,7 @@ fn a_file_that_vanishes_between_steps_costs_no_results() {
 }
 
 #[test]
-fn a_device_that_fails_under_a_file_system_leaves_no_half_made_file() {
+fn a_file_that_would_fill_the_file_system_is_not_begun() {
     let Some(small) = need(Ext4::of_size(64 * MIB)) else {
         return;
     };
