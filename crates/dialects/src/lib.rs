@@ -3,6 +3,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod diskspd;
 pub mod native;
 
 mod diagnostic;

@@ -57,6 +57,25 @@ pub struct Cpu {
     /// Frequency governor of the first CPU.
     #[serde(default)]
     pub governor: Option<String>,
+    /// Where each logical CPU sits, in ascending order of number; empty where the system does not tell.
+    #[serde(default)]
+    pub topology: Vec<LogicalCpu>,
+}
+
+/// Where a logical CPU sits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LogicalCpu {
+    /// Its number.
+    pub cpu: u32,
+    /// Its core, counted over the whole machine from 0; hardware threads of one core share it.
+    pub core: u32,
+    /// Its socket, counted from 0.
+    pub socket: u32,
+    /// Its NUMA node.
+    pub node: u32,
+    /// 0 for the most frugal kind of core, more for faster kinds; 0 throughout where all are alike.
+    #[serde(default)]
+    pub efficiency_class: u8,
 }
 
 /// The clock of a run.

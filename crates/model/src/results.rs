@@ -6,7 +6,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::direction::PerDirection;
+use crate::direction::{Direction, PerDirection};
 use crate::environment::{CoreUse, DeviceUse, Environment};
 use crate::event::{Counts, EndReason};
 use crate::finding::Finding;
@@ -182,6 +182,9 @@ pub struct WorkerResults {
     /// Completions taken per look.
     #[serde(default)]
     pub completed: Distribution,
+    /// What the worker waited for.
+    #[serde(default)]
+    pub waits: Waits,
     /// Queue depth in force at the end.
     pub slots: u32,
     /// CPU time and the like over the measured window.
@@ -381,6 +384,34 @@ impl Distribution {
     }
 }
 
+/// What a worker waited for in the measured window, turn by turn (DiskSpd `-vs`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Waits {
+    /// Waits for a completion with nothing left that could be issued.
+    pub completion: u64,
+    /// Waits for a completion while pacing or a pause held operations back.
+    pub throttled: u64,
+    /// Waits with nothing in flight until the next operation was due.
+    pub slept: u64,
+    /// Looks for completions that did not wait.
+    pub looks: u64,
+    /// How many of those looks brought 0, 1, … 6, and 7 or more completions.
+    pub completions_per_look: [u64; 8],
+}
+
+impl Waits {
+    /// Adds those of another window.
+    pub fn add(&mut self, other: &Waits) {
+        self.completion += other.completion;
+        self.throttled += other.throttled;
+        self.slept += other.slept;
+        self.looks += other.looks;
+        for (mine, theirs) in self.completions_per_look.iter_mut().zip(other.completions_per_look) {
+            *mine += theirs;
+        }
+    }
+}
+
 /// What a thread used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Usage {
@@ -437,9 +468,23 @@ pub struct Failure {
     /// Error number, if it came from the system.
     #[serde(default)]
     pub errno: Option<i32>,
+    /// The operation that failed, if it was one.
+    #[serde(default)]
+    pub operation: Option<FailedOperation>,
     /// What to do.
     #[serde(default)]
     pub help: Option<String>,
+}
+
+/// An operation that failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FailedOperation {
+    /// Slot of the queue that it used, counted over the whole worker.
+    pub slot: u32,
+    /// Index of its stream.
+    pub stream: u32,
+    /// What it was.
+    pub direction: Direction,
 }
 
 /// An interval series.

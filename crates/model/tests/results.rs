@@ -1,7 +1,8 @@
 //! Results add up, whoever obtained which part, and come back from a saved file as they were.
 
 use model::environment::{
-    Allocation, Clock, CoreUse, Cpu, Device, DeviceLimit, DeviceUse, Environment, FileSystem, Host, Limits, TargetFacts,
+    Allocation, Clock, CoreUse, Cpu, Device, DeviceLimit, DeviceUse, Environment, FileSystem, Host, Limits, LogicalCpu,
+    TargetFacts,
 };
 use model::event::{Counts, EndReason};
 use model::finding::{Finding, Severity};
@@ -350,6 +351,7 @@ fn full() -> Results {
         what: "a read failed".into(),
         at: "offset 4096".into(),
         errno: Some(5),
+        operation: None,
         help: Some("look at the log".into()),
     });
     let stream = &mut worker.streams[0];
@@ -391,6 +393,13 @@ fn environment() -> Environment {
             usable: 4,
             numa_nodes: 1,
             governor: Some("performance".into()),
+            topology: vec![LogicalCpu {
+                cpu: 3,
+                core: 1,
+                socket: 1,
+                node: 0,
+                efficiency_class: 1,
+            }],
         },
         memory: Bytes::gib(8),
         clock: Clock {

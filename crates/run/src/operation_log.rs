@@ -171,6 +171,7 @@ impl OperationLog {
             what: format!("the operation log could not be written on: {why}"),
             at: self.path.clone(),
             errno,
+            operation: None,
             help: full.then(|| "write the log where there is more space; a line takes about 70 bytes".to_owned()),
         })
     }

@@ -529,6 +529,7 @@ impl LiveJob {
                     what,
                     at: format!("worker {number}"),
                     errno: None,
+                    operation: None,
                     help,
                 });
                 self.failed = true;
@@ -617,6 +618,7 @@ fn fault_of_ours(worker: usize, panic: &(dyn std::any::Any + Send)) -> Failure {
         what: format!("a fault of this program: {}", text.unwrap_or("unknown")),
         at: format!("worker {worker}"),
         errno: None,
+        operation: None,
         help: Some("please report it with the plan that led to it".into()),
     }
 }

@@ -130,6 +130,7 @@ mod tests {
             what: "a read failed".into(),
             at: "offset 0".into(),
             errno: Some(5),
+            operation: None,
             help: None,
         };
         one(

@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use model::environment::{Cpu, Host};
+use model::environment::{Cpu, Host, LogicalCpu};
 
 use super::System;
 use crate::sys;
@@ -88,26 +88,80 @@ pub fn cpu(system: &System) -> Cpu {
             .or_else(|| field(&block, "CPU implementer"))
             .unwrap_or_default()
             .to_owned(),
-        logical: online.map_or_else(known_to_std, |list| count_of(&list)),
+        logical: online.map_or_else(known_to_std, |list| numbers(&list).len() as u32),
         usable: if usable > 0 { usable } else { known_to_std() },
         numa_nodes: system
             .words("/sys/devices/system/node/online")
-            .map_or(1, |list| count_of(&list)),
+            .map_or(1, |list| numbers(&list).len() as u32),
         governor: system.words("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+        topology: topology(system),
     }
 }
 
-/// How many numbers a list such as `0-3,8` names.
-fn count_of(list: &str) -> u32 {
-    let parts = list.trim().split(',').filter(|part| !part.is_empty());
-    let count = |part: &str| match part.split_once('-') {
-        Some((first, last)) => match (first.parse::<u32>(), last.parse::<u32>()) {
-            (Ok(first), Ok(last)) if first <= last => last - first + 1,
-            _ => 0,
-        },
-        None => u32::from(part.parse::<u32>().is_ok()),
+/// Where each online CPU sits. The kernel's core numbers are those of the socket and have gaps; here they are counted.
+fn topology(system: &System) -> Vec<LogicalCpu> {
+    let list = |path: &str| system.words(path).map(|list| numbers(&list)).unwrap_or_default();
+    let online = list("/sys/devices/system/cpu/online");
+    let nodes: Vec<(u32, Vec<u32>)> = list("/sys/devices/system/node/online")
+        .into_iter()
+        .map(|node| (node, list(&format!("/sys/devices/system/node/node{node}/cpulist"))))
+        .collect();
+    let (mut cores, mut sockets) = (Vec::new(), Vec::new());
+    let capacities: Vec<u32> = online.iter().map(|cpu| capacity(system, *cpu)).collect();
+    let mut classes = capacities.clone();
+    classes.sort_unstable();
+    classes.dedup();
+    let place = |(cpu, capacity): (u32, u32)| {
+        let of = |what: &str| -> Option<u32> {
+            let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/{what}");
+            system.words(&path)?.parse().ok()
+        };
+        let socket = of("physical_package_id").unwrap_or(0);
+        // A CPU whose core is not told is one of its own.
+        let core = (socket, of("core_id").unwrap_or(cpu));
+        LogicalCpu {
+            cpu,
+            core: counted(&mut cores, core),
+            socket: counted(&mut sockets, socket),
+            node: nodes
+                .iter()
+                .find(|(_, cpus)| cpus.contains(&cpu))
+                .map_or(0, |(node, _)| *node),
+            efficiency_class: classes.iter().position(|class| *class == capacity).unwrap_or(0) as u8,
+        }
     };
-    parts.map(count).sum()
+    online.iter().copied().zip(capacities).map(place).collect()
+}
+
+/// The number of an item among those seen so far.
+fn counted<T: PartialEq>(seen: &mut Vec<T>, item: T) -> u32 {
+    let number = seen.iter().position(|other| *other == item).unwrap_or(seen.len());
+    if number == seen.len() {
+        seen.push(item);
+    }
+    number as u32
+}
+
+/// How fast a CPU is beside the others of the machine (Arm `cpu_capacity`; on x86 hybrids the list of fast cores). The same
+/// number for all where there is no difference.
+fn capacity(system: &System, cpu: u32) -> u32 {
+    if let Some(capacity) = system.words(&format!("/sys/devices/system/cpu/cpu{cpu}/cpu_capacity")) {
+        return capacity.parse().unwrap_or(0);
+    }
+    let fast = system.words("/sys/devices/cpu_core/cpus");
+    u32::from(fast.is_some_and(|list| numbers(&list).contains(&cpu)))
+}
+
+/// The numbers that a list such as `0-3,8` names.
+fn numbers(list: &str) -> Vec<u32> {
+    let part = |part: &str| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        match (first.parse::<u32>(), last.parse::<u32>()) {
+            (Ok(first), Ok(last)) => first..last.saturating_add(1),
+            _ => 0..0,
+        }
+    };
+    list.trim().split(',').flat_map(part).collect()
 }
 
 /// The lines of `/proc/cpuinfo` about the first processor. The kernel asks every processor for its frequency while the file
@@ -143,7 +197,7 @@ mod tests {
     #[test]
     fn lists_are_counted() {
         for (list, count) in [("0", 1), ("0-3", 4), ("0-3,8,10-11", 7), ("", 0), ("x", 0), ("3-1", 0)] {
-            assert_eq!(count_of(list), count, "{list}");
+            assert_eq!(numbers(list).len(), count, "{list}");
         }
     }
 
@@ -183,6 +237,42 @@ mod tests {
         assert!(first_processor(&system).len() < 8192);
         let cpu = cpu(&system);
         assert_eq!((cpu.model.as_str(), cpu.logical, cpu.numa_nodes), ("First", 128, 2));
+    }
+
+    #[test]
+    fn threads_of_a_core_are_told_from_cores() {
+        let mut files = vec![
+            ("sys/devices/system/cpu/online".to_owned(), "0-3,6".to_owned()),
+            ("sys/devices/system/node/online".to_owned(), "0-1".to_owned()),
+            ("sys/devices/system/node/node0/cpulist".to_owned(), "0-2".to_owned()),
+            ("sys/devices/system/node/node1/cpulist".to_owned(), "3,6".to_owned()),
+            ("sys/devices/cpu_core/cpus".to_owned(), "0-1".to_owned()),
+        ];
+        // Two threads of a fast core, two frugal cores of the same socket, one of another socket with the same core number.
+        for (cpu, core, socket) in [(0, 8, 0), (1, 8, 0), (2, 16, 0), (3, 17, 0), (6, 8, 1)] {
+            let file = |what: &str| format!("sys/devices/system/cpu/cpu{cpu}/topology/{what}");
+            files.push((file("core_id"), format!("{core}\n")));
+            files.push((file("physical_package_id"), format!("{socket}\n")));
+        }
+        let files: Vec<(&str, &str)> = files
+            .iter()
+            .map(|(path, text)| (path.as_str(), text.as_str()))
+            .collect();
+        let (_root, system) = tree(&files);
+        let seen = cpu(&system).topology;
+        let each = seen
+            .iter()
+            .map(|c| (c.cpu, c.core, c.socket, c.node, c.efficiency_class));
+        assert_eq!(
+            each.collect::<Vec<_>>(),
+            [
+                (0, 0, 0, 0, 1),
+                (1, 0, 0, 0, 1),
+                (2, 1, 0, 0, 0),
+                (3, 2, 0, 1, 0),
+                (6, 3, 1, 1, 0)
+            ]
+        );
     }
 
     #[test]

@@ -26,6 +26,9 @@ pub struct Origin {
     /// The profile as the dialect prints it, line by line.
     #[serde(default)]
     pub profile: Vec<String>,
+    /// The same in the dialect's markup, where it has one (DiskSpd `-Rpxml`).
+    #[serde(default)]
+    pub profile_markup: Vec<String>,
 }
 
 /// Whose words a plan was written in.

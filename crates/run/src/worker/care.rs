@@ -92,6 +92,7 @@ impl Worker<'_> {
             what: format!("a {verb} took {took}, longer than the {most} that it may take"),
             at: format!("{path}, {} bytes at offset {}", record.length, record.offset),
             errno: Some(sys::file::TIMED_OUT),
+            operation: None,
             help: None,
         });
     }

@@ -338,7 +338,13 @@ impl Worker<'_> {
             (format!("a {verb} failed: {}", os_error_name(errno)), help)
         };
         let errno = (!at_end_of_file).then_some(errno);
-        self.fail(Failure { what, at, errno, help });
+        self.fail(Failure {
+            what,
+            at,
+            errno,
+            operation: None,
+            help,
+        });
     }
 
     /// What an operation did; absent for a flush.
@@ -372,6 +378,7 @@ impl Worker<'_> {
             what: error.to_string(),
             at,
             errno: error.errno(),
+            operation: None,
             help: error.help(),
         });
     }
@@ -467,6 +474,7 @@ impl Worker<'_> {
                     what,
                     at: path.clone(),
                     errno,
+                    operation: None,
                     help: None,
                 });
                 self.end_reason = Some(EndReason::Failed);
