@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use crate::access::{AccessError, Area, Cursor, Wanted};
+use crate::access::{Access, AccessError, Area, Cursor, EffectiveRange, Placement, Wanted};
 use crate::block_size::BlockSizes;
 use crate::direction::{Direction, PerDirection};
 use crate::draws::{Draws, Purpose};
@@ -51,6 +51,27 @@ impl Default for Planned {
             next: 0,
             end: 0,
         }
+    }
+}
+
+/// The ranges in effect where a pattern has a stepped distribution, on `base … base + length` of its target; empty where it
+/// has none. Those of the first direction that occurs stand for all.
+pub fn effective_ranges(mix: Mix, pattern: &Pattern, base: u64, length: u64) -> Vec<EffectiveRange> {
+    let Some(direction) = Direction::ALL.into_iter().find(|direction| mix.includes(*direction)) else {
+        return Vec::new();
+    };
+    let placement = match pattern.access.get(usize::from(pattern.access_of[direction])) {
+        Some(Access::Random { placement }) => placement,
+        Some(Access::Mixed(mixed)) => &mixed.placement,
+        Some(Access::Every(every)) => &every.placement,
+        _ => return Vec::new(),
+    };
+    let Placement::Ranges(ranges) = placement else {
+        return Vec::new();
+    };
+    match area_of_each(mix, pattern, base, length)[direction].check(0) {
+        Ok(area) => ranges.effective(&area, direction),
+        Err(_) => Vec::new(),
     }
 }
 

@@ -7,7 +7,9 @@ use std::collections::BTreeMap;
 use model::event::{Counts, Interval, Phase};
 use model::histogram::Histogram;
 use model::plan::{Grid, GridScope, Job};
-use model::results::{DirectionResults, Distribution, IntervalHistogram, Point, Series, StreamResults, SyncResults};
+use model::results::{
+    DirectionResults, Distribution, IntervalHistogram, Point, Series, StreamResults, SyncResults, Waits,
+};
 use model::{Bytes, Direction, Nanos, PerDirection};
 
 use crate::worker::{CellKey, CellKind, Inbox, Recorder};
@@ -41,6 +43,7 @@ struct Received {
     depth: Distribution,
     submitted: Distribution,
     completed: Distribution,
+    waits: Waits,
     /// Phase and number of the interval that it will send next.
     next: IntervalKey,
     ended: bool,
@@ -72,6 +75,7 @@ pub(crate) struct WorkerTotals {
     pub(crate) depth: Distribution,
     pub(crate) submitted: Distribution,
     pub(crate) completed: Distribution,
+    pub(crate) waits: Waits,
 }
 
 impl Gather {
@@ -84,6 +88,7 @@ impl Gather {
             depth: Distribution::ready(),
             submitted: Distribution::ready(),
             completed: Distribution::ready(),
+            waits: Waits::default(),
             next: (Phase::Delay, 0, 0),
             ended: false,
         };
@@ -192,6 +197,7 @@ impl Gather {
             for distribution in [&mut worker.depth, &mut worker.submitted, &mut worker.completed] {
                 *distribution = Distribution::ready();
             }
+            worker.waits = Waits::default();
         }
     }
 
@@ -221,6 +227,7 @@ impl Gather {
         received.depth.merge(&recorder.depth);
         received.submitted.merge(&recorder.submitted);
         received.completed.merge(&recorder.completed);
+        received.waits.add(&recorder.waits);
     }
 
     fn add_rows(&mut self, worker: usize, recorder: &Recorder) {
@@ -414,6 +421,7 @@ impl Received {
             depth,
             submitted,
             completed,
+            waits: self.waits,
         }
     }
 }

@@ -27,7 +27,7 @@ use model::plan::{Plan, PlanError, TargetKind};
 use model::results::{FORMAT_VERSION, HostResults, Kind, Results, StepResults, Tool};
 
 use targets::guard::{Permissions, Refusal};
-use targets::{Objection, TargetError};
+use targets::{Objection, Preparation, TargetError};
 pub use worker::SetupError;
 
 /// Raised whenever a change of the measuring code may change figures.
@@ -96,26 +96,28 @@ pub fn carry_out(plan: Plan, conditions: Conditions<'_>, watcher: &mut dyn FnMut
     for finding in findings.clone() {
         watcher(Event::Notice { finding });
     }
-    let prepared = targets::prepare(&plan, &permitted.targets, clock, interrupt, watcher);
-    let ready = prepared.map_err(|error| match error {
-        TargetError::Fill(targets::FillError::Interrupted(_)) => RunError::Interrupted,
-        error => RunError::Targets(vec![error]),
-    })?;
-    let around = step::Surroundings {
+    let plan = Arc::new(plan);
+    let preparation = Preparation {
+        plan: &plan,
+        permitted: &permitted.targets,
+        clock,
+        interrupt,
+    };
+    let mut ready = targets::prepare(&preparation, watcher).map_err(unprepared)?;
+    let mut around = step::Surroundings {
         spin: may_spin(&plan),
         simulated: plan
             .targets
             .iter()
             .all(|target| matches!(target.kind, TargetKind::Simulated { .. })),
-        plan: Arc::new(plan),
+        plan: Arc::clone(&plan),
         clock,
         interrupt,
-        devices: devices_of(&ready.facts),
+        devices: Vec::new(),
     };
     let mut environment = probe::environment(&System::live(), clock.describe());
+    let outcome = run_steps(&mut around, &preparation, &mut ready, watcher);
     environment.targets.clone_from(&ready.facts);
-    let list = Arc::new(ready.list.clone());
-    let outcome = run_steps(&around, &list, watcher);
     ready.finish();
     // From here on others may have the devices.
     drop(permitted);
@@ -123,6 +125,7 @@ pub fn carry_out(plan: Plan, conditions: Conditions<'_>, watcher: &mut dyn FnMut
     findings.extend(noticed);
     environment.clock.drift_ppm = if around.simulated { None } else { clock.drift_ppm() };
     let interrupted = interrupt.load(Ordering::Relaxed);
+    drop(around);
     Ok(Results {
         format_version: FORMAT_VERSION,
         kind: Kind::Run,
@@ -131,7 +134,7 @@ pub fn carry_out(plan: Plan, conditions: Conditions<'_>, watcher: &mut dyn FnMut
             version: env!("CARGO_PKG_VERSION").into(),
             engine_revision: ENGINE_REVISION,
         },
-        plan: Arc::unwrap_or_clone(around.plan),
+        plan: Arc::unwrap_or_clone(plan),
         hosts: vec![HostResults {
             environment,
             started_unix_ns,
@@ -177,17 +180,39 @@ pub fn check(plan: &Plan) -> Result<(), PlanError> {
 
 type StepsDone = (Vec<StepResults>, Vec<Finding>);
 
+fn unprepared(error: TargetError) -> RunError {
+    match error {
+        TargetError::Fill(targets::FillError::Interrupted(_)) => RunError::Interrupted,
+        error => RunError::Targets(vec![error]),
+    }
+}
+
 fn run_steps(
-    around: &step::Surroundings<'_>,
-    targets: &Arc<Vec<worker::ReadyTarget>>,
+    around: &mut step::Surroundings<'_>,
+    preparation: &Preparation<'_>,
+    ready: &mut targets::ReadyTargets,
     watcher: &mut dyn FnMut(Event),
 ) -> Result<StepsDone, RunError> {
     let (mut steps, mut findings) = (Vec::new(), Vec::new());
-    for (number, plan) in around.plan.steps.iter().enumerate() {
+    for (number, plan) in preparation.plan.steps.iter().enumerate() {
+        match preparation.prepare_step(number, ready, watcher).map_err(unprepared) {
+            Ok(()) => {}
+            Err(RunError::Interrupted) if !steps.is_empty() => break,
+            // What the steps before have measured is not thrown away.
+            Err(RunError::Targets(errors)) if !steps.is_empty() => {
+                steps.push(StepResults::not_started(plan));
+                findings.extend(errors.iter().map(|error| unprepared_finding(plan, error)));
+                break;
+            }
+            Err(error) => return Err(error),
+        }
+        around.devices = devices_of(&ready.facts);
         // Interlocked positions begin anew in each step.
-        targets
+        ready
+            .list
             .iter()
             .for_each(|target| target.shared_position.store(0, Ordering::Relaxed));
+        let targets = &Arc::new(ready.list.clone());
         let mut noting = |event: Event| {
             if let Event::Notice { finding } = &event {
                 findings.push(finding.clone());
@@ -196,7 +221,6 @@ fn run_steps(
         };
         let results = match step::run_step(around, number, targets, &mut noting) {
             Ok(results) => results,
-            // What the steps before have measured is not thrown away.
             Err(RunError::Setup(faults)) if !steps.is_empty() => {
                 steps.push(StepResults::not_started(plan));
                 findings.extend(not_started(plan, &faults));
@@ -216,6 +240,15 @@ fn run_steps(
         }
     }
     Ok((steps, findings))
+}
+
+fn unprepared_finding(plan: &model::plan::Step, error: &TargetError) -> Finding {
+    let job = plan.jobs.first().map(|job| job.name.clone()).unwrap_or_default();
+    let finding = Finding::new("NOT-STARTED", Severity::Error, error.to_string()).at(&*job);
+    Finding {
+        help: error.help(),
+        ..finding
+    }
 }
 
 /// Why a step did not start, once for each reason.

@@ -11,7 +11,8 @@ use engine::{Clock, Identity};
 use model::event::{EndReason, Event, Phase};
 use model::finding::{Finding, Severity};
 use model::plan::Plan;
-use model::results::{Failure, HostCoreUse, HostDeviceUse, JobResults, StepResults, WorkerResults};
+use model::results::{EffectiveShare, Failure, HostCoreUse, HostDeviceUse, JobResults, StepResults, WorkerResults};
+use model::sequence::effective_ranges;
 use model::{Bytes, Nanos};
 
 use crate::control::JobControl;
@@ -165,9 +166,30 @@ pub(crate) fn run_step(
         (results.observed_ns, results.devices_measured, results.cores) = (observed, devices, cores);
     }
     for (number, job) in jobs.into_iter().enumerate() {
-        results.jobs.push(job.into_results(&plan.steps[step].jobs[number]));
+        let plan = &plan.steps[step].jobs[number];
+        let mut job = job.into_results(plan);
+        note_effective_ranges(plan, &mut job, targets);
+        results.jobs.push(job);
     }
     Ok(results)
+}
+
+/// Which ranges of a stepped distribution were in effect on the real targets.
+fn note_effective_ranges(plan: &model::plan::Job, results: &mut JobResults, targets: &[ReadyTarget]) {
+    let workers = plan.workers.iter().zip(&mut results.workers);
+    for (stream, results) in workers.flat_map(|(plan, results)| plan.streams.iter().zip(&mut results.streams)) {
+        let Some(target) = stream.target.ids().first().and_then(|id| targets.get(id.0 as usize)) else {
+            continue;
+        };
+        let (base, length) = stream.region.resolve(target.size);
+        let ranges = effective_ranges(stream.mix, &stream.pattern, base, length);
+        let share = |range: model::access::EffectiveRange| EffectiveShare {
+            operations_percent: range.operations,
+            start: Bytes(range.start),
+            length: Bytes(range.length),
+        };
+        results.effective_ranges = ranges.into_iter().map(share).collect();
+    }
 }
 
 /// Starts the threads of a job; each sets itself up, answers, and waits at the gate.
@@ -382,6 +404,9 @@ fn look_at(around: &Surroundings<'_>, step: usize, jobs: &mut [LiveJob], index: 
         });
     }
     job.notice_ends();
+    if job.failed && plan.ends_with.workers_on_failure {
+        job.stop(EndReason::Failed);
+    }
     let over = job.workers.iter().all(|worker| worker.thread.is_none());
     job.look_after_log(over);
     for interval in job.gather.finished_intervals(step_number, job_number, plan, over) {
@@ -585,6 +610,7 @@ fn worker_results(number: u32, worker: LiveWorker, totals: crate::gather::Worker
         depth: totals.depth,
         submitted: totals.submitted,
         completed: totals.completed,
+        waits: totals.waits,
         failure: worker.lost,
         ..WorkerResults::default()
     };

@@ -45,9 +45,6 @@ fn of_stream(stream: &Stream, add: &mut impl FnMut(&str)) {
     if stream.verify.is_some() {
         add("the verification of what was written");
     }
-    if stream.cache.local_only {
-        add("bypassing only the local cache of a network file system");
-    }
     if stream.hint.temporary {
         add("the hint that a file is temporary");
     }

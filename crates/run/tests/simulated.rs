@@ -628,7 +628,7 @@ fn rules_act_on_the_running_job() {
 #[test]
 fn a_plan_that_asks_for_what_cannot_be_done_is_refused() {
     let mut asks = plan(device(), Stop::after(Nanos::secs(1)), vec![worker(vec![stream()])]);
-    asks.steps[0].jobs[0].workers[0].streams[0].cache.local_only = true;
+    asks.steps[0].jobs[0].workers[0].streams[0].hint.temporary = true;
     let error = try_run(asks).unwrap_err().to_string();
     assert!(
         error.contains("job `job`") && error.contains("cannot be carried out yet"),

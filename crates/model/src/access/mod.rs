@@ -35,7 +35,7 @@ pub use mixed::{Continuation, Mixed};
 pub use once::{Once, OnceMethod};
 pub use parallel::Parallel;
 pub use placement::{BlockList, Placement, Uniform};
-pub use ranges::{RangeBasis, RangeShare, Ranges, RangesRule};
+pub use ranges::{EffectiveRange, RangeBasis, RangeShare, Ranges, RangesRule};
 pub use sequential::{Advance, AtEnd, Positions, Sequential};
 pub use skewed::{Normal, Pareto, Zipf};
 pub use zones::Zones;

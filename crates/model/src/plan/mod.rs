@@ -52,6 +52,10 @@ pub struct Plan {
     /// When targets are prepared.
     #[serde(default)]
     pub prepare: PrepareWhen,
+    /// Targets that are prepared before the first step and not again, whatever `prepare` and the steps say (DiskSpd
+    /// `PrecreateFiles`).
+    #[serde(default)]
+    pub prepare_once: Vec<TargetId>,
     /// What is done, in order.
     pub steps: Vec<Step>,
     /// How jobs are grouped in reports.
@@ -356,6 +360,9 @@ pub struct Batching {
     /// operation of each slot goes to the first of them (DiskSpd `-x`).
     #[serde(default)]
     pub completion_routines: bool,
+    /// Count what the worker waits for ([`crate::results::Waits`]); it costs a little in every turn.
+    #[serde(default)]
+    pub count_waits: bool,
 }
 
 /// Where a worker's thread runs.
@@ -432,6 +439,19 @@ impl Plan {
             .iter()
             .enumerate()
             .flat_map(|(step, s)| s.jobs.iter().enumerate().map(move |(job, j)| ((step, job), j)))
+    }
+
+    /// True if a step prepares a target anew, each time.
+    pub fn prepares_anew(&self, step: usize, target: TargetId) -> bool {
+        let when = self.steps[step].prepare.unwrap_or(self.prepare);
+        when == PrepareWhen::EachStep && !self.prepare_once.contains(&target) && self.uses(step, target)
+    }
+
+    /// True if a step uses a target.
+    pub fn uses(&self, step: usize, target: TargetId) -> bool {
+        let workers = self.steps[step].jobs.iter().flat_map(|job| &job.workers);
+        let mut streams = workers.flat_map(|worker| &worker.streams);
+        streams.any(|stream| stream.target.ids().contains(&target))
     }
 
     /// The target with the given index.

@@ -79,7 +79,10 @@ pub struct EndsWith {
     /// The same, only if this one has failed.
     #[serde(default)]
     pub on_failure: Vec<u32>,
-    /// No further step begins.
+    /// The failure of one worker ends the others of this job too, instead of leaving them to go on (DiskSpd).
+    #[serde(default)]
+    pub workers_on_failure: bool,
+    /// No further step begins, if this one has failed.
     #[serde(default)]
     pub plan: bool,
 }

@@ -189,9 +189,17 @@ pub(crate) struct ReadyTargets {
     pub(crate) facts: Vec<TargetFacts>,
     own: Vec<OwnFile>,
     remove: Vec<PathBuf>,
+    /// Files that were made or written anew here, as they are now.
+    made: Vec<(PathBuf, Option<Identity>)>,
 }
 
 impl ReadyTargets {
+    /// The file that was made at a path in this run; what it is, where the system tells.
+    fn made_at(&self, path: &Path) -> Option<Option<Identity>> {
+        let made = self.made.iter().find(|(made, _)| made == path);
+        made.map(|(_, identity)| *identity)
+    }
+
     /// Removes what is ours and what the plan wants removed.
     pub(crate) fn finish(self) {
         drop(self.own);
@@ -245,7 +253,10 @@ fn examine_one(plan: &Plan, number: usize, target: &Target) -> Result<Examined, 
     let meta = match fs::metadata(&path) {
         Ok(meta) => meta,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            let action = for_missing(target, &path)?;
+            let action = match made_before(plan, number) {
+                true if target.prepare == Prepare::Existing => Action::UseAsItIs,
+                _ => for_missing(target, &path)?,
+            };
             return Ok(found(path, None, 0, action));
         }
         Err(source) => {
@@ -257,7 +268,8 @@ fn examine_one(plan: &Plan, number: usize, target: &Target) -> Result<Examined, 
     };
     if meta.is_dir() {
         let size = size_in(&path, wanted(target), &target.path)?;
-        if target.prepare == Prepare::Existing {
+        // The drop-in modes name files, as their tools do.
+        if !matches!(target.prepare, Prepare::Filled { .. }) {
             let help = "name a file in it, or give a size to have one made there".into();
             return Err(TargetError::Unfit {
                 path: target.path.clone(),
@@ -297,6 +309,13 @@ fn examine_one(plan: &Plan, number: usize, target: &Target) -> Result<Examined, 
             })
         }
     }
+}
+
+/// True if an earlier entry of the plan makes a file of the same path.
+fn made_before(plan: &Plan, number: usize) -> bool {
+    let (before, path) = (&plan.targets[..number], &plan.targets[number].path);
+    let mut same = before.iter().filter(|other| other.path == *path);
+    same.any(|other| matches!(other.prepare, Prepare::Recreate { .. }))
 }
 
 /// What a path is and how large, found out on the open file.
@@ -440,47 +459,47 @@ fn for_file(target: &Target, path: &Path, size: u64) -> Result<Action, TargetErr
     }
 }
 
-/// Carries out what [`examine`] has decided and the guard permitted. On any failure everything made so far is removed
-/// again.
+/// Targets that the guard has permitted, and how they are made ready.
+pub(crate) struct Preparation<'a> {
+    pub(crate) plan: &'a Plan,
+    pub(crate) permitted: &'a [(Examined, Option<Claim>)],
+    pub(crate) clock: Clock,
+    pub(crate) interrupt: &'a AtomicBool,
+}
+
+/// Carries out what [`examine`] has decided and the guard permitted, except for targets that steps prepare anew. On any
+/// failure everything made so far is removed again.
 pub(crate) fn prepare(
-    plan: &Plan,
-    permitted: &[(Examined, Option<Claim>)],
-    clock: Clock,
-    interrupt: &AtomicBool,
+    preparation: &Preparation<'_>,
     watcher: &mut dyn FnMut(Event),
 ) -> Result<ReadyTargets, TargetError> {
-    let system = System::live();
+    let plan = preparation.plan;
     let mut ready = ReadyTargets {
         list: Vec::new(),
         facts: Vec::new(),
         own: Vec::new(),
         remove: Vec::new(),
+        made: Vec::new(),
     };
     for (number, target) in plan.targets.iter().enumerate() {
+        let id = TargetId(number as u32);
+        let later = (0..plan.steps.len()).any(|step| plan.prepares_anew(step, id));
         let (what, facts, identity) = match &target.kind {
             TargetKind::Nothing { size } => (ReadyKind::Nothing, made_up(target, "nothing", *size), None),
             TargetKind::Simulated { device } => {
                 let facts = made_up(target, "simulated", device.size);
                 (ReadyKind::Simulated(device.clone()), facts, None)
             }
-            TargetKind::Template { .. } => continue,
+            TargetKind::Path if !later => preparation.make_ready(number, &mut ready, watcher)?,
             TargetKind::Path => {
-                let Some((one, claim)) = permitted.iter().find(|(one, _)| one.number == number) else {
-                    continue;
-                };
-                let how = prepare_one(
-                    plan,
-                    target,
-                    (one, claim.as_ref()),
-                    &mut ready,
-                    clock,
-                    interrupt,
-                    watcher,
-                )?;
-                let file = reopen(one, claim.as_ref())?;
-                let facts = probe::target(&system, &file, &how);
-                (ReadyKind::Path(one.path.clone()), facts, file.identity())
+                let path = preparation
+                    .one(number)
+                    .map(|(one, _)| one.path.clone())
+                    .unwrap_or_default();
+                (ReadyKind::Path(path), made_up(target, "", Bytes(0)), None)
             }
+            // Refused before anything is examined.
+            TargetKind::Template { .. } => (ReadyKind::Nothing, made_up(target, "nothing", Bytes(0)), None),
         };
         ready.list.push(ReadyTarget {
             what,
@@ -491,6 +510,54 @@ pub(crate) fn prepare(
         ready.facts.push(facts);
     }
     Ok(ready)
+}
+
+impl Preparation<'_> {
+    /// Prepares the targets of a step that are made anew for it.
+    pub(crate) fn prepare_step(
+        &self,
+        step: usize,
+        ready: &mut ReadyTargets,
+        watcher: &mut dyn FnMut(Event),
+    ) -> Result<(), TargetError> {
+        for (number, target) in self.plan.targets.iter().enumerate() {
+            let anew = self.plan.prepares_anew(step, TargetId(number as u32));
+            if !anew || target.kind != TargetKind::Path {
+                continue;
+            }
+            let (_, facts, identity) = self.make_ready(number, ready, watcher)?;
+            (ready.list[number].size, ready.list[number].identity) = (facts.size.0, identity);
+            ready.facts[number] = facts;
+        }
+        Ok(())
+    }
+
+    fn one(&self, number: usize) -> Option<&(Examined, Option<Claim>)> {
+        self.permitted.iter().find(|(one, _)| one.number == number)
+    }
+
+    fn make_ready(
+        &self,
+        number: usize,
+        ready: &mut ReadyTargets,
+        watcher: &mut dyn FnMut(Event),
+    ) -> Result<(ReadyKind, TargetFacts, Option<Identity>), TargetError> {
+        let target = &self.plan.targets[number];
+        let Some((one, claim)) = self.one(number) else {
+            return Err(TargetError::Missing {
+                path: target.path.clone(),
+                help: "it was not looked at before".into(),
+            });
+        };
+        let how = self.fill(target, (one, claim.as_ref()), ready, watcher)?;
+        let expected = match (claim, ready.made_at(&one.path)) {
+            (Some(claim), _) => claim.file().identity(),
+            (None, made) => made.flatten(),
+        };
+        let file = reopen(one, expected)?;
+        let facts = probe::target(&System::live(), &file, &how);
+        Ok((ReadyKind::Path(one.path.clone()), facts, file.identity()))
+    }
 }
 
 /// Facts about a target that is no file.
@@ -504,7 +571,7 @@ fn made_up(target: &Target, kind: &str, size: Bytes) -> TargetFacts {
 }
 
 /// Opens a prepared target to look at it.
-fn reopen(one: &Examined, claim: Option<&Claim>) -> Result<File, TargetError> {
+fn reopen(one: &Examined, expected: Option<Identity>) -> Result<File, TargetError> {
     let how = OpenHow {
         access: Access::Read,
         cache: CacheMode::BUFFERED,
@@ -515,7 +582,7 @@ fn reopen(one: &Examined, claim: Option<&Claim>) -> Result<File, TargetError> {
         path: one.path.display().to_string(),
         source: error.source,
     })?;
-    if claim.is_some_and(|claim| claim.file().identity() != file.identity()) {
+    if expected.is_some() && expected != file.identity() {
         return Err(TargetError::Replaced {
             path: one.path.display().to_string(),
         });
@@ -523,87 +590,94 @@ fn reopen(one: &Examined, claim: Option<&Claim>) -> Result<File, TargetError> {
     Ok(file)
 }
 
-fn prepare_one(
-    plan: &Plan,
-    target: &Target,
-    (one, claim): (&Examined, Option<&Claim>),
-    ready: &mut ReadyTargets,
-    clock: Clock,
-    interrupt: &AtomicBool,
-    watcher: &mut dyn FnMut(Event),
-) -> Result<String, TargetError> {
-    let (from, size, how) = match &one.action {
-        Action::UseAsItIs => {
-            note_end(target, one, ready);
-            return Ok("used as it is".into());
+impl Preparation<'_> {
+    /// Does what was decided. Returns what that was, in words.
+    fn fill(
+        &self,
+        target: &Target,
+        (one, claim): (&Examined, Option<&Claim>),
+        ready: &mut ReadyTargets,
+        watcher: &mut dyn FnMut(Event),
+    ) -> Result<String, TargetError> {
+        let plan = self.plan;
+        let (from, size, how) = match &one.action {
+            Action::UseAsItIs => {
+                note_end(target, one, ready);
+                return Ok("used as it is".into());
+            }
+            Action::Reuse { size } => {
+                keep_mark_true(plan, one);
+                note_end(target, one, ready);
+                return Ok(format!("prepared earlier with {size} of random data"));
+            }
+            Action::Create { size, .. } => (0, size.0, format!("{size} of random data written for this run")),
+            Action::Extend { from, to } => (from.0, to.0, format!("extended from {from} to {to} with random data")),
+            Action::Rewrite { size } => (0, size.0, format!("written anew with {size}")),
+        };
+        let own = matches!(one.action, Action::Create { own: true, .. });
+        if own {
+            let keep = target.at_end == AtEndOfJob::Keep;
+            let file = OwnFile::create(&one.path, keep).map_err(|error| FillError::File {
+                what: "cannot create",
+                path: one.path.display().to_string(),
+                errno: error.raw_os_error(),
+                written: Bytes(0),
+            })?;
+            ready.own.push(file);
+            own::sweep(&one.path, watcher);
         }
-        Action::Reuse { size } => {
-            keep_mark_true(plan, one);
-            note_end(target, one, ready);
-            return Ok(format!("prepared earlier with {size} of random data"));
-        }
-        Action::Create { size, .. } => (0, size.0, format!("{size} of random data written for this run")),
-        Action::Extend { from, to } => (from.0, to.0, format!("extended from {from} to {to} with random data")),
-        Action::Rewrite { size } => (0, size.0, format!("written anew with {size}")),
-    };
-    let own = matches!(one.action, Action::Create { own: true, .. });
-    if own {
-        let keep = target.at_end == AtEndOfJob::Keep;
-        let file = OwnFile::create(&one.path, keep).map_err(|error| FillError::File {
-            what: "cannot create",
-            path: one.path.display().to_string(),
-            errno: error.raw_os_error(),
-            written: Bytes(0),
-        })?;
-        ready.own.push(file);
-        own::sweep(&one.path, watcher);
-    }
-    let created = one.kind.is_none();
-    let fresh = Content::Fresh;
-    let (content, block, allocate) = match &target.prepare {
-        Prepare::LayOut {
-            content,
+        let made_before = ready.made_at(&one.path);
+        let created = one.kind.is_none() && made_before.is_none();
+        let fresh = Content::Fresh;
+        let (content, block, allocate) = match &target.prepare {
+            Prepare::LayOut {
+                content,
+                block,
+                allocate,
+                ..
+            } => (content.as_ref(), *block, *allocate),
+            Prepare::Recreate { content, .. } => (Some(content), fill::BLOCK, AllocateMode::None),
+            Prepare::Filled { .. } | Prepare::Existing => (Some(&fresh), fill::BLOCK, AllocateMode::Native),
+        };
+        let expected = match (claim, ready.own.last().filter(|_| own)) {
+            (Some(claim), _) => Expected::This(claim.file().identity()),
+            (None, Some(file)) => Expected::This(file.identity()),
+            (None, None) => made_before.map_or(Expected::Nothing, Expected::This),
+        };
+        let fill = fill::Fill {
+            path: &one.path,
+            expected,
+            empty: matches!(one.action, Action::Rewrite { .. }) || made_before.is_some(),
+            // A file that is only allocated has nothing to write.
+            from: if content.is_some() { from } else { size },
+            size,
+            content: content.unwrap_or(&fresh),
             block,
             allocate,
-            ..
-        } => (content.as_ref(), *block, *allocate),
-        Prepare::Recreate { content, .. } => (Some(content), fill::BLOCK, AllocateMode::None),
-        Prepare::Filled { .. } | Prepare::Existing => (Some(&fresh), fill::BLOCK, AllocateMode::Native),
-    };
-    let expected = match (claim, ready.own.last().filter(|_| own)) {
-        (Some(claim), _) => Expected::This(claim.file().identity()),
-        (None, Some(file)) => Expected::This(file.identity()),
-        (None, None) => Expected::Nothing,
-    };
-    let fill = fill::Fill {
-        path: &one.path,
-        expected,
-        empty: matches!(one.action, Action::Rewrite { .. }),
-        // A file that is only allocated has nothing to write.
-        from: if content.is_some() { from } else { size },
-        size,
-        content: content.unwrap_or(&fresh),
-        block,
-        allocate,
-        seed: plan.seed ^ (one.number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x00f1_11ed,
-    };
-    let took = fill::fill(&fill, clock, interrupt, watcher).inspect_err(|_| {
-        // A file that this run made is of no use half filled; an older one stays, without a mark.
-        if created && !own {
-            let _ = fs::remove_file(&one.path);
+            seed: plan.seed ^ (one.number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x00f1_11ed,
+        };
+        let took = fill::fill(&fill, self.clock, self.interrupt, watcher).inspect_err(|_| {
+            // A file that this run made is of no use half filled; an older one stays, without a mark.
+            if created && !own {
+                let _ = fs::remove_file(&one.path);
+            }
+        })?;
+        if matches!(target.prepare, Prepare::Filled { .. }) {
+            let _ = marker::write(&one.path, marker::Mark { size: Bytes(size) });
+            keep_mark_true(plan, one);
         }
-    })?;
-    if matches!(target.prepare, Prepare::Filled { .. }) {
-        let _ = marker::write(&one.path, marker::Mark { size: Bytes(size) });
-        keep_mark_true(plan, one);
+        if !own {
+            ready.made.retain(|(path, _)| *path != one.path);
+            ready.made.push((one.path.clone(), sys::facts::identity_of(&one.path)));
+        }
+        watcher(Event::Prepared {
+            target: one.path.display().to_string(),
+            how: how.clone(),
+            took_ns: took,
+        });
+        note_end(target, one, ready);
+        Ok(how)
     }
-    watcher(Event::Prepared {
-        target: one.path.display().to_string(),
-        how: how.clone(),
-        took_ns: took,
-    });
-    note_end(target, one, ready);
-    Ok(how)
 }
 
 fn note_end(target: &Target, one: &Examined, ready: &mut ReadyTargets) {

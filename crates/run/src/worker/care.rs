@@ -35,6 +35,25 @@ impl Worker<'_> {
         self.after_settling(reaped);
     }
 
+    /// Counts what the turn that has just ended waited for. To be called before its operations are settled.
+    #[inline(never)]
+    pub(super) fn count_wait(&mut self, at_least: u32, until: Nanos) {
+        let ended = self.batch.done.len();
+        let waits = &mut self.recorder.waits;
+        if at_least == 0 {
+            waits.looks += 1;
+            waits.completions_per_look[ended.min(7)] += 1;
+        } else if self.in_flight + self.batch.submitted == 0 {
+            waits.slept += 1;
+        } else if self.one_at_a_time {
+            // Each call waits for its own operation; that is no wait for a queue.
+        } else if until == Nanos::NEVER {
+            waits.completion += 1;
+        } else {
+            waits.throttled += 1;
+        }
+    }
+
     /// Counts one operation.
     pub(super) fn settle_carefully(&mut self, slot: Slot, result: i64, at: Nanos) {
         let record = *self.slots.get(slot);

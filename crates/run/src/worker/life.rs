@@ -4,7 +4,7 @@ use engine::{Action, EngineError, Request, Slot, os_error_name, sys};
 use model::draws::{DrawsForm, Purpose};
 use model::event::{EndReason, Phase};
 use model::plan::FlushKind;
-use model::results::{EngineUsed, Failure, Usage};
+use model::results::{EngineUsed, FailedOperation, Failure, Usage};
 use model::{Direction, Nanos};
 
 use super::recorder::{Run, SlotRecord};
@@ -338,11 +338,16 @@ impl Worker<'_> {
             (format!("a {verb} failed: {}", os_error_name(errno)), help)
         };
         let errno = (!at_end_of_file).then_some(errno);
+        let operation = direction.map(|direction| FailedOperation {
+            slot: slot.0,
+            stream: record.stream,
+            direction,
+        });
         self.fail(Failure {
             what,
             at,
             errno,
-            operation: None,
+            operation,
             help,
         });
     }

@@ -334,6 +334,9 @@ impl Worker<'_> {
             }
             let reaped = self.batch.reaped;
             let crosses = reaped >= self.boundary;
+            if CAREFUL && self.batching.count_waits {
+                self.count_wait(at_least, until);
+            }
             if self.one_at_a_time {
                 self.settle_in_turn();
             } else {

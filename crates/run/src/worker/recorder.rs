@@ -7,7 +7,7 @@
 use engine::{Action, Completion, Request, Slot};
 use model::event::Phase;
 use model::histogram::Histogram;
-use model::results::{Distribution, Point};
+use model::results::{Distribution, Point, Waits};
 use model::{Direction, Nanos, PerDirection};
 
 /// What a cell counts.
@@ -91,6 +91,7 @@ pub(crate) struct Recorder {
     pub(crate) depth: Distribution,
     pub(crate) submitted: Distribution,
     pub(crate) completed: Distribution,
+    pub(crate) waits: Waits,
     pub(crate) phase: Phase,
     /// Statistics were begun anew so many times before this interval.
     pub(crate) epoch: u32,
@@ -150,6 +151,7 @@ impl Recorder {
             depth: Distribution::ready(),
             submitted: Distribution::ready(),
             completed: Distribution::ready(),
+            waits: Waits::default(),
             phase: Phase::WarmUp,
             epoch: 0,
             phase_start: Nanos(0),
@@ -257,6 +259,7 @@ impl Recorder {
         for distribution in [&mut self.depth, &mut self.submitted, &mut self.completed] {
             distribution.classes.fill(0);
         }
+        self.waits = Waits::default();
         self.joined = 0;
     }
 }

@@ -94,6 +94,12 @@ pub enum SetupError {
         /// What it would have to be a multiple of.
         alignment: u64,
     },
+    /// Only the local cache of a remote file system should be bypassed, and this one is local.
+    #[error("{path} lies on this machine: there is no local cache of a remote file system to bypass")]
+    NotRemote {
+        /// The target.
+        path: String,
+    },
     /// The file that write data should come from cannot be read.
     #[error("cannot read write data from {path}: {source}")]
     Content {
@@ -156,6 +162,9 @@ impl SetupError {
             SetupError::Thread(_) => Some("use fewer workers, or raise the limit (ulimit -u)".into()),
             SetupError::Unfit { help, .. } => Some(help.clone()),
             SetupError::Log { .. } => Some("name another file; what is there now was not touched".into()),
+            SetupError::NotRemote { .. } => {
+                Some("bypass every cache (`cache direct`, DiskSpd `-Su`), or use a file on a network share".into())
+            }
             SetupError::Access { .. } | SetupError::Content { .. } | SetupError::Placement { .. } => None,
         }
     }
@@ -359,6 +368,7 @@ fn is_careful(given: &Assignment<'_>) -> bool {
     let streams = &given.worker.streams;
     given.job.operation_log.is_some()
         || given.worker.batching.completion_routines
+        || given.worker.batching.count_waits
         || streams
             .iter()
             .any(|stream| stream.on_error.latency_ns_max.iter().any(|(_, most)| most.is_some()))
@@ -551,12 +561,14 @@ fn open_files(given: &Assignment<'_>) -> Result<Opened, SetupError> {
             (false, true) => Access::Write,
             _ => Access::Read,
         };
-        let how = OpenHow {
+        let mut how = OpenHow {
             access,
             cache: stream.cache,
             hint: stream.hint,
             exclusive: false,
         };
+        // What bypasses the cache here goes to the cache there.
+        how.cache.direct |= how.cache.local_only;
         let own = stream.priority.filter(|_| own_priorities);
         let number = own.map_or(0, |own| u16::from(class_number(own)) << 13 | u16::from(own.level));
         let percent = own.map_or(0, |own| own.percent);
@@ -571,6 +583,13 @@ fn open_files(given: &Assignment<'_>) -> Result<Opened, SetupError> {
         };
         file_of.push(usual);
         shares.push(share);
+    }
+    for (stream, file) in given.worker.streams.iter().zip(&file_of) {
+        let file = &files[usize::from(*file)];
+        if stream.cache.local_only && !file.handle().is_some_and(sys::file::is_remote) {
+            let path = file.path().display().to_string();
+            return Err(SetupError::NotRemote { path });
+        }
     }
     Ok((files, file_of, shares))
 }
