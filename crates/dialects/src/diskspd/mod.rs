@@ -3,6 +3,9 @@
 //! Arguments → [`Profile`], which is what the user wrote → lowering → [`model::plan::Plan`], which is what it means. The
 //! profile can be printed as DiskSpd prints it, as text and as XML.
 
+pub mod distribution;
 pub mod profile;
+pub mod text;
+pub mod xml;
 
 pub use profile::Profile;
