@@ -32,6 +32,11 @@ pub enum Event {
         /// Time it took.
         took_ns: Nanos,
     },
+    /// All workers of a step are set up and wait to be let go. A watcher that does not return holds them back.
+    Ready {
+        /// Index of the step.
+        step: u32,
+    },
     /// A job entered a phase.
     Phase {
         /// Index of the step.

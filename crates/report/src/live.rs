@@ -83,6 +83,7 @@ impl Live {
                 self.jobs.insert((interval.step, interval.job), shown);
                 self.state()
             }
+            Event::Ready { .. } => Update::Nothing,
             Event::Notice { finding } => Update::Line(format!("{}: {}", finding.severity.word(), finding.what)),
             Event::JobEnded { step, job, reason } => {
                 let name = self

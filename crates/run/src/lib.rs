@@ -129,11 +129,7 @@ pub fn carry_out(plan: Plan, conditions: Conditions<'_>, watcher: &mut dyn FnMut
     Ok(Results {
         format_version: FORMAT_VERSION,
         kind: Kind::Run,
-        tool: Tool {
-            name: "fathom".into(),
-            version: env!("CARGO_PKG_VERSION").into(),
-            engine_revision: ENGINE_REVISION,
-        },
+        tool: tool(),
         plan: Arc::unwrap_or_clone(plan),
         hosts: vec![HostResults {
             environment,
@@ -144,6 +140,34 @@ pub fn carry_out(plan: Plan, conditions: Conditions<'_>, watcher: &mut dyn FnMut
         findings,
         interrupted,
     })
+}
+
+/// The results of a plan of which nothing could be carried out: the plan, and the machine. Reports that echo what was asked
+/// for are made of it.
+pub fn nothing_measured(plan: Plan, clock: &Clock) -> Results {
+    let now = unix_now();
+    Results {
+        format_version: FORMAT_VERSION,
+        kind: Kind::Run,
+        tool: tool(),
+        steps: plan.steps.first().map(StepResults::not_started).into_iter().collect(),
+        plan,
+        hosts: vec![HostResults {
+            environment: probe::environment(&System::live(), clock.describe()),
+            started_unix_ns: now,
+            ended_unix_ns: now,
+        }],
+        findings: Vec::new(),
+        interrupted: false,
+    }
+}
+
+fn tool() -> Tool {
+    Tool {
+        name: "fathom".into(),
+        version: env!("CARGO_PKG_VERSION").into(),
+        engine_revision: ENGINE_REVISION,
+    }
 }
 
 fn note((path, note): &(String, targets::guard::Note)) -> Finding {

@@ -140,6 +140,7 @@ pub(crate) fn run_step(
         jobs.iter().for_each(|job| job.gate.open(None));
         return Err(error);
     }
+    watcher(Event::Ready { step: step as u32 });
     let mut watch = Watch::new(&around.devices);
     loop {
         (0..jobs.len()).for_each(|job| start_if_due(around, step, &mut jobs, job, watcher));

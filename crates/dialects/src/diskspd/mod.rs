@@ -4,8 +4,11 @@
 //! profile can be printed as DiskSpd prints it, as text and as XML.
 
 pub mod distribution;
+mod lower;
+mod paths;
 pub mod profile;
 pub mod text;
 pub mod xml;
 
+pub use lower::{Here, Lowered, Use, lower, origin, threads};
 pub use profile::Profile;

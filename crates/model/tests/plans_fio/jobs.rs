@@ -36,6 +36,7 @@ fn stonewalls_groups_and_dependencies() {
             // exitall with exit_what=stonewall, and exitall_on_error with exit_what=all.
             jobs: vec![1, 2],
             on_failure: vec![1, 2],
+            workers_on_failure: false,
             plan: false,
         },
         ..named("first", 1)
@@ -293,6 +294,7 @@ fn settings_beside_the_pattern_are_kept() {
         complete_max: Some(8),
         refill_below: Some(4),
         completion_routines: false,
+        count_waits: false,
     };
     worker.engine.atomic = true;
     worker.engine.offload = true;

@@ -79,6 +79,8 @@ pub enum SetupError {
     Access {
         /// The target.
         path: String,
+        /// Its size.
+        size: Bytes,
         /// Why not.
         source: AccessError,
     },
@@ -724,6 +726,7 @@ fn live_streams(
         )
         .map_err(|source| SetupError::Access {
             path: target.name(),
+            size: Bytes(target.size),
             source,
         })?;
         streams.push(LiveStream {

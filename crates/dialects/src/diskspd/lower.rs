@@ -1,0 +1,586 @@
+//! What a DiskSpd profile means: time spans become steps, threads become workers, targets become streams.
+//!
+//! Threads are multiplied out here, because DiskSpd multiplies them in two ways: each target has its own (`-t`), or a pool
+//! works on all of them (`-F`). What this system cannot do is told in notes, or refused; nothing is left out in silence.
+
+use model::access::{
+    Access, Continuation, Interlocked, Mixed, Parallel, Placement, RangeBasis, RangeShare, Ranges, RangesRule,
+    Sequential, Uniform,
+};
+use model::content::Content;
+use model::draws::{DrawsForm, Reduction};
+use model::mix::{Mix, MixRule};
+use model::plan::{
+    AtEndOfJob, Batching, CacheMode, Depth, Dialect, EndsWith, EngineChoice, EngineKind, ErrorPolicy, Extent, Grid,
+    GridScope, Job, LatencyPoints, MapFlush, Mapping, Memory, OpenHint, Origin, Pacing, Pattern, Phases, Plan, Prepare,
+    PrepareWhen, Presentation, Priority, PriorityClass, Rate, Region, Step, Stop, Stream, StreamTarget, SyncRule,
+    Target as PlanTarget, TargetId, TargetKind, Think, ThinkCount, ThreadPlacement, Worker, WriteThrough,
+};
+use model::{Bytes, Nanos, PerDirection};
+
+use super::profile::{Cache, Distribution, FlushType, Precreate, Profile, Target, ThroughputUnit, TimeSpan};
+use super::text::{self, TextForm};
+use super::{paths, xml};
+use crate::Diagnostic;
+
+/// What a profile means here.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lowered {
+    /// The plan.
+    pub plan: Plan,
+    /// What is done otherwise than on Windows, in sentences.
+    pub notes: Vec<String>,
+}
+
+/// Where a profile is to be carried out.
+#[derive(Clone, Copy, Debug)]
+pub struct Here<'a> {
+    /// Numbers of the logical CPUs that may be used, ascending; a Windows group holds 64 of them.
+    pub cpus: &'a [u32],
+    /// The words of the command line, the program first.
+    pub arguments: &'a [String],
+    /// The form of text reports.
+    pub form: TextForm,
+    /// Paths are those of Windows.
+    pub windows: bool,
+}
+
+/// Gives a profile its meaning.
+///
+/// # Errors
+/// A [`Diagnostic`] for each thing that DiskSpd takes and that cannot be carried out.
+pub fn lower(profile: &Profile, here: Here<'_>) -> Result<Lowered, Vec<Diagnostic>> {
+    let mut complaints = paths::complaints(profile, here.windows);
+    complaints.extend(profile.time_spans.iter().flat_map(impossible));
+    if !complaints.is_empty() {
+        return Err(complaints);
+    }
+    let mut lowering = Lowering {
+        profile,
+        here,
+        targets: Vec::new(),
+        once: precreated(profile),
+        prepare_once: Vec::new(),
+    };
+    let steps = profile.time_spans.iter().enumerate();
+    let steps: Vec<Step> = steps.map(|(number, span)| lowering.step(number, span)).collect();
+    let plan = Plan {
+        name: "diskspd".into(),
+        seed: profile.time_spans.first().map_or(0, |span| u64::from(span.seed)),
+        targets: lowering.targets,
+        prepare: PrepareWhen::EachStep,
+        prepare_once: lowering.prepare_once,
+        steps,
+        groups: Vec::new(),
+        grids: grids(profile),
+        origin: origin(profile, here),
+    };
+    Ok(Lowered {
+        plan,
+        notes: notes(profile),
+    })
+}
+
+/// What DiskSpd takes and then fails at, or runs for ever with.
+fn impossible(span: &TimeSpan) -> Vec<Diagnostic> {
+    let mut complaints = Vec::new();
+    if span.duration == 0 {
+        complaints.push(
+            Diagnostic::new("ERROR: a measured duration of 0 seconds (-d0) measures nothing")
+                .help("give the test some time, for example -d10"),
+        );
+    }
+    if span.targets.iter().any(|target| target.block == 0) {
+        complaints.push(
+            Diagnostic::new("ERROR: a block size of 0 bytes (-b0) moves nothing")
+                .help("give a block size, for example -b4K"),
+        );
+    }
+    complaints
+}
+
+/// What is done otherwise than on Windows.
+fn notes(profile: &Profile) -> Vec<String> {
+    let mut notes = Vec::new();
+    let spans = &profile.time_spans;
+    let any = |wanted: fn(&Target) -> bool| spans.iter().flat_map(|span| &span.targets).any(wanted);
+    if profile.etw.is_some() {
+        notes.push("-e: events of the Windows kernel are not traced here; the report has no ETW section".to_owned());
+    }
+    if profile.experiment_flags != 0 {
+        notes.push("-: has no effect: throttled operations go out when they are due in any case".to_owned());
+    }
+    if any(|target| target.temporary_file) {
+        notes.push("-ft has no effect: this system has no temporary attribute".to_owned());
+    }
+    if spans.iter().any(|span| span.threads == 0 && span.requests > 0) {
+        notes.push("-O has no effect without -F".to_owned());
+    }
+    if any(|target| target.throughput > 0 && target.think_ms.is_some()) {
+        notes.push("-i and -j have no effect beside -g".to_owned());
+    }
+    notes
+}
+
+/// Paths that are made before the first time span, with the size of each.
+fn precreated(profile: &Profile) -> Vec<(String, u64)> {
+    let Some(rule) = profile.precreate else {
+        return Vec::new();
+    };
+    let targets: Vec<&Target> = profile.time_spans.iter().flat_map(|span| &span.targets).collect();
+    let mut made: Vec<(String, u64)> = Vec::new();
+    for target in &targets {
+        if made.iter().any(|(path, _)| *path == target.path) {
+            continue;
+        }
+        let mentions: Vec<&&Target> = targets.iter().filter(|other| other.path == target.path).collect();
+        let sizes: Vec<u64> = mentions.iter().map(|other| other.file_size.unwrap_or(0)).collect();
+        let largest = sizes.iter().copied().max().unwrap_or(0);
+        let alike = mentions.iter().all(|other| other.zero_buffers == target.zero_buffers);
+        let agreed = match rule {
+            Precreate::UseMaxSize => true,
+            Precreate::ConstantSizes => sizes.iter().all(|size| *size == largest),
+            Precreate::ConstantOrZeroSizes => sizes.iter().all(|size| *size == largest || *size == 0),
+        };
+        if largest > 0 && alike && agreed {
+            made.push((target.path.clone(), largest));
+        }
+    }
+    made
+}
+
+/// One series for each length of an interval that some time span asks for.
+fn grids(profile: &Profile) -> Vec<Grid> {
+    let mut lengths: Vec<u32> = profile
+        .time_spans
+        .iter()
+        .filter(|span| span.iops_deviation)
+        .map(|span| span.bucket_ms)
+        .collect();
+    lengths.sort_unstable();
+    lengths.dedup();
+    let grid = |milliseconds: u32| Grid {
+        length_ns: Nanos::millis(u64::from(milliseconds)),
+        scope: GridScope::Stream,
+    };
+    lengths.into_iter().map(grid).collect()
+}
+
+/// What reports echo.
+pub fn origin(profile: &Profile, here: Here<'_>) -> Origin {
+    let mut other: Vec<(String, String)> = Vec::new();
+    let mut say = |name: String, value: String| other.push((name, value));
+    if here.form == TextForm::V2_0 {
+        say("diskspd_text".into(), "2.0".into());
+    }
+    if profile.verbose_stats {
+        say("wait_statistics".into(), "true".into());
+    }
+    for (index, span) in profile.time_spans.iter().enumerate() {
+        let number = index + 1;
+        say(format!("latency.{number}"), span.latency.to_string());
+        say(format!("deviation.{number}"), span.iops_deviation.to_string());
+        say(format!("bucket_ms.{number}"), span.bucket_ms.to_string());
+        say(
+            format!("expected_ms.{number}"),
+            (u64::from(span.duration) * 1000).to_string(),
+        );
+        if span.threads > 0 && span.requests > 0 {
+            say(format!("requests.{number}"), span.requests.to_string());
+        }
+    }
+    Origin {
+        dialect: Dialect::Diskspd,
+        arguments: here.arguments.to_vec(),
+        presentation: Presentation {
+            latency: profile.time_spans.iter().any(|span| span.latency),
+            iops_deviation: profile.time_spans.iter().any(|span| span.iops_deviation),
+            other,
+            ..Presentation::default()
+        },
+        profile: text::lines(profile, here.form),
+        profile_markup: xml::lines(profile),
+        ..Origin::default()
+    }
+}
+
+/// A target as one thread uses it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Use {
+    /// Index of the target in its time span.
+    pub target: usize,
+    /// Number of the thread among those of the target; in a pool its number in the pool.
+    pub relative: u32,
+    /// Weight of the target for this thread.
+    pub weight: u32,
+}
+
+/// The threads of a time span in DiskSpd's order: those of the first target, those of the second, …; or those of the pool.
+pub fn threads(span: &TimeSpan) -> Vec<Vec<Use>> {
+    let targets = || span.targets.iter().enumerate();
+    if span.threads == 0 {
+        let of = |(number, target): (usize, &Target)| {
+            let weight = target.weight;
+            let one = move |relative| {
+                vec![Use {
+                    target: number,
+                    relative,
+                    weight,
+                }]
+            };
+            (0..target.threads).map(one)
+        };
+        return targets().flat_map(of).collect();
+    }
+    let of_pool = |thread: u32| {
+        let chosen = targets().filter_map(|(number, target)| {
+            let weight = weight_for(target, thread)?;
+            Some(Use {
+                target: number,
+                relative: thread,
+                weight,
+            })
+        });
+        chosen.collect()
+    };
+    (0..span.threads).map(of_pool).collect()
+}
+
+/// A profile on its way to a plan.
+struct Lowering<'a> {
+    profile: &'a Profile,
+    here: Here<'a>,
+    targets: Vec<PlanTarget>,
+    /// Paths made before the first time span.
+    once: Vec<(String, u64)>,
+    prepare_once: Vec<TargetId>,
+}
+
+impl Lowering<'_> {
+    fn step(&mut self, number: usize, span: &TimeSpan) -> Step {
+        let mut used = Vec::new();
+        let ids: Vec<TargetId> = span
+            .targets
+            .iter()
+            .map(|target| self.target(target, &mut used))
+            .collect();
+        let job = Job {
+            name: format!("timespan {}", number + 1),
+            phases: Phases {
+                warm_up_ns: Nanos::secs(u64::from(span.warm_up)),
+                cool_down_ns: Nanos::secs(u64::from(span.cool_down)),
+                ..Phases::default()
+            },
+            stop: Stop::after(Nanos::secs(u64::from(span.duration))),
+            ends_with: EndsWith {
+                workers_on_failure: true,
+                plan: true,
+                ..EndsWith::default()
+            },
+            workers: threads(span)
+                .iter()
+                .enumerate()
+                .map(|(number, uses)| self.worker(span, number as u32, uses, &ids))
+                .collect(),
+            ..Job::default()
+        };
+        Step {
+            jobs: vec![job],
+            prepare: None,
+        }
+    }
+
+    /// The entry of a target in the plan. Two targets of one time span never share one, whatever their path: each has an
+    /// interlocked position of its own.
+    fn target(&mut self, target: &Target, used: &mut Vec<TargetId>) -> TargetId {
+        let once = self.once.iter().find(|(path, _)| *path == target.path);
+        let size = match once {
+            Some((_, size)) => Some(*size),
+            None => target.file_size.filter(|size| *size > 0),
+        };
+        let content = if target.zero_buffers {
+            Content::Zeros
+        } else {
+            Content::Counting
+        };
+        let entry = PlanTarget {
+            path: target.path.clone(),
+            kind: target
+                .slot()
+                .map_or(TargetKind::Path, |number| TargetKind::Template { number }),
+            prepare: match size {
+                // Only the first entry of a path that is made once makes it.
+                Some(_) if once.is_some() && self.targets.iter().any(|other| other.path == target.path) => {
+                    Prepare::Existing
+                }
+                Some(size) => Prepare::Recreate {
+                    size: Bytes(size),
+                    content,
+                },
+                None => Prepare::Existing,
+            },
+            at_end: AtEndOfJob::Keep,
+        };
+        let is_once = once.is_some() && entry.prepare != Prepare::Existing;
+        let same = |known: &PlanTarget| match once {
+            Some(_) => known.path == entry.path,
+            None => *known == entry,
+        };
+        let known = (0..self.targets.len() as u32).map(TargetId);
+        let known = known
+            .filter(|id| !used.contains(id) && same(&self.targets[id.0 as usize]))
+            .min();
+        let id = known.unwrap_or_else(|| {
+            self.targets.push(entry);
+            let id = TargetId(self.targets.len() as u32 - 1);
+            self.prepare_once.extend(is_once.then_some(id));
+            id
+        });
+        used.push(id);
+        id
+    }
+
+    fn worker(&self, span: &TimeSpan, number: u32, uses: &[Use], ids: &[TargetId]) -> Worker {
+        let common = span.threads > 0 && span.requests > 0;
+        let streams = uses.iter().map(|of| Stream {
+            target: StreamTarget::One { target: ids[of.target] },
+            weight: of.weight,
+            ..stream(span, &span.targets[of.target], of.relative)
+        });
+        let streams: Vec<Stream> = streams.collect();
+        let requests = match common {
+            true => span.requests,
+            false => streams.iter().map(|stream| stream.depth).sum(),
+        };
+        Worker {
+            engine: EngineChoice {
+                kind: engine_of(span, uses, requests),
+                ..EngineChoice::default()
+            },
+            depth: match common {
+                true => Depth::Shared {
+                    operations: span.requests,
+                },
+                false => Depth::PerStream,
+            },
+            batching: Batching {
+                completion_routines: span.completion_routines && requests > 1,
+                count_waits: self.profile.verbose_stats,
+                ..Batching::default()
+            },
+            draws: DrawsForm::Single {
+                seed: span.seed.wrapping_add(number),
+            },
+            placement: ThreadPlacement {
+                cpus: self.cpus_of(span, number),
+                ..ThreadPlacement::default()
+            },
+            memory: Memory {
+                huge_pages: uses.iter().any(|of| span.targets[of.target].large_pages),
+                alignment: 0,
+            },
+            latency: LatencyPoints::BeforeCall,
+            streams,
+        }
+    }
+
+    /// Threads take the processors of the list, or all active ones, in turn.
+    fn cpus_of(&self, span: &TimeSpan, number: u32) -> Vec<u32> {
+        let in_turn = |cpus: &[u32]| cpus.get(number as usize % cpus.len().max(1)).copied();
+        let cpu = match (span.no_affinity, &span.affinity[..]) {
+            (true, _) => None,
+            (false, []) => in_turn(self.here.cpus),
+            (false, list) => {
+                let cpu = |processor: &super::profile::Processor| {
+                    u32::from(processor.group) * 64 + u32::from(processor.number)
+                };
+                in_turn(&list.iter().map(cpu).collect::<Vec<_>>())
+            }
+        };
+        cpu.into_iter().collect()
+    }
+}
+
+/// The weight of a target for a thread of the pool; absent if the thread does not use it.
+fn weight_for(target: &Target, thread: u32) -> Option<u32> {
+    if target.thread_targets.is_empty() {
+        return Some(target.weight);
+    }
+    let own = target.thread_targets.iter().find(|own| own.thread == thread)?;
+    Some(if own.weight == 0 { target.weight } else { own.weight })
+}
+
+/// One request in all goes out by synchronous calls; mapped targets are copied; everything else is queued.
+fn engine_of(span: &TimeSpan, uses: &[Use], requests: u32) -> EngineKind {
+    let mapped = uses.iter().all(|of| span.targets[of.target].memory_mapped);
+    match (mapped, requests) {
+        (true, _) => EngineKind::Mmap,
+        (false, _) if span.io_ring => EngineKind::IoUring,
+        (false, 0 | 1) => EngineKind::Psync,
+        (false, _) => EngineKind::Auto,
+    }
+}
+
+fn stream(span: &TimeSpan, target: &Target, relative: u32) -> Stream {
+    let base = target.base;
+    Stream {
+        target: StreamTarget::One { target: TargetId(0) },
+        region: Region {
+            base: Extent::bytes(base),
+            length: (target.end > 0).then(|| Extent::bytes(target.end.saturating_sub(base))),
+        },
+        mix: Mix::Drawn {
+            write_percent: f64::from(target.write_percent),
+            rule: MixRule::AfterPlace,
+        },
+        pattern: Pattern {
+            alignment: PerDirection::all(Bytes(target.step())),
+            ..Pattern::simple(access(target, relative), Bytes(u64::from(target.block)))
+        },
+        content: content(span, target),
+        cache: cache(target),
+        hint: OpenHint {
+            sequential: target.sequential_scan,
+            random: target.random_access,
+            temporary: false,
+            write_lifetime: None,
+        },
+        sync: SyncRule::default(),
+        pacing: pacing(target),
+        think: think(span, target),
+        depth: target.requests,
+        weight: target.weight,
+        priority: priority(target),
+        on_error: ErrorPolicy::default(),
+        verify: None,
+    }
+}
+
+fn access(target: &Target, relative: u32) -> Access {
+    let start = Bytes(u64::from(relative).saturating_mul(target.thread_stride));
+    match target.random_percent {
+        0 if target.parallel => Access::Parallel(Parallel { start }),
+        0 if target.interlocked => Access::Interlocked(Interlocked {}),
+        0 => Access::Sequential(Sequential {
+            start,
+            ..Sequential::default()
+        }),
+        1..100 => Access::Mixed(Mixed {
+            placement: placement(target),
+            random_percent: PerDirection::all(target.random_percent),
+            continuation: Continuation::Stride,
+        }),
+        100.. => Access::Random {
+            placement: placement(target),
+        },
+    }
+}
+
+fn placement(target: &Target) -> Placement {
+    let Some(Distribution { absolute, ranges }) = &target.distribution else {
+        return Placement::Uniform(Uniform {
+            reduction: Reduction::Modulo,
+        });
+    };
+    let share = |range: &super::profile::Range| RangeShare {
+        operations_percent: f64::from(range.io_percent),
+        span: range.length as f64,
+    };
+    Placement::Ranges(Ranges {
+        basis: match absolute {
+            true => RangeBasis::Bytes,
+            false => RangeBasis::Percent,
+        },
+        rule: RangesRule::Diskspd,
+        shares: PerDirection::all(ranges.iter().map(share).collect()),
+    })
+}
+
+fn content(span: &TimeSpan, target: &Target) -> Content {
+    match &target.source {
+        Some(source) => Content::Source {
+            size: Bytes(source.size),
+            file: source.file.clone(),
+        },
+        None if target.zero_buffers => Content::Zeros,
+        None if span.random_write_data => Content::Drawn,
+        None => Content::Counting,
+    }
+}
+
+fn cache(target: &Target) -> CacheMode {
+    let flush = match target.flush {
+        None => MapFlush::None,
+        Some(FlushType::ViewOfFile) => MapFlush::View,
+        Some(FlushType::NonVolatileMemory) => MapFlush::Lines,
+        Some(FlushType::NonVolatileMemoryNoDrain) => MapFlush::LinesWithoutDrain,
+    };
+    CacheMode {
+        direct: target.cache == Cache::Unbuffered,
+        write_through: match target.write_through && !target.memory_mapped {
+            true => WriteThrough::Data,
+            false => WriteThrough::Off,
+        },
+        local_only: target.cache == Cache::NoLocal,
+        mapping: target.memory_mapped.then_some(Mapping {
+            // DiskSpd flushes only where the copies do not go past the caches already.
+            flush: if target.write_through { MapFlush::None } else { flush },
+            non_temporal: target.write_through,
+        }),
+        ..CacheMode::BUFFERED
+    }
+}
+
+/// An operation may go out when its own bytes are covered as well, so the first one waits for them.
+fn pacing(target: &Target) -> Pacing {
+    let limit = u64::from(target.throughput);
+    if limit == 0 {
+        return Pacing::Unpaced;
+    }
+    let rate = match target.throughput_unit {
+        ThroughputUnit::BytesPerMs => Rate {
+            per_ns: Nanos::millis(1),
+            phase_ns: Nanos(u64::from(target.block) * 1_000_000 / limit),
+            ..Rate::bytes(limit)
+        },
+        ThroughputUnit::Iops => Rate {
+            phase_ns: Nanos(1_000_000_000 / limit),
+            ..Rate::iops(limit)
+        },
+    };
+    Pacing::Together { rate }
+}
+
+/// `-i` is a total of the target, divided among its threads. A throttle leaves no room for pauses.
+fn think(span: &TimeSpan, target: &Target) -> Option<Think> {
+    let (burst, pause) = (target.burst.unwrap_or(0), target.think_ms.unwrap_or(0));
+    if target.throughput > 0 || pause == 0 {
+        return None;
+    }
+    let threads = match (span.threads, target.thread_targets.len() as u32) {
+        (0, _) => target.threads,
+        (pool, 0) => pool,
+        (_, chosen) => chosen,
+    };
+    Some(Think {
+        pause_ns: Nanos::millis(u64::from(pause)),
+        spin_ns: Nanos(0),
+        operations: (burst / threads.max(1)).max(1),
+        after_ns: None,
+        count: ThinkCount::Issued,
+        shifts_schedule: false,
+    })
+}
+
+fn priority(target: &Target) -> Option<Priority> {
+    let of = |class, level| Priority {
+        class,
+        level,
+        percent: 100,
+    };
+    match target.priority {
+        1 => Some(of(PriorityClass::Idle, 7)),
+        2 => Some(of(PriorityClass::BestEffort, 7)),
+        _ => None,
+    }
+}

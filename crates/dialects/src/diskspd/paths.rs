@@ -1,0 +1,134 @@
+//! Paths of Windows on a system that has none: refused with the path to type instead.
+//!
+//! `C:\data\f.dat` is a legal name of a file here, and a test that quietly makes such a file in the current directory
+//! measures another disk than its user thinks.
+
+use super::profile::{Profile, Target};
+use crate::Diagnostic;
+
+/// What is wrong with the paths of a profile, one complaint for each path.
+pub(super) fn complaints(profile: &Profile, windows: bool) -> Vec<Diagnostic> {
+    let mut complaints: Vec<Diagnostic> = Vec::new();
+    if windows {
+        return complaints;
+    }
+    for target in profile.time_spans.iter().flat_map(|span| &span.targets) {
+        let found = complaint(target);
+        complaints.extend(found.filter(|found| !complaints.contains(found)));
+    }
+    let targets = profile.time_spans.iter().flat_map(|span| &span.targets);
+    let sources = targets.filter_map(|target| target.source.as_ref()?.file.as_deref());
+    for path in sources.filter(|path| here(path).is_some()) {
+        let found = not_a_path_here(path, &here(path).unwrap_or_default());
+        if !complaints.contains(&found) {
+            complaints.push(found);
+        }
+    }
+    complaints
+}
+
+fn complaint(target: &Target) -> Option<Diagnostic> {
+    let path = target.path.as_str();
+    if let Some(number) = path.strip_prefix('#') {
+        let all = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+        return all.then(|| {
+            Diagnostic::new(format!("Error opening file: {path} [2]"))
+                .help("`#n` is a physical drive of Windows; name the device here, such as /dev/sdb or /dev/nvme1n1 (`fathom targets` lists them)")
+        });
+    }
+    if let Some(letter) = drive(path).filter(|_| path.len() == 2) {
+        return Some(Diagnostic::new(format!("Error opening file: {path} [2]")).help(format!(
+            "`{letter}:` is a volume of Windows; name the device here, such as /dev/sdb1 (`fathom targets` lists them), or a file on it"
+        )));
+    }
+    here(path).map(|instead| not_a_path_here(path, &instead))
+}
+
+fn not_a_path_here(path: &str, instead: &str) -> Diagnostic {
+    Diagnostic::new(format!("Error opening file: {path} [2]")).help(format!(
+        "this is a path of Windows; here it would be {instead}, or wherever the disk to be tested is mounted"
+    ))
+}
+
+/// The letter of a drive that a path begins with.
+fn drive(path: &str) -> Option<char> {
+    let mut characters = path.chars();
+    let letter = characters.next().filter(char::is_ascii_alphabetic)?;
+    (characters.next() == Some(':')).then_some(letter)
+}
+
+/// What to type instead of a path of Windows; absent if the path is none.
+pub(super) fn here(path: &str) -> Option<String> {
+    let with_slashes = |rest: &str| rest.replace('\\', "/");
+    if drive(path).is_some() {
+        let rest = with_slashes(&path[2..]);
+        return Some(match rest.starts_with('/') {
+            true => rest,
+            false => format!("./{rest}"),
+        });
+    }
+    if let Some(share) = path.strip_prefix(r"\\") {
+        let rest = share.split_once('\\').map_or("", |(_, rest)| rest);
+        return Some(format!("/mnt/{}", with_slashes(rest)));
+    }
+    path.contains('\\')
+        .then(|| with_slashes(path.strip_prefix(r".\").unwrap_or(path)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diskspd::profile::TimeSpan;
+
+    #[test]
+    fn windows_paths_are_told_with_the_path_to_type() {
+        let check = |path: &str, expected: Option<&str>| assert_eq!(here(path).as_deref(), expected, "{path}");
+        check(r"C:\ClusterStorage\CSV01\IO.dat", Some("/ClusterStorage/CSV01/IO.dat"));
+        check(r"F:\diskspd0.tmp", Some("/diskspd0.tmp"));
+        check("d:f.dat", Some("./f.dat"));
+        check(r"\\server\share\f.dat", Some("/mnt/share/f.dat"));
+        check(r"dir with space\file.dat", Some("dir with space/file.dat"));
+        check(r".\test.dat", Some("test.dat"));
+        check("/data/f.dat", None);
+        check("test_001.dat", None);
+        check("a:b:c", Some("./b:c"));
+    }
+
+    #[test]
+    fn each_path_is_told_once_and_only_off_windows() {
+        let target = |path: &str| Target {
+            path: path.into(),
+            ..Target::default()
+        };
+        let span = TimeSpan {
+            targets: vec![
+                target("#1"),
+                target("d:"),
+                target(r"C:\a"),
+                target(r"C:\a"),
+                target("/dev/sdb"),
+                target("#x"),
+            ],
+            ..TimeSpan::default()
+        };
+        let profile = Profile {
+            time_spans: vec![span],
+            ..Profile::default()
+        };
+        let told = complaints(&profile, false);
+        let lines: Vec<&str> = told.iter().map(|complaint| complaint.what.as_str()).collect();
+        assert_eq!(
+            lines,
+            [
+                "Error opening file: #1 [2]",
+                "Error opening file: d: [2]",
+                r"Error opening file: C:\a [2]"
+            ]
+        );
+        assert!(
+            told.iter()
+                .all(|complaint| complaint.help.as_deref().is_some_and(|help| help.contains('/')))
+        );
+        assert!(complaints(&profile, true).is_empty());
+    }
+}

@@ -1,0 +1,105 @@
+//! What reading a DiskSpd command line asks for: files, processors, named events.
+
+use std::time::UNIX_EPOCH;
+
+use dialects::diskspd::{EventRole, Processors, Surroundings};
+
+use super::super::named_events::NamedEvent;
+
+/// This machine, and the events that were opened while the command line was read.
+#[derive(Debug, Default)]
+pub struct Here {
+    events: Vec<(EventRole, NamedEvent)>,
+}
+
+impl Here {
+    /// The event of a role, if the command line names one.
+    pub fn event(&self, role: EventRole) -> Option<&NamedEvent> {
+        let mut found = self.events.iter().rev();
+        found.find(|(of, _)| *of == role).map(|(_, event)| event)
+    }
+}
+
+impl Drop for Here {
+    fn drop(&mut self) {
+        self.events.iter().for_each(|(_, event)| event.let_go());
+    }
+}
+
+impl Surroundings for Here {
+    fn processors(&self) -> Processors {
+        let online = engine::sys::thread::usable_cpus();
+        Processors {
+            possible: online.last().map_or(0, |last| last + 1),
+            online,
+        }
+    }
+
+    fn milliseconds_since_start(&self) -> u64 {
+        let uptime = std::fs::read_to_string("/proc/uptime").ok();
+        let seconds = uptime.and_then(|text| text.split(' ').next()?.parse::<f64>().ok());
+        match seconds {
+            Some(seconds) => (seconds * 1000.0) as u64,
+            // Where the system does not tell, any number that is another one next time serves.
+            None => UNIX_EPOCH.elapsed().map_or(0, |since| since.as_millis() as u64),
+        }
+    }
+
+    fn read_profile(&mut self, path: &str) -> Result<String, String> {
+        let bytes = std::fs::read(path).map_err(|error| match error.raw_os_error() {
+            Some(number) => engine::os_error_name(number),
+            None => error.to_string(),
+        })?;
+        decoded(&bytes).ok_or_else(|| "it is neither UTF-8 nor UTF-16 text".to_owned())
+    }
+
+    fn open_event(&mut self, role: EventRole, name: &str) -> Result<(), String> {
+        let event = NamedEvent::open_or_make(name).map_err(|error| error.to_string())?;
+        self.events.push((role, event));
+        Ok(())
+    }
+
+    fn signal_event(&mut self, name: &str) -> Result<(), String> {
+        let event = NamedEvent::open(name).map_err(|error| error.to_string())?;
+        event.set().map_err(|error| error.to_string())
+    }
+}
+
+/// Text with or without a byte order mark. Scripts of PowerShell write UTF-16 unless they are told otherwise.
+fn decoded(bytes: &[u8]) -> Option<String> {
+    let wide = |bytes: &[u8], of: fn([u8; 2]) -> u16| {
+        let (pairs, rest) = bytes.as_chunks::<2>();
+        let units: Vec<u16> = pairs.iter().map(|pair| of(*pair)).collect();
+        rest.is_empty().then(|| String::from_utf16(&units).ok()).flatten()
+    };
+    match bytes {
+        [0xff, 0xfe, rest @ ..] => wide(rest, u16::from_le_bytes),
+        [0xfe, 0xff, rest @ ..] => wide(rest, u16::from_be_bytes),
+        [0xef, 0xbb, 0xbf, rest @ ..] => String::from_utf8(rest.to_vec()).ok(),
+        _ => String::from_utf8(bytes.to_vec()).ok(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn profiles_are_read_in_the_encodings_that_occur() {
+        let text = "<Profile>é</Profile>";
+        let wide = |of: fn(u16) -> [u8; 2], mark: [u8; 2]| -> Vec<u8> {
+            mark.into_iter().chain(text.encode_utf16().flat_map(of)).collect()
+        };
+        let marked: Vec<u8> = [0xef, 0xbb, 0xbf].into_iter().chain(text.bytes()).collect();
+        for bytes in [
+            text.as_bytes().to_vec(),
+            marked,
+            wide(u16::to_le_bytes, [0xff, 0xfe]),
+            wide(u16::to_be_bytes, [0xfe, 0xff]),
+        ] {
+            assert_eq!(decoded(&bytes).as_deref(), Some(text));
+        }
+        assert_eq!(decoded(&[0xff, 0xfe, 0x41]), None);
+        assert_eq!(decoded(&[0xc3, 0x28]), None);
+    }
+}

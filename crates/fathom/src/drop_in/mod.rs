@@ -1,0 +1,92 @@
+//! Standing in for other tools: their command lines, outputs and exit codes, unchanged.
+//!
+//! A drop-in mode has no switches of ours, because every word belongs to the other tool. What there is to say beyond that
+//! goes through environment variables: `FATHOM_NOTES=1` for notes on stderr where that is no terminal, `FATHOM_RESULT=FILE`
+//! for the native result beside the other tool's report.
+
+pub mod diskspd;
+mod named_events;
+
+use std::io::{IsTerminal, Write};
+use std::path::Path;
+
+use model::results::Results;
+
+/// A tool that this program can stand in for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tool {
+    /// `diskspd`, `diskspd.exe`.
+    Diskspd,
+}
+
+/// The tool that is called for, and how many words of the command line its name takes: by the program's own name, copied or
+/// linked, or by the subcommand.
+pub fn called_for(words: &[String]) -> Option<(Tool, usize)> {
+    let program = words.first()?;
+    let name = program.rsplit(['/', '\\']).next().unwrap_or(program).to_ascii_lowercase();
+    if name.strip_suffix(".exe").unwrap_or(&name) == "diskspd" {
+        return Some((Tool::Diskspd, 1));
+    }
+    (words.get(1).map(String::as_str) == Some("diskspd")).then_some((Tool::Diskspd, 2))
+}
+
+/// Notes are for people: shown on a terminal, or where they are asked for. Some callers take any word on stderr for a failure.
+fn note(text: &str) {
+    let asked = std::env::var_os("FATHOM_NOTES").is_some_and(|value| value == "1");
+    if asked || std::io::stderr().is_terminal() {
+        complain(&[format!("note: {text}")]);
+    }
+}
+
+/// Lines on stderr. Where it is closed there is nobody to tell.
+fn complain(lines: &[String]) {
+    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let _ = std::io::stderr().write_all(text_mode(&text).as_bytes());
+}
+
+/// Text on stdout. A reader that has gone away is no error.
+fn tell(text: &str) -> std::io::Result<()> {
+    crate::screen::print(&text_mode(text))
+}
+
+/// Line ends as programs of the system write them.
+fn text_mode(text: &str) -> String {
+    match cfg!(windows) {
+        true => text.replace('\n', "\r\n"),
+        false => text.to_owned(),
+    }
+}
+
+/// Saves the native result where that is asked for. False if it could not be kept.
+fn keep(results: &Results) -> bool {
+    let Some(path) = std::env::var_os("FATHOM_RESULT") else {
+        return true;
+    };
+    match archive::save(results, Path::new(&path)) {
+        Ok(()) => true,
+        Err(error) => {
+            complain(&[format!("ERROR: FATHOM_RESULT: {error}")]);
+            false
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tool_is_known_by_its_name() {
+        let check = |words: &[&str], expected: Option<(Tool, usize)>| {
+            let words: Vec<String> = words.iter().map(ToString::to_string).collect();
+            assert_eq!(called_for(&words), expected, "{words:?}");
+        };
+        check(&["fathom", "diskspd", "-d1"], Some((Tool::Diskspd, 2)));
+        check(&["/usr/local/bin/diskspd", "-d1"], Some((Tool::Diskspd, 1)));
+        check(&[r"C:\tools\DiskSpd.EXE"], Some((Tool::Diskspd, 1)));
+        check(&["./diskspd.exe"], Some((Tool::Diskspd, 1)));
+        check(&["fathom", "run", "diskspd"], None);
+        check(&["diskspd-2"], None);
+        check(&[], None);
+    }
+}
