@@ -4,5 +4,24 @@
 //! profile can be printed as DiskSpd prints it, as text and as XML.
 
 pub mod profile;
+pub mod xml;
 
+mod affinity;
+mod arguments;
+mod distribution;
+mod help;
+mod hints;
+mod line;
+mod numbers;
+mod options;
+mod read;
+mod templates;
+mod validate;
+
+pub use distribution::with_tail;
+pub use help::{VERSION, VERSION_DATE, lines as help_lines};
+pub use line::{EventRole, Events, Surroundings};
+pub use options::{Form, Group, SWITCHES, Scope, Status, Switch, Value, find};
 pub use profile::Profile;
+pub use read::{End, Reading, Request, read};
+pub use validate::{Processors, Verdict, validate};
