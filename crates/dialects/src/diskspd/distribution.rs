@@ -1,4 +1,5 @@
-//! Where random operations go: the values of `-rd`, and the tail that makes a distribution whole.
+//! Where random operations go: the values of `-rd`, and what a distribution says without saying it: where the operations go
+//! that its ranges leave over. XML profiles share that; what makes a distribution valid is not decided here.
 
 use super::numbers;
 use super::profile::{Distribution, Range};
@@ -24,26 +25,33 @@ pub(super) fn read(value: &str, block: u32) -> Result<Distribution, String> {
         ranges.push(Range { io_percent, length });
         match after.strip_prefix(':') {
             Some(next) => rest = next,
-            None if after.is_empty() => return Ok(with_tail(absolute, ranges)),
+            None if after.is_empty() => break,
             None => return Err(format!("Unexpected characters in specification '{after}'")),
         }
     }
+    let mut distribution = Distribution { absolute, ranges };
+    complete(&mut distribution);
+    Ok(distribution)
 }
 
-/// A distribution with a last range for the operations that `ranges` leave over: the rest of the target, or for bytes a
-/// range that is open at its end.
+/// Adds the range that brings the shares to 100 percent, if they are below.
 ///
-/// If no percent of the target are left, the last range is empty, and validation will refuse it.
-pub fn with_tail(absolute: bool, mut ranges: Vec<Range>) -> Distribution {
-    let io: u64 = ranges.iter().map(|range| u64::from(range.io_percent)).sum();
-    if io < 100 {
-        let covered = ranges.iter().fold(0u64, |sum, range| sum.saturating_add(range.length));
-        ranges.push(Range {
-            io_percent: 100 - io as u32,
-            length: if absolute { 0 } else { 100u64.saturating_sub(covered) },
-        });
-    }
-    Distribution { absolute, ranges }
+/// In percent it covers the rest of the target, or nothing if none is left, which validation will refuse; in bytes its
+/// length 0 reaches to the end. DiskSpd adds it while reading, so that printed profiles show it.
+pub fn complete(distribution: &mut Distribution) {
+    let ranges = &mut distribution.ranges;
+    let shares: u64 = ranges.iter().map(|range| u64::from(range.io_percent)).sum();
+    let covered = ranges.iter().fold(0u64, |sum, range| sum.saturating_add(range.length));
+    // What is left of 100 fits.
+    let Some(io_percent @ 1..) = 100u64.checked_sub(shares).and_then(|left| u32::try_from(left).ok()) else {
+        return;
+    };
+    let length = if distribution.absolute {
+        0
+    } else {
+        100u64.saturating_sub(covered)
+    };
+    ranges.push(Range { io_percent, length });
 }
 
 /// The share of the operations and the `/` behind it. 0 makes a hole.

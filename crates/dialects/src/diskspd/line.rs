@@ -158,6 +158,12 @@ impl<'a> Line<'a> {
         Halt::Wrong
     }
 
+    /// Says what is wrong, in several lines.
+    pub(super) fn refuse_all(&mut self, lines: Vec<String>) -> Halt {
+        self.said.extend(lines);
+        Halt::Wrong
+    }
+
     /// Says that a switch came with DiskSpd 2.3, for something that is not done here.
     pub(super) fn refuse_newer(&mut self, switch: &str) -> Halt {
         self.refuse(format!(

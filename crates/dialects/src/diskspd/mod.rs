@@ -3,12 +3,12 @@
 //! Arguments → [`Profile`], which is what the user wrote → lowering → [`model::plan::Plan`], which is what it means. The
 //! profile can be printed as DiskSpd prints it, as text and as XML.
 
+pub mod distribution;
 pub mod profile;
 pub mod xml;
 
 mod affinity;
 mod arguments;
-mod distribution;
 mod help;
 mod hints;
 mod line;
@@ -18,7 +18,6 @@ mod read;
 mod templates;
 mod validate;
 
-pub use distribution::with_tail;
 pub use help::{VERSION, VERSION_DATE, lines as help_lines};
 pub use line::{EventRole, Events, Surroundings};
 pub use options::{Form, Group, SWITCHES, Scope, Status, Switch, Value, find};

@@ -141,8 +141,7 @@ fn understand(line: &mut Line<'_>, sorted: &[Argument<'_>], paths: &[&str]) -> R
     let machine = (!line.composed.print_only).then(|| line.around.processors());
     let verdict = validate(&profile, of_command_line, machine.as_ref());
     if verdict.refused {
-        line.said.extend(verdict.lines);
-        return Err(Halt::Wrong);
+        return Err(line.refuse_all(verdict.lines));
     }
     Ok((profile, verdict.lines))
 }
@@ -230,24 +229,17 @@ fn second_pass(line: &mut Line<'_>, switches: &[Switch<'_>]) -> Result<(), Halt>
 /// The profile of `-X`, with the targets of the line in its slots.
 fn load(line: &mut Line<'_>, path: &str, paths: &[&str]) -> Result<Profile, Halt> {
     let mut profile = match line.around.read_profile(path) {
-        Ok(text) => xml::read(&text).map_err(|why| unreadable(line, why.line, why.column, INVALID, &why.reason))?,
-        Err(reason) => return Err(unreadable(line, 0, 0, NOT_FOUND, &reason)),
+        Ok(text) => xml::read(&text).map_err(|why| line.refuse_all(why.lines()))?,
+        Err(reason) => {
+            return Err(line.refuse_all(vec![
+                format!("ERROR: failed to load profile, line 0, line position 0, errorCode {NOT_FOUND:08x}"),
+                format!("ERROR: reason: {reason}"),
+            ]));
+        }
     };
-    templates::substitute(&mut profile, paths).map_err(|why| {
-        line.said.extend(why);
-        Halt::Wrong
-    })?;
+    templates::substitute(&mut profile, paths).map_err(|why| line.refuse_all(why))?;
     Ok(profile)
 }
 
 /// What Windows' XML parser answers when there is no such file.
 const NOT_FOUND: u32 = 0x800c_0006;
-/// Windows' unspecified failure: its parser has a code for each mistake, which nothing is known to read.
-const INVALID: u32 = 0x8000_4005;
-
-fn unreadable(line: &mut Line<'_>, number: u32, column: u32, code: u32, reason: &str) -> Halt {
-    line.said.push(format!(
-        "ERROR: failed to load profile, line {number}, line position {column}, errorCode {code:08x}"
-    ));
-    line.refuse(format!("ERROR: reason: {reason}"))
-}

@@ -41,13 +41,8 @@ pub(super) const AFFINITY: Switch = Switch {
         if value.starts_with('c') {
             return Err(line.refuse_newer("-ac"));
         }
-        match affinity::read(value) {
-            Ok(list) => line.span.affinity.extend(list),
-            Err(why) => {
-                line.said.extend(why);
-                return Err(crate::diskspd::line::Halt::Wrong);
-            }
-        }
+        let list = affinity::read(value).map_err(|why| line.refuse_all(why))?;
+        line.span.affinity.extend(list);
         Ok(())
     },
     ..PROCESSORS

@@ -1,0 +1,94 @@
+//! DiskSpd profiles as XML documents: read as DiskSpd 2.2 reads them, written as its `-Rpxml` writes them.
+//!
+//! A document is first held against the schema and only then read, as in DiskSpd: what the schema refuses anywhere is said
+//! before anything else. Different from DiskSpd: numbers above 2³¹−1 are read exactly, paths have any length, text is
+//! escaped, and `RandomWriteData` is written, so that a profile comes back as it was. `IORing`, a boolean of a time span,
+//! is ours.
+
+mod read;
+mod schema;
+mod write;
+
+use std::fmt;
+
+pub use read::read;
+pub use write::lines;
+
+/// Why a document is not a profile.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct XmlError {
+    /// What sort of mistake it is; decides how DiskSpd words it.
+    pub kind: XmlErrorKind,
+    /// Line of the mistake, counted from 1.
+    pub line: usize,
+    /// Its place in the line in characters, counted from 1.
+    pub column: usize,
+    /// What is wrong, without its place.
+    pub reason: String,
+}
+
+/// Sorts of mistakes in a document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum XmlErrorKind {
+    /// The text is not XML.
+    Syntax,
+    /// Elements, attributes or values that no profile has.
+    Schema,
+    /// `StrideSize` beside `Random` or `RandomRatio`: the schema cannot say that they exclude each other.
+    Conflict,
+    /// A processor or group that no system has.
+    Affinity,
+}
+
+impl XmlError {
+    /// The error as DiskSpd writes it to its standard error.
+    pub fn lines(&self) -> Vec<String> {
+        // Only the family of Microsoft's error numbers is kept: parse errors start at the one, validation errors at the other.
+        let code = match self.kind {
+            XmlErrorKind::Syntax => 0xC00C_E500u32,
+            XmlErrorKind::Schema => 0xC00C_E000,
+            XmlErrorKind::Conflict => return vec![self.reason.clone()],
+            XmlErrorKind::Affinity => return vec![format!("ERROR: {}", self.reason)],
+        };
+        vec![
+            format!(
+                "ERROR: failed to load profile, line {}, line position {}, errorCode {code:08x}",
+                self.line, self.column
+            ),
+            format!("ERROR: reason: {}", self.reason),
+        ]
+    }
+
+    fn at(node: roxmltree::Node, kind: XmlErrorKind, reason: String) -> XmlError {
+        let position = node.document().text_pos_at(node.range().start);
+        XmlError {
+            kind,
+            line: position.row as usize,
+            column: position.col as usize,
+            reason,
+        }
+    }
+}
+
+impl From<roxmltree::Error> for XmlError {
+    fn from(error: roxmltree::Error) -> XmlError {
+        let position = error.pos();
+        let text = error.to_string();
+        // The library ends its sentence with the place, which has fields of its own here.
+        let place = format!(" at {position}");
+        XmlError {
+            kind: XmlErrorKind::Syntax,
+            line: position.row as usize,
+            column: position.col as usize,
+            reason: text.strip_suffix(&place).unwrap_or(&text).to_string(),
+        }
+    }
+}
+
+impl fmt::Display for XmlError {
+    fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+        write!(formatter, "line {}, column {}: {}", self.line, self.column, self.reason)
+    }
+}
+
+impl std::error::Error for XmlError {}
