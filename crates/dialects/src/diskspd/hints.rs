@@ -30,7 +30,12 @@ pub(super) fn of_a_refusal(sorted: &[Argument<'_>], complaints: &[String]) -> Ve
 
 /// What may have been meant by a line that is good as it stands.
 pub(super) fn of_a_run(sorted: &[Argument<'_>]) -> Vec<String> {
-    values_apart(sorted)
+    let mut hints = values_apart(sorted);
+    hints.extend(sorted.iter().filter_map(|argument| match argument {
+        Argument::Switch(switch) => glued(switch),
+        Argument::Target(_) => None,
+    }));
+    hints
 }
 
 /// A switch that needs a value, with the value as an argument of its own.
