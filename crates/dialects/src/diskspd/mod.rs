@@ -5,6 +5,7 @@
 
 pub mod distribution;
 pub mod profile;
+pub mod text;
 pub mod xml;
 
 mod affinity;

@@ -351,7 +351,7 @@ impl Value {
             Value::Boolean if ["true", "false", "1", "0"].contains(&text) => None,
             Value::Boolean => Some(format!("is 'true' or 'false', not '{text}'")),
             Value::Word(words) if words.contains(&text) => None,
-            Value::Word(words) => Some(format!("is '{}', not '{text}'", words.join("', '"))),
+            Value::Word(words) => Some(format!("is '{}', not '{text}'", words.join("' or '"))),
             Value::Number(least, most) => {
                 let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
                 match text.parse::<u64>() {
