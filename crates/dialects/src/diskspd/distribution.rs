@@ -1,22 +1,47 @@
-//! What a distribution says without saying it: where the operations go that its ranges leave over. The command line and
-//! XML profiles share it; what makes a distribution valid is not decided here.
+//! Where random operations go: the values of `-rd`, and what a distribution says without saying it: where the operations go
+//! that its ranges leave over. XML profiles share that; what makes a distribution valid is not decided here.
 
+use super::numbers;
 use super::profile::{Distribution, Range};
+
+/// Reads what follows `-rd`.
+///
+/// # Errors
+/// The line that DiskSpd says about it.
+pub(super) fn read(value: &str, block: u32) -> Result<Distribution, String> {
+    let (absolute, mut rest) = match (value.strip_prefix("pct"), value.strip_prefix("abs")) {
+        (Some(rest), _) => (false, rest),
+        (_, Some(rest)) => (true, rest),
+        _ => return Err("Unrecognized random distribution type".into()),
+    };
+    let mut ranges = Vec::new();
+    loop {
+        let (io_percent, after) = io_share(rest, &ranges)?;
+        let (length, after) = if absolute {
+            length(after, block)?
+        } else {
+            target_share(after, &ranges)?
+        };
+        ranges.push(Range { io_percent, length });
+        match after.strip_prefix(':') {
+            Some(next) => rest = next,
+            None if after.is_empty() => break,
+            None => return Err(format!("Unexpected characters in specification '{after}'")),
+        }
+    }
+    let mut distribution = Distribution { absolute, ranges };
+    complete(&mut distribution);
+    Ok(distribution)
+}
 
 /// Adds the range that brings the shares to 100 percent, if they are below.
 ///
-/// In percent it covers the rest of the target, or nothing if none is left; in bytes its length 0 reaches to the end.
-/// DiskSpd adds it while reading, so that printed profiles show it.
+/// In percent it covers the rest of the target, or nothing if none is left, which validation will refuse; in bytes its
+/// length 0 reaches to the end. DiskSpd adds it while reading, so that printed profiles show it.
 pub fn complete(distribution: &mut Distribution) {
-    let shares: u64 = distribution
-        .ranges
-        .iter()
-        .map(|range| u64::from(range.io_percent))
-        .sum();
-    let covered = distribution
-        .ranges
-        .iter()
-        .fold(0u64, |sum, range| sum.saturating_add(range.length));
+    let ranges = &mut distribution.ranges;
+    let shares: u64 = ranges.iter().map(|range| u64::from(range.io_percent)).sum();
+    let covered = ranges.iter().fold(0u64, |sum, range| sum.saturating_add(range.length));
     // What is left of 100 fits.
     let Some(io_percent @ 1..) = 100u64.checked_sub(shares).and_then(|left| u32::try_from(left).ok()) else {
         return;
@@ -26,5 +51,106 @@ pub fn complete(distribution: &mut Distribution) {
     } else {
         100u64.saturating_sub(covered)
     };
-    distribution.ranges.push(Range { io_percent, length });
+    ranges.push(Range { io_percent, length });
+}
+
+/// The share of the operations and the `/` behind it. 0 makes a hole.
+fn io_share<'a>(text: &'a str, before: &[Range]) -> Result<(u32, &'a str), String> {
+    let left = left_of_100(before.iter().map(|range| range.io_percent));
+    let (share, after) = percent(text).ok_or_else(|| format!("Invalid integer IO%: must be > 0 and <= {left}"))?;
+    if share > 100 {
+        return Err(format!("Invalid IO% {share}: must be >= 0 and <= {left}"));
+    }
+    let after = after
+        .strip_prefix('/')
+        .ok_or_else(|| format!("Expected / separator after {share}"))?;
+    Ok((share, after))
+}
+
+fn target_share<'a>(text: &'a str, before: &[Range]) -> Result<(u64, &'a str), String> {
+    let left = left_of_100(before.iter().map(|range| range.length as u32));
+    let (share, after) = percent(text).ok_or_else(|| format!("Invalid integer Target%: must be > 0 and <= {left}"))?;
+    if share == 0 || share > 100 {
+        return Err(format!("Invalid Target% {share}: must be > 0 and <= {left}"));
+    }
+    Ok((u64::from(share), after))
+}
+
+fn length(text: &str, block: u32) -> Result<(u64, &str), String> {
+    let (length, after) = numbers::leading_size(text, block)?;
+    if length == 0 {
+        return Err("Invalid zero length target range".into());
+    }
+    Ok((length, after))
+}
+
+fn percent(text: &str) -> Option<(u32, &str)> {
+    let (number, after) = numbers::digits(text).ok()?;
+    Some((u32::try_from(number).ok()?, after))
+}
+
+/// What DiskSpd says is left, in its 32 unsigned bits: more than 100 percent wrap around.
+fn left_of_100(shares: impl Iterator<Item = u32>) -> u32 {
+    shares.fold(100, u32::wrapping_sub)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(value: &str, absolute: bool, expected: &[(u32, u64)]) {
+        let ranges = expected
+            .iter()
+            .map(|&(io_percent, length)| Range { io_percent, length })
+            .collect();
+        assert_eq!(read(value, 4096), Ok(Distribution { absolute, ranges }), "-rd{value}");
+    }
+
+    #[test]
+    fn ranges_are_read_and_completed() {
+        check("pct90/10:0/10:5/20", false, &[(90, 10), (0, 10), (5, 20), (5, 60)]);
+        check("pct60/50:40/50", false, &[(60, 50), (40, 50)]);
+        check("pct100/10", false, &[(100, 10)]);
+        check("pct90/100", false, &[(90, 100), (10, 0)]);
+        check("pct50/70:10/70", false, &[(50, 70), (10, 70), (40, 0)]);
+        check(
+            "abs90/2560b:0/10M:5/1G",
+            true,
+            &[(90, 2560 << 12), (0, 10 << 20), (5, 1 << 30), (5, 0)],
+        );
+        check("abs100/64k", true, &[(100, 64 << 10)]);
+        check("pct90/10:20/90", false, &[(90, 10), (20, 90)]);
+    }
+
+    #[track_caller]
+    fn check_refused(value: &str, expected: &str) {
+        assert_eq!(read(value, 4096), Err(expected.into()), "-rd{value}");
+    }
+
+    #[test]
+    fn mistakes_are_told_as_diskspd_does() {
+        check_refused("", "Unrecognized random distribution type");
+        check_refused("PCT1/1", "Unrecognized random distribution type");
+        check_refused("pct", "Invalid integer IO%: must be > 0 and <= 100");
+        check_refused("pct30/10:", "Invalid integer IO%: must be > 0 and <= 70");
+        check_refused("pct90/10:90/10:x", "Invalid integer IO%: must be > 0 and <= 4294967216");
+        check_refused("pct99999999999/1", "Invalid integer IO%: must be > 0 and <= 100");
+        check_refused("pct101/10", "Invalid IO% 101: must be >= 0 and <= 100");
+        check_refused("pct50", "Expected / separator after 50");
+        check_refused("pct50:1", "Expected / separator after 50");
+        check_refused("pct50/", "Invalid integer Target%: must be > 0 and <= 100");
+        check_refused("pct50/20:20/x", "Invalid integer Target%: must be > 0 and <= 80");
+        check_refused("pct50/0", "Invalid Target% 0: must be > 0 and <= 100");
+        check_refused("pct50/101", "Invalid Target% 101: must be > 0 and <= 100");
+        check_refused("pct50/10%", "Unexpected characters in specification '%'");
+        check_refused("abs50/0", "Invalid zero length target range");
+        check_refused("abs50/0k", "Invalid zero length target range");
+        check_refused("abs50/", "Invalid integer");
+        check_refused(
+            "abs50/1x",
+            "Invalid size 'x'. Valid: K - KiB, M - MiB, G - GiB, T - TiB, B - block",
+        );
+        check_refused("abs50/1Mx", "Unexpected characters in specification 'x'");
+    }
 }

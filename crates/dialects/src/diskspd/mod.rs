@@ -1,14 +1,30 @@
 //! DiskSpd's command line and XML profiles, as of version 2.2.
 //!
-//! Arguments → [`Profile`], which is what the user wrote → lowering → [`model::plan::Plan`], which is what it means. The
+//! Arguments → [`Profile`], which is what the user wrote → [`lower()`] → [`model::plan::Plan`], which is what it means. The
 //! profile can be printed as DiskSpd prints it, as text and as XML.
 
 pub mod distribution;
-mod lower;
-mod paths;
 pub mod profile;
 pub mod text;
 pub mod xml;
 
+mod affinity;
+mod arguments;
+mod help;
+mod hints;
+mod line;
+mod lower;
+mod numbers;
+mod options;
+mod paths;
+mod read;
+mod templates;
+mod validate;
+
+pub use help::{VERSION, VERSION_DATE, lines as help_lines};
+pub use line::{EventRole, Events, Surroundings};
 pub use lower::{Here, Lowered, Use, lower, origin, threads};
+pub use options::{Form, Group, SWITCHES, Scope, Status, Switch, Value, find};
 pub use profile::Profile;
+pub use read::{End, Reading, Request, read};
+pub use validate::{Processors, Verdict, validate};

@@ -1,0 +1,45 @@
+//! Arguments as such: which are switches and which are targets.
+
+/// An argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Argument<'a> {
+    /// A switch.
+    Switch(Switch<'a>),
+    /// Anything else.
+    Target(&'a str),
+}
+
+/// A switch as it was typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Switch<'a> {
+    /// All of it.
+    pub(super) typed: &'a str,
+    /// The letter; NUL for a lone dash, which no switch has.
+    pub(super) letter: char,
+    /// What follows the letter.
+    pub(super) value: &'a str,
+    /// The dash is one that only type-setters use.
+    pub(super) typographic: bool,
+}
+
+/// Sorts the arguments. A path may begin with `/`, except where that introduces switches.
+pub(super) fn sort<'a>(arguments: &'a [String], slash: bool) -> Vec<Argument<'a>> {
+    arguments.iter().map(|typed| one(typed, slash)).collect()
+}
+
+fn one(typed: &str, slash: bool) -> Argument<'_> {
+    let mut letters = typed.chars();
+    let typographic = match letters.next() {
+        Some('-') => false,
+        Some('/') if slash => false,
+        // Documents and blogs show switches with these. DiskSpd takes such an argument for a target.
+        Some('\u{2010}'..='\u{2015}' | '\u{2212}') => true,
+        _ => return Argument::Target(typed),
+    };
+    Argument::Switch(Switch {
+        typed,
+        letter: letters.next().unwrap_or('\0'),
+        value: letters.as_str(),
+        typographic,
+    })
+}

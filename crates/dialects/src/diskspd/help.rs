@@ -1,0 +1,90 @@
+//! The text of `-?`, made from the table of switches.
+
+use super::options::{Form, Group, SWITCHES, Status};
+
+/// The version of DiskSpd whose command line and reports these are.
+pub const VERSION: &str = "2.2.0";
+/// The day that version carries.
+pub const VERSION_DATE: &str = "2024/6/3";
+
+/// Width of the column with the forms.
+const FORMS: usize = 30;
+/// Width of a line.
+const LINE: usize = 110;
+
+/// The lines of the help.
+pub fn lines(program: &str) -> Vec<String> {
+    let mut lines = vec![
+        String::new(),
+        format!("Usage: {program} [options] target1 [ target2 [ target3 ...] ]"),
+        format!("version {VERSION} ({VERSION_DATE})"),
+        String::new(),
+    ];
+    lines.extend(HEAD.lines().map(str::to_string));
+    for group in Group::ALL {
+        lines.push(String::new());
+        lines.push(format!("{}:", group.heading()));
+        for switch in SWITCHES.iter().filter(|switch| switch.group == *group) {
+            for form in switch.forms {
+                entry(&mut lines, form);
+            }
+            let more = format!("Default: {}. {}", switch.default, switch.detail);
+            wrap(&mut lines, String::new(), &more);
+        }
+    }
+    lines.push(String::new());
+    lines.extend(EXAMPLES.lines().map(str::to_string));
+    lines
+}
+
+const HEAD: &str = "\
+A switch and its value are one argument: -b4K, not -b 4K. Switches come before targets, in any order; of a switch
+that is repeated the last one counts unless its entry says otherwise. Letters are case-sensitive.
+
+A target is a file or a device. In profiles, *<n> stands for target n of the command line.
+
+<size> is a number of bytes, or a number with K, M, G or T for powers of 1024, or with b for blocks of -b.";
+
+const EXAMPLES: &str = "\
+Examples:
+  Random reads of 4 KiB by 4 threads with 32 in flight each, past the cache, for a minute, with latencies:
+    -c10G -b4K -r -t4 -o32 -Sh -d60 -L testfile.dat
+  Large sequential writes through all caches:
+    -c10G -b1M -w100 -o8 -Sh testfile.dat
+  What a command line means, without running it:
+    -Rpxml -b8K -r -w30 testfile.dat";
+
+fn entry(lines: &mut Vec<String>, form: &Form) {
+    let mut text = form.help.to_string();
+    let here = if cfg!(windows) { form.windows } else { form.linux };
+    match here {
+        Status::Supported => {}
+        Status::WithoutEffect(why) => text.push_str(&format!(" No effect here: {why}.")),
+        Status::Refused(why) => text.push_str(&format!(" Refused here: {why}.")),
+    }
+    wrap(lines, form.written(), &text);
+}
+
+/// Adds an entry: its head in the first column, or above it if it is too long, and the text beside it.
+fn wrap(lines: &mut Vec<String>, head: String, text: &str) {
+    let mut line = format!("  {head}");
+    if head.chars().count() + 3 > FORMS {
+        lines.push(std::mem::take(&mut line));
+    }
+    let mut width = LINE;
+    for word in text.split_whitespace() {
+        if width + 1 + word.chars().count() > LINE {
+            if width < LINE {
+                lines.push(std::mem::take(&mut line));
+            }
+            line = format!("{line:<FORMS$}");
+            width = FORMS;
+        } else {
+            line.push(' ');
+            width += 1;
+        }
+        line.push_str(word);
+        width += word.chars().count();
+    }
+    lines.push(line);
+}

@@ -1,0 +1,397 @@
+//! Which places are read and written, in which order.
+
+use super::{FORM, Form, Group, Pass, ROW, Scope, Status, Switch, Value, number};
+use crate::diskspd::line::{Halt, Line, Taken};
+use crate::diskspd::{distribution, numbers};
+
+const ACCESS: Switch = Switch {
+    group: Group::Access,
+    ..ROW
+};
+
+const SIZE: Value = Value::Size { zero: false };
+const SIZE_OR_ZERO: Value = Value::Size { zero: true };
+
+pub(super) const BLOCK: Switch = Switch {
+    letter: 'b',
+    default: "64K",
+    detail: "Counts for the whole line, also for sizes in blocks that stand before it. It may be up to 4294967294 bytes; a \
+             run with 0 is refused.",
+    forms: &[Form {
+        head: "b",
+        value: SIZE_OR_ZERO,
+        help: "Bytes of an operation.",
+        examples: &["-b4K", "-b512", "-b1M"],
+        ..FORM
+    }],
+    pass: Pass::First,
+    read: |line, value| {
+        if value.starts_with('s') {
+            return Err(line.refuse_newer("-bs"));
+        }
+        match line.size(value) {
+            Ok(size) if size < u64::from(u32::MAX) => line.target.block = size as u32,
+            _ => return Err(line.refuse("ERROR: invalid block size passed to -b")),
+        }
+        Ok(())
+    },
+    ..ACCESS
+};
+
+pub(super) const RANDOM: Switch = Switch {
+    letter: 'r',
+    default: "sequential",
+    detail: "Positions are aligned to the block size, or to the size that stands there, counted from the base (`-B`). \
+             `-rs100` is the same as `-r`. Ranges follow one another from the base on; a share of 0 % leaves a gap; \
+             what is missing to 100 % goes to the rest. A second `-rd` replaces the first.",
+    forms: &[
+        Form {
+            head: "r",
+            value: Value::None,
+            help: "Random positions, aligned to the block size.",
+            examples: &["-r"],
+            ..FORM
+        },
+        Form {
+            head: "r",
+            value: SIZE,
+            help: "Random positions with this alignment.",
+            examples: &["-r8K", "-r2b"],
+            ..FORM
+        },
+        Form {
+            head: "rs",
+            value: Value::Integer {
+                name: "pct",
+                least: 1,
+                most: 100,
+            },
+            help: "So many percent of the positions are random, the others follow their predecessor.",
+            examples: &["-rs30", "-rs100"],
+            ..FORM
+        },
+        Form {
+            head: "rdpct",
+            value: Value::PercentRanges,
+            help: "Shares of the operations that go to shares of the target, in percent.",
+            examples: &["-rdpct90/10:0/10:5/20", "-rdpct100/100"],
+            ..FORM
+        },
+        Form {
+            head: "rdabs",
+            value: Value::AbsoluteRanges,
+            help: "Shares of the operations, in percent, that go to so many bytes of the target.",
+            examples: &["-rdabs90/10G:0/10M:5/1G", "-rdabs100/64b"],
+            ..FORM
+        },
+    ],
+    read: |line, value| match value.as_bytes().first() {
+        Some(b's') => random_share(line, &value[1..]),
+        Some(b'd') => {
+            let distribution = distribution::read(&value[1..], line.target.block);
+            line.target.distribution = Some(distribution.map_err(|why| line.refuse(why))?);
+            Ok(())
+        }
+        _ => random(line, value),
+    },
+    ..ACCESS
+};
+
+fn random(line: &mut Line<'_>, value: &str) -> Taken {
+    let alignment = match value {
+        "" => u64::from(line.target.block),
+        _ => above_zero(line, value, "ERROR: invalid alignment passed to -r")?,
+    };
+    if !line.has_targets {
+        return Ok(());
+    }
+    match (line.target.alignment, line.target.random_percent) {
+        (0, 0) => line.target.random_percent = 100,
+        // `-rs` has set the share.
+        (0, _) => {}
+        (_, 0) => return Err(line.refuse("ERROR: sequential IO (-s) conflicts with random IO (-r/-rs)")),
+        _ => return Err(line.refuse("ERROR: random IO (-r) specified multiple times")),
+    }
+    line.target.alignment = alignment;
+    Ok(())
+}
+
+fn random_share(line: &mut Line<'_>, value: &str) -> Taken {
+    if value.is_empty() {
+        return Err(line.refuse("ERROR: no random percentage passed to -rs"));
+    }
+    let share = numbers::integer(value);
+    if !(1..=100).contains(&share) {
+        return Err(line.refuse("ERROR: random percentage passed to -rs should be between 1 and 100"));
+    }
+    if !line.has_targets {
+        return Ok(());
+    }
+    match (line.target.alignment, line.target.random_percent) {
+        (0, 0) | (_, 100) => line.target.random_percent = share as u8,
+        (_, 0) => {
+            return Err(
+                line.refuse("ERROR: use -r to specify IO alignment when using mixed random/sequential IO (-rs)")
+            );
+        }
+        _ => return Err(line.refuse("ERROR: mixed random/sequential IO (-rs) specified multiple times")),
+    }
+    Ok(())
+}
+
+pub(super) const SEQUENTIAL: Switch = Switch {
+    letter: 's',
+    default: "stride of the block size",
+    detail: "Where `-si` is used, threads of a target take turns in one sequence instead of each walking through the \
+             target. Stride and alignment are one value, so `-s` and `-r` exclude each other. A stride of 0 is none.",
+    forms: &[
+        Form {
+            head: "s",
+            value: Value::None,
+            help: "Sequential positions, one block after the other.",
+            examples: &["-s"],
+            ..FORM
+        },
+        Form {
+            head: "s",
+            value: SIZE_OR_ZERO,
+            help: "Sequential positions with this stride.",
+            examples: &["-s128K", "-s2b"],
+            ..FORM
+        },
+        Form {
+            head: "si",
+            value: Value::None,
+            help: "All threads of a target share one sequential position.",
+            examples: &["-si"],
+            ..FORM
+        },
+        Form {
+            head: "si",
+            value: SIZE_OR_ZERO,
+            help: "The same, with this stride.",
+            examples: &["-si64K"],
+            ..FORM
+        },
+    ],
+    read: |line, value| {
+        let size = value.strip_prefix('i');
+        line.target.interlocked |= size.is_some();
+        let stride = match size.unwrap_or(value) {
+            "" => u64::from(line.target.block),
+            size => match line.size(size) {
+                Ok(stride) => stride,
+                Err(_) => return Err(line.refuse("ERROR: invalid stride size passed to -s")),
+            },
+        };
+        if !line.has_targets {
+            return Ok(());
+        }
+        match (line.target.alignment, line.target.random_percent) {
+            (0, 0) => line.target.alignment = stride,
+            (_, 0) => return Err(line.refuse("ERROR: sequential IO (-s) specified multiple times")),
+            (_, 100) => return Err(line.refuse("ERROR: sequential IO (-s) conflicts with random IO (-r/-rs)")),
+            _ => return Err(line.refuse("ERROR: use -r to specify IO alignment for -rs")),
+        }
+        Ok(())
+    },
+    ..ACCESS
+};
+
+pub(super) const BASE: Switch = Switch {
+    letter: 'B',
+    default: "0",
+    detail: "May be said once. A length counts from the base and says the same as `-f`; 0 is none.",
+    forms: &[
+        Form {
+            head: "B",
+            value: SIZE_OR_ZERO,
+            help: "First byte that is used.",
+            examples: &["-B1G", "-B10b"],
+            ..FORM
+        },
+        Form {
+            head: "B",
+            value: Value::BaseAndLength,
+            help: "First byte, and how many are used from there on.",
+            examples: &["-B1G:512M"],
+            ..FORM
+        },
+    ],
+    read: |line, value| {
+        if value.is_empty() {
+            return Err(Halt::Wrong);
+        }
+        if std::mem::replace(&mut line.given.base, true) {
+            return Err(line.refuse("ERROR: base target offset (-Bbase[:length]) can only be specified once"));
+        }
+        let (base, after) = match numbers::leading_size(value, line.target.block) {
+            Ok(read) => read,
+            Err(why) => {
+                line.said.push(why);
+                return Err(line.refuse("ERROR: invalid base target offset passed to -B"));
+            }
+        };
+        line.target.base = base;
+        match after.strip_prefix(':') {
+            Some(length) => end_by_length(line, length),
+            None if after.is_empty() => Ok(()),
+            None => Err(line.refuse("ERROR: unexpected characters after -Bbase; use ':' to separate -Bbase:length")),
+        }
+    },
+    ..ACCESS
+};
+
+const ONE_END: &str = "ERROR: maximum target offset (-Bbase:length or -fsize) can only be specified once";
+
+fn end_by_length(line: &mut Line<'_>, length: &str) -> Taken {
+    if length.is_empty() {
+        return Err(line.refuse("ERROR: -Bbase:length - no length provided"));
+    }
+    if std::mem::replace(&mut line.given.end, true) {
+        return Err(line.refuse(ONE_END));
+    }
+    let end = line
+        .size(length)
+        .ok()
+        .and_then(|length| line.target.base.checked_add(length));
+    line.target.end = end.ok_or_else(|| line.refuse("ERROR: invalid target length passed to -B"))?;
+    Ok(())
+}
+
+pub(super) const END: Switch = Switch {
+    letter: 'f',
+    default: "the end of the target; no hints",
+    detail: "A value that begins with a digit is a size; it may be said once and not beside a length of `-B`; 0 is none. \
+             The letters are hints for opening the target. They may be combined and repeated.",
+    forms: &[
+        Form {
+            head: "f",
+            value: SIZE_OR_ZERO,
+            help: "The byte behind the last that is used.",
+            examples: &["-f1G", "-f1000b"],
+            ..FORM
+        },
+        Form {
+            head: "f",
+            value: Value::Word(&["r", "s", "rs"]),
+            help: "Hint that access will be random (r) or sequential (s).",
+            examples: &["-fr", "-fs", "-frs"],
+            ..FORM
+        },
+        Form {
+            head: "f",
+            value: Value::Word(&["t", "rt"]),
+            help: "Hint that the file is temporary.",
+            examples: &["-ft"],
+            linux: Status::WithoutEffect("files have no such attribute"),
+            windows: Status::WithoutEffect("not passed on yet"),
+        },
+    ],
+    read: |line, value| {
+        match value.as_bytes().first() {
+            Some(b'0'..=b'9') => return end(line, value),
+            Some(_) if value.bytes().all(|letter| b"rst".contains(&letter)) => {}
+            _ => return Err(Halt::Wrong),
+        }
+        line.target.random_access |= value.contains('r');
+        line.target.sequential_scan |= value.contains('s');
+        line.target.temporary_file |= value.contains('t');
+        Ok(())
+    },
+    ..ACCESS
+};
+
+fn end(line: &mut Line<'_>, value: &str) -> Taken {
+    if std::mem::replace(&mut line.given.end, true) {
+        return Err(line.refuse(ONE_END));
+    }
+    match line.size(value) {
+        Ok(end) => line.target.end = end,
+        Err(_) => return Err(line.refuse("ERROR: invalid max target size passed to -f")),
+    }
+    Ok(())
+}
+
+pub(super) const THREAD_STRIDE: Switch = Switch {
+    letter: 'T',
+    default: "0",
+    detail: "Thread i of a target begins i times this far behind the base. When it has come to the end, it goes on at the \
+             beginning of the area. Needs more than one thread and no `-r`.",
+    forms: &[Form {
+        head: "T",
+        value: SIZE,
+        help: "Distance between the places where the threads of a target begin.",
+        examples: &["-T256M", "-T1b"],
+        ..FORM
+    }],
+    read: |line, value| {
+        line.target.thread_stride = above_zero(line, value, "ERROR: invalid offset passed to -T")?;
+        Ok(())
+    },
+    ..ACCESS
+};
+
+pub(super) const PARALLEL: Switch = Switch {
+    letter: 'p',
+    default: "requests of a thread share its position",
+    detail: "Not with `-r` and `-si`; needs `-o` above 1.",
+    forms: &[Form {
+        head: "p",
+        value: Value::None,
+        help: "Each request of a thread walks through the target on its own, so that all are at the same place.",
+        examples: &["-p"],
+        ..FORM
+    }],
+    read: |line, _| {
+        line.target.parallel = true;
+        Ok(())
+    },
+    ..ACCESS
+};
+
+pub(super) const SEED: Switch = Switch {
+    letter: 'z',
+    scope: Scope::TimeSpan,
+    default: "0",
+    detail: "Thread i uses the seed plus i. The same seed gives the same operations, and those of DiskSpd.",
+    forms: &[
+        Form {
+            head: "z",
+            value: Value::None,
+            help: "Seed from the milliseconds since the machine was started.",
+            examples: &["-z"],
+            ..FORM
+        },
+        Form {
+            head: "z",
+            value: number("seed"),
+            help: "Seed of all that is random.",
+            examples: &["-z42", "-z4294967295"],
+            ..FORM
+        },
+    ],
+    pass: Pass::Composable,
+    read: |line, value| {
+        let seed = match value {
+            "" => Some(line.around.milliseconds_since_start() as u32),
+            _ => numbers::seed(value),
+        };
+        if seed.is_none() {
+            return Err(line.refuse(format!(
+                "ERROR: invalid random seed value '{value}' specified - must be a valid 32 bit integer"
+            )));
+        }
+        line.composed.seed = seed;
+        Ok(())
+    },
+    ..ACCESS
+};
+
+/// A size above zero; `complaint` follows what is said about the size itself.
+fn above_zero(line: &mut Line<'_>, value: &str, complaint: &str) -> Result<u64, Halt> {
+    match line.size(value) {
+        Ok(size) if size > 0 => Ok(size),
+        _ => Err(line.refuse(complaint)),
+    }
+}

@@ -1,0 +1,187 @@
+//! Profiles in files, events of the system, tracing, experiments.
+
+use super::{FORM, Form, Group, Pass, Scope, Status, Switch, Value, number};
+use crate::diskspd::line::{EventRole, Halt, Line, Taken};
+use crate::diskspd::numbers;
+use crate::diskspd::profile::Etw;
+
+pub(super) const PROFILE: Switch = Switch {
+    letter: 'X',
+    group: Group::Others,
+    scope: Scope::Profile,
+    default: "none",
+    detail: "Goes together with `-:`, `-C`, `-d`, `-R`, `-v`, `-W` and `-z` only, which replace what the file says in all \
+             its time spans. Targets on the line replace the slots `*1`, `*2`, … of the file.",
+    forms: &[Form {
+        head: "X",
+        value: Value::ProfilePath,
+        help: "Runs the XML profile in this file.",
+        examples: &["-Xprofile.xml"],
+        ..FORM
+    }],
+    pass: Pass::First,
+    read: |line, value| {
+        line.composed.profile_path = Some(value.to_string());
+        Ok(())
+    },
+};
+
+pub(super) const EVENTS: Switch = Switch {
+    letter: 'y',
+    group: Group::Others,
+    scope: Scope::Process,
+    default: "none",
+    detail: "Events have names. They are made if there is none of that name.",
+    forms: &[
+        Form {
+            head: "ys",
+            value: Value::EventName,
+            help: "Sets this event when the measured time begins.",
+            examples: &["-ysbegun"],
+            ..FORM
+        },
+        Form {
+            head: "yf",
+            value: Value::EventName,
+            help: "Sets this event when the measured time has ended.",
+            examples: &["-yfended"],
+            ..FORM
+        },
+        Form {
+            head: "yr",
+            value: Value::EventName,
+            help: "Waits for this event before the warm-up.",
+            examples: &["-yrgo"],
+            ..FORM
+        },
+        Form {
+            head: "yp",
+            value: Value::EventName,
+            help: "Ends the run when somebody sets this event.",
+            examples: &["-ypstop"],
+            ..FORM
+        },
+        Form {
+            head: "ye",
+            value: Value::EventName,
+            help: "Sets this event, which must exist, and ends with exit code 1.",
+            examples: &["-yego"],
+            ..FORM
+        },
+    ],
+    read: |line, value| {
+        let (role, what, name) = match value.as_bytes().first() {
+            Some(b's') => (EventRole::Start, "start notification", &value[1..]),
+            Some(b'f') => (EventRole::Finish, "finish notification", &value[1..]),
+            Some(b'r') => (EventRole::Wait, "wait-for-start", &value[1..]),
+            Some(b'p') => (EventRole::Stop, "force-stop", &value[1..]),
+            Some(b'e') => return signal(line, &value[1..]),
+            _ => return Err(Halt::Wrong),
+        };
+        if line.around.open_event(role, name).is_err() {
+            line.said.push(format!("Error creating/opening {what} event: '{name}'"));
+            return Err(Halt::Exit(1));
+        }
+        line.events.set(role, name);
+        Ok(())
+    },
+    pass: Pass::Second,
+};
+
+fn signal(line: &mut Line<'_>, name: &str) -> Taken {
+    if line.around.signal_event(name).is_err() {
+        line.said.push(format!("Error opening event '{name}'"));
+        return Err(Halt::Exit(1));
+    }
+    // The spelling is DiskSpd's, and scripts may look for it.
+    line.told.push(format!("Succesfully set event: '{name}'"));
+    line.only_signal = true;
+    Ok(())
+}
+
+const NO_TRACING: Status = Status::WithoutEffect("kernel events are not traced; the report has no such section");
+
+pub(super) const TRACING: Switch = Switch {
+    letter: 'e',
+    group: Group::Others,
+    scope: Scope::Profile,
+    default: "off",
+    detail: "",
+    forms: &[
+        Form {
+            head: "e",
+            value: Value::Word(&["p", "q", "s", "c"]),
+            help: "Kernel events: paged memory (p), clock by performance counter (q), system timer (s) or cycles (c).",
+            examples: &["-ep", "-eq", "-es", "-ec"],
+            linux: NO_TRACING,
+            windows: NO_TRACING,
+        },
+        Form {
+            head: "e",
+            value: Value::Word(&[
+                "PROCESS",
+                "THREAD",
+                "IMAGE_LOAD",
+                "DISK_IO",
+                "MEMORY_PAGE_FAULTS",
+                "MEMORY_HARD_FAULTS",
+                "NETWORK",
+                "REGISTRY",
+            ]),
+            help: "Kernel events of this kind.",
+            examples: &["-eDISK_IO"],
+            linux: NO_TRACING,
+            windows: NO_TRACING,
+        },
+    ],
+    read: |line, value| {
+        let mut etw = line.etw.unwrap_or_default();
+        *tracing(&mut etw, value).ok_or(Halt::Wrong)? = true;
+        line.etw = Some(etw);
+        Ok(())
+    },
+    pass: Pass::Second,
+};
+
+/// What a value of `-e` turns on. Behind a small letter nothing is looked at.
+fn tracing<'a>(etw: &'a mut Etw, value: &str) -> Option<&'a mut bool> {
+    Some(match value {
+        "PROCESS" => &mut etw.process,
+        "THREAD" => &mut etw.thread,
+        "IMAGE_LOAD" => &mut etw.image_load,
+        "DISK_IO" => &mut etw.disk_io,
+        "MEMORY_PAGE_FAULTS" => &mut etw.memory_page_faults,
+        "MEMORY_HARD_FAULTS" => &mut etw.memory_hard_faults,
+        "NETWORK" => &mut etw.network,
+        "REGISTRY" => &mut etw.registry,
+        _ => match value.as_bytes().first()? {
+            b'p' => &mut etw.use_paged_memory,
+            b'q' => &mut etw.use_perf_timer,
+            b's' => &mut etw.use_system_timer,
+            b'c' => &mut etw.use_cycles_counter,
+            _ => return None,
+        },
+    })
+}
+
+pub(super) const EXPERIMENTS: Switch = Switch {
+    letter: ':',
+    group: Group::Others,
+    scope: Scope::Profile,
+    default: "0",
+    detail: "Bit 0 makes a thread that is held back by `-g` sleep until its time has come; here it always does. Other bits \
+             mean nothing.",
+    forms: &[Form {
+        head: ":",
+        value: number("n"),
+        help: "Bit mask of experiments.",
+        examples: &["-:1"],
+        linux: Status::WithoutEffect("threads that are held back always sleep until their time has come"),
+        windows: Status::WithoutEffect("threads that are held back always sleep until their time has come"),
+    }],
+    pass: Pass::Composable,
+    read: |line, value| {
+        line.composed.experiment_flags = Some(numbers::integer(value) as u32);
+        Ok(())
+    },
+};

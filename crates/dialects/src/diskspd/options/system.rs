@@ -1,0 +1,301 @@
+//! How the system is asked: caches, flushes, interfaces, priorities.
+
+use super::{FORM, Form, Group, ROW, Scope, Status, Switch, Value};
+use crate::diskspd::line::{Halt, Line, Taken};
+use crate::diskspd::numbers;
+use crate::diskspd::profile::{Cache, FlushType};
+
+const SYSTEM: Switch = Switch {
+    group: Group::System,
+    ..ROW
+};
+
+const NO_MAPS: Status = Status::Refused("memory maps are not done there yet");
+
+pub(super) const CACHE: Switch = Switch {
+    letter: 'S',
+    default: "cached",
+    detail: "Cache mode, write-through and memory mapping are three choices, and each may be made once on the line. \
+             Letters combine in any order, in one or in several switches.",
+    forms: &[
+        Form {
+            head: "S",
+            value: Value::None,
+            help: "Bypasses the software cache; the same as `-Su`.",
+            examples: &["-S"],
+            ..FORM
+        },
+        Form {
+            head: "S",
+            value: Value::Word(&["b"]),
+            help: "Uses the software cache, as without `-S`.",
+            examples: &["-Sb"],
+            ..FORM
+        },
+        Form {
+            head: "S",
+            value: Value::Word(&["h", "uw", "wu"]),
+            help: "Bypasses the software cache and writes through to the medium.",
+            examples: &["-Sh", "-Suw"],
+            ..FORM
+        },
+        Form {
+            head: "S",
+            value: Value::Word(&["m", "mb", "mw"]),
+            help: "Copies to and from a memory map; with `w` past the processor's caches.",
+            examples: &["-Sm", "-Smw"],
+            windows: NO_MAPS,
+            ..FORM
+        },
+        Form {
+            head: "S",
+            value: Value::Word(&["r", "rw"]),
+            help: "Bypasses the local cache of a network file system.",
+            examples: &["-Sr"],
+            windows: Status::Refused("the control that it takes is not sent yet"),
+            ..FORM
+        },
+        Form {
+            head: "S",
+            value: Value::Word(&["u"]),
+            help: "Bypasses the software cache.",
+            examples: &["-Su"],
+            ..FORM
+        },
+        Form {
+            head: "S",
+            value: Value::Word(&["w", "bw", "wb"]),
+            help: "Writes through to the medium.",
+            examples: &["-Sw", "-Sbw"],
+            ..FORM
+        },
+    ],
+    read: |line, value| {
+        if value.is_empty() {
+            line.once(
+                !line.given.cache && !line.given.mapped,
+                || "ERROR: -S conflicts with earlier specification of cache mode",
+            )?;
+            line.choose_cache(Cache::Unbuffered);
+        }
+        value.chars().try_for_each(|letter| cache_letter(line, letter))
+    },
+    ..SYSTEM
+};
+
+fn cache_letter(line: &mut Line<'_>, letter: char) -> Taken {
+    let (cache, through, mapped) = (line.given.cache, line.given.write_through, line.given.mapped);
+    let unbuffered = line.target.cache == Cache::Unbuffered;
+    match letter {
+        'b' => {
+            line.once(
+                !cache,
+                || "ERROR: -Sb conflicts with earlier specification of cache mode",
+            )?;
+            line.choose_cache(Cache::Cached);
+        }
+        'h' => {
+            line.once(
+                !(cache || through || mapped),
+                || "ERROR: -Sh conflicts with earlier specification of cache/writethrough/memory mapped",
+            )?;
+            line.choose_cache(Cache::Unbuffered);
+            line.choose_write_through();
+        }
+        'm' => {
+            line.once(
+                !(mapped || unbuffered),
+                || "ERROR: -Sm conflicts with earlier specification of memory mapped IO/unbuffered IO",
+            )?;
+            (line.target.memory_mapped, line.given.mapped) = (true, true);
+        }
+        'r' => {
+            line.once(
+                !cache,
+                || "ERROR: -Sr conflicts with earlier specification of cache mode",
+            )?;
+            line.choose_cache(Cache::NoLocal);
+        }
+        'u' => {
+            line.once(
+                !(cache || mapped),
+                || "ERROR: -Su conflicts with earlier specification of cache mode/memory mapped IO",
+            )?;
+            line.choose_cache(Cache::Unbuffered);
+        }
+        'w' => {
+            // The missing colon is DiskSpd's.
+            line.once(
+                !through,
+                || "ERROR -Sw conflicts with earlier specification of write through",
+            )?;
+            line.choose_write_through();
+        }
+        'y' | 'Y' => return Err(line.refuse_newer(&format!("-S{letter}"))),
+        _ => return Err(line.refuse("ERROR: unrecognized option provided to -S")),
+    }
+    Ok(())
+}
+
+impl Line<'_> {
+    fn once(&mut self, free: bool, complaint: fn() -> &'static str) -> Taken {
+        if free { Ok(()) } else { Err(self.refuse(complaint())) }
+    }
+
+    fn choose_cache(&mut self, cache: Cache) {
+        self.target.cache = cache;
+        self.given.cache = true;
+    }
+
+    fn choose_write_through(&mut self) {
+        self.target.write_through = true;
+        self.given.write_through = true;
+    }
+}
+
+pub(super) const OLD_UNCACHED: Switch = Switch {
+    letter: 'h',
+    default: "cached",
+    detail: "",
+    forms: &[Form {
+        head: "h",
+        value: Value::None,
+        help: "The old way to write `-Sh`.",
+        examples: &["-h"],
+        ..FORM
+    }],
+    read: |line, _| {
+        // Memory mapping is not looked at, unlike `-Sh`; validation refuses the two together.
+        line.once(
+            !(line.given.cache || line.given.write_through),
+            || "ERROR: -h conflicts with earlier specification of cache/writethrough",
+        )?;
+        line.choose_cache(Cache::Unbuffered);
+        line.choose_write_through();
+        Ok(())
+    },
+    ..SYSTEM
+};
+
+pub(super) const FLUSH: Switch = Switch {
+    letter: 'N',
+    default: "nothing is flushed",
+    detail: "Needs `-Sm`; does nothing where writes go through. The letter may be a capital.",
+    forms: &[
+        Form {
+            head: "N",
+            value: Value::Word(&["v", "V"]),
+            help: "Writes the pages of a memory map back after each write.",
+            examples: &["-Nv"],
+            windows: NO_MAPS,
+            ..FORM
+        },
+        Form {
+            head: "N",
+            value: Value::Word(&["n", "N", "i", "I"]),
+            help: "Writes cache lines back after each write and drains them (n), or does not wait (i).",
+            examples: &["-Nn", "-Ni"],
+            linux: Status::Refused("it needs a map of persistent memory"),
+            windows: NO_MAPS,
+        },
+    ],
+    read: |line, value| {
+        line.target.flush = Some(match value {
+            "v" | "V" => FlushType::ViewOfFile,
+            "n" | "N" => FlushType::NonVolatileMemory,
+            "i" | "I" => FlushType::NonVolatileMemoryNoDrain,
+            _ => return Err(Halt::Wrong),
+        });
+        Ok(())
+    },
+    ..SYSTEM
+};
+
+pub(super) const COMPLETION_ROUTINES: Switch = Switch {
+    letter: 'x',
+    scope: Scope::TimeSpan,
+    default: "completion port",
+    detail: "The same queue of the system is used in both cases; only the report differs. Not with `-g` and `-Sm`.",
+    forms: &[Form {
+        head: "x",
+        value: Value::None,
+        help: "Operations are completed by routines instead of a completion port.",
+        examples: &["-x"],
+        ..FORM
+    }],
+    read: |line, _| {
+        line.span.completion_routines = true;
+        Ok(())
+    },
+    ..SYSTEM
+};
+
+pub(super) const RING: Switch = Switch {
+    letter: 'u',
+    scope: Scope::TimeSpan,
+    default: "chosen for the target",
+    detail: "A switch of DiskSpd 2.3.",
+    forms: &[Form {
+        head: "u",
+        value: Value::None,
+        help: "Operations go through the system's submission ring: io_uring on Linux.",
+        examples: &["-u"],
+        windows: Status::Refused("IoRing is not used yet"),
+        ..FORM
+    }],
+    read: |line, value| {
+        if !value.is_empty() {
+            // What may follow it in 2.3 is not known here, and 2.2 has no such switch.
+            line.said.push(format!("ERROR: invalid option: '-u{value}'"));
+            return Err(Halt::Exit(3));
+        }
+        line.span.io_ring = true;
+        Ok(())
+    },
+    ..SYSTEM
+};
+
+pub(super) const LARGE_PAGES: Switch = Switch {
+    letter: 'l',
+    default: "usual pages",
+    detail: "Linux takes them from its reserved pool (`vm.nr_hugepages`); none left is an error.",
+    forms: &[Form {
+        head: "l",
+        value: Value::None,
+        help: "Buffers lie in large pages.",
+        examples: &["-l"],
+        windows: Status::Refused("the privilege that it takes is not asked for yet"),
+        ..FORM
+    }],
+    read: |line, _| {
+        line.target.large_pages = true;
+        Ok(())
+    },
+    ..SYSTEM
+};
+
+pub(super) const PRIORITY: Switch = Switch {
+    letter: 'I',
+    default: "3",
+    detail: "Linux: 1 is the idle class, 2 best effort 7, 3 leaves the priority alone. Only some schedulers heed it.",
+    forms: &[Form {
+        head: "I",
+        value: Value::Integer {
+            name: "n",
+            least: 1,
+            most: 3,
+        },
+        help: "Priority of the operations: 1 very low, 2 low, 3 normal.",
+        examples: &["-I1", "-I3"],
+        windows: Status::Refused("no priority but 3 can be set yet"),
+        ..FORM
+    }],
+    read: |line, value| {
+        line.target.priority = match numbers::integer(value) {
+            priority @ 1..=3 => priority as u8,
+            _ => return Err(Halt::Wrong),
+        };
+        Ok(())
+    },
+    ..SYSTEM
+};

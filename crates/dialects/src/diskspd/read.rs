@@ -1,0 +1,245 @@
+//! A command line, read as DiskSpd does: targets, a first pass over switches that others refer to, a second over the rest,
+//! then validation. The order decides which of several mistakes is told.
+//!
+//! Nothing is printed here, and files and events are asked for through [`Surroundings`].
+
+use super::arguments::{self, Argument, Switch};
+use super::line::{Events, Halt, Line, Surroundings};
+use super::options::{self, Pass};
+use super::profile::Profile;
+use super::validate::validate;
+use super::{help, hints, templates, xml};
+
+/// What a command line asks for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Reading {
+    /// The process ends, and nothing else happens.
+    End(End),
+    /// The profile is to be printed, in its result format.
+    Print(Request),
+    /// The profile is to be run.
+    Run(Request),
+}
+
+/// How the process ends.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct End {
+    /// Exit code.
+    pub code: u8,
+    /// Lines for stdout.
+    pub stdout: Vec<String>,
+    /// Lines for stderr, as DiskSpd writes them.
+    pub stderr: Vec<String>,
+    /// What may have been meant, for lines `hint: …` after them.
+    pub hints: Vec<String>,
+    /// What was understood differently from how it was typed.
+    pub notes: Vec<String>,
+}
+
+/// A profile, and what is to be told before it is used.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Request {
+    /// The profile.
+    pub profile: Profile,
+    /// Events that the command line names, opened already.
+    pub events: Events,
+    /// Lines for stderr, as DiskSpd writes them: warnings.
+    pub stderr: Vec<String>,
+    /// What was understood differently from how it was typed, or is probably not what was meant.
+    pub notes: Vec<String>,
+}
+
+/// Reads a command line. `program` is how the program was called, for the help.
+pub fn read(program: &str, arguments: &[String], around: &mut dyn Surroundings) -> Reading {
+    let sorted = arguments::sort(arguments, around.slash_is_a_switch());
+    let notes = typographic_dashes(&sorted);
+    if arguments.is_empty() {
+        return Reading::End(End {
+            code: 3,
+            stdout: help::lines(program),
+            ..End::default()
+        });
+    }
+    let paths: Vec<&str> = sorted.iter().filter_map(Argument::path).collect();
+    let mut line = Line::new(around, !paths.is_empty());
+    match understand(&mut line, &sorted, &paths) {
+        Ok((profile, stderr)) => {
+            let request = Request {
+                profile,
+                events: line.events,
+                stderr,
+                notes: notes.into_iter().chain(hints::of_a_run(&sorted)).collect(),
+            };
+            if line.composed.print_only {
+                Reading::Print(request)
+            } else {
+                Reading::Run(request)
+            }
+        }
+        Err(halt) => {
+            let mut end = End {
+                code: 3,
+                stdout: line.told,
+                stderr: line.said,
+                notes,
+                ..End::default()
+            };
+            match halt {
+                Halt::Wrong => end.hints = hints::of_a_refusal(&sorted, &end.stderr),
+                Halt::Exit(code) => end.code = code,
+                Halt::Help => {
+                    end.code = 0;
+                    end.stdout.extend(help::lines(program));
+                }
+            }
+            Reading::End(end)
+        }
+    }
+}
+
+impl<'a> Argument<'a> {
+    fn path(&self) -> Option<&'a str> {
+        match self {
+            Argument::Target(path) => Some(path),
+            Argument::Switch(_) => None,
+        }
+    }
+}
+
+fn typographic_dashes(sorted: &[Argument<'_>]) -> Vec<String> {
+    let typed = |argument: &Argument<'_>| match argument {
+        Argument::Switch(switch) if switch.typographic => Some(format!("`{}`", switch.typed)),
+        _ => None,
+    };
+    let list: Vec<String> = sorted.iter().filter_map(typed).collect();
+    match list.as_slice() {
+        [] => Vec::new(),
+        _ => vec![format!("a typographic dash was taken for `-` in {}", list.join(", "))],
+    }
+}
+
+/// All of it but the outcome: the profile and the warnings about it.
+fn understand(line: &mut Line<'_>, sorted: &[Argument<'_>], paths: &[&str]) -> Result<(Profile, Vec<String>), Halt> {
+    let switches = switches_before_targets(line, sorted)?;
+    first_pass(line, &switches)?;
+    let of_command_line = line.composed.profile_path.is_none();
+    let mut profile = match line.composed.profile_path.clone() {
+        Some(path) => load(line, &path, paths)?,
+        None => {
+            second_pass(line, &switches)?;
+            if line.only_signal {
+                line.told.push("Now exiting...".into());
+                return Err(Halt::Exit(1));
+            }
+            if paths.is_empty() {
+                return Err(line.refuse("ERROR: need to provide at least one filename"));
+            }
+            line.profile(paths)
+        }
+    };
+    line.composed.apply(&mut profile);
+    let machine = (!line.composed.print_only).then(|| line.around.processors());
+    let verdict = validate(&profile, of_command_line, machine.as_ref());
+    if verdict.refused {
+        return Err(line.refuse_all(verdict.lines));
+    }
+    Ok((profile, verdict.lines))
+}
+
+fn switches_before_targets<'a>(line: &mut Line<'_>, sorted: &[Argument<'a>]) -> Result<Vec<Switch<'a>>, Halt> {
+    let mut switches = Vec::new();
+    let mut target_seen = false;
+    for argument in sorted {
+        match argument {
+            Argument::Target(_) => target_seen = true,
+            Argument::Switch(switch) if target_seen => {
+                return Err(line.refuse(format!(
+                    "ERROR: parameters ({}) must come before targets on the command line",
+                    switch.typed
+                )));
+            }
+            Argument::Switch(switch) => switches.push(*switch),
+        }
+    }
+    Ok(switches)
+}
+
+/// What is known about whether the line is one for `-X`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Open,
+    WithProfile,
+    WithoutProfile,
+}
+
+/// Switches that may stand beside `-X`, `-X` itself, and the block size. One mistake ends it, with one message.
+fn first_pass(line: &mut Line<'_>, switches: &[Switch<'_>]) -> Result<(), Halt> {
+    let mut kind = Kind::Open;
+    for switch in switches {
+        let known = options::find(switch.letter);
+        match known {
+            Some(row) if row.pass == Pass::Composable => (row.read)(line, switch.value)?,
+            Some(row) if switch.letter == 'X' => {
+                if kind != Kind::Open {
+                    // Said of any switch before `-X` too, not only of a second one.
+                    return Err(line.refuse("ERROR: multiple XML profiles specified (-X)"));
+                }
+                kind = Kind::WithProfile;
+                (row.read)(line, switch.value)?;
+            }
+            Some(_) if kind == Kind::WithProfile && switch.letter == 'b' => {
+                return Err(line.refuse("ERROR: -b is not compatible with -X XML profile specification"));
+            }
+            _ if kind == Kind::WithProfile => {
+                return Err(line.refuse(format!(
+                    "ERROR: invalid XML profile specification; parameter {} not compatible with -X",
+                    switch.typed
+                )));
+            }
+            _ => {
+                kind = Kind::WithoutProfile;
+                if let Some(row) = known.filter(|row| row.pass == Pass::First) {
+                    (row.read)(line, switch.value)?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Everything else.
+fn second_pass(line: &mut Line<'_>, switches: &[Switch<'_>]) -> Result<(), Halt> {
+    for switch in switches {
+        let Some(row) = options::find(switch.letter) else {
+            return Err(line.refuse(format!("ERROR: invalid option: '{}'", switch.typed)));
+        };
+        if row.pass != Pass::Second {
+            continue;
+        }
+        let taken = (row.read)(line, switch.value);
+        if taken == Err(Halt::Wrong) {
+            line.said
+                .push(format!("ERROR: incorrectly provided option: '{}'", switch.typed));
+        }
+        taken?;
+    }
+    Ok(())
+}
+
+/// The profile of `-X`, with the targets of the line in its slots.
+fn load(line: &mut Line<'_>, path: &str, paths: &[&str]) -> Result<Profile, Halt> {
+    let mut profile = match line.around.read_profile(path) {
+        Ok(text) => xml::read(&text).map_err(|why| line.refuse_all(why.lines()))?,
+        Err(reason) => {
+            return Err(line.refuse_all(vec![
+                format!("ERROR: failed to load profile, line 0, line position 0, errorCode {NOT_FOUND:08x}"),
+                format!("ERROR: reason: {reason}"),
+            ]));
+        }
+    };
+    templates::substitute(&mut profile, paths).map_err(|why| line.refuse_all(why))?;
+    Ok(profile)
+}
+
+/// What Windows' XML parser answers when there is no such file.
+const NOT_FOUND: u32 = 0x800c_0006;

@@ -1,0 +1,165 @@
+//! Surroundings that remember what they were asked, and short ways to read a command line.
+
+use std::collections::HashMap;
+
+use dialects::diskspd::profile::{Profile, Target, TimeSpan};
+use dialects::diskspd::{End, EventRole, Processors, Reading, Request, Surroundings, read};
+
+/// Where recorded data lies.
+pub const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/diskspd");
+
+/// Surroundings of four processors, with the files and events that a test puts there.
+pub struct Around {
+    pub files: HashMap<String, String>,
+    pub processors: Processors,
+    pub slash: bool,
+    pub events_fail: bool,
+    pub opened: Vec<(EventRole, String)>,
+    pub signalled: Vec<String>,
+}
+
+impl Default for Around {
+    fn default() -> Self {
+        Around {
+            files: HashMap::new(),
+            processors: Processors {
+                online: vec![0, 1, 2, 3],
+                possible: 4,
+            },
+            slash: false,
+            events_fail: false,
+            opened: Vec::new(),
+            signalled: Vec::new(),
+        }
+    }
+}
+
+impl Around {
+    pub fn with_file(path: &str, text: &str) -> Self {
+        Around {
+            files: HashMap::from([(path.to_string(), text.to_string())]),
+            ..Around::default()
+        }
+    }
+
+    pub fn read(&mut self, arguments: &[&str]) -> Reading {
+        let arguments: Vec<String> = arguments.iter().map(|argument| argument.to_string()).collect();
+        read("diskspd", &arguments, self)
+    }
+}
+
+impl Surroundings for Around {
+    fn processors(&self) -> Processors {
+        self.processors.clone()
+    }
+
+    fn milliseconds_since_start(&self) -> u64 {
+        (1 << 32) + 77
+    }
+
+    fn read_profile(&mut self, path: &str) -> Result<String, String> {
+        self.files
+            .get(path)
+            .cloned()
+            .ok_or_else(|| "there is no such file".to_string())
+    }
+
+    fn open_event(&mut self, role: EventRole, name: &str) -> Result<(), String> {
+        self.opened.push((role, name.to_string()));
+        if self.events_fail { Err("no".into()) } else { Ok(()) }
+    }
+
+    fn signal_event(&mut self, name: &str) -> Result<(), String> {
+        self.signalled.push(name.to_string());
+        if self.events_fail { Err("no".into()) } else { Ok(()) }
+    }
+
+    fn slash_is_a_switch(&self) -> bool {
+        self.slash
+    }
+}
+
+/// The arguments of a command line without quotes.
+pub fn split(line: &str) -> Vec<&str> {
+    line.split_whitespace().collect()
+}
+
+/// Reads a command line in usual surroundings.
+pub fn reading(line: &str) -> Reading {
+    Around::default().read(&split(line))
+}
+
+/// The request of a reading, be it for a run or for printing.
+#[track_caller]
+pub fn request(reading: Reading) -> Request {
+    match reading {
+        Reading::Run(request) | Reading::Print(request) => request,
+        Reading::End(end) => panic!("refused: {end:?}"),
+    }
+}
+
+/// The end of a reading that leads to nothing else.
+#[track_caller]
+pub fn end(reading: Reading) -> End {
+    match reading {
+        Reading::End(end) => end,
+        Reading::Run(request) | Reading::Print(request) => panic!("accepted: {request:?}"),
+    }
+}
+
+/// The profile of a command line.
+#[track_caller]
+pub fn profile(line: &str) -> Profile {
+    request(reading(line)).profile
+}
+
+/// The time span of a command line without targets; `t.dat` is added.
+#[track_caller]
+pub fn span(switches: &str) -> TimeSpan {
+    profile(&format!("-Rp {switches} t.dat")).time_spans.remove(0)
+}
+
+/// The target of a command line without targets; `t.dat` is added.
+#[track_caller]
+pub fn target(switches: &str) -> Target {
+    span(switches).targets.remove(0)
+}
+
+/// Compares what a command line, to which `t.dat` is added, says on stderr, with exit code 3.
+#[track_caller]
+pub fn check_refused(switches: &str, expected: &[&str]) {
+    let end = end(reading(&format!("{switches} t.dat")));
+    assert_eq!(
+        (end.code, end.stderr.as_slice()),
+        (3, strings(expected).as_slice()),
+        "{switches}"
+    );
+    assert!(end.stdout.is_empty(), "{switches}");
+}
+
+/// Compares what a command line, to which `t.dat` is added, says on stderr beside being accepted for a run.
+#[track_caller]
+pub fn check_warned(switches: &str, expected: &[&str]) {
+    let reading = reading(&format!("{switches} t.dat"));
+    assert!(matches!(reading, Reading::Run(_)), "{switches}: {reading:?}");
+    assert_eq!(request(reading).stderr, strings(expected), "{switches}");
+}
+
+pub fn strings(texts: &[&str]) -> Vec<String> {
+    texts.iter().map(|text| text.to_string()).collect()
+}
+
+/// A switch of the second pass is refused with nothing but the line that all of them share.
+#[track_caller]
+pub fn check_bare_refusal(switch: &str) {
+    check_refused(switch, &[&format!("ERROR: incorrectly provided option: '{switch}'")]);
+}
+
+/// A switch of the second pass is refused with these lines and the one that all share, for the last switch.
+#[track_caller]
+pub fn check_refusal(switches: &str, said: &[&str]) {
+    let last = split(switches).pop().unwrap_or_default().to_string();
+    let shared = format!("ERROR: incorrectly provided option: '{last}'");
+    let all: Vec<&str> = said.iter().copied().chain([shared.as_str()]).collect();
+    check_refused(switches, &all);
+}
