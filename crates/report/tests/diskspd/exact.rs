@@ -424,8 +424,8 @@ fn wait_statistics() {
     assert!(xml(&results).contains("<LookasideCompletion>1 2 3 4 5 6 7 88</LookasideCompletion>"));
 }
 
-/// Threads 0, 2, 4, 5 and 6 share a distribution on one target, thread 3 uses another path in the same way, and thread 1
-/// has one of its own that was cut off at the end of its target.
+/// Threads 0, 2, 4, 5 and 6 share a distribution on one target, thread 3 uses another path in the same way, and thread
+/// 1 has one of its own that was cut off at the end of its target.
 #[test]
 fn effective_distributions_by_thread() {
     let mut results = results(&[("a.dat", 1 << 20), ("b.dat", 1 << 20)]);

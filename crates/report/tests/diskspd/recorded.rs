@@ -1,5 +1,5 @@
-//! Every recorded run of DiskSpd 2.2.0, line by line: the same lines, labels, columns, elements, order and number formats.
-//! Measured figures are masked so that width and decimals stay.
+//! Every recorded run of DiskSpd 2.2.0, line by line: the same lines, labels, columns, elements, order and number
+//! formats. Measured figures are masked so that width and decimals stay.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -74,8 +74,8 @@ impl Figures {
 }
 
 impl<'a> Span<'a> {
-    /// The step with the given index; `None` if it was interrupted before anything was measured, or failed: then DiskSpd
-    /// shows no figures either.
+    /// The step with the given index; `None` if it was interrupted before anything was measured, or failed: then
+    /// DiskSpd shows no figures either.
     pub(super) fn of(results: &'a Results, machine: &Machine, step: usize) -> Option<Span<'a>> {
         let found = results.steps.get(step)?;
         if !found.jobs.iter().any(was_measured) {

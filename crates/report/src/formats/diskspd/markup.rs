@@ -66,8 +66,9 @@ impl<'a> Markup<'a> {
 /// Text as it stands in a document. DiskSpd escapes nothing and gives a malformed one; characters that XML cannot hold
 /// become the replacement character.
 fn escaped(text: &str) -> Cow<'_, str> {
-    let plain = |c: char| !matches!(c, '&' | '<' | '>' | '"' | '\0'..='\x08' | '\x0b' | '\x0c' | '\x0e'..='\x1f' | '\u{fffe}' | '\u{ffff}');
-    if text.chars().all(plain) {
+    // A tab and the two line ends are the only control characters of XML 1.0.
+    let impossible = |c: char| (c < ' ' && !"\t\n\r".contains(c)) || matches!(c, '\u{fffe}' | '\u{ffff}');
+    if !text.contains(|c: char| impossible(c) || "&<>\"".contains(c)) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len() + 16);
@@ -77,8 +78,8 @@ fn escaped(text: &str) -> Cow<'_, str> {
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
-            c if plain(c) => out.push(c),
-            _ => out.push('\u{fffd}'),
+            c if impossible(c) => out.push('\u{fffd}'),
+            c => out.push(c),
         }
     }
     Cow::Owned(out)
