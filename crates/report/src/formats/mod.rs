@@ -1,6 +1,7 @@
 //! Output formats: each a function from results to bytes, one row of [`FORMATS`] for each.
 
 mod csv;
+pub mod diskspd;
 mod json;
 mod text;
 
@@ -38,6 +39,16 @@ pub const FORMATS: &[Format] = &[
         name: "csv",
         about: "one line for each interval and direction",
         write: csv::write,
+    },
+    Format {
+        name: "diskspd",
+        about: "the text report of DiskSpd 2.2",
+        write: diskspd::text,
+    },
+    Format {
+        name: "diskspd-xml",
+        about: "the XML result of DiskSpd 2.2",
+        write: diskspd::xml,
     },
 ];
 

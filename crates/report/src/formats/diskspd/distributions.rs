@@ -1,0 +1,112 @@
+//! The distributions that were in effect on the real targets: who shares one, and the ranges with their holes.
+
+use model::results::EffectiveShare;
+
+use super::figures::Thread;
+
+/// A distribution and the targets that had it.
+pub(super) struct Shared<'a> {
+    pub ranges: &'a [EffectiveShare],
+    /// Path, and the threads that used it so.
+    pub users: Vec<(&'a str, Vec<usize>)>,
+}
+
+/// Each distinct distribution, in the order in which they first appear.
+pub(super) fn distinct<'a>(threads: &'a [Thread<'a>]) -> Vec<Shared<'a>> {
+    let mut found: Vec<Shared<'a>> = Vec::new();
+    for (number, thread) in threads.iter().enumerate() {
+        for row in thread.rows.iter().filter(|row| !row.ranges.is_empty()) {
+            // Shares of the same distribution on targets of the same size are the same numbers, bit for bit.
+            let index = found.iter().position(|shared| shared.ranges == row.ranges);
+            let index = index.unwrap_or_else(|| {
+                let users = Vec::new();
+                found.push(Shared {
+                    ranges: row.ranges,
+                    users,
+                });
+                found.len() - 1
+            });
+            let users = &mut found[index].users;
+            match users.iter_mut().find(|(path, _)| *path == row.path) {
+                // A path may be there twice in one thread.
+                Some((_, threads)) if threads.last() == Some(&number) => {}
+                Some((_, threads)) => threads.push(number),
+                None => users.push((&row.path, vec![number])),
+            }
+        }
+    }
+    found
+}
+
+/// Ascending numbers with runs of three and more drawn together: `0 - 5 7 8 10`. DiskSpd prints a number alone before a
+/// gap twice, which helps nobody.
+pub(super) fn runs(numbers: &[usize]) -> String {
+    let mut words: Vec<String> = Vec::new();
+    let mut rest = numbers;
+    while let Some(first) = rest.first() {
+        let length = rest.iter().zip(*first..).take_while(|(number, next)| *number == next);
+        let length = length.count();
+        let (run, behind) = rest.split_at(length);
+        match run {
+            [first, .., last] if length > 2 => words.push(format!("{first} - {last}")),
+            _ => words.extend(run.iter().map(usize::to_string)),
+        }
+        rest = behind;
+    }
+    words.join(" ")
+}
+
+/// The factor that makes the shares of ranges that were cut off at the end of a target a whole again, if any were.
+pub(super) fn rescaling(ranges: &[EffectiveShare]) -> Option<f64> {
+    let sum: f64 = ranges.iter().map(|range| range.operations_percent).sum();
+    (sum > 0.0 && sum < 100.0 - 1e-6).then(|| 100.0 / sum)
+}
+
+/// Shares and lengths from the base on, holes included as ranges without operations.
+pub(super) fn with_holes(ranges: &[EffectiveShare]) -> Vec<(f64, u64)> {
+    let mut end = 0;
+    let mut all = Vec::new();
+    for range in ranges {
+        if range.start.0 > end {
+            all.push((0.0, range.start.0 - end));
+        }
+        all.push((range.operations_percent, range.length.0));
+        end = range.start.0 + range.length.0;
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use model::Bytes;
+
+    use super::*;
+
+    #[test]
+    fn runs_of_threads_are_drawn_together() {
+        for (numbers, text) in [
+            (&[][..], ""),
+            (&[3], "3"),
+            (&[0, 2], "0 2"),
+            (&[0, 1], "0 1"),
+            (&[0, 1, 2], "0 - 2"),
+            (&[0, 1, 2, 3, 5, 7, 8, 10, 11, 12], "0 - 3 5 7 8 10 - 12"),
+        ] {
+            assert_eq!(runs(numbers), text);
+        }
+    }
+
+    #[test]
+    fn holes_are_ranges_without_operations() {
+        let range = |percent: f64, start: u64, length: u64| EffectiveShare {
+            operations_percent: percent,
+            start: Bytes(start),
+            length: Bytes(length),
+        };
+        let ranges = [range(60.0, 10, 10), range(20.0, 20, 5), range(10.0, 40, 1)];
+        let expected = [(0.0, 10), (60.0, 10), (20.0, 5), (0.0, 15), (10.0, 1)];
+        assert_eq!(with_holes(&ranges), expected);
+        assert!((rescaling(&ranges).expect("10 % are missing") - 10.0 / 9.0).abs() < 1e-12);
+        assert_eq!(rescaling(&[range(100.0, 0, 1)]), None);
+    }
+}

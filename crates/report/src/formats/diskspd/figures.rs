@@ -1,0 +1,233 @@
+//! DiskSpd's view of results: time spans, threads, and the targets of each thread, with every figure computed once.
+//!
+//! A step is a time span, the workers of its jobs are its threads in order, and a worker's streams are the targets of
+//! the thread. A step of another dialect may have several jobs; their workers are counted through.
+
+use std::borrow::Cow;
+
+use model::histogram::Histogram;
+use model::plan::Plan;
+use model::results::{DirectionResults, EffectiveShare, JobResults, Results, Series, StreamResults, Waits};
+use model::{Direction, Nanos};
+
+use super::buckets::Buckets;
+use super::latency::{Part, Split, Spread};
+use super::machine::{Machine, Shares};
+use super::settings::{BucketGrid, SpanSettings};
+
+/// Below this nothing was measured: DiskSpd's limit.
+const SHORTEST: Nanos = Nanos(100);
+
+/// A time span in which something was measured.
+pub(super) struct Span<'a> {
+    pub settings: SpanSettings,
+    /// Length of the measured window.
+    pub seconds: f64,
+    pub cpus: Vec<Shares>,
+    pub threads: Vec<Thread<'a>>,
+    pub totals: Split<Figures>,
+    /// Latencies of each distinct path, in the order in which they first appear.
+    pub paths: Vec<(Cow<'a, str>, Split<Histogram>)>,
+    /// Latencies of all.
+    pub latency: Split<Histogram>,
+}
+
+/// A thread.
+pub(super) struct Thread<'a> {
+    pub rows: Vec<Row<'a>>,
+    pub waits: &'a Waits,
+}
+
+/// A target of a thread.
+pub(super) struct Row<'a> {
+    pub path: Cow<'a, str>,
+    pub size: u64,
+    pub figures: Split<Figures>,
+    pub ranges: &'a [EffectiveShare],
+}
+
+/// Figures of reads, of writes, or of both.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Figures {
+    pub bytes: u64,
+    pub operations: u64,
+    pub latency: Spread,
+    /// Where intervals are counted.
+    pub buckets: Option<Buckets>,
+}
+
+impl Figures {
+    pub(super) fn iops_deviation(&self) -> f64 {
+        self.buckets.as_ref().map_or(0.0, Buckets::deviation)
+    }
+
+    /// Adds everything but latencies, whose deviations do not add.
+    fn merge(&mut self, other: &Figures) {
+        self.bytes += other.bytes;
+        self.operations += other.operations;
+        match (&mut self.buckets, &other.buckets) {
+            (Some(mine), Some(theirs)) => mine.merge(theirs),
+            (mine @ None, Some(theirs)) => *mine = Some(theirs.clone()),
+            (_, None) => {}
+        }
+    }
+}
+
+impl<'a> Span<'a> {
+    /// The step with the given index; `None` if it was interrupted before anything was measured, or failed: then
+    /// DiskSpd shows no figures either.
+    pub(super) fn of(results: &'a Results, machine: &Machine, step: usize) -> Option<Span<'a>> {
+        let found = results.steps.get(step)?;
+        if !found.jobs.iter().any(was_measured) {
+            return None;
+        }
+        let measured = found.jobs.iter().map(JobResults::measured).max()?;
+        let mut span = Span {
+            settings: SpanSettings::of(&results.plan, step),
+            seconds: measured.as_secs(),
+            cpus: machine.shares(found),
+            threads: Vec::new(),
+            totals: Split::default(),
+            paths: Vec::new(),
+            latency: Split::default(),
+        };
+        for job in &found.jobs {
+            for index in 0..job.workers.len() {
+                span.add_worker(results, job, index);
+            }
+        }
+        for part in Part::ALL {
+            span.totals[part].latency = Spread::of(&span.latency[part]);
+        }
+        Some(span)
+    }
+
+    fn add_worker(&mut self, results: &'a Results, job: &'a JobResults, index: usize) {
+        let worker = &job.workers[index];
+        let mut thread = Thread {
+            rows: Vec::new(),
+            waits: &worker.waits,
+        };
+        for (number, stream) in worker.streams.iter().enumerate() {
+            let series = |grid: &BucketGrid| series_of(job, (index, number), grid);
+            let row = self.row(results, stream, series);
+            for part in Part::ALL {
+                self.totals[part].merge(&row.figures[part]);
+            }
+            thread.rows.push(row);
+        }
+        self.threads.push(thread);
+    }
+
+    fn row(
+        &mut self,
+        results: &'a Results,
+        stream: &'a StreamResults,
+        series: impl Fn(&BucketGrid) -> Option<&'a Series>,
+    ) -> Row<'a> {
+        let (path, size) = place(results, stream);
+        let mut figures: Split<Figures> = Split::default();
+        let mut latency: Split<Histogram> = Split::default();
+        for (part, direction) in [(Part::Read, Direction::Read), (Part::Write, Direction::Write)] {
+            let found = stream.directions[direction].as_ref();
+            figures[part] = self.figures_of(found, direction, &series);
+            let counted = figures[part].clone();
+            figures.total.merge(&counted);
+            if let Some(found) = found {
+                latency[part].merge(&found.completion);
+                latency.total.merge(&found.completion);
+            }
+        }
+        for part in Part::ALL {
+            figures[part].latency = Spread::of(&latency[part]);
+        }
+        self.add_latency(path.clone(), &latency);
+        Row {
+            path,
+            size,
+            figures,
+            ranges: &stream.effective_ranges,
+        }
+    }
+
+    fn figures_of(
+        &self,
+        found: Option<&DirectionResults>,
+        direction: Direction,
+        series: &impl Fn(&BucketGrid) -> Option<&'a Series>,
+    ) -> Figures {
+        let buckets = self.settings.deviation.map(|grid| {
+            let points = series(&grid).map_or(&[][..], |series| &series.points[direction]);
+            Buckets::of(points, grid)
+        });
+        Figures {
+            bytes: found.map_or(0, |found| found.bytes.0),
+            operations: found.map_or(0, |found| found.operations),
+            latency: Spread::default(),
+            buckets,
+        }
+    }
+
+    fn add_latency(&mut self, path: Cow<'a, str>, latency: &Split<Histogram>) {
+        let index = self.paths.iter().position(|(known, _)| *known == path);
+        let index = index.unwrap_or_else(|| {
+            self.paths.push((path, Split::default()));
+            self.paths.len() - 1
+        });
+        for part in Part::ALL {
+            self.paths[index].1[part].merge(&latency[part]);
+            self.latency[part].merge(&latency[part]);
+        }
+    }
+}
+
+/// A job counts once its window was open, unless a worker failed in it.
+fn was_measured(job: &JobResults) -> bool {
+    use model::event::EndReason;
+    let whole = match &job.ended {
+        None | Some(EndReason::Failed) => false,
+        Some(
+            EndReason::Time
+            | EndReason::Done
+            | EndReason::Control { .. }
+            | EndReason::OtherJob
+            | EndReason::Interrupted,
+        ) => true,
+    };
+    whole && job.measured() >= SHORTEST
+}
+
+fn series_of<'a>(job: &'a JobResults, (worker, stream): (usize, usize), grid: &BucketGrid) -> Option<&'a Series> {
+    let of = Some((worker as u32, stream as u32));
+    let length = Nanos::millis(grid.length_ms);
+    let fits = |series: &&Series| series.of == of && series.length_ns == length;
+    job.series.iter().find(fits)
+}
+
+/// The path as written and the size in bytes. A stream over several files, which DiskSpd does not have, goes by the
+/// first of them and the size of all.
+fn place<'a>(results: &'a Results, stream: &StreamResults) -> (Cow<'a, str>, u64) {
+    let facts = results.hosts.first().map(|host| &host.environment.targets);
+    let size = |target: &u32| Some(facts?.get(*target as usize)?.size.0);
+    let bytes = stream.targets.iter().filter_map(size).sum();
+    let path = |plan: &'a Plan, target: &u32| plan.targets.get(*target as usize).map(|target| target.path.as_str());
+    let first = stream.targets.first().and_then(|target| path(&results.plan, target));
+    let first = first.unwrap_or_default();
+    match stream.targets.len() {
+        0 | 1 => (Cow::Borrowed(first), bytes),
+        files => (Cow::Owned(format!("{first} and {} more", files - 1)), bytes),
+    }
+}
+
+/// A count for each second; 0 where there was no time.
+pub(super) fn rate(count: u64, seconds: f64) -> f64 {
+    match seconds > 0.0 {
+        true => count as f64 / seconds,
+        false => 0.0,
+    }
+}
+
+/// Bytes as MiB.
+pub(super) fn mebibytes(bytes: f64) -> f64 {
+    bytes / 1024.0 / 1024.0
+}

@@ -1,0 +1,133 @@
+//! DiskSpd's latency figures from our histograms.
+
+use std::ops::{Index, IndexMut};
+
+use model::histogram::{BUCKETS, Histogram, bucket_high};
+
+/// Nanoseconds of a millisecond.
+const MILLISECOND: f64 = 1e6;
+
+/// What a table or a column is about, in the order of the tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    Total,
+    Read,
+    Write,
+}
+
+impl Part {
+    pub(super) const ALL: [Part; 3] = [Part::Total, Part::Read, Part::Write];
+    /// In the order in which XML and the columns of a chart name them.
+    pub(super) const COLUMNS: [Part; 3] = [Part::Read, Part::Write, Part::Total];
+}
+
+/// Reads, writes, and both together.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Split<T> {
+    pub read: T,
+    pub write: T,
+    pub total: T,
+}
+
+impl<T> Index<Part> for Split<T> {
+    type Output = T;
+    fn index(&self, part: Part) -> &T {
+        match part {
+            Part::Total => &self.total,
+            Part::Read => &self.read,
+            Part::Write => &self.write,
+        }
+    }
+}
+
+impl<T> IndexMut<Part> for Split<T> {
+    fn index_mut(&mut self, part: Part) -> &mut T {
+        match part {
+            Part::Total => &mut self.total,
+            Part::Read => &mut self.read,
+            Part::Write => &mut self.write,
+        }
+    }
+}
+
+/// Mean and deviation of the latencies of a row.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Spread {
+    pub operations: u64,
+    pub mean_ms: f64,
+    /// Of the values as a whole population.
+    pub deviation_ms: f64,
+}
+
+impl Spread {
+    pub(super) fn of(histogram: &Histogram) -> Spread {
+        Spread {
+            operations: histogram.n(),
+            mean_ms: histogram.mean() / MILLISECOND,
+            deviation_ms: histogram.population_deviation() / MILLISECOND,
+        }
+    }
+}
+
+/// The time in milliseconds as DiskSpd arrives at it: its histograms have microseconds in single precision as keys, and
+/// they are divided in single precision. So is this, for the same last digit.
+fn milliseconds(nanos: u64) -> f32 {
+    (nanos as f64 / 1e3) as f32 / 1e3
+}
+
+pub(super) fn least_ms(histogram: &Histogram) -> f32 {
+    milliseconds(histogram.min())
+}
+
+pub(super) fn largest_ms(histogram: &Histogram) -> f32 {
+    milliseconds(histogram.max())
+}
+
+/// The latency that at least `fraction` of the operations do not exceed.
+///
+/// DiskSpd takes the first value whose cumulative count reaches `fraction` × n, in double precision: 0.07 × 100 is
+/// above 7 there and asks for the eighth value. [`model::histogram::rank_of`] would correct that, so it is not used
+/// here. A bucket stands for its upper edge, so that what is said of the fraction is true of it.
+pub(super) fn percentile_ms(histogram: &Histogram, fraction: f64) -> f32 {
+    let rank = (fraction * histogram.n() as f64).ceil() as u64;
+    milliseconds(match histogram.bucket_of_rank(rank) {
+        None => 0,
+        Some(BUCKETS) => histogram.max(),
+        Some(bucket) => bucket_high(bucket).min(histogram.max()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(values: impl IntoIterator<Item = u64>) -> Histogram {
+        let mut histogram = Histogram::new();
+        values.into_iter().for_each(|value| histogram.record(value));
+        histogram
+    }
+
+    #[test]
+    fn percentiles_are_upper_edges_within_the_maximum() {
+        // Values below 256 ns have a bucket each; 1000 lies in 1000..=1003.
+        let histogram = of((1..=99).chain([1000, 2000]));
+        assert_eq!(percentile_ms(&histogram, 0.5), milliseconds(51));
+        assert_eq!(percentile_ms(&histogram, 0.99), milliseconds(1003));
+        assert_eq!(percentile_ms(&histogram, 0.999), milliseconds(2000));
+        assert_eq!(percentile_ms(&Histogram::new(), 0.5), 0.0);
+    }
+
+    #[test]
+    fn ranks_come_from_double_precision() {
+        let histogram = of(1..=100);
+        assert_eq!(percentile_ms(&histogram, 7.0 / 100.0), milliseconds(8));
+        assert_eq!(percentile_ms(&histogram, 0.25), milliseconds(25));
+        assert_eq!(percentile_ms(&histogram, 0.999_999_999), milliseconds(100));
+    }
+
+    #[test]
+    fn times_beyond_the_last_bucket_are_the_maximum() {
+        let histogram = of([5, 1 << 41]);
+        assert_eq!(percentile_ms(&histogram, 0.9), milliseconds(1 << 41));
+    }
+}

@@ -1,0 +1,236 @@
+//! The processors as Windows numbers them, and what they did: groups of 64, and within a group CPUs and cores from 0.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::environment::{CoreUse, Cpu, LogicalCpu};
+use model::results::{Results, StepResults};
+
+/// CPUs of a Windows processor group.
+const GROUP: u32 = 64;
+
+/// The processors of the first host.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Machine {
+    pub cpus: Vec<Place>,
+}
+
+/// Where a logical CPU sits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    /// Its number over the whole machine.
+    cpu: u32,
+    pub socket: u32,
+    pub node: u32,
+    pub group: u32,
+    /// Its core within the group.
+    pub core: u32,
+    pub efficiency_class: u8,
+    /// Its number within the group.
+    pub number: u32,
+}
+
+/// Times of a CPU in percent.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Shares {
+    pub usage: f64,
+    pub user: f64,
+    pub kernel: f64,
+    pub idle: f64,
+}
+
+impl Machine {
+    pub(super) fn of(results: &Results) -> Machine {
+        let Some(host) = results.hosts.first() else {
+            return Machine::default();
+        };
+        // A system that says nothing of its processors may still count their time.
+        let counted = results.steps.iter().flat_map(cores_of_first_host).map(|core| core.cpu);
+        Machine {
+            cpus: places(&host.environment.cpu, counted.collect()),
+        }
+    }
+
+    /// Distinct values of something.
+    pub(super) fn count<T: Ord>(&self, of: impl Fn(&Place) -> T) -> usize {
+        self.cpus.iter().map(of).collect::<BTreeSet<T>>().len()
+    }
+
+    pub(super) fn cores(&self) -> usize {
+        self.count(|place| (place.group, place.core))
+    }
+
+    /// Some core has several hardware threads.
+    pub(super) fn has_threads(&self) -> bool {
+        self.cores() < self.cpus.len()
+    }
+
+    /// The fastest kind of core; 0 where all are alike.
+    pub(super) fn highest_class(&self) -> u8 {
+        let classes = self.cpus.iter().map(|place| place.efficiency_class);
+        classes.max().unwrap_or(0)
+    }
+
+    pub(super) fn is_heterogeneous(&self) -> bool {
+        self.highest_class() > 0
+    }
+
+    /// What each CPU did in a step, in the order of the CPUs. One whose time was not counted was idle: a report without
+    /// it would have another shape.
+    pub(super) fn shares(&self, step: &StepResults) -> Vec<Shares> {
+        let used: BTreeMap<u32, &CoreUse> = cores_of_first_host(step).map(|core| (core.cpu, core)).collect();
+        let of = |place: &Place| used.get(&place.cpu).map_or_else(Shares::idle, |core| Shares::of(core));
+        self.cpus.iter().map(of).collect()
+    }
+}
+
+fn cores_of_first_host(step: &StepResults) -> impl Iterator<Item = &CoreUse> {
+    step.cores
+        .iter()
+        .filter(|entry| entry.host == 0)
+        .map(|entry| &entry.core)
+}
+
+/// Where the CPUs sit, as told or, where the system does not tell, each a core of its own in one socket.
+fn places(cpu: &Cpu, counted: BTreeSet<u32>) -> Vec<Place> {
+    let alone = |cpu: u32| LogicalCpu {
+        cpu,
+        core: cpu,
+        ..LogicalCpu::default()
+    };
+    let mut told: Vec<LogicalCpu> = match (cpu.topology.is_empty(), counted.is_empty()) {
+        (false, _) => cpu.topology.clone(),
+        (true, false) => counted.into_iter().map(alone).collect(),
+        (true, true) => (0..cpu.logical).map(alone).collect(),
+    };
+    told.sort_by_key(|cpu| cpu.cpu);
+    let mut cores: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    let place = |told: LogicalCpu| {
+        let group = told.cpu / GROUP;
+        let of_group = cores.entry(group).or_default();
+        let core = of_group.iter().position(|core| *core == told.core).unwrap_or_else(|| {
+            of_group.push(told.core);
+            of_group.len() - 1
+        });
+        Place {
+            cpu: told.cpu,
+            socket: told.socket,
+            node: told.node,
+            group,
+            core: core as u32,
+            efficiency_class: told.efficiency_class,
+            number: told.cpu % GROUP,
+        }
+    };
+    told.into_iter().map(place).collect()
+}
+
+impl Shares {
+    fn idle() -> Shares {
+        Shares {
+            idle: 100.0,
+            ..Shares::default()
+        }
+    }
+
+    /// DiskSpd's arithmetic. Its kernel time includes idle time, as Windows counts; interrupts and what the hypervisor
+    /// took count as kernel.
+    fn of(core: &CoreUse) -> Shares {
+        let idle = core.idle_ns.0 as f64;
+        let kernel = (core.system_ns + core.interrupt_ns + core.stolen_ns).0 as f64 + idle;
+        let user = core.user_ns.0 as f64;
+        let whole = kernel + user;
+        if whole <= 0.0 {
+            return Shares::idle();
+        }
+        let (idle, user) = (100.0 * idle / whole, 100.0 * user / whole);
+        let kernel = 100.0 * kernel / whole - idle;
+        Shares {
+            usage: kernel + user,
+            user,
+            kernel,
+            idle,
+        }
+    }
+
+    /// The plain mean over CPUs.
+    pub(super) fn average(shares: &[Shares]) -> Shares {
+        let n = shares.len().max(1) as f64;
+        let mean = |of: fn(&Shares) -> f64| shares.iter().map(of).sum::<f64>() / n;
+        Shares {
+            usage: mean(|shares| shares.usage),
+            user: mean(|shares| shares.user),
+            kernel: mean(|shares| shares.kernel),
+            idle: mean(|shares| shares.idle),
+        }
+    }
+}
+
+/// CPUs of each group as bits.
+pub(super) fn masks<'a>(cpus: impl IntoIterator<Item = &'a Place>) -> BTreeMap<u32, u64> {
+    let mut masks = BTreeMap::new();
+    for place in cpus {
+        *masks.entry(place.group).or_default() |= 1u64 << place.number;
+    }
+    masks
+}
+
+#[cfg(test)]
+mod tests {
+    use model::Nanos;
+
+    use super::*;
+
+    #[test]
+    fn groups_hold_64_processors_and_number_them_anew() {
+        let cpu = |cpu: u32| LogicalCpu {
+            cpu,
+            core: cpu / 2,
+            socket: cpu / 64,
+            node: cpu / 64,
+            efficiency_class: 0,
+        };
+        let told = Cpu {
+            topology: (0..128).map(cpu).collect(),
+            ..Cpu::default()
+        };
+        let places = places(&told, BTreeSet::new());
+        let last = places[127];
+        assert_eq!((last.group, last.number, last.core, last.socket), (1, 63, 31, 1));
+        let machine = Machine { cpus: places };
+        assert_eq!((machine.cores(), machine.count(|place| place.group)), (64, 2));
+        assert!(machine.has_threads());
+        assert_eq!(masks(&machine.cpus)[&1], u64::MAX);
+    }
+
+    #[test]
+    fn without_a_topology_each_processor_is_a_core() {
+        let told = Cpu {
+            logical: 3,
+            ..Cpu::default()
+        };
+        assert_eq!(places(&told, BTreeSet::new()).len(), 3);
+        let counted = places(&told, BTreeSet::from([0, 2]));
+        assert_eq!((counted.len(), counted[1].number, counted[1].core), (2, 2, 1));
+    }
+
+    #[test]
+    fn interrupts_and_stolen_time_are_the_kernels() {
+        let core = CoreUse {
+            cpu: 0,
+            user_ns: Nanos(20),
+            system_ns: Nanos(10),
+            interrupt_ns: Nanos(5),
+            stolen_ns: Nanos(5),
+            idle_ns: Nanos(60),
+        };
+        let shares = Shares::of(&core);
+        let near = |value: f64, expected: f64| assert!((value - expected).abs() < 1e-9, "{value}");
+        near(shares.user, 20.0);
+        near(shares.kernel, 20.0);
+        near(shares.usage, 40.0);
+        near(shares.idle, 60.0);
+        assert_eq!(Shares::of(&CoreUse::default()), Shares::idle());
+        near(Shares::average(&[shares, Shares::idle()]).idle, 80.0);
+        assert_eq!(Shares::average(&[]), Shares::default());
+    }
+}

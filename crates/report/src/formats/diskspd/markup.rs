@@ -1,0 +1,104 @@
+//! XML line by line, in DiskSpd's layout: an element or a value on each line, two blanks for each level.
+
+use std::borrow::Cow;
+use std::fmt::Display;
+use std::io::{self, Write};
+
+/// Writes elements; knows how deep it is.
+pub(super) struct Markup<'a> {
+    out: &'a mut dyn Write,
+    depth: usize,
+    begun: bool,
+}
+
+impl<'a> Markup<'a> {
+    pub(super) fn new(out: &'a mut dyn Write) -> Markup<'a> {
+        Markup {
+            out,
+            depth: 0,
+            begun: false,
+        }
+    }
+
+    /// A line as it is. The line end comes before the next one, so that there is none at the end of the document.
+    pub(super) fn line(&mut self, text: impl Display) -> io::Result<()> {
+        if self.begun {
+            writeln!(self.out)?;
+        }
+        self.begun = true;
+        write!(self.out, "{:indent$}{text}", "", indent = 2 * self.depth)
+    }
+
+    /// An element with what `inside` writes.
+    pub(super) fn element(
+        &mut self,
+        name: &str,
+        inside: impl FnOnce(&mut Markup<'a>) -> io::Result<()>,
+    ) -> io::Result<()> {
+        self.element_with(name, "", inside)
+    }
+
+    /// The same with attributes, a blank before each.
+    pub(super) fn element_with(
+        &mut self,
+        name: &str,
+        attributes: &str,
+        inside: impl FnOnce(&mut Markup<'a>) -> io::Result<()>,
+    ) -> io::Result<()> {
+        self.line(format_args!("<{name}{attributes}>"))?;
+        self.depth += 1;
+        inside(self)?;
+        self.depth -= 1;
+        self.line(format_args!("</{name}>"))
+    }
+
+    /// An element with a number, or a word that needs no escapes.
+    pub(super) fn value(&mut self, name: &str, value: impl Display) -> io::Result<()> {
+        self.line(format_args!("<{name}>{value}</{name}>"))
+    }
+
+    /// An element with words of the user's or the system's.
+    pub(super) fn text(&mut self, name: &str, text: &str) -> io::Result<()> {
+        self.value(name, escaped(text))
+    }
+}
+
+/// Text as it stands in a document. DiskSpd escapes nothing and gives a malformed one; characters that XML cannot hold
+/// become the replacement character.
+fn escaped(text: &str) -> Cow<'_, str> {
+    // A tab and the two line ends are the only control characters of XML 1.0.
+    let impossible = |c: char| (c < ' ' && !"\t\n\r".contains(c)) || matches!(c, '\u{fffe}' | '\u{ffff}');
+    if !text.contains(|c: char| impossible(c) || "&<>\"".contains(c)) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            c if impossible(c) => out.push('\u{fffd}'),
+            c => out.push(c),
+        }
+    }
+    Cow::Owned(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_indented_and_the_last_has_no_end() {
+        let mut bytes = Vec::new();
+        let mut markup = Markup::new(&mut bytes);
+        let written = markup.element("A", |markup| {
+            markup.element_with("B", " c=\"1\"", |markup| markup.text("D", "x & <y>\0"))?;
+            markup.value("E", 2.5)
+        });
+        written.expect("memory takes everything");
+        let expected = "<A>\n  <B c=\"1\">\n    <D>x &amp; &lt;y&gt;\u{fffd}</D>\n  </B>\n  <E>2.5</E>\n</A>";
+        assert_eq!(String::from_utf8(bytes).expect("text"), expected);
+    }
+}

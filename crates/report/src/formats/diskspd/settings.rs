@@ -1,0 +1,115 @@
+//! What the user asked of the report, read from the plan's origin. The names are listed in the documentation of the
+//! parent module.
+
+use std::str::FromStr;
+
+use model::plan::{Dialect, GridScope, Plan, Presentation};
+
+/// Intervals that DiskSpd counts in unless it is told otherwise.
+const USUAL_BUCKET_MS: u64 = 1000;
+
+/// The versions whose text can be written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Form {
+    /// Version 2.2.
+    #[default]
+    V2_2,
+    /// Versions 2.0.17 to 2.0.20.
+    V2_0,
+}
+
+/// Settings of the whole report.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Settings {
+    pub form: Form,
+    /// `-vs`.
+    pub wait_statistics: bool,
+}
+
+/// Settings of a time span.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SpanSettings {
+    /// `-L`.
+    pub latency: bool,
+    /// `-D`.
+    pub deviation: Option<BucketGrid>,
+    /// `-O`; 0 if each target of a thread has its own operations in flight.
+    pub requests: u64,
+}
+
+/// The intervals in which operations are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct BucketGrid {
+    pub length_ms: u64,
+    /// How many fit into the planned window, the last perhaps only in part.
+    pub expected: u64,
+}
+
+impl Settings {
+    pub(super) fn of(plan: &Plan) -> Settings {
+        let presentation = &plan.origin.presentation;
+        let form = match other(presentation, "diskspd_text") {
+            Some("2.0") => Form::V2_0,
+            _ => Form::V2_2,
+        };
+        Settings {
+            form,
+            wait_statistics: value(presentation, "wait_statistics", None).unwrap_or(false),
+        }
+    }
+}
+
+impl SpanSettings {
+    /// Those of the step with the given index.
+    pub(super) fn of(plan: &Plan, step: usize) -> SpanSettings {
+        let presentation = &plan.origin.presentation;
+        let number = Some(step + 1);
+        // Other dialects have no switch for latencies: they were measured, so they are shown.
+        let measured = presentation.latency || plan.origin.dialect != Dialect::Diskspd;
+        let deviation = value(presentation, "deviation", number).unwrap_or(presentation.iops_deviation);
+        SpanSettings {
+            latency: value(presentation, "latency", number).unwrap_or(measured),
+            deviation: deviation.then(|| BucketGrid::of(plan, step)),
+            requests: value(presentation, "requests", number).unwrap_or(0),
+        }
+    }
+}
+
+impl BucketGrid {
+    fn of(plan: &Plan, step: usize) -> BucketGrid {
+        let presentation = &plan.origin.presentation;
+        let by_stream = |grid: &&model::plan::Grid| grid.scope == GridScope::Stream;
+        let of_plan = || {
+            plan.grids
+                .iter()
+                .find(by_stream)
+                .map(|grid| grid.length_ns.0 / 1_000_000)
+        };
+        let length_ms = value(presentation, "bucket_ms", Some(step + 1))
+            .or_else(of_plan)
+            .filter(|length| *length > 0)
+            .unwrap_or(USUAL_BUCKET_MS);
+        let planned = || {
+            let jobs = &plan.steps.get(step)?.jobs;
+            jobs.iter().filter_map(|job| job.stop.after_ns).max()
+        };
+        let expected_ms = value(presentation, "expected_ms", Some(step + 1))
+            .or_else(|| planned().map(|time| time.0.div_ceil(1_000_000)));
+        BucketGrid {
+            length_ms,
+            // Without a plan in time nothing lies beyond its end.
+            expected: expected_ms.map_or(u64::MAX, |expected| expected.div_ceil(length_ms)),
+        }
+    }
+}
+
+/// The setting of a time span, or of the whole report. What cannot be read counts as absent.
+fn value<T: FromStr>(presentation: &Presentation, name: &str, number: Option<usize>) -> Option<T> {
+    let of_span = number.and_then(|number| other(presentation, &format!("{name}.{number}")));
+    of_span.or_else(|| other(presentation, name))?.parse().ok()
+}
+
+fn other<'a>(presentation: &'a Presentation, name: &str) -> Option<&'a str> {
+    let entry = presentation.other.iter().find(|(found, _)| found == name);
+    entry.map(|(_, value)| value.as_str())
+}

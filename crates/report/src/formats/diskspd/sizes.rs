@@ -1,0 +1,74 @@
+//! How DiskSpd writes numbers of bytes.
+
+/// Its units, the largest first.
+const UNITS: [(u64, &str); 4] = [(1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+
+/// The number and unit apart: in the largest unit that is not larger than the size, with two decimals unless it comes
+/// out even.
+fn parts(bytes: u64) -> (String, &'static str) {
+    let Some((unit, name)) = UNITS.into_iter().find(|(unit, _)| bytes >= *unit) else {
+        return (bytes.to_string(), "");
+    };
+    match bytes.is_multiple_of(unit) {
+        true => ((bytes / unit).to_string(), name),
+        false => (format!("{:.2}", bytes as f64 / unit as f64), name),
+    }
+}
+
+/// A size as version 2.2 writes it: `64KiB`, `1.50GiB`, `512`.
+pub(super) fn size(bytes: u64) -> String {
+    let (number, unit) = parts(bytes);
+    number + unit
+}
+
+/// The same with the number right-aligned in six columns, as in lists of ranges.
+pub(super) fn aligned(bytes: u64) -> String {
+    let (number, unit) = parts(bytes);
+    format!("{number:>6}{unit}")
+}
+
+/// A size as versions up to 2.0.21 write it: whole numbers of a unit of which there are more than ten, `2048MiB`.
+pub(super) fn legacy(bytes: u64) -> String {
+    // TiB was not a unit yet.
+    match UNITS.into_iter().skip(1).find(|(unit, _)| bytes > 10 * unit) {
+        Some((unit, name)) => format!("{}{name}", bytes / unit),
+        None => format!("{bytes}B"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_use_the_largest_unit() {
+        for (bytes, text) in [
+            (0, "0"),
+            (1023, "1023"),
+            (1024, "1KiB"),
+            (64 << 10, "64KiB"),
+            (10_498_105, "10.01MiB"),
+            (1536 << 20, "1.50GiB"),
+            (1 << 40, "1TiB"),
+        ] {
+            assert_eq!(size(bytes), text);
+        }
+        assert_eq!(aligned(1 << 20), "     1MiB");
+        assert_eq!(aligned(10_506_240), " 10.02MiB");
+    }
+
+    #[test]
+    fn the_old_form_counts_whole_units() {
+        for (bytes, text) in [
+            (2 << 30, "2048MiB"),
+            (10 << 30, "10240MiB"),
+            (11 << 30, "11GiB"),
+            (10 << 20, "10240KiB"),
+            (10_240, "10240B"),
+            (10_241, "10KiB"),
+            (20 << 40, "20480GiB"),
+        ] {
+            assert_eq!(legacy(bytes), text);
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! The tables of the text report. Widths, blanks and rules are part of the interface: scripts cut them by column.
+
+use std::io::{self, Write};
+
+use model::histogram::Histogram;
+
+use super::figures::{Figures, Span, mebibytes, rate};
+use super::latency::{Part, Split, largest_ms, least_ms, percentile_ms};
+use super::machine::{Machine, Place, Shares};
+use super::settings::Form;
+use super::sizes;
+
+/// A column of the CPU table that is only there where it tells something.
+struct Column {
+    header: &'static str,
+    dashes: usize,
+    cell: fn(&Place, highest_class: u8) -> String,
+}
+
+const SOCKET: Column = Column {
+    header: "Socket | ",
+    dashes: 9,
+    cell: |place, _| format!("{:>7}| ", place.socket),
+};
+const NODE: Column = Column {
+    header: "Node | ",
+    dashes: 7,
+    cell: |place, _| format!("{:>5}| ", place.node),
+};
+const GROUP: Column = Column {
+    header: "Group | ",
+    dashes: 8,
+    cell: |place, _| format!("{:>6}| ", place.group),
+};
+const CORE: Column = Column {
+    header: "Core | ",
+    dashes: 7,
+    cell: |place, _| format!("{:>5}| ", place.core),
+};
+const CLASS: Column = Column {
+    header: "Class | ",
+    dashes: 8,
+    cell: |place, highest| {
+        let mark = if place.efficiency_class == highest { 'P' } else { ' ' };
+        format!("{:>5}{mark}| ", place.efficiency_class)
+    },
+};
+
+fn cpu_columns(machine: &Machine, form: Form) -> Vec<Column> {
+    let several_groups = machine.count(|place| place.group) > 1;
+    let columns = match form {
+        Form::V2_0 => vec![(several_groups, GROUP)],
+        Form::V2_2 => vec![
+            (machine.count(|place| place.socket) > 1, SOCKET),
+            (machine.count(|place| place.node) > 1, NODE),
+            (several_groups, GROUP),
+            (machine.has_threads(), CORE),
+            (machine.is_heterogeneous(), CLASS),
+        ],
+    };
+    columns
+        .into_iter()
+        .filter(|(shown, _)| *shown)
+        .map(|(_, column)| column)
+        .collect()
+}
+
+/// What each CPU did, and the mean of all.
+pub(super) fn cpu(out: &mut dyn Write, machine: &Machine, shares: &[Shares], form: Form) -> io::Result<()> {
+    // The old form has a blank more before the kernel's share, and three dashes more.
+    let (header, dashes, gap) = match form {
+        Form::V2_2 => ("CPU |  Usage |  User  | Kernel |  Idle", 40, ""),
+        Form::V2_0 => ("CPU |  Usage |  User  |  Kernel |  Idle", 43, " "),
+    };
+    let figures = |shares: &Shares| {
+        let [usage, user] = [shares.usage, shares.user].map(|percent| format!("| {percent:>6.2}%"));
+        let [kernel, idle] = [shares.kernel, shares.idle].map(|percent| format!("{percent:>6.2}%"));
+        format!("{usage}{user}| {gap}{kernel}| {idle}")
+    };
+    let columns = cpu_columns(machine, form);
+    let headers: String = columns.iter().map(|column| column.header).collect();
+    let width: usize = columns.iter().map(|column| column.dashes).sum();
+    let rule = "-".repeat(width + dashes);
+    writeln!(out, "\n{headers}{header}\n{rule}")?;
+    let highest = machine.highest_class();
+    for (place, shares) in machine.cpus.iter().zip(shares) {
+        let cells: String = columns.iter().map(|column| (column.cell)(place, highest)).collect();
+        writeln!(out, "{cells}{:>4}{}", place.number, figures(shares))?;
+    }
+    writeln!(out, "{rule}\n{:width$}avg.{}", "", figures(&Shares::average(shares)))
+}
+
+/// Bytes, operations and rates of each target of each thread, and of all.
+pub(super) fn io(out: &mut dyn Write, span: &Span, part: Part, form: Form) -> io::Result<()> {
+    let title = match part {
+        Part::Total => "Total IO",
+        Part::Read => "Read IO",
+        Part::Write => "Write IO",
+    };
+    let (latency, deviation) = (span.settings.latency, span.settings.deviation.is_some());
+    let (columns, dashes) = match (latency, deviation) {
+        (false, false) => ("", 78),
+        (true, false) => ("  AvgLat  | LatStdDev |", 101),
+        (false, true) => (" IopsStdDev |", 91),
+        (true, true) => ("  AvgLat  | IopsStdDev | LatStdDev |", 114),
+    };
+    let rule = "-".repeat(dashes);
+    writeln!(
+        out,
+        "\n{title}\nthread |       bytes     |     I/Os     |    MiB/s   |  I/O per s |{columns}  file\n{rule}"
+    )?;
+    for (number, thread) in span.threads.iter().enumerate() {
+        for row in &thread.rows {
+            let size = match form {
+                Form::V2_2 => sizes::size(row.size),
+                Form::V2_0 => sizes::legacy(row.size),
+            };
+            let figures = io_figures(span, &row.figures[part]);
+            writeln!(out, "{number:>6} | {figures} | {} ({size})", row.path)?;
+        }
+    }
+    writeln!(out, "{rule}\ntotal:   {}", io_figures(span, &span.totals[part]))
+}
+
+fn io_figures(span: &Span, figures: &Figures) -> String {
+    let rates = rates(figures.bytes, figures.operations, span.seconds);
+    let latency = &figures.latency;
+    let mean = match span.settings.latency {
+        true => format!(" | {:>8.3}", latency.mean_ms),
+        false => String::new(),
+    };
+    let deviation = match span.settings.deviation {
+        Some(_) => format!(" | {:>10.2}", figures.iops_deviation()),
+        None => String::new(),
+    };
+    let spread = match (span.settings.latency, latency.operations) {
+        (false, _) => String::new(),
+        (true, 0) => format!(" |  {:>8}", "N/A"),
+        (true, _) => format!(" |  {:>8.3}", latency.deviation_ms),
+    };
+    format!("{rates}{mean}{deviation}{spread}")
+}
+
+fn rates(bytes: u64, operations: u64, seconds: f64) -> String {
+    let mebibytes = match seconds > 0.0 {
+        true => mebibytes(bytes as f64) / seconds,
+        false => 0.0,
+    };
+    let operations_per_sec = rate(operations, seconds);
+    format!("{bytes:>15} | {operations:>12} | {mebibytes:>10.2} | {operations_per_sec:>10.2}")
+}
+
+/// The rows between minimum and maximum. DiskSpd computes with these very literals.
+const PERCENTILES: [(&str, f64); 13] = [
+    ("25th", 0.25),
+    ("50th", 0.50),
+    ("75th", 0.75),
+    ("90th", 0.90),
+    ("95th", 0.95),
+    ("99th", 0.99),
+    ("3-nines", 0.999),
+    ("4-nines", 0.999_9),
+    ("5-nines", 0.999_99),
+    ("6-nines", 0.999_999),
+    ("7-nines", 0.999_999_9),
+    ("8-nines", 0.999_999_99),
+    ("9-nines", 0.999_999_999),
+];
+
+/// Minimum, percentiles and maximum.
+pub(super) fn chart(out: &mut dyn Write, latency: &Split<Histogram>) -> io::Result<()> {
+    writeln!(out, "  %-ile |  Read (ms) | Write (ms) | Total (ms)")?;
+    writeln!(out, "{}", "-".repeat(46))?;
+    let mut row = |label: &str, of: &dyn Fn(&Histogram) -> f32| {
+        let cell = |part: Part| match (part, latency[part].is_empty()) {
+            // Both together always have a figure, if only a zero.
+            (Part::Read | Part::Write, true) => format!("{:>10}", "N/A"),
+            (Part::Read | Part::Write | Part::Total, _) => format!("{:>10.3}", of(&latency[part])),
+        };
+        writeln!(out, "{label:>7} | {}", Part::COLUMNS.map(cell).join(" | "))
+    };
+    row("min", &least_ms)?;
+    for (label, fraction) in PERCENTILES {
+        row(label, &|histogram| percentile_ms(histogram, fraction))?;
+    }
+    row("max", &largest_ms)
+}
+
+/// What each thread waited for (`-vs`).
+pub(super) fn waits(out: &mut dyn Write, span: &Span) -> io::Result<()> {
+    writeln!(out, "\nWait Statistics")?;
+    writeln!(
+        out,
+        "thread | completion wait | throttle wait  -  sleep | lookaside | 0 - 7+ complete per lookaside"
+    )?;
+    writeln!(out, "{}", "-".repeat(95))?;
+    for (number, thread) in span.threads.iter().enumerate() {
+        let waits = thread.waits;
+        let looks = waits.completions_per_look.map(|count| count.to_string()).join(" ");
+        writeln!(
+            out,
+            "{number:>6} | {:>15} | {:>13}  - {:>6} | {:>9} | {looks}",
+            waits.completion, waits.throttled, waits.slept, waits.looks
+        )?;
+    }
+    Ok(())
+}
+
+/// Bytes and operations of all time spans in which something was measured.
+pub(super) fn totals<'a>(out: &mut dyn Write, spans: impl Iterator<Item = &'a Span<'a>>) -> io::Result<()> {
+    let mut sums: Split<(u64, u64)> = Split::default();
+    let mut seconds = 0.0;
+    for span in spans {
+        seconds += span.seconds;
+        for part in Part::ALL {
+            sums[part].0 += span.totals[part].bytes;
+            sums[part].1 += span.totals[part].operations;
+        }
+    }
+    writeln!(out, "\n\nTotals:\n{}\n", super::text::STARS)?;
+    writeln!(out, "type   |       bytes     |     I/Os     |    MiB/s   |  I/O per s")?;
+    let rule = "-".repeat(79);
+    writeln!(out, "{rule}")?;
+    for (label, part) in [("write", Part::Write), ("read", Part::Read), ("total", Part::Total)] {
+        if part == Part::Total {
+            writeln!(out, "{rule}")?;
+        }
+        let (bytes, operations) = sums[part];
+        writeln!(out, "{label:<7}| {}", rates(bytes, operations, seconds))?;
+    }
+    writeln!(out, "\ntotal test time:\t{seconds:.2}s")
+}

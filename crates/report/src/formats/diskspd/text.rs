@@ -1,0 +1,166 @@
+//! The text report: its order of parts, and where the two forms differ.
+
+use std::borrow::Cow;
+use std::io::{self, Write};
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use model::results::Results;
+
+use super::NOT_MEASURED;
+use super::distributions::{distinct, rescaling, runs};
+use super::figures::Span;
+use super::latency::Part;
+use super::machine::Machine;
+use super::settings::{Form, Settings};
+use super::{sizes, tables};
+
+/// The line below a title.
+pub(super) const STARS: &str = "*******************************************************************************";
+
+pub(super) fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
+    let settings = Settings::of(&results.plan);
+    let machine = Machine::of(results);
+    let origin = &results.plan.origin;
+    if !origin.arguments.is_empty() {
+        writeln!(out, "\nCommand Line: {}\n", origin.arguments.join(" "))?;
+    }
+    for line in &origin.profile {
+        writeln!(out, "{line}")?;
+    }
+    if settings.form == Form::V2_2 {
+        system(out, results, &machine)?;
+    }
+    let spans: Vec<Option<Span>> = (0..results.steps.len())
+        .map(|step| Span::of(results, &machine, step))
+        .collect();
+    for (index, span) in spans.iter().enumerate() {
+        let more = match settings.form {
+            Form::V2_2 => "",
+            Form::V2_0 => "\n",
+        };
+        writeln!(out, "{more}\nResults for timespan {}:\n{STARS}", index + 1)?;
+        match span {
+            None => writeln!(out, "{NOT_MEASURED}")?,
+            Some(span) => time_span(out, span, &machine, settings)?,
+        }
+    }
+    match spans.len() {
+        0 | 1 => Ok(()),
+        _ => tables::totals(out, spans.iter().flatten()),
+    }
+}
+
+fn system(out: &mut dyn Write, results: &Results, machine: &Machine) -> io::Result<()> {
+    writeln!(out, "System information:\n")?;
+    writeln!(out, "\tcomputer name: {}", computer_name(results))?;
+    writeln!(out, "\tstart time: {}\n", start_time(results))?;
+    let counts = [
+        ("cpu", machine.cpus.len()),
+        ("core", machine.cores()),
+        ("group", machine.count(|place| place.group)),
+        ("node", machine.count(|place| place.node)),
+        ("socket", machine.count(|place| place.socket)),
+    ];
+    for (what, count) in counts {
+        writeln!(out, "\t{what} count:\t\t{count}")?;
+    }
+    let heterogeneous = if machine.is_heterogeneous() { "y" } else { "n" };
+    writeln!(out, "\theterogeneous cores:\t{heterogeneous}\n")?;
+    writeln!(out, "\tactive power scheme:\t<unknown>")
+}
+
+pub(super) fn computer_name(results: &Results) -> &str {
+    let host = results.hosts.first();
+    host.map_or("", |host| &host.environment.host.name)
+}
+
+/// The start of the run as DiskSpd writes times: `2024/06/30 11:59:03 UTC`.
+pub(super) fn start_time(results: &Results) -> Cow<'static, str> {
+    let nanos = results.hosts.first().map_or(0, |host| host.started_unix_ns);
+    let Ok(time) = Timestamp::from_nanosecond(i128::from(nanos)) else {
+        return Cow::Borrowed("1970/01/01 00:00:00 UTC");
+    };
+    let time = time.to_zoned(TimeZone::UTC);
+    Cow::Owned(format!(
+        "{}/{:02}/{:02} {:02}:{:02}:{:02} UTC",
+        time.year(),
+        time.month(),
+        time.day(),
+        time.hour(),
+        time.minute(),
+        time.second()
+    ))
+}
+
+fn time_span(out: &mut dyn Write, span: &Span, machine: &Machine, settings: Settings) -> io::Result<()> {
+    let form = settings.form;
+    writeln!(out, "\nactual test time:\t{:.2}s", span.seconds)?;
+    writeln!(out, "thread count:\t\t{}", span.threads.len())?;
+    if span.settings.requests > 0 {
+        writeln!(out, "request count:\t\t{}", span.settings.requests)?;
+    }
+    if form == Form::V2_0 {
+        writeln!(out, "proc count:\t\t{}", machine.cpus.len())?;
+    }
+    tables::cpu(out, machine, &span.cpus, form)?;
+    if form == Form::V2_2 {
+        effective_distributions(out, span)?;
+    }
+    for part in Part::ALL {
+        tables::io(out, span, part, form)?;
+    }
+    if span.settings.latency {
+        latencies(out, span, form)?;
+    }
+    match form == Form::V2_2 && settings.wait_statistics {
+        true => tables::waits(out, span),
+        false => Ok(()),
+    }
+}
+
+fn latencies(out: &mut dyn Write, span: &Span, form: Form) -> io::Result<()> {
+    let (of_path, of_all) = match form {
+        Form::V2_2 => ("Latency distribution: ", "Total latency distribution:"),
+        Form::V2_0 => ("", "total:"),
+    };
+    if form == Form::V2_0 {
+        writeln!(out, "\n")?;
+    }
+    if span.paths.len() > 1 {
+        for (path, latency) in &span.paths {
+            writeln!(out, "\n{of_path}{path}")?;
+            tables::chart(out, latency)?;
+        }
+    }
+    writeln!(out, "\n{of_all}")?;
+    tables::chart(out, &span.latency)
+}
+
+fn effective_distributions(out: &mut dyn Write, span: &Span) -> io::Result<()> {
+    let distributions = distinct(&span.threads);
+    if distributions.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\nEffective IO Distributions\n{}", "-".repeat(26))?;
+    for shared in distributions {
+        for (path, threads) in &shared.users {
+            writeln!(out, "target: {path} [thread: {}]", runs(threads))?;
+        }
+        let rescaling = rescaling(shared.ranges);
+        for range in shared.ranges {
+            let percent = match rescaling {
+                None => format!("   {:>3.0}", range.operations_percent),
+                Some(factor) => format!("    {:.1}", range.operations_percent * factor),
+            };
+            let start = match range.start.0 {
+                // Aligned with sizes that have a unit.
+                0 => format!("{:>6}   ", 0),
+                start => sizes::aligned(start),
+            };
+            let end = sizes::aligned(range.start.0 + range.length.0);
+            writeln!(out, "{percent}% of IO => [{start} - {end})")?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,307 @@
+//! The XML result. Frameworks read it by element names, and buckets by position: every element is there in DiskSpd's
+//! order, whatever it means on this system.
+
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+use model::histogram::Histogram;
+use model::results::{EffectiveShare, Results, Waits};
+
+use super::buckets::{Bucket, Buckets};
+use super::distributions::with_holes;
+use super::figures::{Figures, Row, Span, Thread};
+use super::latency::{Part, Split, Spread, largest_ms, least_ms, percentile_ms};
+use super::machine::{Machine, Shares, masks};
+use super::markup::Markup;
+use super::settings::Settings;
+use super::text::{computer_name, start_time};
+use super::{NOT_MEASURED, VERSION, VERSION_DATE};
+
+pub(super) fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
+    let settings = Settings::of(&results.plan);
+    let machine = Machine::of(results);
+    Markup::new(out).element("Results", |xml| {
+        system(xml, results, &machine)?;
+        profile(xml, results)?;
+        for step in 0..results.steps.len() {
+            let span = Span::of(results, &machine, step);
+            xml.element("TimeSpan", |xml| match span {
+                None => xml.value("Error", NOT_MEASURED),
+                Some(span) => time_span(xml, &span, &machine, settings),
+            })?;
+        }
+        Ok(())
+    })
+}
+
+fn system(xml: &mut Markup, results: &Results, machine: &Machine) -> io::Result<()> {
+    xml.element("System", |xml| {
+        xml.text("ComputerName", computer_name(results))?;
+        xml.element("Tool", |xml| {
+            xml.value("Version", VERSION)?;
+            xml.value("VersionDate", VERSION_DATE)
+        })?;
+        xml.value("RunTime", start_time(results))?;
+        xml.line(r#"<PowerScheme Name="unknown" Guid="00000000-0000-0000-0000-000000000000"/>"#)?;
+        topology(xml, machine)
+    })
+}
+
+fn topology(xml: &mut Markup, machine: &Machine) -> io::Result<()> {
+    let heterogeneous = format!(" Heterogeneous=\"{}\"", machine.is_heterogeneous());
+    xml.element_with("ProcessorTopology", &heterogeneous, |xml| {
+        for (group, mask) in masks(&machine.cpus) {
+            let (most, active) = (64 - mask.leading_zeros(), mask.count_ones());
+            xml.line(format_args!(
+                r#"<Group Group="{group}" MaximumProcessors="{most}" ActiveProcessors="{active}" ActiveProcessorMask="{mask:#x}"/>"#
+            ))?;
+        }
+        sets(xml, machine, "Node", |place| place.node)?;
+        sets(xml, machine, "Socket", |place| place.socket)?;
+        let mut cores: Vec<_> = machine.cpus.iter().map(|place| (place.group, place.core)).collect();
+        cores.sort_unstable();
+        cores.dedup();
+        for core in cores {
+            let members = || machine.cpus.iter().filter(|place| (place.group, place.core) == core);
+            let class = members().map(|place| place.efficiency_class).max().unwrap_or(0);
+            let mask = members().fold(0, |mask, place| mask | 1u64 << place.number);
+            let (group, number) = core;
+            xml.line(format_args!(
+                r#"<Core Group="{group}" Core="{number}" Mask="{mask:#x}" EfficiencyClass="{class}"/>"#
+            ))?;
+        }
+        Ok(())
+    })
+}
+
+/// The CPUs of each node or socket.
+fn sets(xml: &mut Markup, machine: &Machine, name: &str, of: fn(&super::machine::Place) -> u32) -> io::Result<()> {
+    let mut numbers: Vec<u32> = machine.cpus.iter().map(of).collect();
+    numbers.sort_unstable();
+    numbers.dedup();
+    for number in numbers {
+        xml.element_with(name, &format!(" {name}=\"{number}\""), |xml| {
+            for (group, mask) in masks(machine.cpus.iter().filter(|place| of(place) == number)) {
+                xml.line(format_args!(r#"<Group Group="{group}" Mask="{mask:#x}"/>"#))?;
+            }
+            Ok(())
+        })?;
+    }
+    Ok(())
+}
+
+/// Readers expect the element, even where there was no profile.
+fn profile(xml: &mut Markup, results: &Results) -> io::Result<()> {
+    let lines = &results.plan.origin.profile_markup;
+    if lines.is_empty() {
+        return xml.line("<Profile/>");
+    }
+    lines.iter().try_for_each(|line| xml.line(line))
+}
+
+fn time_span(xml: &mut Markup, span: &Span, machine: &Machine, settings: Settings) -> io::Result<()> {
+    xml.value("TestTimeSeconds", format_args!("{:.2}", span.seconds))?;
+    xml.value("ThreadCount", span.threads.len())?;
+    xml.value("RequestCount", span.settings.requests)?;
+    xml.value("ProcCount", machine.cpus.len())?;
+    cpu(xml, span, machine)?;
+    if span.settings.latency {
+        latency(xml, &span.latency)?;
+    }
+    iops(xml, &span.totals)?;
+    for (number, thread) in span.threads.iter().enumerate() {
+        xml.element("Thread", |xml| {
+            xml.value("Id", number)?;
+            self::thread(xml, thread, span, settings)
+        })?;
+    }
+    Ok(())
+}
+
+fn cpu(xml: &mut Markup, span: &Span, machine: &Machine) -> io::Result<()> {
+    fn shares(xml: &mut Markup, shares: &Shares) -> io::Result<()> {
+        xml.value("UsagePercent", format_args!("{:.2}", shares.usage))?;
+        xml.value("UserPercent", format_args!("{:.2}", shares.user))?;
+        xml.value("KernelPercent", format_args!("{:.2}", shares.kernel))?;
+        xml.value("IdlePercent", format_args!("{:.2}", shares.idle))
+    }
+    xml.element("CpuUtilization", |xml| {
+        for (place, of_cpu) in machine.cpus.iter().zip(&span.cpus) {
+            xml.element("CPU", |xml| {
+                xml.value("Socket", place.socket)?;
+                xml.value("Node", place.node)?;
+                xml.value("Group", place.group)?;
+                xml.value("Core", place.core)?;
+                xml.value("EfficiencyClass", place.efficiency_class)?;
+                xml.value("Id", place.number)?;
+                shares(xml, of_cpu)
+            })?;
+        }
+        xml.element("Average", |xml| shares(xml, &Shares::average(&span.cpus)))
+    })
+}
+
+/// Percentiles beyond the whole ones, as they are written.
+const NINES: [&str; 7] = [
+    "99.9",
+    "99.99",
+    "99.999",
+    "99.9999",
+    "99.99999",
+    "99.999999",
+    "99.9999999",
+];
+
+fn latency(xml: &mut Markup, latency: &Split<Histogram>) -> io::Result<()> {
+    let buckets = |part: Part| latency[part].buckets().count();
+    let attributes = format!(
+        r#" ReadHistoBuckets="{}" WriteHistoBuckets="{}" TotalHistoBuckets="{}""#,
+        buckets(Part::Read),
+        buckets(Part::Write),
+        buckets(Part::Total)
+    );
+    xml.element_with("Latency", &attributes, |xml| {
+        let of = |part: Part| Spread::of(&latency[part]);
+        spread(xml, ["AverageReadMilliseconds", "ReadLatencyStdev"], of(Part::Read))?;
+        spread(xml, ["AverageWriteMilliseconds", "WriteLatencyStdev"], of(Part::Write))?;
+        spread(xml, ["AverageTotalMilliseconds", "LatencyStdev"], of(Part::Total))?;
+        bucket(xml, latency, "0", &least_ms)?;
+        for percent in 1..=99 {
+            let fraction = f64::from(percent) / 100.0;
+            bucket(xml, latency, &percent.to_string(), &|of| percentile_ms(of, fraction))?;
+        }
+        for percent in NINES {
+            // The same division as for whole percentiles, which is not always the nearest number to the fraction.
+            let fraction = percent.parse::<f64>().expect("these are numbers") / 100.0;
+            bucket(xml, latency, percent, &|of| percentile_ms(of, fraction))?;
+        }
+        bucket(xml, latency, "100", &largest_ms)
+    })
+}
+
+/// Mean and deviation, if there was any operation.
+fn spread(xml: &mut Markup, names: [&str; 2], spread: Spread) -> io::Result<()> {
+    if spread.operations == 0 {
+        return Ok(());
+    }
+    xml.value(names[0], format_args!("{:.3}", spread.mean_ms))?;
+    xml.value(names[1], format_args!("{:.3}", spread.deviation_ms))
+}
+
+fn bucket(
+    xml: &mut Markup,
+    latency: &Split<Histogram>,
+    percentile: &str,
+    of: &dyn Fn(&Histogram) -> f32,
+) -> io::Result<()> {
+    xml.element("Bucket", |xml| {
+        xml.value("Percentile", percentile)?;
+        let names = ["ReadMilliseconds", "WriteMilliseconds", "TotalMilliseconds"];
+        for (name, part) in names.into_iter().zip(Part::COLUMNS) {
+            if !latency[part].is_empty() {
+                xml.value(name, format_args!("{:.3}", of(&latency[part])))?;
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Operations by interval, where they were counted.
+fn iops(xml: &mut Markup, figures: &Split<Figures>) -> io::Result<()> {
+    let (Some(read), Some(write)) = (&figures.read.buckets, &figures.write.buckets) else {
+        return Ok(());
+    };
+    xml.element("Iops", |xml| {
+        let names = ["ReadIopsStdDev", "WriteIopsStdDev", "IopsStdDev"];
+        for (name, part) in names.into_iter().zip(Part::COLUMNS) {
+            let counted = figures[part]
+                .buckets
+                .as_ref()
+                .filter(|buckets| !buckets.list().is_empty());
+            if let Some(buckets) = counted {
+                xml.value(name, format_args!("{:.3}", buckets.deviation()))?;
+            }
+        }
+        for index in 0..read.list().len().max(write.list().len()) {
+            xml.line(interval(read, write, index))?;
+        }
+        Ok(())
+    })
+}
+
+fn interval(read: &Buckets, write: &Buckets, index: usize) -> String {
+    let of = |buckets: &Buckets| buckets.list().get(index).copied().unwrap_or_default();
+    let (reads, writes): (Bucket, Bucket) = (of(read), of(write));
+    let mut line = format!(
+        r#"<Bucket SampleMillisecond="{}" Read="{:.0}" Write="{:.0}" Total="{:.0}""#,
+        read.end_ms(index),
+        read.per_second(reads.operations),
+        read.per_second(writes.operations),
+        read.per_second(reads.operations + writes.operations)
+    );
+    for (name, bucket) in [("Read", reads), ("Write", writes)] {
+        let figures = [
+            ("MinLatencyMilliseconds", bucket.least_ms()),
+            ("MaxLatencyMilliseconds", bucket.largest_ms()),
+            ("AvgLatencyMilliseconds", bucket.mean_ms()),
+            ("LatencyStdDev", bucket.deviation_ms()),
+        ];
+        for (what, value) in figures {
+            write!(line, r#" {name}{what}="{value:.3}""#).expect("a string takes everything");
+        }
+    }
+    line + "/>"
+}
+
+fn thread(xml: &mut Markup, thread: &Thread, span: &Span, settings: Settings) -> io::Result<()> {
+    for row in &thread.rows {
+        xml.element("Target", |xml| target(xml, row, span))?;
+    }
+    match settings.wait_statistics {
+        true => xml.element("WaitStatistics", |xml| waits(xml, thread.waits)),
+        false => Ok(()),
+    }
+}
+
+fn target(xml: &mut Markup, row: &Row, span: &Span) -> io::Result<()> {
+    let figures = &row.figures;
+    xml.text("Path", &row.path)?;
+    xml.value("BytesCount", figures.total.bytes)?;
+    xml.value("FileSize", row.size)?;
+    xml.value("IOCount", figures.total.operations)?;
+    xml.value("ReadBytes", figures.read.bytes)?;
+    xml.value("ReadCount", figures.read.operations)?;
+    xml.value("WriteBytes", figures.write.bytes)?;
+    xml.value("WriteCount", figures.write.operations)?;
+    if !row.ranges.is_empty() {
+        xml.element("Distribution", |xml| {
+            xml.element("Absolute", |xml| ranges(xml, row.ranges))
+        })?;
+    }
+    if span.settings.latency {
+        let read = ["AverageReadLatencyMilliseconds", "ReadLatencyStdev"];
+        let write = ["AverageWriteLatencyMilliseconds", "WriteLatencyStdev"];
+        spread(xml, read, figures.read.latency)?;
+        spread(xml, write, figures.write.latency)?;
+        // Version 2.2 lost this pair; earlier ones had it.
+        let total = ["AverageLatencyMilliseconds", "LatencyStdev"];
+        spread(xml, total, figures.total.latency)?;
+    }
+    iops(xml, figures)
+}
+
+fn ranges(xml: &mut Markup, ranges: &[EffectiveShare]) -> io::Result<()> {
+    for (percent, length) in with_holes(ranges) {
+        xml.line(format_args!(r#"<Range IO="{percent}">{length}</Range>"#))?;
+    }
+    Ok(())
+}
+
+fn waits(xml: &mut Markup, waits: &Waits) -> io::Result<()> {
+    xml.value("CompletionWait", waits.completion)?;
+    xml.value("ThrottleWait", waits.throttled)?;
+    xml.value("ThrottleSleep", waits.slept)?;
+    xml.value("Lookaside", waits.looks)?;
+    let looks = waits.completions_per_look.map(|count| count.to_string());
+    xml.value("LookasideCompletion", looks.join(" "))
+}

@@ -1,0 +1,220 @@
+//! Results made by hand: which thread did how much on which target, with latencies by a fixed law.
+
+use model::environment::{CoreUse, Cpu, Environment, Host, LogicalCpu, TargetFacts};
+use model::event::EndReason;
+use model::plan::{Dialect, Plan, Target, TargetKind};
+use model::results::{
+    DirectionResults, FORMAT_VERSION, HostCoreUse, HostResults, JobResults, Kind, Point, Results, Series, StepResults,
+    StreamResults, Tool, WorkerResults,
+};
+use model::{Bytes, Direction, Nanos, PerDirection};
+use report::formats::diskspd;
+
+/// What a thread did on a target.
+#[derive(Clone, Copy)]
+pub struct Work {
+    pub target: u32,
+    pub block: u64,
+    pub reads: u64,
+    pub writes: u64,
+}
+
+/// Intervals to count in.
+#[derive(Clone, Copy)]
+pub struct Grid {
+    pub length_ms: u64,
+    pub count: usize,
+}
+
+/// Reads only, as most cases have it.
+pub fn reads(target: u32, block: u64, reads: u64) -> Work {
+    let writes = 0;
+    Work {
+        target,
+        block,
+        reads,
+        writes,
+    }
+}
+
+/// Results without steps, of a DiskSpd plan with these targets on a machine with two processors.
+pub fn results(targets: &[(&str, u64)]) -> Results {
+    let target = |(path, _): &(&str, u64)| Target {
+        path: (*path).to_owned(),
+        kind: TargetKind::Path,
+        prepare: Default::default(),
+        at_end: Default::default(),
+    };
+    let facts = |(path, size): &(&str, u64)| TargetFacts {
+        path: format!("/tmp/{path}"),
+        size: Bytes(*size),
+        ..TargetFacts::default()
+    };
+    let mut plan = Plan {
+        targets: targets.iter().map(target).collect(),
+        ..Plan::default()
+    };
+    plan.origin.dialect = Dialect::Diskspd;
+    let environment = Environment {
+        host: Host {
+            name: "testhost".into(),
+            ..Host::default()
+        },
+        cpu: Cpu {
+            logical: 2,
+            topology: vec![place(0, 0, 0, 0, 0), place(1, 1, 0, 0, 0)],
+            ..Cpu::default()
+        },
+        targets: targets.iter().map(facts).collect(),
+        ..Environment::default()
+    };
+    Results {
+        format_version: FORMAT_VERSION,
+        kind: Kind::Run,
+        tool: Tool {
+            name: "fathom".into(),
+            version: "0".into(),
+            engine_revision: 1,
+        },
+        plan,
+        hosts: vec![HostResults {
+            environment,
+            // 2026/01/02 03:04:05 UTC and a little more.
+            started_unix_ns: 1_767_323_045_900_000_000,
+            ended_unix_ns: 1_767_323_047_900_000_000,
+        }],
+        steps: Vec::new(),
+        findings: Vec::new(),
+        interrupted: false,
+    }
+}
+
+pub fn place(cpu: u32, core: u32, socket: u32, node: u32, efficiency_class: u8) -> LogicalCpu {
+    LogicalCpu {
+        cpu,
+        core,
+        socket,
+        node,
+        efficiency_class,
+    }
+}
+
+/// A time span of `seconds` in which each thread did its work.
+pub fn step(seconds: f64, grid: Option<Grid>, threads: &[&[Work]]) -> StepResults {
+    let measured = Nanos((seconds * 1e9).round() as u64);
+    let worker = |(number, work): (usize, &&[Work])| WorkerResults {
+        worker: number as u32,
+        measured_ns: measured,
+        streams: work.iter().map(|work| stream(number as u64, work)).collect(),
+        ..WorkerResults::default()
+    };
+    let mut job = JobResults {
+        workers: threads.iter().enumerate().map(worker).collect(),
+        ended: Some(EndReason::Time),
+        ..JobResults::default()
+    };
+    if let Some(grid) = grid {
+        for (number, work) in threads.iter().enumerate() {
+            for (target, work) in work.iter().enumerate() {
+                job.series
+                    .push(series((number as u32, target as u32), number as u64, work, grid));
+            }
+        }
+    }
+    StepResults {
+        jobs: vec![job],
+        cores: vec![busy(0, [300, 200, 500]), busy(1, [100, 100, 800])],
+        ..StepResults::default()
+    }
+}
+
+/// Milliseconds of user, kernel and idle time of a processor.
+pub fn busy(cpu: u32, [user, system, idle]: [u64; 3]) -> HostCoreUse {
+    HostCoreUse {
+        host: 0,
+        core: CoreUse {
+            cpu,
+            user_ns: Nanos::millis(user),
+            system_ns: Nanos::millis(system),
+            idle_ns: Nanos::millis(idle),
+            ..CoreUse::default()
+        },
+    }
+}
+
+/// The latency of an operation: between 10 µs and about 1 ms, different for each thread.
+pub fn latency(thread: u64, operation: u64) -> u64 {
+    10_000 + (thread * 7_919 + operation * 104_729) % 1_000_003
+}
+
+fn stream(thread: u64, work: &Work) -> StreamResults {
+    let results = |operations: u64| {
+        let mut results = DirectionResults {
+            operations,
+            bytes: Bytes(operations * work.block),
+            ..DirectionResults::default()
+        };
+        (0..operations).for_each(|operation| results.completion.record(latency(thread, operation)));
+        results
+    };
+    StreamResults {
+        targets: vec![work.target],
+        directions: PerDirection {
+            read: (work.reads > 0).then(|| results(work.reads)),
+            write: (work.writes > 0).then(|| results(work.writes)),
+            trim: None,
+        },
+        ..StreamResults::default()
+    }
+}
+
+/// Operations fall into the intervals in turn.
+fn series(of: (u32, u32), thread: u64, work: &Work, grid: Grid) -> Series {
+    let mut points: PerDirection<Vec<Point>> = PerDirection::all(vec![Point::default(); grid.count]);
+    for (direction, operations) in [(Direction::Read, work.reads), (Direction::Write, work.writes)] {
+        for operation in 0..operations {
+            let ns = latency(thread, operation);
+            points[direction][operation as usize % grid.count].merge(&Point {
+                operations: 1,
+                bytes: work.block,
+                latency_ns: ns,
+                latency_squares_ns2: (ns as f64).powi(2),
+                latency_ns_min: ns,
+                latency_ns_max: ns,
+            });
+        }
+    }
+    Series {
+        length_ns: Nanos::millis(grid.length_ms),
+        of: Some(of),
+        points,
+    }
+}
+
+/// A setting of the report.
+pub fn set(results: &mut Results, name: &str, value: &str) {
+    let other = &mut results.plan.origin.presentation.other;
+    other.push((name.to_owned(), value.to_owned()));
+}
+
+pub fn text(results: &Results) -> String {
+    written(|out| diskspd::text(results, out))
+}
+
+pub fn xml(results: &Results) -> String {
+    written(|out| diskspd::xml(results, out))
+}
+
+fn written(write: impl FnOnce(&mut dyn std::io::Write) -> std::io::Result<()>) -> String {
+    let mut bytes = Vec::new();
+    write(&mut bytes).unwrap();
+    String::from_utf8(bytes).unwrap()
+}
+
+/// The part from the line that starts with `from` on, up to the next empty line.
+pub fn section<'a>(text: &'a str, from: &str) -> Vec<&'a str> {
+    let lines = text.lines().skip_while(|line| !line.starts_with(from));
+    let lines: Vec<&str> = lines.take_while(|line| !line.is_empty()).collect();
+    assert!(!lines.is_empty(), "there is no line `{from}` in\n{text}");
+    lines
+}

@@ -1,0 +1,10 @@
+//! DiskSpd's reports from results that are made here: against recorded reports by shape, against figures worked out by
+//! hand, and as the scripts around DiskSpd read them.
+
+#![allow(clippy::unwrap_used, reason = "all of this is test code, helpers too")]
+
+mod builder;
+mod consumers;
+mod exact;
+mod identities;
+mod recorded;
