@@ -29,7 +29,16 @@ pub fn command() -> Command {
         .after_help(format!(
             "Begin with `fathom quick`: it screens the disk under the current directory in less than a minute.\n\n{EXPLAINED}"
         ))
-        .subcommands([quick(), run(), targets(), selftest(), schema(), man(), completions()])
+        .subcommands([
+            quick(),
+            run(),
+            diskspd(),
+            targets(),
+            selftest(),
+            schema(),
+            man(),
+            completions(),
+        ])
 }
 
 /// Prints what clap has to say. Help and version go to stdout and are no error.
@@ -44,6 +53,30 @@ pub fn explain(error: &clap::Error) -> ExitCode {
             Exit::Usage.code()
         }
     }
+}
+
+/// For help, man page and completions only: its words are never clap's to read.
+fn diskspd() -> Command {
+    Command::new("diskspd")
+        .about("Runs a DiskSpd command line or XML profile, and reports as DiskSpd does")
+        .long_about(
+            "Runs a command line or XML profile of DiskSpd 2.2 unchanged, prints its report as text (or XML with -Rxml) and \
+             ends with its exit codes. The program does the same without this word where it is called `diskspd`, by a copy \
+             or a link.\n\n\
+             `fathom diskspd -?` lists the switches; docs/diskspd.md tells what each does here. FATHOM_NOTES=1 shows notes \
+             where stderr is no terminal, FATHOM_RESULT=FILE saves the native result too, FATHOM_ALLOW_DESTROY=DEVICE \
+             names a device again that the guard would not give away, FATHOM_DISKSPD_TEXT=2.0 prints the report in its \
+             older form.",
+        )
+        .disable_help_flag(true)
+        .arg(
+            Arg::new("arguments")
+                .value_name("ARGUMENTS")
+                .num_args(0..)
+                .trailing_var_arg(true)
+                .allow_hyphen_values(true)
+                .help("Switches and targets, as for DiskSpd"),
+        )
 }
 
 fn quick() -> Command {

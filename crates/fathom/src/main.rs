@@ -6,6 +6,7 @@
 
 mod command_line;
 mod commands;
+mod drop_in;
 mod exit;
 mod fault;
 mod outputs;
@@ -20,6 +21,12 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args_os()
         .map(|text| text.to_string_lossy().into_owned())
         .collect();
+    if let Some((tool, words)) = drop_in::called_for(&arguments) {
+        let session = session::Session::new(clock, arguments);
+        return match tool {
+            drop_in::Tool::Diskspd => drop_in::diskspd::carry_out(&session, words),
+        };
+    }
     let matches = match command_line::command().try_get_matches_from(&arguments) {
         Ok(matches) => matches,
         Err(error) => return command_line::explain(&error),

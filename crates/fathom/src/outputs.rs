@@ -272,5 +272,5 @@ pub fn names() -> Vec<&'static str> {
 pub fn explained() -> String {
     let stream = (STREAM, "one line of JSON for each event, as it happens");
     let formats = FORMATS.iter().map(|format| (format.name, format.about)).chain([stream]);
-    formats.map(|(name, about)| format!("  {name:<7}{about}\n")).collect()
+    formats.map(|(name, about)| format!("  {name:<11}{about}\n")).collect()
 }

@@ -8,8 +8,8 @@ use engine::sys::signals;
 use model::event::Event;
 use model::plan::Plan;
 use model::results::Results;
-use run::Conditions;
 use run::targets::guard::Permissions;
+use run::{Conditions, RunError};
 
 use crate::fault::Faults;
 
@@ -51,6 +51,19 @@ impl Session {
         permissions: &Permissions,
         watcher: &mut dyn FnMut(Event),
     ) -> Result<Results, Faults> {
+        Ok(self.attempt(plan, permissions, watcher)?)
+    }
+
+    /// The same for who tells errors in words of its own.
+    ///
+    /// # Errors
+    /// [`RunError`] if nothing could be measured.
+    pub fn attempt(
+        &self,
+        plan: Plan,
+        permissions: &Permissions,
+        watcher: &mut dyn FnMut(Event),
+    ) -> Result<Results, RunError> {
         let conditions = Conditions {
             clock: self.clock.settle(),
             interrupt: self.interrupt,
@@ -60,6 +73,16 @@ impl Session {
         let found = analysis::check(&results);
         results.findings.extend(found);
         Ok(results)
+    }
+
+    /// The results of a plan of which nothing could be carried out.
+    pub fn nothing_measured(&self, plan: Plan) -> Results {
+        run::nothing_measured(plan, &self.clock.settle())
+    }
+
+    /// The flag that asks the run to stop.
+    pub fn interrupt_flag(&self) -> &'static AtomicBool {
+        self.interrupt
     }
 
     /// True if the user or the system asked to stop.
@@ -83,10 +106,15 @@ pub fn permissions(given: &ArgMatches) -> Permissions {
         let values = given.get_many::<String>(name);
         values.map(|values| values.cloned().collect()).unwrap_or_default()
     };
-    let mut permissions = Permissions {
-        destroy: list("allow-destroy"),
-        overwrite: list("allow-overwrite"),
-    };
+    let mut permissions = permissions_of_environment();
+    permissions.destroy.extend(list("allow-destroy"));
+    permissions.overwrite.extend(list("allow-overwrite"));
+    permissions
+}
+
+/// What the variable alone names.
+pub fn permissions_of_environment() -> Permissions {
+    let mut permissions = Permissions::default();
     if let Ok(text) = std::env::var("FATHOM_ALLOW_DESTROY") {
         permissions.allow_destroy_list(&text);
     }

@@ -23,7 +23,11 @@ pub enum Tool {
 /// linked, or by the subcommand.
 pub fn called_for(words: &[String]) -> Option<(Tool, usize)> {
     let program = words.first()?;
-    let name = program.rsplit(['/', '\\']).next().unwrap_or(program).to_ascii_lowercase();
+    let name = program
+        .rsplit(['/', '\\'])
+        .next()
+        .unwrap_or(program)
+        .to_ascii_lowercase();
     if name.strip_suffix(".exe").unwrap_or(&name) == "diskspd" {
         return Some((Tool::Diskspd, 1));
     }

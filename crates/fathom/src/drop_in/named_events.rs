@@ -73,7 +73,11 @@ impl NamedEvent {
 
 fn path_of(name: &str) -> PathBuf {
     let shared = Path::new("/dev/shm");
-    let folder = if shared.is_dir() { shared.to_owned() } else { std::env::temp_dir() };
+    let folder = if shared.is_dir() {
+        shared.to_owned()
+    } else {
+        std::env::temp_dir()
+    };
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_');
     let letters = name.bytes().map(|byte| match plain(byte) {
         true => char::from(byte).to_string(),

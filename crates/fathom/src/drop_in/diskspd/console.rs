@@ -1,0 +1,264 @@
+//! What DiskSpd says and does while it runs: verbose lines, progress dots, the word about Ctrl-C, named events.
+
+use std::io::IsTerminal;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use dialects::diskspd::{EventRole, Profile, threads};
+use jiff::Zoned;
+use model::event::{Event, Phase};
+use model::plan::Plan;
+use model::results::Results;
+
+use super::super::{complain, tell};
+use super::surroundings::Here;
+use crate::screen::Screen;
+
+/// Follows a run.
+#[derive(Debug)]
+pub struct Console<'a> {
+    profile: &'a Profile,
+    /// CPUs of each thread of each time span.
+    cpus: Vec<Vec<Option<u32>>>,
+    usable: Vec<u32>,
+    around: &'a Here,
+    interrupt: &'static AtomicBool,
+    /// Ctrl-C was told of.
+    told: bool,
+    dots: Dots,
+    /// When the measured time began, while it lasts.
+    measuring: Option<Instant>,
+    finished: usize,
+    /// For people at a terminal, where DiskSpd itself says nothing.
+    screen: Screen,
+}
+
+/// Progress dots: one for every so many operations of a thread.
+#[derive(Clone, Copy, Debug, Default)]
+struct Dots {
+    every: u64,
+    threads: u64,
+    operations: u64,
+    printed: u64,
+}
+
+impl<'a> Console<'a> {
+    /// A console for a plan made of a profile.
+    pub fn new(profile: &'a Profile, plan: &Plan, around: &'a Here, interrupt: &'static AtomicBool) -> Console<'a> {
+        let cpus = plan.steps.iter().map(|step| {
+            let workers = step.jobs.iter().flat_map(|job| &job.workers);
+            workers.map(|worker| worker.placement.cpus.first().copied()).collect()
+        });
+        let cpus: Vec<Vec<Option<u32>>> = cpus.collect();
+        let silent = profile.verbose || profile.progress > 0 || !std::io::stderr().is_terminal();
+        Console {
+            profile,
+            dots: Dots {
+                every: u64::from(profile.progress),
+                threads: cpus.iter().map(|step| step.len() as u64).max().unwrap_or(1),
+                ..Dots::default()
+            },
+            cpus,
+            usable: engine::sys::thread::usable_cpus(),
+            around,
+            interrupt,
+            told: false,
+            measuring: None,
+            finished: 0,
+            screen: Screen::new(plan.steps.len(), silent),
+        }
+    }
+
+    /// Something is about to be done for the first time span.
+    pub fn begin(&mut self) {
+        self.say_of_span(0);
+    }
+
+    /// Follows an event. Waiting for a named event holds the run back.
+    pub fn take(&mut self, event: &Event) {
+        self.screen.take(event);
+        self.tell_interrupt();
+        match event {
+            Event::Ready { step } => {
+                self.say_of_threads(*step as usize);
+                let interrupted = || self.interrupt.load(Ordering::Relaxed);
+                if let Some(event) = self.around.event(EventRole::Wait) {
+                    event.wait(interrupted);
+                }
+            }
+            Event::Phase { step, phase, .. } => self.enter(*step as usize, *phase),
+            Event::Interval(interval) => {
+                let operations: u64 = interval.counts.iter().map(|(_, counts)| counts.operations).sum();
+                self.dots.operations += operations;
+                let surely = self.dots.surely();
+                self.dots.print(surely);
+            }
+            Event::JobEnded { step, .. } => {
+                self.stop_measuring();
+                self.say("finished test...");
+                self.finished = *step as usize + 1;
+                self.say_of_span(self.finished);
+            }
+            Event::Preparing { .. } | Event::Prepared { .. } | Event::Notice { .. } => {}
+        }
+    }
+
+    /// Says what is only known at the end.
+    pub fn end(mut self, results: Option<&Results>) {
+        self.screen.clear();
+        self.tell_interrupt();
+        if let Some(results) = results.filter(|_| self.dots.every > 0) {
+            let exactly = self.dots.exactly(results);
+            self.dots.print(exactly);
+        }
+    }
+
+    fn tell_interrupt(&mut self) {
+        if self.interrupt.load(Ordering::Relaxed) && !self.told {
+            self.told = true;
+            self.screen.clear();
+            put("\n*** Interrupted by Ctrl-C. Stopping I/O Request Generator. ***\n");
+        }
+    }
+
+    fn enter(&mut self, step: usize, phase: Phase) {
+        let span = &self.profile.time_spans[step];
+        match phase {
+            Phase::WarmUp if span.warm_up > 0 => self.say(&format!("starting warm up for {}s...", span.warm_up)),
+            Phase::Measured => {
+                self.say_of_processors();
+                self.say(&format!("starting measurements for {}s...", span.duration));
+                self.measuring = Some(Instant::now());
+                self.signal(EventRole::Start);
+            }
+            Phase::CoolDown => {
+                self.stop_measuring();
+                self.say(&format!("starting cool down for {}s...", span.cool_down));
+            }
+            Phase::Delay | Phase::WarmUp | Phase::Draining => {}
+        }
+    }
+
+    fn stop_measuring(&mut self) {
+        let Some(since) = self.measuring.take() else { return };
+        let seconds = since.elapsed().as_secs_f64();
+        self.say(&format!("stopped measurements, total measured time {seconds:.2}s..."));
+        self.say_of_processors();
+        self.signal(EventRole::Finish);
+    }
+
+    fn signal(&self, role: EventRole) {
+        let Some(event) = self.around.event(role) else { return };
+        if let Err(error) = event.set() {
+            complain(&[format!("WARNING: an event could not be set: {error}")]);
+        }
+    }
+
+    /// What is done before the threads of a time span are there.
+    fn say_of_span(&self, number: usize) {
+        let Some(span) = self.profile.time_spans.get(number) else {
+            return;
+        };
+        self.say(&format!("Generating requests for timespan {}.", number + 1));
+        for target in &span.targets {
+            if let Some(size) = target.file_size.filter(|size| *size > 0) {
+                self.say(&format!("Creating file '{}' of size {size}.", target.path));
+            }
+        }
+    }
+
+    fn say_of_threads(&self, step: usize) {
+        if !self.profile.verbose {
+            return;
+        }
+        let span = &self.profile.time_spans[step];
+        let list = threads(span);
+        for (number, uses) in list.iter().enumerate() {
+            self.say(&format!("creating thread {number}"));
+            for of in uses {
+                let path = &span.targets[of.target].path;
+                self.say(&format!(
+                    "thread {number} is relative thread {} for {path}",
+                    of.relative
+                ));
+            }
+        }
+        for (number, uses) in list.iter().enumerate() {
+            if let Some(cpu) = self.cpus[step].get(number).copied().flatten() {
+                let (group, cpu) = (cpu / 64, cpu % 64);
+                self.say(&format!("thread {number}: affinitizing to Group {group} / CPU {cpu}"));
+            }
+            let seed = span.seed.wrapping_add(number as u32);
+            for of in uses {
+                let target = &span.targets[of.target];
+                let (path, relative) = (&target.path, of.relative);
+                self.say(&format!(
+                    "thread {number}: file '{path}' relative thread {relative} (random seed: {seed})"
+                ));
+                let pattern = match target.random_percent {
+                    0 if target.interlocked => "interlocked sequential IO".to_owned(),
+                    0 => "sequential IO".to_owned(),
+                    percent => format!("{percent}% random IO"),
+                };
+                self.say(&format!("thread {number}: {pattern}"));
+            }
+            self.say(&format!("thread {number}: waiting for a signal to start"));
+        }
+        for number in 0..list.len() {
+            self.say(&format!("thread {number}: received signal to start"));
+        }
+    }
+
+    fn say_of_processors(&self) {
+        let mut groups: Vec<(u32, usize)> = Vec::new();
+        for cpu in &self.usable {
+            match groups.iter_mut().find(|(group, _)| *group == cpu / 64) {
+                Some((_, count)) => *count += 1,
+                None => groups.push((cpu / 64, 1)),
+            }
+        }
+        for (group, count) in groups {
+            self.say(&format!(
+                "get system perf info: queried for Group {group} ({count} CPUs)"
+            ));
+        }
+    }
+
+    /// A line of `-v`, with the local time.
+    fn say(&self, what: &str) {
+        if self.profile.verbose {
+            put(&format!("{}: {what}\n", Zoned::now().strftime("%Y-%m-%dT%H:%M:%S")));
+        }
+    }
+}
+
+impl Dots {
+    /// Dots that are due whatever the share of each thread: each of them may have begun one that is not full.
+    fn surely(&self) -> u64 {
+        let full = self.operations.checked_div(self.every).unwrap_or(0);
+        full.saturating_sub(self.threads.saturating_sub(1))
+    }
+
+    /// Dots for what each thread has really done, in every phase.
+    fn exactly(&self, results: &Results) -> u64 {
+        let jobs = results.steps.iter().flat_map(|step| &step.jobs);
+        let each = jobs.flat_map(|job| &job.workers).map(|worker| {
+            let streams = worker.streams.iter().flat_map(|stream| stream.lifetime.iter());
+            let operations: u64 = streams.map(|(_, counts)| counts.operations).sum();
+            operations.checked_div(self.every).unwrap_or(0)
+        });
+        each.sum()
+    }
+
+    fn print(&mut self, upto: u64) {
+        if self.every > 0 && upto > self.printed {
+            put(&".".repeat((upto - self.printed) as usize));
+            self.printed = upto;
+        }
+    }
+}
+
+/// Where stdout is full, the report that follows will say so.
+fn put(text: &str) {
+    let _ = tell(text);
+}

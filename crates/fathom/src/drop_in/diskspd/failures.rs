@@ -1,0 +1,300 @@
+//! Why a run failed, in DiskSpd's words, with what to do about it in ours.
+
+use dialects::diskspd::profile::{Profile, ResultFormat, Target};
+use dialects::diskspd::threads;
+use engine::EngineError;
+use model::access::AccessError;
+use model::finding::Severity;
+use model::plan::{Plan, Prepare};
+use model::results::{Failure, Results};
+use run::targets::guard::Refusal;
+use run::targets::{FillError, TargetError};
+use run::{RunError, SetupError, WorkerFault};
+
+/// What is printed about a failed run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Told {
+    /// Lines for stdout, before the report.
+    pub stdout: Vec<String>,
+    /// Lines for stderr.
+    pub stderr: Vec<String>,
+    /// What to do, for lines `hint: …`.
+    pub hints: Vec<String>,
+}
+
+/// A thread has failed, so the run has.
+const OF_THREADS: &str = "There has been an error during threads execution";
+/// The run has failed.
+const OF_RUN: &str = "Error generating I/O requests";
+
+impl Told {
+    fn line(&mut self, line: String) {
+        if !self.stderr.contains(&line) {
+            self.stderr.push(line);
+        }
+    }
+
+    fn hint(&mut self, hint: Option<String>) {
+        self.hints.extend(hint.filter(|hint| !self.hints.contains(hint)));
+    }
+
+    /// The lines that end every failed run.
+    fn closed(mut self, of_threads: bool, format: ResultFormat) -> Told {
+        if of_threads {
+            self.stderr.push(OF_THREADS.into());
+        }
+        if format == ResultFormat::Xml {
+            self.stderr.push(String::new());
+        }
+        self.stderr.push(OF_RUN.into());
+        self
+    }
+}
+
+/// A profile that cannot be carried out here.
+pub fn of_complaints(complaints: &[dialects::Diagnostic], format: ResultFormat) -> Told {
+    let mut told = Told::default();
+    for complaint in complaints {
+        told.line(complaint.what.clone());
+        told.hint(complaint.help.clone());
+    }
+    let opened = told.stderr.iter().any(|line| line.starts_with("Error opening file"));
+    told.closed(opened, format)
+}
+
+/// A run that came to nothing. Absent if somebody asked it to stop.
+pub fn of_error(error: &RunError, plan: &Plan, profile: &Profile) -> Option<Told> {
+    let mut told = Told::default();
+    let of_threads = match error {
+        RunError::Interrupted => return None,
+        RunError::Plan(error) => {
+            error
+                .0
+                .iter()
+                .for_each(|fault| told.line(format!("ERROR: {}", fault.what)));
+            false
+        }
+        RunError::Refused(refusals) => {
+            refusals.iter().for_each(|refusal| told.line(of_refusal(refusal)));
+            false
+        }
+        RunError::Targets(errors) => {
+            let opened = errors.iter().map(|error| of_target(error, plan, &mut told));
+            opened.fold(false, |any, one| any | one)
+        }
+        RunError::Setup(faults) => {
+            faults.iter().for_each(|fault| of_setup(fault, profile, &mut told));
+            true
+        }
+    };
+    Some(told.closed(of_threads, profile.result_format))
+}
+
+/// A run of which some threads failed, or some time span could not begin. Absent if all went well.
+pub fn of_results(results: &Results, profile: &Profile) -> Option<Told> {
+    let mut told = Told::default();
+    let mut of_threads = false;
+    for (span, step) in results.plan.steps.iter().zip(&results.steps) {
+        let routines = span.jobs.iter().flat_map(|job| &job.workers);
+        let routines: Vec<bool> = routines.map(|worker| worker.batching.completion_routines).collect();
+        for (number, worker) in step.jobs.iter().flat_map(|job| &job.workers).enumerate() {
+            let Some(failure) = &worker.failure else { continue };
+            of_threads = true;
+            told.line(of_worker(number, failure, routines.get(number) == Some(&true)));
+            told.hint(Some(
+                failure
+                    .help
+                    .clone()
+                    .unwrap_or_else(|| format!("{}: {}", failure.what, failure.at)),
+            ));
+        }
+    }
+    for finding in results.findings.iter().filter(|finding| finding.rule == "NOT-STARTED") {
+        debug_assert_eq!(finding.severity, Severity::Error);
+        told.line(format!("ERROR: {}", finding.what));
+        told.hint(finding.help.clone());
+    }
+    (!told.stderr.is_empty()).then(|| told.closed(of_threads, profile.result_format))
+}
+
+/// Transfers that were shorter than asked for, one line for each thread and direction.
+pub fn short_transfers(results: &Results) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (plan, step) in results.plan.steps.iter().zip(&results.steps) {
+        let workers = plan.jobs.iter().flat_map(|job| &job.workers);
+        let found = step.jobs.iter().flat_map(|job| &job.workers);
+        for (number, (worker, found)) in workers.zip(found).enumerate() {
+            for (stream, found) in worker.streams.iter().zip(&found.streams) {
+                let short = found.directions.iter().filter_map(|(_, results)| results.as_ref());
+                let short: u64 = short.map(|results| results.short).sum();
+                let block = stream.pattern.longest(&stream.mix).0;
+                if short > 0 {
+                    lines.push(format!(
+                        "Warning: thread {number} transferred less than {block} bytes in {short} operations"
+                    ));
+                }
+            }
+        }
+    }
+    lines
+}
+
+fn of_worker(number: usize, failure: &Failure, routines: bool) -> String {
+    match (failure.operation, failure.errno) {
+        (Some(_), Some(errno)) if routines => {
+            format!("Thread {number} failed executing an I/O operation (error code: {errno})")
+        }
+        (Some(operation), errno) => {
+            let (slot, word, errno) = (operation.slot, operation.direction.word(), errno.unwrap_or(0));
+            format!("t[{slot}] error during {word} error code: {errno})")
+        }
+        (None, Some(errno)) => format!("error during overlapped IO operation (error code: {errno})"),
+        (None, None) => format!("ERROR: {} ({})", failure.what, failure.at),
+    }
+}
+
+/// One line, as DiskSpd has no such refusal.
+fn of_refusal(refusal: &Refusal) -> String {
+    let reasons: Vec<String> = refusal.reasons.iter().map(ToString::to_string).collect();
+    format!(
+        "ERROR: {} must not be {}: {}; {}",
+        refusal.path.display(),
+        refusal.intent,
+        reasons.join("; "),
+        refusal.help
+    )
+}
+
+/// True if it is a thread that would have met the error.
+fn of_target(error: &TargetError, plan: &Plan, told: &mut Told) -> bool {
+    /// No such file or directory.
+    const MISSING: i32 = 2;
+    /// Is a directory.
+    const DIRECTORY: i32 = 21;
+    /// Block device required.
+    const NO_BLOCK_DEVICE: i32 = 15;
+    told.hint(match error {
+        TargetError::Missing { help, .. } if help.contains("give a size") => {
+            Some("check the spelling, or have the file made with -c<size>, such as -c1G".into())
+        }
+        TargetError::Unfit { what, .. } if what.contains("empty") => {
+            Some("have it filled with -c<size>, such as -c1G, or name another file".into())
+        }
+        TargetError::Unfit { what, .. } if what.contains("directory") => Some("name a file in it".into()),
+        _ => error.help(),
+    });
+    let is_made = |path: &str| {
+        let mut targets = plan.targets.iter().filter(|target| target.path == path);
+        targets.any(|target| matches!(target.prepare, Prepare::Recreate { .. }))
+    };
+    let mut opening = |path: &str, code: i32| {
+        let made = is_made(path);
+        told.line(match made {
+            true => format!("Could not create the file (error code: {code})"),
+            false => format!("Error opening file: {path} [{code}]"),
+        });
+        !made
+    };
+    match error {
+        TargetError::Missing { path, .. } => opening(path, MISSING),
+        TargetError::Unfit { path, what, .. } if what.contains("directory") => opening(path, DIRECTORY),
+        TargetError::Unfit { what, .. } if what.contains("empty") => {
+            told.line("ERROR: target size could not be determined".into());
+            true
+        }
+        TargetError::Unfit { path, .. } => opening(path, NO_BLOCK_DEVICE),
+        TargetError::Look { path, source } => opening(path, source.raw_os_error().unwrap_or(0)),
+        TargetError::Fill(FillError::File { what, errno, .. }) => {
+            let code = errno.unwrap_or(0);
+            told.line(match *what {
+                "cannot create" | "cannot open" => format!("Could not create the file (error code: {code})"),
+                "cannot write" => format!("Error while writng during file creation (error code: {code})"),
+                _ => format!("Error setting end of file (error code: {code})"),
+            });
+            false
+        }
+        TargetError::Fill(FillError::Engine(error)) => {
+            let code = error.errno().unwrap_or(0);
+            told.line(format!("Error while writng during file creation (error code: {code})"));
+            false
+        }
+        TargetError::Fill(_)
+        | TargetError::TooSmall { .. }
+        | TargetError::NoRoom { .. }
+        | TargetError::Replaced { .. } => {
+            told.line(format!("ERROR: {error}"));
+            false
+        }
+    }
+}
+
+/// A thread that could not begin. Only those of the first time span are told this way.
+fn of_setup(fault: &WorkerFault, profile: &Profile, told: &mut Told) {
+    /// Invalid argument: what the first operation would be answered.
+    const INVALID: i32 = 22;
+    /// Operation not supported.
+    const NOT_SUPPORTED: i32 = 95;
+    told.hint(
+        fault
+            .why
+            .help()
+            .map(|help| help.replace("`cache buffered`", "leave out -S, -Su or -Sh")),
+    );
+    let number = fault.worker;
+    let used: Vec<(&Target, u32)> = profile.time_spans.first().map_or_else(Vec::new, |span| {
+        let uses = threads(span).into_iter().nth(number).unwrap_or_default();
+        uses.iter().map(|of| (&span.targets[of.target], of.relative)).collect()
+    });
+    let first = used.first().map_or("", |(target, _)| target.path.as_str());
+    match &fault.why {
+        SetupError::Open(error) => {
+            let code = error.source.raw_os_error().unwrap_or(0);
+            told.line(format!("Error opening file: {} [{code}]", error.path.display()));
+        }
+        SetupError::Access {
+            path,
+            size,
+            source: AccessError::TooSmall { base, block, .. },
+        } => {
+            let of = used.iter().find(|(target, _)| target.path == *path);
+            let (stride, relative) = of.map_or((0, 0), |(target, relative)| (target.thread_stride, *relative));
+            told.line(format!(
+                "The file is too small. File: '{path}' relative thread {relative}: file size: {}, base offset: {base}, \
+                 thread stride: {stride}, block size: {block}",
+                size.0
+            ));
+        }
+        SetupError::Alignment { .. } => {
+            let writes = used.iter().all(|(target, _)| target.write_percent == 100);
+            let word = if writes { "write" } else { "read" };
+            told.line(format!("t[0] error during {word} error code: {INVALID})"));
+            told.hint(Some(fault.why.to_string()));
+        }
+        SetupError::NotRemote { .. } => told.line(format!(
+            "Failed to disable local caching (error {NOT_SUPPORTED}). NOTE: only supported on remote filesystems with \
+             Windows 8 or newer."
+        )),
+        SetupError::Engine(error @ EngineError::Memory { .. }) => {
+            told.line(format!(
+                "ERROR: Could not allocate a buffer for target '{first}'. Error code: 0xc"
+            ));
+            told.hint(Some(error.to_string()));
+        }
+        SetupError::Content { path, .. } => {
+            let line = format!("\n\nERROR: Unable to open entropy file '{path}'\n");
+            if !told.stdout.contains(&line) {
+                told.stdout.push(line);
+            }
+        }
+        SetupError::Placement { what, source } if what.contains("priority") => {
+            let code = source.raw_os_error().unwrap_or(0);
+            told.line(format!("Error setting IO priority for file: {first} [{code}]"));
+        }
+        SetupError::Placement { .. } => told.line(format!("Error setting affinity mask in thread {number}")),
+        SetupError::Engine(_)
+        | SetupError::Access { .. }
+        | SetupError::Unfit { .. }
+        | SetupError::Log { .. }
+        | SetupError::Thread(_) => told.line(format!("ERROR: {}", fault.why)),
+    }
+}

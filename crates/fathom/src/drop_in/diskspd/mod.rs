@@ -1,0 +1,225 @@
+//! `diskspd`: arguments in, DiskSpd's report and exit code out.
+
+mod console;
+mod failures;
+mod surroundings;
+
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use ::run::RunError;
+use dialects::diskspd::profile::{Profile, ResultFormat};
+use dialects::diskspd::text::{self, TextForm};
+use dialects::diskspd::{self, EventRole, Reading, Request, xml};
+use model::finding::Severity;
+use model::plan::{Dialect, Plan, Step};
+use model::results::{Results, StepResults};
+use report::formats::diskspd as reports;
+
+use super::{complain, keep, note, tell};
+use crate::session::{self, Session};
+use console::Console;
+use failures::Told;
+use surroundings::Here;
+
+/// Done.
+const DONE: u8 = 0;
+/// The run failed.
+const FAILED: u8 = 1;
+
+/// Does what a command line of DiskSpd asks for. The first `skip` words are the program's name.
+pub fn carry_out(session: &Session, skip: usize) -> ExitCode {
+    let (program, arguments) = session.arguments.split_at(skip.min(session.arguments.len()));
+    let mut here = Here::default();
+    ExitCode::from(match diskspd::read(&program.join(" "), arguments, &mut here) {
+        Reading::End(end) => {
+            end.notes.iter().for_each(|text| note(text));
+            complain(&end.stderr);
+            complain(&hints(&end.hints));
+            match print_lines(&end.stdout) {
+                true => end.code,
+                false => FAILED,
+            }
+        }
+        Reading::Print(request) => {
+            introduce(&request);
+            match print_lines(&profile_lines(session, &request.profile)) {
+                true => DONE,
+                false => FAILED,
+            }
+        }
+        Reading::Run(request) => {
+            introduce(&request);
+            run(session, &request.profile, &here)
+        }
+    })
+}
+
+fn introduce(request: &Request) {
+    request.notes.iter().for_each(|text| note(text));
+    complain(&request.stderr);
+}
+
+fn hints(hints: &[String]) -> Vec<String> {
+    hints.iter().map(|hint| format!("hint: {hint}")).collect()
+}
+
+/// False if stdout could not take them.
+fn print_lines(lines: &[String]) -> bool {
+    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    print(&text)
+}
+
+fn print(text: &str) -> bool {
+    match tell(text) {
+        Ok(()) => true,
+        Err(error) => {
+            complain(&[format!("ERROR: standard output could not be written: {error}")]);
+            false
+        }
+    }
+}
+
+/// The form of text reports that scripts of earlier times expect, if they ask for it.
+fn form() -> TextForm {
+    match std::env::var_os("FATHOM_DISKSPD_TEXT") {
+        Some(form) if form == "2.0" => TextForm::V2_0,
+        _ => TextForm::V2_2,
+    }
+}
+
+fn profile_lines(session: &Session, profile: &Profile) -> Vec<String> {
+    match profile.result_format {
+        ResultFormat::Xml => xml::lines(profile),
+        ResultFormat::Text => {
+            let mut lines = vec![
+                String::new(),
+                format!("Command Line: {}", session.arguments.join(" ")),
+                String::new(),
+            ];
+            lines.extend(text::lines(profile, form()));
+            lines
+        }
+    }
+}
+
+fn run(session: &Session, profile: &Profile, around: &Here) -> u8 {
+    let cpus = engine::sys::thread::usable_cpus();
+    let here = diskspd::Here {
+        cpus: &cpus,
+        arguments: &session.arguments,
+        form: form(),
+        windows: cfg!(windows),
+    };
+    let lowered = match diskspd::lower(profile, here) {
+        Ok(lowered) => lowered,
+        Err(complaints) => {
+            let plan = Plan {
+                origin: diskspd::origin(profile, here),
+                steps: vec![Step::default()],
+                ..Plan::default()
+            };
+            debug_assert_eq!(plan.origin.dialect, Dialect::Diskspd);
+            let told = failures::of_complaints(&complaints, profile.result_format);
+            return fail(&session.nothing_measured(plan), profile, &told);
+        }
+    };
+    lowered.notes.iter().for_each(|text| note(text));
+    if let Some(event) = around.event(EventRole::Stop).cloned() {
+        stop_on(event, session.interrupt_flag());
+    }
+    let plan = lowered.plan;
+    let echo = plan.clone();
+    let mut console = Console::new(profile, &plan, around, session.interrupt_flag());
+    console.begin();
+    let outcome = session.attempt(plan, &session::permissions_of_environment(), &mut |event| {
+        console.take(&event)
+    });
+    console.end(outcome.as_ref().ok());
+    match outcome {
+        Ok(results) => conclude(results, profile),
+        Err(RunError::Interrupted) => {
+            let results = session.nothing_measured(echo);
+            report(&results, profile)
+        }
+        Err(error) => {
+            let told = failures::of_error(&error, &echo, profile).unwrap_or_default();
+            fail(&session.nothing_measured(echo), profile, &told)
+        }
+    }
+}
+
+/// A named event that ends the run like Ctrl-C.
+fn stop_on(event: super::named_events::NamedEvent, interrupt: &'static AtomicBool) {
+    const LOOK: Duration = Duration::from_millis(10);
+    std::thread::spawn(move || {
+        while !event.is_set() {
+            std::thread::sleep(LOOK);
+        }
+        interrupt.store(true, Ordering::Relaxed);
+    });
+}
+
+/// Reports a run that was carried out, wholly or in part.
+fn conclude(mut results: Results, profile: &Profile) -> u8 {
+    complain(&failures::short_transfers(&results));
+    let told = failures::of_results(&results, profile);
+    let kept = keep(&results);
+    for finding in results
+        .findings
+        .iter()
+        .filter(|finding| finding.severity >= Severity::Note)
+    {
+        note(&format!("{} [{}]", finding.what, finding.rule));
+    }
+    // DiskSpd shows nothing of a time span in which a thread has failed, and of those after an interruption that they were
+    // interrupted too. The saved result has all that was measured.
+    for (plan, step) in results.plan.steps.iter().zip(&mut results.steps) {
+        if step
+            .jobs
+            .iter()
+            .flat_map(|job| &job.workers)
+            .any(|worker| worker.failure.is_some())
+        {
+            *step = StepResults::not_started(plan);
+        }
+    }
+    if results.interrupted {
+        let missing = results.plan.steps.iter().skip(results.steps.len());
+        let missing: Vec<StepResults> = missing.map(StepResults::not_started).collect();
+        results.steps.extend(missing);
+    }
+    let code = report(&results, profile);
+    match told {
+        Some(told) => {
+            complain(&told.stderr);
+            complain(&hints(&told.hints));
+            FAILED
+        }
+        None if !kept => FAILED,
+        None => code,
+    }
+}
+
+/// Reports a run that came to nothing: what was asked for, and why not.
+fn fail(results: &Results, profile: &Profile, told: &Told) -> u8 {
+    print_lines(&told.stdout);
+    report(results, profile);
+    complain(&told.stderr);
+    complain(&hints(&told.hints));
+    FAILED
+}
+
+fn report(results: &Results, profile: &Profile) -> u8 {
+    let mut bytes = Vec::new();
+    let written = match profile.result_format {
+        ResultFormat::Text => reports::text(results, &mut bytes),
+        ResultFormat::Xml => reports::xml(results, &mut bytes),
+    };
+    debug_assert!(written.is_ok(), "a vector takes everything");
+    match print(&String::from_utf8_lossy(&bytes)) {
+        true => DONE,
+        false => FAILED,
+    }
+}
