@@ -4,14 +4,14 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Argument<'a> {
     /// A switch.
-    Switch(Switch<'a>),
+    Switch(TypedSwitch<'a>),
     /// Anything else.
     Target(&'a str),
 }
 
 /// A switch as it was typed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Switch<'a> {
+pub(super) struct TypedSwitch<'a> {
     /// All of it.
     pub(super) typed: &'a str,
     /// The letter; NUL for a lone dash, which no switch has.
@@ -36,7 +36,7 @@ fn one(typed: &str, slash: bool) -> Argument<'_> {
         Some('\u{2010}'..='\u{2015}' | '\u{2212}') => true,
         _ => return Argument::Target(typed),
     };
-    Argument::Switch(Switch {
+    Argument::Switch(TypedSwitch {
         typed,
         letter: letters.next().unwrap_or('\0'),
         value: letters.as_str(),

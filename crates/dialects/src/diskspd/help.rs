@@ -67,24 +67,17 @@ fn entry(lines: &mut Vec<String>, form: &Form) {
 
 /// Adds an entry: its head in the first column, or above it if it is too long, and the text beside it.
 fn wrap(lines: &mut Vec<String>, head: String, text: &str) {
-    let mut line = format!("  {head}");
-    if head.chars().count() + 3 > FORMS {
-        lines.push(std::mem::take(&mut line));
+    let mut head = format!("  {head}");
+    if head.chars().count() >= FORMS {
+        lines.push(std::mem::take(&mut head));
     }
-    let mut width = LINE;
-    for word in text.split_whitespace() {
-        if width + 1 + word.chars().count() > LINE {
-            if width < LINE {
-                lines.push(std::mem::take(&mut line));
-            }
-            line = format!("{line:<FORMS$}");
-            width = FORMS;
-        } else {
-            line.push(' ');
-            width += 1;
+    let mut words = text.split_whitespace().peekable();
+    while let Some(first) = words.next() {
+        let mut line = format!("{head:<FORMS$}{first}");
+        head.clear();
+        while let Some(word) = words.next_if(|word| line.chars().count() + 1 + word.chars().count() <= LINE) {
+            line = line + " " + word;
         }
-        line.push_str(word);
-        width += word.chars().count();
+        lines.push(line);
     }
-    lines.push(line);
 }

@@ -1,6 +1,6 @@
 //! What may have been meant by a slip. Hints are told beside the outcome and never change it.
 
-use super::arguments::{Argument, Switch};
+use super::arguments::{Argument, TypedSwitch};
 use super::options::{self, Form};
 
 /// What may have been meant by a line that was refused.
@@ -69,8 +69,8 @@ fn small(value: &str) -> bool {
 }
 
 /// A letter that no switch has.
-fn unknown(switch: &Switch<'_>) -> Option<String> {
-    let Switch {
+fn unknown(switch: &TypedSwitch<'_>) -> Option<String> {
+    let TypedSwitch {
         typed, letter, value, ..
     } = *switch;
     if letter == '0' && !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -97,8 +97,8 @@ fn unknown(switch: &Switch<'_>) -> Option<String> {
 }
 
 /// A path behind the letter of a switch that takes no value, where it goes unnoticed.
-fn glued(switch: &Switch<'_>) -> Option<String> {
-    let Switch {
+fn glued(switch: &TypedSwitch<'_>) -> Option<String> {
+    let TypedSwitch {
         letter, value, typed, ..
     } = *switch;
     let row = options::find(letter).filter(|row| row.ignores_value())?;

@@ -3,7 +3,7 @@
 //!
 //! Nothing is printed here, and files and events are asked for through [`Surroundings`].
 
-use super::arguments::{self, Argument, Switch};
+use super::arguments::{self, Argument, TypedSwitch};
 use super::line::{Events, Halt, Line, Surroundings};
 use super::options::{self, Pass};
 use super::profile::Profile;
@@ -146,7 +146,7 @@ fn understand(line: &mut Line<'_>, sorted: &[Argument<'_>], paths: &[&str]) -> R
     Ok((profile, verdict.lines))
 }
 
-fn switches_before_targets<'a>(line: &mut Line<'_>, sorted: &[Argument<'a>]) -> Result<Vec<Switch<'a>>, Halt> {
+fn switches_before_targets<'a>(line: &mut Line<'_>, sorted: &[Argument<'a>]) -> Result<Vec<TypedSwitch<'a>>, Halt> {
     let mut switches = Vec::new();
     let mut target_seen = false;
     for argument in sorted {
@@ -173,7 +173,7 @@ enum Kind {
 }
 
 /// Switches that may stand beside `-X`, `-X` itself, and the block size. One mistake ends it, with one message.
-fn first_pass(line: &mut Line<'_>, switches: &[Switch<'_>]) -> Result<(), Halt> {
+fn first_pass(line: &mut Line<'_>, switches: &[TypedSwitch<'_>]) -> Result<(), Halt> {
     let mut kind = Kind::Open;
     for switch in switches {
         let known = options::find(switch.letter);
@@ -208,7 +208,7 @@ fn first_pass(line: &mut Line<'_>, switches: &[Switch<'_>]) -> Result<(), Halt> 
 }
 
 /// Everything else.
-fn second_pass(line: &mut Line<'_>, switches: &[Switch<'_>]) -> Result<(), Halt> {
+fn second_pass(line: &mut Line<'_>, switches: &[TypedSwitch<'_>]) -> Result<(), Halt> {
     for switch in switches {
         let Some(row) = options::find(switch.letter) else {
             return Err(line.refuse(format!("ERROR: invalid option: '{}'", switch.typed)));

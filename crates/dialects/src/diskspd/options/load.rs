@@ -93,7 +93,7 @@ pub(super) const COMMON_REQUESTS: Switch = Switch {
 pub(super) const THROUGHPUT: Switch = Switch {
     letter: 'g',
     default: "no limit",
-    detail: "Without `i` the number is bytes per *millisecond*: 1 MB/s is `-g1000`. The limit holds for each thread and each \
+    detail: "Without `i` the number is bytes per millisecond: 1 MB/s is `-g1000`. The limit holds for each thread and each \
              target; what was missed while the device was slow is made up for. Not with `-x` and `-O`.",
     forms: &[
         Form {

@@ -184,7 +184,7 @@ pub(super) const FLUSH: Switch = Switch {
     forms: &[
         Form {
             head: "N",
-            value: Value::Word(&["v", "V"]),
+            value: Value::Word(&["v"]),
             help: "Writes the pages of a memory map back after each write.",
             examples: &["-Nv"],
             windows: NO_MAPS,
@@ -192,7 +192,7 @@ pub(super) const FLUSH: Switch = Switch {
         },
         Form {
             head: "N",
-            value: Value::Word(&["n", "N", "i", "I"]),
+            value: Value::Word(&["n", "i"]),
             help: "Writes cache lines back after each write and drains them (n), or does not wait (i).",
             examples: &["-Nn", "-Ni"],
             linux: Status::Refused("it needs a map of persistent memory"),
