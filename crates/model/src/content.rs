@@ -4,6 +4,8 @@
 //! writes carry fresh random data each time. The generator is xoshiro256+ in eight lanes, which a vector unit computes at
 //! the speed of a memory copy; the engine crate compiles it for the instruction set at hand.
 
+use std::sync::Arc;
+
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::SplitMix64;
 use schemars::JsonSchema;
@@ -127,6 +129,22 @@ impl WideRandom {
 /// A function that fills a buffer from a [`WideRandom`]: [`WideRandom::fill`] compiled for some instruction set.
 pub type RandomFill = fn(&mut WideRandom, &mut [u8]);
 
+/// The buffer that writes of a [`Content::Source`] are taken from: what its file holds, repeated as often as need be; random
+/// data if that is empty. Empty for other contents.
+pub fn source(content: &Content, file: &[u8], fill_random: RandomFill) -> Arc<[u8]> {
+    let Content::Source { size, .. } = content else {
+        return Arc::default();
+    };
+    let mut bytes = vec![0u8; size.0 as usize];
+    if file.is_empty() {
+        // Not from the run's seed: the same source for every run, as in DiskSpd.
+        fill_random(&mut WideRandom::new(0), &mut bytes);
+    } else {
+        repeat(file, &mut bytes);
+    }
+    bytes.into()
+}
+
 /// Fills the write buffers of one worker.
 #[derive(Clone, Debug)]
 pub struct Filler {
@@ -138,45 +156,43 @@ pub struct Filler {
     made: u64,
     /// Contents that do not change are made again before each write.
     each_time: bool,
-    source: Vec<u8>,
+    source: Arc<[u8]>,
     /// Source offsets are rounded down to this (the sector, for direct I/O).
     source_step: u64,
 }
 
 impl Filler {
-    /// A filler for the given contents. `source` is what a [`Content::Source`] file holds, empty for random data.
-    pub fn new(content: &Content, seed: u64, fill_random: RandomFill, source: &[u8], source_step: u64) -> Filler {
-        let mut filler = Filler {
+    /// A filler for the given contents. `source` is what [`source()`] has made of them; all fillers of a step share it.
+    pub fn new(content: &Content, seed: u64, fill_random: RandomFill, source: Arc<[u8]>, source_step: u64) -> Filler {
+        Filler {
             content: content.clone(),
             random: WideRandom::new(seed ^ 0x05ee_d0fb_0ffe_4500),
             fill_random,
             seed,
             made: 0,
             each_time: false,
-            source: Vec::new(),
+            source,
             source_step: source_step.max(1),
-        };
-        if let Content::Source { size, .. } = content {
-            let mut bytes = vec![0u8; size.0 as usize];
-            if source.is_empty() {
-                // Not from the run's seed: the same source for every run, as in DiskSpd.
-                fill_random(&mut WideRandom::new(0), &mut bytes);
-            } else {
-                repeat(source, &mut bytes);
-            }
-            filler.source = bytes;
         }
-        filler
     }
 
     /// Fills a buffer for the first time.
     pub fn prepare(&mut self, buffer: &mut [u8]) {
         match &self.content {
             Content::Zeros => buffer.fill(0),
-            Content::Counting => buffer
-                .iter_mut()
-                .zip((0..=255u8).cycle())
-                .for_each(|(byte, value)| *byte = value),
+            Content::Counting => {
+                const COUNT: [u8; 256] = {
+                    let (mut count, mut byte) = ([0; 256], 0);
+                    while byte < 256 {
+                        count[byte] = byte as u8;
+                        byte += 1;
+                    }
+                    count
+                };
+                buffer
+                    .chunks_mut(256)
+                    .for_each(|chunk| chunk.copy_from_slice(&COUNT[..chunk.len()]));
+            }
             Content::Pattern { bytes } => repeat(bytes, buffer),
             _ => (self.fill_random)(&mut self.random, buffer),
         }
@@ -294,7 +310,13 @@ mod tests {
 
     fn filled(content: Content, length: usize, times: usize) -> Vec<Vec<u8>> {
         let mut draws = DrawsForm::Native { seed: 4 }.start();
-        let mut filler = Filler::new(&content, 11, WideRandom::fill, b"", 1);
+        let mut filler = Filler::new(
+            &content,
+            11,
+            WideRandom::fill,
+            source(&content, b"", WideRandom::fill),
+            1,
+        );
         let mut buffer = vec![0u8; length];
         filler.prepare(&mut buffer);
         (0..times)

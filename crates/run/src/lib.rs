@@ -9,6 +9,7 @@ mod control;
 mod gather;
 mod governor;
 mod operation_log;
+mod sources;
 mod step;
 pub mod targets;
 mod unsupported;

@@ -19,6 +19,7 @@ use crate::control::JobControl;
 use crate::gather::Gather;
 use crate::governor::Governor;
 use crate::operation_log::OperationLog;
+use crate::sources::Sources;
 use crate::worker::{Assignment, CellKey, Ended, Inbox, ReadyTarget, SetupError, set_up};
 use crate::{RunError, WorkerFault};
 
@@ -131,8 +132,11 @@ pub(crate) fn run_step(
     let plan = &around.plan;
     let (sender, answers) = channel();
     let (rope, bell) = channel();
+    let sources = Sources::of(&plan.steps[step])
+        .map_err(|(job, worker, why)| RunError::Setup(vec![WorkerFault { job, worker, why }]))?;
+    let shared = (targets, &Arc::new(sources));
     let mut jobs: Vec<LiveJob> = (0..plan.steps[step].jobs.len())
-        .map(|job| launch(around, step, job, targets, &sender, &rope))
+        .map(|job| launch(around, step, job, shared, &sender, &rope))
         .collect();
     drop(sender);
     drop(rope);
@@ -198,7 +202,7 @@ fn launch(
     around: &Surroundings<'_>,
     step: usize,
     job: usize,
-    targets: &Arc<Vec<ReadyTarget>>,
+    (targets, sources): (&Arc<Vec<ReadyTarget>>, &Arc<Sources>),
     answers: &Sender<Answer>,
     rope: &Sender<()>,
 ) -> LiveJob {
@@ -218,7 +222,7 @@ fn launch(
     let (log, pens) = log.unzip();
     let mut pens = pens.unwrap_or_default().into_iter();
     let workers = (0..plan_job.workers.len()).map(|worker| {
-        let (plan, targets) = (Arc::clone(&around.plan), Arc::clone(targets));
+        let (plan, targets, sources) = (Arc::clone(&around.plan), Arc::clone(targets), Arc::clone(sources));
         let (control, gate, answers) = (Arc::clone(&control), Arc::clone(&gate), answers.clone());
         let (clock, spin, answers_on_failure) = (around.clock, around.spin, answers.clone());
         let pen = pens.next();
@@ -236,6 +240,7 @@ fn launch(
                 interval,
                 grids: &grids,
                 spin,
+                sources: &sources,
             };
             let mut ready = match set_up(&given) {
                 Ok((ready, inbox)) => {

@@ -1,6 +1,5 @@
 //! What a plan can say and a run cannot yet do. It is refused before anything starts, never silently left out.
 
-use model::content::Content;
 use model::plan::{Plan, PlanFault, Stream, StreamTarget, Worker};
 
 /// Every part of the plan that would not be carried out.
@@ -47,8 +46,5 @@ fn of_stream(stream: &Stream, add: &mut impl FnMut(&str)) {
     }
     if stream.hint.temporary {
         add("the hint that a file is temporary");
-    }
-    if matches!(stream.content, Content::Source { size, .. } if size.0 > 1 << 32) {
-        add("a source of write data above 4 GiB");
     }
 }

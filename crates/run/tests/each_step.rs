@@ -7,8 +7,8 @@ use model::content::Content;
 use model::event::EndReason;
 use model::mix::Mix;
 use model::plan::{
-    AtEndOfJob, EndsWith, EngineKind, Plan, Prepare, PrepareWhen, Rate, SimulatedFault, Step, Stop, StreamTarget,
-    Target, TargetId, TargetKind,
+    AtEndOfJob, EndsWith, EngineKind, LatencyPoints, Plan, Prepare, PrepareWhen, Rate, SimulatedFault, Step, Stop,
+    StreamTarget, Target, TargetId, TargetKind,
 };
 use model::plan::{Pacing, SimulatedDevice};
 use model::{Bytes, Nanos, PerDirection};
@@ -240,4 +240,40 @@ fn ranges_in_effect_are_reported() {
     // A tenth and three tenths of 1 GiB, down to whole blocks.
     assert_eq!(shown, [(60.0, 0), (40.0, 322_121_728)]);
     assert_eq!(ranges[1].start.0 + ranges[1].length.0, 1 << 30);
+}
+
+/// What interval series show of latency: that of completion where the plan says so, else response time when paced.
+#[test]
+fn interval_series_show_the_latency_that_is_asked_for() {
+    let extremes = |points: LatencyPoints, paced: bool| {
+        let mut one = stream();
+        one.depth = 8;
+        if paced {
+            // More than the device does with one operation at a time: operations wait for their turn.
+            one.pacing = Pacing::Together {
+                rate: Rate::iops(20_000),
+            };
+            one.depth = 1;
+        }
+        let mut workers = vec![worker(vec![one])];
+        workers[0].latency = points;
+        let mut costly = device();
+        costly.submit_cost_ns = Nanos::micros(5);
+        let job = run_job(plan(costly, Stop::after(Nanos::secs(2)), workers));
+        let total = job.total();
+        let points: Vec<_> = job.series.iter().flat_map(|series| series.points.read.iter()).collect();
+        let least = points.iter().map(|point| point.latency_ns_min).min().unwrap();
+        let most = points.iter().map(|point| point.latency_ns_max).max().unwrap();
+        (total, least, most)
+    };
+    let (total, least, most) = extremes(LatencyPoints::BeforeCall, false);
+    assert_eq!((least, most), (total.total.min(), total.total.max()));
+    let (total, least, most) = extremes(LatencyPoints::CompletionInSeries, false);
+    assert_eq!((least, most), (total.completion.min(), total.completion.max()));
+    let (total, least, most) = extremes(LatencyPoints::BeforeCall, true);
+    let response = total.response.unwrap();
+    assert_eq!((least, most), (response.min(), response.max()));
+    assert!(most > total.total.max());
+    let (total, least, most) = extremes(LatencyPoints::CompletionInSeries, true);
+    assert_eq!((least, most), (total.completion.min(), total.completion.max()));
 }

@@ -379,7 +379,7 @@ impl Lowering<'_> {
                 huge_pages: uses.iter().any(|of| span.targets[of.target].large_pages),
                 alignment: 0,
             },
-            latency: LatencyPoints::BeforeCall,
+            latency: LatencyPoints::CompletionInSeries,
             streams,
         }
     }

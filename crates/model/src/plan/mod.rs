@@ -398,6 +398,9 @@ pub enum LatencyPoints {
     /// the submitting call is charged to completion.
     #[default]
     BeforeCall,
+    /// The same, and interval series show completion latency instead of total latency or response time (DiskSpd, which knows
+    /// no other).
+    CompletionInSeries,
     /// Submission is queued → return of the submitting call; completion is from there to reaped (fio's slat and clat).
     AfterCall,
 }

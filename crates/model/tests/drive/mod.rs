@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use model::content::{Filler, WideRandom};
+use model::content::{Filler, WideRandom, source};
 use model::draws::{Draws, DrawsForm, Purpose, Reduction};
 use model::pace::Schedule;
 use model::plan::{
@@ -269,7 +269,13 @@ impl<'plan> LiveStream<'plan> {
             // Round robin begins behind the last file, at the first.
             file: usize::MAX,
             left_in_file: 0,
-            filler: Filler::new(&plan.content, 1, WideRandom::fill, b"", step),
+            filler: Filler::new(
+                &plan.content,
+                1,
+                WideRandom::fill,
+                source(&plan.content, b"", WideRandom::fill),
+                step,
+            ),
             buffer: vec![0; plan.pattern.longest(&plan.mix).0 as usize],
             schedules,
             now: Nanos(0),

@@ -6,6 +6,7 @@
 use std::fs;
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use engine::{
@@ -164,7 +165,7 @@ fn write_all(
     // The end of a file need not be a whole sector; that last piece goes through the page cache.
     let whole = what.size - what.size % file.direct_alignment().max(1);
     let mut engine = start_engine(what, file, clock)?;
-    let mut filler = Filler::new(what.content, what.seed, engine::fill::random_fill(), &[], 1);
+    let mut filler = Filler::new(what.content, what.seed, engine::fill::random_fill(), Arc::default(), 1);
     let mut draws = DrawsForm::Native { seed: what.seed }.start();
     let mut batch = Batch::new(DEPTH);
     let mut free: Vec<Slot> = (0..DEPTH).map(Slot).collect();

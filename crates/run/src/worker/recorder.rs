@@ -19,6 +19,8 @@ pub(crate) struct CellKey {
     pub(crate) kind: CellKind,
     /// Operations have due times.
     pub(crate) paced: bool,
+    /// Interval series show completion latency.
+    pub(crate) completion_in_series: bool,
 }
 
 /// The kinds of operation that are counted apart.
@@ -70,8 +72,9 @@ pub(crate) struct Cell {
     pub(crate) total: Histogram,
     /// Due → queued and due → reaped; only for paced streams.
     pub(crate) paced: Option<Box<(Histogram, Histogram)>>,
-    /// Smallest and largest values of immediate, total and response up to the last tick of any interval series.
-    extremes: [(u64, u64); 3],
+    /// Smallest and largest values of the histograms that interval series show, up to the last tick of any of them.
+    extremes: [(u64, u64); 2],
+    completion_in_series: bool,
 }
 
 /// A row of an interval series that is complete.
@@ -142,7 +145,8 @@ impl Recorder {
     pub(crate) fn new(keys: &[CellKey], rows: usize) -> Recorder {
         let cell = |key: &CellKey| Cell {
             paced: key.paced.then(|| Box::new((Histogram::new(), Histogram::new()))),
-            extremes: [(u64::MAX, 0); 3],
+            extremes: [(u64::MAX, 0); 2],
+            completion_in_series: key.completion_in_series,
             ..Cell::default()
         };
         Recorder {
@@ -270,38 +274,49 @@ impl Cell {
         self.immediate.n() + self.total.n()
     }
 
+    /// The histograms whose values interval series show, together: response time when paced, total otherwise; or completion.
+    fn in_series(&mut self) -> impl Iterator<Item = &mut Histogram> {
+        let shown = match (self.completion_in_series, &mut self.paced) {
+            (true, _) => [Some(&mut self.immediate), Some(&mut self.completion)],
+            (false, Some(paced)) => [Some(&mut paced.1), None],
+            (false, None) => [Some(&mut self.immediate), Some(&mut self.total)],
+        };
+        shown.into_iter().flatten()
+    }
+
     /// Smallest and largest latency since the last tick. Histograms keep only those while an interval is open, so that no
     /// operation is compared twice; [`Cell::close`] puts the extremes of the whole interval back.
     fn take_tick_extremes(&mut self) -> (u64, u64) {
-        let own = [&mut self.immediate, &mut self.total];
-        let of_paced = self.paced.as_mut().map(|paced| &mut paced.1);
+        let mut extremes = self.extremes;
         let mut tick = (u64::MAX, 0);
-        for (histogram, seen) in own.into_iter().chain(of_paced).zip(&mut self.extremes) {
+        for (histogram, seen) in self.in_series().zip(&mut extremes) {
             let taken = histogram.take_extremes();
             *seen = (seen.0.min(taken.0), seen.1.max(taken.1));
             tick = (tick.0.min(taken.0), tick.1.max(taken.1));
         }
+        self.extremes = extremes;
         tick
     }
 
     /// Makes the histograms whole again before the recorder is handed on.
     fn close(&mut self) {
-        let own = [&mut self.immediate, &mut self.total];
-        let of_paced = self.paced.as_mut().map(|paced| &mut paced.1);
-        for (histogram, seen) in own.into_iter().chain(of_paced).zip(&mut self.extremes) {
-            histogram.put_extremes(std::mem::replace(seen, (u64::MAX, 0)));
+        let extremes = std::mem::replace(&mut self.extremes, [(u64::MAX, 0); 2]);
+        for (histogram, seen) in self.in_series().zip(extremes) {
+            histogram.put_extremes(seen);
         }
     }
 
-    /// Σ and Σ² of the latency that interval series show: response time when paced, total otherwise.
+    /// Σ and Σ² of the latency that interval series show.
     fn latency_sums(&self) -> (u128, u128) {
-        match &self.paced {
-            Some(paced) => (paced.1.sum(), paced.1.sum_squares()),
-            None => (
-                self.immediate.sum() + self.total.sum(),
-                self.immediate.sum_squares() + self.total.sum_squares(),
-            ),
-        }
+        let others = match (self.completion_in_series, &self.paced) {
+            (true, _) => &self.completion,
+            (false, Some(paced)) => return (paced.1.sum(), paced.1.sum_squares()),
+            (false, None) => &self.total,
+        };
+        (
+            self.immediate.sum() + others.sum(),
+            self.immediate.sum_squares() + others.sum_squares(),
+        )
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicU64;
 
 use engine::{Access, Batch, Clock, EngineError, File, Identity, OpenError, OpenHow, Setup, Slot, choose, sys};
 use model::access::AccessError;
-use model::content::{Content, Filler};
+use model::content::Filler;
 use model::draws::{Draws, DrawsForm};
 use model::event::Phase;
 use model::mix::Mix;
@@ -26,6 +26,7 @@ use super::{
     USUAL_BATCH, Worker, mailbox,
 };
 use crate::control::JobControl;
+use crate::sources::Sources;
 
 /// Rows of interval series that one recorder holds for each cell.
 const ROWS_PER_CELL: usize = 256;
@@ -44,6 +45,8 @@ pub(crate) struct Assignment<'plan> {
     pub(crate) grids: &'plan [Nanos],
     /// There are processors to spare for spinning.
     pub(crate) spin: bool,
+    /// What writes are taken from, where they are.
+    pub(crate) sources: &'plan Sources,
 }
 
 /// A target after preparation.
@@ -175,6 +178,7 @@ impl SetupError {
 impl Assignment<'_> {
     /// The cells that operations of this worker are counted in.
     pub(crate) fn cells(&self) -> Vec<CellKey> {
+        let completion_in_series = self.worker.latency == LatencyPoints::CompletionInSeries;
         let mut keys = Vec::new();
         for (number, stream) in self.worker.streams.iter().enumerate() {
             let stream_number = number as u32;
@@ -191,6 +195,7 @@ impl Assignment<'_> {
                     stream: stream_number,
                     kind: CellKind::Moves(direction),
                     paced,
+                    completion_in_series,
                 });
             }
             if flushes(&stream.sync) {
@@ -198,6 +203,7 @@ impl Assignment<'_> {
                     stream: stream_number,
                     kind: CellKind::Sync,
                     paced: false,
+                    completion_in_series,
                 });
             }
         }
@@ -740,7 +746,7 @@ fn live_streams(
             },
             sync_cell: cell(number, CellKind::Sync),
             filler: if stream.mix.includes(Direction::Write) {
-                Some(filler_of(given, stream, number)?)
+                Some(filler_of(given, stream, number))
             } else {
                 None
             },
@@ -763,36 +769,17 @@ impl ReadyTarget {
     }
 }
 
-fn filler_of(given: &Assignment<'_>, stream: &Stream, number: usize) -> Result<Filler, SetupError> {
-    let source = match &stream.content {
-        Content::Source { size, file: Some(path) } => read_source(path, *size)?,
-        _ => Vec::new(),
-    };
+fn filler_of(given: &Assignment<'_>, stream: &Stream, number: usize) -> Filler {
     let mut draws = given.worker.draws.start();
     let seed = draws.word(model::draws::Purpose::Content).wrapping_add(number as u64);
     let step = if stream.cache.direct { 512 } else { 1 };
-    Ok(Filler::new(
+    Filler::new(
         &stream.content,
         seed,
         engine::fill::random_fill(),
-        &source,
+        given.sources.source(&stream.content),
         step,
-    ))
-}
-
-fn read_source(path: &str, size: Bytes) -> Result<Vec<u8>, SetupError> {
-    use std::io::Read;
-    let failed = |source| SetupError::Content {
-        path: path.to_owned(),
-        source,
-    };
-    let mut bytes = Vec::new();
-    std::fs::File::open(path)
-        .map_err(failed)?
-        .take(size.0)
-        .read_to_end(&mut bytes)
-        .map_err(failed)?;
-    Ok(bytes)
+    )
 }
 
 /// A lane for each stream, or one for all.
