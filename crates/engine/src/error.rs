@@ -28,6 +28,12 @@ pub enum EngineError {
         /// Bytes that may be had.
         available: Bytes,
     },
+    /// There are not enough huge pages in the reserved pool.
+    #[error("{needed} of buffers in huge pages cannot be had: the system has not reserved enough of them")]
+    HugePages {
+        /// Bytes in all.
+        needed: Bytes,
+    },
     /// A system call of the engine failed.
     #[error("{call} failed: {}", os_error_name(*.errno))]
     System {
@@ -61,6 +67,10 @@ impl EngineError {
         match self {
             EngineError::Unavailable { help, .. } => Some(help.clone()),
             EngineError::Memory { .. } => Some("lower the queue depth, the block size or the number of workers".into()),
+            EngineError::HugePages { needed } => Some(format!(
+                "reserve some for each worker (2 MiB pages: sysctl vm.nr_hugepages={} for one), or do without",
+                needed.0.div_ceil(2 << 20).max(1)
+            )),
             EngineError::System { .. } => None,
         }
     }
@@ -69,7 +79,7 @@ impl EngineError {
     pub fn errno(&self) -> Option<i32> {
         match self {
             EngineError::System { errno, .. } => Some(*errno),
-            EngineError::Unavailable { .. } | EngineError::Memory { .. } => None,
+            EngineError::Unavailable { .. } | EngineError::Memory { .. } | EngineError::HugePages { .. } => None,
         }
     }
 }

@@ -234,12 +234,15 @@ fn of_setup(fault: &WorkerFault, profile: &Profile, told: &mut Told) {
     const INVALID: i32 = 22;
     /// Operation not supported.
     const NOT_SUPPORTED: i32 = 95;
-    told.hint(
-        fault
-            .why
-            .help()
-            .map(|help| help.replace("`cache buffered`", "leave out -S, -Su or -Sh")),
+    // The cause first, where DiskSpd's own words do not tell it.
+    let silent = matches!(
+        fault.why,
+        SetupError::Alignment { .. }
+            | SetupError::Engine(EngineError::Memory { .. } | EngineError::HugePages { .. })
+            | SetupError::Content { .. }
     );
+    told.hint(silent.then(|| fault.why.to_string()));
+    told.hint(fault.why.help().map(in_words_of_diskspd));
     let number = fault.worker;
     let used: Vec<(&Target, u32)> = profile.time_spans.first().map_or_else(Vec::new, |span| {
         let uses = threads(span).into_iter().nth(number).unwrap_or_default();
@@ -268,18 +271,14 @@ fn of_setup(fault: &WorkerFault, profile: &Profile, told: &mut Told) {
             let writes = used.iter().all(|(target, _)| target.write_percent == 100);
             let word = if writes { "write" } else { "read" };
             told.line(format!("t[0] error during {word} error code: {INVALID})"));
-            told.hint(Some(fault.why.to_string()));
         }
         SetupError::NotRemote { .. } => told.line(format!(
             "Failed to disable local caching (error {NOT_SUPPORTED}). NOTE: only supported on remote filesystems with \
              Windows 8 or newer."
         )),
-        SetupError::Engine(error @ EngineError::Memory { .. }) => {
-            told.line(format!(
-                "ERROR: Could not allocate a buffer for target '{first}'. Error code: 0xc"
-            ));
-            told.hint(Some(error.to_string()));
-        }
+        SetupError::Engine(EngineError::Memory { .. } | EngineError::HugePages { .. }) => told.line(format!(
+            "ERROR: Could not allocate a buffer for target '{first}'. Error code: 0xc"
+        )),
         SetupError::Content { path, .. } => {
             let line = format!("\n\nERROR: Unable to open entropy file '{path}'\n");
             if !told.stdout.contains(&line) {
@@ -297,4 +296,18 @@ fn of_setup(fault: &WorkerFault, profile: &Profile, told: &mut Told) {
         | SetupError::Log { .. }
         | SetupError::Thread(_) => told.line(format!("ERROR: {}", fault.why)),
     }
+}
+
+/// Advice that speaks of native options, in those of DiskSpd.
+fn in_words_of_diskspd(help: String) -> String {
+    [
+        ("`cache buffered`", "leave out -S, -Su and -Sh"),
+        (
+            "bypass every cache (`cache direct`, DiskSpd `-Su`)",
+            "use -Su, which bypasses every cache",
+        ),
+        ("flush the view instead", "use -Nv, which writes the pages back"),
+    ]
+    .into_iter()
+    .fold(help, |help, (ours, theirs)| help.replace(ours, theirs))
 }
