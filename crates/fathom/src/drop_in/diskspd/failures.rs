@@ -117,6 +117,27 @@ pub fn of_results(results: &Results, profile: &Profile) -> Option<Told> {
     (!told.stderr.is_empty()).then(|| told.closed(of_threads, profile.result_format))
 }
 
+/// Files that were to be made and are not whole. One that was not there before has been removed again.
+pub fn half_made(plan: &Plan) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for target in &plan.targets {
+        let Prepare::Recreate { size, .. } = target.prepare else {
+            continue;
+        };
+        let Ok(meta) = std::fs::metadata(&target.path) else {
+            continue;
+        };
+        if meta.is_file() && meta.len() != size.0 {
+            let (path, holds) = (&target.path, meta.len());
+            lines.push(format!(
+                "WARNING: file '{path}' is not whole: it has {holds} of {} bytes",
+                size.0
+            ));
+        }
+    }
+    lines
+}
+
 /// Transfers that were shorter than asked for, one line for each thread and direction.
 pub fn short_transfers(results: &Results) -> Vec<String> {
     let mut lines = Vec::new();

@@ -141,10 +141,13 @@ fn run(session: &Session, profile: &Profile, around: &Here) -> u8 {
         Ok(results) => conclude(results, profile),
         Err(RunError::Interrupted) => {
             let results = session.nothing_measured(echo);
-            report(&results, profile)
+            let code = report(&results, profile);
+            complain(&failures::half_made(&results.plan));
+            code
         }
         Err(error) => {
-            let told = failures::of_error(&error, &echo, profile).unwrap_or_default();
+            let mut told = failures::of_error(&error, &echo, profile).unwrap_or_default();
+            told.stderr.splice(0..0, failures::half_made(&echo));
             fail(&session.nothing_measured(echo), profile, &told)
         }
     }
