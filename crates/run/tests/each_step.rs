@@ -7,8 +7,8 @@ use model::content::Content;
 use model::event::EndReason;
 use model::mix::Mix;
 use model::plan::{
-    AtEndOfJob, EndsWith, EngineKind, LatencyPoints, Plan, Prepare, PrepareWhen, Rate, SimulatedFault, Step, Stop,
-    StreamTarget, Target, TargetId, TargetKind,
+    AtEndOfJob, EndsWith, EngineKind, Grid, GridScope, LatencyPoints, Plan, Prepare, PrepareWhen, Rate, SimulatedFault,
+    Step, Stop, StreamTarget, Target, TargetId, TargetKind,
 };
 use model::plan::{Pacing, SimulatedDevice};
 use model::{Bytes, Nanos, PerDirection};
@@ -276,4 +276,20 @@ fn interval_series_show_the_latency_that_is_asked_for() {
     assert!(most > total.total.max());
     let (total, least, most) = extremes(LatencyPoints::CompletionInSeries, true);
     assert_eq!((least, most), (total.completion.min(), total.completion.max()));
+}
+
+/// A thousand intervals a second, and none of them joined to another.
+#[test]
+fn short_intervals_are_all_kept() {
+    let mut short = plan(device(), Stop::after(Nanos::secs(2)), vec![worker(vec![stream()])]);
+    short.grids = vec![Grid {
+        length_ns: Nanos::millis(1),
+        scope: GridScope::Stream,
+    }];
+    let job = run_job(short);
+    assert_eq!(job.workers[0].joined_rows, 0);
+    let points = &job.series[0].points.read;
+    assert_eq!(points.len(), 2000);
+    // 100 us each, one at a time.
+    assert!(points.iter().all(|point| (9..=11).contains(&point.operations)));
 }

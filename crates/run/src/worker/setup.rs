@@ -28,8 +28,9 @@ use super::{
 use crate::control::JobControl;
 use crate::sources::Sources;
 
-/// Rows of interval series that one recorder holds for each cell.
-const ROWS_PER_CELL: usize = 256;
+/// Rows of interval series beyond those of one interval that a recorder holds for each cell: an interval may be joined to the
+/// next.
+const SPARE_ROWS: u64 = 128;
 
 /// What a worker is given.
 #[derive(Clone, Copy, Debug)]
@@ -288,7 +289,7 @@ pub(crate) fn set_up<'plan>(given: &Assignment<'plan>) -> Result<(Worker<'plan>,
     for lane in &lanes {
         fill_buffers(lane, &mut streams, plan, engine.as_mut());
     }
-    let (recorder, outbox, inbox) = mailbox(&keys, keys.len() * ROWS_PER_CELL, patient);
+    let (recorder, outbox, inbox) = mailbox(&keys, keys.len() * rows_per_cell(given), patient);
     let full_budget = Budget {
         operations: given.job.stop.operations.unwrap_or(u64::MAX),
         bytes: byte_budget(given),
@@ -395,6 +396,12 @@ fn byte_budget(given: &Assignment<'_>) -> u64 {
         .map(|percent| (region * u128::from(percent) / 100).try_into().unwrap_or(u64::MAX));
     let bytes = stop.bytes.map(|bytes| bytes.0);
     bytes.into_iter().chain(part).min().unwrap_or(u64::MAX)
+}
+
+/// Rows of interval series that end between two exchanges of recorders.
+fn rows_per_cell(given: &Assignment<'_>) -> usize {
+    let each = given.grids.iter().map(|length| given.interval.0 / length.0.max(1) + 2);
+    (each.sum::<u64>() + SPARE_ROWS) as usize
 }
 
 fn place_thread(plan: &Plan) -> Result<(), SetupError> {

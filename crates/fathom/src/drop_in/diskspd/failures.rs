@@ -138,6 +138,35 @@ pub fn half_made(plan: &Plan) -> Vec<String> {
     lines
 }
 
+/// Targets that end before the area that was asked for, one line for each thread that uses them.
+pub fn beyond_the_end(results: &Results, profile: &Profile) -> Vec<String> {
+    let mut lines = Vec::new();
+    let Some(host) = results.hosts.first() else {
+        return lines;
+    };
+    for ((span, plan), step) in profile.time_spans.iter().zip(&results.plan.steps).zip(&results.steps) {
+        if step.jobs.iter().all(|job| job.ended.is_none()) {
+            continue;
+        }
+        let workers = plan.jobs.iter().flat_map(|job| &job.workers);
+        for (uses, worker) in threads(span).iter().zip(workers) {
+            for (of, stream) in uses.iter().zip(&worker.streams) {
+                let end = span.targets[of.target].end;
+                let facts = stream
+                    .target
+                    .ids()
+                    .first()
+                    .and_then(|id| host.environment.targets.get(id.0 as usize));
+                let size = facts.map_or(0, |facts| facts.size.0);
+                if end > size {
+                    lines.push(format!("WARNING: file size {size} is less than MaxFileSize {end}"));
+                }
+            }
+        }
+    }
+    lines
+}
+
 /// Transfers that were shorter than asked for, one line for each thread and direction.
 pub fn short_transfers(results: &Results) -> Vec<String> {
     let mut lines = Vec::new();
