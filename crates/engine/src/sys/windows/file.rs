@@ -204,6 +204,6 @@ pub fn atomic_write_sizes(_file: &fs::File) -> Option<(u32, u32)> {
 }
 
 /// True if an open file lies on another machine. Not found out here yet, so nothing that needs it is done.
-pub fn is_remote(_file: &std::fs::File) -> bool {
+pub fn is_remote(_file: &fs::File) -> bool {
     false
 }
