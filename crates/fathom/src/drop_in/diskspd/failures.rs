@@ -117,6 +117,27 @@ pub fn of_results(results: &Results, profile: &Profile) -> Option<Told> {
     (!told.stderr.is_empty()).then(|| told.closed(of_threads, profile.result_format))
 }
 
+/// Ends that were given beyond the end of a target, one line for each.
+pub fn ends_beyond(results: &Results) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    let sizes = results.hosts.first().map_or(&[][..], |host| &host.environment.targets);
+    let workers = results.plan.jobs().flat_map(|(_, job)| &job.workers);
+    for stream in workers.flat_map(|worker| &worker.streams) {
+        let Some(length) = stream.region.length else { continue };
+        let end = stream.region.base.bytes.0.saturating_add(length.bytes.0);
+        for id in stream.target.ids() {
+            let Some(size) = sizes.get(id.0 as usize).map(|facts| facts.size.0) else {
+                continue;
+            };
+            let line = format!("WARNING: file size {size} is less than MaxFileSize {end}");
+            if size < end && !lines.contains(&line) {
+                lines.push(line);
+            }
+        }
+    }
+    lines
+}
+
 /// Transfers that were shorter than asked for, one line for each thread and direction.
 pub fn short_transfers(results: &Results) -> Vec<String> {
     let mut lines = Vec::new();

@@ -163,6 +163,7 @@ fn stop_on(event: super::named_events::NamedEvent, interrupt: &'static AtomicBoo
 
 /// Reports a run that was carried out, wholly or in part.
 fn conclude(mut results: Results, profile: &Profile) -> u8 {
+    complain(&failures::ends_beyond(&results));
     complain(&failures::short_transfers(&results));
     let told = failures::of_results(&results, profile);
     let kept = keep(&results);
