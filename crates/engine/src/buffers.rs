@@ -39,7 +39,12 @@ impl Buffers {
         if bytes as u64 > available {
             return Err(refused(available));
         }
-        let mapping = Mapping::new(bytes, step, setup.huge_pages).map_err(|_| refused(available))?;
+        let mapping = Mapping::new(bytes, step, setup.huge_pages).map_err(|_| match setup.huge_pages {
+            true => EngineError::HugePages {
+                needed: Bytes(bytes as u64),
+            },
+            false => refused(available),
+        })?;
         Ok(Buffers {
             mapping,
             stride,

@@ -28,6 +28,12 @@ pub enum EngineError {
         /// Bytes that may be had.
         available: Bytes,
     },
+    /// There are not enough huge pages for the buffers.
+    #[error("{needed} of buffers are to lie in huge pages, and the system has none to give")]
+    HugePages {
+        /// Bytes in all.
+        needed: Bytes,
+    },
     /// A system call of the engine failed.
     #[error("{call} failed: {}", os_error_name(*.errno))]
     System {
@@ -61,6 +67,9 @@ impl EngineError {
         match self {
             EngineError::Unavailable { help, .. } => Some(help.clone()),
             EngineError::Memory { .. } => Some("lower the queue depth, the block size or the number of workers".into()),
+            EngineError::HugePages { .. } => {
+                Some("reserve some, such as with `sysctl vm.nr_hugepages=64`, or do without them".into())
+            }
             EngineError::System { .. } => None,
         }
     }
@@ -69,7 +78,7 @@ impl EngineError {
     pub fn errno(&self) -> Option<i32> {
         match self {
             EngineError::System { errno, .. } => Some(*errno),
-            EngineError::Unavailable { .. } | EngineError::Memory { .. } => None,
+            EngineError::Unavailable { .. } | EngineError::Memory { .. } | EngineError::HugePages { .. } => None,
         }
     }
 }

@@ -295,7 +295,7 @@ fn of_setup(fault: &WorkerFault, profile: &Profile, told: &mut Told) {
             "Failed to disable local caching (error {NOT_SUPPORTED}). NOTE: only supported on remote filesystems with \
              Windows 8 or newer."
         )),
-        SetupError::Engine(error @ EngineError::Memory { .. }) => {
+        SetupError::Engine(error @ (EngineError::Memory { .. } | EngineError::HugePages { .. })) => {
             told.line(format!(
                 "ERROR: Could not allocate a buffer for target '{first}'. Error code: 0xc"
             ));
