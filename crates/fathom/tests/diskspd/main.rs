@@ -11,4 +11,5 @@ mod masks;
 mod offsets;
 mod profiles;
 mod runs;
+mod seeds;
 mod support;
