@@ -11,6 +11,7 @@ mod legacy;
 mod masks;
 mod offsets;
 mod profiles;
+mod readers;
 mod runs;
 mod seeds;
 mod support;
