@@ -1,12 +1,15 @@
-//! Events that processes know by name: set once, seen by all, gone with the process that made them.
+//! Events that processes know by name: set once, seen by all, gone with the last process that has them.
 //!
 //! Windows has them in the kernel. Here each is a small file where shared memory lies, which every process of the machine
-//! can find under its name.
+//! can find under its name and which those that have the event hold a lock on; a second file beside it says that it is set.
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
+use std::fs::{self, File, OpenOptions};
+use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
+
+use engine::sys::facts;
 
 /// How often a process that waits looks.
 const LOOK: Duration = Duration::from_millis(5);
@@ -15,32 +18,50 @@ const LOOK: Duration = Duration::from_millis(5);
 #[derive(Clone, Debug)]
 pub struct NamedEvent {
     path: PathBuf,
-    /// It was made here, so it goes with this process.
-    made: bool,
+    /// Locked as long as this process has the event. The system gives the lock back if the process is killed.
+    file: Arc<File>,
 }
 
 impl NamedEvent {
-    /// The event of that name, made if there is none.
+    /// The event of that name, made if nobody has one.
     ///
     /// # Errors
     /// The system's error.
     pub fn open_or_make(name: &str) -> io::Result<NamedEvent> {
         let path = path_of(name);
-        match OpenOptions::new().write(true).create_new(true).open(&path) {
-            Ok(_) => Ok(NamedEvent { path, made: true }),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Self::open(name),
-            Err(error) => Err(error),
+        loop {
+            let file = match OpenOptions::new().read(true).open(&path) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    let mut make = OpenOptions::new();
+                    make.read(true).write(true).create(true).truncate(false).open(&path)?
+                }
+                found => found?,
+            };
+            if file.try_lock().is_ok() {
+                // It is new, or was left behind by a process that was killed.
+                remove(&mark_of(&path))?;
+                file.unlock()?;
+            }
+            file.lock_shared()?;
+            // Who had it last may have taken it away in between.
+            if facts::identity_of_file(&file) == facts::identity_of(&path) {
+                let file = Arc::new(file);
+                return Ok(NamedEvent { path, file });
+            }
         }
     }
 
-    /// The event of that name, which somebody has made.
+    /// Sets the event of that name, which somebody has, for good.
     ///
     /// # Errors
     /// The system's error.
-    pub fn open(name: &str) -> io::Result<NamedEvent> {
+    pub fn set_existing(name: &str) -> io::Result<()> {
         let path = path_of(name);
-        OpenOptions::new().read(true).write(true).open(&path)?;
-        Ok(NamedEvent { path, made: false })
+        match File::open(&path)?.try_lock() {
+            Ok(()) => Err(io::ErrorKind::NotFound.into()),
+            Err(fs::TryLockError::WouldBlock) => mark(&path),
+            Err(fs::TryLockError::Error(error)) => Err(error),
+        }
     }
 
     /// Sets it, for good.
@@ -48,12 +69,12 @@ impl NamedEvent {
     /// # Errors
     /// The system's error.
     pub fn set(&self) -> io::Result<()> {
-        OpenOptions::new().write(true).open(&self.path)?.write_all(b"set")
+        mark(&self.path)
     }
 
     /// True once somebody has set it.
     pub fn is_set(&self) -> bool {
-        fs::metadata(&self.path).is_ok_and(|meta| meta.len() > 0)
+        mark_of(&self.path).exists()
     }
 
     /// Waits until it is set, or until `enough` says so.
@@ -63,11 +84,29 @@ impl NamedEvent {
         }
     }
 
-    /// Takes it away, if it was made here.
+    /// Has done with it. It goes if nobody else has it.
     pub fn let_go(&self) {
-        if self.made {
-            let _ = fs::remove_file(&self.path);
+        let alone = self.file.unlock().is_ok() && self.file.try_lock().is_ok();
+        if alone {
+            let _ = remove(&mark_of(&self.path));
+            let _ = remove(&self.path);
         }
+    }
+}
+
+fn mark(path: &Path) -> io::Result<()> {
+    File::create(mark_of(path)).map(drop)
+}
+
+/// The file that says that an event is set. No event's own file is called so.
+fn mark_of(path: &Path) -> PathBuf {
+    path.with_added_extension("%set")
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
     }
 }
 
@@ -90,22 +129,44 @@ fn path_of(name: &str) -> PathBuf {
 mod tests {
     use super::*;
 
+    /// A name that no other process has.
+    fn name(of: &str) -> String {
+        format!(r"Global\test {}/{of}", std::process::id())
+    }
+
     #[test]
-    fn an_event_is_seen_by_all_who_know_its_name_and_goes_with_its_maker() {
-        let name = format!(r"Global\test {}/x", std::process::id());
-        assert!(NamedEvent::open(&name).is_err());
+    fn an_event_is_seen_by_all_who_know_its_name_and_goes_with_the_last() {
+        let name = name("seen");
+        assert!(NamedEvent::set_existing(&name).is_err());
         let made = NamedEvent::open_or_make(&name).unwrap();
         let found = NamedEvent::open_or_make(&name).unwrap();
         assert!(!made.is_set() && !found.is_set());
         made.wait(|| true);
-        let setter = std::thread::spawn(move || found.set().unwrap());
+        let setter = std::thread::spawn(move || {
+            found.set().unwrap();
+            found
+        });
         made.wait(|| false);
-        setter.join().unwrap();
-        let other = NamedEvent::open(&name).unwrap();
-        assert!(other.is_set());
-        other.let_go();
-        assert!(made.is_set(), "who has not made it does not take it away");
+        let found = setter.join().unwrap();
         made.let_go();
-        assert!(NamedEvent::open(&name).is_err());
+        assert!(found.is_set(), "whoever has made it does not take it away from others");
+        NamedEvent::set_existing(&name).unwrap();
+        found.let_go();
+        assert!(NamedEvent::set_existing(&name).is_err());
+        assert!(!path_of(&name).exists() && !mark_of(&path_of(&name)).exists());
+    }
+
+    #[test]
+    fn what_a_killed_process_left_behind_is_no_event() {
+        let name = name("left");
+        // The lock is gone with the process, the files are not.
+        File::create(path_of(&name)).unwrap();
+        mark(&path_of(&name)).unwrap();
+        assert!(NamedEvent::set_existing(&name).is_err());
+        let made = NamedEvent::open_or_make(&name).unwrap();
+        assert!(!made.is_set());
+        NamedEvent::set_existing(&name).unwrap();
+        assert!(made.is_set());
+        made.let_go();
     }
 }

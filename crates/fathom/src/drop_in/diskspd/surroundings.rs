@@ -60,8 +60,7 @@ impl Surroundings for Here {
     }
 
     fn signal_event(&mut self, name: &str) -> Result<(), String> {
-        let event = NamedEvent::open(name).map_err(|error| error.to_string())?;
-        event.set().map_err(|error| error.to_string())
+        NamedEvent::set_existing(name).map_err(|error| error.to_string())
     }
 }
 

@@ -1,0 +1,200 @@
+//! The operations of recorded command lines, from arguments to what the engine was really given.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use dialects::diskspd::text::TextForm;
+use dialects::diskspd::{EventRole, Here, Processors, Reading, Surroundings, lower};
+use engine::clock::ClockStart;
+use model::plan::{EngineKind, Plan, TargetKind};
+use model::{Bytes, Nanos};
+use run::Conditions;
+use run::targets::guard::Permissions;
+
+use crate::support::{Place, arguments, cases, name, read};
+
+/// Operations that were recorded of each thread.
+const OPERATIONS: usize = 64;
+
+/// Two processors, and the files of a case.
+struct Around {
+    case: PathBuf,
+}
+
+impl Surroundings for Around {
+    fn processors(&self) -> Processors {
+        Processors {
+            online: vec![0, 1],
+            possible: 2,
+        }
+    }
+
+    fn milliseconds_since_start(&self) -> u64 {
+        0
+    }
+
+    fn read_profile(&mut self, path: &str) -> Result<String, String> {
+        Ok(read(&self.case.join(path)))
+    }
+
+    fn open_event(&mut self, _: EventRole, name: &str) -> Result<(), String> {
+        Err(format!("no case has events, not even {name}"))
+    }
+
+    fn signal_event(&mut self, name: &str) -> Result<(), String> {
+        Err(format!("no case has events, not even {name}"))
+    }
+}
+
+/// Number of the target within the thread, write or read, offset.
+type Operation = (usize, bool, u64);
+
+/// The targets with their sizes, and the operations of each thread.
+fn recorded(case: &Path) -> (Vec<(String, u64)>, Vec<Vec<Operation>>) {
+    let text = read(&case.join("offsets.txt"));
+    let (first, rest) = text.split_once('\n').unwrap();
+    let files = first.split_once("files: ").unwrap().1.split(", ").map(|file| {
+        let (name, size) = file.split_once('=').unwrap();
+        (name.to_owned(), size.parse().unwrap())
+    });
+    let mut threads = Vec::new();
+    for line in rest.lines() {
+        let words: Vec<&str> = line.split(' ').collect();
+        let thread: usize = words[0].parse().unwrap();
+        threads.resize(threads.len().max(thread + 1), Vec::new());
+        threads[thread].push((words[1].parse().unwrap(), words[2] == "W", words[3].parse().unwrap()));
+    }
+    assert!(
+        threads.iter().all(|thread| thread.len() == OPERATIONS),
+        "{}",
+        name(case)
+    );
+    (files.collect(), threads)
+}
+
+/// What the arguments of a case mean, ended by a number of operations.
+fn plan_of(case: &Path) -> Plan {
+    let arguments = arguments(case);
+    let mut around = Around { case: case.to_owned() };
+    let request = match dialects::diskspd::read("diskspd", &arguments, &mut around) {
+        Reading::Run(request) => request,
+        other => panic!("{}: {other:?}", name(case)),
+    };
+    let here = Here {
+        cpus: &engine::sys::thread::usable_cpus(),
+        arguments: &arguments,
+        form: TextForm::V2_2,
+        windows: false,
+    };
+    let mut plan = lower(&request.profile, here).unwrap().plan;
+    assert_eq!(plan.steps.len(), 1);
+    let job = &mut plan.steps[0].jobs[0];
+    job.phases.warm_up_ns = Nanos(0);
+    job.stop.after_ns = None;
+    job.stop.operations = Some(OPERATIONS as u64);
+    plan
+}
+
+/// Carries out a plan and reads what it wrote into its log, in the order in which the operations of a thread ended.
+fn carried_out(mut plan: Plan, log: &Path) -> Vec<Vec<Operation>> {
+    let job = &mut plan.steps[0].jobs[0];
+    job.operation_log = Some(log.to_str().unwrap().to_owned());
+    let mut threads = vec![Vec::new(); job.workers.len()];
+    let conditions = Conditions {
+        clock: ClockStart::now().settle(),
+        interrupt: &AtomicBool::new(false),
+        permissions: &Permissions::default(),
+    };
+    let results = run::carry_out(plan, conditions, &mut |_| {}).unwrap();
+    let failed = results.steps[0].jobs[0]
+        .workers
+        .iter()
+        .filter_map(|worker| worker.failure.as_ref());
+    assert_eq!(failed.collect::<Vec<_>>(), Vec::<&model::results::Failure>::new());
+    let text = read(log);
+    for line in text.lines().skip(1) {
+        let words: Vec<&str> = line.split(',').collect();
+        let number = |column: usize| words[column].parse::<usize>().unwrap();
+        assert_eq!(words[5], words[6], "the whole block was moved: {line}");
+        threads[number(1)].push((number(2), words[3] == "write", number(4) as u64));
+    }
+    threads
+}
+
+/// Targets that take no time, so that operations end in the order in which they go out, however many there are at a time.
+fn on_nothing(mut plan: Plan, sizes: &[(String, u64)]) -> Plan {
+    for target in &mut plan.targets {
+        let (_, size) = sizes.iter().find(|(name, _)| *name == target.path).unwrap();
+        target.kind = TargetKind::Nothing { size: Bytes(*size) };
+    }
+    for worker in plan
+        .steps
+        .iter_mut()
+        .flat_map(|step| &mut step.jobs)
+        .flat_map(|job| &mut job.workers)
+    {
+        worker.engine.kind = EngineKind::Null;
+    }
+    plan
+}
+
+/// Files of the right sizes, with something in them.
+fn on_files(mut plan: Plan, sizes: &[(String, u64)], place: &Place) -> Plan {
+    for (name, size) in sizes {
+        place.file(name, *size as usize);
+    }
+    for target in &mut plan.targets {
+        target.path = place.path().join(&target.path).to_str().unwrap().to_owned();
+    }
+    plan
+}
+
+/// Every request of a pool goes to the first target there, and each to its own here (`pool-drives-every-target` of
+/// tests/deviations.toml).
+const POOL: &str = "20-pool-without-O-first-target-only";
+
+#[test]
+fn operations_are_the_recorded_ones() {
+    let cases = cases("offsets");
+    assert_eq!(cases.len(), 21);
+    for case in cases.iter().filter(|case| name(case) != POOL) {
+        let place = Place::new();
+        let log = place.path().join("log.csv");
+        let (sizes, recorded) = recorded(case);
+        let plan = plan_of(case);
+        assert_eq!(
+            carried_out(on_nothing(plan.clone(), &sizes), &log),
+            recorded,
+            "{}",
+            name(case)
+        );
+
+        let depths = plan.steps[0].jobs[0].workers.iter().flat_map(|worker| &worker.streams);
+        let one_at_a_time = depths.map(|stream| stream.depth).max() == Some(1);
+        let (mut found, mut recorded) = (carried_out(on_files(plan, &sizes, &place), &log), recorded);
+        if !one_at_a_time {
+            // They end as they come, and which went out does not depend on that.
+            found
+                .iter_mut()
+                .chain(&mut recorded)
+                .for_each(|thread| thread.sort_unstable());
+        }
+        assert_eq!(found, recorded, "{} on files", name(case));
+    }
+}
+
+/// The recording tells the draws, and the targets are 1 and 2 MiB: the same draw modulo 1 MiB is the same offset on both.
+#[test]
+fn requests_of_a_pool_use_their_own_targets() {
+    let case = cases("offsets").into_iter().find(|case| name(case) == POOL).unwrap();
+    let place = Place::new();
+    let (sizes, recorded) = recorded(&case);
+    let found = carried_out(on_nothing(plan_of(&case), &sizes), &place.path().join("log.csv"));
+    assert_eq!(found.len(), 1);
+    for (number, (found, recorded)) in found[0].iter().zip(&recorded[0]).enumerate() {
+        assert_eq!(found.0, number % 2, "operation {number}");
+        assert_eq!(found.2 % (1 << 20), recorded.2, "operation {number}");
+    }
+    let beyond = found[0].iter().filter(|operation| operation.2 >= 1 << 20).count();
+    assert!(beyond > 8, "{beyond} of 32 in the second half of the second target");
+}

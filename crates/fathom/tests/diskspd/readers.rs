@@ -1,0 +1,224 @@
+//! A real result in XML, read as the scripts do that come with DiskSpd, and what must hold between its figures.
+
+use std::time::Duration;
+
+use roxmltree::{Document, Node};
+use testbed::{FaultFs, need};
+
+use crate::calling::text;
+use crate::support::Place;
+
+/// All nodes at a path of element names: `a/b/c`.
+fn all<'a>(from: Node<'a, 'a>, path: &str) -> Vec<Node<'a, 'a>> {
+    path.split('/').fold(vec![from], |nodes, name| {
+        let children = nodes.iter().flat_map(|node| node.children());
+        children.filter(|child| child.has_tag_name(name)).collect()
+    })
+}
+
+fn numbers(from: Node, path: &str) -> Vec<f64> {
+    let nodes = all(from, path).into_iter();
+    nodes.map(|node| node.text().unwrap().trim().parse().unwrap()).collect()
+}
+
+/// The only number at a path.
+#[track_caller]
+fn number(from: Node, path: &str) -> f64 {
+    let found = numbers(from, path);
+    assert_eq!(found.len(), 1, "{path}");
+    found[0]
+}
+
+fn sum(from: Node, path: &str) -> f64 {
+    numbers(from, path).iter().sum()
+}
+
+#[track_caller]
+fn near(value: f64, expected: f64, tolerance: f64) {
+    assert!(
+        (value - expected).abs() <= tolerance,
+        "{value} is not {expected} ± {tolerance}"
+    );
+}
+
+const BLOCK: f64 = 4096.0;
+const THREADS: f64 = 4.0;
+const DEPTH: f64 = 4.0;
+const BUCKET_MS: usize = 500;
+/// Milliseconds have three decimals.
+const DIGIT: f64 = 0.000_501;
+
+#[test]
+fn a_real_result_adds_up_for_its_readers() {
+    let Some(place) = need(Place::on_disk()) else { return };
+    let line = "-Rxml -c16M -b4K -r -w30 -t2 -o4 -Sh -d2 -W0 -L -D500 one.dat two.dat";
+    let ran = place.line(line);
+    ran.expect(0, &[]);
+    assert_eq!(ran.err, "");
+    // The script of DiskSpd looks at the first line and nothing else.
+    assert_eq!(ran.out.lines().next(), Some("<Results>"));
+    let document = Document::parse(&ran.out).unwrap();
+    let results = document.root_element();
+    let span = all(results, "TimeSpan")[0];
+
+    near(number(span, "ThreadCount"), THREADS, 0.0);
+    near(number(results, "Profile/TimeSpans/TimeSpan/Duration"), 2.0, 0.0);
+    let targets = all(results, "Profile/TimeSpans/TimeSpan/Targets/Target");
+    assert_eq!(targets.len(), 2);
+    for target in targets {
+        near(number(target, "Random"), BLOCK, 0.0);
+        near(number(target, "WriteRatio"), 30.0, 0.0);
+        near(number(target, "RequestCount"), DEPTH, 0.0);
+    }
+    let threads = all(span, "Thread");
+    let ids: Vec<f64> = threads.iter().map(|thread| number(*thread, "Id")).collect();
+    assert_eq!(ids, [0.0, 1.0, 2.0, 3.0]);
+    threads_add_up(&threads);
+    latencies_agree(span);
+    intervals_agree(span);
+}
+
+fn threads_add_up(threads: &[Node]) {
+    for thread in threads {
+        let of = |name: &str| number(*thread, &format!("Target/{name}"));
+        near(of("IOCount"), of("ReadCount") + of("WriteCount"), 0.0);
+        near(of("BytesCount"), of("ReadBytes") + of("WriteBytes"), 0.0);
+        near(of("ReadBytes"), of("ReadCount") * BLOCK, 0.0);
+        near(of("WriteBytes"), of("WriteCount") * BLOCK, 0.0);
+        near(of("FileSize"), f64::from(16 << 20), 0.0);
+        assert!(of("ReadCount") > 0.0 && of("WriteCount") > 0.0);
+    }
+}
+
+/// Means of threads make the mean of all, percentiles rise, and stand where they are looked for.
+fn latencies_agree(span: Node) {
+    let latency = all(span, "Latency")[0];
+    for (of_thread, counted, overall) in [
+        ("AverageReadLatencyMilliseconds", "ReadCount", "AverageReadMilliseconds"),
+        (
+            "AverageWriteLatencyMilliseconds",
+            "WriteCount",
+            "AverageWriteMilliseconds",
+        ),
+    ] {
+        let means = numbers(span, &format!("Thread/Target/{of_thread}"));
+        let counts = numbers(span, &format!("Thread/Target/{counted}"));
+        let weighted: f64 = means.iter().zip(&counts).map(|(mean, count)| mean * count).sum();
+        near(
+            weighted / counts.iter().sum::<f64>(),
+            number(latency, overall),
+            2.0 * DIGIT,
+        );
+    }
+    let (reads, writes) = (
+        sum(span, "Thread/Target/ReadCount"),
+        sum(span, "Thread/Target/WriteCount"),
+    );
+    let both =
+        number(latency, "AverageReadMilliseconds") * reads + number(latency, "AverageWriteMilliseconds") * writes;
+    near(
+        both / (reads + writes),
+        number(latency, "AverageTotalMilliseconds"),
+        2.0 * DIGIT,
+    );
+
+    let buckets = all(latency, "Bucket");
+    assert_eq!(buckets.len(), 108);
+    for percentile in [0, 1, 25, 50, 75, 90, 95, 99] {
+        near(number(buckets[percentile], "Percentile"), percentile as f64, 0.0);
+    }
+    let names: Vec<&str> = buckets
+        .iter()
+        .map(|bucket| all(*bucket, "Percentile")[0].text().unwrap())
+        .collect();
+    let nines = [
+        "99.9",
+        "99.99",
+        "99.999",
+        "99.9999",
+        "99.99999",
+        "99.999999",
+        "99.9999999",
+        "100",
+    ];
+    assert_eq!(names[100..], nines);
+    for kind in ["ReadMilliseconds", "WriteMilliseconds", "TotalMilliseconds"] {
+        let rising = numbers(latency, &format!("Bucket/{kind}"));
+        assert_eq!(rising.len(), 108);
+        assert!(rising.is_sorted(), "{kind}: {rising:?}");
+        assert!(rising[0] > 0.0, "{kind}");
+    }
+    let [least, largest] =
+        [0, 107].map(|at| ["Read", "Write", "Total"].map(|kind| number(buckets[at], &format!("{kind}Milliseconds"))));
+    near(least[2], least[0].min(least[1]), 0.0);
+    near(largest[2], largest[0].max(largest[1]), 0.0);
+}
+
+/// Operations per second of each interval, times its length, are all operations.
+fn intervals_agree(span: Node) {
+    let iops = all(span, "Iops")[0];
+    for name in ["ReadIopsStdDev", "WriteIopsStdDev", "IopsStdDev"] {
+        assert!(number(iops, name) > 0.0, "{name}");
+    }
+    let attribute = |node: Node, name: &str| node.attribute(name).unwrap().parse::<f64>().unwrap();
+    let buckets = all(iops, "Bucket");
+    let ends: Vec<f64> = buckets
+        .iter()
+        .map(|bucket| attribute(*bucket, "SampleMillisecond"))
+        .collect();
+    assert_eq!(ends, [500.0, 1000.0, 1500.0, 2000.0]);
+    let seconds = BUCKET_MS as f64 / 1e3;
+    let total = |buckets: &[Node], name: &str| {
+        buckets
+            .iter()
+            .map(|bucket| attribute(*bucket, name) * seconds)
+            .sum::<f64>()
+    };
+    let late = number(span, "TestTimeSeconds") - 2.0;
+    for (name, counted) in [("Read", "ReadCount"), ("Write", "WriteCount"), ("Total", "IOCount")] {
+        let count = sum(span, &format!("Thread/Target/{counted}"));
+        let found = total(&buckets, name);
+        // What ended after the last interval is in none.
+        let missed = count * (late / 2.0).max(0.0) * 2.0 + 4.0 * THREADS * DEPTH;
+        assert!(found <= count && count - found <= missed, "{name}: {found} of {count}");
+        let of_threads: f64 = all(span, "Thread/Target/Iops")
+            .iter()
+            .map(|iops| total(&all(*iops, "Bucket"), name))
+            .sum();
+        near(of_threads, found, 0.0);
+    }
+    for bucket in &buckets {
+        near(
+            attribute(*bucket, "Read") + attribute(*bucket, "Write"),
+            attribute(*bucket, "Total"),
+            0.0,
+        );
+        let [least, mean, largest] =
+            ["Min", "Avg", "Max"].map(|kind| attribute(*bucket, &format!("Read{kind}LatencyMilliseconds")));
+        assert!(least <= mean && mean <= largest);
+    }
+}
+
+/// Little's law: as many operations as the depth allows are always on their way, so that their times fill the test time.
+/// What a thread does between the end of one and the start of the next is missing in them, and little beside 5 ms.
+#[test]
+fn a_closed_loop_fills_the_time() {
+    let (Some(one), Some(two)) = (need(FaultFs::of_size(16 << 20)), need(FaultFs::of_size(16 << 20))) else {
+        return;
+    };
+    let place = Place::new();
+    let slow = [&one, &two].map(|file| {
+        file.delay_every(1, Duration::from_millis(5));
+        text(file.file())
+    });
+    let line = format!("-Rxml -b4K -r -w30 -t2 -o4 -Sh -d2 -W0 -L {} {}", slow[0], slow[1]);
+    let ran = place.line(&line);
+    ran.expect(0, &[]);
+    let document = Document::parse(&ran.out).unwrap();
+    let span = all(document.root_element(), "TimeSpan")[0];
+    let operations = sum(span, "Thread/Target/IOCount");
+    let times = number(span, "Latency/AverageTotalMilliseconds") * operations;
+    let requests = THREADS * DEPTH;
+    let share = times / (requests * number(span, "TestTimeSeconds") * 1e3);
+    near(share, 1.0, 0.01 + requests / operations);
+}

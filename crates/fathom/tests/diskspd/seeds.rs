@@ -1,0 +1,171 @@
+//! Command lines from public documents, run with nothing changed but sizes, times and paths.
+
+use std::time::{Duration, Instant};
+
+use testbed::{TmpFs, need};
+
+use crate::calling::{self, Ran};
+use crate::support::{Place, theirs, words};
+
+/// Command lines as they stand there, with paths of Windows.
+const FOR_WINDOWS: [(&str, &str); 3] = [
+    (
+        r"-t2 -o32 -b4k -r4k -w0 -d120 -Sh -D -L -c5G C:\ClusterStorage\test01\targetfile\IO.dat",
+        "/ClusterStorage/test01/targetfile/IO.dat",
+    ),
+    (
+        r"-t4 -o32 -b4k -r4k -w0 -Sh -D -L C:\ClusterStorage\test01\targetfile\IO.dat",
+        "/ClusterStorage/test01/targetfile/IO.dat",
+    ),
+    (
+        r"–Sh –o1 –t1 –L –d300 –w30 –c50G –b32k –rs100 –g2000i F:\diskspd0.tmp F:\diskspd1.tmp",
+        "/diskspd0.tmp",
+    ),
+];
+
+#[test]
+fn paths_of_windows_are_refused_with_the_path_to_type() {
+    for (line, instead) in FOR_WINDOWS {
+        let place = Place::new();
+        let began = Instant::now();
+        let ran = place.line(line);
+        ran.expect(1, &["The test was interrupted before the measurements began."]);
+        let paths = words(line).into_iter().filter(|word| word.contains('\\'));
+        let mut expected: Vec<String> = paths.map(|path| format!("Error opening file: {path} [2]")).collect();
+        expected.push("There has been an error during threads execution".into());
+        expected.push("Error generating I/O requests".into());
+        assert_eq!(theirs(&ran.err), expected, "{line}");
+        let hints: Vec<&str> = ran.err.lines().filter(|line| line.starts_with("hint: ")).collect();
+        assert!(hints[0].contains(instead), "{hints:?}");
+        assert_eq!(place.names(), Vec::<String>::new(), "{line}");
+        assert!(began.elapsed() < Duration::from_secs(5));
+    }
+}
+
+/// The blank before the path is missing, so the path is a value of `-L`, which takes none.
+#[test]
+fn a_path_behind_a_switch_is_a_missing_target() {
+    let place = Place::new();
+    let ran = place.line(r"-t4 -o32 -b4k -r4k -w0 -Sh -D -L:\ClusterStorage\test01\targetfile\IO.dat");
+    ran.expect(3, &[r"hint: `-L` takes no value"]);
+    assert_eq!(theirs(&ran.err), ["ERROR: need to provide at least one filename"]);
+    assert_eq!((ran.out.as_str(), place.names()), ("", Vec::new()));
+}
+
+/// Runs a line; the files of it are there afterwards, and nothing else.
+fn check(line: &str, files: &[&str]) -> Option<Ran> {
+    let place = need(Place::on_disk())?;
+    if !line.contains("-c") && !line.contains("–c") {
+        files.iter().for_each(|name| _ = place.file(name, 8 << 20));
+    }
+    let ran = place.line(line);
+    assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{line}: {ran:#?}");
+    assert_eq!(place.names(), files, "{line}");
+    let echo = format!("\nCommand Line: diskspd.exe {line}\n\nInput parameters:\n");
+    assert!(ran.out.starts_with(&echo), "{}", ran.out);
+    Some(ran)
+}
+
+/// The rows of a table, and its last, without the bars.
+fn table(ran: &Ran, title: &str) -> Vec<Vec<String>> {
+    let lines = ran.out.lines().skip_while(|line| *line != title).skip(3);
+    let lines = lines
+        .take_while(|line| !line.is_empty())
+        .filter(|line| !line.starts_with("---"));
+    let cells = |line: &str| {
+        let line = line.replace("total:", "total |");
+        line.split('|').map(|cell| cell.trim().to_owned()).collect()
+    };
+    lines.map(cells).collect()
+}
+
+#[test]
+fn random_reads_of_a_file_that_is_made() {
+    let line = "-t2 -o32 -b4k -r4k -w0 -d1 -Sh -D -L -c5M IO.dat";
+    let Some(ran) = check(line, &["IO.dat"]) else { return };
+    let total = table(&ran, "Total IO");
+    assert_eq!(total.len(), 3);
+    assert_eq!(total[0].len(), 9, "latency and deviation: {total:?}");
+    assert_eq!(total[0][8], "IO.dat (5MiB)");
+    // Seven figures, no file.
+    assert_eq!(total[2].len(), 8);
+    // The default is 5 seconds.
+    ran.expect(
+        0,
+        &["\twarm up time: 5s\n", "\tgathering IOPS at intervals of 1000ms\n"],
+    );
+}
+
+#[test]
+fn random_reads_of_a_file_that_is_there() {
+    let line = "-t4 -o32 -b4k -r4k -w0 -d1 -W0 -Sh -D -L IO.dat";
+    let Some(ran) = check(line, &["IO.dat"]) else { return };
+    assert_eq!(table(&ran, "Read IO").len(), 5);
+    assert_eq!(table(&ran, "Write IO")[4][1..3], ["0", "0"]);
+}
+
+#[test]
+fn writes_of_a_pool() {
+    for line in [
+        "-c20M -w100 -b8K -F4 -r -o128 -W1 -d1 -Sh testfile.dat",
+        "-c20M -b4K -F4 -r -o128 -W1 -d1 -Sh testfile.dat",
+    ] {
+        let Some(ran) = check(line, &["testfile.dat"]) else {
+            return;
+        };
+        ran.expect(0, &["\tthread pool with 4 threads\n", "\nthread count:\t\t4\n"]);
+        let writes = line.contains("-w100");
+        let (reads, wrote) = (table(&ran, "Read IO"), table(&ran, "Write IO"));
+        let none = |table: &[Vec<String>]| table.iter().all(|row| row[2] == "0");
+        assert_eq!((none(&reads), none(&wrote)), (writes, !writes), "{line}");
+    }
+}
+
+#[test]
+fn a_mixture_with_the_old_switch() {
+    let line = "-b64K -d2 -W0 -t8 -o8 -h -r -w20 -L -c32M test_002.dat";
+    let Some(ran) = check(line, &["test_002.dat"]) else {
+        return;
+    };
+    ran.expect(
+        0,
+        &[
+            "\t\tperforming mix test (read/write ratio: 80/20)\n",
+            "\t\tsoftware cache disabled\n\t\thardware write cache disabled, writethrough on\n",
+        ],
+    );
+    let [all, writes] = ["Total IO", "Write IO"].map(|title| table(&ran, title)[8][2].parse::<f64>().unwrap());
+    // Each operation is drawn: five standard deviations.
+    let wide = 5.0 * (0.2 * 0.8 / all).sqrt();
+    assert!((writes / all - 0.2).abs() < wide, "{writes} of {all}");
+}
+
+#[test]
+fn typographic_dashes_are_dashes_and_a_limit_holds() {
+    let line = "–Sh –o1 –t1 –L –d2 –W1 –w30 –c16M –b32k –rs100 –g2000i d0.tmp d1.tmp";
+    // A disk that others use may be too slow for it.
+    let Some(memory) = need(TmpFs::of_size(64 << 20)) else {
+        return;
+    };
+    let place = Place::new();
+    let ran = calling::finish(place.command_in(memory.path(), &words(line)).env("FATHOM_NOTES", "1"));
+    if ran.err.contains("Error opening file") {
+        return testbed::note("tmpfs has no direct I/O before Linux 6.6");
+    }
+    ran.expect(
+        0,
+        &[
+            "note: a typographic dash was taken for `-` in `–Sh`, `–o1`,",
+            "\t\tthroughput rate-limited to 2000 IOPS\n",
+        ],
+    );
+    assert_eq!(calling::names(memory.path()), ["d0.tmp", "d1.tmp"]);
+    let rows = table(&ran, "Total IO");
+    let rate = |row: &Vec<String>| row[4].parse::<f64>().unwrap();
+    for row in &rows[..2] {
+        match ran.err.contains("[RATE-NOT-KEPT]") {
+            false => assert!((rate(row) - 2000.0).abs() < 40.0, "{row:?}"),
+            true => testbed::note(format!("2000 per second were asked for, and {} came", rate(row))),
+        }
+    }
+}
