@@ -151,7 +151,7 @@ pub fn nothing_measured(plan: Plan, clock: &Clock) -> Results {
         format_version: FORMAT_VERSION,
         kind: Kind::Run,
         tool: tool(),
-        steps: plan.steps.first().map(StepResults::not_started).into_iter().collect(),
+        steps: plan.steps.iter().map(StepResults::not_started).collect(),
         plan,
         hosts: vec![HostResults {
             environment: probe::environment(&System::live(), clock.describe()),

@@ -134,6 +134,58 @@ fn later_time_spans_are_interrupted_too() {
     assert!((1.3..6.0).contains(&total), "{total}");
 }
 
+/// Each time span has its place in the report, whatever became of it.
+#[test]
+fn time_spans_after_a_failure_are_told_of() {
+    let Some(faulty) = need(FaultFs::of_size(16 * MIB)) else {
+        return;
+    };
+    let place = Place::new();
+    place.file("f", 1 << 20);
+    profile(&place, &[(0, 1); 3]);
+    let profile = fs::read_to_string(place.path().join("spans.xml")).unwrap();
+    let blocks = |expected: [bool; 3], out: &str| {
+        let parts: Vec<&str> = out.split("\nResults for timespan ").skip(1).collect();
+        let measured: Vec<bool> = parts.iter().map(|part| !part.contains(NOTHING)).collect();
+        assert_eq!(measured, expected, "{out}");
+        assert!(out.contains("\n\nTotals:\n"), "{out}");
+    };
+    // The second reads what fails.
+    let spans: Vec<&str> = profile.split("<Path>f</Path>").collect();
+    let bad = format!("<Path>{}</Path>", text(faulty.file()));
+    let second = [
+        spans[0],
+        "<Path>f</Path>",
+        spans[1],
+        &bad,
+        spans[2],
+        "<Path>f</Path>",
+        spans[3],
+    ]
+    .concat();
+    faulty.fail_reads(0..16 * MIB, EIO);
+    fs::write(place.path().join("spans.xml"), second).unwrap();
+    let ran = place.line("-Xspans.xml");
+    assert_eq!(
+        (ran.code, theirs(&ran.err).last()),
+        (Some(1), Some(&OF_RUN)),
+        "{ran:#?}"
+    );
+    blocks([true, false, false], &ran.out);
+    // Nothing can begin.
+    fs::write(
+        place.path().join("spans.xml"),
+        profile.replace("<Path>f<", "<Path>missing<"),
+    )
+    .unwrap();
+    let ran = place.line("-Xspans.xml");
+    assert_eq!(ran.code, Some(1), "{ran:#?}");
+    blocks([false; 3], &ran.out);
+    let ran = place.line("-Xspans.xml -d0");
+    assert_eq!(ran.code, Some(1), "{ran:#?}");
+    blocks([false; 3], &ran.out);
+}
+
 #[test]
 fn a_second_ctrl_c_kills() {
     let Some(faulty) = need(FaultFs::of_size(16 * MIB)) else {

@@ -117,7 +117,7 @@ fn run(session: &Session, profile: &Profile, around: &Here) -> u8 {
         Err(complaints) => {
             let plan = Plan {
                 origin: diskspd::origin(profile, here),
-                steps: vec![Step::default()],
+                steps: vec![Step::default(); profile.time_spans.len()],
                 ..Plan::default()
             };
             debug_assert_eq!(plan.origin.dialect, Dialect::Diskspd);
@@ -177,8 +177,8 @@ fn conclude(mut results: Results, profile: &Profile) -> u8 {
     {
         note(&format!("{} [{}]", finding.what, finding.rule));
     }
-    // DiskSpd shows nothing of a time span in which a thread has failed, and of those after an interruption that they were
-    // interrupted too. The saved result has all that was measured.
+    // DiskSpd shows nothing of a time span in which a thread has failed, and says of those that did not begin that they
+    // were interrupted too. The saved result has all that was measured.
     for (plan, step) in results.plan.steps.iter().zip(&mut results.steps) {
         if step
             .jobs
@@ -189,11 +189,9 @@ fn conclude(mut results: Results, profile: &Profile) -> u8 {
             *step = StepResults::not_started(plan);
         }
     }
-    if results.interrupted {
-        let missing = results.plan.steps.iter().skip(results.steps.len());
-        let missing: Vec<StepResults> = missing.map(StepResults::not_started).collect();
-        results.steps.extend(missing);
-    }
+    let missing = results.plan.steps.iter().skip(results.steps.len());
+    let missing: Vec<StepResults> = missing.map(StepResults::not_started).collect();
+    results.steps.extend(missing);
     let code = report(&results, profile);
     match told {
         Some(told) => {
