@@ -22,7 +22,8 @@ pub fn choose(files: &[File], slots: u32) -> Choice {
     if files.iter().all(|file| file.kind() == FileKind::Nothing) {
         return choice(EngineKind::Null, "there is no target to touch");
     }
-    if files.iter().any(|file| file.how().cache.mapping.is_some()) {
+    let mapped = |file: &&File| file.how().cache.mapping.is_some();
+    if files.iter().all(|file| mapped(&file)) {
         return choice(EngineKind::Mmap, "the target is used through a memory map");
     }
     if slots == 1 {
@@ -31,11 +32,12 @@ pub fn choose(files: &[File], slots: u32) -> Choice {
             "with one operation in flight a plain system call is the shortest way",
         );
     }
-    asynchronous(files)
+    let others: Vec<&File> = files.iter().filter(|file| !mapped(file)).collect();
+    asynchronous(&others)
 }
 
 #[cfg(target_os = "linux")]
-fn asynchronous(files: &[File]) -> Choice {
+fn asynchronous(files: &[&File]) -> Choice {
     let direct = files.iter().all(|file| file.how().cache.direct);
     let without = files.iter().find(|file| !file.supports_nowait());
     let name = |file: &File| file.path().display().to_string();
@@ -74,7 +76,7 @@ fn ring_refusal() -> Option<String> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn asynchronous(_files: &[File]) -> Choice {
+fn asynchronous(_files: &[&File]) -> Choice {
     Choice {
         kind: EngineKind::Psync,
         reason: "the only engine on this system so far".to_owned(),

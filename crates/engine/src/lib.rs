@@ -10,6 +10,8 @@ pub mod probe;
 pub mod sys;
 
 mod batch;
+#[cfg(target_os = "linux")]
+mod beside;
 mod buffers;
 mod choose;
 mod error;
@@ -115,7 +117,20 @@ pub fn open(setup: Setup) -> Result<Box<dyn Engine>, EngineError> {
     })
 }
 
+#[cfg(target_os = "linux")]
 fn open_unbounded(setup: Setup) -> Result<Box<dyn Engine>, EngineError> {
+    if setup.choice.kind != EngineKind::Mmap && beside::is_mixed(&setup.files) {
+        return Ok(Box::new(beside::Beside::open(setup, open_one)?));
+    }
+    open_one(setup)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn open_unbounded(setup: Setup) -> Result<Box<dyn Engine>, EngineError> {
+    open_one(setup)
+}
+
+fn open_one(setup: Setup) -> Result<Box<dyn Engine>, EngineError> {
     match setup.choice.kind {
         EngineKind::Auto => Err(EngineError::unavailable(
             EngineKind::Auto,

@@ -15,15 +15,26 @@ use crate::{Engine, File, Setup};
 
 pub(crate) struct Mmap {
     files: Vec<File>,
-    maps: Vec<Option<FileMap>>,
+    maps: Vec<Option<MappedFile>>,
     buffers: Buffers,
     clock: Clock,
     sleep: PreciseSleep,
 }
 
+/// A file in memory, and how it is used there.
+pub(crate) struct MappedFile {
+    map: FileMap,
+    mapping: Mapping,
+    size: usize,
+}
+
 impl Mmap {
     pub(crate) fn open(setup: Setup) -> Result<Mmap, EngineError> {
-        let maps = setup.files.iter().map(map_file).collect::<Result<Vec<_>, _>>()?;
+        let maps = setup
+            .files
+            .iter()
+            .map(MappedFile::open)
+            .collect::<Result<Vec<_>, _>>()?;
         Ok(Mmap {
             maps,
             buffers: Buffers::new(&setup)?,
@@ -34,13 +45,54 @@ impl Mmap {
     }
 
     fn perform(&mut self, io: &Request) -> i64 {
-        let slot = io.slot;
-        let file = &self.files[io.file as usize];
         let Some(map) = &mut self.maps[io.file as usize] else {
             return i64::from(io.length);
         };
+        match io.action {
+            Action::Trim => self.files[io.file as usize].without_buffer(io),
+            _ => map.perform(io, self.buffers.whole(io.slot)),
+        }
+    }
+}
+
+/// Maps those of the files that are to be used so.
+pub(crate) fn map_files(files: &[File]) -> Result<Vec<Option<MappedFile>>, EngineError> {
+    let open = |file: &File| match file.how().cache.mapping {
+        Some(_) => MappedFile::open(file),
+        None => Ok(None),
+    };
+    files.iter().map(open).collect()
+}
+
+impl MappedFile {
+    /// Maps a file; `None` for what is no file.
+    fn open(file: &File) -> Result<Option<MappedFile>, EngineError> {
+        let Some(handle) = file.handle() else { return Ok(None) };
+        let unavailable = |why: String, help: &str| EngineError::unavailable(EngineKind::Mmap, why, help);
+        let mapping: Mapping = file.how().cache.mapping.unwrap_or_default();
+        if sys::file::needs_persistent_memory(&mapping) {
+            return Err(unavailable(
+                format!(
+                    "{} does not lie in persistent memory, so cache lines cannot be flushed to it",
+                    file.path().display()
+                ),
+                "flush the view instead",
+            ));
+        }
+        let size = file.size() as usize;
+        let writable = file.how().access != Access::Read;
+        let map = FileMap::new(handle, size, writable).map_err(|error| {
+            unavailable(
+                format!("{} cannot be mapped: {error}", file.path().display()),
+                "use `--engine psync`",
+            )
+        })?;
+        Ok(Some(MappedFile { map, mapping, size }))
+    }
+
+    /// Copies, or flushes. Trims are no business of a map.
+    pub(crate) fn perform(&mut self, io: &Request, buffer: &mut [u8]) -> i64 {
         let (offset, length) = (io.offset as usize, io.length as usize);
-        let mapping = file.how().cache.mapping.unwrap_or_default();
         let result = |ok: bool| {
             if ok {
                 i64::from(io.length)
@@ -49,43 +101,20 @@ impl Mmap {
             }
         };
         match io.action {
-            Action::Read => result(map.read(offset, self.buffers.of(slot, length))),
+            Action::Read => result(self.map.read(offset, &mut buffer[..length])),
             Action::Write => {
-                let ok = map.write(offset, self.buffers.of(slot, length), mapping.non_temporal);
-                if ok && mapping.flush == MapFlush::View {
-                    let flushed = map.flush(offset, length);
+                let ok = self.map.write(offset, &buffer[..length], self.mapping.non_temporal);
+                if ok && self.mapping.flush == MapFlush::View {
+                    let flushed = self.map.flush(offset, length);
                     return if flushed < 0 { flushed } else { i64::from(io.length) };
                 }
                 result(ok)
             }
-            Action::Flush | Action::FlushData => map.flush(0, file.size() as usize),
-            Action::FlushRange(_) => map.flush(offset, length),
-            Action::Trim => file.without_buffer(io),
+            Action::Flush | Action::FlushData => self.map.flush(0, self.size),
+            Action::FlushRange(_) => self.map.flush(offset, length),
+            Action::Trim => -i64::from(sys::file::NOT_SUPPORTED),
         }
     }
-}
-
-fn map_file(file: &File) -> Result<Option<FileMap>, EngineError> {
-    let Some(handle) = file.handle() else { return Ok(None) };
-    let unavailable = |why: String, help: &str| EngineError::unavailable(EngineKind::Mmap, why, help);
-    let mapping: Mapping = file.how().cache.mapping.unwrap_or_default();
-    if sys::file::needs_persistent_memory(&mapping) {
-        return Err(unavailable(
-            format!(
-                "{} does not lie in persistent memory, so cache lines cannot be flushed to it",
-                file.path().display()
-            ),
-            "flush the view instead",
-        ));
-    }
-    let writable = file.how().access != Access::Read;
-    let map = FileMap::new(handle, file.size() as usize, writable).map_err(|error| {
-        unavailable(
-            format!("{} cannot be mapped: {error}", file.path().display()),
-            "use `--engine psync`",
-        )
-    })?;
-    Ok(Some(map))
 }
 
 impl Engine for Mmap {

@@ -27,14 +27,6 @@ fn of_worker(worker: &Worker, add: &mut impl FnMut(&str)) {
     if worker.engine.offload {
         add("a pool of threads that makes the calls");
     }
-    let mapped = worker
-        .streams
-        .iter()
-        .filter(|stream| stream.cache.mapping.is_some())
-        .count();
-    if mapped > 0 && mapped < worker.streams.len() {
-        add("a worker with mapped and other streams");
-    }
 }
 
 fn of_stream(stream: &Stream, add: &mut impl FnMut(&str)) {

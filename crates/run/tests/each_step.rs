@@ -7,8 +7,8 @@ use model::content::Content;
 use model::event::EndReason;
 use model::mix::Mix;
 use model::plan::{
-    AtEndOfJob, EndsWith, EngineKind, Grid, GridScope, LatencyPoints, Plan, Prepare, PrepareWhen, Rate, SimulatedFault,
-    Step, Stop, StreamTarget, Target, TargetId, TargetKind,
+    AtEndOfJob, Depth, EndsWith, EngineKind, Grid, GridScope, LatencyPoints, Mapping, Plan, Prepare, PrepareWhen, Rate,
+    SimulatedFault, Step, Stop, StreamTarget, Target, TargetId, TargetKind,
 };
 use model::plan::{Pacing, SimulatedDevice};
 use model::{Bytes, Nanos, PerDirection};
@@ -292,4 +292,90 @@ fn short_intervals_are_all_kept() {
     assert_eq!(points.len(), 2000);
     // 100 us each, one at a time.
     assert!(points.iter().all(|point| (9..=11).contains(&point.operations)));
+}
+
+/// One worker with a mapped file beside one that is read and written by calls, on each engine that can carry the other.
+#[cfg(target_os = "linux")]
+#[test]
+fn mapped_streams_stand_beside_others() {
+    for (engine, shared) in [
+        (EngineKind::Auto, false),
+        (EngineKind::IoUring, false),
+        (EngineKind::IoUring, true),
+        (EngineKind::Psync, false),
+        (EngineKind::Psync, true),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name).display().to_string();
+        let targets = vec![
+            recreated(&path("mapped.dat"), Bytes::mib(1), Content::Counting),
+            recreated(&path("called.dat"), Bytes::mib(1), Content::Counting),
+        ];
+        let mut both = steps_on(targets, Mix::WRITES);
+        both.steps.truncate(1);
+        both.steps[0].prepare = Some(PrepareWhen::BeforeAll);
+        let worker = &mut both.steps[0].jobs[0].workers[0];
+        worker.engine.kind = engine;
+        let mut called = worker.streams[0].clone();
+        called.target = StreamTarget::One { target: TargetId(1) };
+        (worker.streams[0].depth, called.depth) = (2, 3);
+        worker.streams[0].cache.mapping = Some(Mapping::default());
+        worker.streams.push(called);
+        if shared {
+            worker.depth = Depth::Shared { operations: 4 };
+        }
+        both.steps[0].jobs[0].stop.operations = Some(600);
+        let (results, _) = try_run(both).unwrap();
+        let worker = &results.steps[0].jobs[0].workers[0];
+        assert_eq!(worker.failure, None, "{engine:?}");
+        let written = |stream: usize| worker.streams[stream].directions.write.as_ref().unwrap();
+        assert_eq!(written(0).operations + written(1).operations, 600, "{engine:?}");
+        // A copy is done while a call has hardly begun, so copies get more of the turns.
+        assert!(written(0).operations > 100 && written(1).operations >= 3, "{engine:?}");
+        for (stream, name) in ["mapped.dat", "called.dat"].into_iter().enumerate() {
+            let bytes = std::fs::read(path(name)).unwrap();
+            let zeros = bytes
+                .chunks(4096)
+                .filter(|block| block.iter().all(|byte| *byte == 0))
+                .count();
+            // Random places of 256, written so often.
+            let n = written(stream).operations as f64;
+            let expected = 256.0 * (1.0 - (-n / 256.0).exp());
+            assert!(
+                (zeros as f64 - expected).abs() < 40.0,
+                "{engine:?} {name}: {zeros}, not {expected}"
+            );
+        }
+    }
+}
+
+/// A device that completes inside the call frees a slot at once; the streams of a worker take turns all the same.
+#[test]
+fn no_stream_is_starved_by_another_on_a_device_that_completes_inside_the_call() {
+    for depth in [1, 4] {
+        let inline = SimulatedDevice {
+            inline: true,
+            ..device()
+        };
+        let mut one = stream();
+        one.depth = depth;
+        let job = run_job(plan(
+            inline,
+            Stop::after(Nanos::secs(1)),
+            vec![worker(vec![one.clone(), one])],
+        ));
+        let reads = |stream: usize| {
+            job.workers[0].streams[stream]
+                .directions
+                .read
+                .as_ref()
+                .unwrap()
+                .operations
+        };
+        let (first, second) = (reads(0), reads(1));
+        assert!(
+            first > 1000 && first.abs_diff(second) < first / 10,
+            "{first} and {second}"
+        );
+    }
 }

@@ -65,6 +65,8 @@ pub(crate) struct Worker<'plan> {
     submit_batch: usize,
     usual_batch: usize,
     inline: Inline,
+    /// The lane whose turn it is, where they take turns.
+    next_lane: usize,
     /// The plan leaves the size of a batch to the worker, and the engine may complete operations inside the call.
     learns_inline: bool,
     refilling: bool,
@@ -485,8 +487,26 @@ impl Worker<'_> {
             return;
         }
         self.round = self.round.wrapping_add(1);
+        if self.inline.seen {
+            self.issue_in_rotation();
+            return;
+        }
         for index in 0..self.lanes.len() {
-            while (self.requests.is_empty() || !self.inline.seen) && self.issue_from(index) {}
+            while self.issue_from(index) {}
+        }
+    }
+
+    /// One operation, for a target that completes it inside the call. Its slot is free again at once, so the lanes take
+    /// turns: else the first would always be the first that has room.
+    fn issue_in_rotation(&mut self) {
+        let lanes = self.lanes.len();
+        for number in 0..lanes {
+            let index = (self.next_lane + number) % lanes;
+            while self.requests.is_empty() && self.issue_from(index) {}
+            if !self.requests.is_empty() {
+                self.next_lane = index + 1;
+                return;
+            }
         }
     }
 
