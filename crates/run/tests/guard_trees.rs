@@ -131,7 +131,7 @@ impl Ask {
 const NOT_NAMED: &str = "it is a device, and nobody has said that its contents may be lost";
 const BLANK: &str = "a device without any known mark will be written to";
 const FOREIGN: &str = "it is a file of 1 MiB that fathom did not make";
-const OVERWRITES: &str = "a file of 1 MiB that fathom did not make will be changed";
+const OVERWRITES: &str = "a file of 1 MiB without a mark of fathom's will be changed";
 
 /// In use: whoever asks, and whatever is named again.
 #[track_caller]

@@ -21,6 +21,12 @@ pub(super) fn of_a_refusal(sorted: &[Argument<'_>], complaints: &[String]) -> Ve
                 switch.value
             ));
         }
+        if said("failed to load profile") && switch.letter == 'X' {
+            hints.push(match switch.value {
+                "" => "the file stands in the same argument: `-Xprofile.xml`".to_owned(),
+                file => format!("the profile is `{file}`"),
+            });
+        }
         if said("unspecified results format") && switch.letter == 'R' && switch.value.is_empty() {
             hints.push("`-r` is random access; `-R` chooses the form of the report".into());
         }

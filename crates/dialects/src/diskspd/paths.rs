@@ -36,6 +36,17 @@ fn complaint(target: &Target) -> Option<Diagnostic> {
                 .help("`#n` is a physical drive of Windows; name the device here, such as /dev/sdb or /dev/nvme1n1 (`fathom targets` lists them)")
         });
     }
+    if path.starts_with(r"\\.\") {
+        return Some(Diagnostic::new(format!("Error opening file: {path} [2]")).help(
+            "this is a device of Windows; name the device here, such as /dev/sdb or /dev/nvme1n1 (`fathom targets` lists them)",
+        ));
+    }
+    if ["/?", "/h", "/help"].contains(&path) {
+        return Some(
+            Diagnostic::new(format!("Error opening file: {path} [2]"))
+                .help("`/` begins a path here, not a switch; `-?` shows the help"),
+        );
+    }
     if let Some(letter) = drive(path).filter(|_| path.len() == 2) {
         return Some(Diagnostic::new(format!("Error opening file: {path} [2]")).help(format!(
             "`{letter}:` is a volume of Windows; name the device here, such as /dev/sdb1 (`fathom targets` lists them), or a file on it"

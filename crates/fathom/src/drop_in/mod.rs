@@ -61,6 +61,28 @@ fn text_mode(text: &str) -> String {
     }
 }
 
+/// True if the native result can be saved where that is asked for. Told before anything is measured.
+fn can_keep() -> bool {
+    let Some(path) = std::env::var_os("FATHOM_RESULT") else {
+        return true;
+    };
+    let path = Path::new(&path);
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
+    let why = match tempfile::tempfile_in(folder) {
+        Ok(_) if path.is_dir() => "it is a directory".to_owned(),
+        Ok(_) => return true,
+        Err(error) => error.raw_os_error().map_or(error.to_string(), engine::os_error_name),
+    };
+    complain(&[format!(
+        "ERROR: FATHOM_RESULT: {} cannot be written: {why}",
+        path.display()
+    )]);
+    false
+}
+
 /// Saves the native result where that is asked for. False if it could not be kept.
 fn keep(results: &Results) -> bool {
     let Some(path) = std::env::var_os("FATHOM_RESULT") else {

@@ -101,7 +101,7 @@ fn a_strangers_file_is_read_but_not_written() {
         fs::read(&path).unwrap().iter().all(|byte| *byte == 7),
         "not a byte has changed"
     );
-    fathom(&writing(file, &["--allow-overwrite", file])).expect(0, &["did not make will be changed"]);
+    fathom(&writing(file, &["--allow-overwrite", file])).expect(0, &["without a mark of fathom's will be changed"]);
 }
 
 #[test]

@@ -376,7 +376,8 @@ fn a_full_disk() {
     let place = Place::new();
     let path = small.path().join("f");
     let file = text(&path);
-    let full = "Error while writng during file creation (error code: 28)";
+    // Said before anything is written, as where the length of the file is set first.
+    let full = "Error setting end of file (error code: 28)";
     check_failed(&place, &format!("-d60 -c64M {file}"), &[full]).expect(1, &["hint: "]);
     check_failed(&place, &format!("-Rxml -d60 -c64M {file}"), &[full]);
     assert_eq!(
@@ -543,7 +544,10 @@ fn results_are_kept_and_notes_are_told_where_that_is_asked_for() {
     // A report that was asked for and cannot be kept is a failure.
     let nowhere = place.path().join("no/such/place");
     let ran = calling::finish(place.command(&words(line)).env("FATHOM_RESULT", &nowhere));
-    ran.expect(1, &["ERROR: FATHOM_RESULT: ", "\nTotal IO\n"]);
+    ran.expect(1, &["ERROR: FATHOM_RESULT: ", "No such file"]);
+    assert!(!ran.out.contains("Total IO"), "it is told before anything is measured");
+    let ran = calling::finish(place.command(&words(line)).env("FATHOM_DISKSPD_TEXT", "2.1"));
+    ran.expect(3, &["ERROR: FATHOM_DISKSPD_TEXT is `2.1`"]);
 }
 
 #[test]
@@ -604,7 +608,8 @@ fn a_run_waits_for_an_event_and_stops_at_another() {
     let ran = end(child);
     assert!(told.elapsed() < Duration::from_secs(5));
     assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""));
-    assert!(ran.out.starts_with(CTRL_C), "{}", ran.out);
+    // Nobody pressed Ctrl-C, and nothing may stand before a report in XML.
+    assert!(ran.out.starts_with("\nCommand Line:"), "{}", ran.out);
     // The waiting is not measured.
     let measured = test_time(&ran.out, "actual test time");
     assert!((0.3..3.0).contains(&measured), "{measured}");

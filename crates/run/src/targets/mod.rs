@@ -85,6 +85,16 @@ pub enum TargetError {
         /// Size of the file system.
         total: Bytes,
     },
+    /// The file system does not hold that much. Nothing was changed.
+    #[error("{wanted} for {path} do not fit on its file system, which has {available} left")]
+    NoSpace {
+        /// The path.
+        path: String,
+        /// The size asked for.
+        wanted: Bytes,
+        /// Bytes that may still be used.
+        available: Bytes,
+    },
     /// Another file or device stands at the path than the one that was judged.
     #[error("{path} was replaced while it was being prepared")]
     Replaced {
@@ -117,9 +127,10 @@ impl TargetError {
                     most => format!("a size of up to {} is possible here", Bytes(most)),
                 })
             }
-            TargetError::Look { source, .. } if source.kind() == std::io::ErrorKind::PermissionDenied => {
-                Some("run as a user who may read the directory above it, or as root".into())
-            }
+            TargetError::NoSpace { .. } => Some("free some space, or use a smaller size".into()),
+            TargetError::Look { source, .. } if source.kind() == std::io::ErrorKind::PermissionDenied => Some(
+                "run as root, or as a user who may open it: for a device often a member of the group `disk`".into(),
+            ),
             TargetError::Look { .. } | TargetError::Replaced { .. } => None,
             TargetError::Fill(error) => match error.errno() {
                 Some(sys::file::NO_SPACE) => Some("free some space, or use a smaller size".into()),
@@ -316,6 +327,24 @@ fn made_before(plan: &Plan, number: usize) -> bool {
     let (before, path) = (&plan.targets[..number], &plan.targets[number].path);
     let mut same = before.iter().filter(|other| other.path == *path);
     same.any(|other| matches!(other.prepare, Prepare::Recreate { .. }))
+}
+
+/// A file that cannot be whole is not begun: it would take all the space that others need before it failed.
+fn fits(one: &Examined, size: u64) -> Result<(), TargetError> {
+    let folder = one.path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let Ok((_, available)) = sys::file::space(folder.unwrap_or(Path::new("."))) else {
+        return Ok(());
+    };
+    // What an existing file takes up is free once it is emptied; a file with holes takes less than its size.
+    let freed = fs::metadata(&one.path).map_or(0, |meta| sys::file::allocated(&meta));
+    if size > available.saturating_add(freed) {
+        return Err(TargetError::NoSpace {
+            path: one.path.display().to_string(),
+            wanted: Bytes(size),
+            available: Bytes(available),
+        });
+    }
+    Ok(())
 }
 
 /// What a path is and how large, found out on the open file.
@@ -614,6 +643,9 @@ impl Preparation<'_> {
             Action::Extend { from, to } => (from.0, to.0, format!("extended from {from} to {to} with random data")),
             Action::Rewrite { size } => (0, size.0, format!("written anew with {size}")),
         };
+        if matches!(target.prepare, Prepare::Recreate { .. }) {
+            fits(one, size)?;
+        }
         let own = matches!(one.action, Action::Create { own: true, .. });
         if own {
             let keep = target.at_end == AtEndOfJob::Keep;

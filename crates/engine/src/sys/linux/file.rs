@@ -335,3 +335,8 @@ pub fn is_remote(file: &fs::File) -> bool {
     ];
     rustix::fs::fstatfs(file).is_ok_and(|stat| REMOTE.contains(&(stat.f_type as u32)))
 }
+
+/// Bytes that a file takes up on its file system.
+pub fn allocated(meta: &fs::Metadata) -> u64 {
+    meta.st_blocks() * 512
+}

@@ -207,3 +207,8 @@ pub fn atomic_write_sizes(_file: &fs::File) -> Option<(u32, u32)> {
 pub fn is_remote(_file: &fs::File) -> bool {
     false
 }
+
+/// Bytes that a file takes up on its file system, as far as its size tells.
+pub fn allocated(meta: &fs::Metadata) -> u64 {
+    meta.len()
+}

@@ -114,7 +114,9 @@ impl<'a> Console<'a> {
     }
 
     fn tell_interrupt(&mut self) {
-        if self.interrupt.load(Ordering::Relaxed) && !self.told {
+        // A named event stops a run in silence.
+        let by_signal = engine::sys::signals::stop_signal().is_some();
+        if self.interrupt.load(Ordering::Relaxed) && by_signal && !self.told {
             self.told = true;
             self.screen.clear();
             put("\n*** Interrupted by Ctrl-C. Stopping I/O Request Generator. ***\n");

@@ -127,7 +127,7 @@ pub fn half_made(plan: &Plan) -> Vec<String> {
         let Ok(meta) = std::fs::metadata(&target.path) else {
             continue;
         };
-        if meta.is_file() && meta.len() != size.0 {
+        if meta.is_file() && meta.len() < size.0 {
             let (path, holds) = (&target.path, meta.len());
             lines.push(format!(
                 "WARNING: file '{path}' is not whole: it has {holds} of {} bytes",
@@ -221,8 +221,12 @@ fn of_target(error: &TargetError, plan: &Plan, told: &mut Told) -> bool {
     const MISSING: i32 = 2;
     /// Is a directory.
     const DIRECTORY: i32 = 21;
+    /// No space left on device.
+    const NO_SPACE: i32 = 28;
     /// Block device required.
     const NO_BLOCK_DEVICE: i32 = 15;
+    let silent = matches!(error, TargetError::NoSpace { .. } | TargetError::Fill(_));
+    told.hint(silent.then(|| error.to_string()));
     told.hint(match error {
         TargetError::Missing { help, .. } if help.contains("give a size") => {
             Some("check the spelling, or have the file made with -c<size>, such as -c1G".into())
@@ -266,6 +270,10 @@ fn of_target(error: &TargetError, plan: &Plan, told: &mut Told) -> bool {
         TargetError::Fill(FillError::Engine(error)) => {
             let code = error.errno().unwrap_or(0);
             told.line(format!("Error while writng during file creation (error code: {code})"));
+            false
+        }
+        TargetError::NoSpace { .. } => {
+            told.line(format!("Error setting end of file (error code: {NO_SPACE})"));
             false
         }
         TargetError::Fill(_)

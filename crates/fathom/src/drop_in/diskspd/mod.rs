@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use ::run::RunError;
+use ::run::targets::TargetError;
 use dialects::diskspd::profile::{Profile, ResultFormat};
 use dialects::diskspd::text::{self, TextForm};
 use dialects::diskspd::{self, EventRole, Reading, Request, xml};
@@ -17,7 +18,7 @@ use model::plan::{Dialect, Plan, Step};
 use model::results::{Results, StepResults};
 use report::formats::diskspd as reports;
 
-use super::{complain, keep, note, tell};
+use super::{can_keep, complain, keep, note, tell};
 use crate::session::{self, Session};
 use console::Console;
 use failures::Told;
@@ -27,6 +28,8 @@ use surroundings::Here;
 const DONE: u8 = 0;
 /// The run failed.
 const FAILED: u8 = 1;
+/// What was asked for is wrong.
+const WRONG: u8 = 3;
 
 /// Does what a command line of DiskSpd asks for. The first `skip` words are the program's name.
 pub fn carry_out(session: &Session, skip: usize) -> ExitCode {
@@ -42,6 +45,11 @@ pub fn carry_out(session: &Session, skip: usize) -> ExitCode {
                 false => FAILED,
             }
         }
+        Reading::Print(_) | Reading::Run(_) if wrong_environment().is_some() => {
+            complain(&wrong_environment().into_iter().collect::<Vec<_>>());
+            WRONG
+        }
+        Reading::Run(_) if !can_keep() => FAILED,
         Reading::Print(request) => {
             introduce(&request);
             match print_lines(&profile_lines(session, &request.profile)) {
@@ -81,12 +89,21 @@ fn print(text: &str) -> bool {
     }
 }
 
+/// The variable that asks for an older form of text reports.
+const FORM: &str = "FATHOM_DISKSPD_TEXT";
+
 /// The form of text reports that scripts of earlier times expect, if they ask for it.
 fn form() -> TextForm {
-    match std::env::var_os("FATHOM_DISKSPD_TEXT") {
+    match std::env::var_os(FORM) {
         Some(form) if form == "2.0" => TextForm::V2_0,
         _ => TextForm::V2_2,
     }
+}
+
+/// What is wrong with the variables, if anything.
+fn wrong_environment() -> Option<String> {
+    let form = std::env::var_os(FORM).filter(|form| !form.is_empty() && form != "2.0")?;
+    Some(format!("ERROR: {FORM} is `{}`: it can only be 2.0", form.display()))
 }
 
 fn profile_lines(session: &Session, profile: &Profile) -> Vec<String> {
@@ -147,7 +164,10 @@ fn run(session: &Session, profile: &Profile, around: &Here) -> u8 {
         }
         Err(error) => {
             let mut told = failures::of_error(&error, &echo, profile).unwrap_or_default();
-            told.stderr.splice(0..0, failures::half_made(&echo));
+            // Where preparing has not begun, every file is as it was.
+            if matches!(&error, RunError::Targets(errors) if errors.iter().any(|e| matches!(e, TargetError::Fill(_)))) {
+                told.stderr.splice(0..0, failures::half_made(&echo));
+            }
             fail(&session.nothing_measured(echo), profile, &told)
         }
     }
@@ -175,7 +195,8 @@ fn conclude(mut results: Results, profile: &Profile) -> u8 {
         .iter()
         .filter(|finding| finding.severity >= Severity::Note)
     {
-        note(&format!("{} [{}]", finding.what, finding.rule));
+        let at = finding.at.as_ref().map(|at| format!("{at}: ")).unwrap_or_default();
+        note(&format!("{at}{} [{}]", finding.what, finding.rule));
     }
     // DiskSpd shows nothing of a time span in which a thread has failed, and says of those that did not begin that they
     // were interrupted too. The saved result has all that was measured.

@@ -357,7 +357,7 @@ impl fmt::Display for Note {
             Note::WillOverwrite { size } => {
                 write!(
                     f,
-                    "a file of {} that fathom did not make will be changed",
+                    "a file of {} without a mark of fathom's will be changed",
                     model::Bytes(*size)
                 )
             }
