@@ -163,6 +163,9 @@ pub(crate) fn run_step(
             wait_for_a_change(&bell, &jobs);
         }
     }
+    if !around.simulated {
+        watch.close(around.clock);
+    }
     let mut results = StepResults {
         devices: watch.since_start(),
         ..StepResults::default()
@@ -676,16 +679,21 @@ impl Watch {
                     self.measured_before = Some((clock.now(), DeviceTimes::read(), CoreTimes::read()));
                 }
             }
-            Some((start, devices, cores)) => {
-                if jobs.iter().any(|job| job.gather.someone_has_measured()) {
-                    let length = clock.now().since(*start);
-                    let devices = use_of(&self.devices, devices, &DeviceTimes::read());
-                    let cores = CoreTimes::read().since(cores).into_iter();
-                    let cores = cores.map(|core| HostCoreUse { host: 0, core }).collect();
-                    self.measured = Some((length, devices, cores));
-                }
-            }
+            Some(_) if jobs.iter().any(|job| job.gather.someone_has_measured()) => self.close(clock),
+            Some(_) => {}
         }
+    }
+
+    /// Reads counters at the end of that time; also where the coordinator was kept from looking until all was over.
+    fn close(&mut self, clock: Clock) {
+        let Some((start, devices, cores)) = self.measured_before.take().filter(|_| self.measured.is_none()) else {
+            return;
+        };
+        let length = clock.now().since(start);
+        let devices = use_of(&self.devices, &devices, &DeviceTimes::read());
+        let cores = CoreTimes::read().since(&cores).into_iter();
+        let cores = cores.map(|core| HostCoreUse { host: 0, core }).collect();
+        self.measured = Some((length, devices, cores));
     }
 
     fn since_start(&self) -> Vec<HostDeviceUse> {
