@@ -22,6 +22,8 @@ mod special;
 
 pub use row::{At, Kind, Row, Status, Word};
 
+use std::sync::LazyLock;
+
 use super::apply::Reader;
 pub(super) use order::in_order;
 use row::{
@@ -97,6 +99,12 @@ pub fn find_of_engine(engine: &str, name: &str) -> Option<&'static Row> {
 impl JobOptions {
     /// The value of every option that is not given.
     pub fn new() -> JobOptions {
+        // Reading some 200 defaults takes longer than a job file does.
+        static BUILT_IN: LazyLock<JobOptions> = LazyLock::new(JobOptions::from_rows);
+        BUILT_IN.clone()
+    }
+
+    fn from_rows() -> JobOptions {
         let mut options = JobOptions {
             job: job::Job::default(),
             files: files::Files::default(),

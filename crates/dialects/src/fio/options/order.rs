@@ -1,11 +1,14 @@
 //! The order in which fio lists its options: in `--cmdhelp=all`, among the candidates of an abbreviation, and for which of
 //! two names that are equally near to a mistyped one is suggested.
 
+use std::sync::LazyLock;
+
 use super::{Row, find};
 
 /// The rows that every job has, in that order.
 pub(in crate::fio) fn in_order() -> impl Iterator<Item = &'static Row> {
-    ORDER.split_whitespace().filter_map(find)
+    static ROWS: LazyLock<Vec<&Row>> = LazyLock::new(|| ORDER.split_whitespace().filter_map(find).collect());
+    ROWS.iter().copied()
 }
 
 const ORDER: &str = "\

@@ -55,14 +55,14 @@ pub const ROWS: &[Row] = &[
         .least(0)
         .most(100)
         .default("50")
-        .then(|job| job.pattern.rwmixwrite = 100 - job.pattern.rwmixread)
+        .then(|job| job.pattern.rwmixwrite = 100i64.saturating_sub(job.pattern.rwmixread))
         .help("Share of reads in a mixed job, in percent.")
         .example("70"),
     int("rwmixwrite", |job| &mut job.pattern.rwmixwrite)
         .least(0)
         .most(100)
         .default("50")
-        .then(|job| job.pattern.rwmixread = 100 - job.pattern.rwmixwrite)
+        .then(|job| job.pattern.rwmixread = 100i64.saturating_sub(job.pattern.rwmixwrite))
         .help("Share of writes in a mixed job, in percent.")
         .example("30"),
     removed("rwmixcycle").help("Gone.").example("500"),

@@ -245,8 +245,12 @@ fn zones(reader: &mut Reader<'_>, text: &str, percent: bool) -> Result<PerDirect
             true => column(entries.iter().map(|entry| entry.1).collect()).ok_or(Wrong::Failed)?,
             false => entries.iter().filter_map(|entry| entry.1).collect(),
         };
-        let sums = [("access", accesses.iter().sum::<u64>()), ("area", sizes.iter().sum())];
-        for (what, sum) in sums.into_iter().take(if percent { 2 } else { 1 }) {
+        let columns: &[(&str, &[u64])] = match percent {
+            true => &[("access", &accesses), ("area", &sizes)],
+            false => &[("access", &accesses)],
+        };
+        for (what, column) in columns {
+            let sum: u64 = column.iter().sum();
             if sum > 100 {
                 return Err(reader.fail("fio: zone_split percentages add to more than 100%"));
             }
