@@ -123,23 +123,9 @@ impl Reader<'_> {
             });
         }
         match row.kind {
-            Kind::Flag(at) => *at(self.job) = self.number(text)?.raw != 0,
-            Kind::Bool(at) => *at(self.job) = self.bounded(row, text)? != 0,
-            Kind::Int(at) => *at(self.job) = self.bounded(row, text)?,
-            Kind::OptionalInt(at) => *at(self.job) = Some(self.bounded(row, text)?),
-            Kind::Size(at) => {
-                let size = self.number(text)?.raw;
-                self.within(row, size)?;
-                *at(self.job) = size;
-            }
-            Kind::OptionalSize(at) => *at(self.job) = Some(self.number(text)?.raw),
-            Kind::Amount(at) => {
-                let amount = values::amount(text, self.job.kb_base());
-                *at(self.job) = Some(amount.ok_or(Wrong::Failed)?);
-            }
-            Kind::Time(at, unit) => {
-                let time = values::number(text, unit, self.job.kb_base()).ok_or(Wrong::Failed)?;
-                *at(self.job) = time.raw;
+            Kind::Flag(_) | Kind::Bool(_) | Kind::Int(_) | Kind::OptionalInt(_) => self.first_of_list(row, text)?,
+            Kind::Size(_) | Kind::OptionalSize(_) | Kind::Amount(_) | Kind::Time(..) => {
+                self.first_of_list(row, text)?
             }
             Kind::PerDirection(at, unit) => self.per_direction(row, text, at, unit)?,
             Kind::Reals(at) => *at(self.job) = self.reals(row, text)?,
@@ -180,8 +166,64 @@ impl Reader<'_> {
         values::number(text, Unit::Bytes, self.job.kb_base()).ok_or(Wrong::Failed)
     }
 
-    fn bounded(&mut self, row: &Row, text: &str) -> Result<i64, Wrong> {
-        let value = self.number(text)?.signed();
+    /// Every number may be a list to fio: the first is kept, the others are only looked at, and one that is good is enough.
+    fn first_of_list(&mut self, row: &Row, text: &str) -> Taken {
+        let mut outcome = self.single(row, text, true);
+        // A minus sign in front belongs to the number, one further on divides.
+        let unsigned = text.strip_prefix('-').unwrap_or(text);
+        let others = values::split(unsigned, &[',', ':', '-']).into_iter().skip(1);
+        for other in others.filter(|other| !other.is_empty()) {
+            outcome = outcome.or(self.single(row, other, false));
+        }
+        outcome
+    }
+
+    /// Reads one number, and keeps it if it is to be kept.
+    fn single(&mut self, row: &Row, text: &str, keep: bool) -> Taken {
+        let kb_base = self.job.kb_base();
+        match row.kind {
+            Kind::Flag(at) => {
+                let value = values::digits(text).ok_or(Wrong::Failed)?;
+                keep.then(|| *at(self.job) = value != 0);
+            }
+            Kind::Bool(at) => {
+                let value = values::digits(text).ok_or(Wrong::Failed)?;
+                let value = self.bounded(row, value)?;
+                keep.then(|| *at(self.job) = value != 0);
+            }
+            Kind::Int(at) => {
+                let value = self.number(text)?.signed();
+                let value = self.bounded(row, value)?;
+                keep.then(|| *at(self.job) = value);
+            }
+            Kind::OptionalInt(at) => {
+                let value = self.number(text)?.signed();
+                let value = self.bounded(row, value)?;
+                keep.then(|| *at(self.job) = Some(value));
+            }
+            Kind::Size(at) => {
+                let size = self.number(text)?.raw;
+                self.within(row, size)?;
+                keep.then(|| *at(self.job) = size);
+            }
+            Kind::OptionalSize(at) => {
+                let size = self.number(text)?.raw;
+                keep.then(|| *at(self.job) = Some(size));
+            }
+            Kind::Amount(at) => {
+                let amount = values::amount(text, kb_base).ok_or(Wrong::Failed)?;
+                keep.then(|| *at(self.job) = Some(amount));
+            }
+            Kind::Time(at, unit) => {
+                let time = values::number(text, unit, kb_base).ok_or(Wrong::Failed)?;
+                keep.then(|| *at(self.job) = time.raw);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn bounded(&mut self, row: &Row, value: i64) -> Result<i64, Wrong> {
         let name = match row.kind {
             Kind::Bool(_) => String::new(),
             _ => format!("{}: ", row.name),

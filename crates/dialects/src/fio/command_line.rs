@@ -232,7 +232,7 @@ impl CommandLine<'_, '_> {
             return Ok(());
         }
         // A value that is not there is found earlier than one that is wrong.
-        if value == Some("") && !matches!(row.kind, Kind::Ignored | Kind::Removed) {
+        if value == Some("") && !matches!(row.kind, Kind::Flag(_) | Kind::Ignored | Kind::Removed) {
             return Err(self
                 .session
                 .halt(format!("fio: option {} requires an argument", row.name)));

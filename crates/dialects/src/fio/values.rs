@@ -99,6 +99,23 @@ fn integer(text: &str) -> Option<i64> {
     (value != i64::MAX).then_some(if negative { -value } else { value })
 }
 
+/// The digits in front as C's `%d` takes them: no suffix, no hexadecimal, and -1 for more than there is room for.
+pub fn digits(text: &str) -> Option<i64> {
+    let text = text.trim_start();
+    let (negative, digits) = match text.strip_prefix('-') {
+        Some(rest) => (true, rest),
+        None => (false, text.strip_prefix('+').unwrap_or(text)),
+    };
+    let end = digits
+        .find(|letter: char| !letter.is_ascii_digit())
+        .unwrap_or(digits.len());
+    if end == 0 {
+        return None;
+    }
+    let value: i64 = digits[..end].parse().unwrap_or(-1);
+    Some(if negative { -value } else { value })
+}
+
 /// What follows the digits that `text` begins with. Without such digits (a blank or a sign in front) there is no suffix.
 fn suffix(text: &str) -> &str {
     let rest = text.trim_start_matches(|letter: char| letter.is_ascii_digit());

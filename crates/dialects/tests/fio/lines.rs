@@ -215,6 +215,25 @@ fn values_with_a_grammar_of_their_own() {
     assert_eq!(jobs[0].options.verify.verify_pattern, expected);
 }
 
+/// As fio 3.33 does; its version 3.42 has the same rules.
+#[test]
+fn every_number_may_be_a_list() {
+    assert!(job("--direct=1m").options.queue.direct);
+    assert!(!job("--unlink=abc:1").options.files.unlink);
+    assert_eq!(job("--loops=abc:1").options.job.loops, 1);
+    let (code, read) = all(reading("--parse-only --name=x --randrepeat=1:2"));
+    assert_eq!(
+        (code, read.stderr().collect::<Vec<_>>()),
+        (0, vec!["max value out of range: 2 (1 max)"])
+    );
+    let said = [
+        "max value out of range: 8 (1 max)",
+        "fio: failed parsing unlink=write:8",
+    ];
+    check_refused("--parse-only --name=x --unlink=write:8", &said);
+    check_refused("--name=x --verify_only=", &["fio: failed parsing verify_only="]);
+}
+
 #[test]
 fn numbers_at_the_edge_do_no_harm() {
     for option in [
