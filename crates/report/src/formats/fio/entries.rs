@@ -287,7 +287,7 @@ fn add_batches(sums: &mut [u64; 7], batches: &Distribution) {
 fn batch_class(class: usize) -> usize {
     match class {
         0 => 0,
-        1 | 2 => 1,
-        larger => (larger - 1).min(6),
+        1..=3 => 1,
+        larger => (larger - 2).min(6),
     }
 }

@@ -17,7 +17,7 @@
 //! | bw and iops samples | the series by stream of 500 ms (`GridScope::Stream`); without one there are no samples |
 //! | latency_target, steadystate | the rule of the job's `control` and the outcome with the same index. The lists of a steady state are the series whose length is the rule's interval |
 //! | continue_on_error | a stream that tolerates an error |
-//! | submit, complete | the operations of each call by class; an engine that does nothing, one at a time, has none |
+//! | submit, complete | the batches of [`Distribution::record_batch`](model::results::Distribution::record_batch); an engine that does nothing, one at a time, has none |
 //!
 //! # What a plan's origin must hold
 //! * `profile`: the banner lines (`NAME: (g=0): rw=read, bs=(R) …` and `...`), for [`preamble`].
