@@ -4,5 +4,8 @@
 #![allow(clippy::unwrap_used, reason = "all of this is test code, helpers too")]
 
 mod builder;
+mod consumers;
+mod forms;
 mod recorded;
+mod statistics;
 mod tables;
