@@ -54,6 +54,7 @@
 //!   lies within one of our buckets, the middle of the bucket decides: at most 0.4 % away.
 //! * Means and deviations are computed from exact sums, not step by step.
 //! * Nothing is dropped, so those counts are 0. The place in an error text is `file:fathom:0`.
+//! * A job with `stats=0` leaves no empty entry behind, and there is no `CPU idleness`, no part by priority and no `block`.
 //! * Clones are threads of one process: every entry shows the same number as its process.
 
 pub mod bins;
