@@ -20,7 +20,7 @@
 //! | submit, complete | the batches of [`Distribution::record_batch`](model::results::Distribution::record_batch); an engine that does nothing, one at a time, has none |
 //!
 //! # What a plan's origin must hold
-//! * `profile`: the banner lines (`NAME: (g=0): rw=read, bs=(R) …` and `...`), for [`preamble`].
+//! * `profile`: the banner lines (`NAME: (g=0): rw=read, bs=(R) …` and `...`), for [`preamble()`].
 //! * `jobs`: for each job in plan order the options of its section, with canonical names, as written. The name of an entry
 //!   is that of the job in the plan.
 //! * `global_options`: those of all global sections together.
