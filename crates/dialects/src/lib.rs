@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 pub mod diskspd;
+pub mod fio;
 pub mod native;
 
 mod diagnostic;

@@ -1,0 +1,98 @@
+//! What does not go together within a job, or with the jobs above it.
+
+use model::{Direction, PerDirection};
+
+use super::jobs::Job;
+use super::options::JobOptions;
+use super::session::{Halt, Session};
+use super::values::Amount;
+
+/// Tells the first contradiction, which ends the program, and warnings, which end it only if they are to.
+pub(super) fn job(session: &mut Session<'_>, job: &Job) -> Result<(), Halt> {
+    let options = &job.options;
+    if session.read.flags.readonly && options.pattern.rw.changes_data() {
+        return Err(session.halt("fio: trim and write operations are not allowed with the --readonly parameter."));
+    }
+    waits(session, job)?;
+    rates(session, options)?;
+    if let Some(Amount::Bytes(size)) = options.pattern.size {
+        let least = smallest_block(options);
+        if size != 0 && size < least {
+            return Err(session.halt(format!(
+                "fio: size too small, must not be less than minimum block size: {size} < {least}"
+            )));
+        }
+    }
+    if options.job.time_based && options.job.runtime == 0 {
+        session.say("fio: time_based requires a runtime/timeout setting");
+        if session.read.flags.warnings_fatal {
+            return Err(Halt(1));
+        }
+    }
+    group(session, job)?;
+    if options.job.numjobs <= 0 {
+        session.say("error: maximum number of jobs reached.");
+        return Err(session.halt("error: failed to setup shm segment"));
+    }
+    Ok(())
+}
+
+fn waits(session: &mut Session<'_>, job: &Job) -> Result<(), Halt> {
+    let Some(name) = &job.options.job.wait_for else {
+        return Ok(());
+    };
+    let own = job.name();
+    if own == name {
+        return Err(session.halt(format!("{own}: a job cannot wait for itself (wait_for={name}).")));
+    }
+    if !session.read.jobs.iter().any(|other| other.name() == name) {
+        return Err(session.halt(format!("{own}: waitee job {name} unknown.")));
+    }
+    Ok(())
+}
+
+fn rates(session: &mut Session<'_>, options: &JobOptions) -> Result<(), Halt> {
+    let pace = &options.pace;
+    let any = |rates: PerDirection<u64>| rates != PerDirection::default();
+    if any(pace.rate) && any(pace.rate_iops) {
+        return Err(session.halt("fio: rate and rate_iops are mutually exclusive"));
+    }
+    let mut exceeded = false;
+    for direction in Direction::ALL {
+        let below = |rates: PerDirection<u64>, least: PerDirection<u64>| {
+            rates[direction] != 0 && rates[direction] < least[direction]
+        };
+        if below(pace.rate, pace.rate_min) || below(pace.rate_iops, pace.rate_iops_min) {
+            session.say(format!("fio: minimum rate exceeds rate, ddir {}", direction as usize));
+            exceeded = true;
+        }
+    }
+    if exceeded { Err(Halt(1)) } else { Ok(()) }
+}
+
+/// Bytes of the smallest block that the job reads or writes.
+fn smallest_block(options: &JobOptions) -> u64 {
+    let pattern = &options.pattern;
+    let of = |direction: Direction| {
+        let split = pattern.bssplit[direction].iter().map(|split| split.bytes).min();
+        let range = Some(pattern.bsrange[direction].low).filter(|low| *low != 0);
+        split.or(range).unwrap_or(pattern.bs[direction])
+    };
+    Direction::ALL.into_iter().map(of).min().unwrap_or(0)
+}
+
+/// Jobs that are reported as one agree on the kind of percentiles.
+fn group(session: &mut Session<'_>, job: &Job) -> Result<(), Halt> {
+    let Some(above) = session.read.jobs.last() else {
+        return Ok(());
+    };
+    let together = above.options.report.group_reporting
+        && job.options.report.group_reporting
+        && !job.options.job.new_group
+        && !job.waits();
+    if together && above.options.report.lat_percentiles != job.options.report.lat_percentiles {
+        let line = format!("fio: lat_percentiles in job: {} differs from group", job.name());
+        return Err(session.halt(line));
+    }
+    Ok(())
+}

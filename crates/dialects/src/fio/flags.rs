@@ -1,0 +1,427 @@
+//! The flags of the command line: what concerns the run as a whole and no job.
+
+use super::values::{self, Unit};
+
+/// The flags, typed, each with its default until it is given.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Flags {
+    /// The file that everything told goes to, errors too.
+    pub output: Option<String>,
+    /// Forms of the report.
+    pub formats: Formats,
+    /// Version of the terse form.
+    pub terse_version: u8,
+    /// A log of the total bandwidth is written.
+    pub bandwidth_log: bool,
+    /// When the status line is shown.
+    pub eta: Eta,
+    /// Microseconds after which the status line begins on a new line; 0 for never.
+    pub eta_newline_us: u64,
+    /// Microseconds between two status lines.
+    pub eta_interval_us: u64,
+    /// Microseconds between two cumulative reports; 0 for none.
+    pub status_interval_us: u64,
+    /// The only sections that are run; all if it is empty.
+    pub sections: Vec<String>,
+    /// Jobs that write or trim are refused.
+    pub readonly: bool,
+    /// Options are checked and nothing is run.
+    pub parse_only: bool,
+    /// Job files are printed as command lines and nothing is run.
+    pub show_command: bool,
+    /// A warning about a job is an error.
+    pub warnings_fatal: bool,
+    /// Where verify states and dumps go.
+    pub aux_path: Option<String>,
+    /// What to trace.
+    pub debug: Vec<String>,
+    /// How idle processors are measured.
+    pub idle_profile: Option<String>,
+    /// A file whose appearance ends the jobs.
+    pub trigger_file: Option<String>,
+    /// Microseconds after which a trigger ends the jobs; 0 for never.
+    pub trigger_timeout_us: u64,
+    /// The command that a trigger carries out.
+    pub trigger: Option<String>,
+}
+
+/// Forms of the report. They are printed in the order terse, JSON, normal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Formats {
+    /// For people.
+    pub normal: bool,
+    /// Fields between semicolons.
+    pub terse: bool,
+    /// JSON.
+    pub json: bool,
+    /// JSON with histograms.
+    pub json_plus: bool,
+}
+
+/// When the status line is shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Eta {
+    /// On a terminal.
+    #[default]
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+impl Default for Flags {
+    fn default() -> Self {
+        Flags {
+            output: None,
+            formats: Formats {
+                normal: true,
+                ..Formats::NONE
+            },
+            terse_version: 3,
+            bandwidth_log: false,
+            eta: Eta::Auto,
+            eta_newline_us: 0,
+            eta_interval_us: 1_000_000,
+            status_interval_us: 0,
+            sections: Vec::new(),
+            readonly: false,
+            parse_only: false,
+            show_command: false,
+            warnings_fatal: false,
+            aux_path: None,
+            debug: Vec::new(),
+            idle_profile: None,
+            trigger_file: None,
+            trigger_timeout_us: 0,
+            trigger: None,
+        }
+    }
+}
+
+impl Formats {
+    const NONE: Formats = Formats {
+        normal: false,
+        terse: false,
+        json: false,
+        json_plus: false,
+    };
+}
+
+/// A flag of the table.
+pub struct Flag {
+    /// Its name behind the dashes.
+    pub name: &'static str,
+    /// Whether a value follows.
+    pub parameter: Parameter,
+    /// What stands for the value in help texts.
+    pub placeholder: &'static str,
+    /// What it does.
+    pub help: &'static str,
+    pub(super) take: fn(&mut Flags, &str) -> Action,
+}
+
+/// Whether a value follows a flag.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parameter {
+    /// None does.
+    None,
+    /// One may follow an equals sign.
+    Optional,
+    /// One does, after an equals sign or as the next argument.
+    Required,
+}
+
+/// What a flag leads to.
+pub(super) enum Action {
+    /// Nothing but what it changed.
+    Go,
+    /// The program ends with these lines on stderr.
+    Refuse(Vec<String>),
+    /// The program ends, since there is no such thing here.
+    Unsupported,
+    /// This file is opened for the output.
+    Output(String),
+    /// The version is told.
+    Version,
+    /// The usage is told.
+    Help,
+    /// An option is explained.
+    OptionHelp(String),
+    /// An engine is explained.
+    EngineHelp(String),
+}
+
+fn refuse(line: impl Into<String>) -> Action {
+    Action::Refuse(vec![line.into()])
+}
+
+const fn flag(
+    name: &'static str,
+    placeholder: &'static str,
+    help: &'static str,
+    take: fn(&mut Flags, &str) -> Action,
+) -> Flag {
+    let parameter = match placeholder.as_bytes() {
+        [] => Parameter::None,
+        [b'[', ..] => Parameter::Optional,
+        _ => Parameter::Required,
+    };
+    Flag {
+        name,
+        parameter,
+        placeholder,
+        help,
+        take,
+    }
+}
+
+const fn unsupported(name: &'static str, placeholder: &'static str, help: &'static str) -> Flag {
+    flag(name, placeholder, help, |_, _| Action::Unsupported)
+}
+
+/// Sets something and goes on.
+macro_rules! set {
+    ($flags:pat, $value:pat => $change:expr) => {
+        |$flags, $value| {
+            $change;
+            Action::Go
+        }
+    };
+}
+
+/// All flags, in the order of the help.
+pub const FLAGS: &[Flag] = &[
+    flag(
+        "output",
+        "FILE",
+        "Write everything to this file, messages too.",
+        |_, path| Action::Output(path.to_string()),
+    ),
+    flag(
+        "output-format",
+        "LIST",
+        "Forms of the report: normal, terse, json, json+.",
+        |flags, list| {
+            flags.formats = Formats::NONE;
+            add_formats(flags, list)
+        },
+    ),
+    flag(
+        "minimal",
+        "",
+        "The terse form alone.",
+        set!(flags, _ => {
+            flags.formats = Formats { terse: true, ..Formats::NONE }
+        }),
+    ),
+    flag(
+        "append-terse",
+        "",
+        "The terse form as well.",
+        set!(flags, _ => flags.formats.terse = true),
+    ),
+    flag(
+        "terse-version",
+        "N",
+        "Version of the terse form: 2, 3, 4 or 5.",
+        |flags, text| {
+            match text.parse() {
+                Ok(version @ 2..=5) => flags.terse_version = version,
+                _ => return refuse("fio: bad terse version format"),
+            }
+            Action::Go
+        },
+    ),
+    flag(
+        "bandwidth-log",
+        "",
+        "Write logs of the total bandwidth.",
+        set!(flags, _ => flags.bandwidth_log = true),
+    ),
+    flag(
+        "eta",
+        "WHEN",
+        "Status line: always, never or auto.",
+        set!(flags, word => flags.eta = match word {
+            "always" => Eta::Always,
+            "never" => Eta::Never,
+            _ => Eta::Auto,
+        }),
+    ),
+    flag(
+        "eta-newline",
+        "TIME",
+        "Begin the status line anew this often (bare: seconds).",
+        |flags, text| time(text, &mut flags.eta_newline_us, "eta time"),
+    ),
+    flag(
+        "eta-interval",
+        "TIME",
+        "Time between two status lines, at least 250 ms (bare: seconds).",
+        |flags, text| {
+            let action = time(text, &mut flags.eta_interval_us, "eta interval time");
+            match flags.eta_interval_us {
+                0..250_000 => refuse("fio: eta interval time too small"),
+                _ => action,
+            }
+        },
+    ),
+    flag(
+        "status-interval",
+        "TIME",
+        "Print a cumulative report this often (bare: seconds).",
+        |flags, text| {
+            let action = time(text, &mut flags.status_interval_us, "time");
+            match action {
+                Action::Go if flags.status_interval_us < 1000 => refuse("fio: status interval too small"),
+                action => action,
+            }
+        },
+    ),
+    flag(
+        "section",
+        "NAME",
+        "Run this section alone; may be repeated.",
+        |flags, name| {
+            if name.starts_with("global") {
+                return refuse("fio: can't use global as only section");
+            }
+            flags.sections.push(name.to_string());
+            Action::Go
+        },
+    ),
+    flag(
+        "readonly",
+        "",
+        "Refuse to write or trim.",
+        set!(flags, _ => flags.readonly = true),
+    ),
+    flag(
+        "parse-only",
+        "",
+        "Check the options and run nothing.",
+        set!(flags, _ => flags.parse_only = true),
+    ),
+    flag(
+        "showcmd",
+        "",
+        "Print job files as command lines and run nothing.",
+        set!(flags, _ => flags.show_command = true),
+    ),
+    flag("max-jobs", "N", "Accepted; there is no limit.", |_, _| Action::Go),
+    flag("alloc-size", "KIB", "Accepted; memory is taken as needed.", |_, _| {
+        Action::Go
+    }),
+    flag(
+        "warnings-fatal",
+        "",
+        "Take warnings about jobs for errors.",
+        set!(flags, _ => flags.warnings_fatal = true),
+    ),
+    flag(
+        "aux-path",
+        "DIR",
+        "Where verify states and dumps go.",
+        set!(flags, path => {
+            flags.aux_path = Some(path.to_string())
+        }),
+    ),
+    flag("cmdhelp", "[OPTION]", "Explain an option, or list all.", |_, name| {
+        Action::OptionHelp(name.to_string())
+    }),
+    flag(
+        "enghelp",
+        "[ENGINE[,OPTION]]",
+        "List engines, or the options of one.",
+        |_, name| Action::EngineHelp(name.to_string()),
+    ),
+    flag("version", "", "Print the version.", |_, _| Action::Version),
+    flag("help", "", "Print this.", |_, _| Action::Help),
+    flag(
+        "debug",
+        "LIST",
+        "Trace these.",
+        set!(flags, list => {
+            flags.debug = list.split(',').map(str::to_string).collect()
+        }),
+    ),
+    flag(
+        "idle-prof",
+        "KIND",
+        "Measure idle processors: system, percpu, calibrate.",
+        |flags, kind| match kind {
+            "system" | "percpu" | "calibrate" => {
+                flags.idle_profile = Some(kind.to_string());
+                Action::Go
+            }
+            _ => refuse(format!("fio: unknown idle profile option: {kind}")),
+        },
+    ),
+    flag(
+        "trigger-file",
+        "FILE",
+        "End the jobs when this file appears.",
+        set!(flags, path => {
+            flags.trigger_file = Some(path.to_string())
+        }),
+    ),
+    flag(
+        "trigger-timeout",
+        "TIME",
+        "End the jobs after this time (bare: seconds).",
+        |flags, text| time(text, &mut flags.trigger_timeout_us, "time"),
+    ),
+    flag(
+        "trigger",
+        "COMMAND",
+        "Carry this out when a trigger ends the jobs.",
+        set!(flags, command => {
+            flags.trigger = Some(command.to_string())
+        }),
+    ),
+    unsupported("trigger-remote", "COMMAND", "Not supported."),
+    flag("latency-log", "NAME", "Gone; logs belong to jobs.", |_, _| {
+        refuse("fio: --latency-log is deprecated. Use per-job latency log options.")
+    }),
+    unsupported("merge-blktrace-only", "", "Not supported."),
+    unsupported("cpuclock-test", "", "Not supported."),
+    unsupported("crctest", "[TYPE]", "Not supported."),
+    unsupported("memcpytest", "[TYPE]", "Not supported."),
+    unsupported("inflate-log", "LOG", "Not supported."),
+    unsupported("server", "[ADDRESS]", "Not supported."),
+    unsupported("daemonize", "FILE", "Not supported."),
+    unsupported("client", "HOST", "Not supported."),
+    unsupported("remote-config", "FILE", "Not supported."),
+];
+
+fn add_formats(flags: &mut Flags, list: &str) -> Action {
+    for word in list.split(',') {
+        match word {
+            "normal" => flags.formats.normal = true,
+            "terse" | "minimal" | "csv" => flags.formats.terse = true,
+            "json" => flags.formats.json = true,
+            "json+" => {
+                flags.formats.json = true;
+                flags.formats.json_plus = true;
+            }
+            _ => {
+                return Action::Refuse(vec![
+                    format!("fio: invalid output format {word}"),
+                    "fio: failed parsing output-format".into(),
+                ]);
+            }
+        }
+    }
+    Action::Go
+}
+
+fn time(text: &str, to: &mut u64, what: &str) -> Action {
+    match values::number(text, Unit::Seconds, 1024) {
+        Some(number) => {
+            *to = number.raw;
+            Action::Go
+        }
+        None => refuse(format!("fio: failed parsing {what} {text}")),
+    }
+}

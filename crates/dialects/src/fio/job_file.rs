@@ -1,0 +1,259 @@
+//! Job files: lines, sections, included files, and the order in which the options of a section count.
+
+use super::apply::Wrong;
+use super::options::{self, Row};
+use super::session::{Draft, Halt, Session};
+use super::{engines, show, similar, substitute};
+use crate::Place;
+use crate::nearest::nearest;
+
+/// Files that include files that include files; more than this is refused rather than followed.
+const INCLUDES: usize = 32;
+/// The longest name of a section, in bytes.
+const NAME: usize = 255;
+
+/// A line that counts: without blanks around it, and without comment.
+struct Line<'t> {
+    number: usize,
+    text: &'t str,
+}
+
+/// An option of a section as it was written, and where.
+struct Written {
+    text: String,
+    place: Place,
+}
+
+/// An included file cannot be used; why has been said.
+struct NotIncluded;
+
+/// Reads a job file into the session. `first` is said of the first one on a command line.
+pub(super) fn read(session: &mut Session<'_>, path: &str, first: bool) -> Result<(), Halt> {
+    if !first {
+        session.defaults = Draft::built_in();
+    }
+    let Ok(text) = session.around.read_job_file(path) else {
+        return Err(session.halt(format!("fio: unable to open '{path}' job file")));
+    };
+    let mut command = show::CommandLine::default();
+    let outcome = sections(session, path, &text, first, &mut command);
+    if session.read.flags.show_command && !command.is_empty() {
+        session.tell(command.line());
+    }
+    outcome
+}
+
+fn sections(
+    session: &mut Session<'_>,
+    path: &str,
+    text: &str,
+    first: bool,
+    command: &mut show::CommandLine,
+) -> Result<(), Halt> {
+    let mut lines = lines(text).into_iter().peekable();
+    let mut begins_file = !first;
+    while let Some(head) = lines.next() {
+        let Some(name) = section_name(head.text) else {
+            let text = head.text;
+            return Err(session.halt(format!("fio: option <{text}> outside of [] job section")));
+        };
+        let place = place(path, &head);
+        let (mut written, mut usable) = (Vec::new(), true);
+        while let Some(line) = lines.next_if(|line| !line.text.starts_with('[')) {
+            usable &= take_line(session, path, &line, &mut written);
+        }
+        if session.skips(name) {
+            continue;
+        }
+        let is_global = name.starts_with("global");
+        let mut draft = match is_global {
+            true => session.defaults.clone(),
+            false => Draft::from(&session.defaults, name, place),
+        };
+        if !is_global {
+            draft.begins_file = std::mem::take(&mut begins_file);
+            command.begin_job(name);
+        }
+        let before = if is_global { draft.given.len() } else { 0 };
+        if apply(session, &mut draft, written).is_err() {
+            return Err(session.halt(format!("fio: job {name} dropped")));
+        }
+        command.options(&draft.given);
+        if is_global {
+            session
+                .read
+                .globals
+                .extend_from_slice(draft.given.get(before..).unwrap_or_default());
+            session.defaults = draft;
+        } else {
+            session.add(draft)?;
+        }
+        if !usable {
+            // What was included cannot be used: the section ends there, and so does the file.
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Notes an option, or those of an included file. False if that cannot be read.
+fn take_line(session: &mut Session<'_>, path: &str, line: &Line<'_>, written: &mut Vec<Written>) -> bool {
+    let Some(included) = included(line.text) else {
+        written.push(Written {
+            text: line.text.to_string(),
+            place: place(path, line),
+        });
+        return true;
+    };
+    let mut options = Vec::new();
+    if include(session, path, included, &mut options, 0).is_err() {
+        session.say(format!("Error 1 while parsing include file {included}"));
+        return false;
+    }
+    written.append(&mut options);
+    true
+}
+
+/// The options of an included file, which is looked for as named and then beside the file that names it.
+fn include(
+    session: &mut Session<'_>,
+    from: &str,
+    name: &str,
+    written: &mut Vec<Written>,
+    depth: usize,
+) -> Result<(), NotIncluded> {
+    let beside = from.rsplit_once('/').map(|(folder, _)| format!("{folder}/{name}"));
+    let found = [Some(name.to_string()), beside.filter(|_| !name.starts_with('/'))];
+    let read = found.into_iter().flatten().find_map(|path| {
+        let text = session.around.read_job_file(&path).ok()?;
+        Some((path, text))
+    });
+    let Some((path, text)) = read.filter(|_| depth < INCLUDES) else {
+        session.say(format!("fio: unable to open '{name}' job file"));
+        return Err(NotIncluded);
+    };
+    for line in lines(&text) {
+        if line.text.starts_with('[') {
+            session.say("No new sections in included files");
+            return Err(NotIncluded);
+        }
+        match included(line.text) {
+            Some(inner) => include(session, &path, inner, written, depth + 1)?,
+            None => written.push(Written {
+                text: line.text.to_string(),
+                place: place(&path, &line),
+            }),
+        }
+    }
+    Ok(())
+}
+
+fn included(line: &str) -> Option<&str> {
+    let rest = line.strip_prefix("include")?;
+    rest.starts_with([' ', '\t']).then(|| rest.trim())
+}
+
+fn lines(text: &str) -> Vec<Line<'_>> {
+    let numbered = text.lines().enumerate();
+    let stripped = numbered.map(|(index, line)| {
+        // A mark of a comment counts wherever it stands, in a value too.
+        let end = line.find([';', '#']).unwrap_or(line.len());
+        Line {
+            number: index + 1,
+            text: line[..end].trim(),
+        }
+    });
+    stripped.filter(|line| !line.text.is_empty()).collect()
+}
+
+/// Everything between the first character and the last, which counts as the closing bracket whatever it is.
+fn section_name(line: &str) -> Option<&str> {
+    let inner = line.strip_prefix('[')?;
+    let mut end = inner.char_indices().next_back().map_or(0, |(at, _)| at).min(NAME);
+    while !inner.is_char_boundary(end) {
+        end -= 1;
+    }
+    Some(&inner[..end])
+}
+
+fn place(path: &str, line: &Line<'_>) -> Place {
+    Place {
+        file: path.to_string(),
+        line: line.number,
+        text: line.text.to_string(),
+    }
+}
+
+/// The name of an option as it was written, and its value.
+fn parts(option: &str) -> (&str, Option<&str>) {
+    match option.split_once('=') {
+        Some((name, value)) => (name.trim_end(), Some(value)),
+        None => (option.trim_end(), None),
+    }
+}
+
+/// What others depend on comes first, and what depends on others last.
+fn priority(option: &str) -> u8 {
+    let row = options::find(parts(option).0);
+    match row.map(|row| row.name) {
+        Some("kb_base" | "unit_base" | "lockfile" | "cpus_allowed_policy") => 0,
+        Some("filename" | "filename_format") => 2,
+        _ => 1,
+    }
+}
+
+/// Applies the options of a section, all of them, so that every mistake is told. Those of the engine come when it is known.
+fn apply(session: &mut Session<'_>, draft: &mut Draft, mut written: Vec<Written>) -> Result<(), Wrong> {
+    written.sort_by_key(|option| priority(&option.text));
+    let (mut outcome, mut unknown) = (Ok(()), Vec::new());
+    for option in written {
+        match options::find(parts(&option.text).0) {
+            Some(row) => outcome = outcome.and(take(session, draft, row, &option)),
+            None => unknown.push(option),
+        }
+    }
+    let engine = draft.options.queue.ioengine.clone();
+    if !unknown.is_empty() && engines::find(&engine).is_none() && session.load_engine(&engine).is_err() {
+        return Err(Wrong::Said);
+    }
+    for option in unknown {
+        let (name, _) = parts(&option.text);
+        match options::find_of_engine(&engine, name) {
+            Some(row) => outcome = outcome.and(take(session, draft, row, &option)),
+            None => outcome = Err(not_known(session, &option, &engine)),
+        }
+    }
+    outcome
+}
+
+fn take(session: &mut Session<'_>, draft: &mut Draft, row: &'static Row, option: &Written) -> Result<(), Wrong> {
+    let text = substitute::option(&option.text, session.around);
+    let taken = draft.option(&mut session.around(), row, parts(&text).1, true);
+    if taken == Err(Wrong::Failed) {
+        // As it stands in the file, with its variables.
+        session.say(format!("fio: failed parsing {}", option.text));
+    }
+    taken
+}
+
+fn not_known(session: &mut Session<'_>, option: &Written, engine: &str) -> Wrong {
+    let (name, _) = parts(&option.text);
+    session.say(format!("Bad option <{}>", option.text));
+    if let Some(suggestion) = similar::option(name) {
+        session.say(format!("Did you mean {suggestion}?"));
+    }
+    let Place { file, line, .. } = &option.place;
+    let common = options::rows().filter(|row| row.engines.is_empty() || row.engines.contains(&engine));
+    if let Some(of_other) = options::engine::ROWS.iter().find(|row| row.is_called(name)) {
+        let engines = of_other.engines.join(", ");
+        session.read.hints.push(format!(
+            "{file}:{line}: `{name}` belongs to {engines}; the engine here is {engine}"
+        ));
+    } else if let Some(meant) = nearest(name, common.flat_map(Row::names)) {
+        session
+            .read
+            .hints
+            .push(format!("{file}:{line}: `{name}`: was `{meant}` meant?"));
+    }
+    Wrong::Said
+}

@@ -1,0 +1,92 @@
+//! What a command line and its job files ask for, typed.
+
+use super::apply::Told;
+use super::flags::Flags;
+use super::options::JobOptions;
+use crate::Place;
+
+/// What a command line comes to.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Reading {
+    /// The process ends, and nothing else happens.
+    End(End),
+    /// The jobs are to be run.
+    Run(Jobs),
+}
+
+/// How the process ends.
+#[derive(Clone, Debug, PartialEq)]
+pub struct End {
+    /// Exit code.
+    pub code: u8,
+    /// What was read up to there: `told` is what is to be printed, `flags.output` where.
+    pub read: Jobs,
+}
+
+/// Flags and jobs.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Jobs {
+    /// The flags of the command line.
+    pub flags: Flags,
+    /// The jobs in the order in which they start; clones are not counted.
+    pub jobs: Vec<Job>,
+    /// Options of all global sections as they were given: canonical name and value, which is empty for a bare flag.
+    pub globals: Vec<(String, String)>,
+    /// Lines to tell, in their order, and where among them the banner of each job stands.
+    pub told: Vec<Told>,
+    /// What was probably meant, for lines `hint: …` after the others; fio has no such lines.
+    pub hints: Vec<String>,
+}
+
+/// A job.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Job {
+    /// The name of its section, or of its `--name`: generated file names have it.
+    pub section: String,
+    /// Where the section begins.
+    pub place: Place,
+    /// Its options, with the defaults of the global sections above it.
+    pub options: JobOptions,
+    /// Those of its own section as they were given: canonical name and value, which is empty for a bare flag.
+    pub given: Vec<(String, String)>,
+    /// It is the first job of a job file that is not the first, which stands for a `stonewall`.
+    pub begins_file: bool,
+    /// Options, also those of global sections, that are read and not carried out yet.
+    pub later: Vec<&'static str>,
+}
+
+impl Job {
+    /// Its name in reports.
+    pub fn name(&self) -> &str {
+        self.options.job.name.as_deref().unwrap_or(&self.section)
+    }
+
+    /// It waits for all jobs above.
+    pub fn waits(&self) -> bool {
+        self.options.job.stonewall || self.begins_file
+    }
+}
+
+impl Jobs {
+    /// The line that refuses a run because of an option that is read and not carried out yet.
+    pub fn refusal(&self) -> Option<String> {
+        let name = self.jobs.iter().flat_map(|job| &job.later).next()?;
+        Some(format!("fio: option {name} is not supported by this program"))
+    }
+
+    /// The lines for stdout.
+    pub fn stdout(&self) -> impl Iterator<Item = &str> {
+        self.told.iter().filter_map(|told| match told {
+            Told::Out(line) => Some(line.as_str()),
+            Told::Err(_) | Told::Added(_) => None,
+        })
+    }
+
+    /// The lines for stderr.
+    pub fn stderr(&self) -> impl Iterator<Item = &str> {
+        self.told.iter().filter_map(|told| match told {
+            Told::Err(line) => Some(line.as_str()),
+            Told::Out(_) | Told::Added(_) => None,
+        })
+    }
+}

@@ -1,0 +1,27 @@
+//! fio's job files and command line, as of version 3.42.
+//!
+//! Arguments and files → [`Jobs`], which is what the user wrote, typed by the table of options. Nothing is opened or printed
+//! here: files and the machine are asked for through [`Surroundings`], and what is to be said comes back as lines.
+
+pub mod engines;
+pub mod flags;
+pub mod jobs;
+pub mod options;
+pub mod show;
+pub mod values;
+
+mod apply;
+mod checks;
+mod command_line;
+mod expression;
+mod job_file;
+mod session;
+mod similar;
+mod substitute;
+
+pub use apply::{Surroundings, Told};
+pub use command_line::read;
+pub use flags::Flags;
+pub use jobs::{End, Job, Jobs, Reading};
+pub use options::JobOptions;
+pub use show::VERSION;

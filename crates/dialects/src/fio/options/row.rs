@@ -1,0 +1,276 @@
+//! What a row of the table says, and short ways to write one.
+
+use model::PerDirection;
+
+use super::JobOptions;
+use crate::fio::apply::{Reader, Taken};
+use crate::fio::values::{Amount, Unit};
+
+/// Where the value of an option lies.
+pub type At<T> = fn(&mut JobOptions) -> &mut T;
+
+/// What has to do with an option.
+#[derive(Clone, Copy)]
+pub struct Row {
+    /// Its name in job files, and in reports whatever alias was written.
+    pub name: &'static str,
+    /// Other names.
+    pub aliases: &'static [&'static str],
+    /// What kind of value it has, and where that goes.
+    pub kind: Kind,
+    /// The smallest value, for kinds that have one.
+    pub least: Option<i64>,
+    /// The largest value.
+    pub most: Option<i64>,
+    /// What holds without it, as it would be written; empty if nothing does.
+    pub default: &'static str,
+    /// The engines that have it; none of them for an option that every job has.
+    pub engines: &'static [&'static str],
+    /// What becomes of it.
+    pub status: Status,
+    /// What it means, in a line.
+    pub help: &'static str,
+    /// A value that works.
+    pub example: &'static str,
+    /// What follows for other options when it is given.
+    pub(in crate::fio) then: Option<fn(&mut JobOptions)>,
+}
+
+/// What becomes of an option.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// It does what it says.
+    Supported,
+    /// It is accepted; the reason why nothing follows from it.
+    WithoutEffect(&'static str),
+    /// It is read, and a job with it is refused until it is carried out.
+    Later,
+    /// It is recognised and refused.
+    Refused,
+}
+
+/// Kinds of values, and where they go. Times are in microseconds.
+#[derive(Clone, Copy)]
+pub enum Kind {
+    /// Nothing, or a number that is 0 or not.
+    Flag(At<bool>),
+    /// 0 or 1.
+    Bool(At<bool>),
+    /// A number, which may have the suffix of a size.
+    Int(At<i64>),
+    /// The same, where none is something else than 0.
+    OptionalInt(At<Option<i64>>),
+    /// A size.
+    Size(At<u64>),
+    /// The same, where none is something else than 0.
+    OptionalSize(At<Option<u64>>),
+    /// A size, a percentage, or a number of zones.
+    Amount(At<Option<Amount>>),
+    /// A time.
+    Time(At<u64>, Unit),
+    /// Up to three numbers: for reads, writes, trims.
+    PerDirection(At<PerDirection<u64>>, Unit),
+    /// Numbers with fractions, between colons.
+    Reals(At<Vec<f64>>),
+    /// One number with a fraction.
+    Real(At<f64>),
+    /// Any text.
+    Text(At<Option<String>>),
+    /// One of these words; what follows a colon behind it.
+    Word(&'static [Word], Option<fn(&mut Reader<'_>, &str) -> Taken>),
+    /// Several of these words, between commas.
+    Words(&'static [Word]),
+    /// With a grammar of its own.
+    Special(fn(&mut Reader<'_>, &str) -> Taken),
+    /// Gone: every use is an error.
+    Removed,
+    /// Gone: it is said and nothing follows.
+    Ignored,
+    /// Not read here; the kind of value it has in fio.
+    Unread(&'static str),
+}
+
+/// A word that an option may have for its value.
+#[derive(Clone, Copy)]
+pub struct Word {
+    /// The word.
+    pub text: &'static str,
+    /// What it means.
+    pub help: &'static str,
+    pub(in crate::fio) set: fn(&mut JobOptions),
+}
+
+impl Word {
+    pub(super) const fn new(text: &'static str, help: &'static str, set: fn(&mut JobOptions)) -> Word {
+        Word { text, help, set }
+    }
+}
+
+impl Row {
+    /// Its name and its aliases.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+        std::iter::once(self.name).chain(self.aliases.iter().copied())
+    }
+
+    /// One of its names is this.
+    pub fn is_called(&self, name: &str) -> bool {
+        self.name == name || self.aliases.contains(&name)
+    }
+
+    /// It may stand without a value. `in_file` is where the bare names of logs are meant to work.
+    pub(in crate::fio) fn may_be_bare(&self, in_file: bool) -> bool {
+        match self.kind {
+            Kind::Flag(_) => true,
+            Kind::Special(_) => in_file && self.name.starts_with("write_") && self.name.ends_with("_log"),
+            _ => false,
+        }
+    }
+
+    const fn new(name: &'static str, kind: Kind) -> Row {
+        Row {
+            name,
+            aliases: &[],
+            kind,
+            least: None,
+            most: None,
+            default: "",
+            engines: &[],
+            status: Status::Supported,
+            help: "",
+            example: "",
+            then: None,
+        }
+    }
+
+    pub(super) const fn aliases(mut self, aliases: &'static [&'static str]) -> Row {
+        self.aliases = aliases;
+        self
+    }
+
+    pub(super) const fn least(mut self, least: i64) -> Row {
+        self.least = Some(least);
+        self
+    }
+
+    pub(super) const fn most(mut self, most: i64) -> Row {
+        self.most = Some(most);
+        self
+    }
+
+    pub(super) const fn default(mut self, default: &'static str) -> Row {
+        self.default = default;
+        self
+    }
+
+    pub(super) const fn engines(mut self, engines: &'static [&'static str]) -> Row {
+        self.engines = engines;
+        self
+    }
+
+    pub(super) const fn later(mut self) -> Row {
+        self.status = Status::Later;
+        self
+    }
+
+    pub(super) const fn without_effect(mut self, why: &'static str) -> Row {
+        self.status = Status::WithoutEffect(why);
+        self
+    }
+
+    pub(super) const fn help(mut self, help: &'static str) -> Row {
+        self.help = help;
+        self
+    }
+
+    pub(super) const fn example(mut self, example: &'static str) -> Row {
+        self.example = example;
+        self
+    }
+
+    pub(super) const fn then(mut self, then: fn(&mut JobOptions)) -> Row {
+        self.then = Some(then);
+        self
+    }
+
+    /// What follows the letters of a word's value.
+    pub(super) const fn tail(mut self, read: fn(&mut Reader<'_>, &str) -> Taken) -> Row {
+        if let Kind::Word(words, _) = self.kind {
+            self.kind = Kind::Word(words, Some(read));
+        }
+        self
+    }
+}
+
+pub(super) const fn flag(name: &'static str, at: At<bool>) -> Row {
+    Row::new(name, Kind::Flag(at))
+}
+
+pub(super) const fn boolean(name: &'static str, at: At<bool>) -> Row {
+    Row::new(name, Kind::Bool(at)).least(0).most(1)
+}
+
+pub(super) const fn int(name: &'static str, at: At<i64>) -> Row {
+    Row::new(name, Kind::Int(at))
+}
+
+pub(super) const fn optional_int(name: &'static str, at: At<Option<i64>>) -> Row {
+    Row::new(name, Kind::OptionalInt(at))
+}
+
+pub(super) const fn size(name: &'static str, at: At<u64>) -> Row {
+    Row::new(name, Kind::Size(at))
+}
+
+pub(super) const fn optional_size(name: &'static str, at: At<Option<u64>>) -> Row {
+    Row::new(name, Kind::OptionalSize(at))
+}
+
+pub(super) const fn amount(name: &'static str, at: At<Option<Amount>>) -> Row {
+    Row::new(name, Kind::Amount(at))
+}
+
+pub(super) const fn time(name: &'static str, at: At<u64>, unit: Unit) -> Row {
+    Row::new(name, Kind::Time(at, unit))
+}
+
+pub(super) const fn per_direction(name: &'static str, at: At<PerDirection<u64>>, unit: Unit) -> Row {
+    Row::new(name, Kind::PerDirection(at, unit))
+}
+
+pub(super) const fn reals(name: &'static str, at: At<Vec<f64>>) -> Row {
+    Row::new(name, Kind::Reals(at))
+}
+
+pub(super) const fn real(name: &'static str, at: At<f64>) -> Row {
+    Row::new(name, Kind::Real(at))
+}
+
+pub(super) const fn text(name: &'static str, at: At<Option<String>>) -> Row {
+    Row::new(name, Kind::Text(at))
+}
+
+pub(super) const fn word(name: &'static str, words: &'static [Word]) -> Row {
+    Row::new(name, Kind::Word(words, None))
+}
+
+pub(super) const fn words(name: &'static str, words: &'static [Word]) -> Row {
+    Row::new(name, Kind::Words(words))
+}
+
+pub(super) const fn special(name: &'static str, read: fn(&mut Reader<'_>, &str) -> Taken) -> Row {
+    Row::new(name, Kind::Special(read))
+}
+
+pub(super) const fn removed(name: &'static str) -> Row {
+    Row::new(name, Kind::Removed)
+}
+
+pub(super) const fn ignored(name: &'static str) -> Row {
+    Row::new(name, Kind::Ignored)
+}
+
+pub(super) const fn refused(name: &'static str, kind: &'static str) -> Row {
+    let mut row = Row::new(name, Kind::Unread(kind));
+    row.status = Status::Refused;
+    row
+}

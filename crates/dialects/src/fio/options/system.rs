@@ -1,0 +1,160 @@
+//! Processors, priorities, limits.
+
+use super::typed::CpuRange;
+use super::{Row, Word, boolean, int, optional_int, refused, special, text, word};
+
+/// The values of these options.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[allow(
+    missing_docs,
+    reason = "a field is the option of its name, and its row below says what it means"
+)]
+pub struct System {
+    pub clocksource: Option<ClockSource>,
+    pub cpumask: Option<i64>,
+    pub cpus_allowed: Vec<CpuRange>,
+    pub cpus_allowed_policy: CpuPolicy,
+    pub numa_cpu_nodes: Option<String>,
+    pub numa_mem_policy: Option<String>,
+    pub nice: i64,
+    pub prio: Option<i64>,
+    pub prioclass: Option<i64>,
+    pub priohint: Option<i64>,
+    pub uid: Option<i64>,
+    pub gid: Option<i64>,
+    pub gtod_cpu: Option<i64>,
+    pub cgroup: Option<String>,
+    pub cgroup_nodelete: bool,
+    pub cgroup_weight: Option<i64>,
+    pub num_range: i64,
+}
+
+/// The rows of these options.
+pub const ROWS: &[Row] = &[
+    word("clocksource", CLOCKSOURCE_WORDS)
+        .without_effect("time always comes from one monotonic clock")
+        .help("Accepted; time comes from one monotonic clock.")
+        .example("clock_gettime"),
+    optional_int("cpumask", |job| &mut job.system.cpumask)
+        .help("Processors as the bits of a number.")
+        .example("3"),
+    special("cpus_allowed", special::cpus)
+        .help("Processors as a list.")
+        .example("0,2-5"),
+    word("cpus_allowed_policy", CPUS_ALLOWED_POLICY_WORDS)
+        .default("shared")
+        .help("Clones share those processors, or have one each.")
+        .example("split"),
+    text("numa_cpu_nodes", |job| &mut job.system.numa_cpu_nodes)
+        .later()
+        .help("NUMA nodes whose processors are used.")
+        .example("0"),
+    text("numa_mem_policy", |job| &mut job.system.numa_mem_policy)
+        .later()
+        .help("NUMA nodes whose memory is used.")
+        .example("bind:0"),
+    int("nice", |job| &mut job.system.nice)
+        .least(-20)
+        .most(19)
+        .default("0")
+        .help("Nice value.")
+        .example("5"),
+    optional_int("prio", |job| &mut job.system.prio)
+        .least(0)
+        .most(7)
+        .later()
+        .help("Priority of operations.")
+        .example("4"),
+    optional_int("prioclass", |job| &mut job.system.prioclass)
+        .least(0)
+        .most(3)
+        .later()
+        .help("Class of that priority.")
+        .example("2"),
+    optional_int("priohint", |job| &mut job.system.priohint)
+        .least(0)
+        .most(1023)
+        .later()
+        .help("Hint to go with the priority.")
+        .example("1"),
+    optional_int("uid", |job| &mut job.system.uid)
+        .later()
+        .help("User to become.")
+        .example("1000"),
+    optional_int("gid", |job| &mut job.system.gid)
+        .later()
+        .help("Group to become.")
+        .example("1000"),
+    optional_int("gtod_cpu", |job| &mut job.system.gtod_cpu)
+        .later()
+        .help("Processor that keeps the time for all.")
+        .example("0"),
+    text("cgroup", |job| &mut job.system.cgroup)
+        .later()
+        .help("Control group to run in.")
+        .example("fio"),
+    boolean("cgroup_nodelete", |job| &mut job.system.cgroup_nodelete)
+        .default("0")
+        .later()
+        .help("Keep control groups that were made.")
+        .example("1"),
+    optional_int("cgroup_weight", |job| &mut job.system.cgroup_weight)
+        .least(100)
+        .most(1000)
+        .later()
+        .help("Weight of the control group.")
+        .example("500"),
+    int("num_range", |job| &mut job.system.num_range)
+        .most(256)
+        .default("1")
+        .later()
+        .help("Ranges that one trim names.")
+        .example("4"),
+    refused("gpu_dev_id", "int")
+        .default("0")
+        .help("Which GPU.")
+        .example("0"),
+];
+
+/// Clocks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ClockSource {
+    /// `gettimeofday`: the wall clock.
+    #[default]
+    Gettimeofday,
+    /// `clock_gettime`: the monotonic clock.
+    ClockGettime,
+    /// `cpu`: the counter of the processor.
+    Cpu,
+}
+
+const CLOCKSOURCE_WORDS: &[Word] = &[
+    Word::new("gettimeofday", "the wall clock", |job| {
+        job.system.clocksource = Some(ClockSource::Gettimeofday)
+    }),
+    Word::new("clock_gettime", "the monotonic clock", |job| {
+        job.system.clocksource = Some(ClockSource::ClockGettime)
+    }),
+    Word::new("cpu", "the counter of the processor", |job| {
+        job.system.clocksource = Some(ClockSource::Cpu)
+    }),
+];
+
+/// Who runs on which of the processors.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CpuPolicy {
+    /// `shared`: all on all.
+    #[default]
+    Shared,
+    /// `split`: each on one.
+    Split,
+}
+
+const CPUS_ALLOWED_POLICY_WORDS: &[Word] = &[
+    Word::new("shared", "all on all", |job| {
+        job.system.cpus_allowed_policy = CpuPolicy::Shared
+    }),
+    Word::new("split", "each on one", |job| {
+        job.system.cpus_allowed_policy = CpuPolicy::Split
+    }),
+];

@@ -1,0 +1,108 @@
+//! Values with more to them than a number or a word.
+
+/// Two numbers with everything between them, in the order in which they were written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Range {
+    /// The first.
+    pub low: u64,
+    /// The second; the same as the first if there was only one.
+    pub high: u64,
+}
+
+/// A time in microseconds, or two times between which one is drawn.
+pub type Delay = Range;
+
+/// A block size and how often it is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Split {
+    /// Bytes.
+    pub bytes: u64,
+    /// Percent; blank shares are filled in.
+    pub percent: u64,
+}
+
+/// The name of a log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LogName {
+    /// That of the job.
+    OfJob,
+    /// This one.
+    Named(String),
+}
+
+/// Processors from the first to the last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CpuRange {
+    /// The first.
+    pub first: u32,
+    /// The last.
+    pub last: u32,
+}
+
+/// A piece of a pattern of bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Piece {
+    /// These bytes.
+    Bytes(Vec<u8>),
+    /// The contents of a file.
+    File(String),
+    /// The offset of the block, in eight bytes.
+    Offset,
+}
+
+/// `sync_file_range`: which flags, and after how many writes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SyncFileRange {
+    /// Wait for what is under way before.
+    pub wait_before: bool,
+    /// Begin to write.
+    pub write: bool,
+    /// Wait for it.
+    pub wait_after: bool,
+    /// Writes between two calls; 0 for never.
+    pub every: i64,
+}
+
+/// How random offsets spread over a file.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Distribution {
+    /// Evenly.
+    #[default]
+    Even,
+    /// By a Zipf law.
+    Zipf {
+        /// Its exponent.
+        theta: f64,
+        /// Where the most frequent block lies, from 0 to 1.
+        center: Option<f64>,
+    },
+    /// By a Pareto law.
+    Pareto {
+        /// Its share.
+        h: f64,
+        /// Where the most frequent block lies, from 0 to 1.
+        center: Option<f64>,
+    },
+    /// By a normal law.
+    Normal {
+        /// Standard deviation in percent.
+        deviation: f64,
+        /// The middle, from 0 to 1.
+        center: Option<f64>,
+    },
+    /// Shares of accesses for parts of the file in percent, for reads, writes, trims.
+    Zoned(model::PerDirection<Vec<Zone>>),
+    /// The same with parts in bytes.
+    ZonedAbsolute(model::PerDirection<Vec<Zone>>),
+    /// These blocks, again and again.
+    Sequence(Vec<u64>),
+}
+
+/// A part of a file and how much of the load goes there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Zone {
+    /// Percent of the accesses.
+    pub access: u64,
+    /// Its size: percent of the file, or bytes.
+    pub size: u64,
+}

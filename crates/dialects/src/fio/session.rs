@@ -1,0 +1,165 @@
+//! What is known while a command line and its job files are read, and how a job comes to be.
+
+use super::apply::{Reader, Surroundings, Told, Wrong};
+use super::jobs::{Job, Jobs};
+use super::options::{JobOptions, Row, Status};
+use super::{checks, engines};
+use crate::Place;
+
+/// Reading ends with this exit code.
+pub(super) struct Halt(pub(super) u8);
+
+/// Everything so far.
+pub(super) struct Session<'a> {
+    pub(super) around: &'a mut dyn Surroundings,
+    pub(super) read: Jobs,
+    /// What global sections have said.
+    pub(super) defaults: Draft,
+}
+
+/// A section that is being read.
+#[derive(Clone)]
+pub(super) struct Draft {
+    pub(super) section: String,
+    pub(super) place: Place,
+    pub(super) options: JobOptions,
+    pub(super) given: Vec<(String, String)>,
+    pub(super) later: Vec<&'static str>,
+    pub(super) begins_file: bool,
+}
+
+impl Draft {
+    /// A job from the defaults as they are now.
+    pub(super) fn from(defaults: &Draft, section: &str, place: Place) -> Draft {
+        Draft {
+            section: section.to_string(),
+            place,
+            given: Vec::new(),
+            begins_file: false,
+            ..defaults.clone()
+        }
+    }
+
+    /// Nothing but built-in values.
+    pub(super) fn built_in() -> Draft {
+        Draft {
+            section: "global".into(),
+            place: command_line(""),
+            options: JobOptions::new(),
+            given: Vec::new(),
+            later: Vec::new(),
+            begins_file: false,
+        }
+    }
+
+    /// Takes an option and notes that it was given.
+    pub(super) fn option(
+        &mut self,
+        session: &mut Around<'_>,
+        row: &'static Row,
+        written: Option<&str>,
+        in_file: bool,
+    ) -> Result<(), Wrong> {
+        let mut reader = Reader {
+            job: &mut self.options,
+            around: Some(&mut *session.around),
+            told: session.told,
+            readonly: session.readonly,
+        };
+        reader.option(row, written, in_file)?;
+        if row.status == Status::Later {
+            self.later.push(row.name);
+        }
+        let value = written.unwrap_or_default().to_string();
+        self.given.push((row.name.to_string(), value));
+        Ok(())
+    }
+}
+
+/// The parts of a session that an option asks for.
+pub(super) struct Around<'a> {
+    pub(super) around: &'a mut dyn Surroundings,
+    pub(super) told: &'a mut Vec<Told>,
+    pub(super) readonly: bool,
+}
+
+impl<'a> Session<'a> {
+    pub(super) fn new(around: &'a mut dyn Surroundings) -> Session<'a> {
+        Session {
+            around,
+            read: Jobs::default(),
+            defaults: Draft::built_in(),
+        }
+    }
+
+    pub(super) fn say(&mut self, line: impl Into<String>) {
+        self.read.told.push(Told::Err(line.into()));
+    }
+
+    pub(super) fn tell(&mut self, line: impl Into<String>) {
+        self.read.told.push(Told::Out(line.into()));
+    }
+
+    /// Says why the program ends.
+    pub(super) fn halt(&mut self, line: impl Into<String>) -> Halt {
+        self.say(line);
+        Halt(1)
+    }
+
+    pub(super) fn around(&mut self) -> Around<'_> {
+        Around {
+            around: &mut *self.around,
+            told: &mut self.read.told,
+            readonly: self.read.flags.readonly,
+        }
+    }
+
+    /// Says that an engine cannot be loaded, if that is so.
+    pub(super) fn load_engine(&mut self, name: &str) -> Result<(), Halt> {
+        if engines::find(name).is_some() {
+            return Ok(());
+        }
+        let (out, errors) = engines::not_loadable(name);
+        self.tell(out);
+        errors.into_iter().for_each(|line| self.say(line));
+        Err(Halt(1))
+    }
+
+    /// Only sections that were asked for count, if any were.
+    pub(super) fn skips(&self, section: &str) -> bool {
+        let wanted = &self.read.flags.sections;
+        !wanted.is_empty() && !wanted.iter().any(|name| name == section) && !section.starts_with("global")
+    }
+
+    /// Makes a job of a section. What contradicts itself is told now, unless nothing but syntax is to be looked at.
+    pub(super) fn add(&mut self, draft: Draft) -> Result<(), Halt> {
+        let mut job = Job {
+            section: draft.section,
+            place: draft.place,
+            options: draft.options,
+            given: draft.given,
+            begins_file: draft.begins_file,
+            later: draft.later,
+        };
+        if job.options.job.name.is_none() {
+            job.options.job.name = Some(job.section.clone());
+        }
+        if !self.read.flags.parse_only && !self.read.flags.show_command {
+            let engine = job.options.queue.ioengine.clone();
+            self.load_engine(&engine)?;
+            checks::job(self, &job)?;
+            self.read.told.push(Told::Added(self.read.jobs.len()));
+        }
+        self.read.jobs.push(job);
+        Ok(())
+    }
+}
+
+/// A place on the command line.
+pub(super) fn command_line(text: &str) -> Place {
+    Place {
+        file: "command line".into(),
+        line: 0,
+        text: text.into(),
+    }
+}

@@ -1,0 +1,207 @@
+//! What is shown of options and engines: usage, `--cmdhelp`, `--enghelp`, the words of an option, `--showcmd`.
+
+use super::engines::ENGINES;
+use super::flags::{FLAGS, Parameter};
+use super::options::{self, Kind, Row};
+use super::similar;
+use super::values::Unit;
+
+/// The version of fio whose options and reports these are.
+pub const VERSION: &str = "fio-3.42";
+
+/// Lines that answer a question, and the exit code.
+pub(super) struct Answer {
+    pub(super) code: u8,
+    pub(super) stdout: Vec<String>,
+    pub(super) stderr: Vec<String>,
+}
+
+/// What stands in front of the text of an option in lists of options.
+const NAMES: usize = 24;
+
+/// How the program is used.
+pub fn usage(program: &str) -> Vec<String> {
+    let mut lines = vec![format!("{program} [options] [job options] <job file(s)>")];
+    lines.extend(FLAGS.iter().map(|flag| {
+        let written = match flag.parameter {
+            Parameter::None => format!("--{}", flag.name),
+            Parameter::Optional => format!("--{}[={}]", flag.name, flag.placeholder.trim_matches(['[', ']'])),
+            Parameter::Required => format!("--{}={}", flag.name, flag.placeholder),
+        };
+        format!("  {written:<28}{}", flag.help)
+    }));
+    lines.push(String::new());
+    lines.push("--name=NAME begins a job; job options stand behind it. --cmdhelp lists them.".into());
+    lines
+}
+
+/// A line of a description: the label, and what it says.
+fn labelled(label: &str, text: impl std::fmt::Display) -> String {
+    format!("{label:>20}: {text}")
+}
+
+/// What an option is called and what kind of value it has.
+pub fn description(row: &Row) -> Vec<String> {
+    let mut lines = vec![labelled(row.name, row.help)];
+    lines.extend(row.aliases.iter().map(|alias| labelled("alias", alias)));
+    lines.push(labelled("type", kind(row)));
+    let default = match row.default {
+        "" => "no default",
+        default => default,
+    };
+    lines.push(labelled("default", default));
+    lines
+}
+
+/// The words that an option takes, with what they mean; nothing if it takes others.
+pub fn valid_values(row: &Row) -> Vec<String> {
+    let (Kind::Word(words, _) | Kind::Words(words)) = row.kind else {
+        return Vec::new();
+    };
+    let lines = words.iter().enumerate().map(|(index, word)| {
+        let label = if index == 0 { "valid values" } else { "" };
+        labelled(label, format!("{:<10} {}", word.text, word.help))
+    });
+    lines.collect()
+}
+
+/// The kind of value, with an example of it.
+pub fn kind(row: &Row) -> String {
+    match row.kind {
+        Kind::Int(_) | Kind::OptionalInt(_) | Kind::PerDirection(_, Unit::Bytes) => "integer value (opt=100)".into(),
+        Kind::Word(..) | Kind::Text(_) => "string (opt=bla)".into(),
+        Kind::Bool(_) => "boolean value (opt=1)".into(),
+        Kind::Flag(_) => "nothing, 0 or 1".into(),
+        Kind::Size(_) | Kind::OptionalSize(_) => "number with a suffix of size (opt=4k)".into(),
+        Kind::Amount(_) => "size or percentage (opt=4k)".into(),
+        Kind::Time(..) | Kind::PerDirection(..) => "time with a unit (opt=10s)".into(),
+        Kind::Reals(_) | Kind::Real(_) => "numbers between colons (opt=5.9:7.8)".into(),
+        Kind::Words(_) => "words between commas (opt=bla,blubb)".into(),
+        Kind::Special(_) => format!("of its own form (opt={})", row.example),
+        Kind::Removed | Kind::Ignored => "none any more".into(),
+        Kind::Unread(kind) => kind.into(),
+    }
+}
+
+/// All about an option.
+fn all_about(row: &Row) -> Vec<String> {
+    let mut lines = description(row);
+    match row.kind {
+        Kind::Int(_) | Kind::OptionalInt(_) | Kind::Bool(_) | Kind::PerDirection(..) => {
+            let (least, most) = (row.least.unwrap_or(0), row.most.unwrap_or(-1));
+            lines.push(labelled("range", format!("min={least}, max={most}")));
+        }
+        Kind::Reals(_) | Kind::Real(_) => {
+            let most = row.most.unwrap_or(0);
+            lines.push(labelled("range", format!("min=0.000000, max={most}.000000")));
+        }
+        _ => lines.extend(valid_values(row)),
+    }
+    lines.push(String::new());
+    lines
+}
+
+fn listed(row: &Row) -> String {
+    format!("{:<NAMES$}: {}", row.name, row.help)
+}
+
+/// `--cmdhelp`.
+pub(super) fn option_help(name: &str) -> Answer {
+    let mut answer = Answer {
+        code: 0,
+        stdout: Vec::new(),
+        stderr: Vec::new(),
+    };
+    if name.is_empty() || name == "all" {
+        let there = options::in_order().filter(|row| !matches!(row.kind, Kind::Removed | Kind::Ignored));
+        answer.stdout.extend(there.map(listed));
+        return answer;
+    }
+    if let Some(row) = options::find(name) {
+        answer.stdout = all_about(row);
+        return answer;
+    }
+    answer.stderr.push(format!("No such command: {name}"));
+    match similar::help(name).and_then(options::find) {
+        Some(row) => {
+            answer.stdout.push(" - showing closest match".into());
+            answer.stdout.extend(all_about(row));
+        }
+        None => answer.stdout.push(String::new()),
+    }
+    answer
+}
+
+/// `--enghelp`.
+pub(super) fn engine_help(name: &str) -> Answer {
+    let mut answer = Answer {
+        code: 0,
+        stdout: Vec::new(),
+        stderr: Vec::new(),
+    };
+    if name.is_empty() {
+        answer.stdout.push("Available IO engines:".into());
+        let here = ENGINES.iter().filter(|engine| engine.here);
+        answer.stdout.extend(here.map(|engine| format!("\t{}", engine.name)));
+        return answer;
+    }
+    let (engine, option) = match name.split_once(',') {
+        Some((engine, option)) => (engine, Some(option)),
+        None => (name, None),
+    };
+    if super::engines::find(engine).is_none() {
+        answer.code = 1;
+        answer.stdout.push(format!("IO engine {engine} not found"));
+        answer.stderr.push(format!("fio: engine {engine} not loadable"));
+        return answer;
+    }
+    let rows = || options::engine::ROWS.iter().filter(|row| row.engines.contains(&engine));
+    if rows().next().is_none() {
+        answer.code = 1;
+        answer.stdout.push(format!("IO engine {engine} has no options"));
+        return answer;
+    }
+    match option.map(|option| options::find_of_engine(engine, option)) {
+        None => answer.stdout.extend(rows().map(listed)),
+        Some(Some(row)) => answer.stdout = all_about(row),
+        Some(None) => {
+            answer.stdout.push(String::new());
+            answer
+                .stderr
+                .push(format!("No such command: {}", option.unwrap_or_default()));
+        }
+    }
+    answer
+}
+
+/// A job file as a command line, while it is read.
+#[derive(Default)]
+pub(super) struct CommandLine {
+    words: String,
+}
+
+impl CommandLine {
+    pub(super) fn is_empty(&self) -> bool {
+        self.words.is_empty()
+    }
+
+    pub(super) fn begin_job(&mut self, name: &str) {
+        self.words.push_str(&format!("--name={name} "));
+    }
+
+    /// Options as they were given. Of global sections these are the options of all of them so far.
+    pub(super) fn options(&mut self, given: &[(String, String)]) {
+        for (name, value) in given {
+            self.words.push_str(&match (name.as_str(), value.as_str()) {
+                (name, "") => format!("--{name} "),
+                ("description", value) => format!("--description=\"{value}\" "),
+                (name, value) => format!("--{name}={value} "),
+            });
+        }
+    }
+
+    /// The line, which ends with a blank.
+    pub(super) fn line(&self) -> String {
+        format!("fio {}", self.words)
+    }
+}

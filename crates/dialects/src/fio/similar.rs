@@ -1,0 +1,48 @@
+//! Which known name fio suggests for one that it does not know. It is not the one that we would: aliases of options in files
+//! are left out, and on a command line the value counts as a part of the name.
+
+use super::flags::FLAGS;
+use super::options;
+
+/// The suggestion for a name in a job file.
+pub(super) fn option(name: &str) -> Option<&'static str> {
+    closest(
+        name,
+        options::in_order()
+            .filter(|row| row.engines.is_empty())
+            .map(|row| row.name),
+    )
+}
+
+/// The option explained in place of one that does not exist: it has to be nearer than a suggestion.
+pub(super) fn help(name: &str) -> Option<&'static str> {
+    option(name).filter(|candidate| distance(name, candidate) < 3)
+}
+
+/// The suggestion for an argument without its dashes.
+pub(super) fn argument(typed: &str) -> Option<&'static str> {
+    let flags = FLAGS.iter().map(|flag| flag.name);
+    closest(typed, flags.chain(options::in_order().flat_map(|row| row.names())))
+}
+
+/// The first of the nearest, if no more than half of the letters have to change.
+fn closest(name: &str, known: impl Iterator<Item = &'static str>) -> Option<&'static str> {
+    let scored = known.map(|candidate| (distance(name, candidate), candidate));
+    let (edits, candidate) = scored.min_by_key(|(edits, _)| *edits)?;
+    (edits <= name.len().div_ceil(2)).then_some(candidate)
+}
+
+/// Insertions, deletions and substitutions that make one of the other.
+fn distance(a: &str, b: &str) -> usize {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, letter) in a.iter().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for j in 0..b.len() {
+            let substituted = diagonal + usize::from(*letter != b[j]);
+            diagonal = row[j + 1];
+            row[j + 1] = substituted.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}

@@ -1,0 +1,44 @@
+//! Variables and keywords in the options of a job file.
+
+use super::apply::Surroundings;
+use super::expression;
+
+/// An option with its variables and keywords replaced. Arithmetic happens only where a keyword was.
+pub(super) fn option(text: &str, around: &dyn Surroundings) -> String {
+    let text = variables(text, around);
+    let keywords = [
+        ("$pagesize", around.page_size()),
+        ("$mb_memory", around.memory_mib()),
+        ("$ncpus", around.processors()),
+    ];
+    let replaced = keywords.iter().fold(text.clone(), |text, (keyword, value)| {
+        text.replace(keyword, &value.to_string())
+    });
+    if replaced == text {
+        return text;
+    }
+    compute(&replaced).unwrap_or(replaced)
+}
+
+/// `${NAME}` becomes the variable, or nothing.
+fn variables(text: &str, around: &dyn Surroundings) -> String {
+    let mut all = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("${") {
+        let Some((name, behind)) = after.split_once('}') else {
+            break;
+        };
+        all.push_str(before);
+        all.push_str(&around.variable(name).unwrap_or_default());
+        rest = behind;
+    }
+    all + rest
+}
+
+fn compute(option: &str) -> Option<String> {
+    let (name, value) = option.split_once('=')?;
+    if !value.contains(['+', '-', '*', '/']) || value.contains('\'') {
+        return None;
+    }
+    Some(format!("{name}={}", expression::integers(value)?))
+}

@@ -1,0 +1,12 @@
+//! fio's job files and command line, against what fio 3.42 was seen to do and against the rules of its grammar.
+
+#![allow(clippy::unwrap_used, reason = "all of this is test code, helpers too")]
+
+mod errors;
+mod golden;
+mod job_files;
+mod lines;
+mod properties;
+mod shown;
+mod support;
+mod values;

@@ -1,0 +1,130 @@
+//! Surroundings made of texts, and short ways to read a command line.
+
+use std::collections::HashMap;
+
+use dialects::fio::{End, Job, Jobs, Reading, Surroundings, read};
+
+/// Where recorded data lies.
+pub const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/fio");
+
+/// A machine of two processors, with the files, folders and variables that a test puts there.
+#[derive(Default)]
+pub struct Around {
+    pub files: HashMap<String, String>,
+    pub folders: Vec<String>,
+    pub variables: HashMap<String, String>,
+}
+
+impl Around {
+    pub fn with_file(path: &str, text: &str) -> Around {
+        Around {
+            files: HashMap::from([(path.to_string(), text.to_string())]),
+            ..Around::default()
+        }
+    }
+
+    pub fn read(&mut self, arguments: &[&str]) -> Reading {
+        let arguments: Vec<String> = arguments.iter().map(|argument| argument.to_string()).collect();
+        read("fio", &arguments, self)
+    }
+}
+
+impl Surroundings for Around {
+    fn read_job_file(&mut self, path: &str) -> Result<String, String> {
+        let missing = || "No such file or directory".to_string();
+        self.files.get(path).cloned().ok_or_else(missing)
+    }
+
+    fn variable(&self, name: &str) -> Option<String> {
+        self.variables.get(name).cloned()
+    }
+
+    fn is_directory(&self, path: &str) -> Result<bool, String> {
+        match self.folders.iter().any(|folder| folder == path) {
+            true => Ok(true),
+            false => Err("No such file or directory".into()),
+        }
+    }
+
+    fn open_output(&mut self, path: &str) -> Result<(), String> {
+        match path.contains('/') {
+            true => Err("No such file or directory".into()),
+            false => Ok(()),
+        }
+    }
+
+    fn page_size(&self) -> u64 {
+        4096
+    }
+
+    fn processors(&self) -> u64 {
+        2
+    }
+
+    fn memory_mib(&self) -> u64 {
+        24105
+    }
+}
+
+/// Words of a command line; double quotes hold blanks together.
+pub fn split(line: &str) -> Vec<String> {
+    let (mut words, mut word, mut quoted, mut any) = (Vec::new(), String::new(), false, false);
+    for letter in line.chars() {
+        match letter {
+            '"' => (quoted, any) = (!quoted, true),
+            _ if letter.is_whitespace() && !quoted => {
+                if any || !word.is_empty() {
+                    words.push(std::mem::take(&mut word));
+                }
+                any = false;
+            }
+            _ => word.push(letter),
+        }
+    }
+    if any || !word.is_empty() {
+        words.push(word);
+    }
+    words
+}
+
+pub fn reading_in(around: &mut Around, line: &str) -> Reading {
+    read("fio", &split(line), around)
+}
+
+/// Reads a command line in usual surroundings.
+pub fn reading(line: &str) -> Reading {
+    reading_in(&mut Around::default(), line)
+}
+
+/// Everything read, however it ended.
+pub fn all(reading: Reading) -> (u8, Jobs) {
+    match reading {
+        Reading::End(End { code, read }) => (code, read),
+        Reading::Run(read) => (0, read),
+    }
+}
+
+/// The only job of a command line.
+#[track_caller]
+pub fn job(options: &str) -> Job {
+    let (code, mut read) = all(reading(&format!("--parse-only --name=x {options}")));
+    assert_eq!(code, 0, "{options}: {:?}", read.told);
+    assert_eq!(read.jobs.len(), 1, "{options}");
+    read.jobs.remove(0)
+}
+
+/// The jobs of a file, of which nothing but syntax is looked at.
+#[track_caller]
+pub fn file(text: &str) -> Vec<Job> {
+    let (code, read) = all(reading_in(&mut Around::with_file("a.fio", text), "--parse-only a.fio"));
+    assert_eq!(code, 0, "{text}: {:?}", read.told);
+    read.jobs
+}
+
+/// Compares what a refused command line says on stderr.
+#[track_caller]
+pub fn check_refused(line: &str, expected: &[&str]) {
+    let (code, read) = all(reading(line));
+    assert_eq!(read.stderr().collect::<Vec<_>>(), expected, "{line}");
+    assert_eq!(code, 1, "{line}");
+}
