@@ -176,10 +176,10 @@ pub struct WorkerResults {
     /// Operations in flight when each operation was issued.
     #[serde(default)]
     pub depth: Distribution,
-    /// Operations handed over per submitting call.
+    /// Operations handed over per submitting call, in the classes of batches.
     #[serde(default)]
     pub submitted: Distribution,
-    /// Completions taken per look.
+    /// Completions taken per look, in the classes of batches.
     #[serde(default)]
     pub completed: Distribution,
     /// What the worker waited for.
@@ -343,19 +343,36 @@ pub struct SyncResults {
     pub latency: Histogram,
 }
 
-/// How often each small count occurred: index = ⌈log2⌉ class 0, 1, 2–3, 4–7, 8–15, … 2^(k−1) and more.
+/// How often each small count occurred, by classes that double: queue depths in 0, 1, 2–3, 4–7, 8–15 and so on, sizes of
+/// batches in 0, 1, 2, 3–4, 5–8, 9–16 and so on. fio shows both in these classes, with 1–4 as one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Distribution {
-    /// Occurrences of each class: entry 0 counts zeros, entry k counts values from 2^(k−1) to 2^k − 1.
+    /// Occurrences of each class. Entry 0 counts zeros. Of depths, entry k counts 2^(k−1) to 2^k − 1; of batches, entry 1
+    /// counts ones and entry k counts 2^(k−2) + 1 to 2^(k−1).
     pub classes: Vec<u64>,
 }
 
 impl Distribution {
-    /// Counts a value.
+    /// Counts a queue depth.
     #[inline(always)]
     pub fn record(&mut self, value: u32, times: u64) {
-        let class = (32 - value.leading_zeros()) as usize;
+        self.count((32 - value.leading_zeros()) as usize, times);
+    }
+
+    /// Counts the size of a batch. A full batch is a power of two most of the time, so that such a value ends a class
+    /// instead of beginning one.
+    #[inline(always)]
+    pub fn record_batch(&mut self, size: u32) {
+        let class = match size {
+            0 => 0,
+            size => 33 - (size - 1).leading_zeros(),
+        };
+        self.count(class as usize, 1);
+    }
+
+    #[inline(always)]
+    fn count(&mut self, class: usize, times: u64) {
         if let Some(slot) = self.classes.get_mut(class) {
             *slot += times;
         }
@@ -363,7 +380,7 @@ impl Distribution {
 
     /// A distribution with room for all values.
     pub fn ready() -> Distribution {
-        Distribution { classes: vec![0; 33] }
+        Distribution { classes: vec![0; 34] }
     }
 
     /// Adds another distribution.

@@ -218,6 +218,26 @@ proptest! {
 }
 
 #[test]
+fn a_power_of_two_begins_a_class_of_depths_and_ends_one_of_batches() {
+    let classes = |count: &dyn Fn(&mut Distribution)| {
+        let mut found = Distribution::ready();
+        count(&mut found);
+        found.trim();
+        found.classes
+    };
+    let values = [0, 1, 2, 3, 4, 5, 8, 9, 16, 17];
+    let depths = |found: &mut Distribution| values.iter().for_each(|value| found.record(*value, 1));
+    assert_eq!(classes(&depths), [1, 1, 2, 2, 2, 2]);
+    let batches = |found: &mut Distribution| values.iter().for_each(|value| found.record_batch(*value));
+    assert_eq!(classes(&batches), [1, 1, 1, 2, 2, 2, 1]);
+    let largest = |found: &mut Distribution| {
+        found.record(u32::MAX, 1);
+        found.record_batch(u32::MAX);
+    };
+    assert_eq!(classes(&largest).iter().sum::<u64>(), 2);
+}
+
+#[test]
 fn each_worker_and_device_still_belongs_to_its_host() {
     let three = merged(merged(host("a", &[]), host("b", &[])), host("c", &[]));
     let hosts: Vec<u32> = job(&three).workers.iter().map(|worker| worker.host).collect();

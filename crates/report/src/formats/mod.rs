@@ -2,6 +2,7 @@
 
 mod csv;
 pub mod diskspd;
+pub mod fio;
 mod json;
 mod text;
 
@@ -49,6 +50,26 @@ pub const FORMATS: &[Format] = &[
         name: "diskspd-xml",
         about: "the XML result of DiskSpd 2.2",
         write: diskspd::xml,
+    },
+    Format {
+        name: "fio",
+        about: "the normal report of fio 3.42",
+        write: fio::text,
+    },
+    Format {
+        name: "fio-json",
+        about: "the JSON report of fio 3.42",
+        write: fio::json,
+    },
+    Format {
+        name: "fio-json+",
+        about: "the same with the bins of each latency histogram",
+        write: fio::json_plus,
+    },
+    Format {
+        name: "fio-terse",
+        about: "the terse report of fio 3.42, version 3: a line for each job",
+        write: fio::terse,
     },
 ];
 

@@ -721,11 +721,11 @@ impl Worker<'_> {
         self.in_flight += taken as u32;
         if taken > 0 {
             self.recorder.depth.record(self.in_flight, taken as u64);
-            self.recorder.submitted.record(taken as u32, 1);
+            self.recorder.submitted.record_batch(taken as u32);
         }
         let ended = self.batch.done.len() as u32;
         if ended > 0 {
-            self.recorder.completed.record(ended, 1);
+            self.recorder.completed.record_batch(ended);
         }
         self.in_flight -= ended;
         if at_least == 0 && self.learns_inline {

@@ -1,0 +1,181 @@
+//! fio's latency histogram: 1856 bins, into which our finer buckets fold without remainder, and what fio reads from it.
+
+use model::histogram::{BUCKETS, Histogram, bucket_high, bucket_low};
+
+/// Bits below the leading one that name a bin.
+const SUB_BITS: u32 = 6;
+/// 29 groups of 64.
+pub const BINS: usize = 29 << SUB_BITS;
+
+/// The bin of a latency in nanoseconds; everything above 2^34 ns shares the last one.
+pub fn bin_of(ns: u64) -> usize {
+    let top = 63 - (ns | 1).leading_zeros();
+    if top <= SUB_BITS {
+        return ns as usize;
+    }
+    let exponent = top - SUB_BITS;
+    let bin = ((exponent as usize + 1) << SUB_BITS) + (ns >> exponent) as usize - (1 << SUB_BITS);
+    bin.min(BINS - 1)
+}
+
+/// The latency that stands for a bin: its middle, or its only value.
+pub fn value_of(bin: usize) -> u64 {
+    if bin < 2 << SUB_BITS {
+        return bin as u64;
+    }
+    let exponent = (bin >> SUB_BITS) - 1;
+    let low = ((bin & ((1 << SUB_BITS) - 1)) as u64 + (1 << SUB_BITS)) << exponent;
+    low + (1 << (exponent - 1))
+}
+
+/// Non-empty bins with their counts, ascending.
+pub(super) fn bins(histogram: &Histogram) -> Vec<(usize, u64)> {
+    let mut bins: Vec<(usize, u64)> = Vec::new();
+    for (bucket, count) in histogram.buckets() {
+        let bin = bin_of(bucket_low(bucket));
+        match bins.last_mut() {
+            Some((last, sum)) if *last == bin => *sum += count,
+            _ => bins.push((bin, count)),
+        }
+    }
+    bins
+}
+
+/// The latency of each of these percentiles, which must ascend; empty if nothing was counted.
+pub(super) fn percentiles(histogram: &Histogram, list: &[f64]) -> Vec<u64> {
+    let bins = bins(histogram);
+    let mut reached = bins.iter().scan(0, |sum, (bin, count)| {
+        *sum += count;
+        Some((*bin, *sum))
+    });
+    let Some(mut at) = reached.next() else {
+        return Vec::new();
+    };
+    let mut values = Vec::with_capacity(list.len());
+    for percent in list {
+        while !covers(at.1, *percent, histogram.n()) {
+            match reached.next() {
+                Some(next) => at = next,
+                None => break,
+            }
+        }
+        values.push(value_of(at.0));
+    }
+    values
+}
+
+/// True if `counted` of `n` are at least so many percent.
+fn covers(counted: u64, percent: f64, n: u64) -> bool {
+    // fio computes in a wider floating point than we have. Rounding the product to our width would let 999 of 1000 be
+    // 99.9 %, which is a little more than 999/1000 as a binary number: so the comparison is made in whole numbers, which
+    // hold every digit of a percentage down to 2^-12 and counts up to 2^56.
+    const SHIFT: i32 = 64;
+    let scaled = (percent * f64::powi(2.0, SHIFT)) as u128;
+    (u128::from(counted) * 100) << SHIFT >= scaled * u128::from(n)
+}
+
+/// The classes of fio's latency distribution: below 1 µs, below 1 ms, and the rest.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Classes {
+    pub ns: [f64; 10],
+    pub us: [f64; 10],
+    pub ms: [f64; 12],
+}
+
+/// Upper ends of the classes of one unit. Milliseconds have one more, and one for all that lies beyond.
+pub(super) const CLASS_ENDS: [u64; 10] = [2, 4, 10, 20, 50, 100, 250, 500, 750, 1000];
+/// The last end of the milliseconds.
+pub(super) const LAST_MS: u64 = 2000;
+
+impl Classes {
+    /// Shares in percent of `operations`; a class that is not empty has at least 0.01.
+    pub(super) fn of(histogram: &Histogram, operations: u64) -> Classes {
+        let mut counts = [0u64; 32];
+        for (bucket, count) in histogram.buckets() {
+            counts[class_of(typical(histogram, bucket))] += count;
+        }
+        let share = |index: usize| share(counts[index], operations, 0.01);
+        Classes {
+            ns: std::array::from_fn(share),
+            us: std::array::from_fn(|index| share(10 + index)),
+            ms: std::array::from_fn(|index| share(20 + index)),
+        }
+    }
+}
+
+/// The middle of a bucket, within smallest and largest: what decides for a bucket that lies across the end of a class.
+fn typical(histogram: &Histogram, bucket: usize) -> u64 {
+    if bucket >= BUCKETS {
+        return histogram.max();
+    }
+    let (low, high) = (bucket_low(bucket), bucket_high(bucket));
+    (low + (high - low) / 2).clamp(histogram.min(), histogram.max())
+}
+
+fn class_of(ns: u64) -> usize {
+    let within = |value: u64| CLASS_ENDS.iter().position(|end| value < *end);
+    if let Some(class) = within(ns) {
+        return class;
+    }
+    if let Some(class) = within(ns / 1000) {
+        return 10 + class;
+    }
+    let ms = ns / 1_000_000;
+    match within(ms) {
+        Some(class) => 20 + class,
+        None => 30 + usize::from(ms >= LAST_MS),
+    }
+}
+
+/// A share in percent, at least `least` if it is not empty; 0 of nothing.
+pub(super) fn share(part: u64, of: u64, least: f64) -> f64 {
+    if part == 0 || of == 0 {
+        return 0.0;
+    }
+    (part as f64 / of as f64 * 100.0).max(least)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_latency_on_the_end_of_a_class_belongs_to_the_next() {
+        assert_eq!(class_of(0), 0);
+        assert_eq!(class_of(1), 0);
+        assert_eq!(class_of(2), 1);
+        assert_eq!(class_of(999), 9);
+        assert_eq!(class_of(1000), 10);
+        assert_eq!(class_of(1_999), 10);
+        assert_eq!(class_of(2_000), 11);
+        assert_eq!(class_of(999_999), 19);
+        assert_eq!(class_of(1_000_000), 20);
+        assert_eq!(class_of(1_999_999_999), 30);
+        assert_eq!(class_of(2_000_000_000), 31);
+    }
+
+    #[test]
+    fn a_percentile_needs_at_least_its_share() {
+        assert!(covers(50, 50.0, 100));
+        assert!(!covers(49, 50.0, 100));
+        // As a binary number 99.9 is a little more than 99.9, and fio's arithmetic is wide enough to see it.
+        assert!(!covers(999, 99.9, 1000));
+        assert!(covers(1000, 99.9, 1000));
+        assert!(covers(1000, 100.0, 1000));
+        assert!(covers(1, 0.5, 100));
+    }
+
+    #[test]
+    fn our_buckets_lie_within_one_bin() {
+        for bucket in 0..BUCKETS {
+            assert_eq!(
+                bin_of(bucket_low(bucket)),
+                bin_of(bucket_high(bucket)),
+                "bucket {bucket}"
+            );
+        }
+        for bin in 0..BINS {
+            assert_eq!(bin_of(value_of(bin)), bin);
+        }
+    }
+}

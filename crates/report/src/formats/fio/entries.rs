@@ -1,0 +1,293 @@
+//! What fio lists: one entry for each worker, or for a whole group with `group_reporting`, with every figure computed once
+//! for all forms of the report.
+
+use model::histogram::Histogram;
+use model::plan::{EngineKind, Job, LatencyPoints, Plan, Worker};
+use model::results::{Distribution, JobResults, Results, Usage, WorkerResults};
+use model::{Direction, Nanos, PerDirection};
+
+use super::bins::{self, Classes};
+use super::control::{self, Steady, Target};
+use super::errors::{self, EntryError, Tolerated};
+use super::figures::{self, Figures};
+use super::settings::{JobSettings, Unified};
+
+/// Options as name and value.
+type Options = [(String, String)];
+
+/// One entry of a report.
+#[derive(Debug)]
+pub(super) struct Entry<'a> {
+    pub name: &'a str,
+    pub description: Option<&'a str>,
+    pub group: usize,
+    pub members: usize,
+    /// Those of the last member.
+    pub options: &'a Options,
+    pub settings: JobSettings,
+    /// Wall-clock time of its first operation, in milliseconds since 1970.
+    pub started_ms: u64,
+    /// With mixed reporting everything stands under read.
+    pub parts: PerDirection<Figures>,
+    /// All directions together, where they are asked for beside each of them.
+    pub together: Option<Figures>,
+    pub flushes: u64,
+    pub flush_latency: Histogram,
+    pub cpu: CpuUse,
+    /// Shares in percent of what [`DEPTHS`] and [`BATCHES`] name.
+    pub depth: [f64; 7],
+    pub submitted: [f64; 7],
+    pub completed: [f64; 7],
+    pub classes: Classes,
+    pub error: Option<EntryError>,
+    pub tolerated: Option<Tolerated>,
+    pub target: Target,
+    pub steady: Option<Steady>,
+}
+
+/// Names of the classes of queue depths: 1, 2–3, 4–7 and so on.
+pub(super) const DEPTHS: [&str; 7] = ["1", "2", "4", "8", "16", "32", ">=64"];
+/// Names of the classes of operations per call: none, 1–4, 5–8 and so on.
+pub(super) const BATCHES: [&str; 7] = ["0", "4", "8", "16", "32", "64", ">=64"];
+
+/// Processor time and the like.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct CpuUse {
+    /// Sum of the run times of all members.
+    pub runtime_ms: u64,
+    user_ms: u64,
+    system_ms: u64,
+    pub switches: u64,
+    pub major_faults: u64,
+    pub minor_faults: u64,
+}
+
+impl CpuUse {
+    pub(super) fn user_percent(&self) -> f64 {
+        bins::share(self.user_ms, self.runtime_ms, 0.0)
+    }
+
+    pub(super) fn system_percent(&self) -> f64 {
+        bins::share(self.system_ms, self.runtime_ms, 0.0)
+    }
+
+    fn add(&mut self, usage: Usage, measured: Nanos) {
+        let ms = |time: Nanos| time.0 / 1_000_000;
+        self.runtime_ms += ms(measured);
+        self.user_ms += ms(usage.user_ns);
+        self.system_ms += ms(usage.system_ns);
+        self.switches += usage.voluntary_switches + usage.involuntary_switches;
+        self.major_faults += usage.major_faults;
+        self.minor_faults += usage.minor_faults;
+    }
+}
+
+impl Entry<'_> {
+    /// Nothing was done: such an entry is left out of the normal report.
+    pub(super) fn is_idle(&self) -> bool {
+        let idle = |figures: &Figures| figures.bytes == 0 && figures.operations == 0;
+        self.parts.iter().all(|(_, figures)| idle(figures))
+    }
+
+    /// The figures of all directions with the names they have in reports.
+    pub(super) fn rows(&self) -> Vec<(&'static str, Direction, &Figures)> {
+        if self.settings.unified == Unified::Mixed {
+            return vec![("mixed", Direction::Read, &self.parts.read)];
+        }
+        let parts = self.parts.iter();
+        parts
+            .map(|(direction, figures)| (direction.word(), direction, figures))
+            .collect()
+    }
+}
+
+/// A worker on its way into an entry.
+#[derive(Clone, Copy)]
+pub(super) struct Member<'a> {
+    pub job: &'a Job,
+    pub found: &'a JobResults,
+    /// Counted over all steps.
+    pub number: usize,
+    pub index: usize,
+    /// Absent if it never started.
+    pub worker: Option<&'a WorkerResults>,
+}
+
+impl Member<'_> {
+    /// Hosts that took part in the same plan have the same workers.
+    fn planned(&self) -> Option<&Worker> {
+        self.job.workers.get(self.index % self.job.workers.len().max(1))
+    }
+
+    /// Only engines that hand over and wait separately have a submission latency.
+    fn has_slat(&self) -> bool {
+        self.planned()
+            .is_some_and(|worker| worker.latency == LatencyPoints::AfterCall)
+    }
+}
+
+/// All entries in fio's order.
+pub(super) fn entries(results: &Results) -> Vec<Entry<'_>> {
+    let mut entries = Vec::new();
+    let mut open: Vec<Member> = Vec::new();
+    let mut open_group = None;
+    for (number, ((step, index), job)) in results.plan.jobs().enumerate() {
+        let settings = JobSettings::of(&results.plan, number);
+        let found = results.steps.get(step).and_then(|step| step.jobs.get(index));
+        let (Some(found), true) = (found, settings.reported) else {
+            continue;
+        };
+        let (group, merged) = group_of(&results.plan, (step, index));
+        let merged = settings.merged.unwrap_or(merged);
+        if open_group != Some(group) || !merged {
+            entries.extend(Entry::of(results, open_group.take(), &open));
+            open.clear();
+        }
+        for member in members(job, found, number) {
+            match merged {
+                true => open.push(member),
+                false => entries.extend(Entry::of(results, Some(group), &[member])),
+            }
+        }
+        open_group = merged.then_some(group);
+    }
+    entries.extend(Entry::of(results, open_group, &open));
+    entries
+}
+
+fn members<'a>(job: &'a Job, found: &'a JobResults, number: usize) -> impl Iterator<Item = Member<'a>> {
+    let count = found.workers.len().max(job.workers.len());
+    (0..count).map(move |index| Member {
+        job,
+        found,
+        number,
+        index,
+        worker: found.workers.get(index),
+    })
+}
+
+/// The number of a job's group and whether its members are one entry. Without groups each step is one.
+fn group_of(plan: &Plan, job: (usize, usize)) -> (usize, bool) {
+    let job = (job.0 as u32, job.1 as u32);
+    let found = plan
+        .groups
+        .iter()
+        .enumerate()
+        .find(|(_, group)| group.jobs.contains(&job));
+    found.map_or((job.0 as usize, false), |(number, group)| (number, group.merged))
+}
+
+impl<'a> Entry<'a> {
+    fn of(results: &'a Results, group: Option<usize>, members: &[Member<'a>]) -> Option<Entry<'a>> {
+        let (first, last) = (members.first()?, members.last()?);
+        let settings = JobSettings::of(&results.plan, first.number);
+        let mut sums = Sums::default();
+        members.iter().for_each(|member| sums.add(member, &settings));
+        let operations = sums.parts.iter().map(|(_, figures)| figures.operations).sum();
+        let mut completion = Histogram::new();
+        for (_, figures) in sums.parts.iter() {
+            completion.merge(&figures.latency.clat);
+        }
+        let mut together = (settings.unified == Unified::Both).then(Figures::default);
+        if let Some(together) = &mut together {
+            sums.parts.iter().for_each(|(_, figures)| together.add(figures));
+        }
+        let echo = results.plan.origin.jobs.get(last.number);
+        Some(Entry {
+            name: &first.found.name,
+            description: first.job.description.as_deref(),
+            group: group?,
+            members: members.len(),
+            options: echo.map_or(&[], |echo| &echo.options),
+            started_ms: started_ms(results, first),
+            together,
+            flushes: sums.flushes,
+            flush_latency: sums.flush_latency,
+            cpu: sums.cpu,
+            depth: sums.depth.map(|count| bins::share(count, operations, 0.1)),
+            submitted: shares(sums.submitted),
+            completed: shares(sums.completed),
+            classes: Classes::of(&completion, operations),
+            error: members.iter().find_map(errors::of_member),
+            tolerated: errors::tolerated(members),
+            target: control::target(last, &settings),
+            steady: control::steady(last),
+            parts: sums.parts,
+            settings,
+        })
+    }
+}
+
+fn shares(counts: [u64; 7]) -> [f64; 7] {
+    let total = counts.iter().sum();
+    counts.map(|count| bins::share(count, total, 0.1))
+}
+
+fn started_ms(results: &Results, member: &Member) -> u64 {
+    let Some(worker) = member.worker else { return 0 };
+    let host = results.hosts.get(worker.host as usize);
+    let run = host.map_or(0, |host| host.started_unix_ns);
+    // Warm-up is I/O too.
+    let start = worker.started_ns.0.saturating_sub(member.job.phases.warm_up_ns.0);
+    (run + start) / 1_000_000
+}
+
+/// What adds up over the members of an entry.
+#[derive(Default)]
+struct Sums {
+    parts: PerDirection<Figures>,
+    flushes: u64,
+    flush_latency: Histogram,
+    cpu: CpuUse,
+    depth: [u64; 7],
+    submitted: [u64; 7],
+    completed: [u64; 7],
+}
+
+impl Sums {
+    fn add(&mut self, member: &Member, settings: &JobSettings) {
+        let Some(worker) = member.worker else { return };
+        let own = figures::of_worker(member.found, member.index, worker, member.has_slat(), settings);
+        let operations: u64 = own.iter().map(|(_, figures)| figures.operations).sum();
+        for direction in Direction::ALL {
+            self.parts[direction].add(&own[direction]);
+        }
+        let mut flushes = 0;
+        for sync in worker.streams.iter().filter_map(|stream| stream.sync.as_ref()) {
+            flushes += sync.operations;
+            self.flush_latency.merge(&sync.latency);
+        }
+        self.flushes += flushes;
+        self.cpu.add(worker.usage, worker.measured_ns);
+        self.add_depth(&worker.depth, operations, flushes);
+        // fio does not count the calls of its engine that does nothing, as long as each is one operation.
+        if worker.engine.kind != EngineKind::Null || member.has_slat() {
+            add_batches(&mut self.submitted, &worker.submitted);
+            add_batches(&mut self.completed, &worker.completed);
+        }
+    }
+
+    fn add_depth(&mut self, depth: &Distribution, operations: u64, flushes: u64) {
+        for (class, count) in depth.classes.iter().enumerate().skip(1) {
+            self.depth[(class - 1).min(6)] += count;
+        }
+        // Flushes count in the classes though not in what they are percentages of, and wait for all before them.
+        let counted: u64 = depth.classes.iter().skip(1).sum();
+        self.depth[0] += (operations + flushes).saturating_sub(counted.max(operations));
+    }
+}
+
+fn add_batches(sums: &mut [u64; 7], batches: &Distribution) {
+    for (class, count) in batches.classes.iter().enumerate() {
+        sums[batch_class(class)] += count;
+    }
+}
+
+/// fio's class for one of ours: 0, then 1–4, 5–8, 9–16 and so on.
+fn batch_class(class: usize) -> usize {
+    match class {
+        0 => 0,
+        1..=3 => 1,
+        larger => (larger - 2).min(6),
+    }
+}

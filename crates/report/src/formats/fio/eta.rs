@@ -1,0 +1,154 @@
+//! The line that fio rewrites about once a second while jobs run: its text. When it is written, and over which longer one,
+//! is for whoever owns the terminal.
+
+use super::numbers::{Style, Unit};
+
+/// What the line tells.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Live {
+    /// Jobs that run.
+    pub running: u32,
+    /// Files that are open.
+    pub files: u32,
+    /// Rates that were asked for.
+    pub limits: Option<Limits>,
+    /// Absent for the first three seconds: the line ends behind the numbers above.
+    pub progress: Option<Progress>,
+}
+
+/// Least and most of what was asked for; 0 stands for no limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limits {
+    /// Bytes per second.
+    Bandwidth(u64, u64),
+    /// Operations per second.
+    Iops(u64, u64),
+}
+
+/// How far the run is, and how fast.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Progress {
+    /// A letter for each job: `P` not started, `C` created, `I` initialised or laying out, `p` reading in advance, `/` warming
+    /// up, `R` `W` `M` sequential reads, writes, both, `r` `w` `m` random ones, `D` `d` trims, `V` verifying, `F` flushing,
+    /// `f` finishing, `E` ended, `_` gone, `X` failed, `K` killed.
+    pub states: Vec<char>,
+    /// Absent while unknown.
+    pub percent: Option<f64>,
+    /// KiB per second of reads, writes and trims.
+    pub kib_per_second: [u64; 3],
+    /// Operations per second.
+    pub iops: [u64; 3],
+    /// Seconds left; absent while unknown.
+    pub left_s: Option<u64>,
+}
+
+/// The line, without anything before or behind it.
+pub fn line(live: &Live) -> String {
+    let limits = live.limits.map_or(String::new(), limits);
+    let head = format!("Jobs: {} (f={}){limits}", live.running, live.files);
+    let Some(progress) = &live.progress else { return head };
+    let percent = match progress.percent {
+        Some(percent) => format!("{percent:3.1}%"),
+        None => "-.-%".to_owned(),
+    };
+    let bandwidth = Style {
+        binary: true,
+        thousands: true,
+        unit: Unit::BytesPerSecond,
+        ..Style::plain(4)
+    };
+    format!(
+        "{head}: [{}][{percent}]{}{}[eta {}]",
+        states(&progress.states),
+        rates(progress.kib_per_second, bandwidth, ""),
+        rates(progress.iops, Style::plain(4), " IOPS"),
+        left(progress.left_s)
+    )
+}
+
+fn limits(limits: Limits) -> String {
+    match limits {
+        Limits::Bandwidth(least, most) => {
+            let style = Style {
+                binary: true,
+                unit: Unit::BytesPerSecond,
+                ..Style::plain(4)
+            };
+            format!(", {}-{}", style.write(least), style.write(most))
+        }
+        Limits::Iops(least, most) => format!(", {least}-{most} IOPS"),
+    }
+}
+
+/// `rrrw` becomes `r(3),w(1)`.
+fn states(states: &[char]) -> String {
+    let runs = states.chunk_by(|one, other| one == other);
+    let each = runs.map(|run| format!("{}({})", run[0], run.len()));
+    each.collect::<Vec<String>>().join(",")
+}
+
+/// Nothing at all where nothing moves.
+fn rates(values: [u64; 3], style: Style, behind: &str) -> String {
+    let active = ["r", "w", "t"].into_iter().zip(values).filter(|(_, value)| *value > 0);
+    let each: Vec<String> = active
+        .map(|(name, value)| format!("{name}={}", style.write(value)))
+        .collect();
+    match each.is_empty() {
+        true => String::new(),
+        false => format!("[{}{behind}]", each.join(",")),
+    }
+}
+
+/// `DDd:HHh:MMm:SSs`, without leading parts that are zero; minutes are always there.
+fn left(seconds: Option<u64>) -> String {
+    let Some(seconds) = seconds else { return "--".to_owned() };
+    let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);
+    let mut text = String::new();
+    if days > 0 {
+        text += &format!("{days:02}d:");
+    }
+    if hours > 0 {
+        text += &format!("{:02}h:", hours % 24);
+    }
+    text + &format!("{:02}m:{:02}s", minutes % 60, seconds % 60)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_as_fio_writes_it() {
+        let mut live = Live {
+            running: 4,
+            files: 4,
+            ..Live::default()
+        };
+        assert_eq!(line(&live), "Jobs: 4 (f=4)");
+        live.limits = Some(Limits::Bandwidth(0, 6 << 20));
+        assert_eq!(line(&live), "Jobs: 4 (f=4), 0B/s-6144KiB/s");
+        live.limits = Some(Limits::Iops(0, 100));
+        live.progress = Some(Progress::default());
+        assert_eq!(line(&live), "Jobs: 4 (f=4), 0-100 IOPS: [][-.-%][eta --]");
+        live.limits = None;
+        live.progress = Some(Progress {
+            states: "rrr_".chars().collect(),
+            percent: Some(100.0),
+            kib_per_second: [159_744, 0, 3],
+            iops: [40_000, 12, 0],
+            left_s: Some(5),
+        });
+        assert_eq!(
+            line(&live),
+            "Jobs: 4 (f=4): [r(3),_(1)][100.0%][r=156MiB/s,t=3KiB/s][r=40.0k,w=12 IOPS][eta 00m:05s]"
+        );
+    }
+
+    #[test]
+    fn time_left() {
+        assert_eq!(left(Some(59)), "00m:59s");
+        assert_eq!(left(Some(3_661)), "01h:01m:01s");
+        assert_eq!(left(Some(90_061)), "01d:01h:01m:01s");
+        assert_eq!(left(Some(172_800)), "02d:00h:00m:00s");
+    }
+}

@@ -1,0 +1,134 @@
+//! The figures of one direction of a report entry, and how those of its workers come together.
+
+use model::histogram::Histogram;
+use model::results::{DirectionResults, JobResults, Point, StreamResults, WorkerResults};
+use model::{Direction, Nanos, PerDirection};
+
+use super::samples::{self, Samples};
+use super::settings::{JobSettings, Latencies, Unified};
+
+/// The figures of one direction, or of all together.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Figures {
+    pub bytes: u64,
+    pub operations: u64,
+    pub short: u64,
+    /// Whole milliseconds, rounded up; 0 without any bytes.
+    pub runtime_ms: u64,
+    pub latency: Latencies<Histogram>,
+    /// KiB per second.
+    pub bandwidth: Samples,
+    pub iops: Samples,
+}
+
+impl Figures {
+    pub(super) fn bytes_per_second(&self) -> u64 {
+        per_second(self.bytes, self.runtime_ms)
+    }
+
+    pub(super) fn whole_iops(&self) -> u64 {
+        per_second(self.operations, self.runtime_ms)
+    }
+
+    pub(super) fn exact_iops(&self) -> f64 {
+        match self.runtime_ms {
+            0 => 0.0,
+            runtime => self.operations as f64 * 1000.0 / runtime as f64,
+        }
+    }
+
+    /// The mean of the bandwidth samples in percent of the whole group's bandwidth, at most 100.
+    pub(super) fn share_of_group(&self, bytes_per_second: u64) -> f64 {
+        match bytes_per_second {
+            _ if self.bandwidth.count == 0 => 0.0,
+            0 => 100.0,
+            group => (self.bandwidth.mean * 100.0 / (group as f64 / 1024.0)).min(100.0),
+        }
+    }
+
+    /// Adds what ran beside it: latencies as samples of one population, bandwidth and IOPS samples as sums.
+    pub(super) fn add(&mut self, other: &Figures) {
+        self.bytes += other.bytes;
+        self.operations += other.operations;
+        self.short += other.short;
+        self.runtime_ms = self.runtime_ms.max(other.runtime_ms);
+        self.latency.slat.merge(&other.latency.slat);
+        self.latency.clat.merge(&other.latency.clat);
+        self.latency.lat.merge(&other.latency.lat);
+        self.bandwidth.add(&other.bandwidth);
+        self.iops.add(&other.iops);
+    }
+
+    /// Adds what a stream found.
+    fn count(&mut self, found: &DirectionResults, has_slat: bool, shown: Latencies<bool>) {
+        self.bytes += found.bytes.0;
+        self.operations += found.operations;
+        self.short += found.short;
+        for (mine, theirs, wanted) in [
+            (&mut self.latency.slat, &found.submission, shown.slat && has_slat),
+            (&mut self.latency.clat, &found.completion, shown.clat),
+            (&mut self.latency.lat, &found.total, shown.lat),
+        ] {
+            if wanted {
+                mine.merge(theirs);
+            }
+        }
+    }
+}
+
+fn per_second(amount: u64, runtime_ms: u64) -> u64 {
+    let thousandfold = u128::from(amount) * 1000;
+    thousandfold.checked_div(u128::from(runtime_ms)).unwrap_or(0) as u64
+}
+
+/// The figures of one worker. With mixed reporting all of them stand under read.
+pub(super) fn of_worker(
+    job: &JobResults,
+    index: usize,
+    worker: &WorkerResults,
+    has_slat: bool,
+    settings: &JobSettings,
+) -> PerDirection<Figures> {
+    let mut figures: PerDirection<Figures> = PerDirection::default();
+    for (direction, found) in worker.streams.iter().flat_map(directions) {
+        figures[place(direction, settings)].count(found, has_slat, settings.shown);
+    }
+    let sampled = |length: Nanos| samples::windows(job, index, length, worker.measured_ns);
+    let bandwidth = sampled(settings.bandwidth_sample);
+    let iops = match settings.iops_sample == settings.bandwidth_sample {
+        true => bandwidth.clone(),
+        false => sampled(settings.iops_sample),
+    };
+    for direction in Direction::ALL {
+        let mine = &mut figures[direction];
+        if mine.bytes > 0 {
+            mine.runtime_ms = worker.measured_ns.0.div_ceil(1_000_000);
+        }
+        mine.bandwidth = samples::bandwidth(
+            &points(&bandwidth, direction, settings.unified),
+            settings.bandwidth_sample,
+        );
+        mine.iops = samples::iops(&points(&iops, direction, settings.unified), settings.iops_sample);
+    }
+    figures
+}
+
+fn directions(stream: &StreamResults) -> impl Iterator<Item = (Direction, &DirectionResults)> {
+    let found = stream.directions.iter();
+    found.filter_map(|(direction, found)| Some((direction, found.as_ref()?)))
+}
+
+fn place(direction: Direction, settings: &JobSettings) -> Direction {
+    match settings.unified {
+        Unified::Mixed => Direction::Read,
+        Unified::No | Unified::Both => direction,
+    }
+}
+
+fn points(windows: &PerDirection<Vec<Point>>, direction: Direction, unified: Unified) -> Vec<Point> {
+    match (unified, direction) {
+        (Unified::Mixed, Direction::Read) => samples::together(windows),
+        (Unified::Mixed, _) => Vec::new(),
+        (Unified::No | Unified::Both, direction) => windows[direction].clone(),
+    }
+}

@@ -1,0 +1,286 @@
+//! The JSON report, and JSON+ with the bins of each histogram.
+
+use std::io::{self, Write};
+
+use model::Direction;
+use model::histogram::Histogram;
+use model::plan::Tracked;
+use model::results::Results;
+
+use super::bins::{self, CLASS_ENDS, LAST_MS};
+use super::clock::End;
+use super::control::Steady;
+use super::disks::{Disk, disks};
+use super::entries::{BATCHES, DEPTHS, Entry, entries};
+use super::figures::Figures;
+use super::groups::{GroupTotals, groups};
+use super::latency::Spread;
+use super::markup::{Object, Value};
+use super::normal::mean;
+use super::settings::{JobSettings, Settings, Unified};
+
+/// Programs shorter than this many seconds have no estimate of their end, not even when they have ended.
+const NO_ESTIMATE_BELOW_S: u64 = 3;
+const NO_ESTIMATE: u64 = i32::MAX as u64;
+
+pub(super) fn write(results: &Results, with_bins: bool, out: &mut dyn Write) -> io::Result<()> {
+    let settings = Settings::of(&results.plan);
+    let entries = entries(results);
+    let groups = groups(&entries);
+    let end = End::of(results, &settings);
+    let mut document = Object::new();
+    document.text("fio version", settings.version.clone());
+    document.integer("timestamp", end.unix_ms / 1000);
+    document.integer("timestamp_ms", end.unix_ms);
+    document.text("time", end.text.clone());
+    let origin = &results.plan.origin;
+    if !origin.global_options.is_empty() {
+        document.object("global options", options(&origin.global_options));
+    }
+    let jobs = entries.iter().map(|entry| {
+        let group = groups.iter().find(|group| group.number == entry.group);
+        let form = Form {
+            entry,
+            group,
+            with_bins,
+        };
+        Value::Object(form.job(&end))
+    });
+    document.put("jobs", Value::Array(jobs.collect()));
+    let disks = disks(results, &settings);
+    if !disks.is_empty() {
+        let each = disks.iter().flat_map(|disk| std::iter::once(disk).chain(&disk.members));
+        document.put(
+            "disk_util",
+            Value::Array(each.map(|disk| Value::Object(disk_object(disk))).collect()),
+        );
+    }
+    document.write(out)
+}
+
+fn options(options: &[(String, String)]) -> Object<'_> {
+    let mut object = Object::new();
+    for (name, value) in options {
+        object.text(name.as_str(), value.as_str());
+    }
+    object
+}
+
+/// What an entry is written with.
+struct Form<'a> {
+    entry: &'a Entry<'a>,
+    group: Option<&'a GroupTotals>,
+    with_bins: bool,
+}
+
+impl<'a> Form<'a> {
+    fn job(&self, end: &End) -> Object<'a> {
+        let entry = self.entry;
+        let mut job = Object::new();
+        job.text("jobname", entry.name);
+        job.integer("groupid", entry.group as u64);
+        job.integer("job_start", entry.started_ms);
+        job.integer(
+            "error",
+            entry
+                .error
+                .as_ref()
+                .map_or(0, |error| error.number.unsigned_abs().into()),
+        );
+        let estimated = end.elapsed_s >= NO_ESTIMATE_BELOW_S;
+        job.integer("eta", if estimated { 0 } else { NO_ESTIMATE });
+        job.integer("elapsed", end.elapsed_s);
+        if !entry.options.is_empty() {
+            job.object("job options", options(entry.options));
+        }
+        for (name, direction, figures) in entry.rows() {
+            let total = self.group.and_then(|group| group.parts[direction]);
+            job.object(
+                name,
+                self.direction(figures, total.map_or(0, |total| total.bytes_per_second)),
+            );
+        }
+        // One object for all directions stands alone.
+        if entry.settings.unified != Unified::Mixed {
+            job.object("sync", self.flushes());
+        }
+        if let Some(together) = &entry.together {
+            let total = self.group.and_then(GroupTotals::together);
+            job.object(
+                "mixed",
+                self.direction(together, total.map_or(0, |total| total.bytes_per_second)),
+            );
+        }
+        self.put_counters(&mut job);
+        self.put_control(&mut job);
+        job
+    }
+
+    fn direction(&self, figures: &Figures, group: u64) -> Object<'a> {
+        let mut object = Object::new();
+        object.integer("io_bytes", figures.bytes);
+        object.integer("io_kbytes", figures.bytes >> 10);
+        object.integer("bw_bytes", figures.bytes_per_second());
+        object.integer("bw", figures.bytes_per_second() >> 10);
+        object.real("iops", figures.exact_iops());
+        object.integer("runtime", figures.runtime_ms);
+        object.integer("total_ios", figures.operations);
+        object.integer("short_ios", figures.short);
+        object.integer("drop_ios", 0);
+        let (latency, wanted) = (&figures.latency, self.entry.settings.percentiles_of);
+        object.object("slat_ns", self.latency(&latency.slat, wanted.slat));
+        object.object("clat_ns", self.latency(&latency.clat, wanted.clat));
+        object.object("lat_ns", self.latency(&latency.lat, wanted.lat));
+        object.integer("bw_min", figures.bandwidth.min);
+        object.integer("bw_max", figures.bandwidth.max);
+        object.real("bw_agg", figures.share_of_group(group));
+        object.real("bw_mean", figures.bandwidth.mean);
+        object.real("bw_dev", figures.bandwidth.deviation());
+        object.integer("bw_samples", figures.bandwidth.count);
+        object.integer("iops_min", figures.iops.min);
+        object.integer("iops_max", figures.iops.max);
+        object.real("iops_mean", figures.iops.mean);
+        object.real("iops_stddev", figures.iops.deviation());
+        object.integer("iops_samples", figures.iops.count);
+        object
+    }
+
+    fn latency(&self, histogram: &Histogram, percentiles: bool) -> Object<'a> {
+        let spread = Spread::of(histogram);
+        let mut object = Object::new();
+        object.integer("min", spread.min);
+        object.integer("max", spread.max);
+        object.real("mean", spread.mean);
+        object.real("stddev", spread.deviation);
+        object.integer("N", spread.count);
+        if !percentiles || spread.count == 0 {
+            return object;
+        }
+        let list = &self.entry.settings.percentiles;
+        let mut values = Object::new();
+        for (percent, value) in list.iter().zip(bins::percentiles(histogram, list)) {
+            values.integer(format!("{percent:.6}"), value);
+        }
+        object.object("percentile", values);
+        if self.with_bins {
+            let mut counts = Object::new();
+            for (bin, count) in bins::bins(histogram) {
+                counts.integer(bins::value_of(bin).to_string(), count);
+            }
+            object.object("bins", counts);
+        }
+        object
+    }
+
+    fn flushes(&self) -> Object<'a> {
+        let JobSettings { percentiles_of, .. } = &self.entry.settings;
+        let mut object = Object::new();
+        object.integer("total_ios", self.entry.flushes);
+        let percentiles = percentiles_of.clat || percentiles_of.lat;
+        object.object("lat_ns", self.latency(&self.entry.flush_latency, percentiles));
+        object
+    }
+
+    fn put_counters(&self, job: &mut Object<'a>) {
+        let entry = self.entry;
+        job.integer("job_runtime", entry.cpu.runtime_ms);
+        job.real("usr_cpu", entry.cpu.user_percent());
+        job.real("sys_cpu", entry.cpu.system_percent());
+        job.integer("ctx", entry.cpu.switches);
+        job.integer("majf", entry.cpu.major_faults);
+        job.integer("minf", entry.cpu.minor_faults);
+        job.object("iodepth_level", shares(DEPTHS.map(str::to_owned), &entry.depth));
+        job.object("iodepth_submit", shares(BATCHES.map(str::to_owned), &entry.submitted));
+        job.object("iodepth_complete", shares(BATCHES.map(str::to_owned), &entry.completed));
+        let ends = || CLASS_ENDS.iter().map(u64::to_string);
+        job.object("latency_ns", shares(ends(), &entry.classes.ns));
+        job.object("latency_us", shares(ends(), &entry.classes.us));
+        let ms = ends().chain([LAST_MS.to_string(), format!(">={LAST_MS}")]);
+        job.object("latency_ms", shares(ms, &entry.classes.ms));
+    }
+
+    fn put_control(&self, job: &mut Object<'a>) {
+        let entry = self.entry;
+        if let Some(tolerated) = entry.tolerated {
+            job.integer("total_err", tolerated.total);
+            job.integer("first_error", tolerated.first.unsigned_abs().into());
+        }
+        let target = &entry.target;
+        job.integer("latency_depth", target.depth.into());
+        job.integer("latency_target", target.target.0);
+        job.integer("latency_target_ns", target.target.0);
+        job.real("latency_percentile", target.percentile);
+        job.integer("latency_window", target.window.0 / 1000);
+        job.integer("latency_window_us", target.window.0 / 1000);
+        if let Some(description) = entry.description {
+            job.text("desc", description);
+        }
+        if let Some(steady) = &entry.steady {
+            job.object("steadystate", steady_object(steady));
+        }
+    }
+}
+
+fn shares<'a>(names: impl IntoIterator<Item = String>, shares: &[f64]) -> Object<'a> {
+    let mut object = Object::new();
+    for (name, share) in names.into_iter().zip(shares) {
+        object.real(name, *share);
+    }
+    object
+}
+
+fn steady_object<'a>(steady: &Steady) -> Object<'a> {
+    let rule = &steady.rule;
+    let of = match rule.of {
+        Tracked::Iops => "iops",
+        Tracked::Throughput => "bw",
+        Tracked::Latency => "lat",
+    };
+    let slope = if rule.slope { "_slope" } else { "" };
+    let percent = if rule.percent { "%" } else { "" };
+    let list = |values: &[u64]| Value::Array(values.iter().copied().map(Value::Integer).collect());
+    let mut data = Object::new();
+    data.integer("bw_mean", mean(&steady.bandwidth));
+    data.integer("iops_mean", mean(&steady.iops));
+    if rule.of == Tracked::Latency {
+        data.integer("lat_mean", mean(&steady.latency));
+        data.put("lat_ns", list(&steady.latency));
+    }
+    data.put("iops", list(&steady.iops));
+    data.put("bw", list(&steady.bandwidth));
+    let mut object = Object::new();
+    object.text("ss", format!("{of}{slope}:{:.6}{percent}", rule.limit));
+    object.integer("duration", rule.window_ns.0 / 1_000_000_000);
+    object.integer("attained", steady.attained.into());
+    object.text("criterion", format!("{:.6}{percent}", steady.criterion));
+    object.real("max_deviation", steady.deviation);
+    object.real("slope", steady.slope);
+    object.object("data", data);
+    object
+}
+
+fn disk_object(disk: &Disk) -> Object<'_> {
+    let mut object = Object::new();
+    object.text("name", disk.name.as_str());
+    // The tenth name is fio's own slip of the pen.
+    put_disk(&mut object, disk, "", "write_merges");
+    if let Some(aggregate) = disk.aggregate() {
+        put_disk(&mut object, &aggregate, "aggr_", "write_merge");
+    }
+    object
+}
+
+fn put_disk(object: &mut Object, disk: &Disk, prefix: &str, write_merges: &str) {
+    let [read, write] = [Direction::Read, Direction::Write].map(|direction| direction as usize);
+    let mut put = |name: &str, value: u64| object.integer(format!("{prefix}{name}"), value);
+    put("read_ios", disk.operations[read]);
+    put("write_ios", disk.operations[write]);
+    put("read_sectors", disk.sectors[read]);
+    put("write_sectors", disk.sectors[write]);
+    put("read_merges", disk.merges[read]);
+    put(write_merges, disk.merges[write]);
+    put("read_ticks", disk.ticks_ms[read]);
+    put("write_ticks", disk.ticks_ms[write]);
+    put("in_queue", disk.in_queue_ms);
+    object.real(format!("{prefix}util"), disk.busy_percent);
+}

@@ -1,0 +1,96 @@
+//! fio's way of writing a number: as many digits as fit, then a prefix, then a unit. `tests/data/fio/numbers.tsv` holds
+//! what fio itself writes.
+
+/// How a number is scaled and what stands behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Style {
+    /// Characters that the number may have, the decimal point among them.
+    pub figures: usize,
+    /// Prefixes of 1024 (`Ki`) instead of 1000 (`k`).
+    pub binary: bool,
+    /// The value counts 1024 (or 1000) already, so that the first prefix is due.
+    pub thousands: bool,
+    /// What stands behind the number.
+    pub unit: Unit,
+}
+
+/// What stands behind a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Nothing.
+    None,
+    /// `B`.
+    Bytes,
+    /// `B/s`.
+    BytesPerSecond,
+    /// `bit/s`; the value counts bytes all the same.
+    BitsPerSecond,
+}
+
+impl Unit {
+    fn word(self) -> &'static str {
+        match self {
+            Unit::None => "",
+            Unit::Bytes => "B",
+            Unit::BytesPerSecond => "B/s",
+            Unit::BitsPerSecond => "bit/s",
+        }
+    }
+}
+
+const PREFIXES: [&str; 7] = ["", "k", "M", "G", "T", "P", "E"];
+
+impl Style {
+    /// Decimal prefixes and no unit: IOPS, and the smallest and largest latency.
+    pub fn plain(figures: usize) -> Style {
+        Style {
+            figures,
+            binary: false,
+            thousands: false,
+            unit: Unit::None,
+        }
+    }
+
+    /// The number in this style.
+    pub fn write(self, value: u64) -> String {
+        let divisor: u128 = if self.binary { 1024 } else { 1000 };
+        // Wider than the value: bits are eight times as many.
+        let mut whole = u128::from(value) * if self.unit == Unit::BitsPerSecond { 8 } else { 1 };
+        let mut prefix = usize::from(self.thousands);
+        let mut remainder = None;
+        while digits(whole) > self.figures && prefix + 1 < PREFIXES.len() {
+            remainder = Some(whole % divisor);
+            whole /= divisor;
+            prefix += 1;
+        }
+        let number = match remainder {
+            None => whole.to_string(),
+            Some(rest) => with_decimals(whole, rest, divisor, self.figures),
+        };
+        format!("{number}{}{}", self.prefix(prefix), self.unit.word())
+    }
+
+    fn prefix(self, index: usize) -> String {
+        match (index, self.binary) {
+            (0, _) => String::new(),
+            (_, false) => PREFIXES[index].to_owned(),
+            (_, true) => format!("{}i", PREFIXES[index].to_uppercase()),
+        }
+    }
+}
+
+/// The number with the decimals that there is room for: none where only the point would fit.
+fn with_decimals(whole: u128, rest: u128, divisor: u128, figures: usize) -> String {
+    let room = figures.saturating_sub(digits(whole));
+    if room <= 1 {
+        return (whole + u128::from(rest >= divisor / 2)).to_string();
+    }
+    let decimals = format!("{:.*}", room - 1, rest as f64 / divisor as f64);
+    // Rounding may carry into the integer: 9.999 becomes 10.00, a character longer.
+    let carried = u128::from(decimals.starts_with('1'));
+    format!("{}{}", whole + carried, &decimals[1..])
+}
+
+fn digits(value: u128) -> usize {
+    value.checked_ilog10().map_or(1, |log| log as usize + 1)
+}

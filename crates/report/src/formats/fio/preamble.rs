@@ -1,0 +1,39 @@
+//! What fio prints before anything runs.
+
+use std::io::{self, Write};
+
+use model::plan::Plan;
+
+use super::settings::{self, Settings};
+
+/// The banners of the jobs, which are in fio's words already, the version, and how many workers start.
+pub(super) fn write(plan: &Plan, out: &mut dyn Write) -> io::Result<()> {
+    for line in &plan.origin.profile {
+        writeln!(out, "{line}")?;
+    }
+    writeln!(out, "{}", Settings::of(plan).version)?;
+    let (mut threads, mut processes) = (0, 0);
+    for (number, (_, job)) in plan.jobs().enumerate() {
+        match settings::is_thread(plan, number) {
+            true => threads += job.workers.len(),
+            false => processes += job.workers.len(),
+        }
+    }
+    let threads = (threads > 0).then(|| some(threads, "thread", "threads"));
+    let processes = (processes > 0).then(|| some(processes, "process", "processes"));
+    let all: Vec<String> = threads.into_iter().chain(processes).collect();
+    writeln!(out, "Starting {}", all.join(" and "))
+}
+
+fn some(count: usize, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
+/// Says that the files of a job are laid out; `bytes` is the size of all of them.
+pub(super) fn laying_out(job: &str, files: u64, bytes: u64) -> String {
+    let mib = bytes >> 20;
+    match files {
+        1 => format!("{job}: Laying out IO file (1 file / {mib}MiB)"),
+        _ => format!("{job}: Laying out IO files ({files} files / total {mib}MiB)"),
+    }
+}

@@ -1,0 +1,114 @@
+//! Samples of bandwidth and IOPS: what a worker did in each window of half a second, as statistics that fio *adds* over
+//! the clones of a job.
+
+use model::results::{JobResults, Point, Series};
+use model::{Direction, Nanos, PerDirection};
+
+/// Statistics of the samples of one worker, or the sums of those of several.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Samples {
+    pub count: u64,
+    pub min: u64,
+    pub max: u64,
+    pub mean: f64,
+    /// Sum of the squared distances from the mean.
+    squares: f64,
+}
+
+impl Samples {
+    pub(super) fn of(values: &[u64]) -> Samples {
+        let (Some(min), Some(max)) = (values.iter().min(), values.iter().max()) else {
+            return Samples::default();
+        };
+        let mean = values.iter().map(|value| *value as f64).sum::<f64>() / values.len() as f64;
+        Samples {
+            count: values.len() as u64,
+            min: *min,
+            max: *max,
+            mean,
+            squares: values.iter().map(|value| (*value as f64 - mean).powi(2)).sum(),
+        }
+    }
+
+    /// Adds a clone: every figure is the sum, for the clones ran side by side.
+    pub(super) fn add(&mut self, other: &Samples) {
+        self.count += other.count;
+        self.min += other.min;
+        self.max += other.max;
+        self.mean += other.mean;
+        self.squares += other.squares;
+    }
+
+    pub(super) fn deviation(&self) -> f64 {
+        match self.count {
+            0 | 1 => 0.0,
+            count => (self.squares / (count - 1) as f64).sqrt(),
+        }
+    }
+}
+
+/// What a worker did in each window of this length within its measured time, over all its streams. Empty where no such
+/// series was kept.
+pub(super) fn windows(job: &JobResults, worker: usize, length: Nanos, measured: Nanos) -> PerDirection<Vec<Point>> {
+    let alone = job.workers.len() == 1;
+    let of_worker = |series: &&Series| match series.of {
+        Some((owner, _)) => owner as usize == worker,
+        None => false,
+    };
+    let mut found: Vec<&Series> = job
+        .series
+        .iter()
+        .filter(|series| series.length_ns == length)
+        .filter(of_worker)
+        .collect();
+    if found.is_empty() && alone {
+        let whole = job.series.iter().find(|series| series.length_ns == length);
+        found.extend(whole);
+    }
+    let complete = measured.0.checked_div(length.0).unwrap_or(0) as usize;
+    let mut windows: PerDirection<Vec<Point>> = PerDirection::default();
+    for series in found {
+        for direction in Direction::ALL {
+            add(&mut windows[direction], &series.points[direction], complete);
+        }
+    }
+    windows
+}
+
+/// The same for all directions together.
+pub(super) fn together(windows: &PerDirection<Vec<Point>>) -> Vec<Point> {
+    let mut sum = Vec::new();
+    for (_, points) in windows.iter() {
+        add(&mut sum, points, points.len());
+    }
+    sum
+}
+
+/// Adds window by window; one that was cut short is no sample.
+fn add(sum: &mut Vec<Point>, points: &[Point], complete: usize) {
+    let points = &points[..points.len().min(complete)];
+    if sum.len() < points.len() {
+        sum.resize(points.len(), Point::default());
+    }
+    sum.iter_mut().zip(points).for_each(|(sum, point)| sum.merge(point));
+}
+
+/// KiB per second, rounded down, of each window in which there was any I/O.
+pub(super) fn bandwidth(points: &[Point], length: Nanos) -> Samples {
+    let kib = |point: &Point| per_second(point.bytes, length) / 1024;
+    Samples::of(&busy(points).map(kib).collect::<Vec<u64>>())
+}
+
+/// The same for operations per second.
+pub(super) fn iops(points: &[Point], length: Nanos) -> Samples {
+    let rate = |point: &Point| per_second(point.operations, length);
+    Samples::of(&busy(points).map(rate).collect::<Vec<u64>>())
+}
+
+fn busy(points: &[Point]) -> impl Iterator<Item = &Point> {
+    points.iter().filter(|point| point.operations > 0)
+}
+
+fn per_second(amount: u64, length: Nanos) -> u64 {
+    (u128::from(amount) * 1_000_000_000 / u128::from(length.0.max(1))) as u64
+}

@@ -1,0 +1,194 @@
+//! What the user asked of the report, read from the plan's origin. The names are listed in the documentation of the
+//! parent module.
+
+use std::str::FromStr;
+
+use model::Nanos;
+use model::plan::{Plan, Presentation};
+
+/// Percentiles that are printed where no list was given.
+const USUAL_PERCENTILES: [f64; 17] = [
+    1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99,
+];
+/// More are not printed.
+pub(super) const MOST_PERCENTILES: usize = 20;
+/// The version whose output this is.
+const VERSION: &str = "fio-3.42";
+/// Length of the windows of bandwidth and IOPS samples (`bwavgtime`, `iopsavgtime`).
+const USUAL_SAMPLE: Nanos = Nanos(500_000_000);
+
+/// Settings of the whole report.
+#[derive(Clone, Debug)]
+pub(super) struct Settings {
+    pub version: String,
+    pub pid: u32,
+    pub utc_offset_s: i32,
+    pub disk_use: bool,
+    pub terse_version: u32,
+}
+
+/// Settings of a job.
+#[derive(Clone, Debug)]
+pub(super) struct JobSettings {
+    pub units: Units,
+    pub percentiles: Vec<f64>,
+    /// Decimals of the percentages.
+    pub percentile_decimals: usize,
+    /// Which latencies get percentiles.
+    pub percentiles_of: Latencies<bool>,
+    /// Which latencies are shown.
+    pub shown: Latencies<bool>,
+    pub unified: Unified,
+    /// Queue depth to show, if not the one in effect.
+    pub depth: Option<u32>,
+    /// Members of a group are one entry, if not as the group says.
+    pub merged: Option<bool>,
+    /// The job is in the report.
+    pub reported: bool,
+    pub bandwidth_sample: Nanos,
+    pub iops_sample: Nanos,
+}
+
+/// How amounts are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Units {
+    /// `kb_base`: 1024 or 1000.
+    pub kilo: u32,
+    /// `unit_base=1`.
+    pub bits: bool,
+    pub figures: usize,
+}
+
+/// One value for each latency of fio.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Latencies<T> {
+    pub slat: T,
+    pub clat: T,
+    pub lat: T,
+}
+
+/// `unified_rw_reporting`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Unified {
+    /// Each direction for itself.
+    #[default]
+    No,
+    /// All directions in one.
+    Mixed,
+    /// Each direction, and all together.
+    Both,
+}
+
+impl Settings {
+    pub(super) fn of(plan: &Plan) -> Settings {
+        let presentation = &plan.origin.presentation;
+        Settings {
+            version: value(presentation, "fio_version", None).unwrap_or_else(|| VERSION.to_owned()),
+            pid: value(presentation, "pid", None).unwrap_or(0),
+            utc_offset_s: value(presentation, "utc_offset_s", None).unwrap_or(0),
+            disk_use: value(presentation, "disk_util", None).unwrap_or(true),
+            terse_version: value(presentation, "terse_version", None).unwrap_or(3),
+        }
+    }
+}
+
+impl JobSettings {
+    /// Those of the job with this number, counted over all steps.
+    pub(super) fn of(plan: &Plan, number: usize) -> JobSettings {
+        let presentation = &plan.origin.presentation;
+        let given = list(presentation, "percentile_list", number).unwrap_or_else(|| presentation.percentiles.clone());
+        let (mut percentiles, percentile_decimals) = match given.is_empty() {
+            true => (USUAL_PERCENTILES.to_vec(), 2),
+            false => {
+                let decimals = given.iter().map(|percent| decimals(*percent)).max();
+                (given, decimals.unwrap_or(0))
+            }
+        };
+        percentiles.truncate(MOST_PERCENTILES);
+        percentiles.sort_by(f64::total_cmp);
+        let named = |name: &str, general: &[String]| words(presentation, name, number, general);
+        let percentiles_of = named("percentiles_of", &presentation.percentiles_of);
+        let disabled = named("disabled", &presentation.disabled);
+        let shown = |name: &str| !disabled.iter().any(|word| word == name);
+        let gets = |name: &str| shown(name) && percentiles_of.iter().any(|word| word == name);
+        let sample = |name| value(presentation, name, Some(number)).map_or(USUAL_SAMPLE, Nanos::millis);
+        JobSettings {
+            units: Units::of(presentation, number),
+            percentiles,
+            percentile_decimals,
+            percentiles_of: Latencies {
+                slat: gets("slat"),
+                clat: gets("clat") || (percentiles_of.is_empty() && shown("clat")),
+                lat: gets("lat"),
+            },
+            shown: Latencies {
+                slat: shown("slat"),
+                clat: shown("clat"),
+                lat: shown("lat"),
+            },
+            unified: unified(presentation, number),
+            depth: value(presentation, "iodepth", Some(number)),
+            merged: value(presentation, "group_reporting", Some(number)),
+            reported: value(presentation, "stats", Some(number)).unwrap_or(true),
+            bandwidth_sample: sample("bw_sample_ms"),
+            iops_sample: sample("iops_sample_ms"),
+        }
+    }
+}
+
+impl Units {
+    fn of(presentation: &Presentation, number: usize) -> Units {
+        let kilo = value(presentation, "kb_base", Some(number)).or(presentation.kilo);
+        let bits = value(presentation, "unit_base", Some(number)).map(|base: u32| base == 1);
+        let figures = value(presentation, "significant_figures", Some(number));
+        let figures = figures.or(presentation.significant_figures.map(usize::from));
+        Units {
+            kilo: kilo.unwrap_or(1024),
+            bits: bits.unwrap_or(presentation.bits),
+            figures: figures.unwrap_or(4),
+        }
+    }
+}
+
+/// Whether the workers of a job are processes or threads decides only how their number is announced.
+pub(super) fn is_thread(plan: &Plan, number: usize) -> bool {
+    value(&plan.origin.presentation, "thread", Some(number)).unwrap_or(false)
+}
+
+fn unified(presentation: &Presentation, number: usize) -> Unified {
+    let of_job: Option<String> = value(presentation, "unified", Some(number));
+    match of_job.as_deref().or(presentation.unified.as_deref()) {
+        Some("mixed") => Unified::Mixed,
+        Some("both") => Unified::Both,
+        _ => Unified::No,
+    }
+}
+
+/// Decimals of a percentage as it was written.
+fn decimals(percent: f64) -> usize {
+    percent
+        .to_string()
+        .split_once('.')
+        .map_or(0, |(_, decimals)| decimals.len())
+}
+
+fn list(presentation: &Presentation, name: &str, number: usize) -> Option<Vec<f64>> {
+    let text: String = value(presentation, name, Some(number))?;
+    text.split(':').map(|part| part.trim().parse().ok()).collect()
+}
+
+fn words(presentation: &Presentation, name: &str, number: usize, general: &[String]) -> Vec<String> {
+    let text: Option<String> = value(presentation, name, Some(number));
+    text.map_or_else(|| general.to_vec(), |text| text.split(',').map(str::to_owned).collect())
+}
+
+/// The setting of a job, or of the whole report. What cannot be read counts as absent.
+fn value<T: FromStr>(presentation: &Presentation, name: &str, number: Option<usize>) -> Option<T> {
+    let of_job = number.and_then(|number| other(presentation, &format!("{name}.{number}")));
+    of_job.or_else(|| other(presentation, name))?.parse().ok()
+}
+
+fn other<'a>(presentation: &'a Presentation, name: &str) -> Option<&'a str> {
+    let entry = presentation.other.iter().find(|(found, _)| found == name);
+    entry.map(|(_, value)| value.as_str())
+}

@@ -1,0 +1,312 @@
+//! Results made by hand: which clone of which job did how much, with latencies by a fixed law.
+
+use model::access::{Access, Sequential};
+use model::environment::{Device, DeviceUse, Environment, TargetFacts};
+use model::event::EndReason;
+use model::mix::Mix;
+use model::plan::{
+    Batching, CacheMode, Control, Depth, Dialect, EngineChoice, EngineKind, ErrorPolicy, Grid, GridScope, Group, Job,
+    LatencyPoints, Memory, OpenHint, Pacing, Pattern, Plan, Region, Step, Stream, StreamTarget, SyncRule, Target,
+    TargetId, TargetKind, ThreadPlacement, Worker,
+};
+use model::results::{
+    DirectionResults, EngineUsed, FORMAT_VERSION, HostDeviceUse, HostResults, JobResults, Kind, Point, Results, Series,
+    StepResults, StreamResults, SyncResults, Tool, Usage, WorkerResults,
+};
+use model::{Bytes, Direction, Nanos, PerDirection};
+
+/// Length of the windows of samples.
+pub const HALF_SECOND: u64 = 500;
+
+/// What each clone of a job did.
+#[derive(Clone)]
+pub struct Work {
+    pub name: &'static str,
+    /// Of the plan.
+    pub step: usize,
+    pub group: usize,
+    /// `group_reporting`.
+    pub merged: bool,
+    pub clones: usize,
+    pub engine: EngineKind,
+    /// Operations are handed over and waited for separately.
+    pub asynchronous: bool,
+    pub depth: u32,
+    pub operations: PerDirection<u64>,
+    pub block: u64,
+    pub flushes: u64,
+    pub measured_ms: u64,
+    pub description: Option<&'static str>,
+    pub control: Vec<Control>,
+}
+
+impl Work {
+    /// One clone, one operation at a time, in a group of its own name's step.
+    pub fn new(name: &'static str, direction: Direction, operations: u64, block: u64) -> Work {
+        let mut each = PerDirection::default();
+        each[direction] = operations;
+        Work {
+            name,
+            step: 0,
+            group: 0,
+            merged: false,
+            clones: 1,
+            engine: EngineKind::Psync,
+            asynchronous: false,
+            depth: 1,
+            operations: each,
+            block,
+            flushes: 0,
+            measured_ms: 10,
+            description: None,
+            control: Vec::new(),
+        }
+    }
+
+    /// The same with reads and writes.
+    pub fn mixed(name: &'static str, reads: u64, writes: u64, block: u64) -> Work {
+        let mut work = Work::new(name, Direction::Read, reads, block);
+        work.operations.write = writes;
+        work
+    }
+
+    /// Carried by an asynchronous engine with this queue depth.
+    pub fn queued(mut self, engine: EngineKind, depth: u32) -> Work {
+        (self.engine, self.asynchronous, self.depth) = (engine, true, depth);
+        self
+    }
+}
+
+/// Results of a run on one disk, `vda`.
+pub fn results(works: &[Work]) -> Results {
+    let mut results = empty();
+    for work in works {
+        let (plan, steps) = (&mut results.plan, &mut results.steps);
+        while plan.steps.len() <= work.step {
+            plan.steps.push(Step::default());
+            steps.push(StepResults::default());
+        }
+        while plan.groups.len() <= work.group {
+            plan.groups.push(Group {
+                name: plan.groups.len().to_string(),
+                jobs: Vec::new(),
+                merged: false,
+            });
+        }
+        let group = &mut plan.groups[work.group];
+        group.merged = work.merged;
+        group
+            .jobs
+            .push((work.step as u32, plan.steps[work.step].jobs.len() as u32));
+        plan.steps[work.step].jobs.push(planned(work));
+        steps[work.step].jobs.push(found(work));
+    }
+    results.steps[0].devices.push(HostDeviceUse {
+        host: 0,
+        counters: DeviceUse {
+            name: "vda".into(),
+            ..DeviceUse::default()
+        },
+    });
+    results
+}
+
+fn empty() -> Results {
+    let mut plan = Plan {
+        targets: vec![Target {
+            path: "data".into(),
+            kind: TargetKind::Path,
+            prepare: Default::default(),
+            at_end: Default::default(),
+        }],
+        grids: vec![Grid {
+            length_ns: Nanos::millis(HALF_SECOND),
+            scope: GridScope::Stream,
+        }],
+        ..Plan::default()
+    };
+    plan.origin.dialect = Dialect::Fio;
+    let disk = Device {
+        name: "vda".into(),
+        kind: "disk".into(),
+        ..Device::default()
+    };
+    let environment = Environment {
+        targets: vec![TargetFacts {
+            devices: vec![disk],
+            ..TargetFacts::default()
+        }],
+        ..Environment::default()
+    };
+    Results {
+        format_version: FORMAT_VERSION,
+        kind: Kind::Run,
+        tool: Tool {
+            name: "fathom".into(),
+            version: "0".into(),
+            engine_revision: 1,
+        },
+        plan,
+        hosts: vec![HostResults {
+            environment,
+            // Sat Nov 21 19:36:04 2026 UTC.
+            started_unix_ns: 1_795_289_764_250_000_000,
+            ended_unix_ns: 1_795_289_764_750_000_000,
+        }],
+        steps: Vec::new(),
+        findings: Vec::new(),
+        interrupted: false,
+    }
+}
+
+fn planned(work: &Work) -> Job {
+    let stream = Stream {
+        target: StreamTarget::One { target: TargetId(0) },
+        region: Region::default(),
+        mix: Mix::READS,
+        pattern: Pattern::simple(Access::Sequential(Sequential::default()), Bytes(work.block)),
+        content: Default::default(),
+        cache: CacheMode::BUFFERED,
+        hint: OpenHint::default(),
+        sync: SyncRule::default(),
+        pacing: Pacing::Unpaced,
+        think: None,
+        depth: work.depth,
+        weight: 1,
+        priority: None,
+        on_error: ErrorPolicy::default(),
+        verify: None,
+    };
+    let worker = Worker {
+        engine: EngineChoice::default(),
+        depth: Depth::PerStream,
+        batching: Batching::default(),
+        draws: model::draws::DrawsForm::PerPurpose { seed: 1, number: 1 },
+        placement: ThreadPlacement::default(),
+        memory: Memory::default(),
+        latency: match work.asynchronous {
+            true => LatencyPoints::AfterCall,
+            false => LatencyPoints::BeforeCall,
+        },
+        streams: vec![stream],
+    };
+    Job {
+        name: work.name.into(),
+        description: work.description.map(str::to_owned),
+        control: work.control.clone(),
+        workers: vec![worker; work.clones],
+        ..Job::default()
+    }
+}
+
+fn found(work: &Work) -> JobResults {
+    let measured = Nanos::millis(work.measured_ms);
+    let worker = |number: usize| {
+        let mut worker = WorkerResults {
+            worker: number as u32,
+            engine: EngineUsed {
+                kind: work.engine,
+                ..EngineUsed::default()
+            },
+            started_ns: Nanos::millis(5),
+            measured_ns: measured,
+            active_ns: measured,
+            streams: vec![stream(work)],
+            slots: work.depth,
+            usage: Usage {
+                user_ns: Nanos(measured.0 / 10),
+                system_ns: Nanos(measured.0 / 5),
+                voluntary_switches: 3,
+                ..Usage::default()
+            },
+            ..WorkerResults::default()
+        };
+        worker.count_one_at_a_time();
+        worker
+    };
+    let series = |number: usize| Series {
+        length_ns: Nanos::millis(HALF_SECOND),
+        of: Some((number as u32, 0)),
+        points: work.operations.map(|operations| points(*operations, work)),
+    };
+    JobResults {
+        name: work.name.into(),
+        workers: (0..work.clones).map(worker).collect(),
+        series: (0..work.clones).map(series).collect(),
+        ended: Some(EndReason::Done),
+        ..JobResults::default()
+    }
+}
+
+/// The latency of an operation: between 10 µs and about 1 ms.
+pub fn latency(operation: u64) -> u64 {
+    10_000 + operation * 104_729 % 1_000_003
+}
+
+fn stream(work: &Work) -> StreamResults {
+    let results = |operations: u64| {
+        let mut results = DirectionResults {
+            operations,
+            bytes: Bytes(operations * work.block),
+            ..DirectionResults::default()
+        };
+        for operation in 0..operations {
+            let ns = latency(operation);
+            results.submission.record(ns / 10);
+            results.completion.record(ns);
+            results.total.record(ns / 10 + ns);
+        }
+        results
+    };
+    let mut sync = SyncResults {
+        operations: work.flushes,
+        ..SyncResults::default()
+    };
+    (0..work.flushes).for_each(|flush| sync.latency.record(latency(flush)));
+    StreamResults {
+        targets: vec![0],
+        directions: work
+            .operations
+            .map(|operations| (*operations > 0).then(|| results(*operations))),
+        sync: (work.flushes > 0).then_some(sync),
+        ..StreamResults::default()
+    }
+}
+
+/// Operations fall evenly into the windows.
+fn points(operations: u64, work: &Work) -> Vec<Point> {
+    let windows = work.measured_ms.div_ceil(HALF_SECOND);
+    let each = operations / windows;
+    let point = |_| Point {
+        operations: each,
+        bytes: each * work.block,
+        ..Point::default()
+    };
+    (0..windows).map(point).collect()
+}
+
+/// A setting of the report.
+pub fn set(results: &mut Results, name: &str, value: &str) {
+    let other = &mut results.plan.origin.presentation.other;
+    other.push((name.to_owned(), value.to_owned()));
+}
+
+/// The report in the format of that name.
+pub fn written(results: &Results, format: &str) -> String {
+    let mut bytes = Vec::new();
+    let format = report::formats::find(format).unwrap();
+    (format.write)(results, &mut bytes).unwrap();
+    String::from_utf8(bytes).unwrap()
+}
+
+/// The JSON report, read as any program would.
+pub fn json(results: &Results, format: &str) -> serde_json::Value {
+    serde_json::from_str(&written(results, format)).unwrap()
+}
+
+/// A file of the recorded data.
+pub fn recorded(path: &str) -> String {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/fio");
+    let path = folder.join(path);
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
