@@ -12,6 +12,7 @@ pub mod content;
 pub mod draws;
 pub mod environment;
 pub mod event;
+pub mod file_choice;
 pub mod finding;
 pub mod histogram;
 pub mod mix;

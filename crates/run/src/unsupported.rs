@@ -1,6 +1,6 @@
 //! What a plan can say and a run cannot yet do. It is refused before anything starts, never silently left out.
 
-use model::plan::{Plan, PlanFault, Stream, StreamTarget, Worker};
+use model::plan::{Plan, PlanFault, Stream, Worker};
 
 /// Every part of the plan that would not be carried out.
 pub(crate) fn faults(plan: &Plan) -> Vec<PlanFault> {
@@ -38,9 +38,6 @@ fn of_worker(worker: &Worker, add: &mut impl FnMut(&str)) {
 }
 
 fn of_stream(stream: &Stream, add: &mut impl FnMut(&str)) {
-    if let StreamTarget::Files { .. } = stream.target {
-        add("a set of files that share one queue");
-    }
     if stream.verify.is_some() {
         add("the verification of what was written");
     }

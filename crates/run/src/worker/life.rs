@@ -3,7 +3,7 @@
 use engine::{Action, EngineError, Request, Slot, os_error_name, sys};
 use model::draws::{DrawsForm, Purpose};
 use model::event::{EndReason, Phase};
-use model::plan::FlushKind;
+use model::plan::{FlushKind, SyncRule};
 use model::results::{EngineUsed, FailedOperation, Failure, Usage};
 use model::{Direction, Nanos};
 
@@ -254,7 +254,7 @@ impl Worker<'_> {
             self.begin_budget_anew();
             self.restart_draws();
             for stream in &mut self.streams {
-                stream.sequence.restart(&mut self.draws);
+                stream.restart(&mut self.draws);
             }
             return false;
         }
@@ -441,51 +441,64 @@ impl Worker<'_> {
 impl Worker<'_> {
     /// Flushes that the plan wants when the job is over, outside all latencies.
     fn flush_at_end(&mut self) {
-        for (stream, plan) in self.streams.iter().zip(&self.plan.streams) {
+        for number in 0..self.streams.len() {
+            let plan = &self.plan.streams[number];
             let writes = plan.mix.includes(Direction::Write) || plan.mix.includes(Direction::Trim);
             let sync = &plan.sync;
             if !writes || !(sync.at_end || sync.on_close || sync.file_system_at_end) {
                 continue;
             }
-            let action = if sync.kind == FlushKind::Data {
-                Action::FlushData
-            } else {
-                Action::Flush
-            };
-            let request = Request {
-                offset: 0,
-                length: 0,
-                slot: Slot(0),
-                file: stream.file,
-                action,
-            };
-            let path = &self.files[usize::from(stream.file)].0;
-            let result = match self.engine.turn(&[request], 1, Nanos::NEVER, &mut self.batch) {
-                Ok(()) => self.batch.done.first().map_or(0, |completion| completion.result),
-                Err(error) => -i64::from(error.errno().unwrap_or(sys::file::IO_ERROR)),
-            };
-            let result = match (result, sync.file_system_at_end) {
-                (0, true) => std::fs::File::open(path).and_then(|file| sys::file::flush_file_system(&file)),
-                (0, false) => Ok(()),
-                (errno, _) => Err(std::io::Error::from_raw_os_error((-errno) as i32)),
-            };
-            if let Err(error) = result {
-                let errno = error.raw_os_error();
-                let what = format!(
-                    "the flush at the end failed: {}",
-                    errno.map_or_else(String::new, os_error_name)
-                );
-                self.failure = Some(Failure {
-                    what,
-                    at: path.clone(),
-                    errno,
-                    operation: None,
-                    help: None,
-                });
+            let files = self.open_files_of(number);
+            let open = files
+                .into_iter()
+                .try_for_each(|file| self.flush_file_at_end(file, sync));
+            // On a close they were flushed then.
+            let closed = open.and_then(|()| match sync.at_end {
+                true => self.flush_closed_files(number),
+                false => Ok(()),
+            });
+            if let Err(failure) = closed {
+                self.failure = Some(*failure);
                 self.end_reason = Some(EndReason::Failed);
                 return;
             }
         }
+    }
+
+    fn flush_file_at_end(&mut self, file: u16, sync: &SyncRule) -> Result<(), Box<Failure>> {
+        let action = if sync.kind == FlushKind::Data {
+            Action::FlushData
+        } else {
+            Action::Flush
+        };
+        let request = Request {
+            offset: 0,
+            length: 0,
+            slot: Slot(0),
+            file,
+            action,
+        };
+        let path = &self.files[usize::from(file)].0;
+        let result = match self.engine.turn(&[request], 1, Nanos::NEVER, &mut self.batch) {
+            Ok(()) => self.batch.done.first().map_or(0, |completion| completion.result),
+            Err(error) => -i64::from(error.errno().unwrap_or(sys::file::IO_ERROR)),
+        };
+        let result = match (result, sync.file_system_at_end) {
+            (0, true) => std::fs::File::open(path).and_then(|file| sys::file::flush_file_system(&file)),
+            (0, false) => Ok(()),
+            (errno, _) => Err(std::io::Error::from_raw_os_error((-errno) as i32)),
+        };
+        result.map_err(|error| {
+            let errno = error.raw_os_error();
+            let why = errno.map_or_else(String::new, os_error_name);
+            Box::new(Failure {
+                what: format!("the flush at the end failed: {why}"),
+                at: path.clone(),
+                errno,
+                operation: None,
+                help: None,
+            })
+        })
     }
 }
 

@@ -5,7 +5,9 @@
 //! put into this loop. In the measured window nothing here allocates, locks, prints or reads another clock.
 
 mod care;
+mod file_set;
 mod life;
+mod opening;
 mod outbox;
 mod recorder;
 mod setup;
@@ -29,6 +31,7 @@ pub(crate) use setup::{Assignment, ReadyKind, ReadyTarget, set_up};
 
 use crate::control::JobControl;
 use crate::operation_log::Pen;
+use file_set::FromSet;
 use recorder::{Grids, Run, SlotRecord, SlotTable};
 use stream::{LiveStream, Ready};
 use timeline::Timeline;
@@ -83,6 +86,8 @@ pub(crate) struct Worker<'plan> {
     split_stamps: bool,
     /// Some stream has a gate that must hear of completions.
     gated: bool,
+    /// Some stream opens and closes files, and must hear of completions too.
+    exchanges_files: bool,
     /// When the next stream may issue, if none may now.
     next_due: Nanos,
     budget: Budget,
@@ -544,6 +549,11 @@ impl Worker<'_> {
             },
         };
         let operation = match direction {
+            _ if stream.set.is_some() => match self.next_of_set(number, number_in_lane, direction) {
+                FromSet::Operation(operation) => Some(operation),
+                FromSet::Wait => return false,
+                FromSet::PassOver => None,
+            },
             Some(_) => stream.sequence.next(&mut self.draws, number_in_lane, direction),
             None => stream
                 .sequence
@@ -631,7 +641,7 @@ impl Worker<'_> {
         }
         stream.idle_pass = true;
         self.restart_draws();
-        self.streams[number].sequence.restart(&mut self.draws);
+        self.streams[number].restart(&mut self.draws);
         true
     }
 
@@ -861,6 +871,9 @@ impl Worker<'_> {
 
     #[inline(never)]
     fn tell_gates(&mut self, reaped: Nanos) {
+        if self.exchanges_files {
+            self.tell_sets();
+        }
         for completion in self.batch.done.iter() {
             let stream = self.slots.get(completion.slot).stream as usize;
             if let Some(gate) = &mut self.streams[stream].gate {

@@ -8,11 +8,15 @@ use model::plan::{FlushKind, Pacing, Stream, SyncRule, Think, ThinkCount};
 use model::sequence::Sequence;
 use model::{Direction, Nanos, PerDirection};
 
+use super::file_set::FileSet;
+
 /// A stream while it runs.
 #[derive(Debug)]
 pub(crate) struct LiveStream {
     /// Positions, directions, lengths.
     pub(crate) sequence: Sequence,
+    /// All its files, where it has several: then `sequence`, `file` and `priority` are those of the present one.
+    pub(crate) set: Option<Box<FileSet>>,
     /// Index of its file among those of the engine.
     pub(crate) file: u16,
     /// Where only a part of its operations has its I/O priority.
@@ -45,6 +49,11 @@ pub(crate) struct PriorityShare {
 }
 
 impl LiveStream {
+    /// Bytes of memory that its patterns hold beyond their own structure.
+    pub(crate) fn extra_bytes(&self) -> u64 {
+        self.sequence.extra_bytes() + self.set.as_ref().map_or(0, |set| set.extra_bytes())
+    }
+
     /// Index of the file for its next operation.
     #[inline(always)]
     pub(crate) fn file_of_next(&mut self) -> u16 {
