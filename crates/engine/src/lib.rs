@@ -20,6 +20,7 @@ mod libaio;
 #[cfg(target_os = "linux")]
 mod mmap;
 mod null;
+mod offload;
 mod portions;
 mod psync;
 mod sim;
@@ -125,6 +126,9 @@ pub fn open(setup: Setup) -> Result<Box<dyn Engine>, EngineError> {
 }
 
 fn open_unbounded(setup: Setup) -> Result<Box<dyn Engine>, EngineError> {
+    if setup.choice.offload {
+        return Ok(Box::new(offload::Offload::open(setup)?));
+    }
     match setup.choice.kind {
         EngineKind::Auto => Err(EngineError::unavailable(
             EngineKind::Auto,
