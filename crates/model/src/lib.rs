@@ -15,6 +15,7 @@ pub mod event;
 pub mod file_choice;
 pub mod finding;
 pub mod histogram;
+pub mod mismatch;
 pub mod mix;
 pub mod pace;
 pub mod plan;

@@ -136,8 +136,7 @@ fn deep_queues_write_every_block_once() {
     }
 }
 
-/// How many files of a directory this process has open for writing at most while a plan is carried out. The guard holds
-/// all of them too, but never for writing.
+/// How many descriptors of files in a directory this process has at most while a plan is carried out.
 fn most_open(directory: &Path, plan: Plan) -> (usize, JobResults) {
     let (over, most) = (AtomicBool::new(false), AtomicUsize::new(0));
     let look = || {
@@ -159,12 +158,6 @@ fn most_open(directory: &Path, plan: Plan) -> (usize, JobResults) {
     (most.load(Ordering::Relaxed), job)
 }
 
-fn for_writing(descriptor: &str) -> bool {
-    let facts = std::fs::read_to_string(format!("/proc/self/fdinfo/{descriptor}")).unwrap_or_default();
-    let flags = facts.lines().find_map(|line| line.strip_prefix("flags:"));
-    flags.is_some_and(|octal| u32::from_str_radix(octal.trim(), 8).is_ok_and(|flags| flags & 3 != 0))
-}
-
 #[cfg(target_os = "linux")]
 #[test]
 fn no_more_files_are_open_than_may_be() {
@@ -175,7 +168,8 @@ fn no_more_files_are_open_than_may_be() {
         let plan = files_in(directory.path(), EngineKind::Psync, pass(), one);
         let (most, job) = most_open(directory.path(), plan);
         assert_eq!(job.total().operations, 16);
-        assert_eq!(most, open as usize, "{open} may be open");
+        // The guard holds each of the four to the end.
+        assert_eq!(most, 4 + open as usize, "{open} may be open");
     }
 }
 

@@ -95,6 +95,18 @@ impl FileSet {
         (set, first)
     }
 
+    /// The file that operations go to at present.
+    pub(super) fn present(&self) -> usize {
+        self.present
+    }
+
+    /// The operation that was chosen last will not be issued.
+    pub(super) fn passed_over(&mut self) {
+        if self.exchanges_files() {
+            self.files[self.present].in_flight -= 1;
+        }
+    }
+
     /// Files are opened and closed while the worker runs.
     pub(super) fn exchanges_files(&self) -> bool {
         !self.places.is_empty()
@@ -138,6 +150,20 @@ impl FileSet {
                 // The file to be opened counts as open already; it has no place.
                 .position(|place| !used(place) && !in_flight(place))
         })
+    }
+
+    /// Sees to it that some place may be had for a file, if need be by closing one that is idle. False if all are busy.
+    fn make_room_for(&mut self, file: usize) -> bool {
+        if self.place_for(file).is_some() {
+            return true;
+        }
+        let idle = self
+            .places
+            .iter()
+            .find(|place| self.files[place.occupant].in_flight == 0);
+        let idle = idle.map(|place| place.occupant);
+        idle.into_iter().for_each(|occupant| self.choice.closed(occupant));
+        idle.is_some()
     }
 
     /// Begins another pass over all files.
@@ -265,6 +291,27 @@ impl Worker<'_> {
         set.files[file].file = Some(index);
         set.places[place].occupant = file;
         Ok(())
+    }
+
+    /// Index of the file that a block is read back from, opened for that if need be; `None` while all places are busy.
+    pub(super) fn file_to_read(&mut self, number: usize, file: usize) -> Result<Option<u16>, Box<Failure>> {
+        let stream = &mut self.streams[number];
+        let Some(set) = &mut stream.set else {
+            return Ok(Some(stream.file));
+        };
+        if !set.exchanges_files() {
+            return Ok(set.files[file].file);
+        }
+        if !set.make_room_for(file) {
+            return Ok(None);
+        }
+        self.open_in_set(number, file)?;
+        let Some(set) = &mut self.streams[number].set else {
+            return Ok(None);
+        };
+        set.choice.opened(file);
+        set.files[file].in_flight += 1;
+        Ok(set.files[file].file)
     }
 
     /// Flushes the files of a set that the engine does not hold at the end of the job.

@@ -3,6 +3,7 @@
 use engine::{Action, EngineError, Request, Slot, os_error_name, sys};
 use model::draws::{DrawsForm, Purpose};
 use model::event::{EndReason, Phase};
+use model::mismatch::Mismatch;
 use model::plan::{FlushKind, SyncRule};
 use model::results::{EngineUsed, FailedOperation, Failure, Usage};
 use model::{Direction, Nanos};
@@ -27,6 +28,10 @@ pub(crate) struct Ended {
     pub(crate) map_bytes: u64,
     /// Paced operations that were due in the measured window and not issued in it: stream, direction, count.
     pub(crate) late: Vec<(u32, Direction, u64)>,
+    /// How long reading back took.
+    pub(crate) verified: Nanos,
+    pub(crate) mismatches: Vec<Mismatch>,
+    pub(crate) mismatch_count: u64,
     pub(crate) joined_rows: u64,
 }
 
@@ -45,6 +50,9 @@ impl Ended {
             slots: 0,
             map_bytes: 0,
             late: Vec::new(),
+            verified: never,
+            mismatches: Vec::new(),
+            mismatch_count: 0,
             joined_rows: 0,
         }
     }
@@ -154,13 +162,20 @@ impl Worker<'_> {
         }
         let next = match reason {
             EndReason::Time => self.timeline.following(),
+            EndReason::Done if leaving == Phase::Measured && self.has_to_verify() => Phase::Verify,
             _ => Phase::Draining,
         };
         if leaving == Phase::Measured || next == Phase::Draining {
             self.end_reason.get_or_insert(reason);
         }
         self.send_final(at);
+        if leaving == Phase::Verify {
+            self.verification.1 = at.since(self.verification.0);
+        }
         self.timeline.enter(next, at);
+        if next == Phase::Verify {
+            (self.verification.0, self.winding_down, self.budget) = (at, false, Budget::OPEN);
+        }
         if next == Phase::Draining {
             self.winding_down = true;
             self.budget.operations = 0;
@@ -250,7 +265,7 @@ impl Worker<'_> {
     /// Everything that was to be done is done. Jobs that repeat begin anew; others end, with their last completion.
     #[inline(never)]
     fn end_of_work(&mut self) -> bool {
-        if self.timeline.phase() == Phase::WarmUp || self.repeat_until_time {
+        if self.timeline.phase() == Phase::WarmUp || self.repeat_until_time && self.timeline.phase() != Phase::Verify {
             self.begin_budget_anew();
             self.restart_draws();
             for stream in &mut self.streams {
@@ -258,9 +273,10 @@ impl Worker<'_> {
             }
             return false;
         }
-        let at = self.measured.last_completion.max(self.measured.start);
+        let at = self.measured.last_completion.max(self.timeline.phase_start());
         self.leave_phase(at, EndReason::Done);
-        true
+        self.set_boundary();
+        self.timeline.phase() == Phase::Draining
     }
 
     /// fio repeats the very same operations in every pass; native passes go on drawing.
@@ -357,7 +373,9 @@ impl Worker<'_> {
         let number = record.stream as usize;
         let mix = &self.plan.streams[number].mix;
         // Directions that do not occur have no cell of their own.
-        let mut occurring = Direction::ALL.into_iter().filter(|direction| mix.includes(*direction));
+        let reads_back = self.streams[number].verification.is_some();
+        let occurs = |direction: &Direction| mix.includes(*direction) || reads_back && *direction == Direction::Read;
+        let mut occurring = Direction::ALL.into_iter().filter(occurs);
         occurring.find(|direction| self.streams[number].cells[*direction] == record.key as u32)
     }
 
@@ -433,6 +451,9 @@ impl Worker<'_> {
             },
             map_bytes: self.map_bytes,
             late: self.measured.late,
+            verified: self.verification.1,
+            mismatches: self.mismatches,
+            mismatch_count: self.mismatch_count,
             joined_rows: self.grids.joined_rows,
         }
     }

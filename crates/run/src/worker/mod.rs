@@ -13,11 +13,13 @@ mod recorder;
 mod setup;
 mod stream;
 mod timeline;
+mod verification;
 
 use engine::{Action, Batch, Engine, Request, Slot};
 use model::content::Filler;
 use model::draws::{Draws, DrawsForm, Purpose, Reduction};
 use model::event::{EndReason, Phase};
+use model::mismatch::Mismatch;
 use model::plan::{Batching, Job};
 use model::results::{Failure, Usage};
 use model::sequence::Operation;
@@ -111,6 +113,12 @@ pub(crate) struct Worker<'plan> {
     first_issue: Nanos,
     end_reason: Option<EndReason>,
     failure: Option<Failure>,
+    /// Some stream verifies what it reads or wrote.
+    verifies: bool,
+    mismatches: Vec<Mismatch>,
+    mismatch_count: u64,
+    /// When reading back began, and how long it took.
+    verification: (Nanos, Nanos),
     plan: &'plan model::plan::Worker,
     job: &'plan Job,
     /// Path and direct-I/O alignment of each file of the engine, for messages.
@@ -486,8 +494,11 @@ impl Worker<'_> {
     #[inline(never)]
     fn issue(&mut self) {
         self.next_due = Nanos::NEVER;
-        if self.timeline.phase() == Phase::Draining || self.holds_back() {
-            return;
+        match self.timeline.phase() {
+            Phase::Draining => return,
+            Phase::Verify => return self.issue_checks(),
+            _ if self.holds_back() => return,
+            _ => {}
         }
         self.round = self.round.wrapping_add(1);
         for index in 0..self.lanes.len() {
@@ -532,6 +543,9 @@ impl Worker<'_> {
             lane.streams.start
         };
         let number_in_lane = slot.0 - lane.first_slot;
+        if self.verifies && self.read_backlog(index, number, slot) {
+            return true;
+        }
         let now = self.batch.reaped;
         let stream = &mut self.streams[number];
         let (due, direction) = match &mut stream.gate {
@@ -564,6 +578,11 @@ impl Worker<'_> {
         let Some(operation) = operation else {
             return self.pass_ended(number);
         };
+        if self.verifies
+            && let Some(go_on) = self.replay(number, &operation)
+        {
+            return go_on;
+        }
         if !self.queue(index, number, slot, &operation, due) {
             return false;
         }
@@ -592,14 +611,13 @@ impl Worker<'_> {
         self.budget.operations -= 1;
         self.winding_down |= self.budget.operations == 0;
         self.budget.bytes -= u64::from(length);
-        let stream = &mut self.streams[number];
-        stream.idle_pass = false;
-        if let (Direction::Write, Some(filler)) = (direction, &mut stream.filler) {
-            let buffer = &mut self.engine.buffer(slot)[..length as usize];
-            filler.fill(buffer, offset, self.batch.reaped, &mut self.draws);
-            self.batch.reaped = self.engine.now();
-            self.round = self.round.wrapping_add(1);
+        self.streams[number].idle_pass = false;
+        match direction {
+            Direction::Write if self.streams[number].filler.is_some() => self.fill_write(number, slot, operation),
+            Direction::Read if self.verifies => self.expect_read(number, slot, operation),
+            _ => {}
         }
+        let stream = &mut self.streams[number];
         let (cell, file) = (stream.cells[direction], stream.file_of_next());
         *self.slots.get_mut(slot) = SlotRecord {
             key: u64::from(self.round) << 32 | u64::from(cell),

@@ -24,6 +24,7 @@ use super::opening::{Opened, OpenedStream, check_alignment, direct_alignment_of,
 use super::recorder::{Grids, SlotTable};
 use super::stream::{Gate, LiveStream, flushes};
 use super::timeline::Timeline;
+use super::verification::Verification;
 use super::{
     AT_ONCE, AT_ONCE_BYTES, Budget, CellKey, CellKind, Inbox, Inline, Lane, Measured, PROBE_TURNS, Requests,
     USUAL_BATCH, Worker, mailbox,
@@ -185,10 +186,11 @@ impl Assignment<'_> {
         let mut keys = Vec::new();
         for (number, stream) in self.worker.streams.iter().enumerate() {
             let stream_number = number as u32;
-            for direction in Direction::ALL
-                .into_iter()
-                .filter(|direction| stream.mix.includes(*direction))
-            {
+            // What was written is read back as reads of the same stream.
+            let reads_back = stream.verify.is_some();
+            let occurs =
+                |direction: &Direction| stream.mix.includes(*direction) || reads_back && *direction == Direction::Read;
+            for direction in Direction::ALL.into_iter().filter(occurs) {
                 let paced = match &stream.pacing {
                     Pacing::Unpaced => false,
                     Pacing::Together { .. } => true,
@@ -227,7 +229,8 @@ pub(crate) fn set_up<'plan>(given: &Assignment<'plan>) -> Result<(Worker<'plan>,
     prepare_caches(given, &opened)?;
     let (choice, reason) = choose_engine(given, &opened.files, slots);
     check_choice(plan, &choice, &opened)?;
-    let one_at_a_time = choice.kind.is_synchronous() || choice.kind == EngineKind::Null && slots == 1;
+    let waits = choice.kind.is_synchronous() && !choice.offload;
+    let one_at_a_time = waits || choice.kind == EngineKind::Null && slots == 1;
     let buffer_bytes = plan.streams.iter().map(longest_buffer).max().unwrap_or(1);
     let plain = is_plain(given);
     let keeps_buffers = plan.streams.iter().any(|stream| stream.mix.includes(Direction::Write));
@@ -261,11 +264,12 @@ pub(crate) fn set_up<'plan>(given: &Assignment<'plan>) -> Result<(Worker<'plan>,
         .iter()
         .any(|stream| stream.set.as_ref().is_some_and(|set| set.exchanges_files()));
     let files_for_messages = opened.files.iter().map(for_messages).collect();
-    let split_stamps = plan.latency == LatencyPoints::AfterCall && !choice.kind.is_synchronous();
-    let probes = matches!(
+    let split_stamps = plan.latency == LatencyPoints::AfterCall && !waits;
+    let completes_inside = matches!(
         choice.kind,
         EngineKind::IoUring | EngineKind::Libaio | EngineKind::Simulated
     );
+    let probes = completes_inside && !choice.offload;
     let setup = Setup {
         slots,
         one_at_a_time,
@@ -348,6 +352,10 @@ pub(crate) fn set_up<'plan>(given: &Assignment<'plan>) -> Result<(Worker<'plan>,
         first_issue: Nanos(0),
         end_reason: None,
         failure: None,
+        verifies: plan.streams.iter().any(|stream| stream.verify.is_some()),
+        mismatches: Vec::new(),
+        mismatch_count: 0,
+        verification: (Nanos(0), Nanos(0)),
         plan,
         job: given.job,
         files: files_for_messages,
@@ -381,6 +389,7 @@ fn is_careful(given: &Assignment<'_>) -> bool {
     given.job.operation_log.is_some()
         || given.worker.batching.completion_routines
         || given.worker.batching.count_waits
+        || streams.iter().any(|stream| stream.verify.is_some())
         || streams
             .iter()
             .any(|stream| stream.on_error.latency_ns_max.iter().any(|(_, most)| most.is_some()))
@@ -467,7 +476,7 @@ fn check_choice(plan: &Plan, choice: &EngineChoice, opened: &Opened) -> Result<(
             help: help.to_owned(),
         })
     };
-    if has_own_priorities(plan) && choice.kind.is_synchronous() {
+    if has_own_priorities(plan) && (choice.kind.is_synchronous() || choice.offload) {
         return unfit(
             format!("the {name} engine gives all operations of a worker the same I/O priority"),
             "use the engine io_uring or libaio, or one priority for the whole worker",
@@ -591,6 +600,7 @@ fn live_streams(
                 trim: cell(number, CellKind::Moves(Direction::Trim)),
             },
             sync_cell: cell(number, CellKind::Sync),
+            verification: verification_of(given, stream, slots)?,
             filler: if stream.mix.includes(Direction::Write) {
                 Some(filler_of(given, stream, number))
             } else {
@@ -646,6 +656,32 @@ fn sequence_and_set(
             Ok((first, Some(Box::new(set))))
         }
     }
+}
+
+/// The verification of a stream, if it wants one. `slots` are those of the worker.
+fn verification_of(
+    given: &Assignment<'_>,
+    stream: &Stream,
+    slots: u32,
+) -> Result<Option<Box<Verification>>, SetupError> {
+    let Some(verify) = &stream.verify else { return Ok(None) };
+    let number = match given.worker.draws {
+        DrawsForm::PerPurpose { number, .. } => number as u16,
+        DrawsForm::Native { .. } | DrawsForm::Single { .. } => 0,
+    };
+    let verification = Verification::new(stream, verify, given.job, slots, number);
+    let shortest = match verify.interval {
+        0 => stream.pattern.shortest(&stream.mix).0,
+        interval => u64::from(interval),
+    };
+    let least = verification.least_length() as u64;
+    if shortest < least {
+        return Err(SetupError::Unfit {
+            what: format!("blocks of {shortest} bytes leave no room for the header that verification needs"),
+            help: format!("use blocks and verification intervals of at least {least} bytes, or verify a pattern"),
+        });
+    }
+    Ok(Some(Box::new(verification)))
 }
 
 /// What messages say of a file of the engine.
@@ -725,7 +761,7 @@ fn fill_buffers(lane: &Lane, streams: &mut [LiveStream], plan: &Plan, engine: &m
         for slot in &lane.free[..] {
             filler.prepare(&mut engine.buffer(*slot)[..length]);
         }
-        if plan.streams[number].content.changes_each_write() {
+        if plan.streams[number].content.changes_each_write() || stream.verification.is_some() {
             continue;
         }
         // A read, or a write of another stream, would leave something else in the buffer.

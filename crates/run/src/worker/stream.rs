@@ -9,6 +9,7 @@ use model::sequence::Sequence;
 use model::{Direction, Nanos, PerDirection};
 
 use super::file_set::FileSet;
+use super::verification::Verification;
 
 /// A stream while it runs.
 #[derive(Debug)]
@@ -25,6 +26,8 @@ pub(crate) struct LiveStream {
     pub(crate) cells: PerDirection<u32>,
     /// Cell for flushes.
     pub(crate) sync_cell: u32,
+    /// Checks of what it reads or wrote.
+    pub(crate) verification: Option<Box<Verification>>,
     /// Fills write buffers; absent if they do not change from write to write.
     pub(crate) filler: Option<Filler>,
     /// Passes over its region so far.
@@ -224,6 +227,11 @@ impl Gate {
         if self.think.is_some_and(|think| think.count == ThinkCount::Issued) {
             self.count_towards_pause(now);
         }
+    }
+
+    /// An operation was issued that no schedule knows of: a read of what was written.
+    pub(crate) fn issued_beside(&mut self) {
+        self.in_flight += 1;
     }
 
     /// An operation of the stream ended at `now`.
