@@ -1,5 +1,8 @@
 //! Streams that go to a set of files: which file is next, how many are open, when a pass is over.
 
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "all of this is test code, helpers too")]
+
 mod support;
 
 use std::path::Path;
@@ -158,7 +161,6 @@ fn most_open(directory: &Path, plan: Plan) -> (usize, JobResults) {
     (most.load(Ordering::Relaxed), job)
 }
 
-#[cfg(target_os = "linux")]
 #[test]
 fn no_more_files_are_open_than_may_be() {
     for open in [1, 2, 4] {

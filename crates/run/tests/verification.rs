@@ -1,6 +1,7 @@
 //! Verification by whole runs on real files: what is written is read back and checked, what is wrong is found.
 
 #![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "all of this is test code, helpers too")]
 
 mod support;
 
