@@ -3,7 +3,7 @@
 //! The sequence and the file of the present one lie in the stream itself, where the loop looks for them; a change of file
 //! exchanges them. So a stream with a single file pays nothing for sets.
 
-use engine::OpenHow;
+use engine::{File, OpenHow};
 use model::Direction;
 use model::file_choice::{FileChoice, NextFile};
 use model::plan::FlushKind;
@@ -275,18 +275,22 @@ impl Worker<'_> {
                 help: None,
             })
         };
-        let target = &set.files[file].target;
-        let mut with = open_target(target, set.how)
-            .map_err(|error| failed(error.to_string(), error.source.raw_os_error(), target))?;
-        with.set_priority(set.priority);
         let sync = &self.plan.streams[number].sync;
         if sync.on_close {
             flush(&set.files[occupant].target, sync.kind)?;
         }
+        let target = &set.files[file].target;
+        let mut exchange = |with: File| {
+            let exchanged = self.engine.exchange_file(index, with);
+            exchanged.map_err(|error| failed(error.to_string(), error.errno(), target))
+        };
+        // One is closed before the other is opened: not even for a moment may there be more.
+        exchange(File::nothing(0))?;
+        let mut with = open_target(target, set.how)
+            .map_err(|error| failed(error.to_string(), error.source.raw_os_error(), target))?;
+        with.set_priority(set.priority);
         self.files[usize::from(index)] = super::setup::for_messages(&with);
-        self.engine
-            .exchange_file(index, with)
-            .map_err(|error| failed(error.to_string(), error.errno(), target))?;
+        exchange(with)?;
         set.files[occupant].file = None;
         set.files[file].file = Some(index);
         set.places[place].occupant = file;
