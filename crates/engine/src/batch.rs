@@ -158,6 +158,13 @@ impl Completions {
         self.count = count;
     }
 
+    /// Gives all of them the same stamp.
+    pub(crate) fn stamp(&mut self, at: Nanos) {
+        self.list[..self.count]
+            .iter_mut()
+            .for_each(|completion| completion.at = at);
+    }
+
     #[inline(always)]
     pub(crate) fn clear(&mut self) {
         self.count = 0;

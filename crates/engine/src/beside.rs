@@ -101,6 +101,14 @@ impl Engine for Beside {
         self.others.now()
     }
 
+    fn exchange_file(&mut self, index: u16, with: File) -> Result<(), EngineError> {
+        // Whether a place is mapped is the same for all files of a set.
+        if self.maps[usize::from(index)].is_some() {
+            self.maps[usize::from(index)] = map_files(std::slice::from_ref(&with))?.pop().flatten();
+        }
+        self.others.exchange_file(index, with)
+    }
+
     fn buffer(&mut self, slot: Slot) -> &mut [u8] {
         self.others.buffer(slot)
     }

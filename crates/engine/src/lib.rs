@@ -22,6 +22,7 @@ mod libaio;
 #[cfg(target_os = "linux")]
 mod mmap;
 mod null;
+mod offload;
 mod portions;
 mod psync;
 mod sim;
@@ -65,6 +66,13 @@ pub trait Engine {
     /// The buffer of a free slot.
     fn buffer(&mut self, slot: Slot) -> &mut [u8];
 
+    /// Closes a file that no operation in flight uses, and puts another in its place. Only where [`Setup::exchanges_files`]
+    /// has said that this may happen.
+    ///
+    /// # Errors
+    /// [`EngineError`] if the engine cannot use the other file.
+    fn exchange_file(&mut self, index: u16, with: File) -> Result<(), EngineError>;
+
     /// What is in use, for the results.
     fn describe(&self) -> EngineUsed;
 }
@@ -92,6 +100,8 @@ pub struct Setup {
     pub huge_pages: bool,
     /// Open files and devices; [`Request::file`] is an index into them.
     pub files: Vec<File>,
+    /// Files may be exchanged for others while the engine is in use, so that they are registered nowhere.
+    pub exchanges_files: bool,
     /// Take a stamp between submitting and waiting, which costs a second system call.
     pub split_stamps: bool,
     /// Spin shortly before a deadline instead of trusting the timer.
@@ -131,6 +141,9 @@ fn open_unbounded(setup: Setup) -> Result<Box<dyn Engine>, EngineError> {
 }
 
 fn open_one(setup: Setup) -> Result<Box<dyn Engine>, EngineError> {
+    if setup.choice.offload {
+        return Ok(Box::new(offload::Offload::open(setup)?));
+    }
     match setup.choice.kind {
         EngineKind::Auto => Err(EngineError::unavailable(
             EngineKind::Auto,

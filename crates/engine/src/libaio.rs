@@ -290,6 +290,11 @@ impl Engine for Libaio {
         self.buffers.of_free(slot)
     }
 
+    fn exchange_file(&mut self, index: u16, with: File) -> Result<(), EngineError> {
+        self.files[usize::from(index)] = with;
+        Ok(())
+    }
+
     fn describe(&self) -> EngineUsed {
         EngineUsed {
             kind: EngineKind::Libaio,

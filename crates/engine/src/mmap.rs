@@ -154,6 +154,14 @@ impl Engine for Mmap {
         self.buffers.whole(slot)
     }
 
+    fn exchange_file(&mut self, index: u16, with: File) -> Result<(), EngineError> {
+        // The old map goes before its file.
+        self.maps[usize::from(index)] = None;
+        self.maps[usize::from(index)] = MappedFile::open(&with)?;
+        self.files[usize::from(index)] = with;
+        Ok(())
+    }
+
     fn describe(&self) -> EngineUsed {
         EngineUsed {
             kind: EngineKind::Mmap,

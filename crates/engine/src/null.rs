@@ -9,7 +9,7 @@ use crate::buffers::Buffers;
 use crate::clock::Clock;
 use crate::error::EngineError;
 use crate::sleep::PreciseSleep;
-use crate::{Engine, Setup};
+use crate::{Engine, File, Setup};
 
 pub(crate) struct Null {
     buffers: Buffers,
@@ -86,6 +86,11 @@ impl Engine for Null {
 
     fn buffer(&mut self, slot: Slot) -> &mut [u8] {
         self.buffers.whole(slot)
+    }
+
+    fn exchange_file(&mut self, _: u16, _: File) -> Result<(), EngineError> {
+        // It touches none.
+        Ok(())
     }
 
     fn describe(&self) -> EngineUsed {

@@ -7,9 +7,9 @@ use std::collections::VecDeque;
 use model::Nanos;
 use model::results::EngineUsed;
 
-use crate::Engine;
 use crate::batch::{Batch, Completion, Request, Slot};
 use crate::error::EngineError;
+use crate::{Engine, File};
 
 /// An engine behind a bound.
 pub(crate) struct Portioned {
@@ -67,6 +67,10 @@ impl Engine for Portioned {
 
     fn buffer(&mut self, slot: Slot) -> &mut [u8] {
         self.engine.buffer(slot)
+    }
+
+    fn exchange_file(&mut self, index: u16, with: File) -> Result<(), EngineError> {
+        self.engine.exchange_file(index, with)
     }
 
     fn describe(&self) -> EngineUsed {

@@ -125,6 +125,11 @@ impl Engine for Psync {
         self.buffers.whole(slot)
     }
 
+    fn exchange_file(&mut self, index: u16, with: File) -> Result<(), EngineError> {
+        self.files[usize::from(index)] = with;
+        Ok(())
+    }
+
     fn describe(&self) -> EngineUsed {
         let kind = if self.with_flags {
             EngineKind::Pvsync2

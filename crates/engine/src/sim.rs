@@ -14,7 +14,7 @@ use model::results::EngineUsed;
 use crate::batch::{Action, Batch, Completion, Request, Slot};
 use crate::buffers::SharedBuffers;
 use crate::error::EngineError;
-use crate::{Engine, Setup};
+use crate::{Engine, File, Setup};
 
 pub(crate) struct Simulated {
     device: SimulatedDevice,
@@ -191,6 +191,11 @@ impl Engine for Simulated {
 
     fn buffer(&mut self, slot: Slot) -> &mut [u8] {
         self.buffers.of_free(slot)
+    }
+
+    fn exchange_file(&mut self, _: u16, _: File) -> Result<(), EngineError> {
+        // It touches none.
+        Ok(())
     }
 
     fn describe(&self) -> EngineUsed {

@@ -94,7 +94,11 @@ impl IoUring {
         };
         let mut slots_per_piece = setup.slots;
         if setup.choice.registered {
-            let result = ring.register_files(&targets);
+            let result = if setup.exchanges_files {
+                Err(std::io::Error::other("files come and go"))
+            } else {
+                ring.register_files(&targets)
+            };
             note(result.is_ok(), "registered files", reason_of(&result));
             if result.is_ok() {
                 targets = (0..targets.len() as i32).collect();
@@ -468,6 +472,17 @@ impl Engine for IoUring {
 
     fn buffer(&mut self, slot: Slot) -> &mut [u8] {
         self.buffers.of_free(slot)
+    }
+
+    fn exchange_file(&mut self, index: u16, with: File) -> Result<(), EngineError> {
+        debug_assert!(
+            self.read.flags & FLAG_FIXED_FILE == 0,
+            "what is exchanged was not registered"
+        );
+        self.targets[usize::from(index)] = with.descriptor();
+        self.refines |= with.priority() != 0;
+        self.files[usize::from(index)] = with;
+        Ok(())
     }
 
     fn describe(&self) -> EngineUsed {

@@ -249,8 +249,24 @@ impl Filler {
     }
 }
 
-/// Repeats a pattern over a buffer.
-fn repeat(pattern: &[u8], buffer: &mut [u8]) {
+impl Filler {
+    /// Fills a buffer from a seed of its own, so that the same seed gives the same bytes again: for blocks that will be
+    /// verified. Contents that are constant in part are so here too; all others are random.
+    pub fn fill_from_seed(&self, buffer: &mut [u8], seed: u64) {
+        (self.fill_random)(&mut WideRandom::new(seed), buffer);
+        if let Content::Compressible {
+            percent,
+            chunk,
+            pattern,
+        } = &self.content
+        {
+            make_constant(buffer, *percent, *chunk as usize, pattern);
+        }
+    }
+}
+
+/// Repeats a pattern over a buffer; zeros, if it is empty.
+pub fn repeat(pattern: &[u8], buffer: &mut [u8]) {
     if pattern.is_empty() {
         buffer.fill(0);
         return;

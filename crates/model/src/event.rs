@@ -81,17 +81,20 @@ pub enum Phase {
     Measured,
     /// I/O that is not measured any more.
     CoolDown,
+    /// What was written is read back and checked.
+    Verify,
     /// No new operations; those in flight complete.
     Draining,
 }
 
 impl Phase {
     /// All phases, in order of time.
-    pub const ALL: [Phase; 5] = [
+    pub const ALL: [Phase; 6] = [
         Phase::Delay,
         Phase::WarmUp,
         Phase::Measured,
         Phase::CoolDown,
+        Phase::Verify,
         Phase::Draining,
     ];
 
@@ -102,6 +105,7 @@ impl Phase {
             Phase::WarmUp => "warm-up",
             Phase::Measured => "measuring",
             Phase::CoolDown => "cool-down",
+            Phase::Verify => "verification",
             Phase::Draining => "draining",
         }
     }

@@ -11,6 +11,7 @@ use crate::environment::{CoreUse, DeviceUse, Environment};
 use crate::event::{Counts, EndReason};
 use crate::finding::Finding;
 use crate::histogram::Histogram;
+use crate::mismatch::Mismatch;
 use crate::plan::{EngineKind, Plan};
 use crate::units::{Bytes, Nanos};
 
@@ -169,6 +170,10 @@ pub struct WorkerResults {
     pub started_ns: Nanos,
     /// Length of its measured window: to the planned end, or to its last completion if it ended by count.
     pub measured_ns: Nanos,
+    /// Time that reading back took after the measured window; 0 if nothing was. What was read then is counted among the
+    /// reads of its stream, as is what a backlog read within the window.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub verified_ns: Nanos,
     /// Time from its first operation to its last completion, all phases.
     pub active_ns: Nanos,
     /// Streams in plan order.
@@ -196,10 +201,28 @@ pub struct WorkerResults {
     /// Bytes of memory for maps of used blocks.
     #[serde(default)]
     pub map_bytes: Bytes,
+    /// What verification found, the first [`MOST_MISMATCHES`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mismatches: Vec<Mismatch>,
+    /// How many it found in all.
+    #[serde(default, skip_serializing_if = "none_found")]
+    pub mismatch_count: u64,
     /// What ended it early.
     #[serde(default)]
     pub failure: Option<Failure>,
 }
+
+// Results of jobs that verify nothing, which is nearly all, stay as they were before there was verification.
+fn is_zero(time: &Nanos) -> bool {
+    *time == Nanos(0)
+}
+
+fn none_found(count: &u64) -> bool {
+    *count == 0
+}
+
+/// So many mismatches of a worker are kept.
+pub const MOST_MISMATCHES: usize = 1000;
 
 /// The engine that carried a worker.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -624,7 +647,7 @@ impl JobResults {
     pub fn in_flight(&self) -> Option<InFlight> {
         let (mut latency, mut area, mut found) = (0.0, 0.0, InFlight::default());
         for worker in &self.workers {
-            area += f64::from(worker.slots) * worker.measured_ns.0 as f64;
+            area += f64::from(worker.slots) * (worker.measured_ns + worker.verified_ns).0 as f64;
             found.depth += u64::from(worker.slots);
             for (_, direction) in worker.streams.iter().flat_map(|stream| stream.directions.iter()) {
                 let Some(direction) = direction else { continue };

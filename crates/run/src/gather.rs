@@ -175,12 +175,16 @@ impl Gather {
             self.begin_epoch(recorder.epoch);
         }
         self.lost += recorder.joined;
-        if matches!(recorder.phase, Phase::WarmUp | Phase::Measured) && recorder.end > recorder.start {
+        if matches!(recorder.phase, Phase::WarmUp | Phase::Measured | Phase::Verify) && recorder.end > recorder.start {
             self.add_interval(worker, recorder, key);
         }
-        if recorder.phase == Phase::Measured && recorder.epoch == self.epoch {
-            self.add_totals(worker, recorder);
-            self.add_rows(worker, recorder);
+        if recorder.epoch == self.epoch {
+            if matches!(recorder.phase, Phase::Measured | Phase::Verify) {
+                self.add_totals(worker, recorder);
+            }
+            if recorder.phase == Phase::Measured {
+                self.add_rows(worker, recorder);
+            }
         }
     }
 

@@ -13,6 +13,7 @@ mod sources;
 mod step;
 pub mod targets;
 mod unsupported;
+mod verify;
 mod worker;
 
 use std::sync::Arc;
@@ -94,6 +95,7 @@ pub fn carry_out(plan: Plan, conditions: Conditions<'_>, watcher: &mut dyn FnMut
         Objection::Refused(refusals) => RunError::Refused(refusals),
     })?;
     let mut findings: Vec<Finding> = permitted.notes.iter().map(note).collect();
+    findings.extend(unsupported::notes(&plan));
     for finding in findings.clone() {
         watcher(Event::Notice { finding });
     }

@@ -401,7 +401,7 @@ fn look_at(around: &Surroundings<'_>, step: usize, jobs: &mut [LiveJob], index: 
             Phase::WarmUp => Some(plan.phases.warm_up_ns).filter(|length| *length > Nanos(0)),
             Phase::Measured => plan.stop.after_ns,
             Phase::CoolDown => Some(plan.phases.cool_down_ns),
-            Phase::Delay | Phase::Draining => None,
+            Phase::Delay | Phase::Verify | Phase::Draining => None,
         };
         let name = plan.name.clone();
         watcher(Event::Phase {
@@ -627,6 +627,8 @@ fn worker_results(number: u32, worker: LiveWorker, totals: crate::gather::Worker
     results.engine = ended.engine;
     results.started_ns = ended.measured_start;
     results.measured_ns = ended.measured_end.since(ended.measured_start);
+    results.verified_ns = ended.verified;
+    (results.mismatches, results.mismatch_count) = (ended.mismatches, ended.mismatch_count);
     results.active_ns = ended.active;
     results.slots = ended.slots;
     results.usage = ended.usage;
@@ -638,7 +640,8 @@ fn worker_results(number: u32, worker: LiveWorker, totals: crate::gather::Worker
             direction.late += count;
         }
     }
-    if results.engine.kind.is_synchronous() || results.depth.classes.is_empty() {
+    // One operation at a time is not worth counting while I/O runs.
+    if results.depth.classes.is_empty() {
         results.count_one_at_a_time();
     }
     results

@@ -100,3 +100,37 @@ fn atomic_writes_are_done_or_refused_with_the_reason() {
     let error = run(EngineKind::Psync, CacheMode::DIRECT).unwrap_err().to_string();
     assert!(error.contains("the psync engine"), "{error}");
 }
+
+/// With a pool of threads that make the calls, operations of a synchronous engine are in flight side by side.
+#[test]
+fn a_pool_of_threads_makes_the_calls() {
+    let (_directory, path) = target();
+    for offload in [false, true] {
+        let mut one = stream();
+        one.depth = 4;
+        one.mix = Mix::Drawn {
+            write_percent: 30.0,
+            rule: MixRule::Independent,
+        };
+        let mut pooled = worker(vec![one]);
+        pooled.engine.offload = offload;
+        let job = run_job(plan(&path, EngineKind::Psync, vec![pooled]));
+        let worker = &job.workers[0];
+        assert_eq!(worker.failure, None);
+        assert_eq!(job.total().operations, 1000);
+        // Distributions begin with the class of none in flight.
+        let deepest = worker.depth.classes.iter().rposition(|count| *count > 0);
+        assert_eq!(deepest.unwrap() > 1, offload, "{:?}", worker.depth);
+        assert_eq!(worker.slots, if offload { 4 } else { 1 });
+        let named = worker
+            .engine
+            .features
+            .iter()
+            .any(|feature| feature.contains("pool of 4 threads"));
+        assert_eq!((worker.engine.kind, named), (EngineKind::Psync, offload));
+    }
+    let mut mapped = worker(vec![stream()]);
+    mapped.engine.offload = true;
+    let error = try_run(plan(&path, EngineKind::Mmap, vec![mapped])).unwrap_err();
+    assert!(error.to_string().contains("pool of threads"), "{error}");
+}

@@ -50,6 +50,7 @@ pub fn setup(kind: EngineKind, files: Vec<File>, slots: u32) -> Setup {
         buffer_alignment: 4096,
         huge_pages: false,
         files,
+        exchanges_files: false,
         split_stamps: false,
         spin: false,
         clock: clock(),

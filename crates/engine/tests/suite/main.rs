@@ -11,4 +11,5 @@ mod driver;
 mod endings;
 mod every_engine;
 mod place;
+mod pool;
 mod watchdog;

@@ -48,9 +48,11 @@ pub enum Purpose {
     File = 12,
     /// The start delay of a worker, where a range was given.
     Delay = 13,
+    /// The seed of a block that will be verified.
+    Verify = 14,
 }
 
-const PURPOSES: usize = 14;
+const PURPOSES: usize = 15;
 
 /// Which generators a worker draws from, with their seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -128,7 +130,7 @@ impl FioDraws {
             *slot = state.wrapping_mul(u64::from(number)).wrapping_add(index as u64);
             state = state.wrapping_mul(M);
         }
-        const LIST_INDEX: [usize; PURPOSES] = [5, 4, 6, 10, 16, 0, 1, 2, 15, 17, 18, 9, 5, 13];
+        const LIST_INDEX: [usize; PURPOSES] = [5, 4, 6, 10, 16, 0, 1, 2, 15, 17, 18, 9, 5, 13, 3];
         FioDraws {
             generators: std::array::from_fn(|purpose| Tausworthe::new(seeds[LIST_INDEX[purpose]] as u32)),
         }

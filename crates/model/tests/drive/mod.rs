@@ -11,10 +11,9 @@ use std::sync::atomic::AtomicU64;
 
 use model::content::{Filler, WideRandom, source};
 use model::draws::{Draws, DrawsForm, Purpose, Reduction};
+use model::file_choice::{FileChoice, NextFile};
 use model::pace::Schedule;
-use model::plan::{
-    Depth, FileService, Job, Pacing, Pattern, Plan, Stop, Stream, StreamTarget, TargetId, Think, Worker,
-};
+use model::plan::{Depth, Job, Pacing, Pattern, Plan, Stop, Stream, StreamTarget, TargetId, Think, Worker};
 use model::sequence::{Operation, Sequence};
 use model::{Direction, Nanos, PerDirection};
 
@@ -100,7 +99,7 @@ struct LiveStream<'plan> {
     /// One sequence for each file of the set, usually one.
     files: Vec<(TargetId, Sequence, bool)>,
     file: usize,
-    left_in_file: u64,
+    choice: Option<FileChoice>,
     filler: Filler,
     buffer: Vec<u8>,
     schedules: Schedules,
@@ -221,7 +220,8 @@ impl<'plan> LiveWorker<'plan> {
                 self.draws = self.plan.draws.start();
             }
             let stream = &mut self.streams[number];
-            (stream.file, stream.left_in_file) = (usize::MAX, 0);
+            stream.file = 0;
+            stream.choice.iter_mut().for_each(FileChoice::restart);
             for (_, sequence, done) in &mut stream.files {
                 sequence.restart(&mut self.draws);
                 *done = false;
@@ -249,6 +249,21 @@ impl<'plan> LiveStream<'plan> {
             (*id, sequence.unwrap_or_else(|error| panic!("{error}")), false)
         });
         let files: Vec<_> = files.collect();
+        let choice = match &plan.target {
+            StreamTarget::One { .. } => None,
+            StreamTarget::Files {
+                targets,
+                open_at_once,
+                service,
+                operations,
+            } => Some(FileChoice::new(
+                *service,
+                *operations,
+                *open_at_once,
+                targets.len(),
+                draws,
+            )),
+        };
         let schedules = match &plan.pacing {
             Pacing::Unpaced => Schedules::None,
             Pacing::Together { rate } => Schedules::Together(Schedule::new(*rate, Nanos(0), Purpose::GapRead, draws)),
@@ -266,9 +281,8 @@ impl<'plan> LiveStream<'plan> {
         LiveStream {
             plan,
             files,
-            // Round robin begins behind the last file, at the first.
-            file: usize::MAX,
-            left_in_file: 0,
+            file: 0,
+            choice,
             filler: Filler::new(
                 &plan.content,
                 1,
@@ -312,11 +326,13 @@ impl<'plan> LiveStream<'plan> {
                 None => sequence.take(draws, slot, 1).first().copied(),
             };
             match operation {
-                Some(operation) => {
-                    self.left_in_file -= 1;
-                    return Some((*target, operation));
-                }
-                None => (*done, self.left_in_file) = (true, 0),
+                Some(operation) => return Some((*target, operation)),
+                None => *done = true,
+            }
+            // What is done is closed at once, since nothing stays in flight here.
+            if let Some(choice) = &mut self.choice {
+                choice.is_done(self.file);
+                choice.closed(self.file);
             }
         }
         None
@@ -324,30 +340,16 @@ impl<'plan> LiveStream<'plan> {
 
     /// Makes the right file of the set the present one; false if all are done.
     fn choose_file(&mut self, draws: &mut Draws) -> bool {
-        if self.left_in_file > 0 {
-            return true;
+        match &mut self.choice {
+            None => !self.files[0].2,
+            Some(choice) => match choice.next(draws) {
+                NextFile::Use(file) | NextFile::Open(file) => {
+                    self.file = file;
+                    true
+                }
+                NextFile::Wait | NextFile::AllDone => false,
+            },
         }
-        let open: Vec<usize> = (0..self.files.len()).filter(|file| !self.files[*file].2).collect();
-        let Some(first) = open.first() else { return false };
-        let (service, operations) = match &self.plan.target {
-            StreamTarget::One { .. } => (FileService::Sequential, u64::MAX),
-            StreamTarget::Files {
-                service, operations, ..
-            } => (*service, *operations),
-        };
-        (self.file, self.left_in_file) = match service {
-            FileService::Sequential => (*first, u64::MAX),
-            FileService::RoundRobin => {
-                let next = open.iter().find(|file| **file > self.file);
-                (*next.unwrap_or(first), operations)
-            }
-            // The skewed services are not driven here: which file is next belongs to no sequence.
-            _ => {
-                let drawn = draws.below(Purpose::File, open.len() as u64, Reduction::MultiplyHigh32);
-                (open[drawn as usize], operations)
-            }
-        };
-        true
     }
 
     fn account(&mut self, operation: &Operation, due: Nanos, draws: &mut Draws) {

@@ -362,19 +362,19 @@ fn partly_random_directions_keep_their_own_place() {
     }
 }
 
-/// `nrfiles=3` with each service that a sequence of its own for each file can serve. Which file the skewed services
-/// (zipf, pareto, normal) choose is no question to a sequence; positions within a file are the same as here.
+/// `nrfiles=3` with each service under which files come to their end, and with only two files open at once.
 #[test]
 fn file_sets_are_served_in_turn() {
-    let set = |service: FileService, operations: u64, access: Access| Stream {
+    let set_of = |open_at_once: u32, service: FileService, operations: u64, access: Access| Stream {
         target: StreamTarget::Files {
             targets: (0..3).map(TargetId).collect(),
-            open_at_once: 2,
+            open_at_once,
             service,
             operations,
         },
         ..stream(0, Mix::READS, pattern(access, fixed(4 * K)), Region::default())
     };
+    let set = |service: FileService, operations: u64, access: Access| set_of(3, service, operations, access);
     let sizes = [32 * K, 32 * K, 16 * K];
     let check = |name: &str, stream: Stream, expected: &[u32]| {
         let targets = files(3, 32 * K);
@@ -404,6 +404,9 @@ fn file_sets_are_served_in_turn() {
     check("roundrobin:3", set(FileService::RoundRobin, 3, random(MAP)), &by_three);
     let one_by_one = [vec![0; 8], vec![1; 8], vec![2; 4]].concat();
     check("sequential", set(FileService::Sequential, 1, random(MAP)), &one_by_one);
+    let two_open = [[0, 1].repeat(8), vec![2; 4]].concat();
+    let stream = set_of(2, FileService::RoundRobin, 1, sequential(0));
+    check("openfiles=2", stream, &two_open);
     let drawn = check("random", set(FileService::Random, 1, random(MAP)), &[]);
     assert_ne!(drawn, in_turn);
 }

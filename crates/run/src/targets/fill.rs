@@ -271,6 +271,7 @@ fn start_engine(what: &Fill<'_>, file: File, clock: Clock) -> Result<Box<dyn Eng
         buffer_alignment: 4096,
         huge_pages: false,
         files,
+        exchanges_files: false,
         split_stamps: false,
         spin: false,
         clock,

@@ -76,6 +76,10 @@ impl Worker<'_> {
         } else {
             self.settle_exception(slot, result, at);
         }
+        // A mismatch may end the worker; the operation itself has been counted by then.
+        if self.verifies {
+            self.verify_ended(slot, &record, result);
+        }
     }
 
     /// Keeps a line of an operation that ended in the measured window.

@@ -3,7 +3,8 @@
 use engine::{Action, EngineError, Request, Slot, os_error_name, sys};
 use model::draws::{DrawsForm, Purpose};
 use model::event::{EndReason, Phase};
-use model::plan::FlushKind;
+use model::mismatch::Mismatch;
+use model::plan::{FlushKind, SyncRule};
 use model::results::{EngineUsed, FailedOperation, Failure, Usage};
 use model::{Direction, Nanos};
 
@@ -27,6 +28,10 @@ pub(crate) struct Ended {
     pub(crate) map_bytes: u64,
     /// Paced operations that were due in the measured window and not issued in it: stream, direction, count.
     pub(crate) late: Vec<(u32, Direction, u64)>,
+    /// How long reading back took.
+    pub(crate) verified: Nanos,
+    pub(crate) mismatches: Vec<Mismatch>,
+    pub(crate) mismatch_count: u64,
     pub(crate) joined_rows: u64,
 }
 
@@ -45,6 +50,9 @@ impl Ended {
             slots: 0,
             map_bytes: 0,
             late: Vec::new(),
+            verified: never,
+            mismatches: Vec::new(),
+            mismatch_count: 0,
             joined_rows: 0,
         }
     }
@@ -154,13 +162,20 @@ impl Worker<'_> {
         }
         let next = match reason {
             EndReason::Time => self.timeline.following(),
+            EndReason::Done if leaving == Phase::Measured && self.has_to_verify() => Phase::Verify,
             _ => Phase::Draining,
         };
         if leaving == Phase::Measured || next == Phase::Draining {
             self.end_reason.get_or_insert(reason);
         }
         self.send_final(at);
+        if leaving == Phase::Verify {
+            self.verification.1 = at.since(self.verification.0);
+        }
         self.timeline.enter(next, at);
+        if next == Phase::Verify {
+            (self.verification.0, self.winding_down, self.budget) = (at, false, Budget::OPEN);
+        }
         if next == Phase::Draining {
             self.winding_down = true;
             self.budget.operations = 0;
@@ -250,17 +265,18 @@ impl Worker<'_> {
     /// Everything that was to be done is done. Jobs that repeat begin anew; others end, with their last completion.
     #[inline(never)]
     fn end_of_work(&mut self) -> bool {
-        if self.timeline.phase() == Phase::WarmUp || self.repeat_until_time {
+        if self.timeline.phase() == Phase::WarmUp || self.repeat_until_time && self.timeline.phase() != Phase::Verify {
             self.begin_budget_anew();
             self.restart_draws();
             for stream in &mut self.streams {
-                stream.sequence.restart(&mut self.draws);
+                stream.restart(&mut self.draws);
             }
             return false;
         }
-        let at = self.measured.last_completion.max(self.measured.start);
+        let at = self.measured.last_completion.max(self.timeline.phase_start());
         self.leave_phase(at, EndReason::Done);
-        true
+        self.set_boundary();
+        self.timeline.phase() == Phase::Draining
     }
 
     /// fio repeats the very same operations in every pass; native passes go on drawing.
@@ -357,7 +373,9 @@ impl Worker<'_> {
         let number = record.stream as usize;
         let mix = &self.plan.streams[number].mix;
         // Directions that do not occur have no cell of their own.
-        let mut occurring = Direction::ALL.into_iter().filter(|direction| mix.includes(*direction));
+        let reads_back = self.streams[number].verification.is_some();
+        let occurs = |direction: &Direction| mix.includes(*direction) || reads_back && *direction == Direction::Read;
+        let mut occurring = Direction::ALL.into_iter().filter(occurs);
         occurring.find(|direction| self.streams[number].cells[*direction] == record.key as u32)
     }
 
@@ -433,6 +451,9 @@ impl Worker<'_> {
             },
             map_bytes: self.map_bytes,
             late: self.measured.late,
+            verified: self.verification.1,
+            mismatches: self.mismatches,
+            mismatch_count: self.mismatch_count,
             joined_rows: self.grids.joined_rows,
         }
     }
@@ -441,51 +462,64 @@ impl Worker<'_> {
 impl Worker<'_> {
     /// Flushes that the plan wants when the job is over, outside all latencies.
     fn flush_at_end(&mut self) {
-        for (stream, plan) in self.streams.iter().zip(&self.plan.streams) {
+        for number in 0..self.streams.len() {
+            let plan = &self.plan.streams[number];
             let writes = plan.mix.includes(Direction::Write) || plan.mix.includes(Direction::Trim);
             let sync = &plan.sync;
             if !writes || !(sync.at_end || sync.on_close || sync.file_system_at_end) {
                 continue;
             }
-            let action = if sync.kind == FlushKind::Data {
-                Action::FlushData
-            } else {
-                Action::Flush
-            };
-            let request = Request {
-                offset: 0,
-                length: 0,
-                slot: Slot(0),
-                file: stream.file,
-                action,
-            };
-            let path = &self.files[usize::from(stream.file)].0;
-            let result = match self.engine.turn(&[request], 1, Nanos::NEVER, &mut self.batch) {
-                Ok(()) => self.batch.done.first().map_or(0, |completion| completion.result),
-                Err(error) => -i64::from(error.errno().unwrap_or(sys::file::IO_ERROR)),
-            };
-            let result = match (result, sync.file_system_at_end) {
-                (0, true) => std::fs::File::open(path).and_then(|file| sys::file::flush_file_system(&file)),
-                (0, false) => Ok(()),
-                (errno, _) => Err(std::io::Error::from_raw_os_error((-errno) as i32)),
-            };
-            if let Err(error) = result {
-                let errno = error.raw_os_error();
-                let what = format!(
-                    "the flush at the end failed: {}",
-                    errno.map_or_else(String::new, os_error_name)
-                );
-                self.failure = Some(Failure {
-                    what,
-                    at: path.clone(),
-                    errno,
-                    operation: None,
-                    help: None,
-                });
+            let files = self.open_files_of(number);
+            let open = files
+                .into_iter()
+                .try_for_each(|file| self.flush_file_at_end(file, sync));
+            // On a close they were flushed then.
+            let closed = open.and_then(|()| match sync.at_end {
+                true => self.flush_closed_files(number),
+                false => Ok(()),
+            });
+            if let Err(failure) = closed {
+                self.failure = Some(*failure);
                 self.end_reason = Some(EndReason::Failed);
                 return;
             }
         }
+    }
+
+    fn flush_file_at_end(&mut self, file: u16, sync: &SyncRule) -> Result<(), Box<Failure>> {
+        let action = if sync.kind == FlushKind::Data {
+            Action::FlushData
+        } else {
+            Action::Flush
+        };
+        let request = Request {
+            offset: 0,
+            length: 0,
+            slot: Slot(0),
+            file,
+            action,
+        };
+        let path = &self.files[usize::from(file)].0;
+        let result = match self.engine.turn(&[request], 1, Nanos::NEVER, &mut self.batch) {
+            Ok(()) => self.batch.done.first().map_or(0, |completion| completion.result),
+            Err(error) => -i64::from(error.errno().unwrap_or(sys::file::IO_ERROR)),
+        };
+        let result = match (result, sync.file_system_at_end) {
+            (0, true) => std::fs::File::open(path).and_then(|file| sys::file::flush_file_system(&file)),
+            (0, false) => Ok(()),
+            (errno, _) => Err(std::io::Error::from_raw_os_error((-errno) as i32)),
+        };
+        result.map_err(|error| {
+            let errno = error.raw_os_error();
+            let why = errno.map_or_else(String::new, os_error_name);
+            Box::new(Failure {
+                what: format!("the flush at the end failed: {why}"),
+                at: path.clone(),
+                errno,
+                operation: None,
+                help: None,
+            })
+        })
     }
 }
 

@@ -5,17 +5,21 @@
 //! put into this loop. In the measured window nothing here allocates, locks, prints or reads another clock.
 
 mod care;
+mod file_set;
 mod life;
+mod opening;
 mod outbox;
 mod recorder;
 mod setup;
 mod stream;
 mod timeline;
+mod verification;
 
 use engine::{Action, Batch, Engine, Request, Slot};
 use model::content::Filler;
 use model::draws::{Draws, DrawsForm, Purpose, Reduction};
 use model::event::{EndReason, Phase};
+use model::mismatch::Mismatch;
 use model::plan::{Batching, Job};
 use model::results::{Failure, Usage};
 use model::sequence::Operation;
@@ -29,6 +33,7 @@ pub(crate) use setup::{Assignment, ReadyKind, ReadyTarget, set_up};
 
 use crate::control::JobControl;
 use crate::operation_log::Pen;
+use file_set::FromSet;
 use recorder::{Grids, Run, SlotRecord, SlotTable};
 use stream::{LiveStream, Ready};
 use timeline::Timeline;
@@ -85,6 +90,8 @@ pub(crate) struct Worker<'plan> {
     split_stamps: bool,
     /// Some stream has a gate that must hear of completions.
     gated: bool,
+    /// Some stream opens and closes files, and must hear of completions too.
+    exchanges_files: bool,
     /// When the next stream may issue, if none may now.
     next_due: Nanos,
     budget: Budget,
@@ -108,6 +115,12 @@ pub(crate) struct Worker<'plan> {
     first_issue: Nanos,
     end_reason: Option<EndReason>,
     failure: Option<Failure>,
+    /// Some stream verifies what it reads or wrote.
+    verifies: bool,
+    mismatches: Vec<Mismatch>,
+    mismatch_count: u64,
+    /// When reading back began, and how long it took.
+    verification: (Nanos, Nanos),
     plan: &'plan model::plan::Worker,
     job: &'plan Job,
     /// Path and direct-I/O alignment of each file of the engine, for messages.
@@ -483,8 +496,11 @@ impl Worker<'_> {
     #[inline(never)]
     fn issue(&mut self) {
         self.next_due = Nanos::NEVER;
-        if self.timeline.phase() == Phase::Draining || self.holds_back() {
-            return;
+        match self.timeline.phase() {
+            Phase::Draining => return,
+            Phase::Verify => return self.issue_checks(),
+            _ if self.holds_back() => return,
+            _ => {}
         }
         self.round = self.round.wrapping_add(1);
         if self.inline.seen {
@@ -547,6 +563,9 @@ impl Worker<'_> {
             lane.streams.start
         };
         let number_in_lane = slot.0 - lane.first_slot;
+        if self.verifies && self.read_backlog(index, number, slot) {
+            return true;
+        }
         let now = self.batch.reaped;
         let stream = &mut self.streams[number];
         let (due, direction) = match &mut stream.gate {
@@ -564,6 +583,11 @@ impl Worker<'_> {
             },
         };
         let operation = match direction {
+            _ if stream.set.is_some() => match self.next_of_set(number, number_in_lane, direction) {
+                FromSet::Operation(operation) => Some(operation),
+                FromSet::Wait => return false,
+                FromSet::PassOver => None,
+            },
             Some(_) => stream.sequence.next(&mut self.draws, number_in_lane, direction),
             None => stream
                 .sequence
@@ -574,6 +598,11 @@ impl Worker<'_> {
         let Some(operation) = operation else {
             return self.pass_ended(number);
         };
+        if self.verifies
+            && let Some(go_on) = self.replay(number, &operation)
+        {
+            return go_on;
+        }
         if !self.queue(index, number, slot, &operation, due) {
             return false;
         }
@@ -602,14 +631,13 @@ impl Worker<'_> {
         self.budget.operations -= 1;
         self.winding_down |= self.budget.operations == 0;
         self.budget.bytes -= u64::from(length);
-        let stream = &mut self.streams[number];
-        stream.idle_pass = false;
-        if let (Direction::Write, Some(filler)) = (direction, &mut stream.filler) {
-            let buffer = &mut self.engine.buffer(slot)[..length as usize];
-            filler.fill(buffer, offset, self.batch.reaped, &mut self.draws);
-            self.batch.reaped = self.engine.now();
-            self.round = self.round.wrapping_add(1);
+        self.streams[number].idle_pass = false;
+        match direction {
+            Direction::Write if self.streams[number].filler.is_some() => self.fill_write(number, slot, operation),
+            Direction::Read if self.verifies => self.expect_read(number, slot, operation),
+            _ => {}
         }
+        let stream = &mut self.streams[number];
         let (cell, file) = (stream.cells[direction], stream.file_of_next());
         *self.slots.get_mut(slot) = SlotRecord {
             key: u64::from(self.round) << 32 | u64::from(cell),
@@ -651,7 +679,7 @@ impl Worker<'_> {
         }
         stream.idle_pass = true;
         self.restart_draws();
-        self.streams[number].sequence.restart(&mut self.draws);
+        self.streams[number].restart(&mut self.draws);
         true
     }
 
@@ -881,6 +909,9 @@ impl Worker<'_> {
 
     #[inline(never)]
     fn tell_gates(&mut self, reaped: Nanos) {
+        if self.exchanges_files {
+            self.tell_sets();
+        }
         for completion in self.batch.done.iter() {
             let stream = self.slots.get(completion.slot).stream as usize;
             if let Some(gate) = &mut self.streams[stream].gate {

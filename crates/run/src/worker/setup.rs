@@ -1,26 +1,30 @@
 //! Everything a worker needs before it starts: its files, its engine, its buffers, its streams.
 
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use engine::{Access, Batch, Clock, EngineError, File, Identity, OpenError, OpenHow, Setup, Slot, choose, sys};
+use engine::{Batch, Clock, EngineError, File, Identity, OpenError, Setup, Slot, choose, sys};
 use model::access::AccessError;
 use model::content::Filler;
 use model::draws::{Draws, DrawsForm};
 use model::event::Phase;
+use model::file_choice::FileChoice;
 use model::mix::Mix;
 use model::plan::{
     Depth, EngineChoice, EngineKind, Job, LatencyPoints, Pacing, Priority, PriorityClass, SimulatedDevice, Stream,
-    StreamTarget, Worker as Plan,
+    StreamTarget, TargetId, Worker as Plan,
 };
 use model::sequence::Sequence;
 use model::{Bytes, Direction, Nanos, PerDirection};
 
+use super::file_set::FileSet;
+use super::opening::{Opened, OpenedStream, check_alignment, direct_alignment_of, open_files, prepare_caches};
 use super::recorder::{Grids, SlotTable};
-use super::stream::{Gate, LiveStream, PriorityShare, flushes};
+use super::stream::{Gate, LiveStream, flushes};
 use super::timeline::Timeline;
+use super::verification::Verification;
 use super::{
     AT_ONCE, AT_ONCE_BYTES, Budget, CellKey, CellKind, Inbox, Inline, Lane, Measured, PROBE_TURNS, Requests,
     USUAL_BATCH, Worker, mailbox,
@@ -183,10 +187,11 @@ impl Assignment<'_> {
         let mut keys = Vec::new();
         for (number, stream) in self.worker.streams.iter().enumerate() {
             let stream_number = number as u32;
-            for direction in Direction::ALL
-                .into_iter()
-                .filter(|direction| stream.mix.includes(*direction))
-            {
+            // What was written is read back as reads of the same stream.
+            let reads_back = stream.verify.is_some();
+            let occurs =
+                |direction: &Direction| stream.mix.includes(*direction) || reads_back && *direction == Direction::Read;
+            for direction in Direction::ALL.into_iter().filter(occurs) {
                 let paced = match &stream.pacing {
                     Pacing::Unpaced => false,
                     Pacing::Together { .. } => true,
@@ -217,14 +222,16 @@ pub(crate) fn set_up<'plan>(given: &Assignment<'plan>) -> Result<(Worker<'plan>,
     let plan = given.worker;
     place_thread(plan)?;
     let slots = plan.slots();
-    let (files, file_of, mut shares) = open_files(given)?;
-    for (stream, file) in plan.streams.iter().zip(&file_of) {
-        check_alignment(stream, &files[*file as usize])?;
+    let opened = open_files(given)?;
+    for (stream, of_stream) in plan.streams.iter().zip(&opened.streams) {
+        let files = of_stream.files.iter().map(|file| &opened.files[usize::from(*file)]);
+        files.into_iter().try_for_each(|file| check_alignment(stream, file))?;
     }
-    prepare_caches(plan, &files, &file_of)?;
-    let (choice, reason) = choose_engine(given, &files, slots);
-    check_choice(plan, &choice, &files, &file_of)?;
-    let one_at_a_time = choice.kind.is_synchronous() || choice.kind == EngineKind::Null && slots == 1;
+    prepare_caches(given, &opened)?;
+    let (choice, reason) = choose_engine(given, &opened.files, slots);
+    check_choice(plan, &choice, &opened)?;
+    let waits = choice.kind.is_synchronous() && !choice.offload;
+    let one_at_a_time = waits || choice.kind == EngineKind::Null && slots == 1;
     let buffer_bytes = plan.streams.iter().map(longest_buffer).max().unwrap_or(1);
     let plain = is_plain(given);
     let keeps_buffers = plan.streams.iter().any(|stream| stream.mix.includes(Direction::Write));
@@ -253,19 +260,17 @@ pub(crate) fn set_up<'plan>(given: &Assignment<'plan>) -> Result<(Worker<'plan>,
     };
     let mut draws = plan.draws.start();
     let keys = given.cells();
-    let mut streams = live_streams(given, &keys, &file_of, slots, &mut draws)?;
-    for (stream, share) in streams.iter_mut().zip(&mut shares) {
-        stream.priority = share.take();
-    }
-    let files_for_messages = files
+    let mut streams = live_streams(given, &keys, &opened.streams, slots, &mut draws)?;
+    let exchanges_files = streams
         .iter()
-        .map(|file| (file.path().display().to_string(), direct_alignment_of(file)))
-        .collect();
-    let split_stamps = plan.latency == LatencyPoints::AfterCall && !choice.kind.is_synchronous();
-    let probes = matches!(
+        .any(|stream| stream.set.as_ref().is_some_and(|set| set.exchanges_files()));
+    let files_for_messages = opened.files.iter().map(for_messages).collect();
+    let split_stamps = plan.latency == LatencyPoints::AfterCall && !waits;
+    let completes_inside = matches!(
         choice.kind,
         EngineKind::IoUring | EngineKind::Libaio | EngineKind::Simulated
     );
+    let probes = completes_inside && !choice.offload;
     let setup = Setup {
         slots,
         one_at_a_time,
@@ -275,7 +280,8 @@ pub(crate) fn set_up<'plan>(given: &Assignment<'plan>) -> Result<(Worker<'plan>,
         buffer_bytes,
         buffer_alignment: plan.memory.alignment as usize,
         huge_pages: plan.memory.huge_pages,
-        files,
+        files: opened.files,
+        exchanges_files,
         split_stamps,
         spin: given.spin,
         clock: given.clock,
@@ -294,7 +300,7 @@ pub(crate) fn set_up<'plan>(given: &Assignment<'plan>) -> Result<(Worker<'plan>,
         operations: given.job.stop.operations.unwrap_or(u64::MAX),
         bytes: byte_budget(given),
     };
-    let map_bytes = streams.iter().map(|stream| stream.sequence.extra_bytes()).sum();
+    let map_bytes = streams.iter().map(LiveStream::extra_bytes).sum();
     let mut batch = Batch::new(slots);
     batch.chained = one_at_a_time;
     let worker = Worker {
@@ -303,6 +309,7 @@ pub(crate) fn set_up<'plan>(given: &Assignment<'plan>) -> Result<(Worker<'plan>,
         draws,
         draws_form: plan.draws,
         gated: false,
+        exchanges_files,
         streams,
         lanes,
         slots: SlotTable::new(slots),
@@ -347,6 +354,10 @@ pub(crate) fn set_up<'plan>(given: &Assignment<'plan>) -> Result<(Worker<'plan>,
         first_issue: Nanos(0),
         end_reason: None,
         failure: None,
+        verifies: plan.streams.iter().any(|stream| stream.verify.is_some()),
+        mismatches: Vec::new(),
+        mismatch_count: 0,
+        verification: (Nanos(0), Nanos(0)),
         plan,
         job: given.job,
         files: files_for_messages,
@@ -361,7 +372,8 @@ pub(crate) fn set_up<'plan>(given: &Assignment<'plan>) -> Result<(Worker<'plan>,
 fn is_plain(given: &Assignment<'_>) -> bool {
     let worker = given.worker;
     let [stream] = &worker.streams[..] else { return false };
-    stream.pacing == Pacing::Unpaced
+    matches!(stream.target, StreamTarget::One { .. })
+        && stream.pacing == Pacing::Unpaced
         && stream.think.is_none()
         && !flushes(&stream.sync)
         && given.job.stop.bytes.is_none()
@@ -379,6 +391,7 @@ fn is_careful(given: &Assignment<'_>) -> bool {
     given.job.operation_log.is_some()
         || given.worker.batching.completion_routines
         || given.worker.batching.count_waits
+        || streams.iter().any(|stream| stream.verify.is_some())
         || streams
             .iter()
             .any(|stream| stream.on_error.latency_ns_max.iter().any(|(_, most)| most.is_some()))
@@ -386,9 +399,9 @@ fn is_careful(given: &Assignment<'_>) -> bool {
 
 /// Bytes that the worker may issue, where the plan bounds them.
 fn byte_budget(given: &Assignment<'_>) -> u64 {
-    let regions = given.worker.streams.iter().map(|stream| {
-        let target = &given.targets[stream.target.ids()[0].0 as usize];
-        stream.region.resolve(target.size).1
+    let regions = given.worker.streams.iter().flat_map(|stream| {
+        let targets = stream.target.ids().iter();
+        targets.map(|id| stream.region.resolve(given.targets[id.0 as usize].size).1)
     });
     let region: u128 = regions.map(u128::from).sum();
     let stop = &given.job.stop;
@@ -449,12 +462,12 @@ fn common_priority(plan: &Plan) -> Option<Priority> {
 }
 
 /// True if operations carry I/O priorities of their own.
-fn has_own_priorities(plan: &Plan) -> bool {
+pub(super) fn has_own_priorities(plan: &Plan) -> bool {
     common_priority(plan).is_none() && plan.streams.iter().any(|stream| stream.priority.is_some())
 }
 
 /// The numbers that the kernel has for the classes.
-fn class_number(priority: Priority) -> u8 {
+pub(super) fn class_number(priority: Priority) -> u8 {
     match priority.class {
         PriorityClass::RealTime => 1,
         PriorityClass::BestEffort => 2,
@@ -463,7 +476,7 @@ fn class_number(priority: Priority) -> u8 {
 }
 
 /// Can the engine do all that is wanted of it with these files?
-fn check_choice(plan: &Plan, choice: &EngineChoice, files: &[File], file_of: &[u16]) -> Result<(), SetupError> {
+fn check_choice(plan: &Plan, choice: &EngineChoice, opened: &Opened) -> Result<(), SetupError> {
     let name = choice.kind.name();
     let unfit = |what: String, help: &str| {
         Err(SetupError::Unfit {
@@ -471,7 +484,7 @@ fn check_choice(plan: &Plan, choice: &EngineChoice, files: &[File], file_of: &[u
             help: help.to_owned(),
         })
     };
-    if has_own_priorities(plan) && choice.kind.is_synchronous() {
+    if has_own_priorities(plan) && (choice.kind.is_synchronous() || choice.offload) {
         return unfit(
             format!("the {name} engine gives all operations of a worker the same I/O priority"),
             "use the engine io_uring or libaio, or one priority for the whole worker",
@@ -486,9 +499,9 @@ fn check_choice(plan: &Plan, choice: &EngineChoice, files: &[File], file_of: &[u
             "use the engine pvsync2, io_uring or libaio",
         );
     }
-    let writing = plan.streams.iter().zip(file_of);
-    for (stream, file) in writing.filter(|(stream, _)| stream.mix.includes(Direction::Write)) {
-        let file = &files[usize::from(*file)];
+    let writing = plan.streams.iter().zip(&opened.streams);
+    for (stream, of_stream) in writing.filter(|(stream, _)| stream.mix.includes(Direction::Write)) {
+        let file = &opened.files[usize::from(of_stream.first())];
         let (path, Some(handle)) = (file.path().display(), file.handle()) else {
             continue;
         };
@@ -518,145 +531,6 @@ fn check_choice(plan: &Plan, choice: &EngineChoice, files: &[File], file_of: &[u
         }
     }
     Ok(())
-}
-
-/// Empties or fills the page cache for the streams that want it.
-fn prepare_caches(plan: &Plan, files: &[File], file_of: &[u16]) -> Result<(), SetupError> {
-    for (stream, file) in plan.streams.iter().zip(file_of) {
-        let file = &files[usize::from(*file)];
-        let Some(handle) = file.handle() else { continue };
-        let failed = |source| {
-            SetupError::Open(OpenError {
-                path: file.path().to_owned(),
-                source,
-                only_direct_fails: false,
-            })
-        };
-        if stream.cache.drop_before {
-            handle.sync_data().map_err(failed)?;
-            sys::file::drop_cache(handle);
-        }
-        if stream.cache.fill_before {
-            let mut reader = std::fs::File::open(file.path()).map_err(failed)?;
-            std::io::copy(&mut reader, &mut std::io::sink()).map_err(failed)?;
-        }
-    }
-    Ok(())
-}
-
-/// The files of a worker, the index of each stream's, and of that of the part of its operations with a priority.
-type Opened = (Vec<File>, Vec<u16>, Vec<Option<PriorityShare>>);
-
-/// Opens each target once for each way of using it. An I/O priority of single operations is a way of using it.
-fn open_files(given: &Assignment<'_>) -> Result<Opened, SetupError> {
-    let mut files: Vec<File> = Vec::new();
-    let mut opened: Vec<(u32, OpenHow, u16)> = Vec::new();
-    let mut index_of = |target: u32, how: OpenHow, priority: u16| {
-        if let Some(known) = opened.iter().position(|entry| *entry == (target, how, priority)) {
-            return Ok(known as u16);
-        }
-        let ready = &given.targets[target as usize];
-        let mut file = match &ready.what {
-            ReadyKind::Path(path) => open_judged(path, how, ready.identity)?,
-            ReadyKind::Nothing | ReadyKind::Simulated(_) => File::nothing(ready.size),
-        };
-        file.set_priority(priority);
-        files.push(file);
-        opened.push((target, how, priority));
-        Ok::<u16, SetupError>(opened.len() as u16 - 1)
-    };
-    let own_priorities = has_own_priorities(given.worker);
-    let (mut file_of, mut shares) = (Vec::new(), Vec::new());
-    for stream in &given.worker.streams {
-        let StreamTarget::One { target } = &stream.target else {
-            // Refused before any worker is made.
-            continue;
-        };
-        let access = match (stream.mix.includes(Direction::Read), writes(&stream.mix)) {
-            (true, true) => Access::ReadWrite,
-            (false, true) => Access::Write,
-            _ => Access::Read,
-        };
-        let mut how = OpenHow {
-            access,
-            cache: stream.cache,
-            hint: stream.hint,
-            exclusive: false,
-        };
-        // What bypasses the cache here goes to the cache there.
-        how.cache.direct |= how.cache.local_only;
-        let own = stream.priority.filter(|_| own_priorities);
-        let number = own.map_or(0, |own| u16::from(class_number(own)) << 13 | u16::from(own.level));
-        let percent = own.map_or(0, |own| own.percent);
-        let (usual, share) = match percent {
-            0 => (index_of(target.0, how, 0)?, None),
-            100.. => (index_of(target.0, how, number)?, None),
-            percent => {
-                let file = index_of(target.0, how, number)?;
-                let share = PriorityShare { file, percent, sum: 0 };
-                (index_of(target.0, how, 0)?, Some(share))
-            }
-        };
-        file_of.push(usual);
-        shares.push(share);
-    }
-    for (stream, file) in given.worker.streams.iter().zip(&file_of) {
-        let file = &files[usize::from(*file)];
-        if stream.cache.local_only && !file.handle().is_some_and(sys::file::is_remote) {
-            let path = file.path().display().to_string();
-            return Err(SetupError::NotRemote { path });
-        }
-    }
-    Ok((files, file_of, shares))
-}
-
-/// Opens the file that was judged, and no other that has taken its place since.
-fn open_judged(path: &Path, how: OpenHow, judged: Option<Identity>) -> Result<File, OpenError> {
-    let file = File::open(path, how)?;
-    if judged.is_some() && file.identity() != judged {
-        return Err(OpenError {
-            path: path.to_owned(),
-            source: std::io::Error::other("another file or device has taken its place since it was judged"),
-            only_direct_fails: false,
-        });
-    }
-    Ok(file)
-}
-
-fn writes(mix: &Mix) -> bool {
-    mix.includes(Direction::Write) || mix.includes(Direction::Trim)
-}
-
-fn direct_alignment_of(file: &File) -> Option<u64> {
-    file.how().cache.direct.then(|| file.direct_alignment())
-}
-
-/// Direct I/O takes only multiples of a sector. Better said before the test than by the first operation.
-fn check_alignment(stream: &Stream, file: &File) -> Result<(), SetupError> {
-    let Some(alignment) = direct_alignment_of(file) else {
-        return Ok(());
-    };
-    let check = |what: &'static str, size: u64| {
-        if size.is_multiple_of(alignment) {
-            return Ok(());
-        }
-        Err(SetupError::Alignment {
-            path: file.path().display().to_string(),
-            what,
-            size,
-            alignment,
-        })
-    };
-    for direction in [Direction::Read, Direction::Write]
-        .into_iter()
-        .filter(|d| stream.mix.includes(*d))
-    {
-        let sizes = &stream.pattern.sizes[direction];
-        check("blocks", sizes.min().0)?;
-        check("blocks", sizes.max().0)?;
-        check("an alignment", stream.pattern.alignment[direction].0)?;
-    }
-    check("an offset", stream.region.base.resolve(file.size()))
 }
 
 fn choose_engine(given: &Assignment<'_>, files: &[File], slots: u32) -> (EngineChoice, String) {
@@ -711,7 +585,7 @@ fn longest_buffer(stream: &Stream) -> usize {
 fn live_streams(
     given: &Assignment<'_>,
     keys: &[CellKey],
-    file_of: &[u16],
+    opened: &[OpenedStream],
     slots: u32,
     draws: &mut Draws,
 ) -> Result<Vec<LiveStream>, SetupError> {
@@ -721,38 +595,20 @@ fn live_streams(
             .unwrap_or(0) as u32
     };
     let mut streams = Vec::new();
-    for (number, (stream, file)) in given.worker.streams.iter().zip(file_of).enumerate() {
-        let target = &given.targets[stream.target.ids()[0].0 as usize];
-        let (base, length) = stream.region.resolve(target.size);
-        let depth = if given.worker.depth == Depth::PerStream {
-            stream.depth
-        } else {
-            slots
-        };
-        let sequence = Sequence::new(
-            stream.mix,
-            &stream.pattern,
-            base,
-            length,
-            depth,
-            &target.shared_position,
-            draws,
-        )
-        .map_err(|source| SetupError::Access {
-            path: target.name(),
-            size: Bytes(target.size),
-            source,
-        })?;
+    for (number, (stream, opened)) in given.worker.streams.iter().zip(opened).enumerate() {
+        let (sequence, set) = sequence_and_set(given, stream, opened, slots, draws)?;
         streams.push(LiveStream {
             sequence,
-            file: *file,
-            priority: None,
+            set,
+            file: opened.first(),
+            priority: opened.share_of(0),
             cells: PerDirection {
                 read: cell(number, CellKind::Moves(Direction::Read)),
                 write: cell(number, CellKind::Moves(Direction::Write)),
                 trim: cell(number, CellKind::Moves(Direction::Trim)),
             },
             sync_cell: cell(number, CellKind::Sync),
+            verification: verification_of(given, stream, slots)?,
             filler: if stream.mix.includes(Direction::Write) {
                 Some(filler_of(given, stream, number))
             } else {
@@ -767,8 +623,83 @@ fn live_streams(
     Ok(streams)
 }
 
+/// The operations of a stream: on its target, or on the first of its files and the set of all of them.
+fn sequence_and_set(
+    given: &Assignment<'_>,
+    stream: &Stream,
+    opened: &OpenedStream,
+    slots: u32,
+    draws: &mut Draws,
+) -> Result<(Sequence, Option<Box<FileSet>>), SetupError> {
+    let depth = if given.worker.depth == Depth::PerStream {
+        stream.depth
+    } else {
+        slots
+    };
+    let sequence_on = |target: &ReadyTarget, draws: &mut Draws| {
+        let (base, length) = stream.region.resolve(target.size);
+        let shared = &target.shared_position;
+        Sequence::new(stream.mix, &stream.pattern, base, length, depth, shared, draws).map_err(|source| {
+            SetupError::Access {
+                path: target.name(),
+                size: Bytes(target.size),
+                source,
+            }
+        })
+    };
+    let target = |id: &TargetId| &given.targets[id.0 as usize];
+    match &stream.target {
+        StreamTarget::One { target: id } => Ok((sequence_on(target(id), draws)?, None)),
+        StreamTarget::Files {
+            targets,
+            open_at_once,
+            service,
+            operations,
+        } => {
+            let sequences = targets.iter().map(|id| sequence_on(target(id), draws));
+            let sequences = sequences.collect::<Result<Vec<_>, _>>()?;
+            let choice = FileChoice::new(*service, *operations, *open_at_once, targets.len(), draws);
+            let targets = targets.iter().map(|id| target(id).clone()).collect();
+            let (set, first) = FileSet::new(choice, sequences, targets, opened);
+            Ok((first, Some(Box::new(set))))
+        }
+    }
+}
+
+/// The verification of a stream, if it wants one. `slots` are those of the worker.
+fn verification_of(
+    given: &Assignment<'_>,
+    stream: &Stream,
+    slots: u32,
+) -> Result<Option<Box<Verification>>, SetupError> {
+    let Some(verify) = &stream.verify else { return Ok(None) };
+    let number = match given.worker.draws {
+        DrawsForm::PerPurpose { number, .. } => number as u16,
+        DrawsForm::Native { .. } | DrawsForm::Single { .. } => 0,
+    };
+    let verification = Verification::new(stream, verify, given.job, slots, number);
+    let shortest = match verify.interval {
+        0 => stream.pattern.shortest(&stream.mix).0,
+        interval => u64::from(interval),
+    };
+    let least = verification.least_length() as u64;
+    if shortest < least {
+        return Err(SetupError::Unfit {
+            what: format!("blocks of {shortest} bytes leave no room for the header that verification needs"),
+            help: format!("use blocks and verification intervals of at least {least} bytes, or verify a pattern"),
+        });
+    }
+    Ok(Some(Box::new(verification)))
+}
+
+/// What messages say of a file of the engine.
+pub(super) fn for_messages(file: &File) -> (String, Option<u64>) {
+    (file.path().display().to_string(), direct_alignment_of(file))
+}
+
 impl ReadyTarget {
-    fn name(&self) -> String {
+    /// What messages call it.
+    pub(super) fn name(&self) -> String {
         match &self.what {
             ReadyKind::Path(path) => path.display().to_string(),
             ReadyKind::Nothing => "null target".into(),
@@ -838,7 +769,7 @@ fn fill_buffers(lane: &Lane, streams: &mut [LiveStream], plan: &Plan, engine: &m
         for slot in &lane.free[..] {
             filler.prepare(&mut engine.buffer(*slot)[..length]);
         }
-        if plan.streams[number].content.changes_each_write() {
+        if plan.streams[number].content.changes_each_write() || stream.verification.is_some() {
             continue;
         }
         // A read, or a write of another stream, would leave something else in the buffer.
@@ -857,7 +788,7 @@ impl Worker<'_> {
         for (stream, plan) in self.streams.iter_mut().zip(&self.plan.streams) {
             stream.gate = Gate::new(plan, start, &mut self.draws);
         }
-        self.gated = self.streams.iter().any(|stream| stream.gate.is_some());
+        self.gated = self.exchanges_files || self.streams.iter().any(|stream| stream.gate.is_some());
         self.recorder.phase = self.timeline.phase();
         debug_assert!(matches!(self.timeline.phase(), Phase::WarmUp | Phase::Measured));
     }

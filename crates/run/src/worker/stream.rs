@@ -8,11 +8,16 @@ use model::plan::{FlushKind, Pacing, Stream, SyncRule, Think, ThinkCount};
 use model::sequence::Sequence;
 use model::{Direction, Nanos, PerDirection};
 
+use super::file_set::FileSet;
+use super::verification::Verification;
+
 /// A stream while it runs.
 #[derive(Debug)]
 pub(crate) struct LiveStream {
     /// Positions, directions, lengths.
     pub(crate) sequence: Sequence,
+    /// All its files, where it has several: then `sequence`, `file` and `priority` are those of the present one.
+    pub(crate) set: Option<Box<FileSet>>,
     /// Index of its file among those of the engine.
     pub(crate) file: u16,
     /// Where only a part of its operations has its I/O priority.
@@ -21,6 +26,8 @@ pub(crate) struct LiveStream {
     pub(crate) cells: PerDirection<u32>,
     /// Cell for flushes.
     pub(crate) sync_cell: u32,
+    /// Checks of what it reads or wrote.
+    pub(crate) verification: Option<Box<Verification>>,
     /// Fills write buffers; absent if they do not change from write to write.
     pub(crate) filler: Option<Filler>,
     /// Passes over its region so far.
@@ -45,6 +52,11 @@ pub(crate) struct PriorityShare {
 }
 
 impl LiveStream {
+    /// Bytes of memory that its patterns hold beyond their own structure.
+    pub(crate) fn extra_bytes(&self) -> u64 {
+        self.sequence.extra_bytes() + self.set.as_ref().map_or(0, |set| set.extra_bytes())
+    }
+
     /// Index of the file for its next operation.
     #[inline(always)]
     pub(crate) fn file_of_next(&mut self) -> u16 {
@@ -215,6 +227,11 @@ impl Gate {
         if self.think.is_some_and(|think| think.count == ThinkCount::Issued) {
             self.count_towards_pause(now);
         }
+    }
+
+    /// An operation was issued that no schedule knows of: a read of what was written.
+    pub(crate) fn issued_beside(&mut self) {
+        self.in_flight += 1;
     }
 
     /// An operation of the stream ended at `now`.

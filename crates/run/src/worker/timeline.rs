@@ -13,6 +13,8 @@ pub(crate) struct Timeline {
     /// When it ends by time.
     phase_end: Nanos,
     measured_length: Option<Nanos>,
+    /// When the time of the job is over, which reading back must keep too.
+    measured_until: Nanos,
     cool_down: Nanos,
     interval: Nanos,
     /// When recorders are exchanged next.
@@ -27,6 +29,7 @@ impl Timeline {
             phase_start: start,
             phase_end: start + phases.warm_up_ns,
             measured_length: stop.after_ns,
+            measured_until: Nanos::NEVER,
             cool_down: phases.cool_down_ns,
             interval,
             exchange: start + interval,
@@ -73,7 +76,7 @@ impl Timeline {
         match self.phase {
             Phase::Delay | Phase::WarmUp => Phase::Measured,
             Phase::Measured if self.cool_down > Nanos(0) => Phase::CoolDown,
-            Phase::Measured | Phase::CoolDown | Phase::Draining => Phase::Draining,
+            Phase::Measured | Phase::CoolDown | Phase::Verify | Phase::Draining => Phase::Draining,
         }
     }
 
@@ -84,8 +87,12 @@ impl Timeline {
         self.phase_end = match phase {
             Phase::Measured => self.measured_length.map_or(Nanos::NEVER, |length| at + length),
             Phase::CoolDown => at + self.cool_down,
+            Phase::Verify => self.measured_until,
             Phase::Delay | Phase::WarmUp | Phase::Draining => Nanos::NEVER,
         };
+        if phase == Phase::Measured {
+            self.measured_until = self.phase_end;
+        }
         self.exchange = if phase == Phase::Draining {
             Nanos::NEVER
         } else {

@@ -46,6 +46,10 @@ impl Mapping {
     }
 }
 
+// SAFETY: the memory is the process's, not a thread's, and whoever has the value is the only one to use it: all access
+// goes through an exclusive borrow of it.
+unsafe impl Send for Mapping {}
+
 impl Drop for Mapping {
     fn drop(&mut self) {
         // SAFETY: allocated by `new` with the same layout; no borrow can outlive `self`.

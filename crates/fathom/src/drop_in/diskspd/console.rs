@@ -137,7 +137,7 @@ impl<'a> Console<'a> {
                 self.stop_measuring();
                 self.say(&format!("starting cool down for {}s...", span.cool_down));
             }
-            Phase::Delay | Phase::WarmUp | Phase::Draining => {}
+            Phase::Delay | Phase::WarmUp | Phase::Verify | Phase::Draining => {}
         }
     }
 

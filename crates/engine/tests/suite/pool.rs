@@ -1,0 +1,63 @@
+//! Calls made by a pool of threads, and files that are exchanged for others while an engine is in use.
+
+use engine::{Access, Action};
+use model::plan::{EngineChoice, EngineKind};
+
+use crate::driver::{BLOCK, Job, Rig, real_engines, setup};
+use crate::place::open;
+
+const BLOCKS: u64 = 64;
+const SIZE: u64 = BLOCKS * BLOCK as u64;
+
+#[test]
+fn a_pool_keeps_what_every_engine_promises() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("f");
+    std::fs::write(&path, vec![0; SIZE as usize]).unwrap();
+    for kind in [EngineKind::Psync, EngineKind::Pvsync2, EngineKind::IoUring] {
+        let file = open(&path, kind, false, Access::ReadWrite);
+        let mut pooled = setup(kind, vec![file], 8);
+        pooled.one_at_a_time = false;
+        pooled.choice = EngineChoice {
+            offload: true,
+            ..pooled.choice
+        };
+        let mut rig = Rig::open(pooled).unwrap();
+        let of_block = |job: &Job| (job.offset / u64::from(BLOCK) + 1) as u8;
+        let writes: Vec<Job> = (0..BLOCKS).map(|block| Job::write(block * u64::from(BLOCK))).collect();
+        rig.all_well(&writes, |job, buffer| buffer.fill(of_block(job)));
+        assert_eq!(rig.one(Job::flush(Action::Flush)), 0);
+        let reads: Vec<Job> = (0..BLOCKS).map(|block| Job::read(block * u64::from(BLOCK))).collect();
+        for done in rig.all_well(&reads, |_, _| ()) {
+            assert!(
+                done.data.iter().all(|byte| *byte == of_block(&done.job)),
+                "{kind:?} {:?}",
+                done.job
+            );
+        }
+        assert!(rig.one(Job::read(SIZE + 1)) <= 0, "beyond the end");
+    }
+}
+
+#[test]
+fn a_file_is_exchanged_for_another() {
+    let directory = tempfile::tempdir().unwrap();
+    let paths = [b'a', b'b'].map(|content| {
+        let path = directory.path().join(char::from(content).to_string());
+        std::fs::write(&path, vec![content; SIZE as usize]).unwrap();
+        path
+    });
+    for kind in real_engines() {
+        let file = |number: usize| open(&paths[number], kind, false, Access::Read);
+        let mut exchanging = setup(kind, vec![file(0)], 4);
+        exchanging.exchanges_files = true;
+        let mut rig = Rig::open(exchanging).unwrap();
+        let read = [Job::read(0), Job::read(u64::from(BLOCK))];
+        for (number, content) in [(0, b'a'), (1, b'b'), (0, b'a')] {
+            rig.engine.exchange_file(0, file(number)).unwrap();
+            for done in rig.all_well(&read, |_, _| ()) {
+                assert!(done.data.iter().all(|byte| *byte == content), "{kind:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,309 @@
+//! Which file of a set the next operation goes to, and which of them are open.
+//!
+//! The rules are fio's (`file_service_type`, `openfiles`): a file is opened when it is first chosen, files that are done
+//! are passed over, and while as many are open as may be, so are those that are not. A choice knows nothing of positions.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use crate::access::{Access, Area, Cursor, Normal, Pareto, Placement, Wanted, Zipf};
+use crate::direction::{Direction, PerDirection};
+use crate::draws::{Draws, DrawsForm, Purpose, Reduction};
+use crate::plan::FileService;
+
+/// Ranks for each file where the service is skewed, so that neighbours in rank need not be neighbours in number (fio).
+const RANKS_PER_FILE: u64 = 1 << 10;
+
+/// The files of one set while they are used.
+#[derive(Clone, Debug)]
+pub struct FileChoice {
+    service: FileService,
+    /// Operations before another file is picked.
+    operations: u64,
+    open_at_once: usize,
+    files: Box<[FileState]>,
+    /// The file that is used now.
+    present: Option<usize>,
+    left: u64,
+    /// Where turns go on.
+    next_in_turn: usize,
+    skew: Option<Skew>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct FileState {
+    open: bool,
+    done: bool,
+}
+
+/// A skewed service has a generator of its own: its draws must not change the positions within files.
+#[derive(Clone, Debug)]
+struct Skew {
+    cursor: Cursor,
+    draws: Draws,
+}
+
+/// What to use next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NextFile {
+    /// This one, which is open.
+    Use(usize),
+    /// This one, which must be opened first.
+    Open(usize),
+    /// None, until one that is done has been closed.
+    Wait,
+    /// None: all are done.
+    AllDone,
+}
+
+impl FileChoice {
+    /// A choice among `count` files, none of which is open. `draws` seeds skewed services and is else left alone.
+    pub fn new(
+        service: FileService,
+        operations: u64,
+        open_at_once: u32,
+        count: usize,
+        draws: &mut Draws,
+    ) -> FileChoice {
+        FileChoice {
+            service,
+            operations: operations.max(1),
+            open_at_once: (open_at_once as usize).clamp(1, count.max(1)),
+            files: vec![FileState::default(); count].into(),
+            present: None,
+            left: 0,
+            next_in_turn: 0,
+            skew: Skew::new(service, count, draws),
+        }
+    }
+
+    /// Most files that are open at once.
+    pub fn open_at_once(&self) -> usize {
+        self.open_at_once
+    }
+
+    /// The file of the next operation, which counts as opened. It is asked once for each operation; where the answer comes
+    /// to nothing, because the file is done, say so and ask again.
+    pub fn next(&mut self, draws: &mut Draws) -> NextFile {
+        if let Some(present) = self.present
+            && self.left > 0
+            && self.files[present].open
+            && !self.files[present].done
+        {
+            self.left -= 1;
+            return NextFile::Use(present);
+        }
+        let open = self.files.iter().filter(|file| file.open).count();
+        let room = open < self.open_at_once;
+        let usable = |file: &FileState| !file.done && (file.open || room);
+        if self.files.iter().all(|file| file.done) {
+            return NextFile::AllDone;
+        }
+        if !self.files.iter().any(usable) {
+            return NextFile::Wait;
+        }
+        // Some file is usable, so that drawing again comes to an end; fio draws again too.
+        let chosen = loop {
+            let candidate = self.candidate(draws);
+            if usable(&self.files[candidate]) {
+                break candidate;
+            }
+        };
+        self.next_in_turn = chosen + 1;
+        self.present = Some(chosen);
+        self.left = match self.service {
+            FileService::Sequential => u64::MAX,
+            _ => self.operations - 1,
+        };
+        if std::mem::replace(&mut self.files[chosen].open, true) {
+            NextFile::Use(chosen)
+        } else {
+            NextFile::Open(chosen)
+        }
+    }
+
+    fn candidate(&mut self, draws: &mut Draws) -> usize {
+        let count = self.files.len();
+        match (&mut self.skew, self.service) {
+            (Some(skew), _) => skew.draw().min(count - 1),
+            (None, FileService::Random) => draws.below(Purpose::File, count as u64, Reduction::MultiplyHigh32) as usize,
+            (None, _) => {
+                let turn = self.next_in_turn % count;
+                self.next_in_turn = turn + 1;
+                turn
+            }
+        }
+    }
+
+    /// The file has nothing more to do in this pass.
+    pub fn is_done(&mut self, file: usize) {
+        // Skewed services go on with a file from its beginning, as in fio: such a set is never done.
+        if self.skew.is_none() {
+            self.files[file].done = true;
+        }
+        self.left = 0;
+    }
+
+    /// True if files never come to their end, but begin anew.
+    pub fn goes_on(&self) -> bool {
+        self.skew.is_some()
+    }
+
+    /// The file is open, whoever opened it.
+    pub fn opened(&mut self, file: usize) {
+        self.files[file].open = true;
+    }
+
+    /// The file was closed.
+    pub fn closed(&mut self, file: usize) {
+        self.files[file].open = false;
+    }
+
+    /// An open file that is done, and so may be closed as soon as nothing is in flight on it.
+    pub fn open_and_done(&self) -> impl Iterator<Item = usize> {
+        let states = self.files.iter().enumerate();
+        states
+            .filter(|(_, file)| file.open && file.done)
+            .map(|(index, _)| index)
+    }
+
+    /// Every open file.
+    pub fn open(&self) -> impl Iterator<Item = usize> {
+        let states = self.files.iter().enumerate();
+        states.filter(|(_, file)| file.open).map(|(index, _)| index)
+    }
+
+    /// Begins another pass, with the first file.
+    pub fn restart(&mut self) {
+        self.files.iter_mut().for_each(|file| file.done = false);
+        (self.present, self.left, self.next_in_turn) = (None, 0, 0);
+    }
+}
+
+impl Skew {
+    fn new(service: FileService, count: usize, draws: &mut Draws) -> Option<Skew> {
+        let placement = match service {
+            FileService::RoundRobin | FileService::Random | FileService::Sequential => return None,
+            FileService::Zipf { theta } => Placement::Zipf(Zipf { theta, center: None }),
+            FileService::Pareto { h } => Placement::Pareto(Pareto { h, center: None }),
+            FileService::Normal { deviation_percent } => Placement::Normal(Normal {
+                deviation_percent,
+                center: 0.5,
+            }),
+        };
+        let area = Area {
+            base: 0,
+            length: count as u64 * RANKS_PER_FILE,
+            block: 1,
+            alignment: 1,
+        };
+        let seed = draws.word(Purpose::File);
+        let mut draws = DrawsForm::Native { seed }.start();
+        let shared = Arc::<AtomicU64>::default();
+        let access = Access::Random { placement };
+        // Parameters out of range were refused with the plan.
+        let cursor = access.cursor(PerDirection::all(area), 1, &shared, &mut draws).ok()?;
+        Some(Skew { cursor, draws })
+    }
+
+    fn draw(&mut self) -> usize {
+        let wanted = Wanted {
+            direction: Direction::Read,
+            slot: 0,
+        };
+        let place = self.cursor.next(&mut self.draws, wanted);
+        place.map_or(0, |place| (place.offset / RANKS_PER_FILE) as usize)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn choice(service: FileService, operations: u64, open_at_once: u32, count: usize) -> (FileChoice, Draws) {
+        let mut draws = DrawsForm::PerPurpose { seed: 0x89, number: 1 }.start();
+        (
+            FileChoice::new(service, operations, open_at_once, count, &mut draws),
+            draws,
+        )
+    }
+
+    /// The order in which files of `each` operations are served, on a device that answers at once; files are closed when
+    /// they are done.
+    fn order(service: FileService, operations: u64, open_at_once: u32, count: usize, each: u32) -> Vec<usize> {
+        let (mut choice, mut draws) = choice(service, operations, open_at_once, count);
+        let (mut left, mut served) = (vec![each; count], Vec::new());
+        loop {
+            let (NextFile::Use(file) | NextFile::Open(file)) = choice.next(&mut draws) else {
+                return served;
+            };
+            assert!(choice.open().count() <= open_at_once as usize, "too many are open");
+            if left[file] == 0 {
+                choice.is_done(file);
+                choice.closed(file);
+            } else {
+                left[file] -= 1;
+                served.push(file);
+            }
+        }
+    }
+
+    /// As fio 3.33 logged them for `nrfiles=4 openfiles=2 size=64k bs=4k`.
+    #[test]
+    fn orders_that_fio_logged() {
+        let cases: [(FileService, u64, u32, &str); 7] = [
+            (FileService::RoundRobin, 1, 2, "0101010123232323"),
+            (FileService::RoundRobin, 2, 2, "0011001122332233"),
+            (FileService::Sequential, 1, 2, "0000111122223333"),
+            (FileService::RoundRobin, 1, 4, "0123012301230123"),
+            (FileService::Random, 1, 4, "3300202323112011"),
+            (FileService::Random, 3, 4, "3333000022221111"),
+            (FileService::Random, 1, 2, "3300033110121222"),
+        ];
+        for (service, operations, open, expected) in cases {
+            let expected: Vec<usize> = expected.bytes().map(|digit| usize::from(digit - b'0')).collect();
+            let got = order(service, operations, open, 4, 4);
+            assert_eq!(got, expected, "{service:?}:{operations} with {open} open");
+        }
+    }
+
+    #[test]
+    fn skewed_services_prefer_some_files() {
+        for service in [
+            FileService::Zipf { theta: 1.2 },
+            FileService::Pareto { h: 0.1 },
+            FileService::Normal {
+                deviation_percent: 10.0,
+            },
+        ] {
+            let (mut choice, mut draws) = choice(service, 1, 8, 8);
+            let before = draws.clone().word(Purpose::Offset);
+            let mut counts = [0u32; 8];
+            for _ in 0..8000 {
+                let (NextFile::Use(file) | NextFile::Open(file)) = choice.next(&mut draws) else {
+                    panic!("such a set is never done");
+                };
+                counts[file] += 1;
+            }
+            let most = counts.iter().max().copied().unwrap_or(0);
+            assert!(most > 1300, "{service:?}: {counts:?}");
+            assert_eq!(before, draws.word(Purpose::Offset), "positions are drawn as without");
+        }
+    }
+
+    #[test]
+    fn a_full_set_waits_until_a_file_is_closed() {
+        let (mut choice, mut draws) = choice(FileService::RoundRobin, 1, 1, 2);
+        assert_eq!(choice.next(&mut draws), NextFile::Open(0));
+        choice.is_done(0);
+        assert_eq!(choice.next(&mut draws), NextFile::Wait);
+        assert_eq!(choice.open_and_done().collect::<Vec<_>>(), [0]);
+        choice.closed(0);
+        assert_eq!(choice.next(&mut draws), NextFile::Open(1));
+        choice.is_done(1);
+        choice.closed(1);
+        assert_eq!(choice.next(&mut draws), NextFile::AllDone);
+        choice.restart();
+        assert_eq!(choice.next(&mut draws), NextFile::Open(0));
+    }
+}

@@ -1,0 +1,123 @@
+//! What verification found wrong: blocks that were read back and are not what was written.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::plan::VerifyMethod;
+use crate::units::Bytes;
+
+/// A checked piece of a block that was not as it should be.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Mismatch {
+    /// Number of the stream in its worker.
+    pub stream: u32,
+    /// The file or device.
+    pub path: String,
+    /// Where the checked piece begins.
+    pub offset: Bytes,
+    /// Bytes of the piece.
+    pub length: u32,
+    /// Where the operation began that read it.
+    pub block_offset: Bytes,
+    /// Bytes of that operation.
+    pub block_length: u32,
+    /// What is wrong.
+    pub fault: BlockFault,
+}
+
+/// What is wrong with a piece of a block.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "fault", rename_all = "snake_case")]
+pub enum BlockFault {
+    /// It does not begin with a header.
+    Magic {
+        /// What stands where the header should begin.
+        found: u16,
+        /// What should.
+        expected: u16,
+    },
+    /// A number in its header is not the one that was written.
+    Header {
+        /// Which.
+        field: HeaderField,
+        /// What it is.
+        found: u64,
+        /// What it should be.
+        expected: u64,
+    },
+    /// The checksum of its data is not the one in its header.
+    Checksum {
+        /// How it was computed.
+        method: VerifyMethod,
+        /// Of the data that were read.
+        found: Vec<u8>,
+        /// From the header.
+        expected: Vec<u8>,
+    },
+    /// It does not hold the pattern.
+    Pattern {
+        /// The first wrong byte, counted from the start of the piece.
+        at: u32,
+        /// That byte.
+        found: u8,
+        /// What it should be.
+        expected: u8,
+        /// How many of its bits are wrong.
+        bad_bits: u32,
+    },
+}
+
+/// The numbers in a header that are checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum HeaderField {
+    /// Length of the piece.
+    Length,
+    /// Seed of the contents.
+    Seed,
+    /// Offset of the piece.
+    Offset,
+    /// Number of the write.
+    Number,
+    /// CRC-32C of the header.
+    Checksum,
+}
+
+impl HeaderField {
+    /// The field, in words.
+    pub fn word(self) -> &'static str {
+        match self {
+            HeaderField::Length => "length",
+            HeaderField::Seed => "seed",
+            HeaderField::Offset => "offset",
+            HeaderField::Number => "write number",
+            HeaderField::Checksum => "checksum",
+        }
+    }
+}
+
+impl std::fmt::Display for BlockFault {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            BlockFault::Magic { found, expected } => {
+                write!(out, "no header begins here: {found:04x} instead of {expected:04x}")
+            }
+            BlockFault::Header { field, found, expected } => {
+                write!(
+                    out,
+                    "the {} in its header is {found} instead of {expected}",
+                    field.word()
+                )
+            }
+            BlockFault::Checksum { found, expected, .. } => {
+                let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+                write!(out, "its checksum is {} instead of {}", hex(found), hex(expected))
+            }
+            BlockFault::Pattern {
+                at, found, expected, ..
+            } => {
+                write!(out, "byte {at} is {found:02x} instead of {expected:02x}")
+            }
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! The header that stands before the data of each checked piece, as fio lays it out.
+//!
+//! fio 3.38 and later write 48 bytes; those before wrote 40, with a shorter write number and the kind of checksum in two
+//! bytes. New data get the new form; when existing data are checked, each header says which form it has.
+
+use model::mismatch::{BlockFault, HeaderField};
+use model::plan::VerifyMethod;
+
+use super::checksum::crc32c;
+
+const MAGIC: u16 = 0xacca;
+/// What the new form has where the old has the low half of the kind.
+const VERSION: u8 = 0x81;
+
+/// How a header is laid out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// 48 bytes.
+    Present,
+    /// 40 bytes.
+    Old,
+}
+
+/// What a header says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Header {
+    pub(super) length: u32,
+    pub(super) seed: u64,
+    pub(super) offset: u64,
+    pub(super) time_ns: u64,
+    pub(super) number: u64,
+    pub(super) job: u16,
+}
+
+/// What a header is held against; what is absent is not known, and so anything is right.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wanted {
+    pub(super) length: u32,
+    pub(super) seed: Option<u64>,
+    pub(super) offset: u64,
+    pub(super) number: Option<u64>,
+}
+
+impl Form {
+    /// Bytes of the header, without the checksum that follows it.
+    pub(super) fn bytes(self) -> usize {
+        match self {
+            Form::Present => 48,
+            Form::Old => 40,
+        }
+    }
+
+    /// The form of a header; new unless it is plainly old.
+    fn of(piece: &[u8]) -> Form {
+        let old = piece[2] != VERSION && piece[3] == 0;
+        if old { Form::Old } else { Form::Present }
+    }
+}
+
+/// fio's number of a method.
+fn kind(method: VerifyMethod) -> u8 {
+    match method {
+        VerifyMethod::Header => 1,
+        VerifyMethod::Md5 => 2,
+        VerifyMethod::Crc64 => 3,
+        VerifyMethod::Crc32 => 4,
+        VerifyMethod::Crc32c => 5,
+        VerifyMethod::Crc16 => 7,
+        VerifyMethod::Crc7 => 8,
+        VerifyMethod::Sha256 => 9,
+        VerifyMethod::Sha512 => 10,
+        VerifyMethod::Sha3_224 => 11,
+        VerifyMethod::Sha3_256 => 12,
+        VerifyMethod::Sha3_384 => 13,
+        VerifyMethod::Sha3_512 => 14,
+        VerifyMethod::Xxhash => 15,
+        VerifyMethod::Sha1 => 16,
+        VerifyMethod::PatternWithHeader => 17,
+        VerifyMethod::Pattern => 18,
+        VerifyMethod::None => 19,
+    }
+}
+
+impl Header {
+    /// Writes the header to the beginning of a piece.
+    pub(super) fn write(&self, form: Form, method: VerifyMethod, piece: &mut [u8]) {
+        let mut at = 0;
+        let mut put = |bytes: &[u8]| {
+            piece[at..at + bytes.len()].copy_from_slice(bytes);
+            at += bytes.len();
+        };
+        put(&MAGIC.to_ne_bytes());
+        match form {
+            Form::Present => put(&[VERSION, kind(method)]),
+            Form::Old => put(&u16::from(kind(method)).to_ne_bytes()),
+        }
+        put(&self.length.to_ne_bytes());
+        put(&self.seed.to_ne_bytes());
+        put(&self.offset.to_ne_bytes());
+        put(&((self.time_ns / 1_000_000_000) as u32).to_ne_bytes());
+        put(&((self.time_ns % 1_000_000_000) as u32).to_ne_bytes());
+        match form {
+            Form::Present => {
+                put(&self.number.to_ne_bytes());
+                put(&self.job.to_ne_bytes());
+                put(&[0; 2]);
+            }
+            Form::Old => {
+                put(&self.job.to_ne_bytes());
+                put(&(self.number as u16).to_ne_bytes());
+            }
+        }
+        let end = form.bytes() - 4;
+        let checksum = crc32c(&piece[..end]);
+        piece[end..end + 4].copy_from_slice(&checksum.to_ne_bytes());
+    }
+
+    /// Holds the header of a piece against what it should be, in fio's order. Returns its form.
+    pub(super) fn check(piece: &[u8], wanted: &Wanted) -> Result<Form, BlockFault> {
+        let found = u16::from_ne_bytes([piece[0], piece[1]]);
+        if found != MAGIC {
+            return Err(BlockFault::Magic { found, expected: MAGIC });
+        }
+        let form = Form::of(piece);
+        let word = |at: usize| u64::from(u32::from_ne_bytes(std::array::from_fn(|index| piece[at + index])));
+        let long = |at: usize| u64::from_ne_bytes(std::array::from_fn(|index| piece[at + index]));
+        let must = |field: HeaderField, found: u64, expected: u64| {
+            if found == expected {
+                return Ok(());
+            }
+            Err(BlockFault::Header { field, found, expected })
+        };
+        must(HeaderField::Length, word(4), u64::from(wanted.length))?;
+        if let Some(seed) = wanted.seed {
+            must(HeaderField::Seed, long(8), seed)?;
+        }
+        must(HeaderField::Offset, long(16), wanted.offset)?;
+        if let Some(number) = wanted.number {
+            match form {
+                Form::Present => must(HeaderField::Number, long(32), number)?,
+                Form::Old => {
+                    let found = u16::from_ne_bytes([piece[34], piece[35]]);
+                    must(HeaderField::Number, u64::from(found), number & 0xffff)?;
+                }
+            }
+        }
+        let end = form.bytes() - 4;
+        must(HeaderField::Checksum, word(end), u64::from(crc32c(&piece[..end])))?;
+        Ok(form)
+    }
+}

@@ -1,0 +1,303 @@
+//! The format on disk, held against fio itself, which writes the old form of the header.
+
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "all of this is test code")]
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use model::draws::{DrawsForm, Purpose};
+use testbed::{Unavailable, need};
+
+use super::*;
+
+/// Every method that both know, with fio's name for it.
+const METHODS: [(VerifyMethod, &str); 17] = [
+    (VerifyMethod::Md5, "md5"),
+    (VerifyMethod::Crc64, "crc64"),
+    (VerifyMethod::Crc32, "crc32"),
+    (VerifyMethod::Crc32c, "crc32c"),
+    (VerifyMethod::Crc16, "crc16"),
+    (VerifyMethod::Crc7, "crc7"),
+    (VerifyMethod::Sha1, "sha1"),
+    (VerifyMethod::Sha256, "sha256"),
+    (VerifyMethod::Sha512, "sha512"),
+    (VerifyMethod::Sha3_224, "sha3-224"),
+    (VerifyMethod::Sha3_256, "sha3-256"),
+    (VerifyMethod::Sha3_384, "sha3-384"),
+    (VerifyMethod::Sha3_512, "sha3-512"),
+    (VerifyMethod::Xxhash, "xxhash"),
+    (VerifyMethod::Header, "meta"),
+    (VerifyMethod::Pattern, "pattern"),
+    (VerifyMethod::PatternWithHeader, "pattern_hdr"),
+];
+/// fio 3.33 does not know this one yet.
+const NEW: &str = "pattern_hdr";
+const BLOCK: usize = 8192;
+const BLOCKS: usize = 8;
+
+fn fio(directory: &Path, arguments: &str) -> Option<Output> {
+    let fixed = "--name=j --filename=f --size=64k --bs=8k --verify_state_save=0 --output=/dev/null";
+    let output = Command::new("fio")
+        .args(fixed.split(' ').chain(arguments.split(' ')))
+        .current_dir(directory)
+        .output();
+    need(output.map_err(|error| Unavailable::because(format!("`fio` cannot be run: {error}"))))
+}
+
+fn checker(method: VerifyMethod, interval: u32, form: Form) -> Checker {
+    let pattern = match method {
+        VerifyMethod::Pattern | VerifyMethod::PatternWithHeader => vec![0xde, 0xad, 0xbe],
+        _ => Vec::new(),
+    };
+    Checker {
+        method,
+        interval: interval as usize,
+        pattern,
+        form,
+        job: 1,
+        thorough: true,
+    }
+}
+
+/// The blocks of fio's first clone: a seed is the product of two draws.
+fn blocks(checker: &Checker) -> Vec<Block> {
+    let mut draws = DrawsForm::PerPurpose { seed: 0x89, number: 1 }.start();
+    (0..BLOCKS as u64)
+        .map(|number| {
+            let seed = match checker.needs_seed() {
+                true => u64::from(draws.half(Purpose::Verify)).wrapping_mul(u64::from(draws.half(Purpose::Verify))),
+                false => 0,
+            };
+            Block {
+                offset: number * BLOCK as u64,
+                length: BLOCK as u32,
+                seed: Some(seed),
+                number: Some(number),
+                hash: None,
+            }
+        })
+        .collect()
+}
+
+fn written(checker: &Checker) -> Vec<u8> {
+    let filler = Filler::new(&Content::Fresh, 0, engine::fill::random_fill(), Arc::default(), 1);
+    let mut data = vec![0; BLOCK * BLOCKS];
+    for (buffer, mut block) in data.chunks_mut(BLOCK).zip(blocks(checker)) {
+        checker.fill(buffer, &mut block, 1_500_000_000, &filler);
+    }
+    data
+}
+
+fn faults(checker: &Checker, data: &[u8]) -> Vec<(u64, u32, BlockFault)> {
+    let pieces = data.chunks(BLOCK).zip(blocks(checker));
+    pieces
+        .flat_map(|(buffer, block)| checker.check(buffer, &block))
+        .collect()
+}
+
+/// `verify_pattern` as fio's command line has it.
+fn pattern_option(checker: &Checker) -> String {
+    match checker.pattern.is_empty() {
+        true => String::new(),
+        false => " --verify_pattern=0xdeadbe".into(),
+    }
+}
+
+#[test]
+fn fio_accepts_what_is_written_here() {
+    for (method, name) in METHODS.into_iter().filter(|(_, name)| *name != NEW) {
+        for interval in [8192u32, 4096] {
+            let directory = tempfile::tempdir().unwrap();
+            let checker = checker(method, interval, Form::Old);
+            let mut data = written(&checker);
+            let pattern = pattern_option(&checker);
+            let options = format!("--rw=read --verify={name} --verify_interval={interval}{pattern}");
+            std::fs::write(directory.path().join("f"), &data).unwrap();
+            let Some(output) = fio(directory.path(), &options) else {
+                return;
+            };
+            let words = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert!(output.status.success(), "{name} {interval}: {words}");
+            // And it does look: a wrong header or pattern is found, in the last piece of a block at least.
+            data[4 * BLOCK - interval as usize + 17] ^= 1;
+            std::fs::write(directory.path().join("f"), &data).unwrap();
+            let Some(output) = fio(directory.path(), &options) else {
+                return;
+            };
+            assert!(!output.status.success(), "{name} {interval}");
+        }
+    }
+}
+
+#[test]
+fn what_fio_writes_is_accepted_here() {
+    for (method, name) in METHODS.into_iter().filter(|(_, name)| *name != NEW) {
+        for interval in [8192u32, 4096] {
+            let directory = tempfile::tempdir().unwrap();
+            let checker = checker(method, interval, Form::Present);
+            let options = format!(
+                "--rw=write --do_verify=0 --verify={name} --verify_interval={interval}{}",
+                pattern_option(&checker)
+            );
+            let Some(output) = fio(directory.path(), &options) else {
+                return;
+            };
+            assert!(
+                output.status.success(),
+                "{name}: {}",
+                String::from_utf8_lossy(&output.stderr)
+            );
+            let data = std::fs::read(directory.path().join("f")).unwrap();
+            assert_eq!(faults(&checker, &data), [], "{name} {interval}");
+        }
+    }
+}
+
+/// A wrong byte anywhere is found, in the piece where it is. What fio's SHA-512 leaves out is known only where the block
+/// was written by the same worker.
+#[test]
+fn every_wrong_byte_is_found_where_it_is() {
+    for (method, name) in METHODS {
+        let checker = checker(method, 4096, Form::Present);
+        let data = written(&checker);
+        assert_eq!(faults(&checker, &data), [], "{name}");
+        for at in [
+            0,
+            5,
+            9,
+            17,
+            33,
+            45,
+            60,
+            200,
+            4095,
+            4096,
+            5000,
+            6 * 4096 + 300,
+            16 * 4096 - 1,
+        ] {
+            let mut wrong = data.clone();
+            wrong[at] ^= 0x40;
+            let found = faults(&checker, &wrong);
+            let in_piece = at % 4096;
+            let beyond = match method {
+                VerifyMethod::Header => in_piece >= 48,
+                // Padding, time and what no checksum covers.
+                _ if checksum::is_weak(method) => in_piece >= 48,
+                _ => false,
+            };
+            if beyond && found.is_empty() {
+                continue;
+            }
+            assert_eq!(found.len(), 1, "{name} at {at}: {found:?}");
+            assert_eq!(found[0].0, (at - in_piece) as u64, "{name} at {at}");
+            assert_eq!(found[0].1, 4096);
+        }
+    }
+}
+
+#[test]
+fn blocks_of_the_same_worker_are_known_by_all_their_bytes() {
+    let filler = Filler::new(&Content::Fresh, 0, engine::fill::random_fill(), Arc::default(), 1);
+    let checker = checker(VerifyMethod::Sha512, 0, Form::Present);
+    let mut block = blocks(&checker)[0];
+    let mut buffer = vec![0; BLOCK];
+    checker.fill(&mut buffer, &mut block, 0, &filler);
+    assert_eq!(checker.check(&buffer, &block), []);
+    buffer[4000] ^= 1;
+    assert_eq!(checker.check(&buffer, &block).len(), 1);
+}
+
+#[test]
+fn each_number_of_a_header_is_checked_unless_it_is_not_known() {
+    let checker = checker(VerifyMethod::Crc32c, 0, Form::Present);
+    let data = written(&checker);
+    let right = blocks(&checker)[2];
+    let buffer = &data[2 * BLOCK..3 * BLOCK];
+    let field = |block: Block| match checker.check(buffer, &block).first() {
+        Some((_, _, BlockFault::Header { field, .. })) => Some(*field),
+        Some(other) => panic!("{other:?}"),
+        None => None,
+    };
+    use model::mismatch::HeaderField;
+    assert_eq!(field(right), None);
+    let seed = Some(7);
+    assert_eq!(field(Block { seed, ..right }), Some(HeaderField::Seed));
+    assert_eq!(field(Block { seed: None, ..right }), None);
+    let number = Some(7);
+    assert_eq!(field(Block { number, ..right }), Some(HeaderField::Number));
+    assert_eq!(field(Block { number: None, ..right }), None);
+    let offset = 0;
+    assert_eq!(field(Block { offset, ..right }), Some(HeaderField::Offset));
+    let half = checker.check(&buffer[..BLOCK / 2], &right);
+    assert!(matches!(
+        half[0].2,
+        BlockFault::Header {
+            field: HeaderField::Length,
+            ..
+        }
+    ));
+}
+
+#[test]
+fn the_header_has_the_bytes_that_fio_documents() {
+    let header = Header {
+        length: 4096,
+        seed: 0x0102_0304_0506_0708,
+        offset: 0x1000,
+        time_ns: 3_000_000_005,
+        number: 9,
+        job: 2,
+    };
+    let mut piece = [0xffu8; 64];
+    header.write(Form::Present, VerifyMethod::Sha1, &mut piece);
+    let mut expected = vec![
+        0xca, 0xac, 0x81, 16, 0, 16, 0, 0, 8, 7, 6, 5, 4, 3, 2, 1, 0, 16, 0, 0, 0, 0, 0, 0,
+    ];
+    expected.extend([3, 0, 0, 0, 5, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0]);
+    assert_eq!(piece[..44], expected);
+    assert_eq!(piece[44..48], checksum::crc32c(&piece[..44]).to_ne_bytes());
+    assert_eq!(piece[48..], [0xff; 16]);
+}
+
+#[test]
+fn histories_keep_order_or_place() {
+    use super::history::{History, Written};
+    let write = |offset: u64, length: u32| Written {
+        file: 0,
+        block: Block {
+            offset,
+            length,
+            seed: None,
+            number: None,
+            hash: None,
+        },
+    };
+    let drain = |history: &mut History| {
+        let mut offsets = Vec::new();
+        while history.next_file().is_some() {
+            offsets.extend(history.take().map(|written| written.block.offset));
+        }
+        offsets
+    };
+    let mut in_order = History::new(false);
+    let notes = [30, 10, 20].map(|offset| in_order.issued(write(offset, 10)));
+    assert_eq!(in_order.next_file(), None, "all are in flight");
+    in_order.ended(notes[1], true);
+    assert_eq!(in_order.next_file(), None, "the oldest is in flight");
+    in_order.ended(notes[0], false);
+    in_order.ended(notes[2], true);
+    assert_eq!(drain(&mut in_order), [10, 20], "what failed is not read back");
+
+    let mut by_place = History::new(true);
+    for (offset, length) in [(30, 10), (0, 10), (10, 10), (25, 10), (0, 10)] {
+        let note = by_place.issued(write(offset, length));
+        by_place.ended(note, true);
+    }
+    assert_eq!(
+        drain(&mut by_place),
+        [0, 10, 25],
+        "later writes replace what they touch"
+    );
+}

@@ -1,0 +1,246 @@
+//! The files of a worker: opened as its streams want them, checked, and their caches emptied or filled.
+
+use std::path::Path;
+
+use engine::{Access, File, Identity, OpenError, OpenHow, sys};
+use model::Direction;
+use model::mix::Mix;
+use model::plan::{Stream, StreamTarget};
+
+use super::setup::{class_number, has_own_priorities};
+use super::stream::PriorityShare;
+use super::{Assignment, ReadyKind, ReadyTarget, SetupError};
+
+/// The files of a worker.
+#[derive(Debug)]
+pub(super) struct Opened {
+    /// As the engine gets them.
+    pub(super) files: Vec<File>,
+    /// What each stream has of them.
+    pub(super) streams: Vec<OpenedStream>,
+}
+
+/// The files of one stream.
+#[derive(Clone, Debug)]
+pub(super) struct OpenedStream {
+    /// How they are opened.
+    pub(super) how: OpenHow,
+    /// I/O priority of their operations; 0 for that of the thread.
+    pub(super) priority: u16,
+    /// Index of each target's file. Of a set whose files cannot all be open at once, only the first ones have one.
+    pub(super) files: Vec<u16>,
+    /// Where only a part of the operations has the I/O priority: how large a part, and the same files with it.
+    pub(super) share: Option<(PriorityShare, Vec<u16>)>,
+}
+
+impl OpenedStream {
+    /// The first file stands for all where they need not be told apart.
+    pub(super) fn first(&self) -> u16 {
+        self.files[0]
+    }
+
+    /// The part of the operations on one of its files that has the I/O priority.
+    pub(super) fn share_of(&self, number: usize) -> Option<PriorityShare> {
+        let (share, files) = self.share.as_ref()?;
+        Some(PriorityShare {
+            file: *files.get(number)?,
+            ..*share
+        })
+    }
+}
+
+/// Opens each target once for each way of using it. An I/O priority of single operations is a way of using it.
+pub(super) fn open_files(given: &Assignment<'_>) -> Result<Opened, SetupError> {
+    let mut opening = Opening {
+        given,
+        files: Vec::new(),
+        known: Vec::new(),
+    };
+    let own_priorities = has_own_priorities(given.worker);
+    let mut streams = Vec::new();
+    for stream in &given.worker.streams {
+        let how = how_of(stream);
+        let own = stream.priority.filter(|_| own_priorities);
+        let number = own.map_or(0, |own| u16::from(class_number(own)) << 13 | u16::from(own.level));
+        let percent = own.map_or(0, |own| own.percent);
+        let usual = if percent >= 100 { number } else { 0 };
+        // Places for files that come and go belong to one stream alone.
+        let (targets, shared) = match &stream.target {
+            StreamTarget::Files {
+                targets, open_at_once, ..
+            } if (*open_at_once as usize) < targets.len() => (&targets[..*open_at_once as usize], false),
+            target => (target.ids(), true),
+        };
+        let mut open = |priority: u16| -> Result<Vec<u16>, SetupError> {
+            let all = targets
+                .iter()
+                .map(|target| opening.index_of(target.0, how, priority, shared));
+            all.collect()
+        };
+        let files = open(usual)?;
+        let share = match percent {
+            0 | 100.. => None,
+            percent => Some((
+                PriorityShare {
+                    file: 0,
+                    percent,
+                    sum: 0,
+                },
+                open(number)?,
+            )),
+        };
+        streams.push(OpenedStream {
+            how,
+            priority: usual,
+            files,
+            share,
+        });
+    }
+    let files = opening.files;
+    for (stream, opened) in given.worker.streams.iter().zip(&streams) {
+        let file = &files[usize::from(opened.first())];
+        if stream.cache.local_only && !file.handle().is_some_and(sys::file::is_remote) {
+            let path = file.path().display().to_string();
+            return Err(SetupError::NotRemote { path });
+        }
+    }
+    Ok(Opened { files, streams })
+}
+
+/// Opening files, each only once.
+struct Opening<'a> {
+    given: &'a Assignment<'a>,
+    files: Vec<File>,
+    /// Target, how, priority, and whether others may use it too.
+    known: Vec<(u32, OpenHow, u16, bool)>,
+}
+
+impl Opening<'_> {
+    fn index_of(&mut self, target: u32, how: OpenHow, priority: u16, shared: bool) -> Result<u16, SetupError> {
+        let entry = (target, how, priority, shared);
+        if let Some(known) = self.known.iter().position(|known| shared && *known == entry) {
+            return Ok(known as u16);
+        }
+        let index = u16::try_from(self.files.len()).map_err(|_| SetupError::Unfit {
+            what: "a worker cannot have more than 65536 files open".into(),
+            help: "let fewer be open at once, or spread them over more workers".into(),
+        })?;
+        let mut file = open_target(&self.given.targets[target as usize], how)?;
+        file.set_priority(priority);
+        self.files.push(file);
+        self.known.push(entry);
+        Ok(index)
+    }
+}
+
+/// Opens a target, and no other that has taken its place since it was judged.
+pub(super) fn open_target(ready: &ReadyTarget, how: OpenHow) -> Result<File, OpenError> {
+    match &ready.what {
+        ReadyKind::Path(path) => open_judged(path, how, ready.identity),
+        ReadyKind::Nothing | ReadyKind::Simulated(_) => Ok(File::nothing(ready.size)),
+    }
+}
+
+fn how_of(stream: &Stream) -> OpenHow {
+    // What was written may have to be read back.
+    let reads = stream.mix.includes(Direction::Read) || stream.verify.is_some();
+    let access = match (reads, writes(&stream.mix)) {
+        (true, true) => Access::ReadWrite,
+        (false, true) => Access::Write,
+        _ => Access::Read,
+    };
+    let mut how = OpenHow {
+        access,
+        cache: stream.cache,
+        hint: stream.hint,
+        exclusive: false,
+    };
+    // What bypasses the cache here goes to the cache there.
+    how.cache.direct |= how.cache.local_only;
+    how
+}
+
+/// Empties or fills the page cache for the streams that want it.
+pub(super) fn prepare_caches(given: &Assignment<'_>, opened: &Opened) -> Result<(), SetupError> {
+    for (stream, of_stream) in given.worker.streams.iter().zip(&opened.streams) {
+        for (number, id) in stream.target.ids().iter().enumerate() {
+            match of_stream.files.get(number) {
+                Some(file) => prepare_cache(stream, &opened.files[usize::from(*file)])?,
+                None if stream.cache.drop_before || stream.cache.fill_before => {
+                    prepare_cache(stream, &open_target(&given.targets[id.0 as usize], of_stream.how)?)?;
+                }
+                None => {}
+            }
+        }
+    }
+    Ok(())
+}
+
+fn prepare_cache(stream: &Stream, file: &File) -> Result<(), SetupError> {
+    let Some(handle) = file.handle() else { return Ok(()) };
+    let failed = |source| {
+        SetupError::Open(OpenError {
+            path: file.path().to_owned(),
+            source,
+            only_direct_fails: false,
+        })
+    };
+    if stream.cache.drop_before {
+        handle.sync_data().map_err(failed)?;
+        sys::file::drop_cache(handle);
+    }
+    if stream.cache.fill_before {
+        let mut reader = std::fs::File::open(file.path()).map_err(failed)?;
+        std::io::copy(&mut reader, &mut std::io::sink()).map_err(failed)?;
+    }
+    Ok(())
+}
+
+/// Opens the file that was judged, and no other that has taken its place since.
+fn open_judged(path: &Path, how: OpenHow, judged: Option<Identity>) -> Result<File, OpenError> {
+    let file = File::open(path, how)?;
+    if judged.is_some() && file.identity() != judged {
+        return Err(OpenError {
+            path: path.to_owned(),
+            source: std::io::Error::other("another file or device has taken its place since it was judged"),
+            only_direct_fails: false,
+        });
+    }
+    Ok(file)
+}
+
+fn writes(mix: &Mix) -> bool {
+    mix.includes(Direction::Write) || mix.includes(Direction::Trim)
+}
+
+pub(super) fn direct_alignment_of(file: &File) -> Option<u64> {
+    file.how().cache.direct.then(|| file.direct_alignment())
+}
+
+/// Direct I/O takes only multiples of a sector. Better said before the test than by the first operation.
+pub(super) fn check_alignment(stream: &Stream, file: &File) -> Result<(), SetupError> {
+    let Some(alignment) = direct_alignment_of(file) else {
+        return Ok(());
+    };
+    let check = |what: &'static str, size: u64| {
+        if size.is_multiple_of(alignment) {
+            return Ok(());
+        }
+        Err(SetupError::Alignment {
+            path: file.path().display().to_string(),
+            what,
+            size,
+            alignment,
+        })
+    };
+    for direction in [Direction::Read, Direction::Write]
+        .into_iter()
+        .filter(|d| stream.mix.includes(*d))
+    {
+        let sizes = &stream.pattern.sizes[direction];
+        check("blocks", sizes.min().0)?;
+        check("blocks", sizes.max().0)?;
+        check("an alignment", stream.pattern.alignment[direction].0)?;
+    }
+    check("an offset", stream.region.base.resolve(file.size()))
+}
