@@ -25,6 +25,7 @@ fn main() -> ExitCode {
         let session = session::Session::new(clock, arguments);
         return match tool {
             drop_in::Tool::Diskspd => drop_in::diskspd::carry_out(&session, words),
+            drop_in::Tool::Fio => drop_in::fio::carry_out(&session, words),
         };
     }
     let matches = match command_line::command().try_get_matches_from(&arguments) {

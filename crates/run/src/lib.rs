@@ -260,7 +260,7 @@ fn run_steps(
             .jobs
             .iter()
             .zip(&results.jobs)
-            .any(|(plan, job)| plan.ends_with.plan && failed(job));
+            .any(|(plan, job)| plan.ends_with.plan_always || plan.ends_with.plan && failed(job));
         steps.push(results);
         if stops || around.interrupt.load(Ordering::Relaxed) {
             break;

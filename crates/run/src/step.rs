@@ -416,6 +416,9 @@ fn look_at(around: &Surroundings<'_>, step: usize, jobs: &mut [LiveJob], index: 
     if job.failed && plan.ends_with.workers_on_failure {
         job.stop(EndReason::Failed);
     }
+    if plan.ends_with.workers && job.workers.iter().any(|worker| worker.thread.is_none()) {
+        job.stop(EndReason::OtherJob);
+    }
     let over = job.workers.iter().all(|worker| worker.thread.is_none());
     job.look_after_log(over);
     for interval in job.gather.finished_intervals(step_number, job_number, plan, over) {

@@ -6,6 +6,7 @@
 pub mod engines;
 pub mod flags;
 pub mod jobs;
+pub mod lower;
 pub mod options;
 pub mod show;
 pub mod values;
@@ -23,5 +24,6 @@ pub use apply::{Surroundings, Told};
 pub use command_line::read;
 pub use flags::Flags;
 pub use jobs::{End, Job, Jobs, Reading};
+pub use lower::{Disk, Found, FoundKind, Here, Lowered, Unusable, lower};
 pub use options::JobOptions;
 pub use show::VERSION;

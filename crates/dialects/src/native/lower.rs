@@ -304,6 +304,7 @@ fn workload_of(spec: &JobSpec, name: &str, targets: Vec<TargetId>, seed: u64) ->
                 operations: spec.operations,
                 passes: spec.passes,
                 repeat_until_time: false,
+                rounds: None,
             },
         )
     }

@@ -5,6 +5,7 @@
 //! for the native result beside the other tool's report.
 
 pub mod diskspd;
+pub mod fio;
 mod named_events;
 
 use std::io::{IsTerminal, Write};
@@ -17,6 +18,18 @@ use model::results::Results;
 pub enum Tool {
     /// `diskspd`, `diskspd.exe`.
     Diskspd,
+    /// `fio`, `fio.exe`.
+    Fio,
+}
+
+impl Tool {
+    fn named(name: &str) -> Option<Tool> {
+        match name {
+            "diskspd" => Some(Tool::Diskspd),
+            "fio" => Some(Tool::Fio),
+            _ => None,
+        }
+    }
 }
 
 /// The tool that is called for, and how many words of the command line its name takes: by the program's own name, copied or
@@ -28,10 +41,10 @@ pub fn called_for(words: &[String]) -> Option<(Tool, usize)> {
         .next()
         .unwrap_or(program)
         .to_ascii_lowercase();
-    if name.strip_suffix(".exe").unwrap_or(&name) == "diskspd" {
-        return Some((Tool::Diskspd, 1));
+    if let Some(tool) = Tool::named(name.strip_suffix(".exe").unwrap_or(&name)) {
+        return Some((tool, 1));
     }
-    (words.get(1).map(String::as_str) == Some("diskspd")).then_some((Tool::Diskspd, 2))
+    Some((Tool::named(words.get(1)?)?, 2))
 }
 
 /// Notes are for people: shown on a terminal, or where they are asked for. Some callers take any word on stderr for a failure.
@@ -111,6 +124,8 @@ mod tests {
         check(&["/usr/local/bin/diskspd", "-d1"], Some((Tool::Diskspd, 1)));
         check(&[r"C:\tools\DiskSpd.EXE"], Some((Tool::Diskspd, 1)));
         check(&["./diskspd.exe"], Some((Tool::Diskspd, 1)));
+        check(&["/opt/fio", "job.fio"], Some((Tool::Fio, 1)));
+        check(&["fathom", "fio", "job.fio"], Some((Tool::Fio, 2)));
         check(&["fathom", "run", "diskspd"], None);
         check(&["diskspd-2"], None);
         check(&[], None);

@@ -53,6 +53,10 @@ pub struct Stop {
     /// `bytes`, `region_percent`, `operations` and `passes` begin anew until the time is over (fio `time_based`).
     #[serde(default)]
     pub repeat_until_time: bool,
+    /// `bytes`, `region_percent`, `operations` and `passes` are carried out this many times, each time from the beginning
+    /// (fio `loops`); absent: once.
+    #[serde(default)]
+    pub rounds: Option<u32>,
 }
 
 impl Stop {
@@ -82,7 +86,13 @@ pub struct EndsWith {
     /// The failure of one worker ends the others of this job too, instead of leaving them to go on (DiskSpd).
     #[serde(default)]
     pub workers_on_failure: bool,
+    /// The end of one worker ends the others of this job too (fio `exitall`, where each clone is a job).
+    #[serde(default)]
+    pub workers: bool,
     /// No further step begins, if this one has failed.
     #[serde(default)]
     pub plan: bool,
+    /// No further step begins, however this one has ended (fio `exit_what=all`).
+    #[serde(default)]
+    pub plan_always: bool,
 }

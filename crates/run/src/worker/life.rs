@@ -265,7 +265,12 @@ impl Worker<'_> {
     /// Everything that was to be done is done. Jobs that repeat begin anew; others end, with their last completion.
     #[inline(never)]
     fn end_of_work(&mut self) -> bool {
-        if self.timeline.phase() == Phase::WarmUp || self.repeat_until_time && self.timeline.phase() != Phase::Verify {
+        let another_round = self.timeline.phase() == Phase::Measured && self.rounds_left > 1;
+        if another_round {
+            self.rounds_left -= 1;
+        }
+        let repeats = self.repeat_until_time && self.timeline.phase() != Phase::Verify;
+        if self.timeline.phase() == Phase::WarmUp || repeats || another_round {
             self.begin_budget_anew();
             self.restart_draws();
             for stream in &mut self.streams {

@@ -100,6 +100,8 @@ pub(crate) struct Worker<'plan> {
     /// Every stream has done what it had to.
     all_done: bool,
     repeat_until_time: bool,
+    /// Rounds to carry out, the present one included.
+    rounds_left: u32,
     timeline: Timeline,
     interval: Nanos,
     /// The earliest of all boundaries: phase, exchange, interval series.

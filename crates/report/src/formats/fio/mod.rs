@@ -89,6 +89,14 @@ pub fn preamble(plan: &Plan, out: &mut dyn Write) -> io::Result<()> {
     preamble::write(plan, out)
 }
 
+/// Writes the part of the preamble behind the banners: version, number of workers.
+///
+/// # Errors
+/// Those of `out`.
+pub fn starting(plan: &Plan, out: &mut dyn Write) -> io::Result<()> {
+    preamble::starting(plan, out)
+}
+
 /// The line that says that the files of a job are laid out; `bytes` is the size of all of them.
 pub fn laying_out(job: &str, files: u64, bytes: u64) -> String {
     preamble::laying_out(job, files, bytes)

@@ -11,6 +11,11 @@ pub(super) fn write(plan: &Plan, out: &mut dyn Write) -> io::Result<()> {
     for line in &plan.origin.profile {
         writeln!(out, "{line}")?;
     }
+    starting(plan, out)
+}
+
+/// The version, and how many workers start.
+pub(super) fn starting(plan: &Plan, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{}", Settings::of(plan).version)?;
     let (mut threads, mut processes) = (0, 0);
     for (number, (_, job)) in plan.jobs().enumerate() {

@@ -1,0 +1,88 @@
+//! What is written.
+
+use model::content::Content;
+
+use super::files::Disk;
+use super::complain;
+use crate::Diagnostic;
+use crate::fio::options::JobOptions;
+use crate::fio::options::data::DedupeMode;
+use crate::fio::options::typed::Piece;
+use crate::fio::options::verify::Checksum;
+
+pub(super) fn content(options: &JobOptions, disk: &dyn Disk, complaints: &mut Vec<Diagnostic>) -> Content {
+    let data = &options.data;
+    let pattern = bytes(&data.buffer_pattern, disk, "buffer_pattern", complaints);
+    let compress = data.buffer_compress_percentage.clamp(0, 100) as u8;
+    if compress > 0 && data.dedupe_percentage > 0 {
+        complain(
+            complaints,
+            "fio: buffer_compress_percentage beside dedupe_percentage is not supported by this program; leave one of them out",
+        );
+    }
+    if data.zero_buffers || compress == 100 && pattern.is_empty() {
+        return Content::Zeros;
+    }
+    if compress > 0 {
+        return Content::Compressible {
+            percent: compress,
+            chunk: data.buffer_compress_chunk.max(0) as u32,
+            pattern,
+        };
+    }
+    if !pattern.is_empty() {
+        return Content::Pattern { bytes: pattern };
+    }
+    if data.dedupe_percentage > 0 {
+        return Content::Duplicated {
+            percent: data.dedupe_percentage.clamp(0, 100) as u8,
+            working_set: match data.dedupe_mode {
+                DedupeMode::Repeat => 0,
+                DedupeMode::WorkingSet => working_set(options),
+            },
+        };
+    }
+    let verified = options.verify.verify != Checksum::Off;
+    match (data.refill_buffers || verified, data.scramble_buffers) {
+        (true, _) => Content::Fresh,
+        (false, true) => Content::Stamped,
+        (false, false) => Content::Once,
+    }
+}
+
+/// Buffers of the working set that repeated ones are taken from.
+fn working_set(options: &JobOptions) -> u64 {
+    let size = match options.pattern.size {
+        Some(crate::fio::values::Amount::Bytes(size)) => size,
+        _ => options.files.filesize.high,
+    };
+    let percent = options.data.dedupe_working_set_percentage.clamp(1, 100) as u64;
+    (size * percent / 100 / super::pattern::shortest(options)).max(1)
+}
+
+/// What a file is laid out with: the same, without what is stamped on each write.
+pub(super) fn laid_out(content: Content) -> Content {
+    match content {
+        Content::Stamped => Content::Once,
+        other => other,
+    }
+}
+
+/// The bytes of a pattern. Offsets in it are those of blocks, which only verification knows.
+pub(super) fn bytes(pieces: &[Piece], disk: &dyn Disk, option: &str, complaints: &mut Vec<Diagnostic>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for piece in pieces {
+        match piece {
+            Piece::Bytes(these) => bytes.extend_from_slice(these),
+            Piece::File(path) => match disk.read(path) {
+                Ok(these) => bytes.extend(these),
+                Err(why) => complain(complaints, format!("fio: {option}: cannot read '{path}': {why}")),
+            },
+            Piece::Offset => complain(
+                complaints,
+                format!("fio: {option}: %o in a pattern is not supported by this program"),
+            ),
+        }
+    }
+    bytes
+}

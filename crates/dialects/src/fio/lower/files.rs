@@ -1,0 +1,380 @@
+//! Which files and devices a clone uses, how large they are, and how they are made ready.
+
+use model::block_size::BlockSizes;
+use model::draws::{Draws, DrawsForm, Purpose};
+use model::plan::{
+    AllocateMode, AtEndOfJob, Extent, FileService, Prepare, Region, StreamTarget, Target, TargetId, TargetKind,
+};
+use model::{Bytes, Direction};
+
+use super::{Clone, Lowering, Unusable, data, pattern};
+use crate::fio::options::JobOptions;
+use crate::fio::options::files::{Fallocate, ServiceType};
+use crate::fio::options::pattern::Rw;
+use crate::fio::values::Amount;
+
+/// What lowering asks of the file system.
+pub trait Disk {
+    /// What lies at a path.
+    fn look(&self, path: &str) -> Option<Found>;
+
+    /// Everything that a file holds.
+    ///
+    /// # Errors
+    /// The system's words for the reason.
+    fn read(&self, path: &str) -> Result<Vec<u8>, String>;
+}
+
+/// What lies at a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// What it is.
+    pub kind: FoundKind,
+    /// Its size in bytes.
+    pub size: u64,
+}
+
+/// What a path can be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FoundKind {
+    /// A regular file.
+    File,
+    /// A device.
+    Device,
+    /// Something else.
+    Other,
+}
+
+/// The files of a clone.
+pub(super) struct Files {
+    pub(super) target: StreamTarget,
+    pub(super) region: Region,
+}
+
+/// The targets of the plan.
+#[derive(Default)]
+pub(super) struct Targets {
+    pub(super) list: Vec<Target>,
+}
+
+impl Targets {
+    /// The target of a path. Jobs that share a file have it made as the one wants it that needs most.
+    fn add(&mut self, new: Target) -> TargetId {
+        let Some(index) = self.list.iter().position(|target| target.path == new.path) else {
+            self.list.push(new);
+            return TargetId(self.list.len() as u32 - 1);
+        };
+        let known = &mut self.list[index];
+        if laid_out(&new.prepare) > laid_out(&known.prepare) {
+            known.prepare = new.prepare;
+        }
+        if known.at_end == AtEndOfJob::Keep {
+            known.at_end = new.at_end;
+        }
+        TargetId(index as u32)
+    }
+}
+
+fn laid_out(prepare: &Prepare) -> Option<u64> {
+    match prepare {
+        Prepare::LayOut { size, .. } => Some(size.0),
+        _ => None,
+    }
+}
+
+/// Bytes of one file of a clone: what is laid out, and the area in it.
+struct Extents {
+    /// Size of the file; absent where it is used as it is.
+    file: Option<u64>,
+    /// Length of the area; absent: to the end.
+    length: Option<Extent>,
+}
+
+impl Lowering<'_> {
+    pub(super) fn files_of(&mut self, clone: Clone<'_>, place: (usize, usize)) -> Files {
+        let options = &clone.job.options;
+        let names = names(clone, self.here.disk);
+        let base = base(clone, &names, self.here.disk);
+        let mut ids = Vec::new();
+        let mut length = None;
+        self.area = Some(0);
+        for (number, name) in names.iter().enumerate() {
+            let found = self.here.disk.look(name);
+            let extents = extents(clone, number, names.len(), base, found);
+            length = extents.length;
+            self.area = self.area.zip(extents.length).map(|(sum, each)| sum + each.bytes.0);
+            let prepare = self.prepare(clone, place, &extents, found);
+            ids.push(self.targets.add(Target {
+                path: name.clone(),
+                kind: kind(options, &extents),
+                prepare,
+                at_end: match (options.files.unlink, options.files.unlink_each_loop) {
+                    (_, true) => AtEndOfJob::RemoveEachPass,
+                    (true, false) => AtEndOfJob::Remove,
+                    (false, false) => AtEndOfJob::Keep,
+                },
+            }));
+        }
+        // Files of unlike sizes are used to their ends.
+        let uneven = names.len() > 1 && !alike(options, names.len());
+        Files {
+            target: target(options, ids),
+            region: Region {
+                base,
+                length: length.filter(|_| !uneven),
+            },
+        }
+    }
+
+    fn prepare(
+        &mut self,
+        clone: Clone<'_>,
+        place: (usize, usize),
+        extents: &Extents,
+        found: Option<Found>,
+    ) -> Prepare {
+        let options = &clone.job.options;
+        if is_diskless(options) || found.is_some_and(|found| found.kind != FoundKind::File) {
+            return Prepare::Existing;
+        }
+        let Some(size) = extents.file else {
+            if found.is_none_or(|found| found.size == 0) {
+                self.unusable.push(Unusable {
+                    job: place,
+                    clone: clone.index as usize,
+                    line: format!("{}: you need to specify size=", clone.job.name()),
+                    errno: 22,
+                    function: "total_file_size".into(),
+                });
+            }
+            return Prepare::Existing;
+        };
+        let writes_only = matches!(options.pattern.rw, Rw::Write | Rw::RandWrite);
+        let filled = !writes_only || options.files.overwrite;
+        let content = data::content(options, self.here.disk, &mut self.complaints);
+        Prepare::LayOut {
+            size: Bytes(size),
+            allocate: match options.files.fallocate {
+                Fallocate::None => AllocateMode::None,
+                Fallocate::Native => AllocateMode::Native,
+                Fallocate::Posix => AllocateMode::Posix,
+                Fallocate::Keep => AllocateMode::KeepSize,
+                Fallocate::Truncate => AllocateMode::Truncate,
+            },
+            content: filled.then(|| data::laid_out(content)),
+            block: longest(options),
+            extend: options.files.file_append,
+            flush: options.files.create_fsync,
+            on_open: options.files.create_on_open,
+            may_create: options.files.allow_file_create,
+        }
+    }
+}
+
+/// Nothing is done to files.
+pub(super) fn is_diskless(options: &JobOptions) -> bool {
+    matches!(options.queue.ioengine.as_str(), "null" | "cpuio" | "exec")
+}
+
+fn kind(options: &JobOptions, extents: &Extents) -> TargetKind {
+    /// Room for a job that goes on for a time and names no size.
+    const ROOM: u64 = 1 << 40;
+    match is_diskless(options) {
+        true => TargetKind::Nothing {
+            size: Bytes(extents.file.unwrap_or(ROOM)),
+        },
+        false => TargetKind::Path,
+    }
+}
+
+fn longest(options: &JobOptions) -> u32 {
+    let sizes = pattern::sizes(options);
+    let all = Direction::ALL.into_iter().map(|direction| match &sizes[direction] {
+        BlockSizes::Fixed { size } => size.0,
+        other => other.max().0,
+    });
+    all.max().unwrap_or(4096).min(1 << 30) as u32
+}
+
+fn target(options: &JobOptions, ids: Vec<TargetId>) -> StreamTarget {
+    if let [target] = ids[..] {
+        return StreamTarget::One { target };
+    }
+    let files = &options.files;
+    let parameter = files.file_service_count;
+    StreamTarget::Files {
+        open_at_once: match files.openfiles {
+            0 => ids.len() as u32,
+            most => most.clamp(1, ids.len() as i64) as u32,
+        },
+        service: match files.file_service_type {
+            ServiceType::Random => FileService::Random,
+            ServiceType::RoundRobin => FileService::RoundRobin,
+            ServiceType::Sequential => FileService::Sequential,
+            ServiceType::Zipf => FileService::Zipf {
+                theta: parameter.unwrap_or(1.1),
+            },
+            ServiceType::Pareto => FileService::Pareto {
+                h: parameter.unwrap_or(0.2),
+            },
+            ServiceType::Normal => FileService::Normal {
+                deviation_percent: parameter.unwrap_or(10.0),
+            },
+        },
+        operations: match files.file_service_type {
+            ServiceType::Random | ServiceType::RoundRobin | ServiceType::Sequential => {
+                parameter.map_or(1, |operations| (operations as u64).max(1))
+            }
+            ServiceType::Zipf | ServiceType::Pareto | ServiceType::Normal => 1,
+        },
+        targets: ids,
+    }
+}
+
+/// Where a clone begins in each of its files.
+fn base(clone: Clone<'_>, names: &[String], disk: &dyn Disk) -> Extent {
+    let pattern = &clone.job.options.pattern;
+    if clone.job.options.files.file_append {
+        let size = names.first().and_then(|name| disk.look(name)).map_or(0, |found| found.size);
+        return Extent::bytes(size);
+    }
+    let mut base = Extent::default();
+    let mut add = |amount: Option<Amount>, times: u64| match amount {
+        Some(Amount::Bytes(bytes)) => base.bytes.0 += bytes * times,
+        Some(Amount::Percent(percent)) => base.percent += (percent * times) as f64,
+        Some(Amount::Zones(_)) | None => {}
+    };
+    add(pattern.offset, 1);
+    add(pattern.offset_increment, u64::from(clone.index));
+    if base.percent > 0.0 {
+        base.align = match pattern.offset_align {
+            0 => pattern::shortest(&clone.job.options),
+            align => align.unsigned_abs(),
+        };
+        base.round_up = true;
+    }
+    base
+}
+
+/// All files of a clone have the same size.
+fn alike(options: &JobOptions, count: usize) -> bool {
+    let range = options.files.filesize;
+    let rest = match options.pattern.size {
+        Some(Amount::Bytes(size)) if range.low == 0 => size / count as u64 * count as u64 != size,
+        _ => false,
+    };
+    range.low == range.high && !rest
+}
+
+fn extents(clone: Clone<'_>, number: usize, count: usize, base: Extent, found: Option<Found>) -> Extents {
+    let options = &clone.job.options;
+    let (pattern, range) = (&options.pattern, options.files.filesize);
+    let block = pattern::shortest(options);
+    if range.high > 0 {
+        let size = match range.low >= range.high {
+            true => range.high,
+            false => drawn(clone, number, range.low, range.high, block),
+        };
+        return Extents {
+            file: Some(size),
+            length: Some(Extent::bytes(size.saturating_sub(base.bytes.0))),
+        };
+    }
+    match pattern.size {
+        Some(Amount::Bytes(size)) if size > 0 => {
+            let (each, rest) = (size / count as u64, size % count as u64);
+            // What is left over goes to the first files, a block at a time.
+            let more = if (number as u64) < rest * count as u64 / block.max(1) { block } else { 0 };
+            let size = if rest * (count as u64) >= block && count > 1 { each + more } else { each };
+            Extents {
+                file: Some(base.bytes.0 + size),
+                length: Some(Extent::bytes(size)),
+            }
+        }
+        Some(Amount::Percent(percent)) => Extents {
+            file: None,
+            length: Some(Extent {
+                percent: percent as f64,
+                align: block,
+                ..Extent::default()
+            }),
+        },
+        _ => Extents {
+            file: is_diskless(options).then(|| found.map_or(1 << 40, |found| found.size.max(1 << 40))),
+            length: None,
+        },
+    }
+}
+
+/// A size within a range, in whole blocks, the same for the same clone and file in every run.
+fn drawn(clone: Clone<'_>, number: usize, low: u64, high: u64, block: u64) -> u64 {
+    let form = DrawsForm::PerPurpose {
+        seed: clone.job.options.pattern.randseed.unwrap_or(super::USUAL_SEED),
+        number: clone.number,
+    };
+    let mut draws: Draws = form.start();
+    let mut unit = 0.0;
+    for _ in 0..=number {
+        unit = draws.unit(Purpose::File);
+    }
+    let size = low + (unit * (high - low + 1) as f64) as u64;
+    (size - size % block).max(low)
+}
+
+/// The paths of a clone, in order.
+fn names(clone: Clone<'_>, disk: &dyn Disk) -> Vec<String> {
+    let files = &clone.job.options.files;
+    if !files.filename.is_empty() {
+        let directory = files.filename_directory.as_deref();
+        return files.filename.iter().map(|name| joined(directory, name)).collect();
+    }
+    let section = &clone.job.section;
+    let count = files.nrfiles.max(1) as u32;
+    if count == 1 && disk.look(section).is_some_and(|found| found.kind == FoundKind::Device) {
+        return vec![section.clone()];
+    }
+    let directory = match files.directory.len() {
+        0 => None,
+        several => Some(files.directory[clone.index as usize % several].as_str()),
+    };
+    let format = files.filename_format.as_deref().unwrap_or("$jobname.$jobnum.$filenum");
+    let name = |file: u32| joined(directory, &expanded(format, section, clone.index, file));
+    (0..count).map(name).collect()
+}
+
+fn joined(directory: Option<&str>, name: &str) -> String {
+    match directory {
+        Some(directory) => format!("{directory}/{name}"),
+        None => name.to_owned(),
+    }
+}
+
+/// A pattern of names with its keywords, which may be written in any case.
+fn expanded(format: &str, section: &str, clone: u32, file: u32) -> String {
+    let keywords = [
+        ("$jobname", section.to_owned()),
+        ("$jobnum", clone.to_string()),
+        ("$filenum", file.to_string()),
+        ("$clientuid", "localhost".to_owned()),
+    ];
+    let mut name = String::new();
+    let mut rest = format;
+    while let Some(first) = rest.chars().next() {
+        let keyword = keywords.iter().find(|(keyword, _)| {
+            rest.get(..keyword.len())
+                .is_some_and(|start| start.eq_ignore_ascii_case(keyword))
+        });
+        let taken = match keyword {
+            Some((keyword, value)) => {
+                name.push_str(value);
+                keyword.len()
+            }
+            None => {
+                name.push(first);
+                first.len_utf8()
+            }
+        };
+        rest = &rest[taken..];
+    }
+    name
+}

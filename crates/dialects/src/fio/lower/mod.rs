@@ -1,0 +1,259 @@
+//! What jobs mean: sections become jobs of a plan, clones become workers with one stream each, a stonewall begins a step.
+//!
+//! Each option is carried over in one place, in the file of its group. What is done otherwise than fio does, or as fio does
+//! although a reader of the figures would not expect it, is told in notes.
+
+mod data;
+mod files;
+mod job;
+mod pace;
+mod pattern;
+mod queue;
+mod report;
+mod verify;
+
+use model::draws::DrawsForm;
+use model::plan::{Depth, Job as PlanJob, LatencyPoints, Plan, Step, Stream, Worker};
+
+use super::jobs::{Job, Jobs};
+use crate::Diagnostic;
+
+pub use files::{Disk, Found, FoundKind};
+
+/// fio's seed where none is given.
+const USUAL_SEED: u64 = 0x89;
+
+/// Where jobs are to be carried out.
+#[derive(Clone, Copy)]
+pub struct Here<'a> {
+    /// The words of the command line, the program first.
+    pub arguments: &'a [String],
+    /// Files and devices.
+    pub disk: &'a dyn Disk,
+    /// A seed that nobody knows before, for `randrepeat=0`.
+    pub fresh_seed: u64,
+    /// The number of this process.
+    pub process: u32,
+    /// Seconds that local time is ahead of UTC.
+    pub utc_offset_s: i32,
+}
+
+/// What jobs mean here.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lowered {
+    /// The plan.
+    pub plan: Plan,
+    /// Lines for stdout once the jobs begin.
+    pub said: Vec<String>,
+    /// What a reader of the figures should know, in sentences.
+    pub notes: Vec<String>,
+    /// Clones whose files cannot be made ready, counted from 1 over all jobs, with why.
+    pub unusable: Vec<Unusable>,
+}
+
+/// A clone whose files cannot be made ready.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unusable {
+    /// Step and number of its job in the plan.
+    pub job: (usize, usize),
+    /// Its number in the job.
+    pub clone: usize,
+    /// The line that says so.
+    pub line: String,
+    /// The error number.
+    pub errno: i32,
+    /// The function of fio that would have failed.
+    pub function: String,
+}
+
+/// Gives jobs their meaning.
+///
+/// # Errors
+/// A [`Diagnostic`] for each thing that was read and cannot be carried out.
+pub fn lower(jobs: &Jobs, here: Here<'_>) -> Result<Lowered, Vec<Diagnostic>> {
+    let mut lowering = Lowering::new(jobs, here);
+    for (index, job) in jobs.jobs.iter().enumerate() {
+        lowering.add(index, job);
+    }
+    if !lowering.complaints.is_empty() {
+        return Err(lowering.complaints);
+    }
+    Ok(lowering.finish())
+}
+
+/// The plan on its way.
+struct Lowering<'a> {
+    jobs: &'a Jobs,
+    here: Here<'a>,
+    targets: files::Targets,
+    steps: Vec<Step>,
+    /// Where each job has come to lie: step, and number in it.
+    places: Vec<(usize, usize)>,
+    /// The group of each job.
+    groups: Vec<usize>,
+    /// Clones so far.
+    clones: u32,
+    /// Bytes that the last clone works on, where they are known.
+    area: Option<u64>,
+    said: Vec<String>,
+    notes: Vec<String>,
+    unusable: Vec<Unusable>,
+    complaints: Vec<Diagnostic>,
+}
+
+/// A clone of a job.
+#[derive(Clone, Copy)]
+struct Clone<'a> {
+    job: &'a Job,
+    /// Its number in the job, from 0.
+    index: u32,
+    /// Its number in the run, from 1.
+    number: u32,
+}
+
+impl<'a> Lowering<'a> {
+    fn new(jobs: &'a Jobs, here: Here<'a>) -> Lowering<'a> {
+        Lowering {
+            jobs,
+            here,
+            targets: files::Targets::default(),
+            steps: Vec::new(),
+            places: Vec::new(),
+            groups: Vec::new(),
+            clones: 0,
+            area: None,
+            said: Vec::new(),
+            notes: Vec::new(),
+            unusable: Vec::new(),
+            complaints: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, index: usize, job: &'a Job) {
+        let first = self.steps.is_empty();
+        if first || job.waits() {
+            self.steps.push(Step::default());
+        }
+        let group = match self.groups.last() {
+            None => 0,
+            Some(group) => group + usize::from(job.waits() || job.options.job.new_group),
+        };
+        let step = self.steps.len() - 1;
+        let place = (step, self.steps[step].jobs.len());
+        self.groups.push(group);
+        self.places.push(place);
+        let mut workers = Vec::new();
+        for clone in 0..job.options.job.numjobs.max(1) as u32 {
+            self.clones += 1;
+            let clone = Clone {
+                job,
+                index: clone,
+                number: self.clones,
+            };
+            workers.push(self.worker(clone, place));
+        }
+        self.notes_of(job);
+        let plan = PlanJob {
+            name: job.name().to_owned(),
+            description: job.options.job.description.clone(),
+            phases: job::phases(&job.options),
+            stop: self.stop(job),
+            after: self.waits_for(index, job),
+            ends_with: Default::default(),
+            control: pace::control(&job.options),
+            operation_log: None,
+            workers,
+        };
+        self.steps[step].jobs.push(plan);
+    }
+
+    fn worker(&mut self, clone: Clone<'_>, place: (usize, usize)) -> Worker {
+        let options = &clone.job.options;
+        let (depth, asynchronous) = (queue::depth(options), queue::is_asynchronous(options));
+        if !asynchronous && options.queue.iodepth > 1 {
+            self.said.push(
+                "note: both iodepth >= 1 and synchronous I/O engine are selected, queue depth will be capped at 1".into(),
+            );
+        }
+        let files = self.files_of(clone, place);
+        let draws = DrawsForm::PerPurpose {
+            seed: self.seed(options),
+            number: clone.number,
+        };
+        Worker {
+            engine: queue::engine(options),
+            depth: Depth::PerStream,
+            batching: queue::batching(options, self.was_given(clone.job, "iodepth_batch")),
+            draws,
+            placement: queue::placement(options, clone.number),
+            memory: queue::memory(options),
+            latency: match asynchronous {
+                true => LatencyPoints::AfterCall,
+                false => LatencyPoints::BeforeCall,
+            },
+            streams: vec![self.stream(clone, files, depth)],
+        }
+    }
+
+    fn stream(&mut self, clone: Clone<'_>, files: files::Files, depth: u32) -> Stream {
+        let options = &clone.job.options;
+        Stream {
+            target: files.target,
+            region: files.region,
+            mix: pattern::mix(options),
+            pattern: pattern::pattern(options),
+            content: data::content(options, self.here.disk, &mut self.complaints),
+            cache: queue::cache(options),
+            hint: queue::hint(options),
+            sync: queue::sync(options),
+            pacing: pace::pacing(options),
+            think: pace::think(options, self.was_given(clone.job, "thinktime_blocks")),
+            depth,
+            weight: 1,
+            priority: queue::priority(options),
+            on_error: queue::on_error(options, &mut self.complaints),
+            verify: verify::verify(options, self.here.disk, &mut self.complaints),
+        }
+    }
+
+    fn seed(&self, options: &super::JobOptions) -> u64 {
+        match options.pattern.randseed {
+            Some(seed) => seed,
+            None if options.pattern.randrepeat => USUAL_SEED,
+            None => self.here.fresh_seed,
+        }
+    }
+
+    /// An option stands in the job or in a global section.
+    fn was_given(&self, job: &Job, name: &str) -> bool {
+        job.given.iter().chain(&self.jobs.globals).any(|(given, _)| given == name)
+    }
+
+    fn finish(mut self) -> Lowered {
+        self.end_together();
+        let origin = self.origin();
+        let plan = Plan {
+            name: "fio".into(),
+            seed: self.jobs.jobs.first().map_or(USUAL_SEED, |job| self.seed(&job.options)),
+            groups: self.plan_groups(),
+            grids: report::grids(self.jobs),
+            targets: self.targets.list,
+            steps: self.steps,
+            origin,
+            ..Plan::default()
+        };
+        Lowered {
+            plan,
+            said: self.said,
+            notes: self.notes,
+            unusable: self.unusable,
+        }
+    }
+}
+
+fn complain(complaints: &mut Vec<Diagnostic>, what: impl Into<String>) {
+    let diagnostic = Diagnostic::new(what.into());
+    if !complaints.contains(&diagnostic) {
+        complaints.push(diagnostic);
+    }
+}

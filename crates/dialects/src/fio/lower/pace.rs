@@ -1,0 +1,138 @@
+//! Rates, pauses, and rules that watch a job.
+
+use model::plan::{
+    CatchUp, Control, LatencyTarget, MinimumRate, Pacing, Process, Rate, SteadyState, Think, ThinkCount, Tracked,
+};
+use model::{Direction, Nanos, PerDirection};
+
+use super::job::us;
+use super::pattern;
+use crate::fio::options::JobOptions;
+use crate::fio::options::pace::{Criterion, RateProcess, ThinkBlocks};
+
+pub(super) fn pacing(options: &JobOptions) -> Pacing {
+    let mix = pattern::mix(options);
+    let rates = PerDirection {
+        read: rate(options, Direction::Read),
+        write: rate(options, Direction::Write),
+        trim: rate(options, Direction::Trim),
+    };
+    let mut used = PerDirection::default();
+    for (direction, rate) in rates.iter() {
+        used[direction] = rate.filter(|_| mix.includes(direction));
+    }
+    match used == PerDirection::default() {
+        true => Pacing::Unpaced,
+        false => Pacing::PerDirection { rates: used },
+    }
+}
+
+fn rate(options: &JobOptions, direction: Direction) -> Option<Rate> {
+    let pace = &options.pace;
+    let sizes = &pattern::sizes(options)[direction];
+    let rate = match (pace.rate[direction], pace.rate_iops[direction]) {
+        (0, 0) => return None,
+        (bytes, 0) => Rate::bytes(bytes),
+        // fio paces by bytes: a range of lengths is slowed down by those above the shortest.
+        (_, operations) => match sizes {
+            model::block_size::BlockSizes::Range { low, .. } => Rate::bytes(operations.saturating_mul(low.0)),
+            _ => Rate::iops(operations),
+        },
+    };
+    Some(Rate {
+        process: match pace.rate_process {
+            RateProcess::Linear => Process::Linear,
+            RateProcess::Poisson => Process::Poisson,
+        },
+        catch_up: CatchUp::Unlimited,
+        ..rate
+    })
+}
+
+/// Pauses; `blocks` says that their number of operations was given.
+pub(super) fn think(options: &JobOptions, blocks: bool) -> Option<Think> {
+    let pace = &options.pace;
+    if pace.thinktime == 0 && pace.thinktime_spin == 0 {
+        return None;
+    }
+    let after_ns = Some(us(pace.thinktime_iotime)).filter(|time| time.0 > 0);
+    Some(Think {
+        pause_ns: us(pace.thinktime.max(pace.thinktime_spin)),
+        spin_ns: us(pace.thinktime_spin),
+        operations: match after_ns.is_some() && !blocks {
+            true => 0,
+            false => pace.thinktime_blocks.clamp(1, i64::from(u32::MAX)) as u32,
+        },
+        after_ns,
+        count: match pace.thinktime_blocks_type {
+            ThinkBlocks::Complete => ThinkCount::Completed,
+            ThinkBlocks::Issue => ThinkCount::Issued,
+        },
+        shifts_schedule: pace.rate_ignore_thinktime,
+    })
+}
+
+/// Rules that watch a job, in the order in which reports show their outcomes.
+pub(super) fn control(options: &JobOptions) -> Vec<Control> {
+    let mut rules: Vec<Control> = Vec::new();
+    rules.extend(latency_target(options));
+    rules.extend(steady_state(options));
+    rules.extend(minimum_rates(options));
+    rules
+}
+
+fn latency_target(options: &JobOptions) -> Option<Control> {
+    let pace = &options.pace;
+    let target = LatencyTarget {
+        target_ns: us(pace.latency_target),
+        window_ns: us(pace.latency_window),
+        percentile: pace.latency_percentile,
+        keep_running: pace.latency_run,
+    };
+    (pace.latency_target > 0).then_some(Control::LatencyTarget(target))
+}
+
+fn steady_state(options: &JobOptions) -> Option<Control> {
+    let pace = &options.pace;
+    let (of, slope) = match pace.steadystate {
+        Criterion::Iops => (Tracked::Iops, false),
+        Criterion::IopsSlope => (Tracked::Iops, true),
+        Criterion::Bw => (Tracked::Throughput, false),
+        Criterion::BwSlope => (Tracked::Throughput, true),
+        Criterion::Lat => (Tracked::Latency, false),
+        Criterion::LatSlope => (Tracked::Latency, true),
+    };
+    let rule = SteadyState {
+        of,
+        slope,
+        limit: pace.steadystate_limit,
+        percent: pace.steadystate_percent,
+        window_ns: us(pace.steadystate_duration),
+        interval_ns: us(pace.steadystate_check_interval),
+        ramp_ns: us(pace.steadystate_ramp_time),
+    };
+    (pace.steadystate_duration > 0).then_some(Control::SteadyState(rule))
+}
+
+fn minimum_rates(options: &JobOptions) -> impl Iterator<Item = Control> {
+    let pace = &options.pace;
+    let mix = pattern::mix(options);
+    let cycle_ns = Nanos::millis(pace.rate_cycle.max(1) as u64);
+    let (bytes, operations) = (pace.rate_min, pace.rate_iops_min);
+    Direction::ALL.into_iter().filter(move |direction| mix.includes(*direction)).flat_map(move |direction| {
+        let rule = |of: Tracked, least: u64| {
+            let rule = MinimumRate {
+                of,
+                direction: Some(direction),
+                least: least as f64,
+                cycle_ns,
+            };
+            (least > 0).then_some(Control::MinimumRate(rule))
+        };
+        let rules = [
+            rule(Tracked::Throughput, bytes[direction]),
+            rule(Tracked::Iops, operations[direction]),
+        ];
+        rules.into_iter().flatten()
+    })
+}

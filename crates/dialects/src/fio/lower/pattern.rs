@@ -1,0 +1,205 @@
+//! Directions, positions, lengths.
+
+use model::access::{
+    Access, Advance, AtEnd, Between, BlockList, Continuation, Every, Mixed, Normal, Once, OnceMethod, Pareto, Placement,
+    Positions, RangeBasis, RangeShare, Ranges, RangesRule, Sequential, Uniform, Zipf, Zones,
+};
+use model::block_size::{BlockSizes, SizeShare};
+use model::draws::Reduction;
+use model::mix::{Mix, MixRule};
+use model::plan::Pattern;
+use model::{Bytes, Direction, PerDirection};
+
+use crate::fio::options::JobOptions;
+use crate::fio::options::pattern::{Generator, Rw, Sequencer};
+use crate::fio::options::typed::{Distribution, Zone};
+use crate::fio::options::zones::ZoneMode;
+use crate::fio::values::Amount;
+
+pub(super) fn mix(options: &JobOptions) -> Mix {
+    let only = |direction| Mix::Only { direction };
+    match options.pattern.rw {
+        Rw::Read | Rw::RandRead => only(Direction::Read),
+        Rw::Write | Rw::RandWrite => only(Direction::Write),
+        Rw::Trim | Rw::RandTrim => only(Direction::Trim),
+        Rw::TrimWrite | Rw::RandTrimWrite => Mix::TrimThenWrite,
+        Rw::ReadWrite | Rw::RandReadWrite => Mix::Drawn {
+            write_percent: 100.0 - options.pattern.rwmixread as f64,
+            rule: MixRule::Redrawn,
+        },
+    }
+}
+
+pub(super) fn pattern(options: &JobOptions) -> Pattern {
+    Pattern {
+        access: vec![access(options)],
+        access_of: PerDirection::default(),
+        sizes: sizes(options),
+        alignment: options.pattern.ba.map(|bytes| Bytes(*bytes)),
+        whole_blocks: false,
+    }
+}
+
+/// Lengths of each direction.
+pub(super) fn sizes(options: &JobOptions) -> PerDirection<BlockSizes> {
+    let pattern = &options.pattern;
+    let of = |direction: Direction| {
+        let split = &pattern.bssplit[direction];
+        let range = pattern.bsrange[direction];
+        if !split.is_empty() {
+            let entry = |entry: &super::super::options::typed::Split| SizeShare {
+                size: Bytes(entry.bytes),
+                percent: entry.percent as f64,
+            };
+            return BlockSizes::Split {
+                entries: split.iter().map(entry).collect(),
+            };
+        }
+        if range.low < range.high {
+            return BlockSizes::Range {
+                low: Bytes(range.low),
+                high: Bytes(range.high),
+                unaligned: pattern.bs_unaligned,
+            };
+        }
+        let size = match range.low {
+            0 => pattern.bs[direction],
+            low => low,
+        };
+        BlockSizes::Fixed { size: Bytes(size) }
+    };
+    if pattern.bs_is_seq_rand {
+        // The first size is that of walks, the second that of random positions, whatever the direction.
+        let order = match pattern.rw.is_random() {
+            true => Direction::Write,
+            false => Direction::Read,
+        };
+        return PerDirection::all(of(order));
+    }
+    PerDirection {
+        read: of(Direction::Read),
+        write: of(Direction::Write),
+        trim: of(Direction::Trim),
+    }
+}
+
+/// The shortest length that the job can issue.
+pub(super) fn shortest(options: &JobOptions) -> u64 {
+    pattern(options).shortest(&mix(options)).0.max(1)
+}
+
+fn access(options: &JobOptions) -> Access {
+    let pattern = &options.pattern;
+    if options.zones.zonemode == ZoneMode::Strided {
+        return Access::Zones(Zones {
+            work: Bytes(options.zones.zonesize),
+            range: Bytes(match options.zones.zonerange {
+                0 => options.zones.zonesize,
+                range => range,
+            }),
+            skip: Bytes(match options.zones.zoneskip {
+                Some(Amount::Bytes(bytes)) => bytes,
+                _ => 0,
+            }),
+            within: pattern.rw.is_random().then(|| placement(options)),
+            positions: Positions::PerDirection,
+        });
+    }
+    if !pattern.rw.is_random() {
+        let skip = pattern.rw_step;
+        return Access::Sequential(Sequential {
+            advance: Advance::Length { skip },
+            at_end: match skip {
+                0 => AtEnd::Finish,
+                _ => AtEnd::Wrap,
+            },
+            positions: Positions::PerDirection,
+            ..Sequential::default()
+        });
+    }
+    let percent = pattern.percentage_random.map(|percent| (*percent).min(100) as u8);
+    if percent.iter().any(|(_, percent)| *percent < 100) {
+        return Access::Mixed(Mixed {
+            placement: placement(options),
+            random_percent: percent,
+            continuation: Continuation::Length,
+        });
+    }
+    match u32::try_from(pattern.rw_step) {
+        Ok(operations) if operations > 1 => Access::Every(Every {
+            placement: placement(options),
+            operations,
+            between: match pattern.rw_sequencer {
+                Sequencer::Sequential => Between::Continue,
+                Sequencer::Identical => Between::Repeat,
+            },
+        }),
+        _ => Access::Random {
+            placement: placement(options),
+        },
+    }
+}
+
+fn placement(options: &JobOptions) -> Placement {
+    let pattern = &options.pattern;
+    let reduction = match pattern.random_generator {
+        Generator::Tausworthe | Generator::Lfsr => Reduction::MultiplyHigh32,
+        Generator::Tausworthe64 => Reduction::MultiplyHigh64,
+    };
+    match &pattern.distribution {
+        Distribution::Even => even(options, reduction),
+        Distribution::Zipf { theta, center } => Placement::Zipf(Zipf {
+            theta: *theta,
+            center: *center,
+        }),
+        Distribution::Pareto { h, center } => Placement::Pareto(Pareto { h: *h, center: *center }),
+        Distribution::Normal { deviation, center } => Placement::Normal(Normal {
+            deviation_percent: *deviation,
+            center: center.unwrap_or(0.5),
+        }),
+        Distribution::Zoned(zones) => ranges(RangeBasis::Percent, zones),
+        Distribution::ZonedAbsolute(zones) => ranges(RangeBasis::Bytes, zones),
+        Distribution::Sequence(blocks) => Placement::List(BlockList {
+            blocks: blocks.clone(),
+            moving: pattern.random_sequence_stride,
+        }),
+    }
+}
+
+fn even(options: &JobOptions, reduction: Reduction) -> Placement {
+    let pattern = &options.pattern;
+    if pattern.random_generator == Generator::Lfsr {
+        return Placement::Once(Once {
+            method: OnceMethod::Bijection,
+        });
+    }
+    // Positions that are not those of blocks cannot be marked as used.
+    let own_alignment = pattern.ba.iter().any(|(direction, bytes)| {
+        let size = sizes(options)[direction].min().0;
+        *bytes != 0 && *bytes != size
+    });
+    match pattern.norandommap || own_alignment {
+        true => Placement::Uniform(Uniform { reduction }),
+        false => Placement::Once(Once {
+            method: OnceMethod::Map {
+                reduction,
+                optional: pattern.softrandommap,
+            },
+        }),
+    }
+}
+
+fn ranges(basis: RangeBasis, zones: &PerDirection<Vec<Zone>>) -> Placement {
+    let shares = zones.map(|zones| {
+        let share = |zone: &Zone| RangeShare {
+            operations_percent: zone.access as f64,
+            span: zone.size as f64,
+        };
+        zones.iter().map(share).collect()
+    });
+    Placement::Ranges(Ranges {
+        basis,
+        rule: RangesRule::Native,
+        shares,
+    })
+}

@@ -1,0 +1,268 @@
+//! How the system is asked: engine, depth, batches, caches, flushes, placement, priorities, errors.
+
+use model::plan::{
+    Batching, CacheMode, EngineChoice, EngineKind, ErrorPolicy, FileRangeFlags, FlushKind, Memory, OpenHint, Priority,
+    PriorityClass, SyncRule, ThreadPlacement, WriteThrough,
+};
+use model::{Direction, Nanos};
+
+use super::job::us;
+use super::{complain, pattern};
+use crate::Diagnostic;
+use crate::fio::engines;
+use crate::fio::options::JobOptions;
+use crate::fio::options::files::Fadvise;
+use crate::fio::options::job::ContinueOnError;
+use crate::fio::options::queue::{Memory as Mem, SubmitMode, Sync, WriteHint};
+use crate::fio::options::system::CpuPolicy;
+
+/// EIO.
+const INPUT_OUTPUT: i32 = 5;
+/// EILSEQ: what was read back is not what was written.
+const MISMATCH: i32 = 84;
+
+/// Several operations can be in flight.
+pub(super) fn is_asynchronous(options: &JobOptions) -> bool {
+    let queue = &options.queue;
+    match queue.ioengine.as_str() {
+        "null" => queue.iodepth > 1,
+        name => engines::find(name).is_some_and(|engine| engine.asynchronous),
+    }
+}
+
+/// Operations to keep in flight.
+pub(super) fn depth(options: &JobOptions) -> u32 {
+    match is_asynchronous(options) || options.queue.io_submit_mode == SubmitMode::Offload {
+        true => options.queue.iodepth.clamp(1, i64::from(u32::MAX)) as u32,
+        false => 1,
+    }
+}
+
+pub(super) fn engine(options: &JobOptions) -> EngineChoice {
+    let (queue, own) = (&options.queue, &options.engine);
+    EngineChoice {
+        kind: match queue.ioengine.as_str() {
+            "libaio" => EngineKind::Libaio,
+            // Queues of other systems, and of the C library, are the queue of this one.
+            "io_uring" | "posixaio" | "windowsaio" => EngineKind::IoUring,
+            "pvsync2" => EngineKind::Pvsync2,
+            "mmap" => EngineKind::Mmap,
+            "null" => EngineKind::Null,
+            _ => EngineKind::Psync,
+        },
+        poll: own.hipri,
+        submission_thread: own.sqthread_poll,
+        force_async_every: own.force_async.max(0) as u32,
+        registered: true,
+        atomic: queue.atomic,
+        offload: queue.io_submit_mode == SubmitMode::Offload,
+    }
+}
+
+/// Batches; `submit` says that the size of a batch was given.
+pub(super) fn batching(options: &JobOptions, submit: bool) -> Batching {
+    let queue = &options.queue;
+    let depth = depth(options);
+    let within = |number: i64| number.clamp(0, i64::from(depth)) as u32;
+    let least = within(queue.iodepth_batch_complete_min);
+    Batching {
+        submit: match queue.iodepth_batch {
+            _ if !submit => None,
+            0 => Some(depth),
+            batch => Some(within(batch).max(1)),
+        },
+        complete_min: Some(least),
+        complete_max: match queue.iodepth_batch_complete_max {
+            0 => None,
+            most => Some(within(most).max(least).max(1)),
+        },
+        refill_below: match queue.iodepth_low {
+            0 => None,
+            low => Some(within(low)).filter(|low| *low < depth),
+        },
+        ..Batching::default()
+    }
+}
+
+pub(super) fn placement(options: &JobOptions, number: u32) -> ThreadPlacement {
+    let system = &options.system;
+    let ranges = system.cpus_allowed.iter().flat_map(|range| range.first..=range.last);
+    let bits = |mask: i64| (0..64).filter(move |cpu| mask >> cpu & 1 == 1);
+    let mut cpus: Vec<u32> = ranges.chain(system.cpumask.into_iter().flat_map(bits)).collect();
+    cpus.dedup();
+    if system.cpus_allowed_policy == CpuPolicy::Split && !cpus.is_empty() {
+        cpus = vec![cpus[(number as usize - 1) % cpus.len()]];
+    }
+    ThreadPlacement {
+        cpus,
+        memory_node: None,
+        nice: i8::try_from(system.nice).ok().filter(|nice| *nice != 0),
+    }
+}
+
+pub(super) fn memory(options: &JobOptions) -> Memory {
+    Memory {
+        huge_pages: matches!(options.queue.mem, Mem::MmapHuge | Mem::ShmHuge),
+        alignment: options.queue.iomem_align.max(0) as u32,
+    }
+}
+
+pub(super) fn cache(options: &JobOptions) -> CacheMode {
+    let (queue, files) = (&options.queue, &options.files);
+    CacheMode {
+        direct: queue.direct,
+        write_through: match queue.sync {
+            Sync::None => WriteThrough::Off,
+            Sync::Sync => WriteThrough::DataAndMetadata,
+            Sync::DataSync => WriteThrough::Data,
+        },
+        drop_before: files.invalidate && !files.pre_read,
+        fill_before: files.pre_read,
+        ..CacheMode::BUFFERED
+    }
+}
+
+pub(super) fn hint(options: &JobOptions) -> OpenHint {
+    let random = options.pattern.rw.is_random();
+    let (sequential, random) = match options.files.fadvise_hint {
+        Fadvise::ByPattern => (!random, random),
+        Fadvise::Sequential => (true, false),
+        Fadvise::Random => (false, true),
+        Fadvise::None | Fadvise::NoReuse => (false, false),
+    };
+    OpenHint {
+        sequential,
+        random,
+        temporary: false,
+        write_lifetime: match options.queue.write_hint {
+            WriteHint::None => None,
+            WriteHint::Short => Some(2),
+            WriteHint::Medium => Some(3),
+            WriteHint::Long => Some(4),
+            WriteHint::Extreme => Some(5),
+        },
+    }
+}
+
+pub(super) fn sync(options: &JobOptions) -> SyncRule {
+    let queue = &options.queue;
+    if !pattern::mix(options).includes(Direction::Write) {
+        return SyncRule::default();
+    }
+    let range = &queue.sync_file_range;
+    let flags = FileRangeFlags {
+        wait_before: range.wait_before,
+        write: range.write,
+        wait_after: range.wait_after,
+    };
+    SyncRule {
+        every_writes: queue.fsync.max(0) as u32,
+        kind: FlushKind::Full,
+        data_every_writes: queue.fdatasync.max(0) as u32,
+        file_range: (range.every > 0).then_some((range.every as u32, flags)),
+        at_end: queue.end_fsync,
+        on_close: queue.fsync_on_close,
+        file_system_at_end: queue.end_syncfs,
+    }
+}
+
+pub(super) fn priority(options: &JobOptions) -> Option<Priority> {
+    let class = |number: i64| match number {
+        1 => PriorityClass::RealTime,
+        3 => PriorityClass::Idle,
+        _ => PriorityClass::BestEffort,
+    };
+    let own = &options.engine;
+    let direction = match pattern::mix(options).includes(Direction::Read) {
+        true => Direction::Read,
+        false => Direction::Write,
+    };
+    if own.cmdprio_percentage[direction] > 0 {
+        return Some(Priority {
+            class: class(match own.cmdprio_class[direction] {
+                0 => 1,
+                given => given as i64,
+            }),
+            level: own.cmdprio[direction].min(7) as u8,
+            percent: own.cmdprio_percentage[direction].min(100) as u8,
+        });
+    }
+    let system = &options.system;
+    if system.prio.is_none() && system.prioclass.is_none() {
+        return None;
+    }
+    Some(Priority {
+        class: class(system.prioclass.unwrap_or(2)),
+        level: system.prio.unwrap_or(0).clamp(0, 7) as u8,
+        percent: 100,
+    })
+}
+
+pub(super) fn on_error(options: &JobOptions, complaints: &mut Vec<Diagnostic>) -> ErrorPolicy {
+    let job = &options.job;
+    let mut list = |index: usize, kinds: &[ContinueOnError]| {
+        let given = job.ignore_error.get(index).map(Vec::as_slice).unwrap_or_default();
+        if !given.is_empty() {
+            return given.iter().filter_map(|name| number(name, complaints)).collect();
+        }
+        match kinds.contains(&job.continue_on_error) {
+            true => vec![INPUT_OUTPUT, MISMATCH],
+            false => Vec::new(),
+        }
+    };
+    use ContinueOnError::{All, Io, Read, Verify, Write};
+    ErrorPolicy {
+        tolerate_read: list(0, &[Read, Io, All]),
+        tolerate_write: list(1, &[Write, Io, All]),
+        tolerate_verify: list(2, &[Verify, All]),
+        full_is_end: options.files.fill_device,
+        latency_ns_max: options.pace.max_latency.map(|most| Some(us(*most)).filter(|most| *most > Nanos(0))),
+    }
+}
+
+/// The number of an error that is given by name or number.
+fn number(name: &str, complaints: &mut Vec<Diagnostic>) -> Option<i32> {
+    /// Those that storage can answer with.
+    const NAMES: [(&str, i32); 34] = [
+        ("EPERM", 1),
+        ("ENOENT", 2),
+        ("ESRCH", 3),
+        ("EINTR", 4),
+        ("EIO", 5),
+        ("ENXIO", 6),
+        ("E2BIG", 7),
+        ("ENOEXEC", 8),
+        ("EBADF", 9),
+        ("ECHILD", 10),
+        ("EAGAIN", 11),
+        ("ENOMEM", 12),
+        ("EACCES", 13),
+        ("EFAULT", 14),
+        ("ENOTBLK", 15),
+        ("EBUSY", 16),
+        ("EEXIST", 17),
+        ("EXDEV", 18),
+        ("ENODEV", 19),
+        ("ENOTDIR", 20),
+        ("EISDIR", 21),
+        ("EINVAL", 22),
+        ("ENFILE", 23),
+        ("EMFILE", 24),
+        ("ENOTTY", 25),
+        ("ETXTBSY", 26),
+        ("EFBIG", 27),
+        ("ENOSPC", 28),
+        ("ESPIPE", 29),
+        ("EROFS", 30),
+        ("EMLINK", 31),
+        ("EPIPE", 32),
+        ("EILSEQ", 84),
+        ("ETIMEDOUT", 110),
+    ];
+    let known = NAMES.iter().find(|(known, _)| *known == name).map(|(_, number)| *number);
+    let number = known.or_else(|| name.parse().ok());
+    if number.is_none() {
+        complain(complaints, format!("fio: ignore_error: `{name}` is no error this program knows; give its number"));
+    }
+    number
+}

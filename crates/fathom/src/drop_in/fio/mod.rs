@@ -1,0 +1,366 @@
+//! `fio`: arguments and job files in, fio's reports and exit code out.
+
+mod banner;
+mod failures;
+mod output;
+mod status;
+mod surroundings;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use ::run::RunError;
+use dialects::fio::{self, Jobs, Reading, Told, Unusable};
+use model::event::{EndReason, Event};
+use model::finding::Severity;
+use model::plan::{Plan, Prepare};
+use model::results::{JobResults, Results, StepResults};
+use report::formats::fio as reports;
+
+use super::{can_keep, complain, keep, note};
+use crate::session::{self, Session};
+use output::Output;
+use status::Status;
+use surroundings::Here;
+
+/// Options or files are wrong, or nothing could be run.
+const FAILED: u8 = 1;
+/// A signal ended the run.
+const SIGNALLED: u8 = 128;
+
+/// Does what a command line of fio asks for. The first `skip` words are the program's name.
+pub fn carry_out(session: &Session, skip: usize) -> ExitCode {
+    let (program, arguments) = session.arguments.split_at(skip.min(session.arguments.len()));
+    let mut here = Here::default();
+    let reading = fio::read(&program.join(" "), arguments, &mut here);
+    let mut output = Output::new(here.output());
+    let code = match reading {
+        Reading::End(end) => {
+            tell_read(&mut output, &end.read, &[]);
+            end.code
+        }
+        Reading::Run(jobs) => match can_keep() {
+            true => run(session, &jobs, &mut output),
+            false => FAILED,
+        },
+    };
+    match output.close() {
+        Ok(()) => ExitCode::from(code),
+        Err(error) => {
+            complain(&[format!("fio: the output could not be written: {error}")]);
+            ExitCode::from(code.max(FAILED))
+        }
+    }
+}
+
+/// What was to be told while options were read, in its order.
+fn tell_read(output: &mut Output, jobs: &Jobs, banners: &[Vec<String>]) {
+    for told in &jobs.told {
+        match told {
+            Told::Out(line) => output.line(line),
+            Told::Err(line) => output.complaint(line),
+            Told::Added(job) => banners
+                .get(*job)
+                .into_iter()
+                .flatten()
+                .for_each(|line| output.line(line)),
+        }
+    }
+    jobs.hints
+        .iter()
+        .for_each(|hint| output.complaint(&format!("hint: {hint}")));
+}
+
+fn run(session: &Session, jobs: &Jobs, output: &mut Output) -> u8 {
+    let banners = banner::lines(jobs);
+    let normal = jobs.flags.formats.normal;
+    tell_read(output, jobs, if normal { &banners } else { &[] });
+    if let Some(line) = jobs.refusal() {
+        output.complaint(&line);
+        return FAILED;
+    }
+    let disk = surroundings::RealDisk;
+    let lowered = fio::lower(
+        jobs,
+        fio::Here {
+            arguments: &session.arguments,
+            disk: &disk,
+            fresh_seed: surroundings::fresh_seed(),
+            process: std::process::id(),
+            utc_offset_s: surroundings::utc_offset_s(),
+        },
+    );
+    let lowered = match lowered {
+        Ok(lowered) => lowered,
+        Err(complaints) => {
+            complaints.iter().for_each(|complaint| output.complaint(&complaint.what));
+            return FAILED;
+        }
+    };
+    lowered.notes.iter().for_each(|text| note(text));
+    let mut plan = lowered.plan;
+    plan.origin.profile = banners.concat();
+    if normal {
+        output.bytes(|out| reports::starting(&plan, out));
+    }
+    let mut unusable = lowered.unusable;
+    unusable.extend(failures::unusable_targets(&plan, &unusable));
+    for one in &unusable {
+        if !one.line.is_empty() {
+            output.complaint(&one.line);
+        }
+        output.line(&failures::process_line(one.errno, &one.function));
+    }
+    if normal {
+        laying_out(&plan, &unusable).iter().for_each(|line| output.line(line));
+    }
+    if let Err(error) = make_directories(&plan) {
+        output.complaint(&error);
+        return FAILED;
+    }
+    lowered.said.iter().for_each(|line| output.line(line));
+    let results = match attempt(session, jobs, &plan, &unusable, output) {
+        Ok(results) => results,
+        Err(code) => return code,
+    };
+    conclude(session, jobs, results, output)
+}
+
+/// Carries out what of a plan can be carried out. The exit code, if that is nothing.
+fn attempt(
+    session: &Session,
+    jobs: &Jobs,
+    plan: &Plan,
+    unusable: &[Unusable],
+    output: &mut Output,
+) -> Result<Results, u8> {
+    let mut unusable = unusable.to_vec();
+    loop {
+        let (rest, places) = without(plan, &unusable);
+        if rest.steps.is_empty() {
+            let nothing = session.nothing_measured(plan.clone());
+            return Ok(whole(nothing, plan, &unusable));
+        }
+        let mut status = Status::new(jobs, &rest, session.interrupt_flag());
+        let permissions = session::permissions_of_environment();
+        let outcome = session.attempt(rest, &permissions, &mut |event: Event| status.take(&event, output));
+        status.end(output);
+        match outcome {
+            Ok(results) => return Ok(spliced(results, plan, &places, &unusable)),
+            Err(RunError::Interrupted) => {
+                let nothing = session.nothing_measured(plan.clone());
+                return Ok(whole(nothing, plan, &unusable));
+            }
+            Err(error) => {
+                let told = failures::of_error(&error, plan, &places);
+                told.stderr.iter().for_each(|line| output.complaint(line));
+                told.stdout.iter().for_each(|line| output.line(line));
+                told.hints.iter().for_each(|hint| output.complaint(&format!("hint: {hint}")));
+                if told.unusable.is_empty() {
+                    return Err(FAILED);
+                }
+                unusable.extend(told.unusable);
+            }
+        }
+    }
+}
+
+/// The plan without the workers that cannot be used, and where each worker that is left was before.
+fn without(plan: &Plan, unusable: &[Unusable]) -> (Plan, Vec<Vec<Origin>>) {
+    let gone = |step: usize, job: usize, clone: usize| {
+        let mut found = unusable.iter();
+        found.any(|one| one.job == (step, job) && one.clone == clone)
+    };
+    let mut rest = plan.clone();
+    let mut places = Vec::new();
+    rest.steps = Vec::new();
+    for (step_number, step) in plan.steps.iter().enumerate() {
+        let mut kept = step.clone();
+        kept.jobs = Vec::new();
+        let mut of_step: Vec<Origin> = Vec::new();
+        for (number, job) in step.jobs.iter().enumerate() {
+            let clones: Vec<usize> = (0..job.workers.len())
+                .filter(|clone| !gone(step_number, number, *clone))
+                .collect();
+            if clones.is_empty() {
+                continue;
+            }
+            let mut kept_job = job.clone();
+            kept_job.workers = clones.iter().map(|clone| job.workers[*clone].clone()).collect();
+            kept.jobs.push(kept_job);
+            of_step.push(Origin {
+                step: step_number,
+                job: number,
+                clones,
+            });
+        }
+        if kept.jobs.is_empty() {
+            continue;
+        }
+        // What is waited for or ended is counted anew.
+        let renumbered = |old: u32| of_step.iter().position(|origin| origin.job == old as usize).map(|new| new as u32);
+        for job in &mut kept.jobs {
+            job.after = job
+                .after
+                .iter()
+                .filter_map(|after| renumbered(after.0).map(model::plan::Dependency))
+                .collect();
+            for list in [&mut job.ends_with.jobs, &mut job.ends_with.on_failure] {
+                *list = list.iter().filter_map(|old| renumbered(*old)).collect();
+            }
+        }
+        rest.steps.push(kept);
+        places.push(of_step);
+    }
+    rest.groups = Vec::new();
+    (rest, places)
+}
+
+/// Where the workers of a job that is carried out stand in the plan as it was meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Origin {
+    step: usize,
+    job: usize,
+    clones: Vec<usize>,
+}
+
+/// The results as those of the plan as it was meant.
+fn spliced(mut results: Results, plan: &Plan, places: &[Vec<Origin>], unusable: &[Unusable]) -> Results {
+    if unusable.is_empty() {
+        results.plan.groups.clone_from(&plan.groups);
+        return results;
+    }
+    let done = std::mem::replace(&mut results.steps, plan.steps.iter().map(StepResults::not_started).collect());
+    for (step, origins) in done.into_iter().zip(places) {
+        let Some(first) = origins.first() else { continue };
+        let to = &mut results.steps[first.step];
+        let StepResults { jobs, .. } = &step;
+        let jobs = jobs.clone();
+        let mut rest = step;
+        rest.jobs = std::mem::take(&mut to.jobs);
+        *to = rest;
+        for (mut job, origin) in jobs.into_iter().zip(origins) {
+            let whole: &mut JobResults = &mut to.jobs[origin.job];
+            let workers = std::mem::take(&mut whole.workers);
+            let found = std::mem::replace(&mut job.workers, workers);
+            for (worker, clone) in found.into_iter().zip(&origin.clones) {
+                job.workers[*clone] = worker;
+            }
+            for series in &mut job.series {
+                if let Some((worker, _)) = &mut series.of {
+                    *worker = origin.clones[*worker as usize] as u32;
+                }
+            }
+            *whole = job;
+        }
+    }
+    whole(results, plan, unusable)
+}
+
+/// The results with the plan as it was meant and the failures of what was left out.
+fn whole(mut results: Results, plan: &Plan, unusable: &[Unusable]) -> Results {
+    results.plan = plan.clone();
+    for one in unusable {
+        let job = &mut results.steps[one.job.0].jobs[one.job.1];
+        if job.ended.is_none() {
+            job.ended = Some(EndReason::Failed);
+        }
+        if let Some(worker) = job.workers.get_mut(one.clone) {
+            worker.failure = Some(model::results::Failure {
+                what: one.function.clone(),
+                at: one.line.clone(),
+                errno: Some(one.errno),
+                operation: None,
+                help: None,
+            });
+        }
+    }
+    results
+}
+
+fn conclude(session: &Session, jobs: &Jobs, results: Results, output: &mut Output) -> u8 {
+    let told = failures::of_results(&results);
+    told.stdout.iter().for_each(|line| output.line(line));
+    told.stderr.iter().for_each(|line| output.complaint(line));
+    told.hints.iter().for_each(|hint| output.complaint(&format!("hint: {hint}")));
+    print_reports(jobs, &results, output);
+    for finding in results
+        .findings
+        .iter()
+        .filter(|finding| finding.severity >= Severity::Note && finding.rule != "NOT-STARTED")
+    {
+        let at = finding.at.as_ref().map(|at| format!("{at}: ")).unwrap_or_default();
+        note(&format!("{at}{} [{}]", finding.what, finding.rule));
+    }
+    let kept = keep(&results);
+    let failed = failures::count(&results);
+    match (session.is_interrupted(), kept) {
+        (true, _) => SIGNALLED,
+        (false, true) => (failed % 256) as u8,
+        (false, false) => ((failed % 256) as u8).max(FAILED),
+    }
+}
+
+/// The reports that were asked for, in fio's order.
+fn print_reports(jobs: &Jobs, results: &Results, output: &mut Output) {
+    let formats = &jobs.flags.formats;
+    if formats.terse {
+        output.bytes(|out| reports::terse(results, out));
+    }
+    match (formats.json_plus, formats.json) {
+        (true, _) => output.bytes(|out| reports::json_plus(results, out)),
+        (false, true) => output.bytes(|out| reports::json(results, out)),
+        (false, false) => {}
+    }
+    if formats.normal {
+        output.bytes(|out| reports::normal(results, out));
+    }
+}
+
+/// The lines about files that are made or made larger, a line for each clone.
+fn laying_out(plan: &Plan, unusable: &[Unusable]) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut told: Vec<u32> = Vec::new();
+    for ((step, number), job) in plan.jobs() {
+        for (clone, worker) in job.workers.iter().enumerate() {
+            if unusable.iter().any(|one| one.job == (step, number) && one.clone == clone) {
+                continue;
+            }
+            let (mut files, mut bytes) = (0, 0);
+            for id in worker.streams.iter().flat_map(|stream| stream.target.ids()) {
+                let target = plan.target(*id);
+                let Prepare::LayOut { size, on_open: false, .. } = target.prepare else {
+                    continue;
+                };
+                let present = std::fs::metadata(&target.path).map_or(0, |meta| meta.len());
+                if present < size.0 && !told.contains(&id.0) {
+                    told.push(id.0);
+                    files += 1;
+                    bytes += size.0;
+                }
+            }
+            if files > 0 {
+                lines.push(reports::laying_out(&job.name, files, bytes));
+            }
+        }
+    }
+    lines
+}
+
+/// Directories within the names of files that are to be made.
+fn make_directories(plan: &Plan) -> Result<(), String> {
+    for target in &plan.targets {
+        if !matches!(target.prepare, Prepare::LayOut { may_create: true, .. }) {
+            continue;
+        }
+        let Some(folder) = Path::new(&target.path).parent() else {
+            continue;
+        };
+        if folder.as_os_str().is_empty() || folder.exists() {
+            continue;
+        }
+        std::fs::create_dir_all(folder)
+            .map_err(|error| format!("fio: failed to create dir ({}): {error}", folder.display()))?;
+    }
+    Ok(())
+}

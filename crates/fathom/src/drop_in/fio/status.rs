@@ -1,0 +1,261 @@
+//! What fio shows while it runs: the line that is renewed about once a second, and the word about a signal.
+
+use std::io::IsTerminal;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use dialects::fio::Jobs;
+use dialects::fio::flags::Eta;
+use model::Direction;
+use model::event::{Event, Phase};
+use model::mix::Mix;
+use model::plan::{Plan, Rate, RateUnit};
+use report::formats::fio::eta::{self, Limits, Live, Progress};
+
+use super::super::tell;
+use super::output::Output;
+
+/// The line has no figures before this time.
+const ESTIMATE_AFTER: Duration = Duration::from_secs(3);
+
+/// Follows a run.
+#[derive(Debug)]
+pub(super) struct Status {
+    shown: bool,
+    every: Duration,
+    newline: Duration,
+    interrupt: &'static AtomicBool,
+    told: bool,
+    begun: Instant,
+    last: Instant,
+    fresh_line: Instant,
+    width: usize,
+    limits: Option<Limits>,
+    jobs: Vec<Watched>,
+}
+
+/// A job as it is known from events.
+#[derive(Clone, Debug)]
+struct Watched {
+    step: u32,
+    job: u32,
+    workers: usize,
+    files: u32,
+    /// The letter while it runs.
+    letter: char,
+    state: State,
+    /// Bytes and operations of each direction since the last line.
+    bytes: [u64; 3],
+    operations: [u64; 3],
+    left: Option<Duration>,
+    length: Option<Duration>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Waiting,
+    Delay,
+    WarmUp,
+    Running,
+    Verifying,
+    Finishing,
+    Ended,
+}
+
+impl Status {
+    pub(super) fn new(jobs: &Jobs, plan: &Plan, interrupt: &'static AtomicBool) -> Status {
+        let flags = &jobs.flags;
+        let on_terminal = std::io::stdout().is_terminal();
+        let shown = match flags.eta {
+            Eta::Always => true,
+            Eta::Never => false,
+            Eta::Auto => on_terminal && (flags.formats.normal || flags.output.is_some()),
+        };
+        let now = Instant::now();
+        Status {
+            shown,
+            every: Duration::from_micros(flags.eta_interval_us.max(250_000)),
+            newline: Duration::from_micros(flags.eta_newline_us),
+            interrupt,
+            told: false,
+            begun: now,
+            last: now,
+            fresh_line: now,
+            width: 0,
+            limits: limits(plan),
+            jobs: plan.jobs().map(|((step, number), job)| watched(step, number, job)).collect(),
+        }
+    }
+
+    pub(super) fn take(&mut self, event: &Event, output: &mut Output) {
+        self.tell_signal(output);
+        match event {
+            Event::Phase { step, job, phase, length_ns, .. } => {
+                if let Some(watched) = self.find(*step, *job) {
+                    watched.state = match phase {
+                        Phase::Delay => State::Delay,
+                        Phase::WarmUp => State::WarmUp,
+                        Phase::Measured | Phase::CoolDown => State::Running,
+                        Phase::Verify => State::Verifying,
+                        Phase::Draining => State::Finishing,
+                    };
+                    if *phase == Phase::Measured {
+                        watched.length = length_ns.map(|length| Duration::from_nanos(length.0));
+                    }
+                }
+            }
+            Event::Interval(interval) => {
+                if let Some(watched) = self.find(interval.step, interval.job) {
+                    for (direction, counts) in interval.counts.iter() {
+                        watched.bytes[direction as usize] += counts.bytes.0;
+                        watched.operations[direction as usize] += counts.operations;
+                    }
+                    watched.left = interval.left_ns.map(|left| Duration::from_nanos(left.0));
+                }
+                self.show();
+            }
+            Event::JobEnded { step, job, .. } => {
+                if let Some(watched) = self.find(*step, *job) {
+                    watched.state = State::Ended;
+                }
+            }
+            Event::Preparing { .. } => self.show(),
+            Event::Prepared { .. } | Event::Ready { .. } | Event::Notice { .. } => {}
+        }
+    }
+
+    /// Nothing runs any more.
+    pub(super) fn end(&mut self, output: &mut Output) {
+        self.tell_signal(output);
+        if self.width > 0 {
+            let _ = tell("\n");
+            self.width = 0;
+        }
+    }
+
+    fn find(&mut self, step: u32, job: u32) -> Option<&mut Watched> {
+        self.jobs.iter_mut().find(|one| one.step == step && one.job == job)
+    }
+
+    fn tell_signal(&mut self, output: &mut Output) {
+        if !self.told && self.interrupt.load(Ordering::Relaxed) {
+            self.told = true;
+            let signal = engine::sys::signals::stop_signal().unwrap_or(2);
+            output.line(&format!("\nfio: terminating on signal {signal}"));
+        }
+    }
+
+    fn show(&mut self) {
+        if !self.shown || self.last.elapsed() < self.every {
+            return;
+        }
+        let line = eta::line(&self.live());
+        self.last = Instant::now();
+        let width = line.chars().count();
+        let blanks = " ".repeat(self.width.saturating_sub(width));
+        let newline = !self.newline.is_zero() && self.fresh_line.elapsed() >= self.newline;
+        if newline {
+            self.fresh_line = Instant::now();
+        }
+        let end = if newline { '\n' } else { '\r' };
+        // Nothing depends on this line.
+        let _ = tell(&format!("{line}{blanks}{end}"));
+        self.width = if newline { 0 } else { width };
+    }
+
+    fn live(&mut self) -> Live {
+        let seconds = self.last.elapsed().as_secs_f64().max(1e-3);
+        let running = |one: &&Watched| !matches!(one.state, State::Waiting | State::Ended);
+        let progress = (self.begun.elapsed() >= ESTIMATE_AFTER).then(|| {
+            let mut progress = Progress::default();
+            for one in &mut self.jobs {
+                progress.states.extend(std::iter::repeat_n(one.shown(), one.workers));
+                for direction in Direction::ALL {
+                    let index = direction as usize;
+                    progress.kib_per_second[index] += (one.bytes[index] as f64 / 1024.0 / seconds) as u64;
+                    progress.iops[index] += (one.operations[index] as f64 / seconds) as u64;
+                }
+                (one.bytes, one.operations) = ([0; 3], [0; 3]);
+            }
+            let lefts = self.jobs.iter().filter(running).map(|one| one.left.zip(one.length));
+            let longest: Option<(Duration, Duration)> =
+                lefts.collect::<Option<Vec<_>>>().and_then(|all| all.into_iter().max());
+            progress.left_s = longest.map(|(left, _)| left.as_secs());
+            progress.percent = longest
+                .map(|(left, length)| 100.0 * (1.0 - left.as_secs_f64() / length.as_secs_f64().max(1e-9)).clamp(0.0, 1.0));
+            progress
+        });
+        Live {
+            running: self.jobs.iter().filter(running).map(|one| one.workers as u32).sum(),
+            files: self.jobs.iter().filter(running).map(|one| one.files).sum(),
+            limits: self.limits,
+            progress,
+        }
+    }
+}
+
+impl Watched {
+    fn shown(&self) -> char {
+        match self.state {
+            State::Waiting => 'P',
+            State::Delay => 'C',
+            State::WarmUp => '/',
+            State::Running => self.letter,
+            State::Verifying => 'V',
+            State::Finishing => 'f',
+            State::Ended => '_',
+        }
+    }
+}
+
+fn watched(step: usize, number: usize, job: &model::plan::Job) -> Watched {
+    let streams = || job.workers.iter().flat_map(|worker| &worker.streams);
+    let letter = streams().next().map_or('R', |stream| {
+        let sequential = matches!(
+            stream.pattern.access.first(),
+            Some(model::access::Access::Sequential(_)) | Some(model::access::Access::Zones(_)) | None
+        );
+        let letter = match stream.mix {
+            Mix::Only { direction: Direction::Read } => 'r',
+            Mix::Only { direction: Direction::Write } => 'w',
+            Mix::Only { direction: Direction::Trim } | Mix::TrimThenWrite => 'd',
+            Mix::Drawn { .. } | Mix::Exact { .. } => 'm',
+        };
+        if sequential { letter.to_ascii_uppercase() } else { letter }
+    });
+    Watched {
+        step: step as u32,
+        job: number as u32,
+        workers: job.workers.len(),
+        files: streams().map(|stream| stream.target.ids().len() as u32).sum(),
+        letter,
+        state: State::Waiting,
+        bytes: [0; 3],
+        operations: [0; 3],
+        left: None,
+        length: None,
+    }
+}
+
+/// The rates that were asked for, of all workers together.
+fn limits(plan: &Plan) -> Option<Limits> {
+    let (mut bytes, mut operations) = (0, 0);
+    let streams = plan.jobs().flat_map(|(_, job)| &job.workers).flat_map(|worker| &worker.streams);
+    for stream in streams {
+        let model::plan::Pacing::PerDirection { rates } = &stream.pacing else {
+            continue;
+        };
+        for rate in rates.iter().filter_map(|(_, rate)| *rate) {
+            let Rate { amount, unit, .. } = rate;
+            match unit {
+                RateUnit::Bytes => bytes += amount,
+                RateUnit::Operations => operations += amount,
+            }
+        }
+    }
+    match (bytes, operations) {
+        (0, 0) => None,
+        (0, operations) => Some(Limits::Iops(0, operations)),
+        (bytes, _) => Some(Limits::Bandwidth(0, bytes)),
+    }
+}

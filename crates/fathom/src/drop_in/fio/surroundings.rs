@@ -1,0 +1,103 @@
+//! What reading and lowering ask of this machine.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use dialects::fio::{Disk, Found, FoundKind, Surroundings};
+use engine::probe::{self, System};
+use engine::sys;
+use engine::Identity;
+use jiff::Zoned;
+
+/// Files, variables and hardware as they are.
+#[derive(Debug, Default)]
+pub(super) struct Here {
+    output: Option<File>,
+}
+
+impl Here {
+    /// The file of `--output`, if there is one.
+    pub(super) fn output(&mut self) -> Option<File> {
+        self.output.take()
+    }
+}
+
+fn words(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    text.rsplit_once(" (os error ").map_or(text.clone(), |(words, _)| words.to_owned())
+}
+
+impl Surroundings for Here {
+    fn read_job_file(&mut self, path: &str) -> Result<String, String> {
+        let mut bytes = Vec::new();
+        let read = match path {
+            "-" => std::io::stdin().read_to_end(&mut bytes).map(|_| ()),
+            path => fs::read(path).map(|read| bytes = read),
+        };
+        read.map_err(|error| words(&error))?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    fn variable(&self, name: &str) -> Option<String> {
+        std::env::var(name).ok()
+    }
+
+    fn is_directory(&self, path: &str) -> Result<bool, String> {
+        fs::metadata(path).map(|meta| meta.is_dir()).map_err(|error| words(&error))
+    }
+
+    fn open_output(&mut self, path: &str) -> Result<(), String> {
+        self.output = Some(File::create(path).map_err(|error| words(&error))?);
+        Ok(())
+    }
+
+    fn page_size(&self) -> u64 {
+        4096
+    }
+
+    fn processors(&self) -> u64 {
+        std::thread::available_parallelism().map_or(1, |count| count.get() as u64)
+    }
+
+    fn memory_mib(&self) -> u64 {
+        probe::memory_total(&System::live()) >> 20
+    }
+}
+
+/// Files and devices as they are.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RealDisk;
+
+impl Disk for RealDisk {
+    fn look(&self, path: &str) -> Option<Found> {
+        let meta = fs::metadata(path).ok()?;
+        if meta.is_file() {
+            return Some(Found {
+                kind: FoundKind::File,
+                size: meta.len(),
+            });
+        }
+        let device = sys::facts::identity_of(path.as_ref());
+        let kind = match device {
+            Some(Identity::BlockDevice(_) | Identity::CharacterDevice(_)) => FoundKind::Device,
+            _ => FoundKind::Other,
+        };
+        Some(Found { kind, size: 0 })
+    }
+
+    fn read(&self, path: &str) -> Result<Vec<u8>, String> {
+        fs::read(path).map_err(|error| words(&error))
+    }
+}
+
+/// A seed that nobody knows before.
+pub(super) fn fresh_seed() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64);
+    now ^ u64::from(std::process::id()).rotate_left(32)
+}
+
+/// Seconds that local time is ahead of UTC.
+pub(super) fn utc_offset_s() -> i32 {
+    Zoned::now().offset().seconds()
+}
