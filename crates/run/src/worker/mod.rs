@@ -625,14 +625,13 @@ impl Worker<'_> {
             offset,
             length,
         } = *operation;
-        if u64::from(length) > self.budget.bytes {
-            self.budget.operations = 0;
-            self.winding_down = true;
-            return false;
-        }
         self.budget.operations -= 1;
+        // The last operation may go beyond the amount.
+        self.budget.bytes = self.budget.bytes.saturating_sub(u64::from(length));
+        if self.budget.bytes == 0 {
+            self.budget.operations = 0;
+        }
         self.winding_down |= self.budget.operations == 0;
-        self.budget.bytes -= u64::from(length);
         self.streams[number].idle_pass = false;
         match direction {
             Direction::Write if self.streams[number].filler.is_some() => self.fill_write(number, slot, operation),

@@ -2,8 +2,8 @@
 
 use model::content::Content;
 
-use super::files::Disk;
 use super::complain;
+use super::files::Disk;
 use crate::Diagnostic;
 use crate::fio::options::JobOptions;
 use crate::fio::options::data::DedupeMode;

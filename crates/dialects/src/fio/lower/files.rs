@@ -126,13 +126,7 @@ impl Lowering<'_> {
         }
     }
 
-    fn prepare(
-        &mut self,
-        clone: Clone<'_>,
-        place: (usize, usize),
-        extents: &Extents,
-        found: Option<Found>,
-    ) -> Prepare {
+    fn prepare(&mut self, clone: Clone<'_>, place: (usize, usize), extents: &Extents, found: Option<Found>) -> Prepare {
         let options = &clone.job.options;
         if is_diskless(options) || found.is_some_and(|found| found.kind != FoundKind::File) {
             return Prepare::Existing;
@@ -235,7 +229,10 @@ fn target(options: &JobOptions, ids: Vec<TargetId>) -> StreamTarget {
 fn base(clone: Clone<'_>, names: &[String], disk: &dyn Disk) -> Extent {
     let pattern = &clone.job.options.pattern;
     if clone.job.options.files.file_append {
-        let size = names.first().and_then(|name| disk.look(name)).map_or(0, |found| found.size);
+        let size = names
+            .first()
+            .and_then(|name| disk.look(name))
+            .map_or(0, |found| found.size);
         return Extent::bytes(size);
     }
     let mut base = Extent::default();
@@ -284,8 +281,16 @@ fn extents(clone: Clone<'_>, number: usize, count: usize, base: Extent, found: O
         Some(Amount::Bytes(size)) if size > 0 => {
             let (each, rest) = (size / count as u64, size % count as u64);
             // What is left over goes to the first files, a block at a time.
-            let more = if (number as u64) < rest * count as u64 / block.max(1) { block } else { 0 };
-            let size = if rest * (count as u64) >= block && count > 1 { each + more } else { each };
+            let more = if (number as u64) < rest * count as u64 / block.max(1) {
+                block
+            } else {
+                0
+            };
+            let size = if rest * (count as u64) >= block && count > 1 {
+                each + more
+            } else {
+                each
+            };
             Extents {
                 file: Some(base.bytes.0 + size),
                 length: Some(Extent::bytes(size)),

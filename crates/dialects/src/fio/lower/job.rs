@@ -53,7 +53,10 @@ impl Lowering<'_> {
             repeat_until_time: options.time_based && options.runtime > 0,
             ..Stop::default()
         };
-        let amount = pattern.io_size.or(pattern.size).filter(|amount| !matches!(amount, Amount::Bytes(0)));
+        let amount = pattern
+            .io_size
+            .or(pattern.size)
+            .filter(|amount| !matches!(amount, Amount::Bytes(0)));
         match amount {
             Some(Amount::Bytes(bytes)) => stop.bytes = Some(Bytes(bytes.saturating_mul(times))),
             Some(Amount::Percent(percent)) if pattern.io_size.is_some() => {
@@ -110,7 +113,9 @@ impl Lowering<'_> {
     pub(super) fn plan_groups(&self) -> Vec<Group> {
         let count = self.groups.last().map_or(0, |last| last + 1);
         let group = |number: usize| {
-            let members: Vec<usize> = (0..self.groups.len()).filter(|job| self.groups[*job] == number).collect();
+            let members: Vec<usize> = (0..self.groups.len())
+                .filter(|job| self.groups[*job] == number)
+                .collect();
             Group {
                 name: number.to_string(),
                 jobs: members

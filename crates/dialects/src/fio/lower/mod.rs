@@ -172,7 +172,8 @@ impl<'a> Lowering<'a> {
         let (depth, asynchronous) = (queue::depth(options), queue::is_asynchronous(options));
         if !asynchronous && options.queue.iodepth > 1 {
             self.said.push(
-                "note: both iodepth >= 1 and synchronous I/O engine are selected, queue depth will be capped at 1".into(),
+                "note: both iodepth >= 1 and synchronous I/O engine are selected, queue depth will be capped at 1"
+                    .into(),
             );
         }
         let files = self.files_of(clone, place);
@@ -183,7 +184,7 @@ impl<'a> Lowering<'a> {
         Worker {
             engine: queue::engine(options),
             depth: Depth::PerStream,
-            batching: queue::batching(options, self.was_given(clone.job, "iodepth_batch")),
+            batching: queue::batching(options),
             draws,
             placement: queue::placement(options, clone.number),
             memory: queue::memory(options),
@@ -226,7 +227,10 @@ impl<'a> Lowering<'a> {
 
     /// An option stands in the job or in a global section.
     fn was_given(&self, job: &Job, name: &str) -> bool {
-        job.given.iter().chain(&self.jobs.globals).any(|(given, _)| given == name)
+        job.given
+            .iter()
+            .chain(&self.jobs.globals)
+            .any(|(given, _)| given == name)
     }
 
     fn finish(mut self) -> Lowered {

@@ -119,20 +119,23 @@ fn minimum_rates(options: &JobOptions) -> impl Iterator<Item = Control> {
     let mix = pattern::mix(options);
     let cycle_ns = Nanos::millis(pace.rate_cycle.max(1) as u64);
     let (bytes, operations) = (pace.rate_min, pace.rate_iops_min);
-    Direction::ALL.into_iter().filter(move |direction| mix.includes(*direction)).flat_map(move |direction| {
-        let rule = |of: Tracked, least: u64| {
-            let rule = MinimumRate {
-                of,
-                direction: Some(direction),
-                least: least as f64,
-                cycle_ns,
+    Direction::ALL
+        .into_iter()
+        .filter(move |direction| mix.includes(*direction))
+        .flat_map(move |direction| {
+            let rule = |of: Tracked, least: u64| {
+                let rule = MinimumRate {
+                    of,
+                    direction: Some(direction),
+                    least: least as f64,
+                    cycle_ns,
+                };
+                (least > 0).then_some(Control::MinimumRate(rule))
             };
-            (least > 0).then_some(Control::MinimumRate(rule))
-        };
-        let rules = [
-            rule(Tracked::Throughput, bytes[direction]),
-            rule(Tracked::Iops, operations[direction]),
-        ];
-        rules.into_iter().flatten()
-    })
+            let rules = [
+                rule(Tracked::Throughput, bytes[direction]),
+                rule(Tracked::Iops, operations[direction]),
+            ];
+            rules.into_iter().flatten()
+        })
 }

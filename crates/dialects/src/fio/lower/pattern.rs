@@ -1,8 +1,8 @@
 //! Directions, positions, lengths.
 
 use model::access::{
-    Access, Advance, AtEnd, Between, BlockList, Continuation, Every, Mixed, Normal, Once, OnceMethod, Pareto, Placement,
-    Positions, RangeBasis, RangeShare, Ranges, RangesRule, Sequential, Uniform, Zipf, Zones,
+    Access, Advance, AtEnd, Between, BlockList, Continuation, Every, Mixed, Normal, Once, OnceMethod, Pareto,
+    Placement, Positions, RangeBasis, RangeShare, Ranges, RangesRule, Sequential, Uniform, Zipf, Zones,
 };
 use model::block_size::{BlockSizes, SizeShare};
 use model::draws::Reduction;
@@ -51,9 +51,10 @@ pub(super) fn sizes(options: &JobOptions) -> PerDirection<BlockSizes> {
                 size: Bytes(entry.bytes),
                 percent: entry.percent as f64,
             };
-            return BlockSizes::Split {
-                entries: split.iter().map(entry).collect(),
-            };
+            // fio draws from the rarest on, which decides what a number means.
+            let mut entries: Vec<SizeShare> = split.iter().map(entry).collect();
+            entries.sort_by(|one, other| one.percent.total_cmp(&other.percent));
+            return BlockSizes::Split { entries };
         }
         if range.low < range.high {
             return BlockSizes::Range {

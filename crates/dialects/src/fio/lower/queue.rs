@@ -59,15 +59,15 @@ pub(super) fn engine(options: &JobOptions) -> EngineChoice {
     }
 }
 
-/// Batches; `submit` says that the size of a batch was given.
-pub(super) fn batching(options: &JobOptions, submit: bool) -> Batching {
+/// How operations are handed over and taken back. Unless more completions are asked for, as many are taken as there are:
+/// that costs less than fio's one at a time and changes no latency.
+pub(super) fn batching(options: &JobOptions) -> Batching {
     let queue = &options.queue;
     let depth = depth(options);
     let within = |number: i64| number.clamp(0, i64::from(depth)) as u32;
     let least = within(queue.iodepth_batch_complete_min);
     Batching {
         submit: match queue.iodepth_batch {
-            _ if !submit => None,
             0 => Some(depth),
             batch => Some(within(batch).max(1)),
         },
@@ -216,7 +216,10 @@ pub(super) fn on_error(options: &JobOptions, complaints: &mut Vec<Diagnostic>) -
         tolerate_write: list(1, &[Write, Io, All]),
         tolerate_verify: list(2, &[Verify, All]),
         full_is_end: options.files.fill_device,
-        latency_ns_max: options.pace.max_latency.map(|most| Some(us(*most)).filter(|most| *most > Nanos(0))),
+        latency_ns_max: options
+            .pace
+            .max_latency
+            .map(|most| Some(us(*most)).filter(|most| *most > Nanos(0))),
     }
 }
 
@@ -259,10 +262,16 @@ fn number(name: &str, complaints: &mut Vec<Diagnostic>) -> Option<i32> {
         ("EILSEQ", 84),
         ("ETIMEDOUT", 110),
     ];
-    let known = NAMES.iter().find(|(known, _)| *known == name).map(|(_, number)| *number);
+    let known = NAMES
+        .iter()
+        .find(|(known, _)| *known == name)
+        .map(|(_, number)| *number);
     let number = known.or_else(|| name.parse().ok());
     if number.is_none() {
-        complain(complaints, format!("fio: ignore_error: `{name}` is no error this program knows; give its number"));
+        complain(
+            complaints,
+            format!("fio: ignore_error: `{name}` is no error this program knows; give its number"),
+        );
     }
     number
 }

@@ -108,7 +108,9 @@ impl Lowering<'_> {
         if options.job.runtime > 0 && !options.job.time_based && options.pace.steadystate_duration == 0 {
             note("without time_based the job ends as soon as its size is done, even if its runtime is not over".into());
         }
-        if !options.queue.direct && pattern::mix(options).includes(Direction::Read) && !super::files::is_diskless(options)
+        if !options.queue.direct
+            && pattern::mix(options).includes(Direction::Read)
+            && !super::files::is_diskless(options)
         {
             note("reads go through the page cache (direct=0): what is cached is not read from the device".into());
         }
@@ -142,7 +144,11 @@ fn settings(options: &JobOptions) -> Vec<(&'static str, String)> {
         ("clat", report.clat_percentiles),
         ("lat", report.lat_percentiles),
     ];
-    let of: Vec<&str> = of.iter().filter(|(_, shown)| *shown && !reduced).map(|(name, _)| *name).collect();
+    let of: Vec<&str> = of
+        .iter()
+        .filter(|(_, shown)| *shown && !reduced)
+        .map(|(name, _)| *name)
+        .collect();
     set(
         "percentiles_of",
         match of.is_empty() {

@@ -1,7 +1,7 @@
 //! The lines that introduce the jobs.
 
-use dialects::fio::options::pattern::Rw;
 use dialects::fio::options::JobOptions;
+use dialects::fio::options::pattern::Rw;
 use dialects::fio::{Job, Jobs};
 use model::Direction;
 use report::formats::fio::numbers::{Style, Unit};

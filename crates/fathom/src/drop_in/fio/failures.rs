@@ -3,9 +3,9 @@
 use std::fs::OpenOptions;
 
 use dialects::fio::Unusable;
+use model::Direction;
 use model::plan::{Plan, Prepare, StreamTarget, TargetKind, Worker};
 use model::results::{Failure, Results};
-use model::Direction;
 use run::targets::guard::Refusal;
 use run::targets::{FillError, TargetError};
 use run::{RunError, SetupError};
@@ -28,7 +28,8 @@ pub(super) struct Told {
 /// What the system says of an error number.
 fn words(errno: i32) -> String {
     let text = std::io::Error::from_raw_os_error(errno).to_string();
-    text.rsplit_once(" (os error ").map_or(text.clone(), |(words, _)| words.to_owned())
+    text.rsplit_once(" (os error ")
+        .map_or(text.clone(), |(words, _)| words.to_owned())
 }
 
 /// The line about a clone that ended with an error.
@@ -70,10 +71,7 @@ fn first_unusable(plan: &Plan, worker: &Worker) -> Option<(String, i32)> {
                 return None;
             }
             let may_create = matches!(target.prepare, Prepare::LayOut { may_create: true, .. });
-            let opened = OpenOptions::new()
-                .read(true)
-                .write(writes)
-                .open(&target.path);
+            let opened = OpenOptions::new().read(true).write(writes).open(&target.path);
             let errno = opened.err()?.raw_os_error()?;
             const MISSING: i32 = 2;
             (errno != MISSING || !may_create).then(|| (target.path.clone(), errno))
@@ -90,7 +88,9 @@ pub(super) fn of_error(error: &RunError, plan: &Plan, places: &[Vec<Origin>]) ->
             .0
             .iter()
             .for_each(|fault| told.stderr.push(format!("fio: {}: {}", fault.at, fault.what))),
-        RunError::Refused(refusals) => refusals.iter().for_each(|refusal| told.stderr.push(of_refusal(refusal))),
+        RunError::Refused(refusals) => refusals
+            .iter()
+            .for_each(|refusal| told.stderr.push(of_refusal(refusal))),
         RunError::Targets(errors) => errors.iter().for_each(|error| of_target(error, plan, &mut told)),
         RunError::Setup(faults) => {
             for fault in faults {
@@ -190,7 +190,10 @@ pub(super) fn count(results: &Results) -> usize {
 pub(super) fn of_results(results: &Results) -> Told {
     let mut told = Told::default();
     let jobs = results.steps.iter().flat_map(|step| &step.jobs);
-    for failure in jobs.flat_map(|job| &job.workers).filter_map(|worker| worker.failure.as_ref()) {
+    for failure in jobs
+        .flat_map(|job| &job.workers)
+        .filter_map(|worker| worker.failure.as_ref())
+    {
         of_failure(failure, &mut told);
     }
     told
@@ -199,7 +202,8 @@ pub(super) fn of_results(results: &Results) -> Told {
 fn of_failure(failure: &Failure, told: &mut Told) {
     let errno = failure.errno.unwrap_or(5);
     if failure.operation.is_some() {
-        told.stderr.push(format!("fio: io_u error on file {}: {}", failure.at, words(errno)));
+        told.stderr
+            .push(format!("fio: io_u error on file {}: {}", failure.at, words(errno)));
         told.stdout.push(process_line(errno, "io_u error"));
     }
     if let Some(help) = &failure.help

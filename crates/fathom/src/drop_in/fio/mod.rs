@@ -11,9 +11,10 @@ use std::process::ExitCode;
 
 use ::run::RunError;
 use dialects::fio::{self, Jobs, Reading, Told, Unusable};
+use model::Bytes;
 use model::event::{EndReason, Event};
 use model::finding::Severity;
-use model::plan::{Plan, Prepare};
+use model::plan::{Plan, Prepare, TargetId, TargetKind};
 use model::results::{JobResults, Results, StepResults};
 use report::formats::fio as reports;
 
@@ -93,7 +94,9 @@ fn run(session: &Session, jobs: &Jobs, output: &mut Output) -> u8 {
     let lowered = match lowered {
         Ok(lowered) => lowered,
         Err(complaints) => {
-            complaints.iter().for_each(|complaint| output.complaint(&complaint.what));
+            complaints
+                .iter()
+                .for_each(|complaint| output.complaint(&complaint.what));
             return FAILED;
         }
     };
@@ -109,7 +112,12 @@ fn run(session: &Session, jobs: &Jobs, output: &mut Output) -> u8 {
         if !one.line.is_empty() {
             output.complaint(&one.line);
         }
-        output.line(&failures::process_line(one.errno, &one.function));
+        let line = failures::process_line(one.errno, &one.function);
+        match one.line.is_empty() {
+            true => output.line(&line),
+            // fio has no process for it yet.
+            false => output.complaint(&line),
+        }
     }
     if normal {
         laying_out(&plan, &unusable).iter().for_each(|line| output.line(line));
@@ -155,11 +163,21 @@ fn attempt(
                 let told = failures::of_error(&error, plan, &places);
                 told.stderr.iter().for_each(|line| output.complaint(line));
                 told.stdout.iter().for_each(|line| output.line(line));
-                told.hints.iter().for_each(|hint| output.complaint(&format!("hint: {hint}")));
-                if told.unusable.is_empty() {
+                told.hints
+                    .iter()
+                    .for_each(|hint| output.complaint(&format!("hint: {hint}")));
+                let known = unusable.len();
+                for one in told.unusable {
+                    if !unusable
+                        .iter()
+                        .any(|known| (known.job, known.clone) == (one.job, one.clone))
+                    {
+                        unusable.push(one);
+                    }
+                }
+                if unusable.len() == known {
                     return Err(FAILED);
                 }
-                unusable.extend(told.unusable);
             }
         }
     }
@@ -198,7 +216,12 @@ fn without(plan: &Plan, unusable: &[Unusable]) -> (Plan, Vec<Vec<Origin>>) {
             continue;
         }
         // What is waited for or ended is counted anew.
-        let renumbered = |old: u32| of_step.iter().position(|origin| origin.job == old as usize).map(|new| new as u32);
+        let renumbered = |old: u32| {
+            of_step
+                .iter()
+                .position(|origin| origin.job == old as usize)
+                .map(|new| new as u32)
+        };
         for job in &mut kept.jobs {
             job.after = job
                 .after
@@ -213,6 +236,14 @@ fn without(plan: &Plan, unusable: &[Unusable]) -> (Plan, Vec<Vec<Origin>>) {
         places.push(of_step);
     }
     rest.groups = Vec::new();
+    // Numbers of targets stay; those that nobody uses are not looked at.
+    for number in 0..rest.targets.len() {
+        let id = TargetId(number as u32);
+        if !(0..rest.steps.len()).any(|step| rest.uses(step, id)) {
+            rest.targets[number].kind = TargetKind::Nothing { size: Bytes::kib(4) };
+            rest.targets[number].prepare = Prepare::Existing;
+        }
+    }
     (rest, places)
 }
 
@@ -230,7 +261,10 @@ fn spliced(mut results: Results, plan: &Plan, places: &[Vec<Origin>], unusable: 
         results.plan.groups.clone_from(&plan.groups);
         return results;
     }
-    let done = std::mem::replace(&mut results.steps, plan.steps.iter().map(StepResults::not_started).collect());
+    let done = std::mem::replace(
+        &mut results.steps,
+        plan.steps.iter().map(StepResults::not_started).collect(),
+    );
     for (step, origins) in done.into_iter().zip(places) {
         let Some(first) = origins.first() else { continue };
         let to = &mut results.steps[first.step];
@@ -241,6 +275,8 @@ fn spliced(mut results: Results, plan: &Plan, places: &[Vec<Origin>], unusable: 
         *to = rest;
         for (mut job, origin) in jobs.into_iter().zip(origins) {
             let whole: &mut JobResults = &mut to.jobs[origin.job];
+            let clones = plan.steps[origin.step].jobs[origin.job].workers.len();
+            whole.workers.resize_with(clones, Default::default);
             let workers = std::mem::take(&mut whole.workers);
             let found = std::mem::replace(&mut job.workers, workers);
             for (worker, clone) in found.into_iter().zip(&origin.clones) {
@@ -262,9 +298,9 @@ fn whole(mut results: Results, plan: &Plan, unusable: &[Unusable]) -> Results {
     results.plan = plan.clone();
     for one in unusable {
         let job = &mut results.steps[one.job.0].jobs[one.job.1];
-        if job.ended.is_none() {
-            job.ended = Some(EndReason::Failed);
-        }
+        job.ended.get_or_insert(EndReason::Failed);
+        let clones = plan.steps[one.job.0].jobs[one.job.1].workers.len();
+        job.workers.resize_with(clones.max(job.workers.len()), Default::default);
         if let Some(worker) = job.workers.get_mut(one.clone) {
             worker.failure = Some(model::results::Failure {
                 what: one.function.clone(),
@@ -282,7 +318,9 @@ fn conclude(session: &Session, jobs: &Jobs, results: Results, output: &mut Outpu
     let told = failures::of_results(&results);
     told.stdout.iter().for_each(|line| output.line(line));
     told.stderr.iter().for_each(|line| output.complaint(line));
-    told.hints.iter().for_each(|hint| output.complaint(&format!("hint: {hint}")));
+    told.hints
+        .iter()
+        .for_each(|hint| output.complaint(&format!("hint: {hint}")));
     print_reports(jobs, &results, output);
     for finding in results
         .findings
@@ -323,13 +361,19 @@ fn laying_out(plan: &Plan, unusable: &[Unusable]) -> Vec<String> {
     let mut told: Vec<u32> = Vec::new();
     for ((step, number), job) in plan.jobs() {
         for (clone, worker) in job.workers.iter().enumerate() {
-            if unusable.iter().any(|one| one.job == (step, number) && one.clone == clone) {
+            if unusable
+                .iter()
+                .any(|one| one.job == (step, number) && one.clone == clone)
+            {
                 continue;
             }
             let (mut files, mut bytes) = (0, 0);
             for id in worker.streams.iter().flat_map(|stream| stream.target.ids()) {
                 let target = plan.target(*id);
-                let Prepare::LayOut { size, on_open: false, .. } = target.prepare else {
+                let Prepare::LayOut {
+                    size, on_open: false, ..
+                } = target.prepare
+                else {
                     continue;
                 };
                 let present = std::fs::metadata(&target.path).map_or(0, |meta| meta.len());

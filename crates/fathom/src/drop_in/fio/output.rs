@@ -38,11 +38,6 @@ impl Output {
         self.put(&String::from_utf8_lossy(&bytes));
     }
 
-    /// Whether reports go to a file.
-    pub(super) fn is_file(&self) -> bool {
-        self.file.is_some()
-    }
-
     fn put(&mut self, text: &str) {
         let written = match &mut self.file {
             Some(file) => file.write_all(text_mode(text).as_bytes()),

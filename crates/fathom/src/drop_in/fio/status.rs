@@ -83,14 +83,23 @@ impl Status {
             fresh_line: now,
             width: 0,
             limits: limits(plan),
-            jobs: plan.jobs().map(|((step, number), job)| watched(step, number, job)).collect(),
+            jobs: plan
+                .jobs()
+                .map(|((step, number), job)| watched(step, number, job))
+                .collect(),
         }
     }
 
     pub(super) fn take(&mut self, event: &Event, output: &mut Output) {
         self.tell_signal(output);
         match event {
-            Event::Phase { step, job, phase, length_ns, .. } => {
+            Event::Phase {
+                step,
+                job,
+                phase,
+                length_ns,
+                ..
+            } => {
                 if let Some(watched) = self.find(*step, *job) {
                     watched.state = match phase {
                         Phase::Delay => State::Delay,
@@ -181,8 +190,9 @@ impl Status {
             let longest: Option<(Duration, Duration)> =
                 lefts.collect::<Option<Vec<_>>>().and_then(|all| all.into_iter().max());
             progress.left_s = longest.map(|(left, _)| left.as_secs());
-            progress.percent = longest
-                .map(|(left, length)| 100.0 * (1.0 - left.as_secs_f64() / length.as_secs_f64().max(1e-9)).clamp(0.0, 1.0));
+            progress.percent = longest.map(|(left, length)| {
+                100.0 * (1.0 - left.as_secs_f64() / length.as_secs_f64().max(1e-9)).clamp(0.0, 1.0)
+            });
             progress
         });
         Live {
@@ -216,12 +226,23 @@ fn watched(step: usize, number: usize, job: &model::plan::Job) -> Watched {
             Some(model::access::Access::Sequential(_)) | Some(model::access::Access::Zones(_)) | None
         );
         let letter = match stream.mix {
-            Mix::Only { direction: Direction::Read } => 'r',
-            Mix::Only { direction: Direction::Write } => 'w',
-            Mix::Only { direction: Direction::Trim } | Mix::TrimThenWrite => 'd',
+            Mix::Only {
+                direction: Direction::Read,
+            } => 'r',
+            Mix::Only {
+                direction: Direction::Write,
+            } => 'w',
+            Mix::Only {
+                direction: Direction::Trim,
+            }
+            | Mix::TrimThenWrite => 'd',
             Mix::Drawn { .. } | Mix::Exact { .. } => 'm',
         };
-        if sequential { letter.to_ascii_uppercase() } else { letter }
+        if sequential {
+            letter.to_ascii_uppercase()
+        } else {
+            letter
+        }
     });
     Watched {
         step: step as u32,
@@ -240,7 +261,10 @@ fn watched(step: usize, number: usize, job: &model::plan::Job) -> Watched {
 /// The rates that were asked for, of all workers together.
 fn limits(plan: &Plan) -> Option<Limits> {
     let (mut bytes, mut operations) = (0, 0);
-    let streams = plan.jobs().flat_map(|(_, job)| &job.workers).flat_map(|worker| &worker.streams);
+    let streams = plan
+        .jobs()
+        .flat_map(|(_, job)| &job.workers)
+        .flat_map(|worker| &worker.streams);
     for stream in streams {
         let model::plan::Pacing::PerDirection { rates } = &stream.pacing else {
             continue;

@@ -5,9 +5,9 @@ use std::io::Read;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use dialects::fio::{Disk, Found, FoundKind, Surroundings};
+use engine::Identity;
 use engine::probe::{self, System};
 use engine::sys;
-use engine::Identity;
 use jiff::Zoned;
 
 /// Files, variables and hardware as they are.
@@ -25,7 +25,8 @@ impl Here {
 
 fn words(error: &std::io::Error) -> String {
     let text = error.to_string();
-    text.rsplit_once(" (os error ").map_or(text.clone(), |(words, _)| words.to_owned())
+    text.rsplit_once(" (os error ")
+        .map_or(text.clone(), |(words, _)| words.to_owned())
 }
 
 impl Surroundings for Here {
@@ -44,7 +45,9 @@ impl Surroundings for Here {
     }
 
     fn is_directory(&self, path: &str) -> Result<bool, String> {
-        fs::metadata(path).map(|meta| meta.is_dir()).map_err(|error| words(&error))
+        fs::metadata(path)
+            .map(|meta| meta.is_dir())
+            .map_err(|error| words(&error))
     }
 
     fn open_output(&mut self, path: &str) -> Result<(), String> {
@@ -93,7 +96,9 @@ impl Disk for RealDisk {
 
 /// A seed that nobody knows before.
 pub(super) fn fresh_seed() -> u64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64);
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |since| since.as_nanos() as u64);
     now ^ u64::from(std::process::id()).rotate_left(32)
 }
 

@@ -1,0 +1,153 @@
+//! Everything that fio was seen to say of wrong and borderline inputs: the words, the streams, the exit codes.
+
+use std::fs;
+use std::process::Command;
+
+use crate::masks::normal_lines;
+use crate::support::{Place, recorded};
+
+/// The version of the recording, and ours.
+const VERSIONS: [&str; 2] = ["fio-3.42-135-gf5344", "fio-3.42"];
+
+#[derive(Default)]
+struct Case {
+    name: String,
+    line: String,
+    setup: Option<String>,
+    files: Vec<(String, Vec<String>)>,
+    exit: i32,
+    stdout: Vec<String>,
+    stderr: Vec<String>,
+}
+
+fn cases() -> Vec<Case> {
+    let text = recorded("errors.txt");
+    text.split("\n=== ")
+        .map(|case| one(case.trim_start_matches("=== ")))
+        .collect()
+}
+
+fn one(text: &str) -> Case {
+    let mut lines = text.lines();
+    let mut case = Case {
+        name: lines.next().unwrap().to_owned(),
+        line: lines.next().unwrap().strip_prefix("$ ").unwrap().trim().to_owned(),
+        ..Case::default()
+    };
+    let mut into: Option<&mut Vec<String>> = None;
+    let mut files = Vec::new();
+    for text in lines {
+        let Some(head) = text.strip_prefix("--- ") else {
+            if let Some(into) = &mut into {
+                into.push(text.to_owned());
+            }
+            continue;
+        };
+        into = None;
+        if let Some(path) = head.strip_prefix("file ") {
+            files.push((path.to_owned(), Vec::new()));
+            into = files.last_mut().map(|(_, lines)| lines);
+        } else if let Some(setup) = head.strip_prefix("setup: ") {
+            case.setup = Some(setup.to_owned());
+        } else if let Some(code) = head.strip_prefix("exit ") {
+            case.exit = code.parse().unwrap();
+        } else if head == "stdout" {
+            into = Some(&mut case.stdout);
+        } else if head == "stderr" {
+            into = Some(&mut case.stderr);
+        }
+    }
+    case.files = files;
+    case
+}
+
+/// Places in fio's source and process numbers are not ours; what stands at a line's end, and empty lines at the end, is left
+/// out.
+fn told<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let mut all: Vec<String> = lines
+        .filter(|line| !line.starts_with("hint: "))
+        .map(|line| {
+            let line = line.replace(VERSIONS[0], VERSIONS[1]);
+            let source = line.split_whitespace().find(|word| word.contains("file:"));
+            let place = source.and_then(|word| word.split_once("file:"));
+            match place {
+                Some((_, place)) => line.replace(&format!("file:{place}"), "file:,"),
+                None => line,
+            }
+        })
+        .collect();
+    while all.last().is_some_and(String::is_empty) {
+        all.pop();
+    }
+    all
+}
+
+fn words(line: &str) -> Vec<String> {
+    // The recorded lines are those of a shell.
+    let split = Command::new("sh")
+        .args(["-c", &format!("printf '%s\\n' {line}")])
+        .output()
+        .unwrap();
+    let text = String::from_utf8(split.stdout).unwrap();
+    text.lines().skip(1).map(str::to_owned).collect()
+}
+
+fn check(case: &Case) {
+    let place = Place::on_disk().unwrap();
+    for (path, lines) in &case.files {
+        fs::write(place.path().join(path), lines.join("\n") + "\n").unwrap();
+    }
+    if let Some(setup) = &case.setup {
+        let done = Command::new("sh")
+            .args(["-c", setup])
+            .current_dir(place.path())
+            .status()
+            .unwrap();
+        assert!(done.success(), "{setup}");
+    }
+    let ran = place.run(&words(&case.line));
+    let all = format!("{}\n--- stderr\n{}", ran.out, ran.err);
+    assert_eq!(ran.code, Some(case.exit), "{}: {}\n{all}", case.name, case.line);
+    let stderr = told(case.stderr.iter().map(String::as_str));
+    assert_eq!(told(ran.err.lines()), stderr, "{}, stderr\n{all}", case.name);
+    // The usage is of our own making.
+    let upto = |lines: Vec<String>| -> Vec<String> {
+        let end = lines
+            .iter()
+            .position(|line| line.contains("[job options] <job file(s)>"));
+        lines[..end.unwrap_or(lines.len())].to_vec()
+    };
+    let stdout = case
+        .stdout
+        .join("\n")
+        .replace(VERSIONS[0], VERSIONS[1])
+        .replace("pid=PID", "pid=1")
+        .replace(": DATE", ": Sat Nov 21 19:36:40 2026");
+    let masked = |text: &str| {
+        upto(told(
+            normal_lines(&without_timed(text), true).iter().map(String::as_str),
+        ))
+    };
+    assert_eq!(masked(&ran.out), masked(&stdout), "{}, stdout\n{all}", case.name);
+}
+
+/// Without lines that a machine of another speed has or has not.
+fn without_timed(text: &str) -> String {
+    let timed = ["   bw (", "   iops  "];
+    let stays = |line: &&str| !timed.iter().any(|timed| line.starts_with(timed));
+    text.lines().filter(stays).map(|line| format!("{line}\n")).collect()
+}
+
+#[test]
+fn recorded_errors() {
+    let wanted = std::env::var("FATHOM_CASE").unwrap_or_default();
+    let cases = cases();
+    assert_eq!(cases.len(), 80);
+    let mut failed = Vec::new();
+    for case in cases.iter().filter(|case| case.name.contains(&wanted)) {
+        if let Err(error) = std::panic::catch_unwind(|| check(case)) {
+            failed.push(error.downcast_ref::<String>().cloned().unwrap_or_default());
+        }
+    }
+    assert!(failed.is_empty(), "{} of 80:\n{}", failed.len(), failed.join("\n\n"));
+}

@@ -1,0 +1,139 @@
+//! Every recorded run of fio 3.42, carried out by us: the same lines, labels, keys, order, types and number formats, the same
+//! exit codes, the same files. Measured figures are masked; what a job fixes is compared.
+
+use std::fs;
+
+use crate::masks::{json_lines, normal_lines, terse_lines};
+use crate::support::{DATA, Place, recorded};
+
+/// The forms of output that were recorded.
+const FORMATS: [(&str, &str); 4] = [
+    ("normal.txt", "--output-format=normal"),
+    ("out.json", "--output-format=json"),
+    ("out.json+", "--output-format=json+"),
+    ("terse3.txt", "--output-format=terse"),
+];
+
+fn check(case: &str, fixed: bool) {
+    let place = Place::on_disk().unwrap();
+    for folder in ["d06", "d07", "d17"] {
+        fs::create_dir(place.path().join(folder)).unwrap();
+    }
+    for entry in fs::read_dir(format!("{DATA}/jobs")).unwrap().flatten() {
+        let name = entry.file_name().into_string().unwrap();
+        if name.ends_with(".inc") || name.starts_with(case) {
+            fs::copy(entry.path(), place.path().join(&name)).unwrap();
+        }
+    }
+    let arguments: Vec<String> = match fs::read_to_string(format!("{DATA}/jobs/{case}.cmd")) {
+        Ok(line) => line
+            .split_whitespace()
+            .filter(|word| !word.starts_with("--output-format"))
+            .map(str::to_owned)
+            .collect(),
+        Err(_) => vec![format!("{case}.fio")],
+    };
+    let codes = recorded(&format!("golden/{case}/exit-codes.txt"));
+    for (file, format) in FORMATS {
+        let mut all = vec![format.to_owned()];
+        all.extend(arguments.iter().cloned());
+        let mut command = place.command(&all);
+        let ran = crate::calling::finish(command.env("SZ", "64").env("RW", "write"));
+        let told = || format!("{}{}", ran.out, ran.err);
+        let code = codes
+            .lines()
+            .find_map(|line| line.strip_prefix(&format!("{file} ")))
+            .unwrap();
+        assert_eq!(ran.code.unwrap_or(-1).to_string(), code, "{case}, {file}\n{}", told());
+        // The version is that of this program.
+        let expected = recorded(&format!("golden/{case}/{file}")).replace("fio-3.42-135-gf5344", "fio-3.42");
+        let masked = |text: &str| match file {
+            "normal.txt" => normal_lines(&steadied(text, fixed), fixed),
+            "terse3.txt" => terse_lines(text),
+            _ => json_lines(&steadied(text, fixed), fixed),
+        };
+        let (expected, found) = (masked(&expected), masked(&ran.out));
+        if let Some(difference) = difference(&expected, &found) {
+            panic!("{case}, {file}, {difference}\n{}", told());
+        }
+    }
+}
+
+/// The first line that is not as expected.
+fn difference(expected: &[String], found: &[String]) -> Option<String> {
+    let pairs = expected.iter().zip(found).enumerate();
+    let mut pairs = pairs.filter(|(_, (expected, found))| expected != found);
+    if let Some((number, (expected, found))) = pairs.next() {
+        return Some(format!("line {}\nexpected {expected}\nfound    {found}", number + 1));
+    }
+    (expected.len() != found.len()).then(|| format!("{} lines instead of {}", found.len(), expected.len()))
+}
+
+/// Without what depends on whether this machine was as fast as that of the recording: samples of half a second, where the job
+/// takes about as long; the depth that keeps a latency.
+fn steadied(text: &str, fixed: bool) -> String {
+    let counts = [
+        "\"bw_samples\" : ",
+        "\"iops_samples\" : ",
+        "\"eta\" : ",
+        "\"latency_depth\" : ",
+    ];
+    let lines = text
+        .lines()
+        .filter(|line| !(fixed && (line.starts_with("   bw (") || line.starts_with("   iops  "))));
+    let lines = lines.map(|line| {
+        let count = counts.iter().find(|count| line.contains(*count));
+        match count.and_then(|count| line.split_once(count).map(|(before, _)| (before, count))) {
+            Some((before, count)) => format!("{before}{count}0,\n"),
+            None => format!("{line}\n"),
+        }
+    });
+    lines.collect()
+}
+
+macro_rules! cases {
+    ($($name:ident: $case:literal, $fixed:literal;)*) => {
+        $(#[test]
+        fn $name() {
+            check($case, $fixed);
+        })*
+
+        /// No recording is left out.
+        #[test]
+        fn every_recording_is_used() {
+            let mut recorded: Vec<String> = fs::read_dir(format!("{DATA}/golden"))
+                .unwrap()
+                .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+                .collect();
+            recorded.sort();
+            assert_eq!(recorded, [$($case),*]);
+        }
+    };
+}
+
+// With `true` the amounts and counts are those of the job.
+cases! {
+    sequential_reads: "01-seqread-psync", true;
+    random_writes: "02-fiowrite", false;
+    random_reads: "03-fioread", false;
+    reads_and_writes: "04-fioreadwrite", false;
+    mixed_with_latencies: "05-sla-70-30", false;
+    flushed_writes: "06-etcd-fdatasync", true;
+    steps: "07-four-stonewalled", false;
+    sizes_by_share: "08-bssplit-latpct", true;
+    verified_writes: "09-verify-crc32c", true;
+    threads_and_ramp: "10-iouring-thread-ramp", false;
+    logs: "11-logs", false;
+    without_stamps: "12-gtod-reduce", true;
+    groups: "13-groups-desc", false;
+    directions_in_one: "14-unified-mixed", true;
+    latency_to_keep: "15-latency-target", false;
+    steady_state: "16-steadystate", false;
+    many_files: "17-many-files", true;
+    environment_and_include: "18-env-include", true;
+    trims: "19-trim-null", true;
+    terse: "20-terse-style", false;
+    without_latencies: "21-no-lat", false;
+    loops: "22-loops-number-ios", true;
+    decimal_units: "23-two-globals-kb1000", true;
+}

@@ -1,0 +1,14 @@
+//! The program in the place of fio: command lines and job files in, reports, words and exit codes out, as that tool's users
+//! know them.
+
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "a test that meets the unexpected fails")]
+
+#[path = "../cli/support.rs"]
+#[allow(dead_code, reason = "shared with the tests of our own command line")]
+mod calling;
+mod errors;
+mod golden;
+#[path = "../../../report/tests/fio/masks.rs"]
+mod masks;
+mod support;
