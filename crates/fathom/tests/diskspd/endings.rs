@@ -438,18 +438,9 @@ fn errors_of_a_file_system_end_the_run_at_once() {
 
 #[test]
 fn errors_of_a_device_end_the_run_and_are_in_the_saved_result() {
-    let Some(folder) = need(Directory::new()) else { return };
-    let backing = folder.path().join("disk");
-    fs::File::create(&backing).unwrap().set_len(64 * MIB).unwrap();
-    let Some(device) = need(LoopDevice::over(&backing, LoopOptions::default())) else {
+    let Some((folder, device)) = calling::device_that_ends() else {
         return;
     };
-    fs::OpenOptions::new()
-        .write(true)
-        .open(&backing)
-        .unwrap()
-        .set_len(8 * MIB)
-        .unwrap();
     let place = Place::new();
     let line = format!("-d60 -W0 -b64K -o1 {}", text(device.path()));
     check_failed(&place, &line, &["t[0] error during read error code: 5)", OF_THREADS]);
