@@ -2,8 +2,8 @@
 //! for all forms of the report.
 
 use model::histogram::Histogram;
-use model::plan::{EngineKind, Job, LatencyPoints, Plan, Worker};
-use model::results::{Distribution, JobResults, Results, Usage, WorkerResults};
+use model::plan::{EngineKind, Job, LatencyPoints, Plan, Stream, Worker};
+use model::results::{Distribution, JobResults, Results, WorkerResults};
 use model::{Direction, Nanos, PerDirection};
 
 use super::bins::{self, Classes};
@@ -55,6 +55,8 @@ pub(super) const BATCHES: [&str; 7] = ["0", "4", "8", "16", "32", "64", ">=64"];
 pub(super) struct CpuUse {
     /// Sum of the run times of all members.
     pub runtime_ms: u64,
+    /// Of the measured windows, which is what processor time was taken of.
+    measured_ms: u64,
     user_ms: u64,
     system_ms: u64,
     pub switches: u64,
@@ -64,16 +66,18 @@ pub(super) struct CpuUse {
 
 impl CpuUse {
     pub(super) fn user_percent(&self) -> f64 {
-        bins::share(self.user_ms, self.runtime_ms, 0.0)
+        bins::share(self.user_ms, self.measured_ms, 0.0)
     }
 
     pub(super) fn system_percent(&self) -> f64 {
-        bins::share(self.system_ms, self.runtime_ms, 0.0)
+        bins::share(self.system_ms, self.measured_ms, 0.0)
     }
 
-    fn add(&mut self, usage: Usage, measured: Nanos) {
+    fn add(&mut self, worker: &WorkerResults) {
         let ms = |time: Nanos| time.0 / 1_000_000;
-        self.runtime_ms += ms(measured);
+        let usage = &worker.usage;
+        self.runtime_ms += ms(worker.measured_ns + worker.verified_ns);
+        self.measured_ms += ms(worker.measured_ns);
         self.user_ms += ms(usage.user_ns);
         self.system_ms += ms(usage.system_ns);
         self.switches += usage.voluntary_switches + usage.involuntary_switches;
@@ -119,8 +123,15 @@ impl Member<'_> {
         self.job.workers.get(self.index % self.job.workers.len().max(1))
     }
 
+    /// Some of its reads belong to the measured window: those of the job itself, and those that check a backlog of writes.
+    pub(super) fn reads_beside(&self) -> bool {
+        let backlog = |stream: &Stream| stream.verify.as_ref().is_some_and(|verify| verify.backlog > 0);
+        let reads = |stream: &Stream| stream.mix.includes(Direction::Read) || backlog(stream);
+        self.planned().is_none_or(|worker| worker.streams.iter().any(reads))
+    }
+
     /// Only engines that hand over and wait separately have a submission latency.
-    fn has_slat(&self) -> bool {
+    pub(super) fn has_slat(&self) -> bool {
         self.planned()
             .is_some_and(|worker| worker.latency == LatencyPoints::AfterCall)
     }
@@ -247,7 +258,7 @@ struct Sums {
 impl Sums {
     fn add(&mut self, member: &Member, settings: &JobSettings) {
         let Some(worker) = member.worker else { return };
-        let own = figures::of_worker(member.found, member.index, worker, member.has_slat(), settings);
+        let own = figures::of_worker(member, worker, settings);
         let operations: u64 = own.iter().map(|(_, figures)| figures.operations).sum();
         for direction in Direction::ALL {
             self.parts[direction].add(&own[direction]);
@@ -258,7 +269,7 @@ impl Sums {
             self.flush_latency.merge(&sync.latency);
         }
         self.flushes += flushes;
-        self.cpu.add(worker.usage, worker.measured_ns);
+        self.cpu.add(worker);
         self.add_depth(&worker.depth, operations, flushes);
         // fio does not count the calls of its engine that does nothing, as long as each is one operation.
         if worker.engine.kind != EngineKind::Null || member.has_slat() {

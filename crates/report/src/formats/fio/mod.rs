@@ -13,7 +13,7 @@
 //! | fio | results |
 //! | --- | --- |
 //! | slat, clat, lat | submission, completion and total latency; slat only of workers with `LatencyPoints::AfterCall`, which an asynchronous engine has |
-//! | runtime, job_runtime | `measured_ns` of the worker in ms, rounded up and down |
+//! | runtime, job_runtime | `measured_ns` of the worker in ms, rounded up and down. Reads that check what was written, after that, took `verified_ns`; a job has run for both |
 //! | bw and iops samples | the series by stream of 500 ms (`GridScope::Stream`); without one there are no samples |
 //! | latency_target, steadystate | the rule of the job's `control` and the outcome with the same index. The lists of a steady state are the series whose length is the rule's interval |
 //! | continue_on_error | a stream that tolerates an error |
@@ -58,6 +58,8 @@
 //! * Clones are threads of one process: every entry shows the same number as its process.
 
 pub mod bins;
+//! * Where a backlog of writes is checked while others go on, the reads took the measured window too; fio divides them by the
+//!   time of the check at the end. Processor time is that of the measured window, and so are its percentages.
 mod clock;
 mod control;
 mod disks;
