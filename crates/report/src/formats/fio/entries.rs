@@ -10,7 +10,7 @@ use super::bins::{self, Classes};
 use super::control::{self, Steady, Target};
 use super::errors::{self, EntryError, Tolerated};
 use super::figures::{self, Figures};
-use super::settings::{JobSettings, Unified};
+use super::settings::{JobSettings, Unified, is_of_fio};
 
 /// Options as name and value.
 type Options = [(String, String)];
@@ -34,14 +34,14 @@ pub(super) struct Entry<'a> {
     pub flushes: u64,
     pub flush_latency: Histogram,
     pub cpu: CpuUse,
-    /// Shares in percent of what [`DEPTHS`] and [`BATCHES`] name.
-    pub depth: [f64; 7],
-    pub submitted: [f64; 7],
-    pub completed: [f64; 7],
+    /// Shares in percent of what [`DEPTHS`] and [`BATCHES`] name, if counted.
+    pub depth: Option<[f64; 7]>,
+    pub submitted: Option<[f64; 7]>,
+    pub completed: Option<[f64; 7]>,
     pub classes: Classes,
     pub error: Option<EntryError>,
     pub tolerated: Option<Tolerated>,
-    pub target: Target,
+    pub target: Option<Target>,
     pub steady: Option<Steady>,
 }
 
@@ -204,6 +204,9 @@ impl<'a> Entry<'a> {
             sums.parts.iter().for_each(|(_, figures)| together.add(figures));
         }
         let echo = results.plan.origin.jobs.get(last.number);
+        // fio has these lines always.
+        let of_fio = is_of_fio(&results.plan);
+        let counted = |counts: [u64; 7]| (of_fio || counts.iter().any(|count| *count > 0)).then_some(counts);
         Some(Entry {
             name: &first.found.name,
             description: first.job.description.as_deref(),
@@ -215,13 +218,13 @@ impl<'a> Entry<'a> {
             flushes: sums.flushes,
             flush_latency: sums.flush_latency,
             cpu: sums.cpu,
-            depth: sums.depth.map(|count| bins::share(count, operations, 0.1)),
-            submitted: shares(sums.submitted),
-            completed: shares(sums.completed),
+            depth: counted(sums.depth).map(|counts| counts.map(|count| bins::share(count, operations, 0.1))),
+            submitted: counted(sums.submitted).map(shares),
+            completed: counted(sums.completed).map(shares),
             classes: Classes::of(&completion, operations),
             error: members.iter().find_map(errors::of_member),
             tolerated: errors::tolerated(members),
-            target: control::target(last, &settings),
+            target: control::target(last, &settings, of_fio),
             steady: control::steady(last),
             parts: sums.parts,
             settings,
@@ -284,6 +287,9 @@ impl Sums {
         }
         // Flushes count in the classes though not in what they are percentages of, and wait for all before them.
         let counted: u64 = depth.classes.iter().skip(1).sum();
+        if counted == 0 {
+            return;
+        }
         self.depth[0] += (operations + flushes).saturating_sub(counted.max(operations));
     }
 }
