@@ -27,7 +27,7 @@ pub trait Surroundings {
     /// Sets an event that exists (`-ye`).
     ///
     /// # Errors
-    /// The reason, for people.
+    /// The reason, for people; empty if nobody has such an event.
     fn signal_event(&mut self, name: &str) -> Result<(), String>;
 
     /// `/` introduces switches too, as on Windows. Elsewhere it begins a path.
@@ -107,6 +107,8 @@ pub(super) struct Line<'a> {
     pub(super) told: Vec<String>,
     /// Lines for stderr.
     pub(super) said: Vec<String>,
+    /// Why something of the surroundings refused.
+    pub(super) hints: Vec<String>,
 }
 
 /// Values that go with a profile of `-X` too, and replace what it says.
@@ -149,6 +151,7 @@ impl<'a> Line<'a> {
             only_signal: false,
             told: Vec::new(),
             said: Vec::new(),
+            hints: Vec::new(),
         }
     }
 

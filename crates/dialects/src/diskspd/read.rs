@@ -86,7 +86,7 @@ pub fn read(program: &str, arguments: &[String], around: &mut dyn Surroundings) 
             };
             match halt {
                 Halt::Wrong => end.hints = hints::of_a_refusal(&sorted, &end.stderr),
-                Halt::Exit(code) => end.code = code,
+                Halt::Exit(code) => (end.code, end.hints) = (code, line.hints),
                 Halt::Help => {
                     end.code = 0;
                     end.stdout.extend(help::lines(program));

@@ -87,6 +87,8 @@ fn events_that_cannot_be_opened_end_the_process() {
         };
         let end = end(around.read(&[switch, "t.dat"]));
         assert_eq!((end.code, end.stderr), (1, strings(&[said])), "{switch}");
+        // DiskSpd's words do not tell why.
+        assert_eq!(end.hints, strings(&["no"]), "{switch}");
     }
 }
 

@@ -20,7 +20,7 @@ use crate::session::{self, Session};
 /// Runs a job file or what the flags describe.
 pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
     let document = document(session, given)?;
-    let plan = native::lower(&document)?;
+    let mut plan = native::lower(&document)?;
     let permissions = session::permissions(given);
     if given.get_flag("dry-run") {
         Outputs::parse(given)?;
@@ -30,6 +30,9 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
         let refused = judged.iter().any(|one| one.decision.refusal().is_some());
         return Ok(if refused { Exit::Refused } else { Exit::Done });
     }
+    // fio's forms show it. It says nothing about the test, so a plan that is only looked at goes without.
+    let process = std::process::id().to_string();
+    plan.origin.presentation.other.push(("pid".into(), process));
     let mut outputs = Outputs::of(given, &plan)?;
     let mut screen = Screen::new(plan.steps.len(), given.get_flag("quiet"));
     let results = session.carry_out(plan, &permissions, &mut |event| {

@@ -2,6 +2,8 @@
 //!
 //! Windows has them in the kernel. Here each is a small file where shared memory lies, which every process of the machine
 //! can find under its name and which those that have the event hold a lock on; a second file beside it says that it is set.
+//! Everybody may make files there, so only regular files of this user count: no link is followed, and no file that exists is
+//! ever written to.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -9,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::sys::facts;
+use engine::sys::{facts, file::open_own};
 
 /// How often a process that waits looks.
 const LOOK: Duration = Duration::from_millis(5);
@@ -26,15 +28,16 @@ impl NamedEvent {
     /// The event of that name, made if nobody has one.
     ///
     /// # Errors
-    /// The system's error.
+    /// The system's error, or what has the name and is no file of this user.
     pub fn open_or_make(name: &str) -> io::Result<NamedEvent> {
         let path = path_of(name);
         loop {
-            let file = match OpenOptions::new().read(true).open(&path) {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    let mut make = OpenOptions::new();
-                    make.read(true).write(true).create(true).truncate(false).open(&path)?
-                }
+            let file = match open_own(&path) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => match make(&path) {
+                    // Somebody else was faster.
+                    Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+                    made => made?,
+                },
                 found => found?,
             };
             if file.try_lock().is_ok() {
@@ -57,7 +60,7 @@ impl NamedEvent {
     /// The system's error.
     pub fn set_existing(name: &str) -> io::Result<()> {
         let path = path_of(name);
-        match File::open(&path)?.try_lock() {
+        match open_own(&path)?.try_lock() {
             Ok(()) => Err(io::ErrorKind::NotFound.into()),
             Err(fs::TryLockError::WouldBlock) => mark(&path),
             Err(fs::TryLockError::Error(error)) => Err(error),
@@ -74,7 +77,7 @@ impl NamedEvent {
 
     /// True once somebody has set it.
     pub fn is_set(&self) -> bool {
-        mark_of(&self.path).exists()
+        open_own(&mark_of(&self.path)).is_ok()
     }
 
     /// Waits until it is set, or until `enough` says so.
@@ -94,8 +97,20 @@ impl NamedEvent {
     }
 }
 
+/// Makes a file that is not there. A link of that name is there, wherever it leads.
+fn make(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).write(true).create_new(true).open(path)
+}
+
 fn mark(path: &Path) -> io::Result<()> {
-    File::create(mark_of(path)).map(drop)
+    match make(&mark_of(path)) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => match open_own(&mark_of(path)) {
+            // Whoever had the event has just let it go.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            found => found.map(drop),
+        },
+        made => made.map(drop),
+    }
 }
 
 /// The file that says that an event is set. No event's own file is called so.
@@ -160,7 +175,7 @@ mod tests {
     fn what_a_killed_process_left_behind_is_no_event() {
         let name = name("left");
         // The lock is gone with the process, the files are not.
-        File::create(path_of(&name)).unwrap();
+        make(&path_of(&name)).unwrap();
         mark(&path_of(&name)).unwrap();
         assert!(NamedEvent::set_existing(&name).is_err());
         let made = NamedEvent::open_or_make(&name).unwrap();
@@ -168,5 +183,40 @@ mod tests {
         NamedEvent::set_existing(&name).unwrap();
         assert!(made.is_set());
         made.let_go();
+    }
+    /// Everybody can make names where the files lie, and a test may run as root.
+    #[cfg(unix)]
+    #[test]
+    fn what_a_stranger_has_put_there_is_neither_used_nor_changed() {
+        let folder = tempfile::tempdir().unwrap();
+        let precious = folder.path().join("precious");
+        fs::write(&precious, "precious").unwrap();
+        let name = name("link");
+        let path = path_of(&name);
+        let unchanged = || assert_eq!(fs::read_to_string(&precious).unwrap(), "precious");
+
+        let lure = |at: &Path, to: &Path| std::os::unix::fs::symlink(to, at).unwrap();
+        for to in [&precious, &folder.path().join("new")] {
+            lure(&path, to);
+            let error = NamedEvent::open_or_make(&name).unwrap_err().to_string();
+            assert!(error.contains("is a symbolic link"), "{error}");
+            assert!(NamedEvent::set_existing(&name).is_err());
+            assert!(!folder.path().join("new").exists());
+            unchanged();
+            fs::remove_file(&path).unwrap();
+        }
+        fs::create_dir(&path).unwrap();
+        let error = NamedEvent::open_or_make(&name).unwrap_err().to_string();
+        assert!(error.contains("is no regular file"), "{error}");
+        fs::remove_dir(&path).unwrap();
+
+        let made = NamedEvent::open_or_make(&name).unwrap();
+        lure(&mark_of(&path), &precious);
+        assert!(made.set().is_err() && NamedEvent::set_existing(&name).is_err());
+        assert!(!made.is_set());
+        unchanged();
+        made.let_go();
+        assert!(!path.exists() && !mark_of(&path).is_symlink());
+        unchanged();
     }
 }

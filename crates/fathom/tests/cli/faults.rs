@@ -6,9 +6,9 @@ use std::os::unix::process::CommandExt;
 use std::process::Stdio;
 use std::time::Duration;
 
-use testbed::{Directory, Ext4, FaultFs, LoopDevice, LoopOptions, TmpFs, need};
+use testbed::{Directory, Ext4, FaultFs, TmpFs, need};
 
-use crate::support::{PROGRAM, command, end, fathom, finish, names, text};
+use crate::support::{PROGRAM, command, device_that_ends, end, fathom, finish, names, text};
 
 const MIB: u64 = 1 << 20;
 const EIO: i32 = 5;
@@ -144,18 +144,9 @@ fn a_full_file_system_is_noticed_before_and_during_the_run() {
 
 #[test]
 fn errors_of_a_device_end_the_job_and_keep_what_was_measured() {
-    let Some(folder) = need(Directory::new()) else { return };
-    let backing = folder.path().join("disk");
-    fs::File::create(&backing).unwrap().set_len(64 * MIB).unwrap();
-    let Some(device) = need(LoopDevice::over(&backing, LoopOptions::default())) else {
+    let Some((folder, device)) = device_that_ends() else {
         return;
     };
-    fs::OpenOptions::new()
-        .write(true)
-        .open(&backing)
-        .unwrap()
-        .set_len(8 * MIB)
-        .unwrap();
     let saved = folder.path().join("saved");
     let ran = fathom(&short(
         text(device.path()),

@@ -1,11 +1,13 @@
 //! Calling the program.
 
 use std::ffi::OsStr;
+use std::fs;
 use std::io::Read;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
+use testbed::{Directory, LoopDevice, LoopOptions, need};
 
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_fathom");
 
@@ -36,6 +38,16 @@ impl Ran {
         assert!(!self.err.contains("panicked"), "{self:#?}");
         self
     }
+}
+
+/// A device of 64 MiB that fails behind the first eight, and the folder of the file below it, which has room for more.
+pub fn device_that_ends() -> Option<(Directory, LoopDevice)> {
+    let folder = need(Directory::new())?;
+    let below = fs::File::create(folder.path().join("disk")).unwrap();
+    below.set_len(64 << 20).unwrap();
+    let device = need(LoopDevice::over(&folder.path().join("disk"), LoopOptions::default()))?;
+    below.set_len(8 << 20).unwrap();
+    Some((folder, device))
 }
 
 /// The program with arguments, in a place of its own.
@@ -84,7 +96,7 @@ pub fn text(path: &Path) -> &str {
 
 /// Names of what is in a folder.
 pub fn names(folder: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(folder).expect("the folder was made by the test");
+    let entries = fs::read_dir(folder).expect("the folder was made by the test");
     let mut names: Vec<String> = entries
         .flatten()
         .map(|entry| entry.file_name().to_string_lossy().into_owned())

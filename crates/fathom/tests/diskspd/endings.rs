@@ -438,21 +438,20 @@ fn errors_of_a_file_system_end_the_run_at_once() {
 
 #[test]
 fn errors_of_a_device_end_the_run_and_are_in_the_saved_result() {
-    let Some(folder) = need(Directory::new()) else { return };
-    let backing = folder.path().join("disk");
-    fs::File::create(&backing).unwrap().set_len(64 * MIB).unwrap();
-    let Some(device) = need(LoopDevice::over(&backing, LoopOptions::default())) else {
+    let Some((folder, device)) = calling::device_that_ends() else {
         return;
     };
-    fs::OpenOptions::new()
-        .write(true)
-        .open(&backing)
-        .unwrap()
-        .set_len(8 * MIB)
-        .unwrap();
     let place = Place::new();
     let line = format!("-d60 -W0 -b64K -o1 {}", text(device.path()));
-    check_failed(&place, &line, &["t[0] error during read error code: 5)", OF_THREADS]);
+    let ran = check_failed(&place, &line, &["t[0] error during read error code: 5)", OF_THREADS]);
+    // Where it was, which DiskSpd does not tell, and then what to do.
+    let hints: Vec<&str> = ran.err.lines().filter(|line| line.starts_with("hint: ")).collect();
+    let place_of_it = format!("{}, ", text(device.path()));
+    assert_eq!(hints.len(), 2, "{hints:#?}");
+    assert!(
+        hints[0].contains(&place_of_it) && hints[0].contains("offset 8388608") && hints[1].contains("dmesg"),
+        "{hints:#?}"
+    );
     let saved = folder.path().join("saved");
     let ran = calling::finish(place.command(&words(&line)).env("FATHOM_RESULT", &saved));
     assert_eq!(ran.code, Some(1));

@@ -1,6 +1,11 @@
 //! Reports without what changes from run to run and from machine to machine: the same lines, labels, columns, elements,
 //! order and number formats remain.
 
+#[path = "../../../report/tests/diskspd/hidden.rs"]
+mod hidden;
+
+pub use hidden::{digits as digits_hidden, number as number_hidden};
+
 /// A text report. What comes before it is not part of it.
 pub fn text(report: &str) -> Vec<String> {
     let mut lines = report.lines().peekable();
@@ -46,9 +51,6 @@ fn processors(table: &[&str]) -> String {
 }
 
 fn line_hidden(line: &str) -> String {
-    if line.starts_with("\tstart time:") {
-        return digits_hidden(line);
-    }
     let of_the_machine = [
         "\tcomputer name: ",
         "\tcpu count:\t\t",
@@ -65,88 +67,13 @@ fn line_hidden(line: &str) -> String {
         assert!(line.len() > label.len(), "{line}");
         return format!("{label}…");
     }
-    if line.starts_with("actual test time:\t") || line.starts_with("total test time:\t") {
-        return number_hidden(line);
-    }
-    let cells: Vec<&str> = line.split('|').collect();
-    if cells.len() < 3 {
-        return line.to_owned();
-    }
-    let first = match cells[0].strip_prefix("total:") {
-        Some(bytes) => format!("total:{}", cell_hidden(bytes)),
-        None => cells[0].to_owned(),
-    };
-    let rest = cells[1..].iter().map(|cell| cell_hidden(cell));
-    [first].into_iter().chain(rest).collect::<Vec<String>>().join("|")
+    hidden::line(line)
 }
-
-/// Digits and the blanks before them are one: what a column looks like does not depend on the figure.
-fn cell_hidden(cell: &str) -> String {
-    let figures = cell.chars().all(|c| " .%-".contains(c) || c.is_ascii_digit());
-    if !figures || !cell.contains(|c: char| c.is_ascii_digit()) {
-        return cell.to_owned();
-    }
-    if cell.split_whitespace().count() == 8 {
-        return " eight plain numbers".to_owned();
-    }
-    let hidden = |c: char| if c == ' ' || c.is_ascii_digit() { '#' } else { c };
-    cell.chars().map(hidden).collect()
-}
-
-pub fn digits_hidden(text: &str) -> String {
-    text.chars().map(|c| if c.is_ascii_digit() { '#' } else { c }).collect()
-}
-
-/// Each number, whatever its length before the point; decimals keep their number.
-pub fn number_hidden(text: &str) -> String {
-    let mut out = String::new();
-    let mut decimals = false;
-    for c in text.chars() {
-        match c.is_ascii_digit() {
-            true if decimals || !out.ends_with('#') => out.push('#'),
-            true => {}
-            false => {
-                decimals = c == '.';
-                out.push(c);
-            }
-        }
-    }
-    out
-}
-
-/// Elements whose figures were measured, beside those that begin with `Average`.
-const MEASURED: [&str; 25] = [
-    "TestTimeSeconds",
-    "UsagePercent",
-    "UserPercent",
-    "KernelPercent",
-    "IdlePercent",
-    "BytesCount",
-    "IOCount",
-    "ReadBytes",
-    "ReadCount",
-    "WriteBytes",
-    "WriteCount",
-    "ReadMilliseconds",
-    "WriteMilliseconds",
-    "TotalMilliseconds",
-    "ReadIopsStdDev",
-    "WriteIopsStdDev",
-    "IopsStdDev",
-    "CompletionWait",
-    "ThrottleWait",
-    "ThrottleSleep",
-    "Lookaside",
-    "LookasideCompletion",
-    "ReadLatencyStdev",
-    "WriteLatencyStdev",
-    "LatencyStdev",
-];
 
 /// An XML result. Processors are listed once, however many there are.
 pub fn xml(result: &str) -> Vec<String> {
     let mut masked: Vec<String> = Vec::new();
-    let mut lines = without_total_latency(result).into_iter();
+    let mut lines = hidden::without_total_latency(result).into_iter();
     while let Some(line) = lines.next() {
         let element = line.trim_start();
         let hidden = match element {
@@ -207,37 +134,11 @@ fn attributes_hidden(line: &str) -> String {
     line.split('"').step_by(2).collect()
 }
 
-/// The latency of reads and writes of a target together, which version 2.2 leaves out (`latency-per-target`).
-fn without_total_latency(xml: &str) -> Vec<String> {
-    let mut kept = Vec::new();
-    let mut lines = xml.lines();
-    while let Some(line) = lines.next() {
-        if line.contains("<AverageLatencyMilliseconds>") {
-            assert!(lines.next().unwrap().contains("<LatencyStdev>"));
-        } else {
-            kept.push(line.to_owned());
-        }
-    }
-    kept
-}
-
 fn element_hidden(line: &str) -> String {
-    let element = line.trim_start();
-    let name: String = element.chars().skip(1).take_while(char::is_ascii_alphabetic).collect();
-    let measured = MEASURED.contains(&name.as_str()) || name.starts_with("Average");
-    let indent = &line[..line.len() - element.len()];
-    match name.as_str() {
-        "ComputerName" => format!("{indent}<ComputerName>…"),
+    match hidden::name(line).as_str() {
+        "ComputerName" => format!("{}<ComputerName>…", &line[..line.len() - line.trim_start().len()]),
         "PowerScheme" => attributes_hidden(line),
-        "ProcCount" | "Latency" => number_hidden(line),
-        "RunTime" => digits_hidden(line),
-        _ => match element.strip_prefix("<Bucket SampleMillisecond=\"") {
-            Some(behind) => {
-                let (end, figures) = behind.split_once('"').unwrap();
-                format!("{indent}ends {end}: {}", number_hidden(figures))
-            }
-            None if measured => number_hidden(line),
-            None => line.to_owned(),
-        },
+        "ProcCount" => hidden::number(line),
+        _ => hidden::element(line),
     }
 }

@@ -6,5 +6,6 @@
 mod builder;
 mod consumers;
 mod exact;
+mod hidden;
 mod identities;
 mod recorded;

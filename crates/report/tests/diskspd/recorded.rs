@@ -9,6 +9,7 @@ use model::event::EndReason;
 use model::results::{EffectiveShare, Results, StepResults, Waits};
 
 use crate::builder::{self, Grid, Work, reads, set, step};
+use crate::hidden;
 
 const ONE: (&str, u64) = ("one.dat", 16 << 20);
 const TWO: (&str, u64) = ("two.dat", 16 << 20);
@@ -68,8 +69,11 @@ fn check(case: &str, mut results: Results) {
     assert!(!written.ends_with('\n'));
     same(
         case,
-        &masked_xml(expected_xml),
-        &masked_xml(&without_total_latency(&written)),
+        &expected_xml.lines().map(masked_element).collect::<Vec<_>>(),
+        &hidden::without_total_latency(&written)
+            .iter()
+            .map(|line| masked_element(line))
+            .collect::<Vec<_>>(),
     );
 }
 
@@ -80,134 +84,23 @@ fn same(case: &str, expected: &[String], written: &[String]) {
     assert_eq!(expected.len(), written.len(), "{case}: lines");
 }
 
-/// The latency of reads and writes of a target together, which version 2.2 leaves out.
-fn without_total_latency(xml: &str) -> String {
-    let mut lines = xml.lines();
-    let mut kept = Vec::new();
-    while let Some(line) = lines.next() {
-        if line.contains("<AverageLatencyMilliseconds>") {
-            assert!(lines.next().unwrap().contains("<LatencyStdev>"));
-        } else {
-            kept.push(line);
-        }
-    }
-    kept.join("\n")
-}
-
 fn masked_text(text: &str) -> Vec<String> {
     text.lines().map(masked_line).collect()
 }
 
 fn masked_line(line: &str) -> String {
-    if line.starts_with("\tstart time:") {
-        return digits_hidden(line);
+    // Version 2.2 has no fixed order of the paths.
+    let changing = ["\tactive power scheme:\t", "Latency distribution: "];
+    match changing.iter().find(|label| line.starts_with(**label)) {
+        Some(label) => format!("{label}…"),
+        None => hidden::line(line),
     }
-    for changing in ["\tactive power scheme:\t", "Latency distribution: "] {
-        // Version 2.2 has no fixed order of the paths.
-        if line.starts_with(changing) {
-            return format!("{changing}…");
-        }
-    }
-    if line.starts_with("actual test time:") || line.starts_with("total test time:") {
-        return number_hidden(line);
-    }
-    let cells: Vec<&str> = line.split('|').collect();
-    if cells.len() < 3 {
-        return line.to_owned();
-    }
-    let first = match cells[0].strip_prefix("total:") {
-        Some(bytes) => format!("total:{}", cell_hidden(bytes)),
-        None => cells[0].to_owned(),
-    };
-    let rest = cells[1..].iter().map(|cell| cell_hidden(cell));
-    [first].into_iter().chain(rest).collect::<Vec<String>>().join("|")
-}
-
-/// Digits and the blanks before them are one: what a column looks like does not depend on the figure.
-fn cell_hidden(cell: &str) -> String {
-    let figures = cell.chars().all(|c| " .%-".contains(c) || c.is_ascii_digit());
-    if !figures || !cell.contains(|c: char| c.is_ascii_digit()) {
-        return cell.to_owned();
-    }
-    if cell.split_whitespace().count() == 8 {
-        return " eight plain numbers".to_owned();
-    }
-    cell.chars()
-        .map(|c| if c == ' ' || c.is_ascii_digit() { '#' } else { c })
-        .collect()
-}
-
-fn digits_hidden(text: &str) -> String {
-    text.chars().map(|c| if c.is_ascii_digit() { '#' } else { c }).collect()
-}
-
-/// Each number, whatever its length before the point; decimals keep their number.
-fn number_hidden(text: &str) -> String {
-    let mut out = String::new();
-    let mut decimals = false;
-    for c in text.chars() {
-        match c.is_ascii_digit() {
-            true if decimals || !out.ends_with('#') => out.push('#'),
-            true => {}
-            false => {
-                decimals = c == '.';
-                out.push(c);
-            }
-        }
-    }
-    out
-}
-
-/// Elements whose figures were measured.
-const MEASURED: [&str; 24] = [
-    "TestTimeSeconds",
-    "UsagePercent",
-    "UserPercent",
-    "KernelPercent",
-    "IdlePercent",
-    "BytesCount",
-    "IOCount",
-    "ReadBytes",
-    "ReadCount",
-    "WriteBytes",
-    "WriteCount",
-    "ReadMilliseconds",
-    "WriteMilliseconds",
-    "TotalMilliseconds",
-    "ReadIopsStdDev",
-    "WriteIopsStdDev",
-    "IopsStdDev",
-    "CompletionWait",
-    "ThrottleWait",
-    "ThrottleSleep",
-    "Lookaside",
-    "LookasideCompletion",
-    "ReadLatencyStdev",
-    "WriteLatencyStdev",
-];
-
-fn masked_xml(xml: &str) -> Vec<String> {
-    xml.lines().map(masked_element).collect()
 }
 
 fn masked_element(line: &str) -> String {
-    let element = line.trim_start();
-    let name: String = element[1..].chars().take_while(char::is_ascii_alphabetic).collect();
-    let measured = MEASURED.contains(&name.as_str()) || name.starts_with("Average") || name == "LatencyStdev";
-    if element.starts_with("<PowerScheme ") {
-        "    <PowerScheme/>".to_owned()
-    } else if name == "RunTime" {
-        digits_hidden(line)
-    } else if name == "Latency" {
-        number_hidden(line)
-    } else if let Some(behind) = element.strip_prefix("<Bucket SampleMillisecond=\"") {
-        let (end, figures) = behind.split_once('"').unwrap();
-        let indent = line.len() - element.len();
-        format!("{indent} ends {end}: {}", number_hidden(figures))
-    } else if measured {
-        number_hidden(line)
-    } else {
-        line.to_owned()
+    match line.trim_start().starts_with("<PowerScheme ") {
+        true => "    <PowerScheme/>".to_owned(),
+        false => hidden::element(line),
     }
 }
 

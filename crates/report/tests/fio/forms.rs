@@ -1,7 +1,7 @@
 //! Forms that no recorded run has: other versions, units and scales, errors, workers without I/O, members of groups.
 
 use model::event::EndReason;
-use model::plan::{Control, EngineKind, MinimumRate, SteadyState, Tracked};
+use model::plan::{Control, Dialect, EngineKind, LatencyTarget, MinimumRate, SteadyState, Tracked};
 use model::results::{ControlOutcome, FailedOperation, Failure, Results};
 use model::{Direction, Nanos};
 
@@ -339,4 +339,57 @@ fn a_slope_of_latencies() {
         text.contains("  steadystate  : attained=no, bw=0KiB/s (0kB/s), iops=0, lat slope=2.000\n"),
         "{text}"
     );
+}
+
+/// Nobody asked for a latency target or set a version of fio, and what was not counted is not shown as zero.
+#[test]
+fn results_that_are_not_of_fio_show_only_what_was_measured() {
+    let mut native = results(&[reader("job").queued(EngineKind::IoUring, 4)]);
+    native.plan.origin.dialect = Dialect::Native;
+    set(&mut native, "pid", "4711");
+    let text = written(&native, "fio");
+    assert!(
+        text.starts_with("fathom 0, in the form of fio-3.42\nStarting 1 thread\n\njob: (groupid=0, jobs=1)"),
+        "{text}"
+    );
+    assert!(text.contains(": pid=4711: "), "{text}");
+    assert!(text.contains("  IO depths    : 1=100.0%"), "{text}");
+    assert!(text.contains("     submit    : "), "{text}");
+    assert!(!text.contains("     latency   : "), "{text}");
+    let job = &json(&native, "fio-json")["jobs"][0];
+    assert_eq!(job["iodepth_level"]["1"], 100.0);
+    for absent in [
+        "latency_depth",
+        "latency_target",
+        "latency_percentile",
+        "latency_window",
+    ] {
+        assert!(job.get(absent).is_none(), "{absent}");
+    }
+    let fields = |results: &Results| written(results, "fio-terse").split(';').count();
+    let all = fields(&native);
+
+    let worker = &mut native.steps[0].jobs[0].workers[0];
+    (worker.depth, worker.submitted, worker.completed) = Default::default();
+    let text = written(&native, "fio");
+    for absent in ["IO depths", "     submit", "     complete"] {
+        assert!(!text.contains(absent), "{text}");
+    }
+    assert!(text.contains("     issued rwts: total=100,0,0,0"), "{text}");
+    let job = &json(&native, "fio-json")["jobs"][0];
+    for absent in ["iodepth_level", "iodepth_submit", "iodepth_complete"] {
+        assert!(job.get(absent).is_none(), "{absent}");
+    }
+    assert_eq!(fields(&native), all, "every field has its place");
+
+    // A target that was set is shown.
+    native.plan.steps[0].jobs[0].control = vec![Control::LatencyTarget(LatencyTarget {
+        target_ns: Nanos::millis(2),
+        window_ns: Nanos::secs(1),
+        percentile: 99.0,
+        keep_running: false,
+    })];
+    let text = written(&native, "fio");
+    let line = "     latency   : target=2000.00us, window=1000.00ms, percentile=99.00%, depth=4\n";
+    assert!(text.contains(line), "{text}");
 }

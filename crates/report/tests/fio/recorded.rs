@@ -1,6 +1,7 @@
 //! Every recorded run of fio 3.42, line by line: the same lines, labels, keys, order, types and number formats. Measured
 //! figures are masked; what a job fixes is compared.
 
+use model::mix::Mix;
 use model::plan::{Control, EngineKind, JobEcho, LatencyTarget, SteadyState, Tracked};
 use model::results::{ControlOutcome, Point, Results, Series};
 use model::{Direction, Nanos, PerDirection};
@@ -190,7 +191,10 @@ fn simple_jobs() {
     etcd.flushes = 102;
     check(6, builder::results(&[etcd]), true);
     let verify = Work::mixed("vfy", 1024, 1024, 4 * K);
-    check(9, builder::results(&[libaio(verify, 16)]), true);
+    let mut results = builder::results(&[libaio(verify, 16)]);
+    results.plan.steps[0].jobs[0].workers[0].streams[0].mix = Mix::WRITES;
+    results.steps[0].jobs[0].workers[0].verified_ns = Nanos::millis(9);
+    check(9, results, true);
     let mut files = write("files", 256, 4 * K);
     files.flushes = 15;
     check(17, builder::results(&[files]), true);

@@ -1,7 +1,8 @@
 //! Figures worked out by hand.
 
 use model::environment::{Device, DeviceUse};
-use model::plan::EngineKind;
+use model::mix::Mix;
+use model::plan::{EngineKind, Verify, VerifyMethod};
 use model::results::{Distribution, HostDeviceUse, Point, Results};
 use model::{Bytes, Direction, Nanos};
 use serde_json::Value;
@@ -284,4 +285,61 @@ fn disks_beneath_partitions_and_mappings() {
         fields[9..],
         ["slaves", "200", "401", "1", "2", "200", "601", "802", "30.10%"]
     );
+}
+
+/// A job that writes, and reads back what it wrote when that is done.
+fn checked(mix: Mix, backlog: u64) -> Results {
+    let mut results = results(&[Work::mixed("vfy", 1024, 1024, 4096)]);
+    let stream = &mut results.plan.steps[0].jobs[0].workers[0].streams[0];
+    stream.mix = mix;
+    stream.verify = Some(Verify {
+        method: VerifyMethod::Crc32c,
+        interval: 0,
+        pattern: Vec::new(),
+        after_writes: true,
+        backlog,
+        backlog_batch: 0,
+        any_seed: false,
+        any_order: false,
+        save_state: false,
+        fatal: false,
+        dump: false,
+        only: false,
+        threads: 0,
+    });
+    let worker = &mut results.steps[0].jobs[0].workers[0];
+    worker.measured_ns = Nanos(8_200_000);
+    worker.verified_ns = Nanos(6_400_000);
+    worker.usage.user_ns = Nanos::millis(4);
+    results
+}
+
+#[test]
+fn what_is_read_back_takes_its_own_time() {
+    let runtimes = |results: &Results| {
+        let job = &json(results, "fio-json")["jobs"][0];
+        let of = |name: &str| job[name]["runtime"].as_u64().unwrap();
+        (of("read"), of("write"), job["job_runtime"].as_u64().unwrap())
+    };
+    let only_checks = checked(Mix::WRITES, 0);
+    assert_eq!(runtimes(&only_checks), (7, 9, 14));
+    let job = &json(&only_checks, "fio-json")["jobs"][0];
+    near(&job["read"]["iops"], 1_024_000.0 / 7.0);
+    near(&job["write"]["iops"], 1_024_000.0 / 9.0);
+    // Processor time is that of the measured window.
+    near(&job["usr_cpu"], 50.0);
+    let text = written(&only_checks, "fio");
+    for part in [
+        "  read: IOPS=146k, BW=571MiB/s (599MB/s)(4096KiB/7msec)\n",
+        "  write: IOPS=114k, BW=444MiB/s (466MB/s)(4096KiB/9msec)\n",
+        "io=4096KiB (4194kB), run=7-7msec\n",
+    ] {
+        assert!(text.contains(part), "{part} is missing: {text}");
+    }
+    // Where it reads while it writes as well, its reads took both.
+    assert_eq!(runtimes(&checked(Mix::Exact { write_percent: 50.0 }, 0)), (15, 9, 14));
+    assert_eq!(runtimes(&checked(Mix::WRITES, 32)), (15, 9, 14));
+    let mut in_the_window = checked(Mix::WRITES, 32);
+    in_the_window.steps[0].jobs[0].workers[0].verified_ns = Nanos(0);
+    assert_eq!(runtimes(&in_the_window), (9, 9, 8));
 }

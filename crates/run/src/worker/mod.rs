@@ -6,10 +6,12 @@
 
 mod care;
 mod file_set;
+mod lane;
 mod life;
 mod opening;
 mod outbox;
 mod recorder;
+mod requests;
 mod setup;
 mod stream;
 mod timeline;
@@ -17,7 +19,7 @@ mod verification;
 
 use engine::{Action, Batch, Engine, Request, Slot};
 use model::content::Filler;
-use model::draws::{Draws, DrawsForm, Purpose, Reduction};
+use model::draws::{Draws, DrawsForm};
 use model::event::{EndReason, Phase};
 use model::mismatch::Mismatch;
 use model::plan::{Batching, Job};
@@ -34,7 +36,9 @@ pub(crate) use setup::{Assignment, ReadyKind, ReadyTarget, set_up};
 use crate::control::JobControl;
 use crate::operation_log::Pen;
 use file_set::FromSet;
+use lane::Lane;
 use recorder::{Grids, Run, SlotRecord, SlotTable};
+use requests::Requests;
 use stream::{LiveStream, Ready};
 use timeline::Timeline;
 
@@ -140,94 +144,6 @@ struct Inline {
     seen: bool,
 }
 
-/// Slots and the streams that use them: one lane for each stream, or one for all.
-#[derive(Debug)]
-struct Lane {
-    streams: std::ops::Range<usize>,
-    /// Several streams use it.
-    shared: bool,
-    /// Cumulative weights of the streams, where there are several.
-    weights: Vec<u64>,
-    /// Free slots are the first `free_count`; the one freed last is used first, so that its buffer is still in the cache.
-    free: Box<[Slot]>,
-    free_count: usize,
-    /// Free slots that must stay unused: all slots less the depth in force.
-    reserve: usize,
-    first_slot: u32,
-}
-
-/// Operations that wait to be handed over, oldest first.
-#[derive(Debug)]
-struct Requests {
-    list: Box<[Request]>,
-    /// The first that waits; those before it have been taken over.
-    head: usize,
-    /// Behind the last.
-    tail: usize,
-}
-
-impl Requests {
-    /// Room for `most` operations.
-    fn new(most: usize) -> Requests {
-        // Twice as many places as operations: they are moved to the front only once in so many.
-        Requests {
-            list: vec![Request::NONE; 2 * most].into(),
-            head: 0,
-            tail: 0,
-        }
-    }
-
-    #[inline(always)]
-    fn is_empty(&self) -> bool {
-        self.head == self.tail
-    }
-
-    #[inline(always)]
-    fn len(&self) -> usize {
-        self.tail - self.head
-    }
-
-    /// The oldest ones, up to `most`.
-    #[inline(always)]
-    fn first(&self, most: usize) -> &[Request] {
-        let end = self.tail.min(self.head.saturating_add(most));
-        self.list.get(self.head..end).unwrap_or(&[])
-    }
-
-    /// Places behind the last for `count` more; they count once [`Requests::add`] is told.
-    #[inline(always)]
-    fn places(&mut self, count: usize) -> &mut [Request] {
-        if self.tail + count > self.list.len() {
-            self.list.copy_within(self.head..self.tail, 0);
-            (self.head, self.tail) = (0, self.tail - self.head);
-        }
-        &mut self.list[self.tail..][..count]
-    }
-
-    #[inline(always)]
-    fn add(&mut self, count: usize) {
-        self.tail += count;
-    }
-
-    fn push(&mut self, request: Request) {
-        self.places(1)[0] = request;
-        self.add(1);
-    }
-
-    /// The engine has taken the first so many over.
-    #[inline(always)]
-    fn remove(&mut self, taken: usize) {
-        self.head += taken;
-        if self.head >= self.tail {
-            (self.head, self.tail) = (0, 0);
-        }
-    }
-
-    fn clear(&mut self) {
-        (self.head, self.tail) = (0, 0);
-    }
-}
-
 /// What a worker may still issue.
 #[derive(Clone, Copy, Debug)]
 struct Budget {
@@ -247,40 +163,6 @@ struct Measured {
     epoch: u32,
     /// Stream, direction and number of paced operations that were due and not issued.
     late: Vec<(u32, Direction, u64)>,
-}
-
-impl Lane {
-    #[inline(always)]
-    fn has_room(&self) -> bool {
-        self.free_count > self.reserve
-    }
-
-    #[inline(always)]
-    fn give_back(&mut self, slot: Slot) {
-        self.free[self.free_count] = slot;
-        self.free_count += 1;
-    }
-
-    /// Picks a stream by weight.
-    fn choose(&self, draws: &mut Draws) -> usize {
-        let total = self.weights[self.weights.len() - 1];
-        let level = match draws {
-            // DiskSpd draws 32 bits where all weights are equal and 64 otherwise, and takes the remainder.
-            Draws::Single(_) if self.equal_weights() => {
-                return self.streams.start + draws.half(Purpose::Stream) as usize % self.streams.len();
-            }
-            Draws::Single(_) => draws.below(Purpose::Stream, total, Reduction::Modulo),
-            _ => draws.below(Purpose::Stream, total, Reduction::Lemire),
-        };
-        self.streams.start + self.weights.partition_point(|upto| *upto <= level)
-    }
-
-    fn equal_weights(&self) -> bool {
-        self.weights
-            .iter()
-            .enumerate()
-            .all(|(index, upto)| *upto == self.weights[0] * (index as u64 + 1))
-    }
 }
 
 #[inline(always)]

@@ -78,7 +78,8 @@ pub(super) const EVENTS: Switch = Switch {
             Some(b'e') => return signal(line, &value[1..]),
             _ => return Err(Halt::Wrong),
         };
-        if line.around.open_event(role, name).is_err() {
+        if let Err(why) = line.around.open_event(role, name) {
+            line.hints.push(why);
             line.said.push(format!("Error creating/opening {what} event: '{name}'"));
             return Err(Halt::Exit(1));
         }
@@ -89,7 +90,8 @@ pub(super) const EVENTS: Switch = Switch {
 };
 
 fn signal(line: &mut Line<'_>, name: &str) -> Taken {
-    if line.around.signal_event(name).is_err() {
+    if let Err(why) = line.around.signal_event(name) {
+        line.hints.extend(Some(why).filter(|why| !why.is_empty()));
         line.said.push(format!("Error opening event '{name}'"));
         return Err(Halt::Exit(1));
     }

@@ -38,6 +38,33 @@ pub const TIMED_OUT: i32 = libc::ETIMEDOUT;
 /// Error number: read-only file system.
 pub const READ_ONLY: i32 = libc::EROFS;
 
+/// Opens a regular file of this user for reading, whose name may lie where others make names too. No link is followed and
+/// nothing is waited for; what is something else, or somebody else's, is an error.
+///
+/// # Errors
+/// [`io::ErrorKind::NotFound`] if there is nothing; otherwise what stands in the way, for people.
+pub fn open_own(path: &Path) -> io::Result<fs::File> {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let opened = fs::OpenOptions::new()
+        .read(true)
+        .custom_flags(flags.bits() as i32)
+        .open(path);
+    let not_own = |why: &str| {
+        let what = format!("{} {why}: it is not used", path.display());
+        Err(io::Error::new(io::ErrorKind::PermissionDenied, what))
+    };
+    let file = match opened {
+        Err(error) if error.raw_os_error() == Some(libc::ELOOP) => return not_own("is a symbolic link"),
+        opened => opened?,
+    };
+    let meta = file.metadata()?;
+    match meta.is_file() {
+        false => not_own("is no regular file"),
+        true if meta.st_uid() != rustix::process::geteuid().as_raw() => not_own("belongs to another user"),
+        true => Ok(file),
+    }
+}
+
 /// Opens a file or device.
 pub(crate) fn open(path: &Path, how: &OpenHow) -> io::Result<fs::File> {
     let mut flags = OFlags::empty();

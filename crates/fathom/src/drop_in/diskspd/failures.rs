@@ -101,12 +101,10 @@ pub fn of_results(results: &Results, profile: &Profile) -> Option<Told> {
             let Some(failure) = &worker.failure else { continue };
             of_threads = true;
             told.line(of_worker(number, failure, routines.get(number) == Some(&true)));
-            told.hint(Some(
-                failure
-                    .help
-                    .clone()
-                    .unwrap_or_else(|| format!("{}: {}", failure.what, failure.at)),
-            ));
+            // DiskSpd's words name neither the file nor the place; where it has no words, ours do.
+            let in_its_words = failure.operation.is_some() || failure.errno.is_some();
+            told.hint(in_its_words.then(|| format!("{}: {}", failure.what, failure.at)));
+            told.hint(failure.help.clone());
         }
     }
     for finding in results.findings.iter().filter(|finding| finding.rule == "NOT-STARTED") {

@@ -1,5 +1,6 @@
 //! What reading a DiskSpd command line asks for: files, processors, named events.
 
+use std::io::ErrorKind;
 use std::time::UNIX_EPOCH;
 
 use dialects::diskspd::{EventRole, Processors, Surroundings};
@@ -60,7 +61,11 @@ impl Surroundings for Here {
     }
 
     fn signal_event(&mut self, name: &str) -> Result<(), String> {
-        NamedEvent::set_existing(name).map_err(|error| error.to_string())
+        NamedEvent::set_existing(name).map_err(|error| match error.kind() {
+            // DiskSpd's words say it.
+            ErrorKind::NotFound => String::new(),
+            _ => error.to_string(),
+        })
     }
 }
 

@@ -8,7 +8,7 @@ use model::stats::fit_line;
 use super::entries::Member;
 use super::settings::JobSettings;
 
-/// The latency to keep, and the queue depth. The latter is shown always.
+/// The latency to keep, and the queue depth.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Target {
     pub target: Nanos,
@@ -49,7 +49,8 @@ fn concluded<T>(
     Some((rule, found.control.get(index).cloned()))
 }
 
-pub(super) fn target(member: &Member, settings: &JobSettings) -> Target {
+/// fio shows its defaults where no target is set. Nobody set them in a plan that is not fio's.
+pub(super) fn target(member: &Member, settings: &JobSettings, of_fio: bool) -> Option<Target> {
     let planned = || {
         let slots = member.job.workers.first().map(|worker| worker.slots());
         settings.depth.or(slots).unwrap_or(1)
@@ -59,18 +60,18 @@ pub(super) fn target(member: &Member, settings: &JobSettings) -> Target {
         Control::Precision(_) | Control::SteadyState(_) | Control::MinimumRate(_) => None,
     });
     match found {
-        Some((rule, outcome)) => Target {
+        Some((rule, outcome)) => Some(Target {
             target: rule.target_ns,
             window: rule.window_ns,
             percentile: rule.percentile,
             depth: outcome.and_then(|outcome| outcome.depth).unwrap_or_else(planned),
-        },
-        None => Target {
+        }),
+        None => of_fio.then(|| Target {
             target: Nanos(0),
             window: Nanos(0),
             percentile: 100.0,
             depth: planned(),
-        },
+        }),
     }
 }
 

@@ -2,15 +2,15 @@
 //! for all forms of the report.
 
 use model::histogram::Histogram;
-use model::plan::{EngineKind, Job, LatencyPoints, Plan, Worker};
-use model::results::{Distribution, JobResults, Results, Usage, WorkerResults};
+use model::plan::{EngineKind, Job, LatencyPoints, Plan, Stream, Worker};
+use model::results::{Distribution, JobResults, Results, WorkerResults};
 use model::{Direction, Nanos, PerDirection};
 
 use super::bins::{self, Classes};
 use super::control::{self, Steady, Target};
 use super::errors::{self, EntryError, Tolerated};
 use super::figures::{self, Figures};
-use super::settings::{JobSettings, Unified};
+use super::settings::{JobSettings, Unified, is_of_fio};
 
 /// Options as name and value.
 type Options = [(String, String)];
@@ -34,14 +34,14 @@ pub(super) struct Entry<'a> {
     pub flushes: u64,
     pub flush_latency: Histogram,
     pub cpu: CpuUse,
-    /// Shares in percent of what [`DEPTHS`] and [`BATCHES`] name.
-    pub depth: [f64; 7],
-    pub submitted: [f64; 7],
-    pub completed: [f64; 7],
+    /// Shares in percent of what [`DEPTHS`] and [`BATCHES`] name, if counted.
+    pub depth: Option<[f64; 7]>,
+    pub submitted: Option<[f64; 7]>,
+    pub completed: Option<[f64; 7]>,
     pub classes: Classes,
     pub error: Option<EntryError>,
     pub tolerated: Option<Tolerated>,
-    pub target: Target,
+    pub target: Option<Target>,
     pub steady: Option<Steady>,
 }
 
@@ -55,6 +55,8 @@ pub(super) const BATCHES: [&str; 7] = ["0", "4", "8", "16", "32", "64", ">=64"];
 pub(super) struct CpuUse {
     /// Sum of the run times of all members.
     pub runtime_ms: u64,
+    /// Of the measured windows, which is what processor time was taken of.
+    measured_ms: u64,
     user_ms: u64,
     system_ms: u64,
     pub switches: u64,
@@ -64,16 +66,18 @@ pub(super) struct CpuUse {
 
 impl CpuUse {
     pub(super) fn user_percent(&self) -> f64 {
-        bins::share(self.user_ms, self.runtime_ms, 0.0)
+        bins::share(self.user_ms, self.measured_ms, 0.0)
     }
 
     pub(super) fn system_percent(&self) -> f64 {
-        bins::share(self.system_ms, self.runtime_ms, 0.0)
+        bins::share(self.system_ms, self.measured_ms, 0.0)
     }
 
-    fn add(&mut self, usage: Usage, measured: Nanos) {
+    fn add(&mut self, worker: &WorkerResults) {
         let ms = |time: Nanos| time.0 / 1_000_000;
-        self.runtime_ms += ms(measured);
+        let usage = &worker.usage;
+        self.runtime_ms += ms(worker.measured_ns + worker.verified_ns);
+        self.measured_ms += ms(worker.measured_ns);
         self.user_ms += ms(usage.user_ns);
         self.system_ms += ms(usage.system_ns);
         self.switches += usage.voluntary_switches + usage.involuntary_switches;
@@ -119,8 +123,15 @@ impl Member<'_> {
         self.job.workers.get(self.index % self.job.workers.len().max(1))
     }
 
+    /// Some of its reads belong to the measured window: those of the job itself, and those that check a backlog of writes.
+    pub(super) fn reads_beside(&self) -> bool {
+        let backlog = |stream: &Stream| stream.verify.as_ref().is_some_and(|verify| verify.backlog > 0);
+        let reads = |stream: &Stream| stream.mix.includes(Direction::Read) || backlog(stream);
+        self.planned().is_none_or(|worker| worker.streams.iter().any(reads))
+    }
+
     /// Only engines that hand over and wait separately have a submission latency.
-    fn has_slat(&self) -> bool {
+    pub(super) fn has_slat(&self) -> bool {
         self.planned()
             .is_some_and(|worker| worker.latency == LatencyPoints::AfterCall)
     }
@@ -193,6 +204,9 @@ impl<'a> Entry<'a> {
             sums.parts.iter().for_each(|(_, figures)| together.add(figures));
         }
         let echo = results.plan.origin.jobs.get(last.number);
+        // fio has these lines always.
+        let of_fio = is_of_fio(&results.plan);
+        let counted = |counts: [u64; 7]| (of_fio || counts.iter().any(|count| *count > 0)).then_some(counts);
         Some(Entry {
             name: &first.found.name,
             description: first.job.description.as_deref(),
@@ -204,13 +218,13 @@ impl<'a> Entry<'a> {
             flushes: sums.flushes,
             flush_latency: sums.flush_latency,
             cpu: sums.cpu,
-            depth: sums.depth.map(|count| bins::share(count, operations, 0.1)),
-            submitted: shares(sums.submitted),
-            completed: shares(sums.completed),
+            depth: counted(sums.depth).map(|counts| counts.map(|count| bins::share(count, operations, 0.1))),
+            submitted: counted(sums.submitted).map(shares),
+            completed: counted(sums.completed).map(shares),
             classes: Classes::of(&completion, operations),
             error: members.iter().find_map(errors::of_member),
             tolerated: errors::tolerated(members),
-            target: control::target(last, &settings),
+            target: control::target(last, &settings, of_fio),
             steady: control::steady(last),
             parts: sums.parts,
             settings,
@@ -247,7 +261,7 @@ struct Sums {
 impl Sums {
     fn add(&mut self, member: &Member, settings: &JobSettings) {
         let Some(worker) = member.worker else { return };
-        let own = figures::of_worker(member.found, member.index, worker, member.has_slat(), settings);
+        let own = figures::of_worker(member, worker, settings);
         let operations: u64 = own.iter().map(|(_, figures)| figures.operations).sum();
         for direction in Direction::ALL {
             self.parts[direction].add(&own[direction]);
@@ -258,7 +272,7 @@ impl Sums {
             self.flush_latency.merge(&sync.latency);
         }
         self.flushes += flushes;
-        self.cpu.add(worker.usage, worker.measured_ns);
+        self.cpu.add(worker);
         self.add_depth(&worker.depth, operations, flushes);
         // fio does not count the calls of its engine that does nothing, as long as each is one operation.
         if worker.engine.kind != EngineKind::Null || member.has_slat() {
@@ -273,6 +287,9 @@ impl Sums {
         }
         // Flushes count in the classes though not in what they are percentages of, and wait for all before them.
         let counted: u64 = depth.classes.iter().skip(1).sum();
+        if counted == 0 {
+            return;
+        }
         self.depth[0] += (operations + flushes).saturating_sub(counted.max(operations));
     }
 }

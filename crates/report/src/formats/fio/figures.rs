@@ -1,9 +1,10 @@
 //! The figures of one direction of a report entry, and how those of its workers come together.
 
 use model::histogram::Histogram;
-use model::results::{DirectionResults, JobResults, Point, StreamResults, WorkerResults};
+use model::results::{DirectionResults, Point, StreamResults, WorkerResults};
 use model::{Direction, Nanos, PerDirection};
 
+use super::entries::Member;
 use super::samples::{self, Samples};
 use super::settings::{JobSettings, Latencies, Unified};
 
@@ -82,18 +83,17 @@ fn per_second(amount: u64, runtime_ms: u64) -> u64 {
 }
 
 /// The figures of one worker. With mixed reporting all of them stand under read.
-pub(super) fn of_worker(
-    job: &JobResults,
-    index: usize,
-    worker: &WorkerResults,
-    has_slat: bool,
-    settings: &JobSettings,
-) -> PerDirection<Figures> {
+pub(super) fn of_worker(member: &Member, worker: &WorkerResults, settings: &JobSettings) -> PerDirection<Figures> {
     let mut figures: PerDirection<Figures> = PerDirection::default();
     for (direction, found) in worker.streams.iter().flat_map(directions) {
-        figures[place(direction, settings)].count(found, has_slat, settings.shown);
+        let mine = &mut figures[place(direction, settings)];
+        mine.count(found, member.has_slat(), settings.shown);
+        if found.bytes.0 > 0 {
+            let runtime = took(direction, member, worker).0.div_ceil(1_000_000);
+            mine.runtime_ms = mine.runtime_ms.max(runtime);
+        }
     }
-    let sampled = |length: Nanos| samples::windows(job, index, length, worker.measured_ns);
+    let sampled = |length: Nanos| samples::windows(member.found, member.index, length, worker.measured_ns);
     let bandwidth = sampled(settings.bandwidth_sample);
     let iops = match settings.iops_sample == settings.bandwidth_sample {
         true => bandwidth.clone(),
@@ -101,9 +101,6 @@ pub(super) fn of_worker(
     };
     for direction in Direction::ALL {
         let mine = &mut figures[direction];
-        if mine.bytes > 0 {
-            mine.runtime_ms = worker.measured_ns.0.div_ceil(1_000_000);
-        }
         mine.bandwidth = samples::bandwidth(
             &points(&bandwidth, direction, settings.unified),
             settings.bandwidth_sample,
@@ -111,6 +108,16 @@ pub(super) fn of_worker(
         mine.iops = samples::iops(&points(&iops, direction, settings.unified), settings.iops_sample);
     }
     figures
+}
+
+/// How long a direction was in use. What was written is read back after the measured window.
+fn took(direction: Direction, member: &Member, worker: &WorkerResults) -> Nanos {
+    match direction {
+        Direction::Read if worker.verified_ns == Nanos(0) => worker.measured_ns,
+        Direction::Read if member.reads_beside() => worker.measured_ns + worker.verified_ns,
+        Direction::Read => worker.verified_ns,
+        Direction::Write | Direction::Trim => worker.measured_ns,
+    }
 }
 
 fn directions(stream: &StreamResults) -> impl Iterator<Item = (Direction, &DirectionResults)> {

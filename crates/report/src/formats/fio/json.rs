@@ -189,9 +189,15 @@ impl<'a> Form<'a> {
         job.integer("ctx", entry.cpu.switches);
         job.integer("majf", entry.cpu.major_faults);
         job.integer("minf", entry.cpu.minor_faults);
-        job.object("iodepth_level", shares(DEPTHS.map(str::to_owned), &entry.depth));
-        job.object("iodepth_submit", shares(BATCHES.map(str::to_owned), &entry.submitted));
-        job.object("iodepth_complete", shares(BATCHES.map(str::to_owned), &entry.completed));
+        for (name, classes, counted) in [
+            ("iodepth_level", DEPTHS, &entry.depth),
+            ("iodepth_submit", BATCHES, &entry.submitted),
+            ("iodepth_complete", BATCHES, &entry.completed),
+        ] {
+            if let Some(counted) = counted {
+                job.object(name, shares(classes.map(str::to_owned), counted));
+            }
+        }
         let ends = || CLASS_ENDS.iter().map(u64::to_string);
         job.object("latency_ns", shares(ends(), &entry.classes.ns));
         job.object("latency_us", shares(ends(), &entry.classes.us));
@@ -205,13 +211,14 @@ impl<'a> Form<'a> {
             job.integer("total_err", tolerated.total);
             job.integer("first_error", tolerated.first.unsigned_abs().into());
         }
-        let target = &entry.target;
-        job.integer("latency_depth", target.depth.into());
-        job.integer("latency_target", target.target.0);
-        job.integer("latency_target_ns", target.target.0);
-        job.real("latency_percentile", target.percentile);
-        job.integer("latency_window", target.window.0 / 1000);
-        job.integer("latency_window_us", target.window.0 / 1000);
+        if let Some(target) = &entry.target {
+            job.integer("latency_depth", target.depth.into());
+            job.integer("latency_target", target.target.0);
+            job.integer("latency_target_ns", target.target.0);
+            job.real("latency_percentile", target.percentile);
+            job.integer("latency_window", target.window.0 / 1000);
+            job.integer("latency_window_us", target.window.0 / 1000);
+        }
         if let Some(description) = entry.description {
             job.text("desc", description);
         }

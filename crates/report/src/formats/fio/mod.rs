@@ -13,7 +13,7 @@
 //! | fio | results |
 //! | --- | --- |
 //! | slat, clat, lat | submission, completion and total latency; slat only of workers with `LatencyPoints::AfterCall`, which an asynchronous engine has |
-//! | runtime, job_runtime | `measured_ns` of the worker in ms, rounded up and down |
+//! | runtime, job_runtime | `measured_ns` of the worker in ms, rounded up and down. Reads that check what was written, after that, took `verified_ns`; a job has run for both |
 //! | bw and iops samples | the series by stream of 500 ms (`GridScope::Stream`); without one there are no samples |
 //! | latency_target, steadystate | the rule of the job's `control` and the outcome with the same index. The lists of a steady state are the series whose length is the rule's interval |
 //! | continue_on_error | a stream that tolerates an error |
@@ -49,10 +49,17 @@
 //! | `thread` | `true`: its workers are announced as threads |
 //! | `bw_sample_ms`, `iops_sample_ms` | length of the windows of samples (`bwavgtime`, `iopsavgtime`) instead of 500 |
 //!
+//! # Plans that are not fio's
+//! Their reports show what was measured and nothing else: no latency target where there is no rule for one, no shares of depths,
+//! submissions and completions that nobody counted. Workers are threads, and the normal report begins with the tool that
+//! measured. `fio version` of JSON and terse names the form, for programs choose by it how to read.
+//!
 //! # Where it differs from fio on purpose
 //! * Latencies are folded into fio's bins without loss. Where the end of a class of the latency distribution (10 µs, 750 ns)
 //!   lies within one of our buckets, the middle of the bucket decides: at most 0.4 % away.
 //! * Means and deviations are computed from exact sums, not step by step.
+//! * Where a backlog of writes is checked while others go on, the reads took the measured window too; fio divides them by the
+//!   time of the check at the end. Processor time is that of the measured window, and so are its percentages.
 //! * Nothing is dropped, so those counts are 0. The place in an error text is `file:fathom:0`.
 //! * A job with `stats=0` leaves no empty entry behind, and there is no `CPU idleness`, no part by priority and no `block`.
 //! * Clones are threads of one process: every entry shows the same number as its process.
@@ -115,7 +122,10 @@ pub fn normal(results: &Results, out: &mut dyn Write) -> io::Result<()> {
 /// # Errors
 /// Those of `out`.
 pub fn text(results: &Results, out: &mut dyn Write) -> io::Result<()> {
-    preamble(&results.plan, out)?;
+    match settings::is_of_fio(&results.plan) {
+        true => preamble(&results.plan, out)?,
+        false => preamble::write_foreign(results, out)?,
+    }
     normal(results, out)
 }
 

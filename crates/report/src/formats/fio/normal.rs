@@ -241,6 +241,7 @@ fn write_counters(out: &mut dyn Write, entry: &Entry) -> io::Result<()> {
         ("     submit    ", BATCHES, &entry.submitted),
         ("     complete  ", BATCHES, &entry.completed),
     ] {
+        let Some(shares) = shares else { continue };
         let shares: Vec<String> = names
             .iter()
             .zip(shares)
@@ -263,7 +264,9 @@ fn write_counters(out: &mut dyn Write, entry: &Entry) -> io::Result<()> {
             errors::words(first)
         )?;
     }
-    write_target(out, &entry.target)?;
+    if let Some(target) = &entry.target {
+        write_target(out, target)?;
+    }
     entry
         .steady
         .as_ref()

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use model::plan::Plan;
+use model::results::Results;
 
 use super::settings::{self, Settings};
 
@@ -17,6 +18,17 @@ pub(super) fn write(plan: &Plan, out: &mut dyn Write) -> io::Result<()> {
 /// The version, and how many workers start.
 pub(super) fn starting(plan: &Plan, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{}", Settings::of(plan).version)?;
+    write_start(plan, out)
+}
+
+/// The same for results of a plan that is not fio's: the tool that measured them is not fio either.
+pub(super) fn write_foreign(results: &Results, out: &mut dyn Write) -> io::Result<()> {
+    let (tool, version) = (&results.tool, Settings::of(&results.plan).version);
+    writeln!(out, "{} {}, in the form of {version}", tool.name, tool.version)?;
+    write_start(&results.plan, out)
+}
+
+fn write_start(plan: &Plan, out: &mut dyn Write) -> io::Result<()> {
     let (mut threads, mut processes) = (0, 0);
     for (number, (_, job)) in plan.jobs().enumerate() {
         match settings::is_thread(plan, number) {

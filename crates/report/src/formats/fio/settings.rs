@@ -4,7 +4,7 @@
 use std::str::FromStr;
 
 use model::Nanos;
-use model::plan::{Plan, Presentation};
+use model::plan::{Dialect, Plan, Presentation};
 
 /// Percentiles that are printed where no list was given.
 const USUAL_PERCENTILES: [f64; 17] = [
@@ -150,9 +150,15 @@ impl Units {
     }
 }
 
-/// Whether the workers of a job are processes or threads decides only how their number is announced.
+/// The plan came from fio's own words. A report on any other leaves out what fio shows of settings that only it has, and what
+/// was not counted.
+pub(super) fn is_of_fio(plan: &Plan) -> bool {
+    plan.origin.dialect == Dialect::Fio
+}
+
+/// Whether the workers of a job are processes or threads decides only how their number is announced. Ours are threads.
 pub(super) fn is_thread(plan: &Plan, number: usize) -> bool {
-    value(&plan.origin.presentation, "thread", Some(number)).unwrap_or(false)
+    value(&plan.origin.presentation, "thread", Some(number)).unwrap_or(!is_of_fio(plan))
 }
 
 fn unified(presentation: &Presentation, number: usize) -> Unified {

@@ -147,7 +147,8 @@ impl Line {
         self.add(cpu.switches);
         self.add(cpu.major_faults);
         self.add(cpu.minor_faults);
-        for share in entry.depth {
+        // Every field has its place, so what was not counted is 0 here.
+        for share in entry.depth.unwrap_or_default() {
             self.add(format!("{share:3.1}%"));
         }
         let classes = &entry.classes;
