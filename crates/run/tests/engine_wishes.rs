@@ -29,6 +29,7 @@ const OPERATIONS: Stop = Stop {
     region_percent: None,
     passes: None,
     repeat_until_time: false,
+    rounds: None,
 };
 
 #[test]

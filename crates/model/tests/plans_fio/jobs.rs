@@ -36,8 +36,7 @@ fn stonewalls_groups_and_dependencies() {
             // exitall with exit_what=stonewall, and exitall_on_error with exit_what=all.
             jobs: vec![1, 2],
             on_failure: vec![1, 2],
-            workers_on_failure: false,
-            plan: false,
+            ..EndsWith::default()
         },
         ..named("first", 1)
     };
