@@ -64,12 +64,26 @@ impl Session {
         permissions: &Permissions,
         watcher: &mut dyn FnMut(Event),
     ) -> Result<Results, RunError> {
+        self.attempt_with(plan, permissions, None, watcher)
+    }
+
+    /// The same with a look at the results so far each time the flag is raised.
+    ///
+    /// # Errors
+    /// [`RunError`] if nothing could be measured.
+    pub fn attempt_with(
+        &self,
+        plan: Plan,
+        permissions: &Permissions,
+        snapshots: Option<&AtomicBool>,
+        watcher: &mut dyn FnMut(Event),
+    ) -> Result<Results, RunError> {
         let conditions = Conditions {
             clock: self.clock.settle(),
             interrupt: self.interrupt,
             permissions,
         };
-        let mut results = run::carry_out(plan, conditions, watcher)?;
+        let mut results = run::carry_out_with(plan, conditions, snapshots, watcher)?;
         let found = analysis::check(&results);
         results.findings.extend(found);
         Ok(results)

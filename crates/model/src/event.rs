@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::direction::PerDirection;
 use crate::finding::Finding;
 use crate::histogram::Histogram;
+use crate::results::StepResults;
 use crate::units::{Bytes, Nanos};
 
 /// One happening. Watchers consume events at their own pace and cannot slow down the workers.
@@ -52,6 +53,16 @@ pub enum Event {
     },
     /// An interval of the measured window or of warm-up is complete.
     Interval(Box<Interval>),
+    /// What a step has measured so far, where that was asked for; the last one of a step comes when it has ended. It is not
+    /// written to streams of events, which tell the same by intervals.
+    #[serde(skip)]
+    #[schemars(skip)]
+    Snapshot {
+        /// Index of the step.
+        step: u32,
+        /// Its results: without what workers tell only at their end.
+        results: Box<StepResults>,
+    },
     /// Something worth telling at once.
     Notice {
         /// The finding.

@@ -84,6 +84,7 @@ impl Live {
                 self.state()
             }
             Event::Ready { .. } => Update::Nothing,
+            Event::Snapshot { .. } => Update::Nothing,
             Event::Notice { finding } => Update::Line(format!("{}: {}", finding.severity.word(), finding.what)),
             Event::JobEnded { step, job, reason } => {
                 let name = self

@@ -46,13 +46,15 @@ struct Received {
     waits: Waits,
     /// Phase and number of the interval that it will send next.
     next: IntervalKey,
+    /// Start and end of the measured time that has been received.
+    measured: (Nanos, Nanos),
     ended: bool,
 }
 
 /// Phase, epoch, and number of the interval in it.
 type IntervalKey = (Phase, u32, u64);
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct CellTotal {
     results: DirectionResults,
     has_counted: bool,
@@ -90,6 +92,7 @@ impl Gather {
             completed: Distribution::ready(),
             waits: Waits::default(),
             next: (Phase::Delay, 0, 0),
+            measured: (Nanos(0), Nanos(0)),
             ended: false,
         };
         Gather {
@@ -183,6 +186,7 @@ impl Gather {
                 self.add_totals(worker, recorder);
             }
             if recorder.phase == Phase::Measured {
+                self.workers[worker].measured = (recorder.phase_start, recorder.end);
                 self.add_rows(worker, recorder);
             }
         }
@@ -340,6 +344,28 @@ impl Gather {
             .collect()
     }
 
+    /// What has been received so far: the totals of each worker with the start and end of its measured time, and the interval
+    /// series.
+    pub(crate) fn so_far(&self, plan: &Job) -> (Vec<(WorkerTotals, Nanos, Nanos)>, Vec<Series>) {
+        let workers = self.workers.iter().zip(&plan.workers);
+        let totals = workers.map(|(received, worker)| {
+            let (start, end) = received.measured;
+            (received.copy().totals(worker), start, end)
+        });
+        let totals: Vec<_> = totals.collect();
+        let longest = totals.iter().map(|(_, start, end)| end.since(*start)).max();
+        let mut series = Gather {
+            workers: Vec::new(),
+            held: Vec::new(),
+            grids: self.grids.clone(),
+            series: self.series.clone(),
+            histograms: BTreeMap::new(),
+            open: BTreeMap::new(),
+            ..*self
+        };
+        (totals, series.take_series(plan, longest.unwrap_or_default()))
+    }
+
     /// The interval series, each filled up with empty intervals to the measured length.
     pub(crate) fn take_series(&mut self, plan: &Job, measured: Nanos) -> Vec<Series> {
         let mut all = std::mem::take(&mut self.series);
@@ -391,6 +417,20 @@ impl Gather {
 }
 
 impl Received {
+    /// The same, with nobody who sends to it.
+    fn copy(&self) -> Received {
+        Received {
+            inbox: None,
+            keys: self.keys.clone(),
+            cells: self.cells.clone(),
+            depth: self.depth.clone(),
+            submitted: self.submitted.clone(),
+            completed: self.completed.clone(),
+            waits: self.waits.clone(),
+            ..*self
+        }
+    }
+
     fn totals(self, plan: &model::plan::Worker) -> WorkerTotals {
         let mut streams: Vec<StreamResults> = plan
             .streams

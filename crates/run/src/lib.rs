@@ -82,6 +82,19 @@ pub struct Conditions<'a> {
 /// # Errors
 /// [`RunError`] if nothing could be measured at all. Errors of single operations are in the results.
 pub fn carry_out(plan: Plan, conditions: Conditions<'_>, watcher: &mut dyn FnMut(Event)) -> Result<Results, RunError> {
+    carry_out_with(plan, conditions, None, watcher)
+}
+
+/// The same, with a look at the results so far ([`Event::Snapshot`]) each time the flag is raised, and at the end of each step.
+///
+/// # Errors
+/// Those of [`carry_out`].
+pub fn carry_out_with(
+    plan: Plan,
+    conditions: Conditions<'_>,
+    snapshots: Option<&AtomicBool>,
+    watcher: &mut dyn FnMut(Event),
+) -> Result<Results, RunError> {
     check(&plan)?;
     sys::signals::ignore_file_size_signal();
     let started_unix_ns = unix_now();
@@ -116,6 +129,7 @@ pub fn carry_out(plan: Plan, conditions: Conditions<'_>, watcher: &mut dyn FnMut
         plan: Arc::clone(&plan),
         clock,
         interrupt,
+        snapshots,
         devices: Vec::new(),
     };
     let mut environment = probe::environment(&System::live(), clock.describe());

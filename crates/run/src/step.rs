@@ -40,6 +40,8 @@ pub(crate) struct Surroundings<'a> {
     /// All targets are simulated devices.
     pub(crate) simulated: bool,
     pub(crate) interrupt: &'a AtomicBool,
+    /// Somebody wants to see results before the end: raised for each time, and told at the end of each step.
+    pub(crate) snapshots: Option<&'a AtomicBool>,
     /// Devices under the targets, with the targets that lie on each.
     pub(crate) devices: Vec<(String, Vec<u32>)>,
 }
@@ -150,6 +152,9 @@ pub(crate) fn run_step(
         (0..jobs.len()).for_each(|job| start_if_due(around, step, &mut jobs, job, watcher));
         (0..jobs.len()).for_each(|job| look_at(around, step, &mut jobs, job, watcher));
         watch.look(&jobs, around.clock);
+        if around.snapshots.is_some_and(|wanted| wanted.swap(false, Ordering::Relaxed)) {
+            watcher(snapshot(around, step, &jobs, &watch));
+        }
         if jobs.iter().all(LiveJob::has_ended) {
             break;
         }
@@ -179,7 +184,27 @@ pub(crate) fn run_step(
         note_effective_ranges(plan, &mut job, targets);
         results.jobs.push(job);
     }
+    if around.snapshots.is_some() {
+        watcher(Event::Snapshot {
+            step: step as u32,
+            results: Box::new(results.clone()),
+        });
+    }
     Ok(results)
+}
+
+/// What the jobs have measured so far.
+fn snapshot(around: &Surroundings<'_>, step: usize, jobs: &[LiveJob], watch: &Watch) -> Event {
+    let plans = &around.plan.steps[step].jobs;
+    let results = StepResults {
+        devices: watch.since_start(),
+        jobs: jobs.iter().zip(plans).map(|(job, plan)| job.so_far(plan)).collect(),
+        ..StepResults::default()
+    };
+    Event::Snapshot {
+        step: step as u32,
+        results: Box::new(results),
+    }
 }
 
 /// Which ranges of a stepped distribution were in effect on the real targets.
@@ -593,6 +618,30 @@ impl LiveJob {
         )
     }
 
+    /// What is known before the end.
+    fn so_far(&self, plan: &model::plan::Job) -> JobResults {
+        let (totals, series) = self.gather.so_far(plan);
+        let workers = totals.into_iter().zip(&self.workers).enumerate();
+        let workers = workers.map(|(number, ((totals, start, end), worker))| {
+            let mut results = worker_results(number as u32, &worker.ended, worker.lost.clone(), totals);
+            if worker.ended.is_none() {
+                (results.started_ns, results.measured_ns) = (start, end.since(start));
+                results.slots = plan.workers[number].slots();
+                if results.depth.classes.is_empty() {
+                    results.count_one_at_a_time();
+                }
+            }
+            results
+        });
+        JobResults {
+            name: plan.name.clone(),
+            workers: workers.collect(),
+            series,
+            control: self.governor.outcomes(),
+            ..JobResults::default()
+        }
+    }
+
     fn into_results(mut self, plan: &model::plan::Job) -> JobResults {
         let reason = self.reason();
         let ran = self.state == State::Ended { ran: true };
@@ -606,7 +655,7 @@ impl LiveJob {
             ..JobResults::default()
         };
         for (number, (worker, totals)) in self.workers.into_iter().zip(totals).enumerate() {
-            results.workers.push(worker_results(number as u32, worker, totals));
+            results.workers.push(worker_results(number as u32, &worker.ended, worker.lost, totals));
         }
         let measured = results.measured();
         results.series = self.gather.take_series(plan, measured);
@@ -615,7 +664,12 @@ impl LiveJob {
     }
 }
 
-fn worker_results(number: u32, worker: LiveWorker, totals: crate::gather::WorkerTotals) -> WorkerResults {
+fn worker_results(
+    number: u32,
+    ended: &Option<Ended>,
+    lost: Option<Failure>,
+    totals: crate::gather::WorkerTotals,
+) -> WorkerResults {
     let mut results = WorkerResults {
         worker: number,
         streams: totals.streams,
@@ -623,23 +677,23 @@ fn worker_results(number: u32, worker: LiveWorker, totals: crate::gather::Worker
         submitted: totals.submitted,
         completed: totals.completed,
         waits: totals.waits,
-        failure: worker.lost,
+        failure: lost,
         ..WorkerResults::default()
     };
-    let Some(ended) = worker.ended else { return results };
-    results.engine = ended.engine;
+    let Some(ended) = ended else { return results };
+    results.engine = ended.engine.clone();
     results.started_ns = ended.measured_start;
     results.measured_ns = ended.measured_end.since(ended.measured_start);
     results.verified_ns = ended.verified;
-    (results.mismatches, results.mismatch_count) = (ended.mismatches, ended.mismatch_count);
+    (results.mismatches, results.mismatch_count) = (ended.mismatches.clone(), ended.mismatch_count);
     results.active_ns = ended.active;
     results.slots = ended.slots;
-    results.usage = ended.usage;
+    results.usage = ended.usage.clone();
     results.map_bytes = Bytes(ended.map_bytes);
-    results.failure = ended.failure.or(results.failure);
+    results.failure = ended.failure.clone().or(results.failure);
     results.joined_rows = ended.joined_rows;
-    for (stream, direction, count) in ended.late {
-        if let Some(direction) = &mut results.streams[stream as usize].directions[direction] {
+    for (stream, direction, count) in &ended.late {
+        if let Some(direction) = &mut results.streams[*stream as usize].directions[*direction] {
             direction.late += count;
         }
     }

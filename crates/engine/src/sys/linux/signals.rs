@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
 static STOP: AtomicBool = AtomicBool::new(false);
+static REPORT: AtomicBool = AtomicBool::new(false);
 static SIGNAL: AtomicI32 = AtomicI32::new(0);
 
 /// Writes beyond the file size limit fail with `EFBIG` instead of killing the process.
@@ -23,6 +24,21 @@ pub fn catch_stop() -> &'static AtomicBool {
         unsafe { libc::sigaction(signal, &raw const action, std::ptr::null_mut()) };
     }
     &STOP
+}
+
+/// From now on SIGUSR1 raises the flag that is returned, instead of ending the program.
+pub fn catch_report() -> &'static AtomicBool {
+    // SAFETY: zero is a valid `sigaction`: no flags, an empty mask, and the handler is set below.
+    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+    action.sa_sigaction = on_report as extern "C" fn(libc::c_int) as libc::sighandler_t;
+    action.sa_flags = libc::SA_RESTART;
+    // SAFETY: `action` is whole and outlives the call; the handler does only what is allowed in one.
+    unsafe { libc::sigaction(libc::SIGUSR1, &raw const action, std::ptr::null_mut()) };
+    &REPORT
+}
+
+extern "C" fn on_report(_: libc::c_int) {
+    REPORT.store(true, Ordering::Relaxed);
 }
 
 /// The signal that asked to stop.

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use windows_sys::Win32::System::Console::{CTRL_C_EVENT, SetConsoleCtrlHandler};
 
 static STOP: AtomicBool = AtomicBool::new(false);
+static REPORT: AtomicBool = AtomicBool::new(false);
 static SIGNAL: AtomicI32 = AtomicI32::new(0);
 
 /// Nothing to do: there is no such signal.
@@ -16,6 +17,11 @@ pub fn catch_stop() -> &'static AtomicBool {
     // SAFETY: the handler is a function of this program, which lives as long as the process.
     unsafe { SetConsoleCtrlHandler(Some(on_stop), 1) };
     &STOP
+}
+
+/// The flag that asks for a report: nothing of the system raises it here.
+pub fn catch_report() -> &'static AtomicBool {
+    &REPORT
 }
 
 /// The number that a shell on other systems would know the request by: 2 for Ctrl-C, 15 for all else.

@@ -99,7 +99,7 @@ impl<'a> Console<'a> {
                 self.finished = *step as usize + 1;
                 self.say_of_span(self.finished);
             }
-            Event::Preparing { .. } | Event::Prepared { .. } | Event::Notice { .. } => {}
+            Event::Preparing { .. } | Event::Prepared { .. } | Event::Notice { .. } | Event::Snapshot { .. } => {}
         }
     }
 

@@ -8,6 +8,7 @@ mod surroundings;
 
 use std::path::Path;
 use std::process::ExitCode;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use ::run::RunError;
 use dialects::fio::{self, Jobs, Reading, Told, Unusable};
@@ -143,6 +144,7 @@ fn attempt(
     output: &mut Output,
 ) -> Result<Results, u8> {
     let mut unusable = unusable.to_vec();
+    let wanted = status::reports_wanted(jobs);
     loop {
         let (rest, places) = without(plan, &unusable);
         if rest.steps.is_empty() {
@@ -151,7 +153,17 @@ fn attempt(
         }
         let mut status = Status::new(jobs, &rest, session.interrupt_flag());
         let permissions = session::permissions_of_environment();
-        let outcome = session.attempt(rest, &permissions, &mut |event: Event| status.take(&event, output));
+        let mut so_far = SoFar::new(session, &rest);
+        let outcome = session.attempt_with(rest, &permissions, Some(wanted), &mut |event: Event| {
+            if let Event::Snapshot { step, results } = event {
+                if let Some(results) = so_far.take(step as usize, *results) {
+                    status.clear();
+                    print_reports(jobs, &spliced(results, plan, &places, &unusable), output);
+                }
+                return;
+            }
+            status.take(&event, output);
+        });
         status.end(output);
         match outcome {
             Ok(results) => return Ok(spliced(results, plan, &places, &unusable)),
@@ -181,6 +193,33 @@ fn attempt(
             }
         }
     }
+}
+
+/// The results of the steps so far.
+struct SoFar {
+    whole: Results,
+}
+
+impl SoFar {
+    fn new(session: &Session, plan: &Plan) -> SoFar {
+        SoFar {
+            whole: session.nothing_measured(plan.clone()),
+        }
+    }
+
+    /// Takes what a step has measured so far. The results of all steps, unless this one has ended.
+    fn take(&mut self, step: usize, results: StepResults) -> Option<Results> {
+        let over = results.jobs.iter().all(|job| job.ended.is_some());
+        self.whole.steps[step] = results;
+        self.whole.hosts[0].ended_unix_ns = unix_now();
+        (!over).then(|| self.whole.clone())
+    }
+}
+
+fn unix_now() -> u64 {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |since| since.as_nanos() as u64)
 }
 
 /// The plan without the workers that cannot be used, and where each worker that is left was before.

@@ -15,6 +15,10 @@ use report::formats::fio::eta::{self, Limits, Live, Progress};
 use super::super::tell;
 use super::output::Output;
 
+/// How often it is looked whether somebody asks for a report by a file.
+const LOOK: Duration = Duration::from_millis(250);
+/// A file of this name in the directory for temporary files asks for a report.
+const ASKING_FILE: &str = "fio-dump-status";
 /// The line has no figures before this time.
 const ESTIMATE_AFTER: Duration = Duration::from_secs(3);
 
@@ -32,6 +36,30 @@ pub(super) struct Status {
     width: usize,
     limits: Option<Limits>,
     jobs: Vec<Watched>,
+}
+
+/// From now on the flag that is returned is raised whenever a report is due before the end: every `--status-interval`, for
+/// SIGUSR1, and for a file that asks.
+pub(super) fn reports_wanted(jobs: &Jobs) -> &'static AtomicBool {
+    let wanted = engine::sys::signals::catch_report();
+    let every = Duration::from_micros(jobs.flags.status_interval_us);
+    std::thread::spawn(move || {
+        let folder = std::env::var_os("TMPDIR").or_else(|| std::env::var_os("TEMP"));
+        let asking = folder.map_or_else(std::env::temp_dir, Into::into).join(ASKING_FILE);
+        let mut due = Instant::now() + every;
+        loop {
+            let left = due.saturating_duration_since(Instant::now());
+            std::thread::sleep(if every.is_zero() { LOOK } else { left.min(LOOK) });
+            if !every.is_zero() && Instant::now() >= due {
+                due += every;
+                wanted.store(true, Ordering::Relaxed);
+            }
+            if asking.exists() && std::fs::remove_file(&asking).is_ok() {
+                wanted.store(true, Ordering::Relaxed);
+            }
+        }
+    });
+    wanted
 }
 
 /// A job as it is known from events.
@@ -129,17 +157,22 @@ impl Status {
                 }
             }
             Event::Preparing { .. } => self.show(),
-            Event::Prepared { .. } | Event::Ready { .. } | Event::Notice { .. } => {}
+            Event::Prepared { .. } | Event::Ready { .. } | Event::Notice { .. } | Event::Snapshot { .. } => {}
+        }
+    }
+
+    /// Something else is about to be printed.
+    pub(super) fn clear(&mut self) {
+        if self.width > 0 {
+            let _ = tell("\n");
+            self.width = 0;
         }
     }
 
     /// Nothing runs any more.
     pub(super) fn end(&mut self, output: &mut Output) {
         self.tell_signal(output);
-        if self.width > 0 {
-            let _ = tell("\n");
-            self.width = 0;
-        }
+        self.clear();
     }
 
     fn find(&mut self, step: u32, job: u32) -> Option<&mut Watched> {

@@ -1,0 +1,84 @@
+//! What is told while jobs run: cumulative reports, the status line.
+
+use std::process::Stdio;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::calling;
+use crate::support::Place;
+
+const JOB: &str = "--name=a --size=4m --rw=randread --rate_iops=200 --time_based";
+
+/// Each report on stdout.
+fn documents(text: &str) -> Vec<Value> {
+    let values = serde_json::Deserializer::from_str(text).into_iter();
+    values.map(|value| value.unwrap_or_else(|error| panic!("{error}: {text}"))).collect()
+}
+
+fn operations(report: &Value) -> u64 {
+    report["jobs"][0]["read"]["total_ios"].as_u64().unwrap()
+}
+
+/// Every report has all that was done up to then, and the last one has everything.
+#[test]
+fn reports_at_intervals() {
+    let place = Place::new();
+    let ran = place.line(&format!("{JOB} --runtime=4 --output-format=json --status-interval=1"));
+    let found = documents(&ran.out);
+    assert!((3..=5).contains(&found.len()), "{}: {}", found.len(), ran.out);
+    let counts: Vec<u64> = found.iter().map(operations).collect();
+    assert!(counts.is_sorted() && counts[0] > 0 && counts[0] < 500, "{counts:?}");
+    let last = *counts.last().unwrap();
+    assert!((790..=800).contains(&last), "{counts:?}");
+    assert_eq!(found.last().unwrap()["jobs"][0]["read"]["runtime"], 4000);
+}
+
+/// SIGUSR1, and a file that asks, give a report each; the run goes on.
+#[test]
+fn reports_on_demand() {
+    let place = Place::new();
+    let arguments: Vec<String> = format!("{JOB} --runtime=4 --output-format=json")
+        .split_whitespace()
+        .map(str::to_owned)
+        .collect();
+    let mut command = place.command(&arguments);
+    let folder = place.path();
+    let child = command
+        .env("TMPDIR", &folder)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(Duration::from_millis(1500));
+    let signalled = std::process::Command::new("kill")
+        .args(["-USR1", &child.id().to_string()])
+        .status()
+        .unwrap();
+    assert!(signalled.success());
+    std::thread::sleep(Duration::from_millis(1000));
+    std::fs::write(folder.join("fio-dump-status"), "").unwrap();
+    let ran = calling::end(child);
+    assert_eq!(ran.code, Some(0));
+    let found = documents(&ran.out);
+    assert_eq!(found.len(), 3, "{}", ran.out);
+    let counts: Vec<u64> = found.iter().map(operations).collect();
+    assert!(counts[0] < counts[1] && counts[1] < counts[2], "{counts:?}");
+    assert!(!folder.join("fio-dump-status").exists());
+}
+
+/// The line is on stdout where it is asked for, with rates and the time left once there is an estimate; nowhere else.
+#[test]
+fn status_line() {
+    let place = Place::new();
+    let ran = place.line(&format!("{JOB} --runtime=5 --eta=always --output=report.txt"));
+    let states: Vec<&str> = ran.out.split(['\r', '\n']).filter(|line| !line.trim().is_empty()).collect();
+    assert!(states.len() >= 3, "{:?}", ran.out);
+    assert!(states[0].starts_with("Jobs: 1 (f=1), 0-200 IOPS"), "{:?}", ran.out);
+    let last = states.last().unwrap();
+    assert!(last.contains(": [r(1)][") && last.contains(" IOPS][eta 00m:0"), "{:?}", ran.out);
+    let report = std::fs::read_to_string(place.path().join("report.txt")).unwrap();
+    assert!(report.contains("issued rwts") && !report.contains("Jobs: "), "{report}");
+    let silent = place.line(&format!("{JOB} --runtime=2"));
+    assert!(!silent.out.contains("Jobs: "), "{}", silent.out);
+}
