@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 
 use model::event::{Counts, Interval, Phase};
 use model::histogram::Histogram;
-use model::plan::{Grid, GridScope, Job};
+use model::plan::{Grid, GridScope, Job, Windows};
 use model::results::{
-    DirectionResults, Distribution, IntervalHistogram, Point, Series, StreamResults, SyncResults, Waits,
+    DirectionResults, Distribution, IntervalHistogram, Point, Series, StreamResults, SyncResults, Waits, WindowSeries,
 };
 use model::{Bytes, Direction, Nanos, PerDirection};
 
@@ -44,6 +44,7 @@ struct Received {
     submitted: Distribution,
     completed: Distribution,
     waits: Waits,
+    windows: Vec<WindowSeries>,
     /// Phase and number of the interval that it will send next.
     next: IntervalKey,
     ended: bool,
@@ -79,9 +80,9 @@ pub(crate) struct WorkerTotals {
 }
 
 impl Gather {
-    /// Nothing received yet from `workers` workers. `length` is the interval at which recorders are exchanged.
-    pub(crate) fn new(workers: usize, grids: &[Grid], length: Nanos) -> Gather {
-        let received = || Received {
+    /// Nothing received yet from the workers of a job. `length` is the interval at which recorders are exchanged.
+    pub(crate) fn new(plan: &Job, grids: &[Grid], length: Nanos) -> Gather {
+        let received = |worker: usize| Received {
             inbox: None,
             keys: Vec::new(),
             cells: Vec::new(),
@@ -89,11 +90,12 @@ impl Gather {
             submitted: Distribution::ready(),
             completed: Distribution::ready(),
             waits: Waits::default(),
+            windows: plan.windows.iter().map(|windows| no_windows(worker, windows)).collect(),
             next: (Phase::Delay, 0, 0),
             ended: false,
         };
         Gather {
-            workers: (0..workers).map(|_| received()).collect(),
+            workers: (0..plan.workers.len()).map(received).collect(),
             held: Vec::new(),
             grids: grids.to_vec(),
             series: BTreeMap::new(),
@@ -184,6 +186,7 @@ impl Gather {
             }
             if recorder.phase == Phase::Measured {
                 self.add_rows(worker, recorder);
+                self.workers[worker].add_windows(recorder);
             }
         }
     }
@@ -202,6 +205,9 @@ impl Gather {
                 *distribution = Distribution::ready();
             }
             worker.waits = Waits::default();
+            for series in &mut worker.windows {
+                series.windows = PerDirection::default();
+            }
         }
     }
 
@@ -378,6 +384,12 @@ impl Gather {
         series
     }
 
+    /// What each worker kept of its windows.
+    pub(crate) fn take_windows(&mut self) -> Vec<WindowSeries> {
+        let workers = self.workers.iter_mut();
+        workers.flat_map(|worker| std::mem::take(&mut worker.windows)).collect()
+    }
+
     /// The histograms of all intervals, in time order.
     pub(crate) fn take_histograms(&mut self) -> Vec<IntervalHistogram> {
         let slices = std::mem::take(&mut self.histograms);
@@ -390,7 +402,31 @@ impl Gather {
     }
 }
 
+fn no_windows(worker: usize, windows: &Windows) -> WindowSeries {
+    WindowSeries {
+        worker: worker as u32,
+        length_ns: windows.length_ns,
+        histograms: windows.histograms,
+        windows: PerDirection::default(),
+    }
+}
+
 impl Received {
+    /// Windows come in the order in which they end; those of several streams with the same number are one.
+    fn add_windows(&mut self, recorder: &Recorder) {
+        for row in &recorder.windows.rows {
+            let CellKind::Moves(direction) = self.keys[row.cell as usize].kind else {
+                continue;
+            };
+            let windows = &mut self.windows[row.series as usize].windows[direction];
+            let window = recorder.windows.window(row);
+            match windows.last_mut() {
+                Some(last) if last.number == window.number => last.merge(&window),
+                _ => windows.push(window),
+            }
+        }
+    }
+
     fn totals(self, plan: &model::plan::Worker) -> WorkerTotals {
         let mut streams: Vec<StreamResults> = plan
             .streams

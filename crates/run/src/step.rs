@@ -297,7 +297,7 @@ fn launch(
     });
     let workers: Vec<LiveWorker> = workers.collect();
     LiveJob {
-        gather: Gather::new(workers.len(), &around.plan.grids, interval),
+        gather: Gather::new(plan_job, &around.plan.grids, interval),
         governor,
         log,
         control,
@@ -593,6 +593,7 @@ impl LiveJob {
     fn into_results(mut self, plan: &model::plan::Job) -> JobResults {
         let reason = self.reason();
         let ran = self.state == State::Ended { ran: true };
+        let windows = self.gather.take_windows();
         let totals = self.gather.take_totals(plan);
         let mut results = JobResults {
             name: plan.name.clone(),
@@ -600,6 +601,7 @@ impl LiveJob {
             log_waits: self.log.as_ref().map_or(0, OperationLog::waits),
             ended: ran.then_some(reason),
             control: self.governor.outcomes(),
+            windows,
             ..JobResults::default()
         };
         for (number, (worker, totals)) in self.workers.into_iter().zip(totals).enumerate() {
