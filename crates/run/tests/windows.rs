@@ -9,7 +9,7 @@ use model::histogram::bucket_of;
 use model::mix::{Mix, MixRule};
 use model::operation_log::LoggedOperation;
 use model::plan::{LatencyPoints, Plan, SimulatedDevice, SimulatedService, Stop, Windows};
-use model::results::{JobResults, Window, WindowLatency};
+use model::results::{JobResults, Results, Window, WindowLatency, WindowSeries};
 use model::{Direction, Nanos, PerDirection};
 use support::{device, plan, run_job, stream, try_run, worker};
 
@@ -173,4 +173,19 @@ fn a_window_below_a_millisecond_is_refused() {
     plan.steps[0].jobs[0].windows[0].length_ns = Nanos::micros(999);
     let error = try_run(plan).unwrap_err().to_string();
     assert!(error.contains("the shortest is 1 ms"), "{error}");
+}
+
+#[test]
+fn windows_are_saved_and_those_of_another_host_follow() {
+    let (results, _) = try_run(two_workers()).expect("the plan can be carried out");
+    let saved = serde_json::to_string(&results).expect("results can be saved");
+    let read: Results = serde_json::from_str(&saved).expect("and read again");
+    assert_eq!(read.steps[0].jobs[0].windows, results.steps[0].jobs[0].windows);
+    let mut both = results.clone();
+    both.merge(read);
+    let (alone, together) = (&results.steps[0].jobs[0].windows, &both.steps[0].jobs[0].windows);
+    let workers = |windows: &[WindowSeries]| windows.iter().map(|series| series.worker).collect::<Vec<u32>>();
+    assert_eq!(workers(alone), [0, 0, 1, 1]);
+    assert_eq!(workers(together), [0, 0, 1, 1, 2, 2, 3, 3]);
+    assert_eq!(together[6].windows, alone[2].windows);
 }
