@@ -8,9 +8,9 @@ use std::path::Path;
 use model::histogram::bucket_of;
 use model::mix::{Mix, MixRule};
 use model::operation_log::LoggedOperation;
-use model::plan::{LatencyPoints, Plan, SimulatedDevice, SimulatedService, Stop, Windows};
+use model::plan::{EngineKind, LatencyPoints, Plan, SimulatedDevice, SimulatedService, Stop, TargetKind, Windows};
 use model::results::{JobResults, Results, Window, WindowLatency, WindowSeries};
-use model::{Direction, Nanos, PerDirection};
+use model::{Bytes, Direction, Nanos, PerDirection};
 use support::{device, plan, run_job, stream, try_run, worker};
 
 /// 37 ms divide neither a second nor what is measured.
@@ -29,7 +29,10 @@ fn two_workers() -> Plan {
         write_percent: 30.0,
         rule: MixRule::Independent,
     };
-    let workers = vec![worker(vec![mixed.clone(), stream()]), worker(vec![mixed])];
+    let mut workers = vec![worker(vec![mixed.clone(), stream()]), worker(vec![mixed])];
+    for worker in &mut workers {
+        worker.latency = LatencyPoints::AfterCall;
+    }
     let device = SimulatedDevice { service, ..device() };
     let mut plan = plan(device, Stop::after(Nanos::millis(1700)), workers);
     let job = &mut plan.steps[0].jobs[0];
@@ -90,11 +93,7 @@ fn expected(operations: &[LoggedOperation], worker: u32, length: Nanos, histogra
 #[test]
 fn windows_are_those_of_single_operations() {
     let directory = tempfile::tempdir().unwrap();
-    let mut plan = two_workers();
-    for worker in &mut plan.steps[0].jobs[0].workers {
-        worker.latency = LatencyPoints::AfterCall;
-    }
-    let (job, operations) = logged(plan, &directory.path().join("log.csv"));
+    let (job, operations) = logged(two_workers(), &directory.path().join("log.csv"));
     assert!(operations.len() > 10_000, "{}", operations.len());
     assert_eq!(job.windows.len(), 4, "two of each worker");
     for series in &job.windows {
@@ -111,11 +110,56 @@ fn windows_are_those_of_single_operations() {
         assert!(series.windows.trim.is_empty());
     }
     assert!(job.workers.iter().all(|worker| worker.joined_rows == 0));
-    let differs = |latency: fn(&Window) -> WindowLatency| {
-        let mut all = job.windows.iter().flat_map(|series| &series.windows.read);
-        all.any(|window| latency(window) != window.total)
+}
+
+/// The simulated device issues at once; here submission takes its time.
+#[test]
+fn submission_and_completion_are_told_apart() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let mut plan = two_workers();
+    plan.targets[0].kind = TargetKind::Nothing { size: Bytes::gib(1) };
+    let job = &mut plan.steps[0].jobs[0];
+    job.stop = Stop::after(Nanos::millis(100));
+    job.workers
+        .iter_mut()
+        .for_each(|worker| worker.engine.kind = EngineKind::Null);
+    let (job, operations) = logged(plan, &directory.path().join("log.csv"));
+    for series in &job.windows {
+        let expected = expected(&operations, series.worker, series.length_ns, series.histograms);
+        assert_eq!(series.windows, expected);
+        let writes = &series.windows.write;
+        assert!(
+            writes
+                .iter()
+                .any(|window| window.submission.sum_ns > 0 && window.completion != window.total)
+        );
+        let streams = job.workers[series.worker as usize].streams.iter();
+        let found = streams.filter_map(|stream| stream.directions.write.as_ref());
+        for found in found {
+            let most = |of: fn(&Window) -> WindowLatency| writes.iter().map(|window| of(window).max_ns).max();
+            assert_eq!(most(|window| window.submission), Some(found.submission.max()));
+            assert_eq!(most(|window| window.completion), Some(found.completion.max()));
+            assert_eq!(most(|window| window.total), Some(found.total.max()));
+        }
+    }
+}
+
+#[test]
+fn windows_without_operations_are_left_out() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let mut plan = two_workers();
+    plan.targets[0].kind = TargetKind::Simulated {
+        device: SimulatedDevice {
+            service: SimulatedService::Constant {
+                time_ns: Nanos::millis(130),
+            },
+            ..device()
+        },
     };
-    assert!(differs(|window| window.submission), "the latencies are told apart");
+    let (job, operations) = logged(plan, &directory.path().join("log.csv"));
+    let series = &job.windows[0];
+    assert_eq!(series.windows, expected(&operations, 0, SHORT, true));
+    assert!((10..20).contains(&series.windows.read.len()), "one in four at most");
 }
 
 #[test]
