@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Writes a file under a temporary name beside its place, flushes it, and renames it. An earlier file of that name stays
 /// as it is until then. A pipe or terminal is written to directly.
@@ -24,17 +24,76 @@ pub fn write_whole(path: &Path, content: &[u8]) -> io::Result<()> {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("it is {what}")));
         }
     }
-    // A link is followed, so that the file it names is replaced and not the link.
-    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let mut part = Part::beside(path)?;
+    part.file().write_all(content)?;
+    part.finish()?.into_place()
+}
+
+/// A file on its way, under a temporary name beside its place; gone if it is dropped.
+#[derive(Debug)]
+pub(crate) struct Part {
+    file: tempfile::NamedTempFile,
+    place: PathBuf,
+}
+
+/// A part that is complete and on the disk. It holds no file open.
+#[derive(Debug)]
+pub(crate) struct WholePart {
+    name: tempfile::TempPath,
+    place: PathBuf,
+}
+
+impl Part {
+    /// Makes one.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub(crate) fn beside(path: &Path) -> io::Result<Part> {
+        // A link is followed, so that the file it names is replaced and not the link.
+        let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let folder = folder_of(&place);
+        let file = in_folder(folder).map_err(|error| named(error, folder))?;
+        Ok(Part { file, place })
+    }
+
+    pub(crate) fn file(&mut self) -> &mut File {
+        self.file.as_file_mut()
+    }
+
+    /// Flushes what was written.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub(crate) fn finish(self) -> io::Result<WholePart> {
+        self.file.as_file().sync_all()?;
+        Ok(WholePart {
+            name: self.file.into_temp_path(),
+            place: self.place,
+        })
+    }
+}
+
+impl WholePart {
+    /// Its temporary name.
+    pub(crate) fn path(&self) -> &Path {
+        &self.name
+    }
+
+    /// Gives the file its name, in the place of an earlier one.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub(crate) fn into_place(self) -> io::Result<()> {
+        self.name.persist(&self.place).map_err(|error| error.error)?;
+        // The name, too, shall survive a power cut; where a directory cannot be flushed, the system does it in its own time.
+        let _ = File::open(folder_of(&self.place)).and_then(|folder| folder.sync_all());
+        Ok(())
+    }
+}
+
+fn folder_of(path: &Path) -> &Path {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let folder = folder.unwrap_or(Path::new("."));
-    let mut file = in_folder(folder).map_err(|error| named(error, folder))?;
-    file.write_all(content)?;
-    file.as_file().sync_all()?;
-    file.persist(&path).map_err(|error| error.error)?;
-    // The name, too, shall survive a power cut; where a directory cannot be flushed, the system does it in its own time.
-    let _ = File::open(folder).and_then(|folder| folder.sync_all());
-    Ok(())
+    folder.unwrap_or(Path::new("."))
 }
 
 fn in_folder(folder: &Path) -> io::Result<tempfile::NamedTempFile> {

@@ -6,9 +6,11 @@
 #![forbid(unsafe_code)]
 
 mod atomic;
+mod fio_logs;
 mod saved;
 mod schema;
 
 pub use atomic::write_whole;
+pub use fio_logs::write_fio_logs;
 pub use saved::{ArchiveError, load, save};
 pub use schema::{SCHEMAS, Schema};

@@ -282,6 +282,12 @@ impl Histogram {
             .map(|(bucket, count)| (bucket, *count))
     }
 
+    /// How many values lie in a bucket; [`BUCKETS`] stands for the overflow.
+    #[inline]
+    pub fn count_in(&self, bucket: usize) -> u64 {
+        self.counts[bucket]
+    }
+
     /// How many values lie in buckets wholly at or below the one of `value`.
     pub fn count_up_to(&self, value: u64) -> u64 {
         self.counts[..=bucket_of(value)].iter().sum()

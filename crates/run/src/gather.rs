@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 
 use model::event::{Counts, Interval, Phase};
 use model::histogram::Histogram;
-use model::plan::{Grid, GridScope, Job};
+use model::plan::{Grid, GridScope, Job, Windows};
 use model::results::{
-    DirectionResults, Distribution, IntervalHistogram, Point, Series, StreamResults, SyncResults, Waits,
+    DirectionResults, Distribution, IntervalHistogram, Point, Series, StreamResults, SyncResults, Waits, WindowSeries,
 };
 use model::{Bytes, Direction, Nanos, PerDirection};
 
@@ -44,6 +44,7 @@ struct Received {
     submitted: Distribution,
     completed: Distribution,
     waits: Waits,
+    windows: Vec<WindowSeries>,
     /// Phase and number of the interval that it will send next.
     next: IntervalKey,
     /// Start and end of the measured time that has been received.
@@ -81,9 +82,9 @@ pub(crate) struct WorkerTotals {
 }
 
 impl Gather {
-    /// Nothing received yet from `workers` workers. `length` is the interval at which recorders are exchanged.
-    pub(crate) fn new(workers: usize, grids: &[Grid], length: Nanos) -> Gather {
-        let received = || Received {
+    /// Nothing received yet from the workers of a job. `length` is the interval at which recorders are exchanged.
+    pub(crate) fn new(plan: &Job, grids: &[Grid], length: Nanos) -> Gather {
+        let received = |worker: usize| Received {
             inbox: None,
             keys: Vec::new(),
             cells: Vec::new(),
@@ -91,12 +92,13 @@ impl Gather {
             submitted: Distribution::ready(),
             completed: Distribution::ready(),
             waits: Waits::default(),
+            windows: plan.windows.iter().map(|windows| no_windows(worker, windows)).collect(),
             next: (Phase::Delay, 0, 0),
             measured: (Nanos(0), Nanos(0)),
             ended: false,
         };
         Gather {
-            workers: (0..workers).map(|_| received()).collect(),
+            workers: (0..plan.workers.len()).map(received).collect(),
             held: Vec::new(),
             grids: grids.to_vec(),
             series: BTreeMap::new(),
@@ -188,6 +190,7 @@ impl Gather {
             if recorder.phase == Phase::Measured {
                 self.workers[worker].measured = (recorder.phase_start, recorder.end);
                 self.add_rows(worker, recorder);
+                self.workers[worker].add_windows(recorder);
             }
         }
     }
@@ -206,6 +209,9 @@ impl Gather {
                 *distribution = Distribution::ready();
             }
             worker.waits = Waits::default();
+            for series in &mut worker.windows {
+                series.windows = PerDirection::default();
+            }
         }
     }
 
@@ -404,6 +410,12 @@ impl Gather {
         series
     }
 
+    /// What each worker kept of its windows.
+    pub(crate) fn take_windows(&mut self) -> Vec<WindowSeries> {
+        let workers = self.workers.iter_mut();
+        workers.flat_map(|worker| std::mem::take(&mut worker.windows)).collect()
+    }
+
     /// The histograms of all intervals, in time order.
     pub(crate) fn take_histograms(&mut self) -> Vec<IntervalHistogram> {
         let slices = std::mem::take(&mut self.histograms);
@@ -413,6 +425,15 @@ impl Gather {
             latency: slice.latency,
         };
         slices.into_values().map(entry).collect()
+    }
+}
+
+fn no_windows(worker: usize, windows: &Windows) -> WindowSeries {
+    WindowSeries {
+        worker: worker as u32,
+        length_ns: windows.length_ns,
+        histograms: windows.histograms,
+        windows: PerDirection::default(),
     }
 }
 
@@ -427,7 +448,23 @@ impl Received {
             submitted: self.submitted.clone(),
             completed: self.completed.clone(),
             waits: self.waits.clone(),
+            windows: Vec::new(),
             ..*self
+        }
+    }
+
+    /// Windows come in the order in which they end; those of several streams with the same number are one.
+    fn add_windows(&mut self, recorder: &Recorder) {
+        for row in &recorder.windows.rows {
+            let CellKind::Moves(direction) = self.keys[row.cell as usize].kind else {
+                continue;
+            };
+            let windows = &mut self.windows[row.series as usize].windows[direction];
+            let window = recorder.windows.window(row);
+            match windows.last_mut() {
+                Some(last) if last.number == window.number => last.merge(&window),
+                _ => windows.push(window),
+            }
         }
     }
 

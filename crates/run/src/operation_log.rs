@@ -14,6 +14,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use engine::{Identity, os_error_name, sys};
+use model::operation_log::HEADER;
 use model::results::Failure;
 use model::{Direction, Nanos};
 use rtrb::{Consumer, Producer, RingBuffer};
@@ -27,9 +28,6 @@ const PAUSE: Duration = Duration::from_millis(1);
 
 /// Bytes that are written at a time.
 const PIECE: usize = 64 << 10;
-
-const HEADER: &str = "completed_ns,worker,stream,operation,offset,length,moved,schedule_delay_ns,submission_ns,total_ns,\
-                      error\n";
 
 /// One operation.
 #[derive(Clone, Copy, Debug)]

@@ -152,7 +152,10 @@ pub(crate) fn run_step(
         (0..jobs.len()).for_each(|job| start_if_due(around, step, &mut jobs, job, watcher));
         (0..jobs.len()).for_each(|job| look_at(around, step, &mut jobs, job, watcher));
         watch.look(&jobs, around.clock);
-        if around.snapshots.is_some_and(|wanted| wanted.swap(false, Ordering::Relaxed)) {
+        if around
+            .snapshots
+            .is_some_and(|wanted| wanted.swap(false, Ordering::Relaxed))
+        {
             watcher(snapshot(around, step, &jobs, &watch));
         }
         if jobs.iter().all(LiveJob::has_ended) {
@@ -322,7 +325,7 @@ fn launch(
     });
     let workers: Vec<LiveWorker> = workers.collect();
     LiveJob {
-        gather: Gather::new(workers.len(), &around.plan.grids, interval),
+        gather: Gather::new(plan_job, &around.plan.grids, interval),
         governor,
         log,
         control,
@@ -645,6 +648,7 @@ impl LiveJob {
     fn into_results(mut self, plan: &model::plan::Job) -> JobResults {
         let reason = self.reason();
         let ran = self.state == State::Ended { ran: true };
+        let windows = self.gather.take_windows();
         let totals = self.gather.take_totals(plan);
         let mut results = JobResults {
             name: plan.name.clone(),
@@ -652,10 +656,13 @@ impl LiveJob {
             log_waits: self.log.as_ref().map_or(0, OperationLog::waits),
             ended: ran.then_some(reason),
             control: self.governor.outcomes(),
+            windows,
             ..JobResults::default()
         };
         for (number, (worker, totals)) in self.workers.into_iter().zip(totals).enumerate() {
-            results.workers.push(worker_results(number as u32, &worker.ended, worker.lost, totals));
+            results
+                .workers
+                .push(worker_results(number as u32, &worker.ended, worker.lost, totals));
         }
         let measured = results.measured();
         results.series = self.gather.take_series(plan, measured);

@@ -53,10 +53,37 @@ fn check(case: &str, fixed: bool) {
             _ => json_lines(&steadied(text, fixed), fixed),
         };
         let (expected, found) = (masked(&expected), masked(&ran.out));
+        if file == "normal.txt" {
+            assert_eq!(
+                left_behind(&place),
+                recorded(&format!("golden/{case}/files.txt")),
+                "{case}"
+            );
+        }
         if let Some(difference) = difference(&expected, &found) {
             panic!("{case}, {file}, {difference}\n{}", told());
         }
     }
+}
+
+/// Files with their sizes, as the recording lists them: logs without their size.
+fn left_behind(place: &Place) -> String {
+    let mut files = Vec::new();
+    let mut folders = vec![place.path()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).unwrap().flatten() {
+            let (path, meta) = (entry.path(), entry.metadata().unwrap());
+            let name = path.strip_prefix(place.path()).unwrap().display().to_string();
+            match meta.is_dir() {
+                true => folders.push(path),
+                false if [".fio", ".cmd", ".inc"].iter().any(|end| name.ends_with(end)) => {}
+                false if name.ends_with(".log") => files.push((name, "-".to_owned())),
+                false => files.push((name, meta.len().to_string())),
+            }
+        }
+    }
+    files.sort();
+    files.iter().map(|(name, size)| format!("{size} {name}\n")).collect()
 }
 
 /// The first line that is not as expected.

@@ -80,6 +80,12 @@ impl Plan {
                 }
                 logs.push((log, &job.name));
             }
+            for windows in job.windows.iter().filter(|windows| windows.length_ns.0 < 1_000_000) {
+                faults.add(format!(
+                    "a window of {} is too short; the shortest is 1 ms",
+                    windows.length_ns
+                ));
+            }
             self.check_job(job, index, self.steps[step].jobs.len(), &mut faults);
         }
         if faults.list.is_empty() {

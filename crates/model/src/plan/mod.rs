@@ -103,6 +103,9 @@ pub struct Job {
     /// Keep a line for every operation in this file.
     #[serde(default)]
     pub operation_log: Option<String>,
+    /// Latencies of each worker to keep window by window, beside the interval series.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub windows: Vec<Windows>,
     /// Threads.
     pub workers: Vec<Worker>,
 }
@@ -433,6 +436,17 @@ pub enum GridScope {
     Job,
     /// Each stream of each worker (DiskSpd `-D`, fio logs).
     Stream,
+}
+
+/// Windows of the measured time in which each worker keeps its submission, completion and total latencies apart: what logs
+/// of averages and of histograms are made from. They count from the start of the measured window, as interval series do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Windows {
+    /// Length of a window.
+    pub length_ns: Nanos,
+    /// Keep a histogram of the completion latencies of each window too.
+    #[serde(default)]
+    pub histograms: bool,
 }
 
 impl Plan {

@@ -6,6 +6,7 @@
 mod builder;
 mod consumers;
 mod forms;
+mod logs;
 mod masks;
 mod recorded;
 mod statistics;

@@ -459,7 +459,7 @@ impl Worker<'_> {
             verified: self.verification.1,
             mismatches: self.mismatches,
             mismatch_count: self.mismatch_count,
-            joined_rows: self.grids.joined_rows,
+            joined_rows: self.grids.joined_rows(),
         }
     }
 }

@@ -16,6 +16,7 @@ mod setup;
 mod stream;
 mod timeline;
 mod verification;
+mod windows;
 
 use engine::{Action, Batch, Engine, Request, Slot};
 use model::content::Filler;

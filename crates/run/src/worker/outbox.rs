@@ -7,6 +7,7 @@ use model::event::Phase;
 use rtrb::{Consumer, Producer, RingBuffer};
 
 use super::recorder::{CellKey, Recorder};
+use super::windows::WindowRoom;
 
 /// Recorders of a worker: one in use, one on its way, one being read.
 const RECORDERS: usize = 3;
@@ -31,12 +32,16 @@ pub(crate) struct Inbox {
 }
 
 /// Makes both ends and the first recorder in use.
-pub(crate) fn mailbox(keys: &[CellKey], rows: usize, patient: bool) -> (Box<Recorder>, Outbox, Inbox) {
+pub(crate) fn mailbox(
+    keys: &[CellKey],
+    (rows, windows): (usize, WindowRoom),
+    patient: bool,
+) -> (Box<Recorder>, Outbox, Inbox) {
     let (full_in, full_out) = RingBuffer::new(RECORDERS);
     let (mut empty_in, empty_out) = RingBuffer::new(RECORDERS);
     for _ in 1..RECORDERS {
         // The ring was made for as many.
-        let _ = empty_in.push(Box::new(Recorder::new(keys, rows)));
+        let _ = empty_in.push(Box::new(Recorder::new(keys, rows, windows)));
     }
     let phase = Arc::new(AtomicU8::new(Phase::Delay as u8));
     let outbox = Outbox {
@@ -46,7 +51,7 @@ pub(crate) fn mailbox(keys: &[CellKey], rows: usize, patient: bool) -> (Box<Reco
         patient,
     };
     (
-        Box::new(Recorder::new(keys, rows)),
+        Box::new(Recorder::new(keys, rows, windows)),
         outbox,
         Inbox {
             full: full_out,

@@ -7,8 +7,11 @@
 use engine::{Action, Completion, Request, Slot};
 use model::event::Phase;
 use model::histogram::Histogram;
+use model::plan::Windows;
 use model::results::{Distribution, Point, Waits};
 use model::{Direction, Nanos, PerDirection};
+
+use super::windows::{OpenWindows, WindowRoom, WindowRows};
 
 /// What a cell counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +24,8 @@ pub(crate) struct CellKey {
     pub(crate) paced: bool,
     /// Interval series show completion latency.
     pub(crate) completion_in_series: bool,
+    /// Each latency is kept by window.
+    pub(crate) in_windows: bool,
 }
 
 /// The kinds of operation that are counted apart.
@@ -72,9 +77,29 @@ pub(crate) struct Cell {
     pub(crate) total: Histogram,
     /// Due → queued and due → reaped; only for paced streams.
     pub(crate) paced: Option<Box<(Histogram, Histogram)>>,
-    /// Smallest and largest values of the histograms that interval series show, up to the last tick of any of them.
-    extremes: [(u64, u64); 2],
+    /// Smallest and largest values of the watched histograms, up to the last tick of any series.
+    extremes: Extremes,
+    /// The histograms whose extremes are told apart by tick.
+    watched: [bool; HISTOGRAMS],
     completion_in_series: bool,
+}
+
+/// Histograms of a cell that may be watched, by their places in [`Extremes`].
+const HISTOGRAMS: usize = 5;
+pub(super) const IMMEDIATE: usize = 0;
+pub(super) const SUBMISSION: usize = 1;
+pub(super) const COMPLETION: usize = 2;
+pub(super) const TOTAL: usize = 3;
+const RESPONSE: usize = 4;
+
+/// Smallest and largest value of each histogram of a cell.
+pub(super) type Extremes = [(u64, u64); HISTOGRAMS];
+
+const NO_EXTREMES: Extremes = [(u64::MAX, 0); HISTOGRAMS];
+
+/// The extremes of two sets of values together.
+pub(super) fn joined(one: (u64, u64), other: (u64, u64)) -> (u64, u64) {
+    (one.0.min(other.0), one.1.max(other.1))
 }
 
 /// A row of an interval series that is complete.
@@ -91,6 +116,7 @@ pub(crate) struct Row {
 pub(crate) struct Recorder {
     pub(crate) cells: Vec<Cell>,
     pub(crate) rows: Vec<Row>,
+    pub(crate) windows: WindowRows,
     pub(crate) depth: Distribution,
     pub(crate) submitted: Distribution,
     pub(crate) completed: Distribution,
@@ -142,16 +168,11 @@ impl Run {
 
 impl Recorder {
     /// An empty recorder with these cells, which holds up to `rows` rows of interval series.
-    pub(crate) fn new(keys: &[CellKey], rows: usize) -> Recorder {
-        let cell = |key: &CellKey| Cell {
-            paced: key.paced.then(|| Box::new((Histogram::new(), Histogram::new()))),
-            extremes: [(u64::MAX, 0); 2],
-            completion_in_series: key.completion_in_series,
-            ..Cell::default()
-        };
+    pub(crate) fn new(keys: &[CellKey], rows: usize, windows: WindowRoom) -> Recorder {
         Recorder {
-            cells: keys.iter().map(cell).collect(),
+            cells: keys.iter().map(Cell::new).collect(),
             rows: Vec::with_capacity(rows),
+            windows: WindowRows::new(windows),
             depth: Distribution::ready(),
             submitted: Distribution::ready(),
             completed: Distribution::ready(),
@@ -260,6 +281,7 @@ impl Recorder {
             }
         }
         self.rows.clear();
+        self.windows.clear();
         for distribution in [&mut self.depth, &mut self.submitted, &mut self.completed] {
             distribution.classes.fill(0);
         }
@@ -269,40 +291,70 @@ impl Recorder {
 }
 
 impl Cell {
+    fn new(key: &CellKey) -> Cell {
+        let mut cell = Cell {
+            paced: key.paced.then(|| Box::new((Histogram::new(), Histogram::new()))),
+            extremes: NO_EXTREMES,
+            completion_in_series: key.completion_in_series,
+            ..Cell::default()
+        };
+        if key.in_windows {
+            for place in [IMMEDIATE, SUBMISSION, COMPLETION, TOTAL] {
+                cell.watched[place] = true;
+            }
+        }
+        for place in cell.in_series() {
+            cell.watched[*place] = true;
+        }
+        cell
+    }
+
     /// Operations completed.
     pub(crate) fn operations(&self) -> u64 {
         self.immediate.n() + self.total.n()
     }
 
-    /// The histograms whose values interval series show, together: response time when paced, total otherwise; or completion.
-    fn in_series(&mut self) -> impl Iterator<Item = &mut Histogram> {
-        let shown = match (self.completion_in_series, &mut self.paced) {
-            (true, _) => [Some(&mut self.immediate), Some(&mut self.completion)],
-            (false, Some(paced)) => [Some(&mut paced.1), None],
-            (false, None) => [Some(&mut self.immediate), Some(&mut self.total)],
-        };
-        shown.into_iter().flatten()
+    /// Places of the histograms whose values interval series show, together: response time when paced, total otherwise; or
+    /// completion.
+    fn in_series(&self) -> &'static [usize] {
+        match (self.completion_in_series, &self.paced) {
+            (true, _) => &[IMMEDIATE, COMPLETION],
+            (false, Some(_)) => &[RESPONSE],
+            (false, None) => &[IMMEDIATE, TOTAL],
+        }
     }
 
-    /// Smallest and largest latency since the last tick. Histograms keep only those while an interval is open, so that no
+    /// The watched histograms with their places.
+    fn watched(&mut self) -> impl Iterator<Item = (usize, &mut Histogram)> {
+        let response = self.paced.as_deref_mut().map(|paced| &mut paced.1);
+        let all = [
+            Some(&mut self.immediate),
+            Some(&mut self.submission),
+            Some(&mut self.completion),
+            Some(&mut self.total),
+            response,
+        ];
+        let each = self.watched.into_iter().zip(all).enumerate();
+        each.filter_map(|(place, (watched, histogram))| Some((place, histogram.filter(|_| watched)?)))
+    }
+
+    /// Smallest and largest latencies since the last tick. Histograms keep only those while an interval is open, so that no
     /// operation is compared twice; [`Cell::close`] puts the extremes of the whole interval back.
-    fn take_tick_extremes(&mut self) -> (u64, u64) {
-        let mut extremes = self.extremes;
-        let mut tick = (u64::MAX, 0);
-        for (histogram, seen) in self.in_series().zip(&mut extremes) {
-            let taken = histogram.take_extremes();
-            *seen = (seen.0.min(taken.0), seen.1.max(taken.1));
-            tick = (tick.0.min(taken.0), tick.1.max(taken.1));
+    fn take_tick_extremes(&mut self) -> Extremes {
+        let (mut seen, mut tick) = (self.extremes, NO_EXTREMES);
+        for (place, histogram) in self.watched() {
+            tick[place] = histogram.take_extremes();
+            seen[place] = joined(seen[place], tick[place]);
         }
-        self.extremes = extremes;
+        self.extremes = seen;
         tick
     }
 
     /// Makes the histograms whole again before the recorder is handed on.
     fn close(&mut self) {
-        let extremes = std::mem::replace(&mut self.extremes, [(u64::MAX, 0); 2]);
-        for (histogram, seen) in self.in_series().zip(extremes) {
-            histogram.put_extremes(seen);
+        let extremes = std::mem::replace(&mut self.extremes, NO_EXTREMES);
+        for (place, histogram) in self.watched() {
+            histogram.put_extremes(extremes[place]);
         }
     }
 
@@ -330,8 +382,10 @@ pub(crate) struct Grids {
     seen: Vec<Seen>,
     /// When the next interval of any series ends.
     next: Nanos,
+    /// Latencies by window, where the job wants them.
+    windows: OpenWindows,
     /// Rows that found no room and were joined to the next of their series.
-    pub(crate) joined_rows: u64,
+    joined_rows: u64,
 }
 
 #[derive(Debug)]
@@ -352,7 +406,7 @@ struct Seen {
 }
 
 impl Grids {
-    pub(crate) fn new(lengths: &[Nanos], cells: usize) -> Grids {
+    pub(crate) fn new(lengths: &[Nanos], windows: &[Windows], cells: usize) -> Grids {
         let open = |length: &Nanos| OpenSeries {
             length: *length,
             end: Nanos::NEVER,
@@ -363,8 +417,14 @@ impl Grids {
             series: lengths.iter().map(open).collect(),
             seen: vec![Seen::default(); cells],
             next: Nanos::NEVER,
+            windows: OpenWindows::new(windows, cells),
             joined_rows: 0,
         }
+    }
+
+    /// Rows that found no room and were joined to the next of their series.
+    pub(crate) fn joined_rows(&self) -> u64 {
+        self.joined_rows + self.windows.joined_rows
     }
 
     /// When the next interval of any series ends.
@@ -380,12 +440,13 @@ impl Grids {
             series.open.fill(Point::default());
         }
         self.seen.fill(Seen::default());
-        self.next = self
-            .series
-            .iter()
-            .map(|series| series.end)
-            .min()
-            .unwrap_or(Nanos::NEVER);
+        self.windows.start(start);
+        self.set_next();
+    }
+
+    fn set_next(&mut self) {
+        let first = self.series.iter().map(|series| series.end).min();
+        self.next = self.windows.next().min(first.unwrap_or(Nanos::NEVER));
     }
 
     /// Adds what was counted since the last tick to the open intervals.
@@ -397,7 +458,10 @@ impl Grids {
                 continue;
             }
             let (sum, sum_squares) = cell.latency_sums();
-            let (latency_ns_min, latency_ns_max) = cell.take_tick_extremes();
+            let extremes = cell.take_tick_extremes();
+            self.windows.absorb(index, cell, &extremes);
+            let shown = cell.in_series().iter().map(|place| extremes[*place]);
+            let (latency_ns_min, latency_ns_max) = shown.fold((u64::MAX, 0), joined);
             let delta = Point {
                 operations: operations - seen.operations,
                 bytes: cell.bytes - seen.bytes,
@@ -432,17 +496,14 @@ impl Grids {
             series.interval += passed;
             series.end += Nanos(passed * series.length.0);
         }
-        self.next = self
-            .series
-            .iter()
-            .map(|series| series.end)
-            .min()
-            .unwrap_or(Nanos::NEVER);
+        self.windows.tick(now, &mut recorder.windows);
+        self.set_next();
     }
 
     /// The recorder was exchanged: its counters begin at zero again.
     pub(crate) fn recorder_is_new(&mut self) {
         self.seen.fill(Seen::default());
+        self.windows.recorder_is_new();
     }
 
     /// The measured window is over: the last, perhaps shorter interval of each series ends with it.
@@ -453,6 +514,7 @@ impl Grids {
             self.joined_rows += close(grid, series, interval, recorder);
             series.end = Nanos::NEVER;
         }
+        self.windows.finish(&mut recorder.windows);
         self.next = Nanos::NEVER;
     }
 }

@@ -25,6 +25,7 @@ use super::recorder::{Grids, SlotTable};
 use super::stream::{Gate, LiveStream, flushes};
 use super::timeline::Timeline;
 use super::verification::Verification;
+use super::windows::WindowRoom;
 use super::{
     AT_ONCE, AT_ONCE_BYTES, Budget, CellKey, CellKind, Inbox, Inline, Lane, Measured, PROBE_TURNS, Requests,
     USUAL_BATCH, Worker, mailbox,
@@ -35,6 +36,8 @@ use crate::sources::Sources;
 /// Rows of interval series beyond those of one interval that a recorder holds for each cell: an interval may be joined to the
 /// next.
 const SPARE_ROWS: u64 = 128;
+/// The same for windows, which take more memory.
+const SPARE_WINDOWS: u64 = 16;
 
 /// What a worker is given.
 #[derive(Clone, Copy, Debug)]
@@ -184,6 +187,7 @@ impl Assignment<'_> {
     /// The cells that operations of this worker are counted in.
     pub(crate) fn cells(&self) -> Vec<CellKey> {
         let completion_in_series = self.worker.latency == LatencyPoints::CompletionInSeries;
+        let in_windows = !self.job.windows.is_empty();
         let mut keys = Vec::new();
         for (number, stream) in self.worker.streams.iter().enumerate() {
             let stream_number = number as u32;
@@ -202,6 +206,7 @@ impl Assignment<'_> {
                     kind: CellKind::Moves(direction),
                     paced,
                     completion_in_series,
+                    in_windows,
                 });
             }
             if flushes(&stream.sync) {
@@ -210,6 +215,7 @@ impl Assignment<'_> {
                     kind: CellKind::Sync,
                     paced: false,
                     completion_in_series,
+                    in_windows,
                 });
             }
         }
@@ -295,7 +301,14 @@ pub(crate) fn set_up<'plan>(given: &Assignment<'plan>) -> Result<(Worker<'plan>,
     for lane in &lanes {
         fill_buffers(lane, &mut streams, plan, engine.as_mut());
     }
-    let (recorder, outbox, inbox) = mailbox(&keys, keys.len() * rows_per_cell(given), patient);
+    let (recorder, outbox, inbox) = mailbox(
+        &keys,
+        (
+            keys.len() * rows_per_cell(given),
+            WindowRoom::new(&given.job.windows, keys.len(), given.interval, SPARE_WINDOWS),
+        ),
+        patient,
+    );
     let full_budget = Budget {
         operations: given.job.stop.operations.unwrap_or(u64::MAX),
         bytes: byte_budget(given),
@@ -344,7 +357,7 @@ pub(crate) fn set_up<'plan>(given: &Assignment<'plan>) -> Result<(Worker<'plan>,
         timeline: Timeline::new(&given.job.phases, &given.job.stop, Nanos(0), given.interval),
         interval: given.interval,
         boundary: Nanos(0),
-        grids: Grids::new(given.grids, keys.len()),
+        grids: Grids::new(given.grids, &given.job.windows, keys.len()),
         recorder,
         outbox,
         control: given.control,

@@ -162,6 +162,7 @@ impl<'a> Lowering<'a> {
             ends_with: Default::default(),
             control: pace::control(&job.options),
             operation_log: None,
+            windows: report::windows(&job.options),
             workers,
         };
         self.steps[step].jobs.push(plan);

@@ -1,6 +1,6 @@
 //! What reports repeat and how they show it, and what is noted about a job.
 
-use model::plan::{Dialect, Grid, GridScope, JobEcho, Origin, Presentation};
+use model::plan::{Dialect, Grid, GridScope, JobEcho, Origin, Presentation, Windows};
 use model::{Direction, Nanos};
 
 use super::job::us;
@@ -30,6 +30,26 @@ pub(super) fn grids(jobs: &Jobs) -> Vec<Grid> {
         scope: GridScope::Stream,
     };
     lengths.into_iter().map(grid).collect()
+}
+
+/// The windows whose latencies and histograms go into logs.
+pub(super) fn windows(options: &JobOptions) -> Vec<Windows> {
+    let logs = &options.logs;
+    let mut windows: Vec<Windows> = Vec::new();
+    let mut add = |length_ms: i64, histograms: bool| {
+        let length_ns = Nanos::millis(length_ms.max(0) as u64);
+        match windows.iter_mut().find(|known| known.length_ns == length_ns) {
+            Some(known) => known.histograms |= histograms,
+            None => windows.push(Windows { length_ns, histograms }),
+        }
+    };
+    if logs.write_lat_log.is_some() && logs.log_avg_msec > 0 {
+        add(logs.log_avg_msec, false);
+    }
+    if logs.write_hist_log.is_some() && logs.log_hist_msec > 0 {
+        add(logs.log_hist_msec, true);
+    }
+    windows
 }
 
 fn bandwidth_sample(options: &JobOptions) -> Nanos {

@@ -70,20 +70,18 @@ pub const ROWS: &[Row] = &[
         .least(0)
         .most(6)
         .default("0")
-        .later()
         .help("Halvings of the histogram's resolution.")
         .example("2"),
     word("log_window_value", LOG_WINDOW_VALUE_WORDS)
         .aliases(&["log_max_value"])
         .default("avg")
-        .later()
         .help("What a log entry says of its time.")
         .example("max"),
     int("log_entries", |job| &mut job.logs.log_entries)
         .least(1024)
         .most(1048576)
         .default("1024")
-        .later()
+        .without_effect("memory for logs grows as it is needed")
         .help("Entries to reserve memory for.")
         .example("4096"),
     boolean("log_offset", |job| &mut job.logs.log_offset)
@@ -92,22 +90,20 @@ pub const ROWS: &[Row] = &[
         .example("1"),
     boolean("log_prio", |job| &mut job.logs.log_prio)
         .default("0")
-        .later()
         .help("Add the priority.")
         .example("1"),
     boolean("log_issue_time", |job| &mut job.logs.log_issue_time)
         .default("0")
-        .later()
         .help("Add the time of issue.")
         .example("1"),
     int("log_compression", |job| &mut job.logs.log_compression)
         .least(1024)
         .most(536870912)
-        .later()
+        .without_effect("logs take little memory while a job runs")
         .help("Compress when this much has gathered.")
         .example("1m"),
     special("log_compression_cpus", special::log_cpus)
-        .later()
+        .without_effect("logs take little memory while a job runs")
         .help("Processors that compress.")
         .example("0-1"),
     boolean("log_store_compressed", |job| &mut job.logs.log_store_compressed)
@@ -118,7 +114,6 @@ pub const ROWS: &[Row] = &[
     boolean("log_alternate_epoch", |job| &mut job.logs.log_alternate_epoch)
         .aliases(&["log_unix_epoch"])
         .default("0")
-        .later()
         .help("Times of the wall clock.")
         .example("1"),
     int("log_alternate_epoch_clock_id", |job| {

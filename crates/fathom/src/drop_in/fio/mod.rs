@@ -2,6 +2,7 @@
 
 mod banner;
 mod failures;
+mod logs;
 mod output;
 mod status;
 mod surroundings;
@@ -104,6 +105,13 @@ fn run(session: &Session, jobs: &Jobs, output: &mut Output) -> u8 {
     lowered.notes.iter().for_each(|text| note(text));
     let mut plan = lowered.plan;
     plan.origin.profile = banners.concat();
+    let logs = match logs::Logs::of(jobs, &mut plan) {
+        Ok(logs) => logs,
+        Err(complaint) => {
+            output.complaint(&complaint);
+            return FAILED;
+        }
+    };
     if normal {
         output.bytes(|out| reports::starting(&plan, out));
     }
@@ -132,6 +140,10 @@ fn run(session: &Session, jobs: &Jobs, output: &mut Output) -> u8 {
         Ok(results) => results,
         Err(code) => return code,
     };
+    if let Err(complaint) = logs.write(&results) {
+        output.complaint(&complaint);
+        return conclude(session, jobs, results, output).max(FAILED);
+    }
     conclude(session, jobs, results, output)
 }
 

@@ -208,17 +208,17 @@ impl Status {
     fn live(&mut self) -> Live {
         let seconds = self.last.elapsed().as_secs_f64().max(1e-3);
         let running = |one: &&Watched| !matches!(one.state, State::Waiting | State::Ended);
-        let progress = (self.begun.elapsed() >= ESTIMATE_AFTER).then(|| {
-            let mut progress = Progress::default();
-            for one in &mut self.jobs {
-                progress.states.extend(std::iter::repeat_n(one.shown(), one.workers));
-                for direction in Direction::ALL {
-                    let index = direction as usize;
-                    progress.kib_per_second[index] += (one.bytes[index] as f64 / 1024.0 / seconds) as u64;
-                    progress.iops[index] += (one.operations[index] as f64 / seconds) as u64;
-                }
-                (one.bytes, one.operations) = ([0; 3], [0; 3]);
+        let mut progress = Progress::default();
+        for one in &mut self.jobs {
+            progress.states.extend(std::iter::repeat_n(one.shown(), one.workers));
+            for direction in Direction::ALL {
+                let index = direction as usize;
+                progress.kib_per_second[index] += (one.bytes[index] as f64 / 1024.0 / seconds) as u64;
+                progress.iops[index] += (one.operations[index] as f64 / seconds) as u64;
             }
+            (one.bytes, one.operations) = ([0; 3], [0; 3]);
+        }
+        let progress = (self.begun.elapsed() >= ESTIMATE_AFTER).then(|| {
             let lefts = self.jobs.iter().filter(running).map(|one| one.left.zip(one.length));
             let longest: Option<(Duration, Duration)> =
                 lefts.collect::<Option<Vec<_>>>().and_then(|all| all.into_iter().max());

@@ -75,6 +75,7 @@ mod figures;
 mod groups;
 mod json;
 mod latency;
+pub mod logs;
 mod markup;
 mod normal;
 pub mod numbers;

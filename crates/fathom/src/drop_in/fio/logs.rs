@@ -1,0 +1,100 @@
+//! The logs that jobs ask for: bandwidth, operations per second, latencies, histograms.
+
+use std::path::Path;
+
+use dialects::fio::options::logs::WindowValue as Value;
+use dialects::fio::options::typed::LogName;
+use dialects::fio::{Job, Jobs};
+use model::Nanos;
+use model::plan::Plan;
+use model::results::Results;
+use report::formats::fio::logs::{LogRequest, WindowValue};
+use tempfile::TempDir;
+
+/// What is asked for, and where single operations are kept until the run is over.
+#[derive(Debug)]
+pub(super) struct Logs {
+    requests: Vec<Option<LogRequest>>,
+    /// Goes with everything in it.
+    _operations: Option<TempDir>,
+}
+
+impl Logs {
+    /// Reads what is asked for and has the plan keep single operations where a log has a line for each.
+    ///
+    /// # Errors
+    /// The line that says why they cannot be kept.
+    pub(super) fn of(jobs: &Jobs, plan: &mut Plan) -> Result<Logs, String> {
+        let requests: Vec<Option<LogRequest>> = jobs.jobs.iter().map(request).collect();
+        let mut operations = None;
+        let plans = plan.steps.iter_mut().flat_map(|step| &mut step.jobs);
+        for (number, (job, request)) in plans.zip(&requests).enumerate() {
+            if !request.as_ref().is_some_and(LogRequest::needs_operations) {
+                continue;
+            }
+            let folder = match &operations {
+                Some(folder) => folder,
+                None => &*operations.insert(tempfile::tempdir().map_err(|error| {
+                    format!(
+                        "fio: operations cannot be logged in {}: {error}",
+                        std::env::temp_dir().display()
+                    )
+                })?),
+            };
+            job.operation_log = Some(folder.path().join(format!("{number}.log")).display().to_string());
+        }
+        Ok(Logs {
+            requests,
+            _operations: operations,
+        })
+    }
+
+    /// Writes the logs, all of them or none, into the present directory.
+    ///
+    /// # Errors
+    /// The line that says what could not be written.
+    pub(super) fn write(&self, results: &Results) -> Result<(), String> {
+        if self.requests.iter().all(Option::is_none) {
+            return Ok(());
+        }
+        archive::write_fio_logs(results, &self.requests, Path::new(""))
+            .map(|_| ())
+            .map_err(|error| format!("fio: logs could not be written: {error}"))
+    }
+}
+
+fn request(job: &Job) -> Option<LogRequest> {
+    let (logs, report) = (&job.options.logs, &job.options.report);
+    let prefix = |name: &Option<LogName>| {
+        name.as_ref().map(|name| match name {
+            LogName::OfJob => job.name().to_owned(),
+            LogName::Named(name) => name.clone(),
+        })
+    };
+    let rates = !(report.disable_bw_measurement || report.gtod_reduce);
+    let millis = |given: i64| Nanos::millis(given.max(0) as u64);
+    let some = |length: Nanos| (length > Nanos(0)).then_some(length);
+    let request = LogRequest {
+        bandwidth: prefix(&logs.write_bw_log).filter(|_| rates),
+        latency: prefix(&logs.write_lat_log),
+        iops: prefix(&logs.write_iops_log).filter(|_| rates),
+        histogram: prefix(&logs.write_hist_log),
+        per_job: logs.per_job_logs,
+        average: some(millis(logs.log_avg_msec)),
+        bandwidth_sample: millis(logs.bwavgtime),
+        iops_sample: millis(logs.iopsavgtime),
+        value: match logs.log_window_value {
+            Value::Average => WindowValue::Average,
+            Value::Maximum => WindowValue::Maximum,
+            Value::Both => WindowValue::Both,
+        },
+        offset: logs.log_offset,
+        priority: logs.log_prio,
+        issue_time: logs.log_issue_time,
+        histogram_every: some(millis(logs.log_hist_msec)),
+        coarseness: logs.log_hist_coarseness.clamp(0, 6) as u32,
+        wall_clock: logs.log_alternate_epoch,
+    };
+    let any = [&request.bandwidth, &request.latency, &request.iops, &request.histogram];
+    any.iter().any(|prefix| prefix.is_some()).then_some(request)
+}

@@ -1,0 +1,213 @@
+//! Logs with a line for each window and direction: averages, and histograms.
+
+use std::io::{self, Write};
+
+use model::histogram::bucket_low;
+use model::results::{Point, Window, WindowLatency, WindowSeries};
+use model::{Direction, Nanos};
+
+use super::super::bins::{BINS, bin_of};
+use super::super::samples;
+use super::{Entry, LogFile, LogKind, Source, WindowValue, number_of};
+
+/// Values of one window.
+#[derive(Clone, Copy, Debug, Default)]
+struct Values {
+    count: u64,
+    sum: u128,
+    max: u64,
+}
+
+impl Values {
+    fn add(&mut self, value: u64) {
+        self.count += 1;
+        self.sum += u128::from(value);
+        self.max = self.max.max(value);
+    }
+
+    /// The mean, rounded to the nearest whole number.
+    fn mean(&self) -> u64 {
+        ((self.sum + u128::from(self.count / 2)) / u128::from(self.count.max(1))) as u64
+    }
+}
+
+/// Writes a log of averages over `length`.
+pub(super) fn write(file: &LogFile, length: Nanos, out: &mut dyn Write) -> io::Result<()> {
+    let mut entries = Vec::new();
+    for direction in Direction::ALL {
+        for (number, values) in values(file, direction, length) {
+            let (value, second) = match file.request.value {
+                WindowValue::Average => (values.mean(), None),
+                WindowValue::Maximum => (values.max, None),
+                WindowValue::Both => (values.mean(), Some(values.max)),
+            };
+            entries.push(Entry {
+                time_ms: file.source.end_of(number, length),
+                value,
+                second,
+                direction: number_of(direction),
+                ..Entry::default()
+            });
+        }
+    }
+    entries.sort_by_key(|entry| (entry.time_ms, entry.direction));
+    entries.iter().try_for_each(|entry| entry.write(file, out))
+}
+
+/// The values of each window with I/O in a direction, in time order, with the number of the window.
+fn values(file: &LogFile, direction: Direction, length: Nanos) -> Vec<(u64, Values)> {
+    let source = &file.source;
+    let latency = |of: fn(&Window) -> WindowLatency| latencies(source, direction, length, of);
+    match file.kind {
+        LogKind::Submission => latency(|window| window.submission),
+        LogKind::Completion => latency(|window| window.completion),
+        LogKind::Total => latency(|window| window.total),
+        LogKind::Bandwidth => {
+            let kib = |amount: &Sample| amount.per_second(amount.point.bytes) / 1024;
+            rates(source, direction, length, file.request.bandwidth_window(), kib)
+        }
+        LogKind::Iops => {
+            let iops = |amount: &Sample| amount.per_second(amount.point.operations);
+            rates(source, direction, length, file.request.iops_window(), iops)
+        }
+        LogKind::Histogram => Vec::new(),
+    }
+}
+
+fn latencies(
+    source: &Source,
+    direction: Direction,
+    length: Nanos,
+    of: fn(&Window) -> WindowLatency,
+) -> Vec<(u64, Values)> {
+    let values = |window: Window| Values {
+        count: window.operations,
+        sum: u128::from(of(&window).sum_ns),
+        max: of(&window).max_ns,
+    };
+    let windows = source.windows(direction, |series| series.length_ns == length);
+    windows
+        .into_iter()
+        .map(|window| (window.number, values(window)))
+        .collect()
+}
+
+/// What was done in a sample of bandwidth or IOPS.
+struct Sample {
+    point: Point,
+    length: Nanos,
+}
+
+impl Sample {
+    /// Rounded down, as fio does before it averages.
+    fn per_second(&self, amount: u64) -> u64 {
+        (u128::from(amount) * 1_000_000_000 / u128::from(self.length.0.max(1))) as u64
+    }
+}
+
+/// Rates of all samples with I/O that end in each window.
+fn rates(
+    source: &Source,
+    direction: Direction,
+    length: Nanos,
+    sample: Nanos,
+    rate: impl Fn(&Sample) -> u64,
+) -> Vec<(u64, Values)> {
+    let (Some(found), Some(worker)) = (source.found, source.worker()) else {
+        return Vec::new();
+    };
+    let whole = samples::windows(found, source.number, sample, Nanos::NEVER);
+    let mut points = whole[direction].clone();
+    // What ended with the very end of the measured window began no new sample.
+    let count = source.windows_of(sample).max(1) as usize;
+    for beyond in points.split_off(count.min(points.len())) {
+        points[count - 1].merge(&beyond);
+    }
+    let mut windows: Vec<(u64, Values)> = Vec::new();
+    for (index, point) in points.into_iter().enumerate().filter(|(_, point)| point.operations > 0) {
+        let start = index as u64 * sample.0;
+        let end = (start + sample.0).min(worker.measured_ns.0);
+        let value = rate(&Sample {
+            point,
+            length: Nanos(end.saturating_sub(start)),
+        });
+        let number = end.saturating_sub(1) / length.0.max(1);
+        match windows.last_mut() {
+            Some((last, values)) if *last == number => values.add(value),
+            _ => {
+                let mut values = Values::default();
+                values.add(value);
+                windows.push((number, values));
+            }
+        }
+    }
+    windows
+}
+
+/// Writes the histograms of all windows of `length`.
+pub(super) fn write_histograms(file: &LogFile, length: Nanos, out: &mut dyn Write) -> io::Result<()> {
+    let source = &file.source;
+    let mut windows = Vec::new();
+    for direction in Direction::ALL {
+        let of_direction = source.windows(direction, |series| series.histograms && series.length_ns == length);
+        windows.extend(of_direction.into_iter().map(|window| (window, number_of(direction))));
+    }
+    windows.sort_by_key(|(window, direction)| (window.number, *direction));
+    for (window, direction) in &windows {
+        let time = source.epoch_ms + source.end_of(window.number, length);
+        let size = window.bytes / window.operations.max(1);
+        write!(out, "{time}, {direction}, {size}")?;
+        for count in counts(&window.buckets, file.request.coarseness) {
+            write!(out, ", {count}")?;
+        }
+        writeln!(out)?;
+    }
+    Ok(())
+}
+
+/// The counts of fio's bins, 2^`coarseness` neighbours together.
+fn counts(buckets: &[(u32, u64)], coarseness: u32) -> Vec<u64> {
+    let mut counts = vec![0; BINS >> coarseness];
+    for (bucket, count) in buckets {
+        counts[bin_of(bucket_low(*bucket as usize)) >> coarseness] += count;
+    }
+    counts
+}
+
+impl Source<'_> {
+    /// The windows of the worker in a direction, in time order.
+    fn windows(&self, direction: Direction, wanted: impl Fn(&WindowSeries) -> bool) -> Vec<Window> {
+        let series = self.found.map_or(&[][..], |found| &found.windows);
+        let mine = |series: &&WindowSeries| series.worker as usize == self.number && wanted(series);
+        let Some(series) = series.iter().find(mine) else {
+            return Vec::new();
+        };
+        let last = self.windows_of(series.length_ns).saturating_sub(1);
+        let mut windows: Vec<Window> = Vec::new();
+        for window in &series.windows[direction] {
+            // What ended with the very end of the measured window began no new one.
+            let number = window.number.min(last);
+            match windows.last_mut() {
+                Some(previous) if previous.number == number => previous.merge(window),
+                _ => windows.push(Window {
+                    number,
+                    ..window.clone()
+                }),
+            }
+        }
+        windows
+    }
+
+    /// How many windows of this length the measured time of the worker has, the last perhaps shorter.
+    fn windows_of(&self, length: Nanos) -> u64 {
+        let measured = self.worker().map_or(0, |worker| worker.measured_ns.0);
+        measured.div_ceil(length.0.max(1))
+    }
+
+    /// When a window ends, in milliseconds; that of the last, which may be cut short, is rounded up, so that it differs from
+    /// the one before.
+    fn end_of(&self, number: u64, length: Nanos) -> u64 {
+        let measured = self.worker().map_or(0, |worker| worker.measured_ns.0);
+        ((number + 1) * length.0).min(measured).div_ceil(1_000_000)
+    }
+}

@@ -1,0 +1,364 @@
+//! fio's log files: bandwidth, latencies, IOPS and histograms of each worker.
+//!
+//! What is in a file comes from one of two places, and which one is a matter of how much a run may leave behind:
+//!
+//! * Without an averaging time a file has a line for every operation, so the job must keep its
+//!   [`operation_log`](model::plan::Job::operation_log), which is written while it runs and read here line by line.
+//! * Averages and histograms are made of what workers add up while they run: the job's
+//!   [`windows`](model::plan::Job::windows) for latencies and histograms, an interval series for bandwidth and IOPS. An
+//!   hour at a million operations per second leaves as many entries as it has windows; its operation log would have 250 GB.
+//!
+//! # What a plan must hold for a request
+//!
+//! | request | plan |
+//! | --- | --- |
+//! | `average` and `latency` | `Job::windows` of that length |
+//! | `average` and `bandwidth` or `iops` | a grid ([`GridScope::Stream`](model::plan::GridScope::Stream)) of [`LogRequest::bandwidth_window`] or [`LogRequest::iops_window`] |
+//! | `histogram` and `histogram_every` | `Job::windows` of that length with `histograms` |
+//! | no `average`, and `bandwidth`, `latency` or `iops` | `Job::operation_log` |
+//!
+//! Latencies that the plan's origin says are not shown (`disabled`, see the parent module) have no file, and without clat there
+//! are no histograms. The slat file of a worker whose engine has no submission latency is empty.
+//!
+//! # Where it differs from fio on purpose
+//! * A histogram stands at the end of its window, and its block size is the mean of the window's operations; fio takes
+//!   both from the operation that it saw last.
+//! * What bandwidth and IOPS were in a last window that was cut short is computed from its own length.
+//! * Priorities that only a part of the operations has are not shown: the priority of single operations is not kept.
+//! * Operations of a reading back that follows the measured window have no lines.
+
+mod averages;
+mod operations;
+
+use std::io::{self, Write};
+
+use model::plan::{Job, LatencyPoints, Priority, PriorityClass, Worker};
+use model::results::{JobResults, Results, WorkerResults};
+use model::{Direction, Nanos};
+
+use super::settings::JobSettings;
+
+pub use operations::write_operations;
+
+/// The logs that a job wants.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogRequest {
+    /// First part of the names of bandwidth logs (`write_bw_log`); absent: no such log.
+    pub bandwidth: Option<String>,
+    /// The same for the three latencies (`write_lat_log`).
+    pub latency: Option<String>,
+    /// The same for operations per second (`write_iops_log`).
+    pub iops: Option<String>,
+    /// The same for histograms (`write_hist_log`).
+    pub histogram: Option<String>,
+    /// Each worker has files of its own; otherwise all append to the same (`per_job_logs`).
+    pub per_job: bool,
+    /// Length of the time that a line stands for (`log_avg_msec`); absent: a line for each operation.
+    pub average: Option<Nanos>,
+    /// Length of a sample of bandwidth (`bwavgtime`).
+    pub bandwidth_sample: Nanos,
+    /// Length of a sample of operations per second (`iopsavgtime`).
+    pub iops_sample: Nanos,
+    /// What a line says of its time (`log_window_value`).
+    pub value: WindowValue,
+    /// A column with the offset (`log_offset`).
+    pub offset: bool,
+    /// The priority with class and level instead of whether it is the highest class (`log_prio`).
+    pub priority: bool,
+    /// A column with the time of issue (`log_issue_time`).
+    pub issue_time: bool,
+    /// Time between two histograms (`log_hist_msec`); absent: the file stays empty.
+    pub histogram_every: Option<Nanos>,
+    /// So many times neighbouring bins are made one (`log_hist_coarseness`), 0 to 6.
+    pub coarseness: u32,
+    /// Times are milliseconds since 1970 instead of since the start (`log_unix_epoch`, `log_alternate_epoch` with clock 0).
+    pub wall_clock: bool,
+}
+
+impl Default for LogRequest {
+    /// What fio assumes: no log.
+    fn default() -> LogRequest {
+        LogRequest {
+            bandwidth: None,
+            latency: None,
+            iops: None,
+            histogram: None,
+            per_job: true,
+            average: None,
+            bandwidth_sample: Nanos::millis(500),
+            iops_sample: Nanos::millis(500),
+            value: WindowValue::Average,
+            offset: false,
+            priority: false,
+            issue_time: false,
+            histogram_every: None,
+            coarseness: 0,
+            wall_clock: false,
+        }
+    }
+}
+
+impl LogRequest {
+    /// Length of the intervals that an averaged bandwidth log is made of: a sample is never longer than what it is averaged over.
+    pub fn bandwidth_window(&self) -> Nanos {
+        self.bandwidth_sample.min(self.average.unwrap_or(Nanos::NEVER))
+    }
+
+    /// The same for operations per second.
+    pub fn iops_window(&self) -> Nanos {
+        self.iops_sample.min(self.average.unwrap_or(Nanos::NEVER))
+    }
+
+    /// True if there are lines for single operations, so that the job must keep its operation log.
+    pub fn needs_operations(&self) -> bool {
+        self.average.is_none() && (self.bandwidth.is_some() || self.latency.is_some() || self.iops.is_some())
+    }
+
+    fn prefix(&self, kind: LogKind) -> Option<&str> {
+        let prefix = match kind {
+            LogKind::Bandwidth => &self.bandwidth,
+            LogKind::Submission | LogKind::Completion | LogKind::Total => &self.latency,
+            LogKind::Iops => &self.iops,
+            LogKind::Histogram => &self.histogram,
+        };
+        prefix.as_deref()
+    }
+}
+
+/// What a line of an averaged log says of its time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WindowValue {
+    /// The mean.
+    #[default]
+    Average,
+    /// The largest value.
+    Maximum,
+    /// Both, in two columns.
+    Both,
+}
+
+/// What a log is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogKind {
+    /// KiB per second.
+    Bandwidth,
+    /// slat.
+    Submission,
+    /// clat.
+    Completion,
+    /// lat.
+    Total,
+    /// Operations per second.
+    Iops,
+    /// Histograms of clat.
+    Histogram,
+}
+
+impl LogKind {
+    /// Every kind.
+    pub const ALL: [LogKind; 6] = [
+        LogKind::Bandwidth,
+        LogKind::Submission,
+        LogKind::Completion,
+        LogKind::Total,
+        LogKind::Iops,
+        LogKind::Histogram,
+    ];
+
+    /// How it is named in the name of a file.
+    pub fn word(self) -> &'static str {
+        match self {
+            LogKind::Bandwidth => "bw",
+            LogKind::Submission => "slat",
+            LogKind::Completion => "clat",
+            LogKind::Total => "lat",
+            LogKind::Iops => "iops",
+            LogKind::Histogram => "clat_hist",
+        }
+    }
+}
+
+/// One log of one worker.
+#[derive(Clone, Debug)]
+pub struct LogFile<'a> {
+    /// Name of the file, as far as the request gives it.
+    pub name: String,
+    /// What is in it goes behind what is there already. Several workers then have files of the same name.
+    pub appended: bool,
+    /// What it is about.
+    pub kind: LogKind,
+    /// Number of its job, counted over all steps.
+    pub job: usize,
+    request: &'a LogRequest,
+    source: Source<'a>,
+}
+
+/// The worker that a log is about.
+#[derive(Clone, Copy, Debug)]
+struct Source<'a> {
+    job: &'a Job,
+    found: Option<&'a JobResults>,
+    /// Number in its job.
+    number: usize,
+    /// Milliseconds that are added to all times.
+    epoch_ms: u64,
+}
+
+/// The log files of all workers, in the order of the plan. `requests` has an entry for each job of the plan, over all steps.
+pub fn files<'a>(results: &'a Results, requests: &'a [Option<LogRequest>]) -> Vec<LogFile<'a>> {
+    let mut files = Vec::new();
+    // fio numbers the workers of all jobs through, from 1.
+    let mut running_number = 0;
+    for (job, ((step, index), plan)) in results.plan.jobs().enumerate() {
+        let found = results.steps.get(step).and_then(|step| step.jobs.get(index));
+        let shown = JobSettings::of(&results.plan, job).shown;
+        for number in 0..plan.workers.len() {
+            running_number += 1;
+            let Some(Some(request)) = requests.get(job) else {
+                continue;
+            };
+            let source = Source {
+                job: plan,
+                found,
+                number,
+                epoch_ms: match request.wall_clock {
+                    true => epoch_ms(results, found.and_then(|found| found.workers.get(number))),
+                    false => 0,
+                },
+            };
+            for kind in LogKind::ALL {
+                let disabled = match kind {
+                    LogKind::Bandwidth | LogKind::Iops => false,
+                    LogKind::Submission => !shown.slat,
+                    LogKind::Completion | LogKind::Histogram => !shown.clat,
+                    LogKind::Total => !shown.lat,
+                };
+                let Some(prefix) = request.prefix(kind).filter(|_| !disabled) else {
+                    continue;
+                };
+                let word = kind.word();
+                files.push(LogFile {
+                    name: match request.per_job {
+                        true => format!("{prefix}_{word}.{running_number}.log"),
+                        false => format!("{prefix}_{word}.log"),
+                    },
+                    appended: !request.per_job,
+                    kind,
+                    job,
+                    request,
+                    source,
+                });
+            }
+        }
+    }
+    files
+}
+
+/// Wall-clock time at which a worker began to measure.
+fn epoch_ms(results: &Results, worker: Option<&WorkerResults>) -> u64 {
+    let Some(worker) = worker else { return 0 };
+    let host = results.hosts.get(worker.host as usize);
+    let run = host.map_or(0, |host| host.started_unix_ns);
+    (run + worker.started_ns.0) / 1_000_000
+}
+
+impl LogFile<'_> {
+    /// True if it is made of the operation log of its job ([`write_operations`]) and not of results alone.
+    pub fn needs_operations(&self) -> bool {
+        self.request.average.is_none() && self.kind != LogKind::Histogram
+    }
+
+    /// Writes a log of averages or of histograms. One that needs operations gets nothing here.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        if self.is_empty() {
+            return Ok(());
+        }
+        match (self.kind, self.request.average, self.request.histogram_every) {
+            (LogKind::Histogram, _, Some(every)) => averages::write_histograms(self, every, out),
+            (LogKind::Histogram, _, None) | (_, None, _) => Ok(()),
+            (_, Some(average), _) => averages::write(self, average, out),
+        }
+    }
+
+    /// The file is created and nothing goes into it.
+    fn is_empty(&self) -> bool {
+        self.kind == LogKind::Submission
+            && self
+                .source
+                .planned()
+                .is_none_or(|worker| worker.latency != LatencyPoints::AfterCall)
+    }
+}
+
+impl<'a> Source<'a> {
+    fn planned(&self) -> Option<&'a Worker> {
+        self.job.workers.get(self.number)
+    }
+
+    fn worker(&self) -> Option<&'a WorkerResults> {
+        self.found?.workers.get(self.number)
+    }
+}
+
+/// One line of a log that is not a histogram.
+#[derive(Clone, Copy, Debug, Default)]
+struct Entry {
+    /// Since the start of the measured window.
+    time_ms: u64,
+    value: u64,
+    /// Only where both are shown.
+    second: Option<u64>,
+    direction: u64,
+    size: u32,
+    offset: u64,
+    priority: Option<Priority>,
+    issued_ns: u64,
+}
+
+impl Entry {
+    fn write(&self, file: &LogFile, out: &mut dyn Write) -> io::Result<()> {
+        write!(out, "{}, {}", file.source.epoch_ms + self.time_ms, self.value)?;
+        if let Some(second) = self.second {
+            write!(out, ", {second}")?;
+        }
+        write!(out, ", {}, {}", self.direction, self.size)?;
+        if file.request.offset {
+            write!(out, ", {}", self.offset)?;
+        }
+        match file.request.priority {
+            true => write!(out, ", 0x{:04x}", priority_value(self.priority))?,
+            false => write!(out, ", {}", u8::from(is_real_time(self.priority)))?,
+        }
+        if file.request.issue_time {
+            write!(out, ", {}", self.issued_ns)?;
+        }
+        writeln!(out)
+    }
+}
+
+fn is_real_time(priority: Option<Priority>) -> bool {
+    priority.is_some_and(|priority| priority.class == PriorityClass::RealTime)
+}
+
+/// A priority as the kernel knows it: class and level in one number.
+fn priority_value(priority: Option<Priority>) -> u16 {
+    let Some(priority) = priority else { return 0 };
+    let class = match priority.class {
+        PriorityClass::RealTime => 1,
+        PriorityClass::BestEffort => 2,
+        PriorityClass::Idle => 3,
+    };
+    class << 13 | u16::from(priority.level)
+}
+
+/// How a direction is numbered.
+fn number_of(direction: Direction) -> u64 {
+    match direction {
+        Direction::Read => 0,
+        Direction::Write => 1,
+        Direction::Trim => 2,
+    }
+}

@@ -1,0 +1,79 @@
+//! Logs with a line for each operation, made of the operation log of a job.
+
+use std::io::{self, BufRead, Write};
+
+use model::operation_log::{HEADER, LoggedOperation};
+use model::plan::Priority;
+
+use super::{Entry, LogFile, LogKind, number_of};
+
+/// Writes logs of operations in one reading of their job's operation log, each to its own writer: so much is open at a time,
+/// and no more is held in memory than a line. All `files` must be of the same job and need operations.
+///
+/// Operations that failed, and flushes, have no line, as they are not counted in results either.
+///
+/// # Errors
+/// Those of the log and of the writers, and one of kind `InvalidData` if the log is not one that a run wrote.
+pub fn write_operations<W: Write>(files: &mut [(LogFile, W)], log: &mut dyn BufRead) -> io::Result<()> {
+    let mut line = String::new();
+    log.read_line(&mut line)?;
+    if line != HEADER {
+        return Err(foreign("its first line is not that of an operation log"));
+    }
+    loop {
+        line.clear();
+        if log.read_line(&mut line)? == 0 {
+            return Ok(());
+        }
+        let operation = LoggedOperation::parse(&line).ok_or_else(|| foreign(&format!("it has the line `{line}`")))?;
+        for (file, out) in files.iter_mut().filter(|(file, _)| file.lists(&operation)) {
+            if let Some(entry) = entry(file, &operation) {
+                entry.write(file, out)?;
+            }
+        }
+    }
+}
+
+fn foreign(why: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, why)
+}
+
+impl LogFile<'_> {
+    fn lists(&self, operation: &LoggedOperation) -> bool {
+        operation.worker as usize == self.source.number && operation.counts() && !self.is_empty()
+    }
+}
+
+fn entry(file: &LogFile, operation: &LoggedOperation) -> Option<Entry> {
+    let value = match file.kind {
+        LogKind::Bandwidth => kib_per_second(operation),
+        LogKind::Submission => operation.submission.0,
+        LogKind::Completion => operation.completion().0,
+        LogKind::Total => operation.total.0,
+        LogKind::Iops => 1,
+        LogKind::Histogram => return None,
+    };
+    Some(Entry {
+        time_ms: operation.completed.0 / 1_000_000,
+        value,
+        second: None,
+        direction: number_of(operation.direction?),
+        size: operation.moved,
+        offset: operation.offset,
+        priority: priority_of(file, operation),
+        issued_ns: operation.issued().0,
+    })
+}
+
+/// The bandwidth of one operation: its size by its completion latency, rounded down.
+fn kib_per_second(operation: &LoggedOperation) -> u64 {
+    let bytes_ns = u128::from(operation.moved) * 1_000_000_000;
+    let latency = u128::from(operation.completion().0);
+    bytes_ns.checked_div(latency).map_or(0, |rate| (rate / 1024) as u64)
+}
+
+/// The priority that all operations of its stream have.
+fn priority_of(file: &LogFile, operation: &LoggedOperation) -> Option<Priority> {
+    let stream = file.source.planned()?.streams.get(operation.stream as usize)?;
+    stream.priority.filter(|priority| priority.percent >= 100)
+}

@@ -1,0 +1,298 @@
+//! The latencies of one worker window by window, each kind for itself: what logs of averages and of histograms need.
+//!
+//! Nothing is done for an operation. As with the interval series, the cumulative counters of the recorder are read when a
+//! window ends, and what they have grown by belongs to the window; a histogram too is the growth of the buckets between
+//! the smallest and the largest latency since the last reading. A run of hours costs the same for each operation as a short
+//! one, and leaves as much as it has windows. A job that wants no windows has an empty list here and reads nothing.
+
+use model::Nanos;
+use model::histogram::{BUCKETS, bucket_of};
+use model::plan::Windows;
+use model::results::{Window, WindowLatency};
+
+use super::recorder::{COMPLETION, Cell, Extremes, IMMEDIATE, SUBMISSION, TOTAL, joined};
+
+/// Buckets of a histogram that a recorder has room for in each window, on average: latencies within three powers of two.
+/// Where there are more the room is shared with windows that have fewer.
+const USUAL_BUCKETS: usize = 384;
+
+/// How much a recorder holds.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct WindowRoom {
+    rows: usize,
+    buckets: usize,
+}
+
+/// Windows that are complete.
+#[derive(Debug, Default)]
+pub(crate) struct WindowRows {
+    pub(crate) rows: Vec<WindowRow>,
+    /// Buckets and counts of all rows, one after the other.
+    buckets: Vec<(u32, u64)>,
+}
+
+/// A window of one cell.
+#[derive(Debug)]
+pub(crate) struct WindowRow {
+    /// Number of the windows in the plan of the job.
+    pub(crate) series: u32,
+    pub(crate) cell: u32,
+    /// Without its buckets.
+    window: Window,
+    buckets: std::ops::Range<usize>,
+}
+
+/// The windows that are open.
+#[derive(Debug)]
+pub(super) struct OpenWindows {
+    series: Vec<Series>,
+    /// What each cell had counted at the last tick.
+    seen: Vec<Seen>,
+    /// Windows that found no room and were joined to the next.
+    pub(super) joined_rows: u64,
+}
+
+#[derive(Debug)]
+struct Series {
+    length: Nanos,
+    end: Nanos,
+    number: u64,
+    /// One for each cell.
+    open: Vec<Open>,
+}
+
+#[derive(Debug, Default)]
+struct Open {
+    window: Window,
+    /// A count for each bucket; empty where no histogram is wanted.
+    counts: Vec<u64>,
+}
+
+/// Cumulative counters of a cell at the last tick.
+#[derive(Debug, Default)]
+struct Seen {
+    operations: u64,
+    bytes: u64,
+    submission: u128,
+    completion: u128,
+    total: u128,
+    counts: Vec<u64>,
+}
+
+impl WindowRoom {
+    /// Room for what ends within `interval`, for `spare` more windows, and for those that are open when the measured window ends.
+    pub(super) fn new(windows: &[Windows], cells: usize, interval: Nanos, spare: u64) -> WindowRoom {
+        let mut room = WindowRoom::default();
+        for each in windows {
+            let rows = (interval.0 / each.length_ns.0.max(1) + 2 + spare) as usize * cells;
+            room.rows += rows + cells;
+            if each.histograms {
+                room.buckets += rows * USUAL_BUCKETS + cells * (BUCKETS + 1);
+            }
+        }
+        room
+    }
+}
+
+impl WindowRows {
+    pub(super) fn new(room: WindowRoom) -> WindowRows {
+        WindowRows {
+            rows: Vec::with_capacity(room.rows),
+            buckets: Vec::with_capacity(room.buckets),
+        }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.rows.clear();
+        self.buckets.clear();
+    }
+
+    /// What a row says, complete.
+    pub(crate) fn window(&self, row: &WindowRow) -> Window {
+        Window {
+            buckets: self.buckets[row.buckets.clone()].to_vec(),
+            ..row.window.clone()
+        }
+    }
+
+    /// True if there is room for a window besides what is kept back.
+    fn has_room(&self, open: &Open, kept_back: WindowRoom) -> bool {
+        let buckets = open.counts.iter().filter(|count| **count > 0).count();
+        self.rows.len() + kept_back.rows < self.rows.capacity()
+            && self.buckets.len() + buckets + kept_back.buckets <= self.buckets.capacity()
+    }
+
+    /// Moves an open window here.
+    fn push(&mut self, series: usize, cell: usize, number: u64, open: &mut Open) {
+        let begin = self.buckets.len();
+        for (bucket, count) in open.counts.iter_mut().enumerate().filter(|(_, count)| **count > 0) {
+            self.buckets.push((bucket as u32, std::mem::take(count)));
+        }
+        self.rows.push(WindowRow {
+            series: series as u32,
+            cell: cell as u32,
+            window: Window {
+                number,
+                ..std::mem::take(&mut open.window)
+            },
+            buckets: begin..self.buckets.len(),
+        });
+    }
+}
+
+impl OpenWindows {
+    pub(super) fn new(windows: &[Windows], cells: usize) -> OpenWindows {
+        let counts = |wanted: bool| vec![0; if wanted { BUCKETS + 1 } else { 0 }];
+        let histograms = windows.iter().any(|each| each.histograms);
+        let open = |each: &Windows| Open {
+            counts: counts(each.histograms),
+            ..Open::default()
+        };
+        let seen = || Seen {
+            counts: counts(histograms),
+            ..Seen::default()
+        };
+        let series = |each: &Windows| Series {
+            length: each.length_ns,
+            end: Nanos::NEVER,
+            number: 0,
+            open: (0..cells).map(|_| open(each)).collect(),
+        };
+        OpenWindows {
+            series: windows.iter().map(series).collect(),
+            seen: (0..if windows.is_empty() { 0 } else { cells })
+                .map(|_| seen())
+                .collect(),
+            joined_rows: 0,
+        }
+    }
+
+    /// When the next window ends.
+    pub(super) fn next(&self) -> Nanos {
+        let ends = self.series.iter().map(|series| series.end);
+        ends.min().unwrap_or(Nanos::NEVER)
+    }
+
+    /// Begins at the start of the measured window.
+    pub(super) fn start(&mut self, start: Nanos) {
+        for series in &mut self.series {
+            (series.end, series.number) = (start + series.length, 0);
+            for open in &mut series.open {
+                open.window = Window::default();
+                open.counts.fill(0);
+            }
+        }
+        self.recorder_is_new();
+    }
+
+    /// The recorder was exchanged: its counters begin at zero again.
+    pub(super) fn recorder_is_new(&mut self) {
+        for seen in &mut self.seen {
+            let mut counts = std::mem::take(&mut seen.counts);
+            counts.fill(0);
+            *seen = Seen {
+                counts,
+                ..Seen::default()
+            };
+        }
+    }
+
+    /// Adds what a cell has counted since the last tick, with its smallest and largest latencies since then.
+    pub(super) fn absorb(&mut self, index: usize, cell: &Cell, extremes: &Extremes) {
+        let Some(seen) = self.seen.get_mut(index) else { return };
+        let delta = seen.advance(cell, extremes);
+        for series in &mut self.series {
+            series.open[index].window.merge(&delta);
+        }
+        if seen.counts.is_empty() {
+            return;
+        }
+        let (least, most) = joined(extremes[IMMEDIATE], extremes[COMPLETION]);
+        for bucket in bucket_of(least)..=bucket_of(most) {
+            let counted = cell.immediate.count_in(bucket) + cell.completion.count_in(bucket);
+            let grown = counted - std::mem::replace(&mut seen.counts[bucket], counted);
+            for series in &mut self.series {
+                if let Some(count) = series.open[index].counts.get_mut(bucket) {
+                    *count += grown;
+                }
+            }
+        }
+    }
+
+    /// Ends every window that is over at `now`.
+    pub(super) fn tick(&mut self, now: Nanos, rows: &mut WindowRows) {
+        let kept_back = self.open_at_end();
+        for (index, series) in self.series.iter_mut().enumerate() {
+            if now < series.end {
+                continue;
+            }
+            self.joined_rows += series.close(index, rows, kept_back);
+            // Windows that passed without a look are empty: they need no row.
+            let passed = 1 + now.since(series.end).0 / series.length.0;
+            series.number += passed;
+            series.end += Nanos(passed * series.length.0);
+        }
+    }
+
+    /// The measured window is over, and the last, perhaps shorter windows with it. There is always room for them.
+    pub(super) fn finish(&mut self, rows: &mut WindowRows) {
+        for (index, series) in self.series.iter_mut().enumerate() {
+            self.joined_rows += series.close(index, rows, WindowRoom::default());
+            series.end = Nanos::NEVER;
+        }
+    }
+
+    /// Room for one window of each cell, whatever is in it.
+    fn open_at_end(&self) -> WindowRoom {
+        let mut room = WindowRoom::default();
+        for open in self.series.iter().flat_map(|series| &series.open) {
+            room.rows += 1;
+            room.buckets += open.counts.len();
+        }
+        room
+    }
+}
+
+impl Series {
+    /// Moves what is open into rows. Returns how many windows found no room; those stay open.
+    fn close(&mut self, index: usize, rows: &mut WindowRows, kept_back: WindowRoom) -> u64 {
+        let mut without_room = 0;
+        for (cell, open) in self.open.iter_mut().enumerate() {
+            if open.window.operations == 0 {
+                continue;
+            }
+            match rows.has_room(open, kept_back) {
+                true => rows.push(index, cell, self.number, open),
+                false => without_room += 1,
+            }
+        }
+        without_room
+    }
+}
+
+impl Seen {
+    /// What the cell has counted since, as a window without number and buckets.
+    fn advance(&mut self, cell: &Cell, extremes: &Extremes) -> Window {
+        // Operations that were issued the moment they were queued have no submission latency.
+        let submission = cell.submission.sum();
+        let completion = cell.completion.sum() + cell.immediate.sum();
+        let total = cell.total.sum() + cell.immediate.sum();
+        let latency = |now: u128, before: u128, max_ns: u64| WindowLatency {
+            sum_ns: (now - before) as u64,
+            max_ns,
+        };
+        let most = |place: usize| extremes[place].1;
+        let delta = Window {
+            number: 0,
+            operations: cell.operations() - self.operations,
+            bytes: cell.bytes - self.bytes,
+            submission: latency(submission, self.submission, most(SUBMISSION)),
+            completion: latency(completion, self.completion, most(COMPLETION).max(most(IMMEDIATE))),
+            total: latency(total, self.total, most(TOTAL).max(most(IMMEDIATE))),
+            buckets: Vec::new(),
+        };
+        (self.operations, self.bytes) = (cell.operations(), cell.bytes);
+        (self.submission, self.completion, self.total) = (submission, completion, total);
+        delta
+    }
+}
