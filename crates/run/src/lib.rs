@@ -142,6 +142,7 @@ pub fn carry_out(plan: Plan, conditions: Conditions<'_>, watcher: &mut dyn FnMut
         steps,
         findings,
         interrupted,
+        equivalents: Vec::new(),
     })
 }
 
@@ -162,6 +163,7 @@ pub fn nothing_measured(plan: Plan, clock: &Clock) -> Results {
         }],
         findings: Vec::new(),
         interrupted: false,
+        equivalents: Vec::new(),
     }
 }
 

@@ -15,6 +15,7 @@ use model::plan::{
 use model::{Bytes, Direction, PerDirection};
 
 use super::Lost;
+use super::crews::{self, Apart};
 use super::fields::{self as of, Field, dialect_name};
 use super::words;
 
@@ -163,6 +164,7 @@ impl Comparing {
         let alike = threads(wanted) == threads(got);
         self.job = None;
         self.same(Gone, &of::STRUCTURE, shape(wanted), shape(got));
+        let mut before: Option<(&Job, Stream, Worker, Worker)> = None;
         for (index, place) in places(plan, wanted).into_iter().enumerate() {
             self.job = many.then(|| place.job.name.clone());
             let paths = |place: &Place<'_>| -> Vec<String> {
@@ -183,6 +185,18 @@ impl Comparing {
                 self.note(Gone, &of::STRUCTURE, "the whole of it", "");
                 continue;
             };
+            // Of thousands of threads most are like the one before, and would only say again what it said.
+            let pair = (
+                place.job,
+                place.stream.clone(),
+                crews::likeness(place.worker, Apart::default()),
+                crews::likeness(counterpart.worker, Apart::default()),
+            );
+            let cpus = (&place.worker.placement, &counterpart.worker.placement);
+            if self.from != self.to && cpus.0 == cpus.1 && before.as_ref() == Some(&pair) {
+                continue;
+            }
+            before = Some(pair);
             self.jobs(place.job, counterpart.job, (place, *counterpart));
             self.workers(place.worker, counterpart.worker, place.stream);
             self.streams(place, *counterpart);

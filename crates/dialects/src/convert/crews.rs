@@ -42,7 +42,7 @@ pub(super) fn crews(job: &Job, apart: Apart) -> Vec<Crew<'_>> {
 }
 
 /// The worker without what may differ.
-fn likeness(worker: &Worker, apart: Apart) -> Worker {
+pub(super) fn likeness(worker: &Worker, apart: Apart) -> Worker {
     let mut like = worker.clone();
     like.draws = DrawsForm::Native { seed: 0 };
     like.placement.cpus = Vec::new();

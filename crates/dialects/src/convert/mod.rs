@@ -17,9 +17,12 @@ mod words;
 use std::fmt;
 
 use model::plan::{Dialect, Plan};
+use model::results::Equivalent;
 
 pub use diskspd::to_diskspd;
 pub use fio::to_fio;
+/// What a text is.
+pub use model::results::EquivalentForm as Form;
 pub use native::to_native;
 
 /// A plan in a dialect.
@@ -37,17 +40,6 @@ pub struct Conversion {
     pub lost: Vec<Lost>,
     /// What the dialect does in its own way whatever is said: the test is the same, its details are not.
     pub differs: Vec<Lost>,
-}
-
-/// What a text is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
-    /// A command line.
-    CommandLine,
-    /// A job file of fio, or one of ours in TOML.
-    JobFile,
-    /// A profile of DiskSpd.
-    Xml,
 }
 
 /// One thing that did not come across.
@@ -84,4 +76,27 @@ pub fn equivalents(plan: &Plan) -> Vec<Conversion> {
     let all = [Dialect::Native, Dialect::Fio, Dialect::Diskspd];
     let others = all.into_iter().filter(|dialect| *dialect != plan.origin.dialect);
     others.map(|dialect| to(dialect, plan)).collect()
+}
+
+impl From<Conversion> for Equivalent {
+    /// The conversion as results keep it.
+    fn from(conversion: Conversion) -> Equivalent {
+        let Conversion {
+            dialect,
+            text,
+            form,
+            one_line,
+            lost,
+            differs,
+        } = conversion;
+        let sentences = |list: Vec<Lost>| list.iter().map(Lost::to_string).collect();
+        Equivalent {
+            dialect,
+            form,
+            text,
+            one_line,
+            lost: sentences(lost),
+            differs: sentences(differs),
+        }
+    }
 }

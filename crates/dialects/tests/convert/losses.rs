@@ -7,8 +7,8 @@ use model::content::Content;
 use model::mix::Mix;
 use model::plan::{
     AtEndOfJob, CatchUp, Control, Dialect, FileRangeFlags, FileService, LatencyTarget, MapFlush, Mapping, MinimumRate,
-    Pacing, Plan, Precision, Prepare, Priority, PriorityClass, Process, Rate, SteadyState, Step, Stop, Stream,
-    StreamTarget, Target, TargetId, Think, ThinkCount, Tracked, Verify, VerifyMethod, Worker, WriteThrough,
+    Pacing, Plan, Precision, Prepare, Priority, PriorityClass, Process, Rate, SteadyState, Stop, Stream, StreamTarget,
+    Target, TargetId, Think, ThinkCount, Tracked, Verify, VerifyMethod, Worker, WriteThrough,
 };
 use model::{Bytes, Direction, Nanos, PerDirection};
 
