@@ -483,7 +483,7 @@ impl Comparing {
         } = *wanted;
         let special = |kind: EngineKind| matches!(kind, EngineKind::Null | EngineKind::Simulated);
         let mapped = stream.cache.mapping.is_some();
-        match kind == got.kind || mapped || (kind == EngineKind::Auto && !special(got.kind)) {
+        match kind == got.kind || mapped || kind == EngineKind::Auto {
             true => {}
             false if special(kind) || special(got.kind) => self.note(Gone, &of::ENGINE, kind.name(), got.kind.name()),
             // Without a choice it is found by the depth.

@@ -394,7 +394,7 @@ fn clone(plan: &Plan, worker: &Worker, stream: Stream, number: u32) -> Worker {
         count_waits: _,
     } = *batching;
     Worker {
-        engine: engine_of(engine, &stream),
+        engine: engine_of(plan, engine, &stream),
         depth: Depth::PerStream,
         batching: Batching {
             submit,
@@ -418,7 +418,7 @@ fn clone(plan: &Plan, worker: &Worker, stream: Stream, number: u32) -> Worker {
     }
 }
 
-fn engine_of(choice: &EngineChoice, stream: &Stream) -> EngineChoice {
+fn engine_of(plan: &Plan, choice: &EngineChoice, stream: &Stream) -> EngineChoice {
     let EngineChoice {
         kind,
         poll,
@@ -428,7 +428,14 @@ fn engine_of(choice: &EngineChoice, stream: &Stream) -> EngineChoice {
         atomic,
         offload,
     } = *choice;
+    let is_file = |kind: &TargetKind| match kind {
+        TargetKind::Path | TargetKind::Template { .. } => true,
+        TargetKind::Nothing { .. } | TargetKind::Simulated { .. } => false,
+    };
+    let files = stream.target.ids().iter().all(|id| is_file(&plan.target(*id).kind));
     let kind = match (kind, stream.depth) {
+        // Where there is no file, fio would make one.
+        _ if !files => EngineKind::Null,
         _ if stream.cache.mapping.is_some() => EngineKind::Mmap,
         (EngineKind::Auto, _) if poll || submission_thread => EngineKind::IoUring,
         (EngineKind::Auto, 0 | 1) => EngineKind::Psync,

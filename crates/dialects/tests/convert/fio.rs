@@ -182,3 +182,14 @@ fn what_a_line_cannot_hold_is_told() {
         ]
     );
 }
+
+/// A target that is no file must not become one.
+#[test]
+fn nothing_stays_nothing() {
+    check(
+        &flags("--target null --size 1g --depth 4"),
+        "[job1]\nfilename=null\nsize=1g\nioengine=null\niodepth=4\nrw=randread\nnorandommap\nruntime=30s\ntime_based\n\
+         ramp_time=2s\ndirect=1\n",
+        &[],
+    );
+}
