@@ -3,6 +3,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod convert;
 pub mod diskspd;
 pub mod fio;
 pub mod native;

@@ -33,6 +33,7 @@ pub fn command() -> Command {
             quick(),
             run(),
             diskspd(),
+            convert(),
             targets(),
             selftest(),
             schema(),
@@ -76,6 +77,44 @@ fn diskspd() -> Command {
                 .trailing_var_arg(true)
                 .allow_hyphen_values(true)
                 .help("Switches and targets, as for DiskSpd"),
+        )
+}
+
+/// The flags of `fathom run`, without the words before them.
+pub fn flags_of_run() -> Command {
+    run().no_binary_name(true)
+}
+
+fn convert() -> Command {
+    Command::new("convert")
+        .about("Says a test in the words of fio, DiskSpd or fathom, with what they cannot say")
+        .long_about(
+            "Says a test in the words of fio, DiskSpd or fathom. Nothing is run, and no target is opened. The text goes to \
+             standard output; what the other side cannot say goes to standard error, one thing a line: `lost: …` where the \
+             test becomes another one, `differs: …` where the other side does the same thing in its own way.\n\n\
+             SOURCE is a command line after the name of its dialect (`diskspd -b8K …`, `native --target …`), a DiskSpd profile \
+             (FILE.xml), a job file of fathom (FILE.toml), or a saved result, which holds its plan.",
+        )
+        .after_help(format!(
+            "Examples:\n  fathom convert --to native diskspd -b8K -d60 -t4 -o32 -r -w30 -Sh -c10G test.dat\n  \
+             fathom convert --to fio native --target /data/f.dat --size 10g --read 70 --block 8k --depth 32\n  \
+             fathom convert --to diskspd nightly.toml\n\n{EXPLAINED}"
+        ))
+        .arg(
+            Arg::new("to")
+                .long("to")
+                .value_name("DIALECT")
+                .value_parser(PossibleValuesParser::new(["fio", "diskspd", "native"]))
+                .help("Whose words are wanted [default: those of both others, one after the other]"),
+        )
+        .arg(
+            Arg::new("source")
+                .value_name("SOURCE")
+                .required(true)
+                .num_args(1..)
+                .trailing_var_arg(true)
+                .allow_hyphen_values(true)
+                .help("`diskspd` or `native` and its arguments; or one file"),
         )
 }
 
@@ -279,7 +318,9 @@ fn man() -> Command {
     Command::new("man").about("Prints the manual page").arg(
         Arg::new("of")
             .value_name("COMMAND")
-            .value_parser(PossibleValuesParser::new(["run", "quick", "targets", "selftest"]))
+            .value_parser(PossibleValuesParser::new([
+                "run", "quick", "convert", "targets", "selftest",
+            ]))
             .help("Of one command; without it, of the program"),
     )
 }

@@ -18,7 +18,7 @@ pub enum Exit {
     Usage,
     /// A fault of ours, or a result that could not be kept.
     Internal,
-    /// A worker was lost; the rest is reported.
+    /// A worker was lost, or a conversion lost something; the rest is there.
     Partial,
     /// A signal ended it; what was measured is reported.
     Interrupted(i32),
@@ -32,7 +32,7 @@ Exit codes:
   3        refused or not possible: guard, target, plan
   4        wrong command line or job file
   5        internal error, or a result could not be written
-  6        partial: a worker was lost
+  6        partial: a worker was lost, or a conversion could not say everything
   130/143  interrupted; what was measured is reported";
 
 impl Exit {

@@ -36,6 +36,7 @@ fn main() -> ExitCode {
     let done = match matches.subcommand() {
         Some(("quick", given)) => commands::quick::carry_out(&session, given),
         Some(("run", given)) => commands::run::carry_out(&session, given),
+        Some(("convert", given)) => commands::convert::carry_out(&session, given),
         Some(("targets", given)) => commands::targets::show(given),
         Some(("selftest", given)) => commands::selftest::carry_out(&session, given),
         Some(("schema", given)) => commands::schema::print(given),

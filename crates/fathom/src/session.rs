@@ -7,7 +7,7 @@ use engine::clock::ClockStart;
 use engine::sys::signals;
 use model::event::Event;
 use model::plan::Plan;
-use model::results::Results;
+use model::results::{Equivalent, Results};
 use run::targets::guard::Permissions;
 use run::{Conditions, RunError};
 
@@ -83,7 +83,10 @@ impl Session {
             interrupt: self.interrupt,
             permissions,
         };
+        // Nothing that could go wrong here is to stand between a measurement and its results.
+        let equivalents = equivalents(&plan);
         let mut results = run::carry_out_with(plan, conditions, snapshots, watcher)?;
+        results.equivalents = equivalents;
         let found = analysis::check(&results);
         results.findings.extend(found);
         Ok(results)
@@ -91,7 +94,11 @@ impl Session {
 
     /// The results of a plan of which nothing could be carried out.
     pub fn nothing_measured(&self, plan: Plan) -> Results {
-        run::nothing_measured(plan, &self.clock.settle())
+        let equivalents = equivalents(&plan);
+        Results {
+            equivalents,
+            ..run::nothing_measured(plan, &self.clock.settle())
+        }
     }
 
     /// The flag that asks the run to stop.
@@ -112,6 +119,14 @@ impl Session {
             false => called.to_owned(),
         }
     }
+}
+
+/// The same test in the words of the dialects that it was not written in.
+fn equivalents(plan: &Plan) -> Vec<Equivalent> {
+    dialects::convert::equivalents(plan)
+        .into_iter()
+        .map(Equivalent::from)
+        .collect()
 }
 
 /// What the user has named again: flags, and the variable that also works in scripts.

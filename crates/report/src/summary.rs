@@ -10,7 +10,7 @@ use model::finding::Finding;
 use model::histogram::Histogram;
 use model::plan::EngineKind;
 use model::results::{
-    ControlOutcome, DirectionResults, FORMAT_VERSION, HostDeviceUse, JobResults, Results, StepResults, Tool,
+    ControlOutcome, DirectionResults, Equivalent, FORMAT_VERSION, HostDeviceUse, JobResults, Results, StepResults, Tool,
 };
 use model::stats::{Support, batch_means, quantile_interval, support};
 use model::{Direction, Nanos};
@@ -52,6 +52,9 @@ pub struct Summary {
     pub devices: Vec<DeviceSummary>,
     /// What the checks found.
     pub findings: Vec<Finding>,
+    /// The same test in the words of the dialects that it was not written in.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub equivalents: Vec<Equivalent>,
 }
 
 /// A machine.
@@ -277,6 +280,7 @@ impl Summary {
             jobs: jobs.collect(),
             devices: devices.collect(),
             findings: results.findings.clone(),
+            equivalents: results.equivalents.clone(),
         }
     }
 }

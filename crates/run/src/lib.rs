@@ -156,6 +156,7 @@ pub fn carry_out_with(
         steps,
         findings,
         interrupted,
+        equivalents: Vec::new(),
     })
 }
 
@@ -176,6 +177,7 @@ pub fn nothing_measured(plan: Plan, clock: &Clock) -> Results {
         }],
         findings: Vec::new(),
         interrupted: false,
+        equivalents: Vec::new(),
     }
 }
 

@@ -141,5 +141,6 @@ fn results(workload: &Workload, operations: u64, latency: Nanos) -> Results {
         }],
         findings: Vec::new(),
         interrupted: false,
+        equivalents: Vec::new(),
     }
 }

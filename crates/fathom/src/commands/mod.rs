@@ -1,6 +1,8 @@
 //! One file for each command.
 
 pub mod completions;
+pub mod convert;
+mod fio_plan;
 pub mod man;
 pub mod quick;
 pub mod run;

@@ -45,7 +45,8 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
     Ok(Exit::of(&results, given.get_flag("strict")))
 }
 
-fn document(session: &Session, given: &ArgMatches) -> Result<Document, Faults> {
+/// The jobs of a file or of flags.
+pub(super) fn document(session: &Session, given: &ArgMatches) -> Result<Document, Faults> {
     let mut document = match given.get_one::<String>("file") {
         Some(file) => {
             let text = std::fs::read_to_string(file)

@@ -23,6 +23,7 @@ fn help_is_as_it_was_read_last() {
         &["quick", "--help"],
         &["run", "--help"],
         &["run", "-h"],
+        &["convert", "--help"],
         &["targets", "--help"],
         &["selftest", "--help"],
         &["schema", "--help"],

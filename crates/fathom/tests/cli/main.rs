@@ -3,6 +3,7 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test that meets the unexpected fails")]
 
+mod convert;
 mod examples;
 mod faults;
 mod guard;

@@ -109,6 +109,10 @@ fn steadied(text: &str, fixed: bool) -> String {
         .lines()
         .filter(|line| !(fixed && (line.starts_with("   bw (") || line.starts_with("   iops  "))));
     let lines = lines.map(|line| {
+        if line.starts_with("     |") {
+            // How many percentiles stand in a line goes by their width.
+            return format!("{}\n", line.trim_end_matches(',').replace(", ", "\n     | "));
+        }
         let count = counts.iter().find(|count| line.contains(*count));
         match count.and_then(|count| line.split_once(count).map(|(before, _)| (before, count))) {
             Some((before, count)) => format!("{before}{count}0,\n"),

@@ -32,8 +32,9 @@ fn reports_at_intervals() {
     let counts: Vec<u64> = found.iter().map(operations).collect();
     assert!(counts.is_sorted() && counts[0] > 0 && counts[0] < 500, "{counts:?}");
     let last = *counts.last().unwrap();
-    assert!((790..=800).contains(&last), "{counts:?}");
-    assert_eq!(found.last().unwrap()["jobs"][0]["read"]["runtime"], 4000);
+    assert!((700..=800).contains(&last), "{counts:?}");
+    let runtime = found.last().unwrap()["jobs"][0]["read"]["runtime"].as_u64().unwrap();
+    assert!((3900..=4100).contains(&runtime), "{runtime}");
 }
 
 /// SIGUSR1, and a file that asks, give a report each; the run goes on.

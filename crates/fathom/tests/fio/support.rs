@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use testbed::{Directory, Unavailable};
@@ -37,6 +37,11 @@ impl Place {
 
     pub fn path(&self) -> PathBuf {
         self.folder.path().join("here")
+    }
+
+    /// The folder with the program.
+    pub fn programs(&self) -> &Path {
+        self.folder.path()
     }
 
     pub fn command<A: AsRef<str>>(&self, arguments: &[A]) -> Command {

@@ -86,6 +86,7 @@ pub fn results(targets: &[(&str, u64)]) -> Results {
         steps: Vec::new(),
         findings: Vec::new(),
         interrupted: false,
+        equivalents: Vec::new(),
     }
 }
 

@@ -156,6 +156,7 @@ fn empty() -> Results {
         steps: Vec::new(),
         findings: Vec::new(),
         interrupted: false,
+        equivalents: Vec::new(),
     }
 }
 

@@ -2,7 +2,7 @@
 
 mod console;
 mod failures;
-mod surroundings;
+pub mod surroundings;
 
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -56,6 +56,46 @@ pub fn carry_out(session: &Session, skip: usize) -> ExitCode {
     }
 }
 
+/// The plan of a command line that nobody carries out. Nothing is opened but job files.
+///
+/// # Errors
+/// The lines that say why there is none.
+pub fn plan_of(arguments: &[String]) -> Result<Plan, Vec<String>> {
+    let mut here = Here::only_reading();
+    let read = match fio::read("fio", arguments, &mut here) {
+        Reading::Run(jobs) => jobs,
+        Reading::End(end) => return Err(all_told(&end.read)),
+    };
+    if let Some(line) = read.refusal() {
+        return Err(vec![line]);
+    }
+    let mut words = vec!["fio".to_owned()];
+    words.extend(arguments.iter().cloned());
+    let lowered = lower(&read, &words);
+    let lowered = lowered.map_err(|complaints| complaints.into_iter().map(|one| one.what).collect::<Vec<_>>())?;
+    let mut plan = lowered.plan;
+    plan.origin.profile = banner::lines(&read).concat();
+    Ok(plan)
+}
+
+fn all_told(read: &Jobs) -> Vec<String> {
+    let lines = read.stdout().chain(read.stderr()).map(str::to_owned);
+    lines
+        .chain(read.hints.iter().map(|hint| format!("hint: {hint}")))
+        .collect()
+}
+
+fn lower(jobs: &Jobs, words: &[String]) -> Result<fio::Lowered, Vec<dialects::Diagnostic>> {
+    let here = fio::Here {
+        arguments: words,
+        disk: &surroundings::RealDisk,
+        fresh_seed: surroundings::fresh_seed(),
+        process: std::process::id(),
+        utc_offset_s: surroundings::utc_offset_s(),
+    };
+    fio::lower(jobs, here)
+}
+
 /// What was to be told while options were read, in its order.
 fn tell_read(output: &mut Output, jobs: &Jobs, banners: &[Vec<String>]) {
     for told in &jobs.told {
@@ -82,17 +122,7 @@ fn run(session: &Session, jobs: &Jobs, output: &mut Output) -> u8 {
         output.complaint(&line);
         return FAILED;
     }
-    let disk = surroundings::RealDisk;
-    let lowered = fio::lower(
-        jobs,
-        fio::Here {
-            arguments: &session.arguments,
-            disk: &disk,
-            fresh_seed: surroundings::fresh_seed(),
-            process: std::process::id(),
-            utc_offset_s: surroundings::utc_offset_s(),
-        },
-    );
+    let lowered = lower(jobs, &session.arguments);
     let lowered = match lowered {
         Ok(lowered) => lowered,
         Err(complaints) => {

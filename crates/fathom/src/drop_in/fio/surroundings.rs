@@ -14,9 +14,19 @@ use jiff::Zoned;
 #[derive(Debug, Default)]
 pub(super) struct Here {
     output: Option<File>,
+    /// Nothing is to be changed.
+    only_reads: bool,
 }
 
 impl Here {
+    /// Where nothing is to be changed: the file of `--output` stays as it is.
+    pub(super) fn only_reading() -> Here {
+        Here {
+            only_reads: true,
+            ..Here::default()
+        }
+    }
+
     /// The file of `--output`, if there is one.
     pub(super) fn output(&mut self) -> Option<File> {
         self.output.take()
@@ -51,6 +61,9 @@ impl Surroundings for Here {
     }
 
     fn open_output(&mut self, path: &str) -> Result<(), String> {
+        if self.only_reads {
+            return Ok(());
+        }
         self.output = Some(File::create(path).map_err(|error| words(&error))?);
         Ok(())
     }

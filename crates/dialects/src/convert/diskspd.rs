@@ -1,0 +1,564 @@
+//! A plan as a DiskSpd command line, or as a profile in XML where one line cannot say it.
+
+use model::access::{Access, Advance, Between, Placement, RangeBasis};
+use model::block_size::BlockSizes;
+use model::content::Content;
+use model::draws::DrawsForm;
+use model::mix::Mix;
+use model::plan::{
+    Depth, Dialect, EngineKind, Job, MapFlush, Pacing, Plan, Prepare, PriorityClass, RateUnit, Step, Stream, TargetId,
+    Worker, WriteThrough,
+};
+use model::{Direction, Nanos};
+
+use super::crews::{Apart, Crew, crews};
+use super::fields::dialect_name;
+use super::{Conversion, Form, Lost, compare, diskspd_line, words};
+use crate::diskspd::profile::{
+    Cache, Distribution, FlushType, Precreate, Processor, Profile, Range, ResultFormat, Source, Target, ThreadTarget,
+    ThroughputUnit, TimeSpan,
+};
+use crate::diskspd::text::TextForm;
+use crate::diskspd::{Here, lower, validate, xml};
+
+/// DiskSpd ends by time only; this stands for a job that ends otherwise.
+const STANDS_IN: u32 = 30;
+
+/// The plan in the words of DiskSpd.
+pub fn to_diskspd(plan: &Plan) -> Conversion {
+    let profile = profile(plan);
+    let profile = made_once(plan, profile);
+    let line = diskspd_line::line(&profile);
+    let (form, text) = match line {
+        Some(line) => (Form::CommandLine, format!("{line}\n")),
+        None => (Form::Xml, xml::lines(&profile).join("\n") + "\n"),
+    };
+    let mut found = match lower(&profile, NOWHERE) {
+        Ok(lowered) => compare::compare(plan, &lowered.plan, Dialect::Diskspd),
+        Err(complaints) => compare::Found {
+            lost: complaints
+                .into_iter()
+                .map(|complaint| refused(plan, &complaint.what))
+                .collect(),
+            ..compare::Found::default()
+        },
+    };
+    let verdict = validate(&profile, form == Form::CommandLine, None);
+    if verdict.refused {
+        found.lost.extend(verdict.lines.iter().map(|line| refused(plan, line)));
+    }
+    found
+        .differs
+        .extend(super::fio::directories(plan, "a file has to be named"));
+    Conversion {
+        dialect: Dialect::Diskspd,
+        text,
+        form,
+        one_line: None,
+        lost: found.lost,
+        differs: found.differs,
+    }
+}
+
+fn refused(plan: &Plan, why: &str) -> Lost {
+    Lost {
+        job: None,
+        what: format!("{}: the whole of it", dialect_name(plan.origin.dialect)),
+        why: format!("DiskSpd refuses it: {}", why.trim_start_matches("ERROR: ")),
+    }
+}
+
+/// Where nothing depends on the machine: threads that are bound have a list.
+const NOWHERE: Here<'_> = Here {
+    cpus: &[],
+    arguments: &[],
+    form: TextForm::V2_2,
+    windows: cfg!(windows),
+};
+
+/// The profile with the rule that makes the same files before the first time span.
+fn made_once(plan: &Plan, profile: Profile) -> Profile {
+    if plan.prepare_once.is_empty() {
+        return profile;
+    }
+    let rules = [
+        Precreate::UseMaxSize,
+        Precreate::ConstantSizes,
+        Precreate::ConstantOrZeroSizes,
+    ];
+    let with = |rule| Profile {
+        precreate: Some(rule),
+        ..profile.clone()
+    };
+    let same = |profile: &Profile| {
+        let lowered = lower(profile, NOWHERE);
+        lowered
+            .is_ok_and(|lowered| lowered.plan.prepare_once == plan.prepare_once && lowered.plan.targets == plan.targets)
+    };
+    let found = rules.into_iter().map(with).find(same);
+    found.unwrap_or_else(|| with(Precreate::UseMaxSize))
+}
+
+/// The profile that comes nearest.
+fn profile(plan: &Plan) -> Profile {
+    let presentation = &plan.origin.presentation;
+    let native = plan.origin.dialect == Dialect::Diskspd;
+    Profile {
+        result_format: ResultFormat::Text,
+        verbose_stats: native && presentation.other.iter().any(|(name, _)| name == "wait_statistics"),
+        time_spans: plan
+            .steps
+            .iter()
+            .enumerate()
+            .map(|(number, step)| time_span(plan, number, step))
+            .collect(),
+        ..Profile::default()
+    }
+}
+
+/// A setting of the report that a DiskSpd plan carries for a time span.
+fn setting<'a>(plan: &'a Plan, name: &str, number: usize) -> Option<&'a str> {
+    let wanted = format!("{name}.{}", number + 1);
+    let found = plan.origin.presentation.other.iter().find(|(name, _)| *name == wanted);
+    found.map(|(_, value)| value.as_str())
+}
+
+fn time_span(plan: &Plan, number: usize, step: &Step) -> TimeSpan {
+    let seconds = |time: Nanos| u32::try_from(time.0.div_ceil(1_000_000_000)).unwrap_or(u32::MAX);
+    let longest = |of: &dyn Fn(&Job) -> u32| step.jobs.iter().map(of).max().unwrap_or(0);
+    let workers: Vec<&Worker> = step.jobs.iter().flat_map(|job| &job.workers).collect();
+    // A seed that nobody chose becomes the one that nobody chooses.
+    let chosen = match (plan.origin.dialect, plan.seed) {
+        (Dialect::Native, 1) | (Dialect::Fio, super::fio::SEED) => 0,
+        (_, seed) => seed as u32,
+    };
+    let seed = workers.first().map_or(chosen, |worker| match worker.draws {
+        DrawsForm::Single { seed } => seed,
+        DrawsForm::Native { seed: _ } | DrawsForm::PerPurpose { .. } => chosen,
+    });
+    let cpus: Vec<u32> = workers
+        .iter()
+        .filter_map(|worker| worker.placement.cpus.first().copied())
+        .collect();
+    let bound = cpus.len() == workers.len();
+    let written = |stream: &&Stream| plan.origin.dialect == Dialect::Diskspd || stream.mix.includes(Direction::Write);
+    let streams = || workers.iter().flat_map(|worker| &worker.streams);
+    let random = |content: &Content| !matches!(content, Content::Zeros | Content::Counting | Content::Source { .. });
+    let pattern_only =
+        |content: &Content| matches!(content, Content::Pattern { bytes } if bytes.iter().all(|byte| *byte == 0));
+    let ours = plan.origin.dialect != Dialect::Diskspd;
+    let yes = |name: &str| setting(plan, name, number) == Some("true");
+    let mut span = TimeSpan {
+        duration: longest(&|job| job.stop.after_ns.map_or(STANDS_IN, seconds).max(1)),
+        warm_up: longest(&|job| seconds(job.phases.warm_up_ns)),
+        cool_down: longest(&|job| seconds(job.phases.cool_down_ns)),
+        seed,
+        threads: 0,
+        requests: 0,
+        random_write_data: streams()
+            .filter(written)
+            .any(|stream| random(&stream.content) && !pattern_only(&stream.content)),
+        no_affinity: !bound,
+        affinity: match bound {
+            true => words::period(&cpus).iter().map(|cpu| processor(*cpu)).collect(),
+            false => Vec::new(),
+        },
+        completion_routines: workers.iter().any(|worker| worker.batching.completion_routines),
+        io_ring: workers.iter().any(|worker| worker.engine.kind == EngineKind::IoUring),
+        latency: ours || yes("latency"),
+        iops_deviation: yes("deviation"),
+        bucket_ms: setting(plan, "bucket_ms", number)
+            .and_then(|value| value.parse().ok())
+            .unwrap_or(1000),
+        targets: Vec::new(),
+    };
+    match pool(plan, &workers) {
+        Some(targets) => {
+            span.threads = workers.len() as u32;
+            span.requests = match workers[0].depth {
+                Depth::Shared { operations } if !limited(&workers) => operations,
+                Depth::Shared { .. } | Depth::PerStream => 0,
+            };
+            span.targets = targets;
+        }
+        None => span.targets = own_threads(plan, step),
+    }
+    span
+}
+
+fn processor(cpu: u32) -> Processor {
+    Processor {
+        group: u16::try_from(cpu / 64).unwrap_or(u16::MAX),
+        number: (cpu % 64) as u8,
+    }
+}
+
+/// Limits and pauses, which DiskSpd refuses beside a common depth.
+fn limited(workers: &[&Worker]) -> bool {
+    let mut streams = workers.iter().flat_map(|worker| &worker.streams);
+    streams.any(|stream| stream.pacing != Pacing::Unpaced || stream.think.is_some())
+}
+
+/// The targets of a pool, whose threads work on several of them. Nothing if threads with targets of their own do.
+fn pool(plan: &Plan, workers: &[&Worker]) -> Option<Vec<Target>> {
+    let first = workers.first()?;
+    let several = workers.iter().any(|worker| uses(worker).len() > 1);
+    let shared = matches!(first.depth, Depth::Shared { .. });
+    if !several && !shared {
+        return None;
+    }
+    if workers.iter().any(|worker| worker.depth != first.depth) {
+        return None;
+    }
+    // Each stream that some thread has, once, with the threads that have it.
+    let mut all: Vec<(TargetId, Stream, Vec<ThreadTarget>)> = Vec::new();
+    for (number, worker) in workers.iter().enumerate() {
+        let mut mine: Vec<usize> = Vec::new();
+        for (id, stream) in uses(worker) {
+            let same =
+                |(other, known, _): &(TargetId, Stream, Vec<ThreadTarget>)| *other == id && alike(known, &stream);
+            let free = (0..all.len()).find(|at| !mine.contains(at) && same(&all[*at]));
+            let at = free.unwrap_or_else(|| {
+                all.push((id, stream.clone(), Vec::new()));
+                all.len() - 1
+            });
+            mine.push(at);
+            all[at].2.push(ThreadTarget {
+                thread: number as u32,
+                weight: stream.weight,
+            });
+        }
+    }
+    let everywhere = |threads: &[ThreadTarget]| threads.len() == workers.len();
+    let equal = |threads: &[ThreadTarget]| threads.iter().all(|thread| thread.weight == threads[0].weight);
+    // Only pools with a common depth may give threads some of the targets.
+    let free = shared && !limited(workers);
+    if !free && !all.iter().all(|(_, _, threads)| everywhere(threads)) {
+        return None;
+    }
+    let count = workers.len() as u32;
+    let targets = all.into_iter().map(|(id, stream, threads)| {
+        let starts: Vec<&Stream> = workers
+            .iter()
+            .filter_map(|worker| worker.streams.iter().find(|other| alike(other, &stream)))
+            .collect();
+        let mut target = target(plan, id, &stream, &starts, count);
+        target.weight = threads[0].weight;
+        target.requests = match first.depth {
+            Depth::Shared { operations } if !free => (operations / uses(first).len() as u32).max(1),
+            // What is written there has no meaning beside a common depth.
+            Depth::Shared { .. } | Depth::PerStream => stream.depth.max(1),
+        };
+        if !(everywhere(&threads) && equal(&threads)) {
+            target.thread_targets = threads;
+        }
+        if let Some(burst) = &mut target.burst {
+            let sharing = match target.thread_targets.len() as u32 {
+                0 => count,
+                some => some,
+            };
+            *burst = burst.saturating_mul(sharing);
+        }
+        target
+    });
+    Some(targets.collect())
+}
+
+/// The targets of a worker with the stream for each: a set of files is as many targets.
+fn uses(worker: &Worker) -> Vec<(TargetId, Stream)> {
+    let streams = worker.streams.iter();
+    let each = streams.flat_map(|stream| stream.target.ids().iter().map(move |id| (*id, stream.clone())));
+    let mut uses: Vec<(TargetId, Stream)> = each.collect();
+    let files = uses.len() as u32;
+    if uses.len() > worker.streams.len() {
+        for (_, stream) in &mut uses {
+            stream.depth = (stream.depth / files).max(1);
+        }
+    }
+    uses
+}
+
+/// The same for two threads, but for where each begins and how much of its work goes there.
+fn alike(one: &Stream, other: &Stream) -> bool {
+    let neutral = |stream: &Stream| {
+        let mut neutral = stream.clone();
+        neutral.weight = 1;
+        if let Pacing::Together { rate } = &mut neutral.pacing {
+            rate.phase_ns = Nanos(0);
+        }
+        for access in &mut neutral.pattern.access {
+            match access {
+                Access::Sequential(walk) => walk.start.0 = 0,
+                Access::Parallel(walk) => walk.start.0 = 0,
+                Access::Interlocked(_)
+                | Access::Random { .. }
+                | Access::Mixed(_)
+                | Access::Every(_)
+                | Access::Zones(_) => {}
+            }
+        }
+        neutral
+    };
+    neutral(one) == neutral(other)
+}
+
+/// A target for each stream of each crew, with threads of its own.
+fn own_threads(plan: &Plan, step: &Step) -> Vec<Target> {
+    let apart = Apart {
+        regions: false,
+        depths: false,
+        starts: true,
+    };
+    let mut targets = Vec::new();
+    for crew in step.jobs.iter().flat_map(|job| crews(job, apart)) {
+        let Crew { job: _, workers } = &crew;
+        let count = workers.len() as u32;
+        let of_first = uses(workers[0]);
+        for (number, (id, stream)) in of_first.iter().enumerate() {
+            let starts: Vec<&Stream> = workers
+                .iter()
+                .filter_map(|worker| worker.streams.get(number.min(worker.streams.len() - 1)))
+                .collect();
+            let mut target = target(plan, *id, stream, &starts, count);
+            target.threads = count;
+            target.requests = match workers[0].depth {
+                Depth::Shared { operations } => (operations / of_first.len() as u32).max(1),
+                Depth::PerStream => stream.depth.max(1),
+            };
+            target.burst = target.burst.map(|burst| burst.saturating_mul(count));
+            targets.push(target);
+        }
+    }
+    targets
+}
+
+/// A stream on a target. `starts` are the streams of the threads that have it, for where each begins.
+fn target(plan: &Plan, id: TargetId, stream: &Stream, starts: &[&Stream], threads: u32) -> Target {
+    let mix = stream.mix;
+    let direction = words::directions(&mix).first().copied().unwrap_or(Direction::Read);
+    let entry = plan.target(id);
+    let made = compare::made(&entry.prepare);
+    let block = u32::try_from(block(&stream.pattern.sizes[direction])).unwrap_or(u32::MAX - 1);
+    let base = made.map_or(stream.region.base.bytes.0, |size| stream.region.base.resolve(size));
+    let length = stream.region.length.and_then(|length| match (length.percent, made) {
+        (0.0, _) => Some(length.bytes.0),
+        (_, Some(size)) => Some(length.resolve(size)),
+        (_, None) => None,
+    });
+    // Where the end of the file is the end of the region, nothing needs to be said.
+    let device = compare::is_device(&entry.path);
+    let end = length
+        .map(|length| base + length)
+        .filter(|end| device || made.is_none_or(|made| *end < made));
+    let mut target = Target {
+        path: entry.path.clone(),
+        block,
+        base,
+        end: end.unwrap_or(0),
+        file_size: match entry.prepare {
+            Prepare::Existing => once_elsewhere(plan, &entry.path),
+            // A device is there, and has its size.
+            Prepare::Filled { .. } | Prepare::LayOut { .. } if device => None,
+            Prepare::Filled { .. } | Prepare::Recreate { .. } | Prepare::LayOut { .. } => made,
+        },
+        alignment: words::step(stream, direction),
+        write_percent: write_percent(&mix),
+        cache: match (stream.cache.direct, stream.cache.local_only) {
+            // A map goes through the cache.
+            _ if stream.cache.mapping.is_some() && !stream.cache.local_only => Cache::Cached,
+            (_, true) => Cache::NoLocal,
+            (true, false) => Cache::Unbuffered,
+            (false, false) => Cache::Cached,
+        },
+        write_through: match stream.cache.mapping {
+            Some(mapping) => mapping.non_temporal,
+            None => stream.cache.write_through != WriteThrough::Off,
+        },
+        memory_mapped: stream.cache.mapping.is_some(),
+        flush: stream.cache.mapping.and_then(|mapping| match mapping.flush {
+            MapFlush::None => None,
+            MapFlush::View => Some(FlushType::ViewOfFile),
+            MapFlush::Lines => Some(FlushType::NonVolatileMemory),
+            MapFlush::LinesWithoutDrain => Some(FlushType::NonVolatileMemoryNoDrain),
+        }),
+        sequential_scan: stream.hint.sequential,
+        random_access: stream.hint.random,
+        temporary_file: stream.hint.temporary,
+        large_pages: plan
+            .jobs()
+            .any(|(_, job)| job.workers.iter().any(|worker| worker.memory.huge_pages)),
+        burst: None,
+        think_ms: None,
+        priority: match stream.priority {
+            None => 3,
+            Some(priority) => match priority.class {
+                PriorityClass::Idle => 1,
+                PriorityClass::BestEffort if priority.level > 4 => 2,
+                PriorityClass::BestEffort | PriorityClass::RealTime => 3,
+            },
+        },
+        ..Target::default()
+    };
+    contents(plan, stream, &mut target);
+    places(stream, direction, starts, threads, &mut target);
+    limits(stream, &mut target);
+    target
+}
+
+/// The size of a path that another entry makes, once.
+fn once_elsewhere(plan: &Plan, path: &str) -> Option<u64> {
+    let made = plan
+        .prepare_once
+        .iter()
+        .map(|id| plan.target(*id))
+        .find(|target| target.path == path);
+    made.and_then(|target| compare::made(&target.prepare))
+}
+
+/// The length, or the one that comes up most.
+fn block(sizes: &BlockSizes) -> u64 {
+    match sizes {
+        BlockSizes::Fixed { size } => size.0,
+        BlockSizes::Range { low, .. } => low.0,
+        BlockSizes::Split { entries } => {
+            let most = entries
+                .iter()
+                .max_by(|one, other| one.percent.total_cmp(&other.percent));
+            most.map_or(4096, |entry| entry.size.0)
+        }
+    }
+}
+
+fn write_percent(mix: &Mix) -> u8 {
+    match mix {
+        // What discards blocks comes out as what replaces them.
+        Mix::Only {
+            direction: Direction::Trim,
+        } => 100,
+        Mix::Only { .. } | Mix::Drawn { .. } | Mix::Exact { .. } | Mix::TrimThenWrite => {
+            words::write_share(mix).round().clamp(0.0, 100.0) as u8
+        }
+    }
+}
+
+fn contents(plan: &Plan, stream: &Stream, target: &mut Target) {
+    let laid_out = match &plan.target(stream.target.ids()[0]).prepare {
+        Prepare::Recreate { size: _, content } => *content == Content::Zeros,
+        Prepare::Existing | Prepare::Filled { .. } | Prepare::LayOut { .. } => false,
+    };
+    match &stream.content {
+        Content::Zeros => target.zero_buffers = true,
+        Content::Pattern { bytes } if bytes.iter().all(|byte| *byte == 0) => target.zero_buffers = true,
+        Content::Source { size, file } => {
+            target.source = Some(Source {
+                size: size.0,
+                file: file.clone(),
+            });
+            target.zero_buffers = laid_out;
+        }
+        Content::Fresh
+        | Content::Drawn
+        | Content::Stamped
+        | Content::Once
+        | Content::Counting
+        | Content::Pattern { .. }
+        | Content::Compressible { .. }
+        | Content::Duplicated { .. } => {}
+    }
+}
+
+fn places(stream: &Stream, direction: Direction, starts: &[&Stream], threads: u32, target: &mut Target) {
+    let random = |target: &mut Target, share: u8, of: &Placement| {
+        target.random_percent = share;
+        target.distribution = distribution(of, direction);
+    };
+    match words::access_of(stream, direction) {
+        Access::Sequential(walk) => {
+            target.alignment = match (walk.advance, words::fixed(stream, direction)) {
+                (Advance::Length { skip }, Some(length)) if length as i64 + skip > 0 => (length as i64 + skip) as u64,
+                (Advance::Length { .. }, _) => u64::from(target.block),
+                (Advance::Stride, _) => target.alignment,
+            };
+            target.thread_stride = stride(starts, threads);
+        }
+        Access::Interlocked(_) => target.interlocked = true,
+        Access::Parallel(_) => {
+            target.parallel = true;
+            target.thread_stride = stride(starts, threads);
+        }
+        Access::Random { placement } => random(target, 100, placement),
+        Access::Mixed(mixed) => match mixed.random_percent[direction] {
+            0 => {}
+            share => random(target, share.min(100), &mixed.placement),
+        },
+        Access::Every(every) => {
+            let share = match every.between {
+                Between::Continue => 100 / every.operations.max(1),
+                Between::Repeat => 100,
+            };
+            random(target, share.clamp(1, 100) as u8, &every.placement);
+        }
+        Access::Zones(zones) => {
+            if let Some(within) = &zones.within {
+                random(target, 100, within);
+            }
+        }
+    }
+}
+
+/// The distance between the beginnings of threads, if each begins that much behind the one before.
+fn stride(starts: &[&Stream], threads: u32) -> u64 {
+    let start = |stream: &&Stream| match &stream.pattern.access[0] {
+        Access::Sequential(walk) => walk.start.0,
+        Access::Parallel(walk) => walk.start.0,
+        Access::Interlocked(_) | Access::Random { .. } | Access::Mixed(_) | Access::Every(_) | Access::Zones(_) => 0,
+    };
+    match starts {
+        [_, second, ..] if threads > 1 => start(second),
+        _ => 0,
+    }
+}
+
+/// Shares of the target in whole percent or in bytes.
+fn distribution(placement: &Placement, direction: Direction) -> Option<Distribution> {
+    let Placement::Ranges(ranges) = placement else {
+        return None;
+    };
+    let absolute = ranges.basis == RangeBasis::Bytes;
+    let shares = words::ranges_of(&ranges.shares, direction);
+    let whole = |value: f64| value.fract() == 0.0 && value >= 0.0;
+    let fit = |share: &model::access::RangeShare| whole(share.operations_percent) && whole(share.span);
+    let range = |share: &model::access::RangeShare| Range {
+        io_percent: share.operations_percent as u32,
+        length: share.span as u64,
+    };
+    shares.iter().all(fit).then(|| Distribution {
+        absolute,
+        ranges: shares.iter().map(range).collect(),
+    })
+}
+
+/// Limits and pauses of each thread on the target. A burst is still that of one thread.
+fn limits(stream: &Stream, target: &mut Target) {
+    let rates = match stream.pacing {
+        Pacing::Unpaced => Vec::new(),
+        Pacing::Together { rate } => vec![rate],
+        Pacing::PerDirection { rates } => rates.iter().filter_map(|(_, rate)| *rate).collect(),
+    };
+    if let Some(first) = rates.first() {
+        let per_second: f64 = rates
+            .iter()
+            .filter(|rate| rate.unit == first.unit)
+            .map(model::plan::Rate::per_second)
+            .sum();
+        let whole = |value: f64| value.round().clamp(1.0, f64::from(u32::MAX)) as u32;
+        (target.throughput, target.throughput_unit) = match first.unit {
+            RateUnit::Operations => (whole(per_second), ThroughputUnit::Iops),
+            RateUnit::Bytes => (whole(per_second / 1000.0), ThroughputUnit::BytesPerMs),
+        };
+    }
+    if let Some(think) = stream.think {
+        let milliseconds = (think.pause_ns.0 as f64 / 1e6).round().clamp(1.0, f64::from(u32::MAX)) as u32;
+        (target.burst, target.think_ms) = (Some(think.operations.max(1)), Some(milliseconds));
+    }
+}

@@ -1,0 +1,695 @@
+//! A plan as flags of `fathom run`, or as a job file of ours.
+
+use model::access::{Access, Placement, RangeBasis};
+use model::block_size::BlockSizes;
+use model::content::Content;
+use model::mix::Mix;
+use model::plan::{
+    AtEndOfJob, CatchUp, Control, Depth, Dialect, EngineKind, Extent, FlushKind, Job, Pacing, Plan, Process, RateUnit,
+    SimulatedDevice, SimulatedService, Stop, Stream, StreamTarget, Target, TargetKind, WriteThrough,
+};
+use model::{Bytes, Direction, Nanos};
+
+use super::crews::{Apart, Crew, Names, crews};
+use super::fields::dialect_name;
+use super::words::{self, size, time};
+use super::{Conversion, Form, Lost, compare};
+use crate::diagnostic::{Diagnostic, Place};
+use crate::native::{self, Document, JobSpec};
+
+/// So many workers that each walk the whole of a target are written as so many jobs: ours divide it.
+const MOST_WALKERS: usize = 8;
+
+/// The plan in our own words: flags where there is one job, else a job file.
+pub fn to_native(plan: &Plan) -> Conversion {
+    let text = Text::of(plan);
+    let (form, text, read) = match text.fits_flags(plan) {
+        true => (Form::CommandLine, text.flags(), text.document()),
+        false => {
+            let text = text.toml();
+            let read = native::read_job_file("job.toml", &text);
+            (Form::JobFile, text, read)
+        }
+    };
+    let found = match read.and_then(|document| native::lower(&document)) {
+        Ok(got) => compare::compare(plan, &got, Dialect::Native),
+        Err(complaints) => compare::Found {
+            lost: refused(plan, complaints),
+            ..compare::Found::default()
+        },
+    };
+    Conversion {
+        dialect: Dialect::Native,
+        text,
+        form,
+        one_line: None,
+        lost: found.lost,
+        differs: found.differs,
+    }
+}
+
+/// What our own reader says of the text: the text is shown, and why it does not run.
+fn refused(plan: &Plan, complaints: Vec<Diagnostic>) -> Vec<Lost> {
+    let lost = |complaint: Diagnostic| Lost {
+        job: None,
+        what: format!("{}: the whole of it", dialect_name(plan.origin.dialect)),
+        why: format!("native refuses it: {}", complaint.what),
+    };
+    complaints.into_iter().map(lost).collect()
+}
+
+/// Names of options with their values.
+type Options = Vec<(&'static str, String)>;
+
+struct Text<'a> {
+    name: Option<&'a str>,
+    seed: Option<u64>,
+    jobs: Vec<JobText>,
+    simulated: Vec<(String, &'a SimulatedDevice)>,
+}
+
+#[derive(Default)]
+struct JobText {
+    name: String,
+    options: Options,
+    parts: Vec<(u32, Options)>,
+}
+
+impl<'a> Text<'a> {
+    fn of(plan: &'a Plan) -> Text<'a> {
+        let mut jobs = Vec::new();
+        let mut names = Names::default();
+        for (number, step) in plan.steps.iter().enumerate() {
+            let mut written: Vec<String> = Vec::new();
+            for job in &step.jobs {
+                let crews = crews_of(job);
+                for (index, crew) in crews.iter().enumerate() {
+                    let name = match crews.len() {
+                        1 => names.take(&job.name),
+                        _ => names.take(&format!("{} {}", job.name, index + 1)),
+                    };
+                    // The others of a job may be several here; the last of them is waited for.
+                    let after = job.after.last().and_then(|after| written.get(after.0 as usize));
+                    let mut text = job_text(plan, crew, name.clone());
+                    if number > 0 {
+                        text.options.push(("step", (number + 1).to_string()));
+                    }
+                    if let Some(after) = after {
+                        text.options.push(("after", after.clone()));
+                    }
+                    jobs.push(text);
+                    if index + 1 == crews.len() {
+                        written.push(name);
+                    }
+                }
+            }
+        }
+        let simulated = plan.targets.iter().filter_map(|target| match &target.kind {
+            TargetKind::Simulated { device } => Some((target_name(target)["simulated:".len()..].to_owned(), device)),
+            TargetKind::Path | TargetKind::Template { .. } | TargetKind::Nothing { .. } => None,
+        });
+        let native = plan.origin.dialect == Dialect::Native;
+        Text {
+            name: (native && plan.name != "run").then_some(plan.name.as_str()),
+            seed: (plan.seed != 1 && native).then_some(plan.seed),
+            jobs,
+            simulated: simulated.collect(),
+        }
+    }
+
+    /// Flags say one job without parts, whose name is nobody's choice.
+    fn fits_flags(&self, plan: &Plan) -> bool {
+        let unnamed = |job: &JobText| job.name == "job1" || plan.origin.dialect != Dialect::Native;
+        let one = matches!(&self.jobs[..], [job] if unnamed(job) && job.parts.is_empty());
+        one && self.simulated.is_empty()
+    }
+
+    fn flags(&self) -> String {
+        let mut line = "fathom run".to_owned();
+        for (name, value) in self.jobs.iter().flat_map(|job| &job.options) {
+            match value.as_str() {
+                "true" => line += &format!(" --{name}"),
+                value => line += &format!(" --{name} {}", quoted(value)),
+            }
+        }
+        if let Some(seed) = self.seed {
+            line += &format!(" --seed {seed}");
+        }
+        if let Some(name) = self.name {
+            line += &format!(" --name {}", quoted(name));
+        }
+        line + "\n"
+    }
+
+    /// What the flags mean.
+    fn document(&self) -> Result<Document, Vec<Diagnostic>> {
+        let mut document = Document {
+            name: self.name.map(str::to_owned),
+            seed: self.seed,
+            ..Document::default()
+        };
+        for job in &self.jobs {
+            let mut spec = JobSpec::default();
+            for (name, value) in &job.options {
+                let place = || Place {
+                    file: "command line".into(),
+                    line: 0,
+                    text: format!("--{name} {value}"),
+                };
+                native::apply(&mut spec, name, value, place).map_err(|complaint| vec![complaint])?;
+            }
+            document.jobs.push(spec);
+        }
+        Ok(document)
+    }
+
+    fn toml(&self) -> String {
+        let mut text = String::new();
+        if let Some(name) = self.name {
+            text += &format!("name = {}\n", basic(name));
+        }
+        if let Some(seed) = self.seed {
+            text += &format!("seed = {seed}\n");
+        }
+        for job in &self.jobs {
+            if !text.is_empty() {
+                text.push('\n');
+            }
+            text += &format!("[[job]]\nname = {}\n", basic(&job.name));
+            text += &table(&job.options);
+            for (share, options) in &job.parts {
+                text += &format!("\n[[job.part]]\nshare = {share}\n{}", table(options));
+            }
+        }
+        for (name, device) in &self.simulated {
+            text += &format!("\n[simulated.{}]\n{}", basic(name), table(&simulated(device)));
+        }
+        text
+    }
+}
+
+/// Keys of a table. Those that were given more than once are lists.
+fn table(options: &Options) -> String {
+    let mut text = String::new();
+    let mut done: Vec<&str> = Vec::new();
+    for (name, _) in options {
+        if done.contains(name) {
+            continue;
+        }
+        done.push(name);
+        let values: Vec<String> = options
+            .iter()
+            .filter(|(other, _)| other == name)
+            .map(|(_, value)| toml_value(value))
+            .collect();
+        match values.as_slice() {
+            [one] => text += &format!("{name} = {one}\n"),
+            several => text += &format!("{name} = [{}]\n", several.join(", ")),
+        }
+    }
+    text
+}
+
+fn toml_value(value: &str) -> String {
+    let number = value
+        .parse::<i64>()
+        .is_ok_and(|number| number >= 0 && number.to_string() == value);
+    match number || value == "true" || value == "false" {
+        true => value.to_owned(),
+        false => basic(value),
+    }
+}
+
+/// A basic string of TOML.
+fn basic(text: &str) -> String {
+    let mut out = String::from("\"");
+    for letter in text.chars() {
+        match letter {
+            '"' | '\\' => out.extend(['\\', letter]),
+            letter if letter.is_control() => out += &format!("\\u{:04X}", u32::from(letter)),
+            letter => out.push(letter),
+        }
+    }
+    out + "\""
+}
+
+/// A word for a shell.
+pub(super) fn quoted(text: &str) -> String {
+    let plain = |letter: char| letter.is_alphanumeric() || "-_./:,=+@%".contains(letter);
+    match !text.is_empty() && text.chars().all(plain) {
+        true => text.to_owned(),
+        false => format!("'{}'", text.replace('\'', r"'\''")),
+    }
+}
+
+/// Crews that one job of ours can be.
+fn crews_of(job: &Job) -> Vec<Crew<'_>> {
+    let divides = |access: &Access| {
+        matches!(
+            access,
+            Access::Sequential(_)
+                | Access::Random {
+                    placement: Placement::Once(_)
+                }
+        )
+    };
+    let streams = || job.workers.iter().flat_map(|worker| &worker.streams);
+    let walking = streams().all(|stream| stream.pattern.access.iter().all(divides));
+    let native = job
+        .workers
+        .iter()
+        .all(|worker| matches!(worker.draws, model::draws::DrawsForm::Native { .. }));
+    let apart = Apart {
+        regions: walking,
+        depths: native,
+        starts: false,
+    };
+    let mut all = Vec::new();
+    for crew in crews(job, apart) {
+        let region = crew.worker().streams[0].region;
+        let undivided = crew.workers.iter().all(|worker| worker.streams[0].region == region);
+        match walking && undivided && (2..=MOST_WALKERS).contains(&crew.workers.len()) {
+            true => all.extend(crew.apart()),
+            false => all.push(crew),
+        }
+    }
+    all
+}
+
+fn target_name(target: &Target) -> String {
+    match &target.kind {
+        TargetKind::Path | TargetKind::Template { .. } => target.path.clone(),
+        TargetKind::Nothing { .. } => "null".into(),
+        TargetKind::Simulated { .. } if target.path.starts_with("simulated:") => target.path.clone(),
+        TargetKind::Simulated { .. } => format!("simulated:{}", target.path),
+    }
+}
+
+fn job_text(plan: &Plan, crew: &Crew<'_>, name: String) -> JobText {
+    let worker = crew.worker();
+    let count = crew.workers.len();
+    let mut options: Options = Vec::new();
+    let targets = crew.targets();
+    options.extend(targets.iter().map(|id| ("target", target_name(plan.target(*id)))));
+    let product = crew.is_a_product();
+    let each = if product {
+        worker.streams.len() / targets.len().max(1)
+    } else {
+        1
+    };
+    let kinds = &worker.streams[..each.max(1)];
+    let stream = &kinds[0];
+    let mut say = |name: &'static str, value: String| options.push((name, value));
+    place(plan, crew, &mut say);
+    let kept = |target: &Target| target.at_end == AtEndOfJob::Keep;
+    if plan.origin.dialect == Dialect::Native && targets.iter().any(|id| kept(plan.target(*id))) {
+        say("keep", "true".into());
+    }
+    let native = plan.origin.dialect == Dialect::Native;
+    let mut parts = Vec::new();
+    match kinds {
+        [one] if one.weight == 1 || !native => {
+            part(one, native).into_iter().for_each(|(name, value)| say(name, value));
+        }
+        several => parts.extend(several.iter().map(|stream| (stream.weight, part(stream, native)))),
+    }
+    flushes(stream, native, &mut say);
+    depth(crew, &mut say);
+    if count > 1 {
+        say("workers", count.to_string());
+    }
+    let streams = match &stream.target {
+        StreamTarget::One { .. } => worker.streams.len(),
+        StreamTarget::Files { targets, .. } => targets.len(),
+    };
+    load(stream, (count * streams) as u64, &mut say);
+    times(crew, &mut say);
+    system(crew, stream, &mut say);
+    JobText { name, options, parts }
+}
+
+/// Size and offset.
+fn place(plan: &Plan, crew: &Crew<'_>, say: &mut dyn FnMut(&'static str, String)) {
+    let stream = &crew.worker().streams[0];
+    let target = stream.target.ids().first().map(|id| plan.target(*id));
+    let made = target.and_then(|target| compare::made(&target.prepare));
+    let region = stream.region;
+    let fixed = |extent: Extent| match (extent.percent, made) {
+        (0.0, _) => Some(extent.bytes.0),
+        (_, Some(size)) => Some(extent.resolve(size)),
+        (_, None) => None,
+    };
+    // Workers that divide a target begin at the edges of their shares.
+    let offset = fixed(region.base).unwrap_or(region.base.bytes.0);
+    let ends = crew.workers.iter().map(|worker| {
+        let region = worker.streams[0].region;
+        let length = region.length.and_then(fixed)?;
+        fixed(region.base).map(|base| base + length)
+    });
+    let end: Option<u64> = ends
+        .collect::<Option<Vec<u64>>>()
+        .and_then(|ends| ends.into_iter().max());
+    let align = stream
+        .pattern
+        .longest(&stream.mix)
+        .0
+        .max(stream.pattern.alignment.read.0)
+        .max(1);
+    let divided = crew.workers.len() > 1 && crew.workers.iter().any(|worker| worker.streams[0].region != region);
+    let size = match (end, made) {
+        // What does not fill a block at the end belongs to nobody's share; the size of the file has it still.
+        (Some(end), Some(made)) if divided && made >= end && made - end < align => Some(made - offset),
+        (Some(end), _) => Some(end - offset),
+        // Ours would have said the size itself, if it were not that of another job.
+        (None, Some(made)) if region.length.is_none() && plan.origin.dialect != Dialect::Native => {
+            made.checked_sub(offset)
+        }
+        (None, _) => None,
+    };
+    // One that claims a size of its own has it with and without.
+    if let Some(bytes) = size.filter(|bytes| *bytes > 0) {
+        say("size", self::size(bytes));
+    }
+    if offset > 0 {
+        say("offset", self::size(offset));
+    }
+}
+
+/// What the operations of a stream are.
+fn part(stream: &Stream, native: bool) -> Options {
+    let mut options: Options = Vec::new();
+    let mix = stream.mix;
+    let direction = words::directions(&mix).first().copied().unwrap_or(Direction::Read);
+    if let Some(access) = access(words::access_of(stream, direction), direction) {
+        options.push(("access", access));
+    }
+    match mix {
+        Mix::Only {
+            direction: Direction::Trim,
+        } => options.push(("trim", "true".into())),
+        _ => {
+            let writes = words::write_share(&mix);
+            let reads = 100.0 - writes;
+            if reads != 100.0 {
+                options.push(("read", reads.to_string()));
+            }
+        }
+    }
+    if let Mix::Exact { .. } = mix {
+        options.push(("exact-mix", "true".into()));
+    }
+    let sizes = &stream.pattern.sizes[direction];
+    if *sizes != BlockSizes::default() {
+        options.push(("block", block(sizes)));
+    }
+    let align = stream.pattern.alignment[direction].0;
+    let walk = match words::access_of(stream, direction) {
+        Access::Sequential(walk) => walk.advance,
+        _ => model::access::Advance::Stride,
+    };
+    let step = match (walk, words::fixed(stream, direction)) {
+        // A walk with gaps of bytes is one with a stride.
+        (model::access::Advance::Length { skip }, Some(length)) if length as i64 + skip > 0 => {
+            (length as i64 + skip) as u64
+        }
+        _ => align,
+    };
+    let usual = step == 0 || (!native && step == sizes.min().0);
+    if !usual {
+        options.push(("align", size(step)));
+    }
+    let content = match &stream.content {
+        Content::Fresh | Content::Drawn | Content::Stamped => None,
+        Content::Once | Content::Source { .. } => Some("once".to_owned()),
+        Content::Zeros => Some("zeros".into()),
+        Content::Counting => Some("counting".into()),
+        Content::Pattern { bytes } if bytes.iter().all(|byte| *byte == 0) => Some("zeros".into()),
+        Content::Pattern { .. } => Some("counting".into()),
+        Content::Compressible { percent, .. } => Some(format!("compressible:{percent}")),
+        Content::Duplicated { percent, .. } => Some(format!("duplicated:{percent}")),
+    };
+    if let Some(content) = content.filter(|_| native || mix.includes(Direction::Write)) {
+        options.push(("content", content));
+    }
+    options
+}
+
+/// Ours, or the nearest of ours; nothing for the one that needs no word.
+fn access(access: &Access, direction: Direction) -> Option<String> {
+    Some(match access {
+        Access::Sequential(_) | Access::Interlocked(_) | Access::Parallel(_) | Access::Zones(_) => "sequential".into(),
+        Access::Random { placement: of } => return placement(of, direction),
+        Access::Mixed(mixed) => match mixed.random_percent[direction] {
+            0 => "sequential".into(),
+            100 => return placement(&mixed.placement, direction),
+            percent => format!("mixed:{percent}"),
+        },
+        Access::Every(every) => match 100 / every.operations.max(1) {
+            100 => return placement(&every.placement, direction),
+            percent => format!("mixed:{}", percent.max(1)),
+        },
+    })
+}
+
+fn placement(placement: &Placement, direction: Direction) -> Option<String> {
+    Some(match placement {
+        Placement::Uniform(_) | Placement::List(_) => return None,
+        Placement::Once(_) => "random-once".into(),
+        Placement::Zipf(zipf) => format!("zipf:{}", zipf.theta),
+        Placement::Pareto(pareto) => format!("pareto:{}", pareto.h),
+        Placement::Normal(normal) => format!("normal:{}", normal.deviation_percent),
+        Placement::Ranges(ranges) => match words::ranges_of(&ranges.shares, direction) {
+            [first, _] if ranges.basis == RangeBasis::Percent && first.operations_percent > 0.0 => {
+                format!("hot:{}/{}", first.operations_percent, first.span)
+            }
+            _ => return None,
+        },
+    })
+}
+
+fn block(sizes: &BlockSizes) -> String {
+    match sizes {
+        BlockSizes::Fixed { size: one } => size(one.0),
+        BlockSizes::Range { low, high, .. } => format!("{}-{}", size(low.0), size(high.0)),
+        BlockSizes::Split { entries } => {
+            let total: f64 = entries.iter().map(|entry| entry.percent).sum();
+            let whole = (total - 100.0).abs() < 1e-6;
+            let share = |percent: f64| if whole { percent } else { percent / total * 100.0 };
+            let each = entries
+                .iter()
+                .map(|entry| format!("{}/{}", size(entry.size.0), share(entry.percent)));
+            each.collect::<Vec<_>>().join(",")
+        }
+    }
+}
+
+fn flushes(stream: &Stream, native: bool, say: &mut dyn FnMut(&'static str, String)) {
+    let sync = stream.sync;
+    let (every, kind) = match (sync.every_writes, sync.data_every_writes) {
+        (0, 1..) => (sync.data_every_writes, FlushKind::Data),
+        _ => (sync.every_writes, sync.kind),
+    };
+    if every > 0 {
+        say("flush-every", every.to_string());
+    }
+    if kind == FlushKind::Full && (native || every > 0) {
+        say("flush", "full".into());
+    }
+    if sync.at_end {
+        say("flush-at-end", "true".into());
+    }
+}
+
+fn depth(crew: &Crew<'_>, say: &mut dyn FnMut(&'static str, String)) {
+    let worker = crew.worker();
+    let slots: Vec<u32> = crew.workers.iter().map(|worker| worker.slots()).collect();
+    let uneven = slots.iter().any(|of_one| *of_one != slots[0]);
+    let (depth, per) = match worker.depth {
+        // What does not divide evenly goes to the first workers, as `job` has it.
+        _ if uneven => (slots.iter().sum(), Some("job")),
+        Depth::Shared { operations } => (operations, None),
+        Depth::PerStream if worker.streams.len() > 1 => {
+            let deepest = worker.streams.iter().map(|stream| stream.depth).max();
+            (deepest.unwrap_or(1), Some("target"))
+        }
+        Depth::PerStream => (worker.streams[0].depth, None),
+    };
+    if depth != 1 {
+        say("depth", depth.to_string());
+    }
+    if let Some(per) = per {
+        say("depth-per", per.into());
+    }
+}
+
+/// Rates are those of a job here: `count` streams have the same.
+fn load(stream: &Stream, count: u64, say: &mut dyn FnMut(&'static str, String)) {
+    let rates = match stream.pacing {
+        Pacing::Unpaced => Vec::new(),
+        Pacing::Together { rate } => vec![rate],
+        Pacing::PerDirection { rates } => rates.iter().filter_map(|(_, rate)| *rate).collect(),
+    };
+    if let Some(first) = rates.first() {
+        let of_one = |rate: &model::plan::Rate| {
+            u128::from(rate.amount) * 1_000_000_000 * u128::from(count) / u128::from(rate.per_ns.0.max(1))
+        };
+        let total: u128 = rates.iter().filter(|rate| rate.unit == first.unit).map(of_one).sum();
+        let total = u64::try_from(total).unwrap_or(u64::MAX).max(1);
+        let rate = match first.unit {
+            RateUnit::Operations => format!("{total}iops"),
+            RateUnit::Bytes => format!("{}/s", size(total)),
+        };
+        say("rate", rate);
+        if first.process == Process::Poisson {
+            say("arrivals", "poisson".into());
+        }
+        if let CatchUp::Within(most) = first.catch_up {
+            say("catch-up", time(most));
+        }
+    }
+    if let Some(think) = stream.think {
+        say("pause", time(think.pause_ns));
+        if think.operations > 1 {
+            say("pause-after", think.operations.to_string());
+        }
+    }
+}
+
+fn times(crew: &Crew<'_>, say: &mut dyn FnMut(&'static str, String)) {
+    let job = crew.job;
+    let streams = || crew.worker().streams.iter();
+    let walks = |access: &Access| {
+        matches!(
+            access,
+            Access::Sequential(_)
+                | Access::Random {
+                    placement: Placement::Once(_)
+                }
+        )
+    };
+    let ends = streams().all(|stream| stream.pattern.access.iter().all(walks));
+    let mut stop = compare::folded(job.stop);
+    if stop.repeat_until_time && stop.after_ns.is_some() {
+        stop = Stop {
+            after_ns: stop.after_ns,
+            ..Stop::default()
+        };
+    }
+    stop.passes = stop.passes.filter(|_| ends);
+    let length = streams().next().and_then(|stream| stream.region.length);
+    let files = streams().next().map_or(1, |stream| stream.target.ids().len() as u64);
+    if let (Some(passes), Some(length), Some(bytes)) = (stop.passes, length, stop.bytes)
+        && bytes.0 == length.bytes.0 * files * u64::from(passes)
+    {
+        stop.bytes = None;
+    }
+    let workers = crew.workers.len() as u64;
+    let counted = stop.operations.is_some() || stop.bytes.is_some() || stop.passes.is_some();
+    match stop.after_ns {
+        Some(after) if counted || after != Nanos::secs(30) => say("time", time(after)),
+        _ => {}
+    }
+    let usual = if counted { Nanos(0) } else { Nanos::secs(2) };
+    if job.phases.warm_up_ns != usual {
+        say("warm-up", time(job.phases.warm_up_ns));
+    }
+    if job.phases.cool_down_ns.0 > 0 {
+        say("cool-down", time(job.phases.cool_down_ns));
+    }
+    let delay = job.phases.start_delay.low_ns;
+    if delay.0 > 0 {
+        say("start-delay", time(delay));
+    }
+    if let Some(operations) = stop.operations {
+        say("operations", operations.saturating_mul(workers).to_string());
+    }
+    if let Some(Bytes(bytes)) = stop.bytes {
+        say("bytes", size(bytes.saturating_mul(workers)));
+    }
+    if let Some(passes) = stop.passes {
+        say("passes", passes.to_string());
+    }
+    for control in &job.control {
+        match control {
+            Control::Precision(rule) => say("until-precision", format!("{}%", rule.percent)),
+            Control::SteadyState(rule) if rule.percent => say("until-steady", format!("{}%", rule.limit)),
+            Control::LatencyTarget(rule) => say("latency-target", time(rule.target_ns)),
+            // There is no word that comes near.
+            Control::SteadyState(_) | Control::MinimumRate(_) => {}
+        }
+    }
+}
+
+fn system(crew: &Crew<'_>, stream: &Stream, say: &mut dyn FnMut(&'static str, String)) {
+    let worker = crew.worker();
+    let cache = match (stream.cache.mapping, stream.cache.direct, stream.cache.write_through) {
+        (Some(_), _, _) => "mapped",
+        (None, true, WriteThrough::Off) => "direct",
+        (None, true, WriteThrough::Data | WriteThrough::DataAndMetadata) => "direct-through",
+        (None, false, WriteThrough::Off) => "buffered",
+        (None, false, WriteThrough::Data | WriteThrough::DataAndMetadata) => "buffered-through",
+    };
+    if cache != "direct" {
+        say("cache", cache.into());
+    }
+    match worker.engine.kind {
+        EngineKind::Auto => {}
+        kind => say("engine", kind.name().into()),
+    }
+    if let Some(batch) = worker.batching.submit {
+        say("batch", batch.to_string());
+    }
+    if worker.engine.poll {
+        say("poll", "true".into());
+    }
+    if worker.engine.submission_thread {
+        say("submission-thread", "true".into());
+    }
+    let cpus = crew.cpus();
+    if !cpus.is_empty() {
+        say("cpus", words::cpus(words::period(&cpus)));
+    }
+    let policy = &stream.on_error;
+    if !policy.tolerate_read.is_empty() || !policy.tolerate_write.is_empty() {
+        say("tolerate-errors", "true".into());
+    }
+    if let Some(log) = &crew.job.operation_log {
+        say("log", log.clone());
+    }
+}
+
+fn simulated(device: &SimulatedDevice) -> Options {
+    let SimulatedDevice {
+        size,
+        servers,
+        service,
+        iops_cap,
+        bytes_per_second_cap,
+        stalls,
+        // Tests of our own make these; files have no words for them.
+        host_pauses: _,
+        faults: _,
+        submit_cost_ns,
+        inline,
+    } = device;
+    let service = match service {
+        SimulatedService::Constant { time_ns } => time(*time_ns),
+        SimulatedService::Exponential { mean_ns } => format!("exponential {}", time(*mean_ns)),
+        SimulatedService::Uniform { low_ns, high_ns } => format!("uniform {} {}", time(*low_ns), time(*high_ns)),
+    };
+    let mut options = vec![
+        ("size", self::size(size.0)),
+        ("servers", servers.to_string()),
+        ("service", service),
+        ("iops-cap", iops_cap.to_string()),
+        ("bandwidth-cap", format!("{}/s", self::size(*bytes_per_second_cap))),
+    ];
+    options.extend(
+        stalls
+            .iter()
+            .map(|stall| ("stall", format!("{} {}", time(stall.at_ns), time(stall.for_ns)))),
+    );
+    options.push(("submit-cost", time(*submit_cost_ns)));
+    options.push(("inline", inline.to_string()));
+    options
+}

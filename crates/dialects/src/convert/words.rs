@@ -1,0 +1,467 @@
+//! Values in words. Each word is also what two plans are compared by: where the words are the same, the meaning is.
+
+use model::access::{Access, Advance, Between, Placement, Positions, RangeBasis, RangeShare};
+use model::block_size::BlockSizes;
+use model::content::Content;
+use model::mix::Mix;
+use model::plan::{
+    Control, ErrorPolicy, FlushKind, MapFlush, Mapping, Priority, PriorityClass, Stream, SyncRule, Tracked,
+};
+use model::{Direction, Nanos, PerDirection};
+
+/// `64k`, `1g`, `513`: powers of 1024, as all three dialects read them.
+pub(super) fn size(bytes: u64) -> String {
+    let units = [("t", 40u32), ("g", 30), ("m", 20), ("k", 10)];
+    let fits = |shift: u32| bytes > 0 && bytes.trailing_zeros() >= shift;
+    match units.into_iter().find(|(_, shift)| fits(*shift)) {
+        Some((unit, shift)) => format!("{}{unit}", bytes >> shift),
+        None => bytes.to_string(),
+    }
+}
+
+/// `60s`, `250ms`, `80us`, `7ns`.
+pub(super) fn time(time: Nanos) -> String {
+    let units = [("s", 1_000_000_000u64), ("ms", 1_000_000), ("us", 1_000)];
+    match units.into_iter().find(|(_, unit)| time.0.is_multiple_of(*unit)) {
+        Some((unit, length)) => format!("{}{unit}", time.0 / length),
+        None => format!("{}ns", time.0),
+    }
+}
+
+/// `0,2-5`.
+pub(super) fn cpus(list: &[u32]) -> String {
+    let mut runs: Vec<(u32, u32)> = Vec::new();
+    for cpu in list {
+        match runs.last_mut() {
+            Some((_, last)) if *last + 1 == *cpu => *last = *cpu,
+            _ => runs.push((*cpu, *cpu)),
+        }
+    }
+    let runs = runs.iter().map(|(first, last)| match first == last {
+        true => first.to_string(),
+        false => format!("{first}-{last}"),
+    });
+    runs.collect::<Vec<_>>().join(",")
+}
+
+/// The shortest period of a list that is handed out in turn.
+pub(super) fn period(list: &[u32]) -> &[u32] {
+    let length = (1..=list.len()).find(|length| (0..list.len()).all(|index| list[index] == list[index % length]));
+    &list[..length.unwrap_or(0)]
+}
+
+/// Directions that a stream can issue.
+pub(super) fn directions(mix: &Mix) -> Vec<Direction> {
+    Direction::ALL
+        .into_iter()
+        .filter(|direction| mix.includes(*direction))
+        .collect()
+}
+
+/// The share of writes in percent, of what is not trimmed.
+pub(super) fn write_share(mix: &Mix) -> f64 {
+    match mix {
+        Mix::Only { direction } => f64::from(u8::from(*direction == Direction::Write)) * 100.0,
+        Mix::Drawn { write_percent, rule: _ } | Mix::Exact { write_percent } => *write_percent,
+        Mix::TrimThenWrite => 100.0,
+    }
+}
+
+pub(super) fn mix(mix: &Mix) -> String {
+    let trims = mix.includes(Direction::Trim);
+    match (mix, write_share(mix)) {
+        (Mix::TrimThenWrite, _) => "each block trimmed and then written".into(),
+        _ if trims => "trims".into(),
+        (_, 0.0) => "reads".into(),
+        (_, 100.0) => "writes".into(),
+        (Mix::Exact { .. }, share) => format!("{share} % writes, kept exactly"),
+        (_, share) => format!("{share} % writes"),
+    }
+}
+
+pub(super) fn sizes(of: &BlockSizes) -> String {
+    match of {
+        BlockSizes::Fixed { size: one } => size(one.0),
+        BlockSizes::Range { low, high, unaligned } => {
+            let tail = if *unaligned { ", any number of bytes" } else { "" };
+            format!("{}-{}{tail}", size(low.0), size(high.0))
+        }
+        BlockSizes::Split { entries } => {
+            let total: f64 = entries.iter().map(|entry| entry.percent).sum();
+            let share = |percent: f64| (percent / total * 1e8).round() / 1e6;
+            let entries = entries
+                .iter()
+                .map(|entry| format!("{}/{}", size(entry.size.0), share(entry.percent)));
+            entries.collect::<Vec<_>>().join(":")
+        }
+    }
+}
+
+/// A word for each direction that occurs; one word where they agree.
+pub(super) fn by_direction(mix: &Mix, word: impl Fn(Direction) -> String) -> String {
+    let words: Vec<(Direction, String)> = directions(mix).into_iter().map(|of| (of, word(of))).collect();
+    match words.first() {
+        Some((_, first)) if words.iter().all(|(_, other)| other == first) => first.clone(),
+        _ => {
+            let each = words
+                .iter()
+                .map(|(direction, word)| format!("{}s {word}", direction.word()));
+            each.collect::<Vec<_>>().join(", ")
+        }
+    }
+}
+
+/// Multiples of what positions are.
+pub(super) fn step(stream: &Stream, direction: Direction) -> u64 {
+    match stream.pattern.alignment[direction].0 {
+        0 => stream.pattern.shortest(&stream.mix).0,
+        step => step,
+    }
+}
+
+pub(super) fn access_of(stream: &Stream, direction: Direction) -> &Access {
+    let index = usize::from(stream.pattern.access_of[direction]);
+    stream.pattern.access.get(index).unwrap_or(&stream.pattern.access[0])
+}
+
+/// The length that all operations of a direction have, if they all have one.
+pub(super) fn fixed(stream: &Stream, direction: Direction) -> Option<u64> {
+    match &stream.pattern.sizes[direction] {
+        BlockSizes::Fixed { size } => Some(size.0),
+        BlockSizes::Range { .. } | BlockSizes::Split { .. } => None,
+    }
+}
+
+/// From the beginning of one operation to that of the next, if it is always the same; else what lies between them.
+fn advance(stream: &Stream, direction: Direction, advance: Advance) -> String {
+    match (advance, fixed(stream, direction)) {
+        (Advance::Stride, Some(length)) if step(stream, direction) == length => String::new(),
+        (Advance::Stride, _) => format!(" in steps of {}", size(step(stream, direction))),
+        (Advance::Length { skip: 0 }, _) => String::new(),
+        (Advance::Length { skip }, Some(length)) if length as i64 + skip > 0 => {
+            format!(" in steps of {}", size((length as i64 + skip) as u64))
+        }
+        (Advance::Length { skip }, _) => format!(" with {skip} bytes between operations"),
+    }
+}
+
+pub(super) fn access(stream: &Stream, direction: Direction) -> String {
+    match access_of(stream, direction) {
+        Access::Sequential(walk) => {
+            // Whether a walk ends at the end is what `passes` is about.
+            let start = match walk.start.0 {
+                0 => String::new(),
+                start => format!(", beginning {} into it", size(start)),
+            };
+            format!("sequential{}{start}", advance(stream, direction, walk.advance))
+        }
+        Access::Interlocked(_) => format!(
+            "one sequence for all workers{}",
+            advance(stream, direction, Advance::Stride)
+        ),
+        Access::Parallel(walk) => format!(
+            "a sequence for each operation in flight{}, beginning {} into it",
+            advance(stream, direction, Advance::Stride),
+            size(walk.start.0)
+        ),
+        Access::Random { placement: of } => placement(of, direction),
+        Access::Mixed(mixed) => format!(
+            "{} % jumps ({}), sequential runs between them",
+            mixed.random_percent[direction],
+            placement(&mixed.placement, direction)
+        ),
+        Access::Every(every) => {
+            let between = match every.between {
+                Between::Continue => "others following",
+                Between::Repeat => "others repeating it",
+            };
+            format!(
+                "every {}th {}, {between}",
+                every.operations,
+                placement(&every.placement, direction)
+            )
+        }
+        Access::Zones(zones) => {
+            let within = match &zones.within {
+                None => "sequential".to_owned(),
+                Some(of) => placement(of, direction),
+            };
+            format!(
+                "windows of {} with {} between them, {} in each, {within}",
+                size(zones.range.0),
+                size(zones.skip.0),
+                size(zones.work.0)
+            )
+        }
+    }
+}
+
+/// True if reads and writes of a walk have a position each.
+pub(super) fn separate_positions(access: &Access) -> bool {
+    match access {
+        Access::Sequential(walk) => walk.positions == Positions::PerDirection,
+        Access::Zones(zones) => zones.positions == Positions::PerDirection,
+        Access::Interlocked(_) | Access::Parallel(_) | Access::Random { .. } | Access::Mixed(_) | Access::Every(_) => {
+            false
+        }
+    }
+}
+
+pub(super) fn placement(placement: &Placement, direction: Direction) -> String {
+    let center = |center: Option<f64>| center.map(|at| format!(", centre {at}")).unwrap_or_default();
+    match placement {
+        Placement::Uniform(_) => "random".into(),
+        Placement::Once(_) => "random, each block once".into(),
+        Placement::Ranges(ranges) => {
+            let shares = ranges_of(&ranges.shares, direction);
+            let unit = |span: f64| match ranges.basis {
+                RangeBasis::Percent => format!("{span} %"),
+                RangeBasis::Bytes => size(span as u64),
+            };
+            let each = shares
+                .iter()
+                .map(|share| format!("{} % to {}", share.operations_percent, unit(share.span)));
+            format!("random: {}", each.collect::<Vec<_>>().join(", "))
+        }
+        Placement::Zipf(zipf) => format!("zipf {}{}", zipf.theta, center(zipf.center)),
+        Placement::Pareto(pareto) => format!("pareto {}{}", pareto.h, center(pareto.center)),
+        Placement::Normal(normal) => format!("normal {}{}", normal.deviation_percent, center(Some(normal.center))),
+        Placement::List(list) => {
+            let blocks = list.blocks.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
+            let moving = if list.moving { ", moving on" } else { "" };
+            format!("the blocks {blocks}{moving}")
+        }
+    }
+}
+
+/// The ranges of a direction: its own, or the first that there are.
+pub(super) fn ranges_of(shares: &PerDirection<Vec<RangeShare>>, direction: Direction) -> &[RangeShare] {
+    let own = &shares[direction];
+    let mut lists = std::iter::once(own).chain(shares.iter().map(|(_, list)| list));
+    lists.find(|list| !list.is_empty()).unwrap_or(own)
+}
+
+pub(super) fn content(content: &Content) -> String {
+    match content {
+        Content::Fresh | Content::Drawn => "new random data for each write".into(),
+        Content::Stamped => "random data, stamped at each write".into(),
+        Content::Once => "random data, the same again and again".into(),
+        Content::Zeros => "zeros".into(),
+        Content::Counting => "the bytes 0 to 255 repeating".into(),
+        Content::Pattern { bytes } if *bytes == counting() => "the bytes 0 to 255 repeating".into(),
+        Content::Pattern { bytes } => format!("the bytes 0x{} repeating", hexadecimal(bytes)),
+        Content::Compressible {
+            percent,
+            chunk,
+            pattern,
+        } => {
+            let with = if pattern.is_empty() {
+                String::new()
+            } else {
+                format!(", 0x{}", hexadecimal(pattern))
+            };
+            format!("{percent} % compressible in each {}{with}", size(u64::from(*chunk)))
+        }
+        Content::Duplicated { percent, working_set } => match working_set {
+            0 => format!("{percent} % repeats of the write before"),
+            set => format!("{percent} % repeats of {set} buffers"),
+        },
+        Content::Source { size: of, file } => match file {
+            None => format!("pieces of {} of random data", size(of.0)),
+            Some(file) => format!("pieces of {} of {file}", size(of.0)),
+        },
+    }
+}
+
+/// What DiskSpd writes.
+pub(super) fn counting() -> Vec<u8> {
+    (0..=255).collect()
+}
+
+pub(super) fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+pub(super) fn mapping(mapping: Option<Mapping>) -> String {
+    let Some(Mapping { flush, non_temporal }) = mapping else {
+        return "no memory map".into();
+    };
+    let flush = match flush {
+        MapFlush::None => "",
+        MapFlush::View => ", written back after each write",
+        MapFlush::Lines => ", cache lines drained after each write",
+        MapFlush::LinesWithoutDrain => ", cache lines written back after each write",
+    };
+    format!(
+        "a memory map{flush}{}",
+        if non_temporal {
+            ", past the processor's caches"
+        } else {
+            ""
+        }
+    )
+}
+
+pub(super) fn flushes(sync: &SyncRule) -> String {
+    let SyncRule {
+        every_writes,
+        kind,
+        data_every_writes,
+        file_range,
+        at_end,
+        on_close,
+        file_system_at_end,
+    } = *sync;
+    let (mut full, mut data) = (0, data_every_writes);
+    match kind {
+        FlushKind::Full => full = every_writes,
+        FlushKind::Data if every_writes > 0 => data = every_writes,
+        FlushKind::Data => {}
+    }
+    let mut words = Vec::new();
+    if full > 0 {
+        words.push(format!("fsync after {full}"));
+    }
+    if data > 0 {
+        words.push(format!("fdatasync after {data}"));
+    }
+    if let Some((every, flags)) = file_range {
+        words.push(format!("sync_file_range after {every} ({flags:?})"));
+    }
+    for (is, word) in [
+        (at_end, "at the end"),
+        (on_close, "at each close"),
+        (file_system_at_end, "of the file system at the end"),
+    ] {
+        if is {
+            words.push(word.to_owned());
+        }
+    }
+    match words.is_empty() {
+        true => "no flushes".into(),
+        false => words.join(", "),
+    }
+}
+
+pub(super) fn priority(priority: Option<Priority>) -> String {
+    let Some(Priority { class, level, percent }) = priority else {
+        return "the usual priority".into();
+    };
+    let class = match class {
+        PriorityClass::RealTime => "real time",
+        PriorityClass::BestEffort => "best effort",
+        PriorityClass::Idle => "idle",
+    };
+    let share = if percent == 100 {
+        String::new()
+    } else {
+        format!(" for {percent} %")
+    };
+    format!("{class} {level}{share}")
+}
+
+/// Tolerated errors.
+pub(super) fn errors(policy: &ErrorPolicy) -> String {
+    let ErrorPolicy {
+        tolerate_read,
+        tolerate_write,
+        tolerate_verify,
+        full_is_end: _,
+        latency_ns_max: _,
+    } = policy;
+    let lists = [
+        ("reads", tolerate_read),
+        ("writes", tolerate_write),
+        ("checks", tolerate_verify),
+    ];
+    let lists = lists.into_iter().filter(|(_, list)| !list.is_empty());
+    let words: Vec<String> = lists.map(|(of, list)| format!("{of} may fail with {list:?}")).collect();
+    match words.is_empty() {
+        true => "no error is tolerated".into(),
+        false => words.join(", "),
+    }
+}
+
+fn tracked(of: Tracked) -> &'static str {
+    match of {
+        Tracked::Iops => "iops",
+        Tracked::Throughput => "bw",
+        Tracked::Latency => "lat",
+    }
+}
+
+pub(super) fn control(control: &Control) -> String {
+    match control {
+        Control::Precision(rule) => {
+            format!(
+                "{} to {} % after {}",
+                tracked(rule.of),
+                rule.percent,
+                time(rule.at_least_ns)
+            )
+        }
+        Control::SteadyState(rule) => format!(
+            "{}{} within {}{} over {} in intervals of {}{}",
+            tracked(rule.of),
+            if rule.slope { "_slope" } else { "" },
+            rule.limit,
+            if rule.percent { " %" } else { "" },
+            time(rule.window_ns),
+            time(rule.interval_ns),
+            match rule.ramp_ns.0 {
+                0 => String::new(),
+                _ => format!(" after {}", time(rule.ramp_ns)),
+            }
+        ),
+        Control::LatencyTarget(rule) => format!(
+            "{} for {} % in windows of {}{}",
+            time(rule.target_ns),
+            rule.percentile,
+            time(rule.window_ns),
+            if rule.keep_running {
+                ", going on until the time is over"
+            } else {
+                ""
+            }
+        ),
+        Control::MinimumRate(rule) => format!(
+            "{} {} of {} over {}",
+            rule.least,
+            tracked(rule.of),
+            rule.direction.map_or("all", Direction::word),
+            time(rule.cycle_ns)
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_are_the_largest_that_divide() {
+        for (bytes, expected) in [
+            (0, "0"),
+            (513, "513"),
+            (4096, "4k"),
+            (1536 << 20, "1536m"),
+            (1 << 40, "1t"),
+        ] {
+            assert_eq!(size(bytes), expected);
+        }
+        for (nanos, expected) in [
+            (60_000_000_000, "60s"),
+            (1_500_000_000, "1500ms"),
+            (0, "0s"),
+            (7, "7ns"),
+            (80_000, "80us"),
+        ] {
+            assert_eq!(time(Nanos(nanos)), expected);
+        }
+        assert_eq!(cpus(&[0, 2, 3, 4, 1]), "0,2-4,1");
+        assert_eq!(period(&[0, 1, 0, 1, 0]), [0, 1]);
+        assert_eq!(period(&[3, 3, 3]), [3]);
+        assert_eq!(period(&[1, 2, 3]), [1, 2, 3]);
+        assert!(period(&[]).is_empty());
+    }
+}

@@ -1,0 +1,18 @@
+//! The plan of a fio command line or job file, for `fathom convert`.
+
+use model::plan::Plan;
+
+use crate::drop_in::fio;
+use crate::exit::Exit;
+use crate::fault::{Fault, Faults};
+
+/// The plan that fio's words come to.
+///
+/// # Errors
+/// What fio would say of them.
+pub fn fio_plan(arguments: &[String]) -> Result<Plan, Faults> {
+    fio::plan_of(arguments).map_err(|lines| {
+        let fault = Fault::new(lines.join("\n")).help("`fathom fio --parse-only …` says the same; see docs/fio.md");
+        Faults::one(fault, Exit::Usage)
+    })
+}

@@ -1,0 +1,145 @@
+//! `fathom convert`: text on stdout, what is lost on stderr, and a code that tells whether anything is.
+
+use std::fs;
+
+use testbed::{Directory, need};
+
+use crate::support::{fathom, text};
+
+const PROFILE: &str = "<Profile><TimeSpans><TimeSpan><Duration>7</Duration><DisableAffinity>true</DisableAffinity><Targets><Target>\
+                       <Path>a.dat</Path><BlockSize>8192</BlockSize><Random>8192</Random></Target></Targets></TimeSpan></TimeSpans>\
+                       </Profile>";
+
+#[test]
+fn a_line_of_diskspd_in_our_words_runs_here() {
+    let words = "convert --to native diskspd -b8K -d60 -W2 -t4 -o32 -r -w30 -Sh -n -Zr a.dat";
+    let ran = fathom(&words.split(' ').collect::<Vec<_>>());
+    ran.expect(0, &["differs: DiskSpd: random numbers"]);
+    assert_eq!(
+        ran.out,
+        "fathom run --target a.dat --read 70 --block 8k --depth 32 --workers 4 --time 60s --cache direct-through\n"
+    );
+    assert!(!ran.err.contains("lost:"), "{}", ran.err);
+    // Those are flags of this program, and there is nothing in the way but the file.
+    let again: Vec<&str> = ran.out.split_whitespace().skip(1).chain(["--dry-run"]).collect();
+    fathom(&again).expect(3, &["a.dat"]);
+}
+
+#[test]
+fn what_is_lost_is_listed_and_told_by_the_code() {
+    let ran = fathom(&[
+        "convert", "--to", "fio", "diskspd", "-d5", "-C3", "-r", "-n", "-ysgo", "a.dat",
+    ]);
+    ran.expect(
+        6,
+        &[
+            "runtime=5s",
+            "lost: DiskSpd -C: 3s; fio has no such thing\n",
+            "lost: DiskSpd -ys: the event `go`",
+        ],
+    );
+    assert!(
+        ran.out.starts_with("# fio --name='timespan 1' --filename=a.dat"),
+        "{}",
+        ran.out
+    );
+    assert!(!ran.out.contains("lost"), "{}", ran.out);
+}
+
+#[test]
+fn without_a_dialect_both_others_are_said() {
+    let ran = fathom(&[
+        "convert", "native", "--target", "a.dat", "--depth", "8", "--time", "20s",
+    ]);
+    ran.expect(
+        0,
+        &[
+            "# fio\n",
+            "iodepth=8\n",
+            "# DiskSpd\ndiskspd -b4K -d20 -W2 -r -o8 -Su -n -L a.dat\n",
+        ],
+    );
+}
+
+#[test]
+fn files_are_known_by_their_names() {
+    let Some(folder) = need(Directory::new()) else { return };
+    let path = |name: &str| text(&folder.path().join(name)).to_owned();
+    fs::write(path("p.xml"), PROFILE).unwrap();
+    fs::write(path("j.toml"), "[[job]]\ntarget = \"a.dat\"\ntime = \"9s\"\n").unwrap();
+    let profile = fathom(&["convert", "--to", "native", &path("p.xml")]);
+    profile.expect(
+        0,
+        &["--target a.dat --block 8k --depth 2 --time 7s --warm-up 5s --cache buffered"],
+    );
+    let job = fathom(&["convert", "--to", "diskspd", &path("j.toml")]);
+    job.expect(0, &["diskspd -b4K -d9 -W2 -r -o1 -Su -n -L a.dat\n"]);
+    let saved = path("r.fathom");
+    fathom(&[
+        "run",
+        "--target",
+        "null",
+        "--time",
+        "100ms",
+        "--warm-up",
+        "0",
+        "-q",
+        "--save",
+        &saved,
+    ])
+    .expect(0, &[]);
+    let result = fathom(&["convert", "--to", "fio", &saved]);
+    result.expect(0, &["ioengine=null", "runtime=100ms"]);
+    fathom(&["convert", "--to", "native", &path("job.fio")]).expect(3, &["cannot be converted yet"]);
+    fathom(&["convert", "--to", "native", &path("none.toml")]).expect(4, &["cannot read", "none.toml"]);
+    fathom(&["convert", &path("none")]).expect(4, &["FILE.toml"]);
+}
+
+#[test]
+fn wrong_words_are_told_in_the_words_of_their_dialect() {
+    let check = |words: &[&str], parts: &[&str]| {
+        let ran = fathom(&[&["convert", "--to", "fio"], words].concat());
+        ran.expect(4, parts);
+        assert_eq!(ran.out, "");
+    };
+    check(&["diskspd", "-b8K"], &["need to provide at least one filename"]);
+    check(&["diskspd", "-q", "a.dat"], &["invalid option: '-q'"]);
+    check(&["native", "--blok", "4k"], &["--blok", "fathom run --help"]);
+    check(&["native", "--block", "4KB"], &["did you mean 4KiB?"]);
+    check(&["a.xml", "b.xml"], &["stands behind it"]);
+}
+
+#[test]
+fn every_result_carries_both_others() {
+    let ran = fathom(&[
+        "run",
+        "--target",
+        "null",
+        "--time",
+        "100ms",
+        "--warm-up",
+        "0",
+        "--cool-down",
+        "1ms",
+        "--out",
+        "json",
+        "-q",
+    ]);
+    let json = ran.expect(0, &[]).json();
+    let equivalents = json["equivalents"].as_array().unwrap();
+    let dialects: Vec<&str> = equivalents.iter().map(|one| one["dialect"].as_str().unwrap()).collect();
+    assert_eq!(dialects, ["fio", "diskspd"]);
+    assert_eq!(equivalents[0]["form"], "job_file");
+    assert!(equivalents[0]["text"].as_str().unwrap().contains("ioengine=null\n"));
+    assert!(
+        equivalents[0]["one_line"]
+            .as_str()
+            .unwrap()
+            .starts_with("fio --name=job1 ")
+    );
+    let lost = equivalents[0]["lost"].as_array().unwrap();
+    assert_eq!(lost.len(), 1, "{lost:?}");
+    assert_eq!(lost[0], "native cool-down: 1ms; fio has no such thing");
+    assert_eq!(equivalents[1]["form"], "command_line");
+    assert!(!equivalents[1]["lost"].as_array().unwrap().is_empty());
+}

@@ -1,0 +1,232 @@
+//! The same jobs through Debian's fio 3.33 and through us: the same operations in the same order, the same amounts, the same
+//! keys.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use crate::support::Place;
+
+/// Where keys stand that versions up to 3.42 have added.
+const NEWER: [&str; 3] = ["/jobs/job_start", "/jobs/latency_target_ns", "/jobs/latency_window_us"];
+
+/// What can be compared. Version 3.33 draws other positions and lengths from the same seed than 3.42, whose order is recorded.
+#[derive(Clone, Copy, PartialEq)]
+enum Same {
+    /// The operations, in their order.
+    Order,
+    /// The operations, in whatever order.
+    Set,
+    /// Bytes and operations.
+    Amounts,
+    /// Bytes: lengths are drawn.
+    Bytes,
+}
+use Same::{Amounts, Bytes, Order, Set};
+
+/// Jobs whose amounts do not depend on time.
+const JOBS: [(&str, Same); 26] = [
+    ("--rw=read --bs=4k --size=1m", Order),
+    ("--rw=randread --bs=4k --size=1m", Set),
+    ("--rw=randread --bs=4k --size=1m --norandommap", Amounts),
+    ("--rw=randread --bs=4k --size=1m --randseed=77", Set),
+    ("--rw=randread --bs=4k --size=1m --loops=2", Set),
+    ("--rw=randread --bs=4k --size=1m --numjobs=3", Set),
+    ("--rw=randread --bs=8k --size=1m --offset=256k", Set),
+    (
+        "--rw=randread --bs=4k --size=1m --offset_increment=128k --numjobs=2",
+        Amounts,
+    ),
+    ("--rw=randread --bs=4k --size=1m --io_size=300k", Amounts),
+    ("--rw=randread --bs=4k --size=1m --io_size=2m", Amounts),
+    ("--rw=randread --bsrange=4k-32k --size=1m", Bytes),
+    ("--rw=randread --bssplit=4k/60:16k/40 --size=1m", Bytes),
+    ("--rw=randwrite --bs=4k --size=1m --fsync=16", Set),
+    ("--rw=write --bs=64k --size=1m --fsync=1", Order),
+    ("--rw=write --bs=4k --size=1m --end_fsync=1 --overwrite=1", Order),
+    ("--rw=write:4k --bs=4k --size=1m", Order),
+    ("--rw=rw --bs=4k --size=1m --rwmixread=70", Amounts),
+    ("--rw=randrw --bs=4k --size=1m --rwmixread=30", Amounts),
+    ("--rw=randrw --bs=4k,8k --size=1m --norandommap", Amounts),
+    ("--rw=randread:8 --bs=4k --size=1m", Amounts),
+    ("--rw=randread --bs=4k --size=1m --percentage_random=40", Amounts),
+    ("--rw=randread --bs=4k --size=1m --number_ios=100", Amounts),
+    (
+        "--rw=randread --bs=4k --nrfiles=4 --size=1m --file_service_type=roundrobin:2",
+        Set,
+    ),
+    (
+        "--rw=randread --bs=4k --size=1m --random_distribution=zipf:1.2",
+        Amounts,
+    ),
+    ("--rw=randread --bs=4k --size=1m --random_generator=lfsr", Amounts),
+    (
+        "--rw=randread --bs=4k --size=1m --ioengine=libaio --direct=1 --iodepth=8",
+        Set,
+    ),
+];
+
+struct Seen {
+    report: Value,
+    /// Direction, length and offset of each operation, clone by clone.
+    operations: Vec<Vec<(u64, u64, u64)>>,
+    files: Vec<(String, u64)>,
+}
+
+fn seen(place: &Place, program: &str, job: &str) -> Seen {
+    let folder = place.path().join("run");
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir(&folder).unwrap();
+    let words = format!("--name=t --thread --output-format=json --write_lat_log=log --log_offset=1 {job}");
+    let output = Command::new(program)
+        .args(words.split_whitespace())
+        .current_dir(&folder)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(
+        output.status.success(),
+        "{program} {words}\n{text}{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let report = serde_json::from_str(&text[text.find('{').unwrap()..]).unwrap();
+    let (mut operations, mut files) = (Vec::new(), Vec::new());
+    let mut names: Vec<_> = fs::read_dir(&folder).unwrap().flatten().collect();
+    names.sort_by_key(fs::DirEntry::file_name);
+    for entry in names {
+        let name = entry.file_name().into_string().unwrap();
+        if name.ends_with(".log") {
+            if name.starts_with("log_clat.") {
+                operations.push(of_log(&fs::read_to_string(entry.path()).unwrap()));
+            }
+            continue;
+        }
+        files.push((name, entry.metadata().unwrap().len()));
+    }
+    Seen {
+        report,
+        operations,
+        files,
+    }
+}
+
+fn of_log(text: &str) -> Vec<(u64, u64, u64)> {
+    let line = |line: &str| {
+        let fields: Vec<u64> = line.split(',').map(|field| field.trim().parse().unwrap()).collect();
+        // Time, latency, direction, length, offset, priority.
+        (fields[2], fields[3], fields[4])
+    };
+    text.lines().map(line).collect()
+}
+
+/// Every key with the way to it; names of percentiles and devices are not of interest.
+fn keys(value: &Value, path: &str, found: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(entries) => {
+            for (key, value) in entries {
+                let path = format!("{path}/{key}");
+                if !path.contains("/percentile/") && !path.contains("/disk_util/") && !path.contains("options/") {
+                    found.insert(path.clone());
+                    keys(value, &path, found);
+                }
+            }
+        }
+        Value::Array(entries) => entries.iter().for_each(|entry| keys(entry, path, found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn the_same_work_as_debians_fio() {
+    let place = Place::on_disk().unwrap();
+    if !Command::new("/usr/bin/fio")
+        .arg("--version")
+        .output()
+        .is_ok_and(|told| told.status.success())
+    {
+        return testbed::skip("fio is not installed");
+    }
+    let ours = place.programs().join("fio");
+    let mut failed = Vec::new();
+    for (job, same) in JOBS {
+        let theirs = seen(&place, "/usr/bin/fio", job);
+        let found = seen(&place, ours.to_str().unwrap(), job);
+        let mut differ = |what: &str, theirs: String, ours: String| {
+            if theirs != ours {
+                failed.push(format!("{job}: {what}\n  fio  {theirs:.300}\n  ours {ours:.300}"));
+            }
+        };
+        differ("files", format!("{:?}", theirs.files), format!("{:?}", found.files));
+        let jobs = |seen: &Seen| seen.report["jobs"].as_array().unwrap().clone();
+        differ(
+            "entries",
+            jobs(&theirs).len().to_string(),
+            jobs(&found).len().to_string(),
+        );
+        for (number, (their, our)) in jobs(&theirs).iter().zip(&jobs(&found)).enumerate() {
+            for direction in ["read", "write", "trim"] {
+                for figure in ["total_ios", "io_bytes", "short_ios"] {
+                    let drawn = same == Bytes || job.contains("=rw") || job.contains("=randrw");
+                    if drawn && figure == "total_ios" || drawn && same != Bytes {
+                        continue;
+                    }
+                    let value = |job: &Value| job[direction][figure].to_string();
+                    differ(
+                        &format!("entry {number}, {direction}, {figure}"),
+                        value(their),
+                        value(our),
+                    );
+                }
+            }
+            differ(
+                "flushes",
+                their["sync"]["total_ios"].to_string(),
+                our["sync"]["total_ios"].to_string(),
+            );
+        }
+        let order = |seen: &Seen| {
+            let mut operations = seen.operations.clone();
+            match same {
+                Order => {}
+                Set => operations.iter_mut().for_each(|clone| clone.sort_unstable()),
+                Amounts => return format!("{:?}", operations.iter().map(Vec::len).collect::<Vec<_>>()),
+                Bytes => {
+                    let bytes = |clone: &Vec<(u64, u64, u64)>| clone.iter().map(|(_, length, _)| length).sum::<u64>();
+                    return format!("{:?}", operations.iter().map(bytes).collect::<Vec<_>>());
+                }
+            }
+            format!("{operations:?}")
+        };
+        if order(&theirs) != order(&found) {
+            let pairs = theirs
+                .operations
+                .iter()
+                .flatten()
+                .zip(found.operations.iter().flatten());
+            let first = pairs.enumerate().find(|(_, (one, other))| one != other);
+            failed.push(format!(
+                "{job}: operations, first at {first:?}, counts {:?} {:?}",
+                theirs.operations.iter().map(Vec::len).collect::<Vec<_>>(),
+                found.operations.iter().map(Vec::len).collect::<Vec<_>>()
+            ));
+        }
+        let of = |report: &Value| {
+            let mut found = BTreeSet::new();
+            keys(report, "", &mut found);
+            found
+        };
+        let (theirs, found) = (of(&theirs.report), of(&found.report));
+        let missing: Vec<_> = theirs.difference(&found).collect();
+        let newer: Vec<_> = found
+            .difference(&theirs)
+            .filter(|key| !NEWER.contains(&key.as_str()))
+            .collect();
+        if !missing.is_empty() || !newer.is_empty() {
+            failed.push(format!("{job}: keys missing {missing:?}, new {newer:?}"));
+        }
+    }
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+}
