@@ -3,7 +3,7 @@
 use model::event::EndReason;
 use model::plan::{Control, Dialect, EngineKind, LatencyTarget, MinimumRate, SteadyState, Tracked};
 use model::results::{ControlOutcome, FailedOperation, Failure, Results};
-use model::{Direction, Nanos};
+use model::{Bytes, Direction, Nanos};
 
 use crate::builder::{Work, json, results, set, written};
 
@@ -77,6 +77,10 @@ fn an_error_ends_a_worker() {
             slot: 0,
             stream: 0,
             direction: Direction::Write,
+            path: "f".into(),
+            offset: Bytes(0),
+            length: 4096,
+            too_slow: None,
         }),
         help: None,
     });

@@ -452,6 +452,15 @@ fn place_thread(plan: &Plan) -> Result<(), SetupError> {
         }
     }
     sys::thread::sharpen_timers();
+    // Last: what comes before may be a matter for root.
+    if placement.user.is_some() || placement.group.is_some() {
+        let id = |id: Option<u32>| id.map_or("the same".into(), |id| id.to_string());
+        sys::thread::act_as(placement.user, placement.group).map_err(failed(format!(
+            "a worker cannot act as user {} and group {}",
+            id(placement.user),
+            id(placement.group)
+        )))?;
+    }
     Ok(())
 }
 
