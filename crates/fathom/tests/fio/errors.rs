@@ -105,7 +105,11 @@ fn check(case: &Case) {
             .unwrap();
         assert!(done.success(), "{setup}");
     }
-    let ran = place.run(&words(&case.line));
+    let mut command = place.command(&words(&case.line));
+    if case.name == "exec-prerun-fails" {
+        command.env("FATHOM_ALLOW_EXEC", "1");
+    }
+    let ran = crate::calling::finish(&mut command);
     let all = format!("{}\n--- stderr\n{}", ran.out, ran.err);
     assert_eq!(ran.code, Some(case.exit), "{}: {}\n{all}", case.name, case.line);
     let stderr = told(case.stderr.iter().map(String::as_str));

@@ -130,7 +130,13 @@ fn a_rate_that_was_not_kept() {
         cycle_ns: Nanos::secs(1),
     })];
     let mut results = results(&[slow]);
-    results.steps[0].jobs[0].ended = Some(EndReason::Failed);
+    results.steps[0].jobs[0].control = vec![ControlOutcome {
+        rule: "at least 1000000 IOPS".into(),
+        attained: false,
+        detail: "fell to 5".into(),
+        series: vec![5.0],
+        depth: None,
+    }];
     let text = written(&results, "fio");
     assert!(
         text.contains("err= 5 (file:fathom:0, func=check_min_rate, error=Input/output error): pid="),
