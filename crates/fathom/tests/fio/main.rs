@@ -7,6 +7,7 @@
 #[path = "../cli/support.rs"]
 #[allow(dead_code, reason = "shared with the tests of our own command line")]
 mod calling;
+mod endings;
 mod errors;
 mod golden;
 #[path = "../../../report/tests/fio/masks.rs"]

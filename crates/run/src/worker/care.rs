@@ -107,13 +107,7 @@ impl Worker<'_> {
     /// An operation that took longer than it may has failed, whatever it brought. The one that ends the worker is counted all
     /// the same: its data were moved.
     #[cold]
-    fn settle_slow(
-        &mut self,
-        slot: Slot,
-        direction: Option<Direction>,
-        too_slow: TooSlow,
-        (moved, at): (i64, Nanos),
-    ) {
+    fn settle_slow(&mut self, slot: Slot, direction: Option<Direction>, too_slow: TooSlow, (moved, at): (i64, Nanos)) {
         let record = *self.slots.get(slot);
         if self.tolerates(&record, direction, sys::file::TIMED_OUT) {
             return;

@@ -226,7 +226,11 @@ pub(crate) fn set_up<'plan>(given: &Assignment<'plan>) -> Result<(Worker<'plan>,
     let slots = plan.slots();
     let opened = open_files(given)?;
     // fio leaves it to the system, which refuses the first operation.
-    let checked = plan.streams.iter().zip(&opened.streams).filter(|_| given.checks_alignment);
+    let checked = plan
+        .streams
+        .iter()
+        .zip(&opened.streams)
+        .filter(|_| given.checks_alignment);
     for (stream, of_stream) in checked {
         let files = of_stream.files.iter().map(|file| &opened.files[usize::from(*file)]);
         files.into_iter().try_for_each(|file| check_alignment(stream, file))?;

@@ -133,7 +133,8 @@ impl Lowering<'_> {
     fn prepare(&mut self, clone: Clone<'_>, place: (usize, usize), extents: &Extents, found: Option<Found>) -> Prepare {
         let options = &clone.job.options;
         let has_size = |found: Found| matches!(found.kind, FoundKind::File | FoundKind::CharacterDevice);
-        if is_diskless(options) || found.is_some_and(|found| !has_size(found)) {
+        let sized = extents.file.is_some() || extents.length.is_some();
+        if is_diskless(options) && sized || found.is_some_and(|found| !has_size(found)) {
             return Prepare::Existing;
         }
         let Some(size) = extents.file else {
@@ -143,11 +144,16 @@ impl Lowering<'_> {
                 Some(found) if found.size > 0 => return Prepare::Existing,
                 _ => ("size=", "total_file_size"),
             };
+            // fio keeps the first error of a job, which is older than this one.
+            let (errno, function) = match clone.job.include_missing {
+                true => (2, "job file open"),
+                false => (22, function),
+            };
             self.unusable.push(Unusable {
                 job: place,
                 clone: clone.index as usize,
                 line: format!("{}: you need to specify {what}", clone.job.name()),
-                errno: 22,
+                errno,
                 function: function.into(),
             });
             return Prepare::Existing;
@@ -179,9 +185,10 @@ pub(super) fn is_diskless(options: &JobOptions) -> bool {
     matches!(options.queue.ioengine.as_str(), "null" | "cpuio" | "exec")
 }
 
+/// Room for a job that does no I/O, or a part of what is not there.
+const ROOM: u64 = 1 << 40;
+
 fn kind(options: &JobOptions, extents: &Extents) -> TargetKind {
-    /// Room for a job that goes on for a time and names no size.
-    const ROOM: u64 = 1 << 40;
     match is_diskless(options) {
         true => TargetKind::Nothing {
             size: Bytes(extents.file.unwrap_or(ROOM)),
@@ -318,7 +325,12 @@ fn extents(clone: Clone<'_>, number: usize, count: usize, base: Extent, found: O
         },
         _ => Extents {
             base,
-            file: is_diskless(options).then(|| found.map_or(1 << 40, |found| found.size.max(1 << 40))),
+            file: match found.map_or(0, |found| found.size) {
+                // These do no I/O, and need no size.
+                0 if is_diskless(options) && options.queue.ioengine != "null" => Some(ROOM),
+                0 => None,
+                size => is_diskless(options).then_some(size),
+            },
             length: None,
         },
     }
@@ -348,7 +360,11 @@ fn names(clone: Clone<'_>, disk: &dyn Disk) -> Vec<String> {
     }
     let section = &clone.job.section;
     let count = files.nrfiles.max(1) as u32;
-    if count == 1 && disk.look(section).is_some_and(|found| matches!(found.kind, FoundKind::Device | FoundKind::CharacterDevice)) {
+    if count == 1
+        && disk
+            .look(section)
+            .is_some_and(|found| matches!(found.kind, FoundKind::Device | FoundKind::CharacterDevice))
+    {
         return vec![section.clone()];
     }
     let directory = match files.directory.len() {

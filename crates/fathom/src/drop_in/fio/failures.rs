@@ -90,7 +90,9 @@ fn first_unusable(plan: &Plan, worker: &Worker) -> Option<Unusable> {
             if target.kind != TargetKind::Path {
                 return None;
             }
-            let stat = std::fs::metadata(&target.path).err().and_then(|error| error.raw_os_error());
+            let stat = std::fs::metadata(&target.path)
+                .err()
+                .and_then(|error| error.raw_os_error());
             match (stat, &target.prepare) {
                 (Some(MISSING), Prepare::LayOut { may_create: false, .. }) => {
                     let line = "fio: file creation disallowed by allow_file_create=0";
@@ -295,7 +297,10 @@ fn of_failure(failure: &Failure, streams: &[Stream], worker: &WorkerResults, tol
     let direct = streams
         .get(operation.stream as usize)
         .is_some_and(|stream| stream.cache.direct);
-    let moved = worker.streams.iter().map(|stream| stream.lifetime[*direction].operations);
+    let moved = worker
+        .streams
+        .iter()
+        .map(|stream| stream.lifetime[*direction].operations);
     if direct && errno == INVALID && moved.sum::<u64>() == 0 {
         told.stdout.push(NO_DIRECT.into());
     }

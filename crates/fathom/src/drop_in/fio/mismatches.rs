@@ -123,11 +123,7 @@ mod tests {
         let line = "crc32c: verify failed at file f offset 4608, length 512 (requested block: offset=4096, length=4096, flags=8)";
         check(
             sum,
-            &[
-                line,
-                "       Expected CRC: 0a0b0c0d",
-                "       Received CRC: 01020304",
-            ],
+            &[line, "       Expected CRC: 0a0b0c0d", "       Received CRC: 01020304"],
         );
         let pattern = BlockFault::Pattern {
             at: 9,

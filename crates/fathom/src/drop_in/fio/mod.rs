@@ -51,7 +51,11 @@ pub fn carry_out(session: &Session, skip: usize) -> ExitCode {
     };
     let code = match reading {
         Reading::End(end) => {
-            tell_read(&mut output, &end.read, &[]);
+            let banners = match end.read.flags.formats.normal {
+                true => banner::lines(&end.read),
+                false => Vec::new(),
+            };
+            tell_read(&mut output, &end.read, &banners);
             end.code
         }
         Reading::Run(jobs) => match can_keep() {
@@ -74,6 +78,7 @@ fn tell_read(output: &mut Output, jobs: &Jobs, banners: &[Vec<String>]) {
         match told {
             Told::Out(line) => output.line(line),
             Told::Err(line) => output.complaint(line),
+            Told::Hint(hint) => output.hint(hint),
             Told::Added(job) => banners
                 .get(*job)
                 .into_iter()
@@ -81,9 +86,7 @@ fn tell_read(output: &mut Output, jobs: &Jobs, banners: &[Vec<String>]) {
                 .for_each(|line| output.line(line)),
         }
     }
-    jobs.hints
-        .iter()
-        .for_each(|hint| output.complaint(&format!("hint: {hint}")));
+    jobs.hints.iter().for_each(|hint| output.hint(hint));
 }
 
 fn run(session: &Session, jobs: &Jobs, output: &mut Output) -> u8 {
@@ -165,9 +168,13 @@ fn tell_unusable(unusable: &[Unusable], output: &mut Output) {
             }
         }
     }
-    let mut hints: Vec<&str> = unusable.iter().filter_map(|one| failures::help(one.errno)).collect();
+    let help = |one: &Unusable| match one.function.as_str() {
+        "total_file_size" => Some("give a size, or name a file or device that is there and not empty"),
+        _ => failures::help(one.errno),
+    };
+    let mut hints: Vec<&str> = unusable.iter().filter_map(help).collect();
     hints.dedup();
-    hints.iter().for_each(|hint| output.complaint(&format!("hint: {hint}")));
+    hints.iter().for_each(|hint| output.hint(hint));
 }
 
 /// The workers of a job that does nothing, which is no error: its number is 0.
@@ -235,9 +242,7 @@ fn attempt(
                 let told = failures::of_error(&error, plan, &places);
                 told.stderr.iter().for_each(|line| output.complaint(line));
                 told.stdout.iter().for_each(|line| output.line(line));
-                told.hints
-                    .iter()
-                    .for_each(|hint| output.complaint(&format!("hint: {hint}")));
+                told.hints.iter().for_each(|hint| output.hint(hint));
                 let known = unusable.len();
                 for one in told.unusable {
                     if !unusable
@@ -372,7 +377,9 @@ fn add_disks(results: &mut Results, unusable: &[Unusable]) {
         let ids = workers[one.clone].streams.iter().flat_map(|stream| stream.target.ids());
         for id in ids {
             let path = &results.plan.target(*id).path;
-            let Some(facts) = surroundings::facts_of(path) else { continue };
+            let Some(facts) = surroundings::facts_of(path) else {
+                continue;
+            };
             for device in &facts.devices {
                 let devices = &mut results.steps[one.job.0].devices;
                 if devices.iter().any(|known| known.counters.name == device.name) {
@@ -417,9 +424,7 @@ fn conclude(session: &Session, jobs: &Jobs, results: Results, commands: usize, o
     let told = failures::of_results(&results);
     told.stdout.iter().for_each(|line| output.line(line));
     told.stderr.iter().for_each(|line| output.complaint(line));
-    told.hints
-        .iter()
-        .for_each(|hint| output.complaint(&format!("hint: {hint}")));
+    told.hints.iter().for_each(|hint| output.hint(hint));
     print_reports(jobs, &results, output);
     for finding in results
         .findings

@@ -57,12 +57,19 @@ impl Output {
         self.put(&format!("{line}\n"));
     }
 
-    /// An error or a warning.
+    /// An error or a warning. With a file it stands there as well as on stderr, as with fio.
     pub(super) fn complaint(&mut self, line: &str) {
+        complain(&[line.to_owned()]);
         match &self.to {
             Destination::Direct(_) | Destination::Whole { .. } => self.line(line),
-            Destination::Terminal => complain(&[line.to_owned()]),
+            Destination::Terminal => {}
         }
+    }
+
+    /// What to do about an error: a line that fio does not have, so it is kept out of files that are read by programs.
+    #[expect(clippy::unused_self, reason = "everything that is told goes this way")]
+    pub(super) fn hint(&self, text: &str) {
+        complain(&[format!("hint: {text}")]);
     }
 
     /// A report, written whole or not at all by one call.

@@ -50,7 +50,10 @@ pub(super) fn of_member(member: &Member) -> Option<EntryError> {
     if let Some(failure) = &worker.failure {
         let number = failure.errno.unwrap_or(UNNAMED);
         let place = place(failure).to_owned();
-        return Some(EntryError { number, place: Some(place) });
+        return Some(EntryError {
+            number,
+            place: Some(place),
+        });
     }
     let directions = worker.streams.iter().flat_map(|stream| stream.directions.iter());
     let mut tolerated = directions.filter_map(|(_, found)| found.as_ref()?.first_error);
