@@ -555,7 +555,7 @@ pub struct Failure {
 }
 
 /// An operation that failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FailedOperation {
     /// Slot of the queue that it used, counted over the whole worker.
     pub slot: u32,
@@ -563,6 +563,27 @@ pub struct FailedOperation {
     pub stream: u32,
     /// What it was.
     pub direction: Direction,
+    /// The file or device.
+    #[serde(default)]
+    pub path: String,
+    /// Where it began there.
+    #[serde(default)]
+    pub offset: Bytes,
+    /// Bytes that were asked for.
+    #[serde(default)]
+    pub length: u32,
+    /// It did what it should, only too late.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub too_slow: Option<TooSlow>,
+}
+
+/// A latency beyond what was allowed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TooSlow {
+    /// What it took.
+    pub took_ns: Nanos,
+    /// What it might take.
+    pub most_ns: Nanos,
 }
 
 /// An interval series.

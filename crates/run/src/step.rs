@@ -10,7 +10,7 @@ use engine::probe::{CoreTimes, DeviceTimes};
 use engine::{Clock, Identity};
 use model::event::{EndReason, Event, Phase};
 use model::finding::{Finding, Severity};
-use model::plan::Plan;
+use model::plan::{Dialect, Plan};
 use model::results::{EffectiveShare, Failure, HostCoreUse, HostDeviceUse, JobResults, StepResults, WorkerResults};
 use model::sequence::effective_ranges;
 use model::{Bytes, Nanos};
@@ -271,6 +271,7 @@ fn launch(
                 interval,
                 grids: &grids,
                 spin,
+                checks_alignment: plan.origin.dialect != Dialect::Fio,
                 sources: &sources,
             };
             let mut ready = match set_up(&given) {

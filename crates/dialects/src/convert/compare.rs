@@ -455,6 +455,8 @@ impl Comparing {
             cpus,
             memory_node,
             nice,
+            user,
+            group,
         } = placement;
         let bound = |cpus: &[u32]| match cpus {
             [] => "no binding".to_owned(),
@@ -469,6 +471,8 @@ impl Comparing {
         );
         self.given(&of::MEMORY_NODE, *memory_node, theirs.memory_node, u32::to_string);
         self.given(&of::NICE, *nice, theirs.nice, i8::to_string);
+        self.given(&of::USER, *user, theirs.user, u32::to_string);
+        self.given(&of::GROUP, *group, theirs.group, u32::to_string);
         let Memory { huge_pages, alignment } = *memory;
         self.kept(&of::HUGE_PAGES, "huge pages", huge_pages, got.memory.huge_pages);
         let align = |alignment: u32| (alignment > 0).then_some(alignment);

@@ -842,6 +842,12 @@ fn system(worker: &Worker, clones: &[Worker], stream: &Stream, say: Say<'_>) {
     if let Some(nice) = worker.placement.nice {
         say("nice", nice.to_string());
     }
+    if let Some(user) = worker.placement.user {
+        say("uid", user.to_string());
+    }
+    if let Some(group) = worker.placement.group {
+        say("gid", group.to_string());
+    }
     if worker.memory.huge_pages {
         say("mem", "mmaphuge".into());
     }

@@ -46,6 +46,8 @@ pub enum Told {
     Out(String),
     /// A line for stderr.
     Err(String),
+    /// What to do about an error, for a line `hint: …`; fio has no such lines.
+    Hint(String),
     /// The banner of the job with this index, which is printed as soon as the job is known to be good.
     Added(usize),
 }

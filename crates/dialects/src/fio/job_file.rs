@@ -25,7 +25,13 @@ struct Written {
 }
 
 /// An included file cannot be used; why has been said.
-struct NotIncluded;
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum NotIncluded {
+    /// It is not there.
+    Missing,
+    /// It holds what it must not.
+    Unfit,
+}
 
 /// Reads a job file into the session. `first` is said of the first one on a command line.
 pub(super) fn read(session: &mut Session<'_>, path: &str, first: bool) -> Result<(), Halt> {
@@ -58,9 +64,9 @@ fn sections(
             return Err(session.halt(format!("fio: option <{text}> outside of [] job section")));
         };
         let place = place(path, &head);
-        let (mut written, mut usable) = (Vec::new(), true);
+        let (mut written, mut unusable) = (Vec::new(), None);
         while let Some(line) = lines.next_if(|line| !line.text.starts_with('[')) {
-            usable &= take_line(session, path, &line, &mut written);
+            unusable = unusable.or(take_line(session, path, &line, &mut written).err());
         }
         if session.skips(name) {
             continue;
@@ -72,6 +78,7 @@ fn sections(
         };
         if !is_global {
             draft.begins_file = std::mem::take(&mut begins_file);
+            draft.include_missing = unusable == Some(NotIncluded::Missing);
             command.begin_job(name);
         }
         let before = if is_global { draft.given.len() } else { 0 };
@@ -88,7 +95,7 @@ fn sections(
         } else {
             session.add(draft)?;
         }
-        if !usable {
+        if unusable.is_some() {
             // What was included cannot be used: the section ends there, and so does the file.
             break;
         }
@@ -96,22 +103,25 @@ fn sections(
     Ok(())
 }
 
-/// Notes an option, or those of an included file. False if that cannot be read.
-fn take_line(session: &mut Session<'_>, path: &str, line: &Line<'_>, written: &mut Vec<Written>) -> bool {
+/// Notes an option, or those of an included file.
+fn take_line(
+    session: &mut Session<'_>,
+    path: &str,
+    line: &Line<'_>,
+    written: &mut Vec<Written>,
+) -> Result<(), NotIncluded> {
     let Some(included) = included(line.text) else {
         written.push(Written {
             text: line.text.to_string(),
             place: place(path, line),
         });
-        return true;
+        return Ok(());
     };
     let mut options = Vec::new();
-    if include(session, path, included, &mut options, 0).is_err() {
-        session.say(format!("Error 1 while parsing include file {included}"));
-        return false;
-    }
+    include(session, path, included, &mut options, 0)
+        .inspect_err(|_| session.say(format!("Error 1 while parsing include file {included}")))?;
     written.append(&mut options);
-    true
+    Ok(())
 }
 
 /// The options of an included file, which is looked for as named and then beside the file that names it.
@@ -130,12 +140,12 @@ fn include(
     });
     let Some((path, text)) = read.filter(|_| depth < INCLUDES) else {
         session.say(format!("fio: unable to open '{name}' job file"));
-        return Err(NotIncluded);
+        return Err(NotIncluded::Missing);
     };
     for line in lines(&text) {
         if line.text.starts_with('[') {
             session.say("No new sections in included files");
-            return Err(NotIncluded);
+            return Err(NotIncluded::Unfit);
         }
         match included(line.text) {
             Some(inner) => include(session, &path, inner, written, depth + 1)?,

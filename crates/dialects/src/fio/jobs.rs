@@ -51,6 +51,8 @@ pub struct Job {
     pub given: Vec<(String, String)>,
     /// It is the first job of a job file that is not the first, which stands for a `stonewall`.
     pub begins_file: bool,
+    /// It names an included file that is not there.
+    pub include_missing: bool,
     /// Options, also those of global sections, that are read and not carried out yet.
     pub later: Vec<&'static str>,
 }
@@ -78,7 +80,7 @@ impl Jobs {
     pub fn stdout(&self) -> impl Iterator<Item = &str> {
         self.told.iter().filter_map(|told| match told {
             Told::Out(line) => Some(line.as_str()),
-            Told::Err(_) | Told::Added(_) => None,
+            Told::Err(_) | Told::Added(_) | Told::Hint(_) => None,
         })
     }
 
@@ -86,7 +88,7 @@ impl Jobs {
     pub fn stderr(&self) -> impl Iterator<Item = &str> {
         self.told.iter().filter_map(|told| match told {
             Told::Err(line) => Some(line.as_str()),
-            Told::Out(_) | Told::Added(_) => None,
+            Told::Out(_) | Told::Added(_) | Told::Hint(_) => None,
         })
     }
 }

@@ -26,6 +26,7 @@ pub(super) struct Draft {
     pub(super) given: Vec<(String, String)>,
     pub(super) later: Vec<&'static str>,
     pub(super) begins_file: bool,
+    pub(super) include_missing: bool,
 }
 
 impl Draft {
@@ -36,6 +37,7 @@ impl Draft {
             place,
             given: Vec::new(),
             begins_file: false,
+            include_missing: false,
             ..defaults.clone()
         }
     }
@@ -49,6 +51,7 @@ impl Draft {
             given: Vec::new(),
             later: Vec::new(),
             begins_file: false,
+            include_missing: false,
         }
     }
 
@@ -139,6 +142,7 @@ impl<'a> Session<'a> {
             options: draft.options,
             given: draft.given,
             begins_file: draft.begins_file,
+            include_missing: draft.include_missing,
             later: draft.later,
         };
         if job.options.job.name.is_none() {

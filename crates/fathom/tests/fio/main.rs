@@ -9,6 +9,7 @@
 mod calling;
 mod clients;
 mod differential;
+mod endings;
 mod errors;
 mod golden;
 #[path = "../../../report/tests/fio/masks.rs"]

@@ -380,6 +380,12 @@ pub struct ThreadPlacement {
     /// `nice` value.
     #[serde(default)]
     pub nice: Option<i8>,
+    /// Number of the user that it opens files as; absent: that of the process.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<u32>,
+    /// Number of the group that it opens files as.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<u32>,
 }
 
 /// Where a worker's buffers lie.

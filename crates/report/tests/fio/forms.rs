@@ -1,9 +1,8 @@
 //! Forms that no recorded run has: other versions, units and scales, errors, workers without I/O, members of groups.
 
-use model::event::EndReason;
 use model::plan::{Control, Dialect, EngineKind, LatencyTarget, MinimumRate, SteadyState, Tracked};
 use model::results::{ControlOutcome, FailedOperation, Failure, Results};
-use model::{Direction, Nanos};
+use model::{Bytes, Direction, Nanos};
 
 use crate::builder::{Work, json, results, set, written};
 
@@ -77,6 +76,10 @@ fn an_error_ends_a_worker() {
             slot: 0,
             stream: 0,
             direction: Direction::Write,
+            path: "f".into(),
+            offset: Bytes(0),
+            length: 4096,
+            too_slow: None,
         }),
         help: None,
     });
@@ -126,7 +129,13 @@ fn a_rate_that_was_not_kept() {
         cycle_ns: Nanos::secs(1),
     })];
     let mut results = results(&[slow]);
-    results.steps[0].jobs[0].ended = Some(EndReason::Failed);
+    results.steps[0].jobs[0].control = vec![ControlOutcome {
+        rule: "at least 1000000 IOPS".into(),
+        attained: false,
+        detail: "fell to 5".into(),
+        series: vec![5.0],
+        depth: None,
+    }];
     let text = written(&results, "fio");
     assert!(
         text.contains("err= 5 (file:fathom:0, func=check_min_rate, error=Input/output error): pid="),

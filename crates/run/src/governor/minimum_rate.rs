@@ -70,7 +70,7 @@ impl RateFloor {
             rule: format!("at least {least:.0} {}", self.figure_name()),
             attained: self.missed.is_none(),
             detail,
-            series: Vec::new(),
+            series: self.missed.into_iter().collect(),
             depth: None,
         }
     }

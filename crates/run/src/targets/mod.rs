@@ -20,7 +20,7 @@ use model::content::Content;
 use model::environment::TargetFacts;
 use model::event::Event;
 use model::plan::{
-    AllocateMode, AtEndOfJob, CacheMode, OpenHint, Plan, Prepare, StreamTarget, Target, TargetId, TargetKind,
+    AllocateMode, AtEndOfJob, CacheMode, Dialect, OpenHint, Plan, Prepare, StreamTarget, Target, TargetId, TargetKind,
 };
 use model::{Bytes, Direction};
 
@@ -306,6 +306,10 @@ fn examine_one(plan: &Plan, number: usize, target: &Target) -> Result<Examined, 
             let action = for_file(target, &path, size)?;
             Ok(found(path, Some(kind), size, action))
         }
+        // fio writes to them as to anything, as large as the job says; the guard knows which of them are harmless.
+        FileKind::CharacterDevice if plan.origin.dialect == Dialect::Fio => {
+            Ok(found(path, Some(kind), wanted(target).unwrap_or(0), Action::UseAsItIs))
+        }
         FileKind::CharacterDevice | FileKind::Other | FileKind::Nothing => {
             let what = if kind == FileKind::CharacterDevice {
                 "a character device"
@@ -584,7 +588,11 @@ impl Preparation<'_> {
             (None, made) => made.flatten(),
         };
         let file = reopen(one, expected)?;
-        let facts = probe::target(&System::live(), &file, &how);
+        let mut facts = probe::target(&System::live(), &file, &how);
+        if one.kind == Some(FileKind::CharacterDevice) {
+            // It has no size of its own.
+            facts.size = Bytes(one.size);
+        }
         Ok((ReadyKind::Path(one.path.clone()), facts, file.identity()))
     }
 }
@@ -714,7 +722,7 @@ impl Preparation<'_> {
 
 fn note_end(target: &Target, one: &Examined, ready: &mut ReadyTargets) {
     if matches!(target.at_end, AtEndOfJob::Remove | AtEndOfJob::RemoveEachPass)
-        && one.kind != Some(FileKind::BlockDevice)
+        && !matches!(one.kind, Some(FileKind::BlockDevice | FileKind::CharacterDevice))
     {
         ready.remove.push(one.path.clone());
     }

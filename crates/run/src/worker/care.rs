@@ -3,8 +3,8 @@
 
 use engine::{Slot, sys};
 use model::event::Phase;
-use model::results::Failure;
-use model::{Direction, Nanos};
+use model::results::{FailedOperation, Failure, TooSlow};
+use model::{Bytes, Direction, Nanos};
 
 use super::Worker;
 use super::recorder::{Run, SlotRecord};
@@ -67,8 +67,9 @@ impl Worker<'_> {
             None => (-result).max(0) as i32,
         };
         self.log(&record, direction, result, error, at);
-        if let Some(most) = too_slow {
-            self.settle_slow(&record, direction, total, most);
+        if let Some(most_ns) = too_slow {
+            let took_ns = total;
+            self.settle_slow(slot, direction, TooSlow { took_ns, most_ns }, (result, at));
         } else if result == i64::from(record.length) {
             let mut run = Run::starting_with(&record);
             (run.operations, run.bytes) = (1, u64::from(record.length));
@@ -103,19 +104,33 @@ impl Worker<'_> {
         });
     }
 
-    /// An operation that took longer than it may has failed, whatever it brought.
+    /// An operation that took longer than it may has failed, whatever it brought. The one that ends the worker is counted all
+    /// the same: its data were moved.
     #[cold]
-    fn settle_slow(&mut self, record: &SlotRecord, direction: Option<Direction>, took: Nanos, most: Nanos) {
-        if self.tolerates(record, direction, sys::file::TIMED_OUT) {
+    fn settle_slow(&mut self, slot: Slot, direction: Option<Direction>, too_slow: TooSlow, (moved, at): (i64, Nanos)) {
+        let record = *self.slots.get(slot);
+        if self.tolerates(&record, direction, sys::file::TIMED_OUT) {
             return;
         }
+        let mut run = Run::starting_with(&record);
+        (run.operations, run.bytes) = (1, moved as u64);
+        self.recorder.count(&run, at);
+        let TooSlow { took_ns, most_ns } = too_slow;
         let verb = direction.map_or("flush", Direction::word);
-        let path = &self.files[usize::from(record.file)].0;
+        let path = self.files[usize::from(record.file)].0.clone();
         self.fail(Failure {
-            what: format!("a {verb} took {took}, longer than the {most} that it may take"),
+            what: format!("a {verb} took {took_ns}, longer than the {most_ns} that it may take"),
             at: format!("{path}, {} bytes at offset {}", record.length, record.offset),
             errno: Some(sys::file::TIMED_OUT),
-            operation: None,
+            operation: direction.map(|direction| FailedOperation {
+                slot: slot.0,
+                stream: record.stream,
+                direction,
+                path,
+                offset: Bytes(record.offset),
+                length: record.length,
+                too_slow: Some(too_slow),
+            }),
             help: None,
         });
     }

@@ -6,7 +6,7 @@ use model::event::{EndReason, Phase};
 use model::mismatch::Mismatch;
 use model::plan::{FlushKind, SyncRule};
 use model::results::{EngineUsed, FailedOperation, Failure, Usage};
-use model::{Direction, Nanos};
+use model::{Bytes, Direction, Nanos};
 
 use super::recorder::{Run, SlotRecord};
 use super::{Budget, Worker};
@@ -363,6 +363,10 @@ impl Worker<'_> {
             slot: slot.0,
             stream: record.stream,
             direction,
+            path: path.clone(),
+            offset: Bytes(record.offset),
+            length: record.length,
+            too_slow: None,
         });
         self.fail(Failure {
             what,

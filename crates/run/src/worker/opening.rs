@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use engine::{Access, File, Identity, OpenError, OpenHow, sys};
+use engine::{Access, File, FileKind, Identity, OpenError, OpenHow, sys};
 use model::Direction;
 use model::mix::Mix;
 use model::plan::{Stream, StreamTarget};
@@ -178,6 +178,9 @@ pub(super) fn prepare_caches(given: &Assignment<'_>, opened: &Opened) -> Result<
 
 fn prepare_cache(stream: &Stream, file: &File) -> Result<(), SetupError> {
     let Some(handle) = file.handle() else { return Ok(()) };
+    if file.kind() == FileKind::CharacterDevice {
+        return Ok(());
+    }
     let failed = |source| {
         SetupError::Open(OpenError {
             path: file.path().to_owned(),

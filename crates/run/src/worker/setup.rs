@@ -53,6 +53,8 @@ pub(crate) struct Assignment<'plan> {
     pub(crate) grids: &'plan [Nanos],
     /// There are processors to spare for spinning.
     pub(crate) spin: bool,
+    /// Direct I/O that the target does not take is refused before the start.
+    pub(crate) checks_alignment: bool,
     /// What writes are taken from, where they are.
     pub(crate) sources: &'plan Sources,
 }
@@ -229,7 +231,13 @@ pub(crate) fn set_up<'plan>(given: &Assignment<'plan>) -> Result<(Worker<'plan>,
     place_thread(plan)?;
     let slots = plan.slots();
     let opened = open_files(given)?;
-    for (stream, of_stream) in plan.streams.iter().zip(&opened.streams) {
+    // fio leaves it to the system, which refuses the first operation.
+    let checked = plan
+        .streams
+        .iter()
+        .zip(&opened.streams)
+        .filter(|_| given.checks_alignment);
+    for (stream, of_stream) in checked {
         let files = of_stream.files.iter().map(|file| &opened.files[usize::from(*file)]);
         files.into_iter().try_for_each(|file| check_alignment(stream, file))?;
     }
@@ -465,6 +473,15 @@ fn place_thread(plan: &Plan) -> Result<(), SetupError> {
         }
     }
     sys::thread::sharpen_timers();
+    // Last: what comes before may be a matter for root.
+    if placement.user.is_some() || placement.group.is_some() {
+        let id = |id: Option<u32>| id.map_or("the same".into(), |id| id.to_string());
+        sys::thread::act_as(placement.user, placement.group).map_err(failed(format!(
+            "a worker cannot act as user {} and group {}",
+            id(placement.user),
+            id(placement.group)
+        )))?;
+    }
     Ok(())
 }
 

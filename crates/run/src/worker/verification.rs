@@ -12,7 +12,7 @@ use model::mismatch::BlockFault;
 use model::plan::{Job, Stream, Verify};
 use model::results::{FailedOperation, Failure, MOST_MISMATCHES};
 use model::sequence::Operation;
-use model::{Direction, Nanos};
+use model::{Bytes, Direction, Nanos};
 
 use super::recorder::SlotRecord;
 use super::{Lane, Worker};
@@ -311,6 +311,10 @@ impl Worker<'_> {
                 slot: slot.0,
                 stream: record.stream,
                 direction: Direction::Read,
+                path: path.clone(),
+                offset: Bytes(record.offset),
+                length: record.length,
+                too_slow: None,
             }),
             help: Some("the data are wrong on the device, or another program has written there".into()),
         };

@@ -39,8 +39,10 @@ pub struct Found {
 pub enum FoundKind {
     /// A regular file.
     File,
-    /// A device.
+    /// A block device.
     Device,
+    /// A character device, which has no size.
+    CharacterDevice,
     /// Something else.
     Other,
 }
@@ -84,6 +86,8 @@ fn laid_out(prepare: &Prepare) -> Option<u64> {
 
 /// Bytes of one file of a clone: what is laid out, and the area in it.
 struct Extents {
+    /// Where the area begins.
+    base: Extent,
     /// Size of the file; absent where it is used as it is.
     file: Option<u64>,
     /// Length of the area; absent: to the end.
@@ -128,19 +132,30 @@ impl Lowering<'_> {
 
     fn prepare(&mut self, clone: Clone<'_>, place: (usize, usize), extents: &Extents, found: Option<Found>) -> Prepare {
         let options = &clone.job.options;
-        if is_diskless(options) || found.is_some_and(|found| found.kind != FoundKind::File) {
+        let has_size = |found: Found| matches!(found.kind, FoundKind::File | FoundKind::CharacterDevice);
+        let sized = extents.file.is_some() || extents.length.is_some();
+        if is_diskless(options) && sized || found.is_some_and(|found| !has_size(found)) {
             return Prepare::Existing;
         }
         let Some(size) = extents.file else {
-            if found.is_none_or(|found| found.size == 0) {
-                self.unusable.push(Unusable {
-                    job: place,
-                    clone: clone.index as usize,
-                    line: format!("{}: you need to specify size=", clone.job.name()),
-                    errno: 22,
-                    function: "total_file_size".into(),
-                });
-            }
+            let offset = extents.base.resolve(found.map_or(0, |found| found.size));
+            let (what, function) = match found {
+                Some(found) if found.size > 0 && offset >= found.size => ("valid offset=", ""),
+                Some(found) if found.size > 0 => return Prepare::Existing,
+                _ => ("size=", "total_file_size"),
+            };
+            // fio keeps the first error of a job, which is older than this one.
+            let (errno, function) = match clone.job.include_missing {
+                true => (2, "job file open"),
+                false => (22, function),
+            };
+            self.unusable.push(Unusable {
+                job: place,
+                clone: clone.index as usize,
+                line: format!("{}: you need to specify {what}", clone.job.name()),
+                errno,
+                function: function.into(),
+            });
             return Prepare::Existing;
         };
         let writes_only = matches!(options.pattern.rw, Rw::Write | Rw::RandWrite);
@@ -170,9 +185,10 @@ pub(super) fn is_diskless(options: &JobOptions) -> bool {
     matches!(options.queue.ioengine.as_str(), "null" | "cpuio" | "exec")
 }
 
+/// Room for a job that does no I/O, or a part of what is not there.
+const ROOM: u64 = 1 << 40;
+
 fn kind(options: &JobOptions, extents: &Extents) -> TargetKind {
-    /// Room for a job that goes on for a time and names no size.
-    const ROOM: u64 = 1 << 40;
     match is_diskless(options) {
         true => TargetKind::Nothing {
             size: Bytes(extents.file.unwrap_or(ROOM)),
@@ -273,6 +289,7 @@ fn extents(clone: Clone<'_>, number: usize, count: usize, base: Extent, found: O
             false => drawn(clone, number, range.low, range.high, block),
         };
         return Extents {
+            base,
             file: Some(size),
             length: Some(Extent::bytes(size.saturating_sub(base.bytes.0))),
         };
@@ -292,11 +309,13 @@ fn extents(clone: Clone<'_>, number: usize, count: usize, base: Extent, found: O
                 each
             };
             Extents {
+                base,
                 file: Some(base.bytes.0 + size),
                 length: Some(Extent::bytes(size)),
             }
         }
         Some(Amount::Percent(percent)) => Extents {
+            base,
             file: None,
             length: Some(Extent {
                 percent: percent as f64,
@@ -305,7 +324,13 @@ fn extents(clone: Clone<'_>, number: usize, count: usize, base: Extent, found: O
             }),
         },
         _ => Extents {
-            file: is_diskless(options).then(|| found.map_or(1 << 40, |found| found.size.max(1 << 40))),
+            base,
+            file: match found.map_or(0, |found| found.size) {
+                // These do no I/O, and need no size.
+                0 if is_diskless(options) && options.queue.ioengine != "null" => Some(ROOM),
+                0 => None,
+                size => is_diskless(options).then_some(size),
+            },
             length: None,
         },
     }
@@ -335,7 +360,11 @@ fn names(clone: Clone<'_>, disk: &dyn Disk) -> Vec<String> {
     }
     let section = &clone.job.section;
     let count = files.nrfiles.max(1) as u32;
-    if count == 1 && disk.look(section).is_some_and(|found| found.kind == FoundKind::Device) {
+    if count == 1
+        && disk
+            .look(section)
+            .is_some_and(|found| matches!(found.kind, FoundKind::Device | FoundKind::CharacterDevice))
+    {
         return vec![section.clone()];
     }
     let directory = match files.directory.len() {

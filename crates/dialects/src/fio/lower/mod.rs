@@ -62,7 +62,7 @@ pub struct Unusable {
     pub line: String,
     /// The error number.
     pub errno: i32,
-    /// The function of fio that would have failed.
+    /// The function of fio that would have failed; empty where it names none.
     pub function: String,
 }
 

@@ -84,6 +84,11 @@ pub(super) fn batching(options: &JobOptions) -> Batching {
     }
 }
 
+/// Number of a user or a group.
+fn id(given: Option<i64>) -> Option<u32> {
+    u32::try_from(given?).ok()
+}
+
 pub(super) fn placement(options: &JobOptions, number: u32) -> ThreadPlacement {
     let system = &options.system;
     let ranges = system.cpus_allowed.iter().flat_map(|range| range.first..=range.last);
@@ -97,6 +102,8 @@ pub(super) fn placement(options: &JobOptions, number: u32) -> ThreadPlacement {
         cpus,
         memory_node: None,
         nice: i8::try_from(system.nice).ok().filter(|nice| *nice != 0),
+        user: id(system.uid),
+        group: id(system.gid),
     }
 }
 

@@ -127,7 +127,6 @@ pub const ROWS: &[Row] = &[
         .example("0"),
     boolean("allow_mounted_write", |job| &mut job.files.allow_mounted_write)
         .default("0")
-        .later()
         .help("Accepted; a mounted device is not written whatever it says.")
         .example("1"),
     boolean("pre_read", |job| &mut job.files.pre_read)

@@ -99,12 +99,10 @@ pub const ROWS: &[Row] = &[
         .help("Prepare the files and do nothing else.")
         .example("1"),
     text("exec_prerun", |job| &mut job.job.exec_prerun)
-        .later()
-        .help("Shell command before the job.")
+        .help("Shell command before the job, where FATHOM_ALLOW_EXEC=1 allows it.")
         .example("\"sync\""),
     text("exec_postrun", |job| &mut job.job.exec_postrun)
-        .later()
-        .help("Shell command after the job.")
+        .help("Shell command after the job, where FATHOM_ALLOW_EXEC=1 allows it.")
         .example("\"sync\""),
     text("comm", |job| &mut job.job.comm)
         .later()

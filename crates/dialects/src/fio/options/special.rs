@@ -27,6 +27,8 @@ pub(super) fn directory(reader: &mut Reader<'_>, text: &str) -> Taken {
                 let line = format!("fio: file:options.rs:0, func=lstat, error={why}");
                 reader.told.push(Told::Out(line));
             }
+            let hint = format!("make the directory first (mkdir -p {name}), or name one that is there");
+            reader.told.push(Told::Hint(hint));
             return Err(reader.fail(format!("fio: {name} is not a directory")));
         };
     }

@@ -78,12 +78,14 @@ pub const ROWS: &[Row] = &[
         .help("Hint to go with the priority.")
         .example("1"),
     optional_int("uid", |job| &mut job.system.uid)
-        .later()
-        .help("User to become.")
+        .least(0)
+        .most(u32::MAX as i64 - 1)
+        .help("Number of the user that files are opened as.")
         .example("1000"),
     optional_int("gid", |job| &mut job.system.gid)
-        .later()
-        .help("Group to become.")
+        .least(0)
+        .most(u32::MAX as i64 - 1)
+        .help("Number of the group that files are opened as.")
         .example("1000"),
     optional_int("gtod_cpu", |job| &mut job.system.gtod_cpu)
         .later()

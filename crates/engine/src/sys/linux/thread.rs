@@ -66,6 +66,31 @@ pub fn set_nice(value: i8) -> io::Result<()> {
     }
 }
 
+/// Lets the calling thread act as another user and group, with no other groups. The other threads stay who they are: the
+/// wrapper of the C library would change all of them, the system call changes one.
+///
+/// # Errors
+/// The system's error, such as `EPERM` for who is not root.
+pub fn act_as(user: Option<u32>, group: Option<u32>) -> io::Result<()> {
+    const UNCHANGED: libc::c_long = -1;
+    let checked = |result: libc::c_long| match result {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    };
+    // The group first: whoever has given up being root may not change it any more.
+    if let Some(group) = group {
+        let group = libc::c_long::from(group);
+        // SAFETY: the call takes three numbers, no memory.
+        checked(unsafe { libc::syscall(libc::SYS_setresgid, UNCHANGED, group, UNCHANGED) })?;
+    }
+    if let Some(user) = user {
+        let user = libc::c_long::from(user);
+        // SAFETY: the call takes three numbers, no memory.
+        checked(unsafe { libc::syscall(libc::SYS_setresuid, UNCHANGED, user, UNCHANGED) })?;
+    }
+    Ok(())
+}
+
 /// Sets the I/O priority of the calling thread: class 1 real-time, 2 best effort, 3 idle; level 0 to 7.
 ///
 /// # Errors

@@ -188,7 +188,7 @@ pub fn short_transfers(results: &Results) -> Vec<String> {
 }
 
 fn of_worker(number: usize, failure: &Failure, routines: bool) -> String {
-    match (failure.operation, failure.errno) {
+    match (&failure.operation, failure.errno) {
         (Some(_), Some(errno)) if routines => {
             format!("Thread {number} failed executing an I/O operation (error code: {errno})")
         }

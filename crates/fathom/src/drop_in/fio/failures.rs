@@ -4,13 +4,15 @@ use std::fs::OpenOptions;
 
 use dialects::fio::Unusable;
 use model::Direction;
-use model::plan::{Plan, Prepare, StreamTarget, TargetKind, Worker};
-use model::results::{Failure, Results};
+use model::plan::{Control, Job, Plan, Prepare, Stream, StreamTarget, TargetKind, Tracked, Worker};
+use model::results::{FailedOperation, Failure, JobResults, Results, WorkerResults};
+use report::formats::fio as reports;
+use report::formats::fio::errors::missed_rate;
 use run::targets::guard::Refusal;
 use run::targets::{FillError, TargetError};
 use run::{RunError, SetupError};
 
-use super::Origin;
+use super::{Origin, mismatches};
 
 /// What is told about a run that failed, wholly or in part.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -34,35 +36,53 @@ fn words(errno: i32) -> String {
 
 /// The line about a clone that ended with an error.
 pub(super) fn process_line(errno: i32, function: &str) -> String {
-    let process = std::process::id();
-    format!(
-        "fio: pid={process}, err={errno}/file:fathom:0, func={function}, error={}",
-        words(errno)
-    )
+    line_of(std::process::id(), errno, function)
 }
 
-/// Workers whose files are there and cannot be opened as they need them.
+/// The same about a clone that has no process yet.
+pub(super) fn set_up_line(errno: i32, function: &str) -> String {
+    line_of(0, errno, function)
+}
+
+fn line_of(process: u32, errno: i32, function: &str) -> String {
+    format!("fio: pid={process}, err={errno}/{}", place(errno, function))
+}
+
+/// Where fio would have met an error.
+fn place(errno: i32, function: &str) -> String {
+    format!("file:fathom:0, func={function}, error={}", words(errno))
+}
+
+/// Workers whose files cannot be used as they need them, as far as that shows before anything is made.
 pub(super) fn unusable_targets(plan: &Plan, known: &[Unusable]) -> Vec<Unusable> {
     let mut found: Vec<Unusable> = Vec::new();
     for ((step, number), job) in plan.jobs() {
         for (clone, worker) in job.workers.iter().enumerate() {
             let known = known.iter().any(|one| one.job == (step, number) && one.clone == clone);
-            let Some((path, errno)) = first_unusable(plan, worker).filter(|_| !known) else {
+            let Some(fault) = first_unusable(plan, worker).filter(|_| !known) else {
                 continue;
             };
             found.push(Unusable {
                 job: (step, number),
                 clone,
-                line: String::new(),
-                errno,
-                function: format!("open({path})"),
+                ..fault
             });
         }
     }
     found
 }
 
-fn first_unusable(plan: &Plan, worker: &Worker) -> Option<(String, i32)> {
+/// The system says that nothing is there.
+const MISSING: i32 = 2;
+
+fn first_unusable(plan: &Plan, worker: &Worker) -> Option<Unusable> {
+    let fault = |line: String, errno: i32, function: String| Unusable {
+        job: (0, 0),
+        clone: 0,
+        line,
+        errno,
+        function,
+    };
     worker.streams.iter().find_map(|stream| {
         let writes = stream.mix.includes(Direction::Write) || stream.mix.includes(Direction::Trim);
         stream.target.ids().iter().find_map(|id| {
@@ -70,13 +90,40 @@ fn first_unusable(plan: &Plan, worker: &Worker) -> Option<(String, i32)> {
             if target.kind != TargetKind::Path {
                 return None;
             }
-            let may_create = matches!(target.prepare, Prepare::LayOut { may_create: true, .. });
+            let stat = std::fs::metadata(&target.path)
+                .err()
+                .and_then(|error| error.raw_os_error());
+            match (stat, &target.prepare) {
+                (Some(MISSING), Prepare::LayOut { may_create: false, .. }) => {
+                    let line = "fio: file creation disallowed by allow_file_create=0";
+                    return Some(fault(line.into(), MISSING, String::new()));
+                }
+                (Some(MISSING), Prepare::LayOut { .. }) => return None,
+                (Some(MISSING) | None, _) => {}
+                (Some(errno), _) => return Some(fault(place(errno, "fstat"), errno, "fstat".into())),
+            }
+            // What another user may open shows when that user opens it.
+            if worker.placement.user.is_some() || worker.placement.group.is_some() {
+                return None;
+            }
             let opened = OpenOptions::new().read(true).write(writes).open(&target.path);
             let errno = opened.err()?.raw_os_error()?;
-            const MISSING: i32 = 2;
-            (errno != MISSING || !may_create).then(|| (target.path.clone(), errno))
+            Some(fault(String::new(), errno, format!("open({})", target.path)))
         })
     })
+}
+
+/// What to do about an error of files that are to be opened or made.
+pub(super) fn help(errno: i32) -> Option<&'static str> {
+    match errno {
+        2 => Some("it does not exist: check the spelling, or give a size to have it made"),
+        13 | 1 => Some("choose what this user may open so, or run as root"),
+        20 => Some("a part of the path is a file: name a directory there, or another path"),
+        21 => Some("it is a directory: name a file in it"),
+        28 => Some("free some space, or use a smaller size"),
+        30 => Some("it is read-only: choose another target, or only read"),
+        _ => None,
+    }
 }
 
 /// A run that came to nothing, or that can go on without some workers.
@@ -180,35 +227,117 @@ fn of_setup(why: &SetupError) -> (i32, String) {
 
 /// Workers that ended with an error.
 pub(super) fn count(results: &Results) -> usize {
-    let jobs = results.steps.iter().flat_map(|step| &step.jobs);
-    jobs.flat_map(|job| &job.workers)
-        .filter(|worker| worker.failure.is_some())
-        .count()
+    let jobs = with_plans(results);
+    jobs.map(|(plan, job)| match missed_rate(plan, job) {
+        true => job.workers.len(),
+        false => job.workers.iter().filter(|worker| worker.failure.is_some()).count(),
+    })
+    .sum()
+}
+
+fn with_plans(results: &Results) -> impl Iterator<Item = (&Job, &JobResults)> {
+    let steps = results.plan.steps.iter().zip(&results.steps);
+    steps.flat_map(|(plan, step)| plan.jobs.iter().zip(&step.jobs))
 }
 
 /// What is told of workers that failed while they ran.
 pub(super) fn of_results(results: &Results) -> Told {
     let mut told = Told::default();
-    let jobs = results.steps.iter().flat_map(|step| &step.jobs);
-    for failure in jobs
-        .flat_map(|job| &job.workers)
-        .filter_map(|worker| worker.failure.as_ref())
-    {
-        of_failure(failure, &mut told);
+    for (plan, job) in with_plans(results) {
+        for (number, worker) in job.workers.iter().enumerate() {
+            worker
+                .mismatches
+                .iter()
+                .for_each(|mismatch| told.stderr.extend(mismatches::lines(mismatch)));
+            // Those that were never begun were told of then.
+            if let Some(failure) = worker.failure.as_ref().filter(|failure| failure.operation.is_some()) {
+                let streams = plan.workers.get(number).map_or(&[][..], |worker| &worker.streams);
+                of_failure(failure, streams, worker, &mut told);
+            } else if let Some(failure) = worker.failure.as_ref().filter(|_| worker.active_ns.0 > 0) {
+                told.stderr.push(format!("fio: {}: {}", failure.at, failure.what));
+                told.stdout
+                    .push(process_line(failure.errno.unwrap_or(5), &failure.what));
+                add_help(failure.help.as_deref(), &mut told);
+            }
+        }
+        if missed_rate(plan, job) {
+            of_missed_rate(plan, job, &mut told);
+        }
     }
     told
 }
 
-fn of_failure(failure: &Failure, told: &mut Told) {
-    let errno = failure.errno.unwrap_or(5);
-    if failure.operation.is_some() {
-        told.stderr
-            .push(format!("fio: io_u error on file {}: {}", failure.at, words(errno)));
-        told.stdout.push(process_line(errno, "io_u error"));
+fn of_failure(failure: &Failure, streams: &[Stream], worker: &WorkerResults, told: &mut Told) {
+    const INVALID: i32 = 22;
+    const MISMATCH: i32 = 84;
+    let (Some(operation), errno) = (&failure.operation, failure.errno.unwrap_or(5)) else {
+        return;
+    };
+    let FailedOperation {
+        path,
+        direction,
+        offset,
+        length,
+        too_slow,
+        ..
+    } = operation;
+    let verb = direction.word();
+    match too_slow {
+        Some(too_slow) => told.stderr.push(format!(
+            "fio: latency of {} nsec exceeds specified max ({} nsec): {path} {verb} {} {length}",
+            too_slow.took_ns.0, too_slow.most_ns.0, offset.0
+        )),
+        None if errno == MISMATCH => {}
+        None => told.stderr.push(format!(
+            "fio: io_u error on file {path}: {}: {verb} offset={}, buflen={length}",
+            words(errno),
+            offset.0
+        )),
     }
-    if let Some(help) = &failure.help
-        && !told.hints.contains(help)
+    let direct = streams
+        .get(operation.stream as usize)
+        .is_some_and(|stream| stream.cache.direct);
+    let moved = worker
+        .streams
+        .iter()
+        .map(|stream| stream.lifetime[*direction].operations);
+    if direct && errno == INVALID && moved.sum::<u64>() == 0 {
+        told.stdout.push(NO_DIRECT.into());
+    }
+    told.stdout.push(process_line(errno, reports::errors::place(failure)));
+    add_help(failure.help.as_deref().or(help(errno)), told);
+}
+
+/// The words of fio where not even the first direct operation is taken.
+const NO_DIRECT: &str = "fio: first direct IO errored. File system may not support direct IO, or iomem_align= is bad, or invalid \
+                         block size. Try setting direct=0.";
+
+fn add_help(help: Option<&str>, told: &mut Told) {
+    if let Some(help) = help
+        && !told.hints.iter().any(|known| known == help)
     {
-        told.hints.push(help.clone());
+        told.hints.push(help.to_owned());
+    }
+}
+
+/// fio looks at each clone by itself; here their rates are one, and each is told its part.
+fn of_missed_rate(plan: &Job, job: &JobResults, told: &mut Told) {
+    let rules = plan.control.iter().zip(&job.control);
+    let missed = rules.filter(|(_, outcome)| !outcome.attained);
+    let Some((Control::MinimumRate(rule), outcome)) =
+        { missed }.find(|(rule, _)| matches!(rule, Control::MinimumRate(_)))
+    else {
+        return;
+    };
+    let clones = job.workers.len().max(1);
+    let got = outcome.series.first().map_or(0.0, |sum| sum / clones as f64) as u64;
+    let (name, least) = (&plan.name, rule.least as u64);
+    let line = match rule.of {
+        Tracked::Iops => format!("{name}: rate_iops_min={least} not met, got {got} IOPS"),
+        Tracked::Throughput | Tracked::Latency => format!("{name}: rate_min={least}B/s not met, got {got}B/s"),
+    };
+    for _ in 0..clones {
+        told.stderr.push(line.clone());
+        told.stdout.push(process_line(5, "check_min_rate"));
     }
 }

@@ -1,8 +1,10 @@
 //! `fio`: arguments and job files in, fio's reports and exit code out.
 
 mod banner;
+mod exec;
 mod failures;
 mod logs;
+mod mismatches;
 mod output;
 mod status;
 mod surroundings;
@@ -14,14 +16,16 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use ::run::RunError;
 use dialects::fio::{self, Jobs, Reading, Told, Unusable};
 use model::Bytes;
+use model::environment::DeviceUse;
 use model::event::{EndReason, Event};
 use model::finding::Severity;
 use model::plan::{Plan, Prepare, TargetId, TargetKind};
-use model::results::{JobResults, Results, StepResults};
+use model::results::{HostDeviceUse, JobResults, Results, StepResults};
 use report::formats::fio as reports;
 
 use super::{can_keep, complain, keep, note};
 use crate::session::{self, Session};
+use exec::Commands;
 use output::Output;
 use status::Status;
 use surroundings::Here;
@@ -36,10 +40,24 @@ pub fn carry_out(session: &Session, skip: usize) -> ExitCode {
     let (program, arguments) = session.arguments.split_at(skip.min(session.arguments.len()));
     let mut here = Here::default();
     let reading = fio::read(&program.join(" "), arguments, &mut here);
-    let mut output = Output::new(here.output());
+    let flags = match &reading {
+        Reading::End(end) => &end.read.flags,
+        Reading::Run(jobs) => &jobs.flags,
+    };
+    let mut output = match Output::new(here.output(), flags.status_interval_us > 0) {
+        Ok(output) => output,
+        Err(error) => {
+            complain(&[format!("fio: output file open error: {error}")]);
+            return ExitCode::from(FAILED);
+        }
+    };
     let code = match reading {
         Reading::End(end) => {
-            tell_read(&mut output, &end.read, &[]);
+            let banners = match end.read.flags.formats.normal {
+                true => banner::lines(&end.read),
+                false => Vec::new(),
+            };
+            tell_read(&mut output, &end.read, &banners);
             end.code
         }
         Reading::Run(jobs) => match can_keep() {
@@ -102,6 +120,7 @@ fn tell_read(output: &mut Output, jobs: &Jobs, banners: &[Vec<String>]) {
         match told {
             Told::Out(line) => output.line(line),
             Told::Err(line) => output.complaint(line),
+            Told::Hint(hint) => output.hint(hint),
             Told::Added(job) => banners
                 .get(*job)
                 .into_iter()
@@ -109,9 +128,7 @@ fn tell_read(output: &mut Output, jobs: &Jobs, banners: &[Vec<String>]) {
                 .for_each(|line| output.line(line)),
         }
     }
-    jobs.hints
-        .iter()
-        .for_each(|hint| output.complaint(&format!("hint: {hint}")));
+    jobs.hints.iter().for_each(|hint| output.hint(hint));
 }
 
 fn run(session: &Session, jobs: &Jobs, output: &mut Output) -> u8 {
@@ -147,17 +164,7 @@ fn run(session: &Session, jobs: &Jobs, output: &mut Output) -> u8 {
     }
     let mut unusable = lowered.unusable;
     unusable.extend(failures::unusable_targets(&plan, &unusable));
-    for one in &unusable {
-        if !one.line.is_empty() {
-            output.complaint(&one.line);
-        }
-        let line = failures::process_line(one.errno, &one.function);
-        match one.line.is_empty() {
-            true => output.line(&line),
-            // fio has no process for it yet.
-            false => output.complaint(&line),
-        }
-    }
+    tell_unusable(&unusable, output);
     if normal {
         laying_out(&plan, &unusable).iter().for_each(|line| output.line(line));
     }
@@ -166,31 +173,89 @@ fn run(session: &Session, jobs: &Jobs, output: &mut Output) -> u8 {
         return FAILED;
     }
     lowered.said.iter().for_each(|line| output.line(line));
-    let results = match attempt(session, jobs, &plan, &unusable, output) {
+    let mut commands = match Commands::of(jobs, &plan) {
+        Ok(commands) => commands,
+        Err(line) => {
+            output.complaint(&line);
+            return FAILED;
+        }
+    };
+    for job in commands.before_all(output) {
+        unusable.extend(left_out(&plan, job));
+    }
+    let watched = Watched {
+        jobs,
+        commands: &mut commands,
+    };
+    let results = match attempt(session, watched, &plan, &unusable, output) {
         Ok(results) => results,
         Err(code) => return code,
     };
-    if let Err(complaint) = logs.write(&results) {
-        output.complaint(&complaint);
-        return conclude(session, jobs, results, output).max(FAILED);
+    let written = logs.write(&results);
+    if let Err(complaint) = &written {
+        output.complaint(complaint);
     }
-    conclude(session, jobs, results, output)
+    let code = conclude(session, jobs, results, commands.failed(), output);
+    if written.is_err() { code.max(FAILED) } else { code }
+}
+
+/// What is told of workers that cannot begin.
+fn tell_unusable(unusable: &[Unusable], output: &mut Output) {
+    for one in unusable {
+        match (one.line.is_empty(), one.function.is_empty()) {
+            (true, _) => output.line(&failures::process_line(one.errno, &one.function)),
+            (false, true) => output.complaint(&one.line),
+            // fio has no process for it yet.
+            (false, false) => {
+                output.complaint(&one.line);
+                output.complaint(&failures::set_up_line(one.errno, &one.function));
+            }
+        }
+    }
+    let help = |one: &Unusable| match one.function.as_str() {
+        "total_file_size" => Some("give a size, or name a file or device that is there and not empty"),
+        _ => failures::help(one.errno),
+    };
+    let mut hints: Vec<&str> = unusable.iter().filter_map(help).collect();
+    hints.dedup();
+    hints.iter().for_each(|hint| output.hint(hint));
+}
+
+/// The workers of a job that does nothing, which is no error: its number is 0.
+fn left_out(plan: &Plan, job: (usize, usize)) -> Vec<Unusable> {
+    let clones = plan.steps[job.0].jobs[job.1].workers.len();
+    let one = |clone| Unusable {
+        job,
+        clone,
+        line: String::new(),
+        errno: 0,
+        function: String::new(),
+    };
+    (0..clones).map(one).collect()
+}
+
+/// Who follows a run.
+struct Watched<'a> {
+    jobs: &'a Jobs,
+    commands: &'a mut Commands,
 }
 
 /// Carries out what of a plan can be carried out. The exit code, if that is nothing.
 fn attempt(
     session: &Session,
-    jobs: &Jobs,
+    watched: Watched<'_>,
     plan: &Plan,
     unusable: &[Unusable],
     output: &mut Output,
 ) -> Result<Results, u8> {
+    let Watched { jobs, commands } = watched;
     let mut unusable = unusable.to_vec();
     let wanted = status::reports_wanted(jobs);
     loop {
         let (rest, places) = without(plan, &unusable);
         if rest.steps.is_empty() {
-            let nothing = session.nothing_measured(plan.clone());
+            let mut nothing = session.nothing_measured(plan.clone());
+            add_disks(&mut nothing, &unusable);
             return Ok(whole(nothing, plan, &unusable));
         }
         let mut status = Status::new(jobs, &rest, session.interrupt_flag());
@@ -205,6 +270,19 @@ fn attempt(
                 return;
             }
             status.take(&event, output);
+            match event {
+                // The workers are held back until this returns.
+                Event::Ready { step } if step > 0 => {
+                    if let Some(origin) = places[step as usize].first() {
+                        commands.before_step(origin.step, output);
+                    }
+                }
+                Event::JobEnded { step, job, .. } => {
+                    let origin = &places[step as usize][job as usize];
+                    commands.after((origin.step, origin.job), output);
+                }
+                _ => {}
+            }
         });
         status.end(output);
         match outcome {
@@ -217,9 +295,7 @@ fn attempt(
                 let told = failures::of_error(&error, plan, &places);
                 told.stderr.iter().for_each(|line| output.complaint(line));
                 told.stdout.iter().for_each(|line| output.line(line));
-                told.hints
-                    .iter()
-                    .for_each(|hint| output.complaint(&format!("hint: {hint}")));
+                told.hints.iter().for_each(|hint| output.hint(hint));
                 let known = unusable.len();
                 for one in told.unusable {
                     if !unusable
@@ -374,6 +450,35 @@ fn spliced(mut results: Results, plan: &Plan, places: &[Vec<Origin>], unusable: 
     whole(results, plan, unusable)
 }
 
+/// The disks of files that could not be opened, which did nothing.
+fn add_disks(results: &mut Results, unusable: &[Unusable]) {
+    for one in unusable.iter().filter(|one| one.function.starts_with("open(")) {
+        let workers = &results.plan.steps[one.job.0].jobs[one.job.1].workers;
+        let ids = workers[one.clone].streams.iter().flat_map(|stream| stream.target.ids());
+        for id in ids {
+            let path = &results.plan.target(*id).path;
+            let Some(facts) = surroundings::facts_of(path) else {
+                continue;
+            };
+            for device in &facts.devices {
+                let devices = &mut results.steps[one.job.0].devices;
+                if devices.iter().any(|known| known.counters.name == device.name) {
+                    continue;
+                }
+                devices.push(HostDeviceUse {
+                    host: 0,
+                    counters: DeviceUse {
+                        name: device.name.clone(),
+                        targets: vec![id.0],
+                        ..DeviceUse::default()
+                    },
+                });
+            }
+            results.hosts[0].environment.targets.push(facts);
+        }
+    }
+}
+
 /// The results with the plan as it was meant and the failures of what was left out.
 fn whole(mut results: Results, plan: &Plan, unusable: &[Unusable]) -> Results {
     results.plan = plan.clone();
@@ -382,7 +487,7 @@ fn whole(mut results: Results, plan: &Plan, unusable: &[Unusable]) -> Results {
         job.ended.get_or_insert(EndReason::Failed);
         let clones = plan.steps[one.job.0].jobs[one.job.1].workers.len();
         job.workers.resize_with(clones.max(job.workers.len()), Default::default);
-        if let Some(worker) = job.workers.get_mut(one.clone) {
+        if let Some(worker) = job.workers.get_mut(one.clone).filter(|_| one.errno != 0) {
             worker.failure = Some(model::results::Failure {
                 what: one.function.clone(),
                 at: one.line.clone(),
@@ -395,13 +500,11 @@ fn whole(mut results: Results, plan: &Plan, unusable: &[Unusable]) -> Results {
     results
 }
 
-fn conclude(session: &Session, jobs: &Jobs, results: Results, output: &mut Output) -> u8 {
+fn conclude(session: &Session, jobs: &Jobs, results: Results, commands: usize, output: &mut Output) -> u8 {
     let told = failures::of_results(&results);
     told.stdout.iter().for_each(|line| output.line(line));
     told.stderr.iter().for_each(|line| output.complaint(line));
-    told.hints
-        .iter()
-        .for_each(|hint| output.complaint(&format!("hint: {hint}")));
+    told.hints.iter().for_each(|hint| output.hint(hint));
     print_reports(jobs, &results, output);
     for finding in results
         .findings
@@ -412,7 +515,7 @@ fn conclude(session: &Session, jobs: &Jobs, results: Results, output: &mut Outpu
         note(&format!("{at}{} [{}]", finding.what, finding.rule));
     }
     let kept = keep(&results);
-    let failed = failures::count(&results);
+    let failed = failures::count(&results) + commands;
     match (session.is_interrupted(), kept) {
         (true, _) => SIGNALLED,
         (false, true) => (failed % 256) as u8,
@@ -457,7 +560,12 @@ fn laying_out(plan: &Plan, unusable: &[Unusable]) -> Vec<String> {
                 else {
                     continue;
                 };
-                let present = std::fs::metadata(&target.path).map_or(0, |meta| meta.len());
+                let meta = std::fs::metadata(&target.path);
+                let present = match &meta {
+                    Ok(meta) if !meta.is_file() => continue,
+                    Ok(meta) => meta.len(),
+                    Err(_) => 0,
+                };
                 if present < size.0 && !told.contains(&id.0) {
                     told.push(id.0);
                     files += 1;

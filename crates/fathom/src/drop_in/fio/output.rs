@@ -1,20 +1,55 @@
 //! Where everything goes that is told: the terminal, or the file of `--output`, errors among it.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 
 use super::super::{complain, tell, text_mode};
 
 /// Everything that is told.
 #[derive(Debug)]
 pub(super) struct Output {
-    file: Option<File>,
+    to: Destination,
     failed: Option<io::Error>,
 }
 
+#[derive(Debug)]
+enum Destination {
+    /// stdout, and stderr for complaints.
+    Terminal,
+    /// A file that is written as things are told: a pipe, or a report that is renewed while the run goes on.
+    Direct(File),
+    /// A file that appears whole at the end or not at all, so that nobody ever reads half a document.
+    Whole { path: PathBuf, bytes: Vec<u8> },
+}
+
+/// True if a file can be put in place of what is at a path: nothing, or a regular file in a folder that takes another one.
+fn can_replace(path: &Path) -> bool {
+    // What these names lead to is somebody else's open file.
+    if ["/dev", "/proc"].iter().any(|special| path.starts_with(special)) {
+        return false;
+    }
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let regular = fs::metadata(path).map_or(true, |meta| meta.is_file());
+    regular && tempfile::tempfile_in(folder.unwrap_or(Path::new("."))).is_ok()
+}
+
 impl Output {
-    pub(super) fn new(file: Option<File>) -> Output {
-        Output { file, failed: None }
+    /// The file, if there is one; `renewed` says that reports are written while the run goes on.
+    ///
+    /// # Errors
+    /// The file cannot be written to.
+    pub(super) fn new(file: Option<PathBuf>, renewed: bool) -> io::Result<Output> {
+        let to = match file {
+            None => Destination::Terminal,
+            Some(path) if !renewed && can_replace(&path) => Destination::Whole {
+                path,
+                bytes: Vec::new(),
+            },
+            Some(path) => Destination::Direct(File::create(path)?),
+        };
+        Ok(Output { to, failed: None })
     }
 
     /// A line of the report, or of information.
@@ -22,12 +57,19 @@ impl Output {
         self.put(&format!("{line}\n"));
     }
 
-    /// An error or a warning.
+    /// An error or a warning. With a file it stands there as well as on stderr, as with fio.
     pub(super) fn complaint(&mut self, line: &str) {
-        match &self.file {
-            Some(_) => self.line(line),
-            None => complain(&[line.to_owned()]),
+        complain(&[line.to_owned()]);
+        match &self.to {
+            Destination::Direct(_) | Destination::Whole { .. } => self.line(line),
+            Destination::Terminal => {}
         }
+    }
+
+    /// What to do about an error: a line that fio does not have, so it is kept out of files that are read by programs.
+    #[expect(clippy::unused_self, reason = "everything that is told goes this way")]
+    pub(super) fn hint(&self, text: &str) {
+        complain(&[format!("hint: {text}")]);
     }
 
     /// A report, written whole or not at all by one call.
@@ -39,9 +81,13 @@ impl Output {
     }
 
     fn put(&mut self, text: &str) {
-        let written = match &mut self.file {
-            Some(file) => file.write_all(text_mode(text).as_bytes()),
-            None => tell(text),
+        let written = match &mut self.to {
+            Destination::Direct(file) => file.write_all(text_mode(text).as_bytes()),
+            Destination::Whole { bytes, .. } => {
+                bytes.extend(text_mode(text).as_bytes());
+                Ok(())
+            }
+            Destination::Terminal => tell(text),
         };
         if let Err(error) = written {
             self.failed.get_or_insert(error);
@@ -53,6 +99,9 @@ impl Output {
     /// # Errors
     /// That one.
     pub(super) fn close(mut self) -> io::Result<()> {
+        if let Destination::Whole { path, bytes } = &self.to {
+            archive::write_whole(path, bytes)?;
+        }
         match self.failed.take() {
             Some(error) => Err(error),
             None => Ok(()),

@@ -1,19 +1,21 @@
 //! What reading and lowering ask of this machine.
 
-use std::fs::{self, File};
+use std::fs::{self, OpenOptions};
 use std::io::Read;
+use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use dialects::fio::{Disk, Found, FoundKind, Surroundings};
-use engine::Identity;
 use engine::probe::{self, System};
-use engine::sys;
+use engine::{Access, Identity, OpenHow, sys};
 use jiff::Zoned;
+use model::environment::TargetFacts;
+use model::plan::{CacheMode, OpenHint};
 
 /// Files, variables and hardware as they are.
 #[derive(Debug, Default)]
 pub(super) struct Here {
-    output: Option<File>,
+    output: Option<PathBuf>,
     /// Nothing is to be changed.
     only_reads: bool,
 }
@@ -28,7 +30,7 @@ impl Here {
     }
 
     /// The file of `--output`, if there is one.
-    pub(super) fn output(&mut self) -> Option<File> {
+    pub(super) fn output(&mut self) -> Option<PathBuf> {
         self.output.take()
     }
 }
@@ -64,7 +66,18 @@ impl Surroundings for Here {
         if self.only_reads {
             return Ok(());
         }
-        self.output = Some(File::create(path).map_err(|error| words(&error))?);
+        // Said at once where it cannot be written; what it holds is replaced later.
+        let existing = fs::metadata(path).is_ok();
+        let opened = match fs::metadata(path) {
+            // Opening a pipe would wait for its reader, and closing it again would send that away.
+            Ok(meta) if !meta.is_file() && !meta.is_dir() => Ok(()),
+            _ => OpenOptions::new().append(true).create(true).open(path).map(|_| ()),
+        };
+        opened.map_err(|error| words(&error))?;
+        if !existing {
+            let _ = fs::remove_file(path);
+        }
+        self.output = Some(path.into());
         Ok(())
     }
 
@@ -96,7 +109,8 @@ impl Disk for RealDisk {
         }
         let device = sys::facts::identity_of(path.as_ref());
         let kind = match device {
-            Some(Identity::BlockDevice(_) | Identity::CharacterDevice(_)) => FoundKind::Device,
+            Some(Identity::BlockDevice(_)) => FoundKind::Device,
+            Some(Identity::CharacterDevice(_)) => FoundKind::CharacterDevice,
             _ => FoundKind::Other,
         };
         Some(Found { kind, size: 0 })
@@ -105,6 +119,18 @@ impl Disk for RealDisk {
     fn read(&self, path: &str) -> Result<Vec<u8>, String> {
         fs::read(path).map_err(|error| words(&error))
     }
+}
+
+/// What is known of a file or device that is not written to.
+pub(super) fn facts_of(path: &str) -> Option<TargetFacts> {
+    let how = OpenHow {
+        access: Access::Read,
+        cache: CacheMode::BUFFERED,
+        hint: OpenHint::default(),
+        exclusive: false,
+    };
+    let file = engine::File::open(Path::new(path), how).ok()?;
+    Some(probe::target(&System::live(), &file, ""))
 }
 
 /// A seed that nobody knows before.

@@ -89,7 +89,7 @@ impl CpuUse {
 impl Entry<'_> {
     /// Nothing was done: such an entry is left out of the normal report.
     pub(super) fn is_idle(&self) -> bool {
-        let idle = |figures: &Figures| figures.bytes == 0 && figures.operations == 0;
+        let idle = |figures: &Figures| figures.bytes == 0 && figures.issued == 0;
         self.parts.iter().all(|(_, figures)| idle(figures))
     }
 
@@ -195,6 +195,7 @@ impl<'a> Entry<'a> {
         let mut sums = Sums::default();
         members.iter().for_each(|member| sums.add(member, &settings));
         let operations = sums.parts.iter().map(|(_, figures)| figures.operations).sum();
+        let issued = sums.parts.iter().map(|(_, figures)| figures.issued).sum();
         let mut completion = Histogram::new();
         for (_, figures) in sums.parts.iter() {
             completion.merge(&figures.latency.clat);
@@ -218,7 +219,7 @@ impl<'a> Entry<'a> {
             flushes: sums.flushes,
             flush_latency: sums.flush_latency,
             cpu: sums.cpu,
-            depth: counted(sums.depth).map(|counts| counts.map(|count| bins::share(count, operations, 0.1))),
+            depth: counted(sums.depth).map(|counts| counts.map(|count| bins::share(count, issued, 0.1))),
             submitted: counted(sums.submitted).map(shares),
             completed: counted(sums.completed).map(shares),
             classes: Classes::of(&completion, operations),
@@ -262,7 +263,7 @@ impl Sums {
     fn add(&mut self, member: &Member, settings: &JobSettings) {
         let Some(worker) = member.worker else { return };
         let own = figures::of_worker(member, worker, settings);
-        let operations: u64 = own.iter().map(|(_, figures)| figures.operations).sum();
+        let operations: u64 = own.iter().map(|(_, figures)| figures.issued).sum();
         for direction in Direction::ALL {
             self.parts[direction].add(&own[direction]);
         }
@@ -282,6 +283,10 @@ impl Sums {
     }
 
     fn add_depth(&mut self, depth: &Distribution, operations: u64, flushes: u64) {
+        if operations > 0 && depth.classes.is_empty() {
+            // Of one at a time only those are counted that went well.
+            self.depth[0] += operations;
+        }
         for (class, count) in depth.classes.iter().enumerate().skip(1) {
             self.depth[(class - 1).min(6)] += count;
         }

@@ -1,19 +1,21 @@
 //! Errors of an entry in fio's words.
 
-use model::event::EndReason;
-use model::plan::{Control, ErrorPolicy};
+use model::plan::{Control, ErrorPolicy, Job};
+use model::results::{FailedOperation, Failure, JobResults, WorkerResults};
 
 use super::entries::Member;
 
 /// `EIO`: what fio reports where the system gave no number.
 const UNNAMED: i32 = 5;
+/// `EILSEQ`: what was read is not what was written.
+const MISMATCH: i32 = 84;
 
 /// The first error of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct EntryError {
     pub number: i32,
-    /// The part of fio that met it.
-    place: String,
+    /// The part of fio that met it; absent where fio leaves it out.
+    place: Option<String>,
 }
 
 /// What was tolerated, where anything may be.
@@ -26,7 +28,10 @@ pub(super) struct Tolerated {
 impl EntryError {
     /// What stands in brackets behind the number.
     pub(super) fn text(&self) -> String {
-        format!("file:fathom:0, func={}, error={}", self.place, words(self.number))
+        match &self.place {
+            Some(place) => format!("file:fathom:0, func={place}, error={}", words(self.number)),
+            None => String::new(),
+        }
     }
 }
 
@@ -43,27 +48,57 @@ pub(super) fn words(number: i32) -> String {
 pub(super) fn of_member(member: &Member) -> Option<EntryError> {
     let worker = member.worker?;
     if let Some(failure) = &worker.failure {
-        let place = match failure.operation {
-            Some(_) => "io_u error",
-            None => failure.what.as_str(),
-        };
+        let number = failure.errno.unwrap_or(UNNAMED);
+        let place = place(failure).to_owned();
         return Some(EntryError {
-            number: failure.errno.unwrap_or(UNNAMED),
-            place: place.to_owned(),
+            number,
+            place: Some(place),
         });
     }
     let directions = worker.streams.iter().flat_map(|stream| stream.directions.iter());
     let mut tolerated = directions.filter_map(|(_, found)| found.as_ref()?.first_error);
     if let Some(number) = tolerated.next() {
-        let place = "io_u error".to_owned();
+        // fio names the place only where its engine waits for each operation, and not for what it checks itself.
+        let named = worker.engine.kind.is_synchronous() && number != MISMATCH;
+        let place = named.then(|| "xfer".to_owned());
         return Some(EntryError { number, place });
     }
-    let paced = member.job.control.iter();
-    let has_minimum = paced.filter(|rule| matches!(rule, Control::MinimumRate(_))).count() > 0;
-    (has_minimum && member.found.ended == Some(EndReason::Failed)).then(|| EntryError {
+    missed_rate(member.job, member.found).then(|| EntryError {
         number: UNNAMED,
-        place: "check_min_rate".to_owned(),
+        place: Some("check_min_rate".to_owned()),
     })
+}
+
+/// The part of fio that would have met what ended a worker.
+pub fn place(failure: &Failure) -> &str {
+    match (&failure.operation, failure.errno) {
+        (Some(operation), _) if operation.too_slow.is_some() => "max latency exceeded",
+        (Some(_), Some(MISMATCH)) => "io_u_sync_complete",
+        (Some(_), _) => "io_u error",
+        (None, _) => &failure.what,
+    }
+}
+
+/// A job was ended because it was slower than it had to be.
+pub fn missed_rate(job: &Job, found: &JobResults) -> bool {
+    let outcomes = job.control.iter().zip(&found.control);
+    outcomes
+        .into_iter()
+        .any(|(rule, outcome)| matches!(rule, Control::MinimumRate(_)) && !outcome.attained)
+}
+
+/// The operation that ended a worker and is not among those that are counted.
+pub(super) fn failed_operation(worker: &WorkerResults) -> Option<&FailedOperation> {
+    let failure = worker.failure.as_ref()?;
+    let operation = failure.operation.as_ref()?;
+    (operation.too_slow.is_none() && failure.errno != Some(MISMATCH)).then_some(operation)
+}
+
+/// Reads that were passed over although they were not what had been written.
+pub(super) fn tolerated_mismatches(worker: &WorkerResults) -> u64 {
+    let streams = worker.streams.iter();
+    let errors = streams.filter_map(|stream| Some(stream.directions.read.as_ref()?.errors));
+    worker.mismatch_count.min(errors.sum())
 }
 
 /// Errors that were passed over; `None` where none of the jobs may.

@@ -5,6 +5,7 @@ use model::results::{DirectionResults, Point, StreamResults, WorkerResults};
 use model::{Direction, Nanos, PerDirection};
 
 use super::entries::Member;
+use super::errors;
 use super::samples::{self, Samples};
 use super::settings::{JobSettings, Latencies, Unified};
 
@@ -13,6 +14,8 @@ use super::settings::{JobSettings, Latencies, Unified};
 pub(super) struct Figures {
     pub bytes: u64,
     pub operations: u64,
+    /// With those that failed.
+    pub issued: u64,
     pub short: u64,
     /// Whole milliseconds, rounded up; 0 without any bytes.
     pub runtime_ms: u64,
@@ -51,6 +54,7 @@ impl Figures {
     pub(super) fn add(&mut self, other: &Figures) {
         self.bytes += other.bytes;
         self.operations += other.operations;
+        self.issued += other.issued;
         self.short += other.short;
         self.runtime_ms = self.runtime_ms.max(other.runtime_ms);
         self.latency.slat.merge(&other.latency.slat);
@@ -64,6 +68,7 @@ impl Figures {
     fn count(&mut self, found: &DirectionResults, has_slat: bool, shown: Latencies<bool>) {
         self.bytes += found.bytes.0;
         self.operations += found.operations;
+        self.issued += found.operations + found.errors;
         self.short += found.short;
         for (mine, theirs, wanted) in [
             (&mut self.latency.slat, &found.submission, shown.slat && has_slat),
@@ -92,6 +97,12 @@ pub(super) fn of_worker(member: &Member, worker: &WorkerResults, settings: &JobS
             let runtime = took(direction, member, worker).0.div_ceil(1_000_000);
             mine.runtime_ms = mine.runtime_ms.max(runtime);
         }
+    }
+    // What was read and is wrong is counted among the operations already.
+    let mismatches = &mut figures[place(Direction::Read, settings)];
+    mismatches.issued = mismatches.issued.saturating_sub(errors::tolerated_mismatches(worker));
+    if let Some(failed) = errors::failed_operation(worker) {
+        figures[place(failed.direction, settings)].issued += 1;
     }
     let sampled = |length: Nanos| samples::windows(member.found, member.index, length, worker.measured_ns);
     let bandwidth = sampled(settings.bandwidth_sample);

@@ -124,7 +124,7 @@ impl<'a> Form<'a> {
         object.integer("bw", figures.bytes_per_second() >> 10);
         object.real("iops", figures.exact_iops());
         object.integer("runtime", figures.runtime_ms);
-        object.integer("total_ios", figures.operations);
+        object.integer("total_ios", figures.issued);
         object.integer("short_ios", figures.short);
         object.integer("drop_ios", 0);
         let (latency, wanted) = (&figures.latency, self.entry.settings.percentiles_of);

@@ -69,7 +69,7 @@ mod clock;
 mod control;
 mod disks;
 mod entries;
-mod errors;
+pub mod errors;
 pub mod eta;
 mod figures;
 mod groups;

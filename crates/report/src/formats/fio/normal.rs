@@ -250,7 +250,7 @@ fn write_counters(out: &mut dyn Write, entry: &Entry) -> io::Result<()> {
         writeln!(out, "{label}: {}", shares.join(", "))?;
     }
     let of = |count: fn(&Figures) -> u64| entry.parts.map(count);
-    let (total, short) = (of(|figures| figures.operations), of(|figures| figures.short));
+    let (total, short) = (of(|figures| figures.issued), of(|figures| figures.short));
     writeln!(
         out,
         "     issued rwts: total={},{},{},{} short={},{},{},0 dropped=0,0,0,0",

@@ -1,0 +1,124 @@
+//! Commands before and after a job (`exec_prerun`, `exec_postrun`), which are carried out only where the user allows it.
+
+use std::fs::File;
+use std::process::{Command, Stdio};
+
+use dialects::fio::{Job, Jobs};
+use model::plan::Plan;
+
+use super::output::Output;
+
+/// The variable that allows commands.
+const ALLOWED: &str = "FATHOM_ALLOW_EXEC";
+
+/// The commands of a run, by step and number of the job in the plan.
+#[derive(Debug, Default)]
+pub(super) struct Commands {
+    list: Vec<Commanded>,
+    /// Jobs of later steps whose first command failed when it was too late to leave them out.
+    failed: usize,
+}
+
+#[derive(Debug)]
+struct Commanded {
+    job: (usize, usize),
+    name: String,
+    clones: usize,
+    before: Option<String>,
+    after: Option<String>,
+}
+
+impl Commands {
+    /// The commands of these jobs.
+    ///
+    /// # Errors
+    /// The line that refuses them.
+    pub(super) fn of(jobs: &Jobs, plan: &Plan) -> Result<Commands, String> {
+        let commanded = |(place, job): ((usize, usize), &Job)| Commanded {
+            job: place,
+            name: job.name().to_owned(),
+            clones: job.options.job.numjobs.max(1) as usize,
+            before: job.options.job.exec_prerun.clone(),
+            after: job.options.job.exec_postrun.clone(),
+        };
+        let places = plan.jobs().map(|(place, _)| place);
+        let mut list: Vec<Commanded> = places.zip(&jobs.jobs).map(commanded).collect();
+        list.retain(|one| one.before.is_some() || one.after.is_some());
+        let allowed = std::env::var_os(ALLOWED).is_some_and(|value| value == "1");
+        match list.first().filter(|_| !allowed) {
+            Some(one) => Err(format!(
+                "fio: {}: {} runs a command of the job file with the rights of this user; set {ALLOWED}=1 to allow it",
+                one.name,
+                if one.before.is_some() {
+                    "exec_prerun"
+                } else {
+                    "exec_postrun"
+                }
+            )),
+            None => Ok(Commands { list, failed: 0 }),
+        }
+    }
+
+    /// Carries out what stands before the jobs of the first step. The jobs, by number, that must not run then.
+    pub(super) fn before_all(&self, output: &mut Output) -> Vec<(usize, usize)> {
+        self.before(0, output)
+    }
+
+    /// What stands before the jobs of a later step, whose workers wait meanwhile. It is too late to leave one out.
+    pub(super) fn before_step(&mut self, step: usize, output: &mut Output) {
+        let failed = self.before(step, output);
+        for one in self.list.iter().filter(|one| failed.contains(&one.job)) {
+            let line = "the command before it failed; it runs all the same, because those before it ran already";
+            output.complaint(&format!("fio: {}: {line}", one.name));
+        }
+        self.failed += failed.len();
+    }
+
+    fn before(&self, step: usize, output: &mut Output) -> Vec<(usize, usize)> {
+        let of_step = self.list.iter().filter(|one| one.job.0 == step);
+        let failed = of_step.filter(|one| !one.run(one.before.as_deref(), "prerun", output));
+        failed.map(|one| one.job).collect()
+    }
+
+    /// Carries out what stands after a job.
+    pub(super) fn after(&self, job: (usize, usize), output: &mut Output) {
+        for one in self.list.iter().filter(|one| one.job == job) {
+            one.run(one.after.as_deref(), "postrun", output);
+        }
+    }
+
+    /// How many jobs are not what they should be because a command failed.
+    pub(super) fn failed(&self) -> usize {
+        self.failed
+    }
+}
+
+impl Commanded {
+    /// Runs a command once for each clone, as fio does. False if one of them failed.
+    fn run(&self, command: Option<&str>, when: &str, output: &mut Output) -> bool {
+        let Some(command) = command else { return true };
+        (0..self.clones).all(|_| {
+            let file = format!("{}.{when}.txt", self.name);
+            output.line(&format!("{} : Saving output of {when} in {file}", self.name));
+            match shell(command, &file) {
+                Ok(success) => success,
+                Err(error) => {
+                    output.complaint(&format!("fio: exec of cmd <{command}> failed: {error}"));
+                    false
+                }
+            }
+        })
+    }
+}
+
+/// Runs a command with everything it says in a file. True if it went well.
+fn shell(command: &str, file: &str) -> std::io::Result<bool> {
+    let file = File::create(file)?;
+    let ended = Command::new("sh")
+        .args(["-c", command])
+        .stdin(Stdio::null())
+        .stderr(file.try_clone()?)
+        .stdout(file)
+        .status()?;
+    Ok(ended.success())
+}

@@ -1,0 +1,261 @@
+//! How a run ends when it does not end by itself: failed, refused, interrupted, killed.
+
+use std::fs;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+use testbed::{Directory, Ext4, FaultFs, TmpFs, need};
+
+use crate::calling::{self, PROGRAM, device_that_ends, end, text};
+use crate::support::Place;
+
+const MIB: u64 = 1 << 20;
+const EIO: i32 = 5;
+
+fn start(place: &Place, line: &str) -> Child {
+    let mut command = place.command(&line.split_whitespace().collect::<Vec<_>>());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+fn interrupt(child: &Child) {
+    let sent = Command::new("kill")
+        .args(["-s", "INT", &child.id().to_string()])
+        .status();
+    assert!(sent.unwrap().success());
+}
+
+#[test]
+fn a_device_that_ends_too_early() {
+    let Some((_folder, device)) = device_that_ends() else {
+        return;
+    };
+    let path = text(device.path());
+    let place = Place::new();
+    let ran = place.line(&format!("--name=x --filename={path} --rw=read --bs=1m --direct=1"));
+    let error = format!("fio: io_u error on file {path}: Input/output error: read offset=8388608, buflen=1048576\n");
+    let parts = [
+        &error,
+        "/file:fathom:0, func=io_u error, error=Input/output error\n",
+        "err= 5 (file:fathom:0, func=io_u error, error=Input/output error)",
+        "issued rwts: total=9,0,0,0",
+        "hint: the device or file system reported an error; look at `dmesg`",
+    ];
+    ran.expect(1, &parts);
+}
+
+#[test]
+fn errors_that_are_passed_over_are_counted() {
+    let Some(faulty) = need(FaultFs::of_size(16 * MIB)) else {
+        return;
+    };
+    faulty.fail_reads(4 * MIB..5 * MIB, EIO);
+    let place = Place::new();
+    let path = text(faulty.file());
+    let line = format!("--name=x --filename={path} --rw=read --bs=64k --continue_on_error=read");
+    let ran = place.line(&line);
+    ran.expect(
+        0,
+        &[
+            "issued rwts: total=256,0,0,0",
+            "errors    : total=16, first_error=5/<Input/output error>",
+        ],
+    );
+    assert_eq!(ran.err, "");
+}
+
+#[test]
+fn a_full_disk() {
+    let Some(small) = need(TmpFs::of_size(16 * MIB)) else {
+        return;
+    };
+    let place = Place::new();
+    let file = small.path().join("f");
+    for more in [
+        "",
+        "--fallocate=none",
+        "--ioengine=io_uring --iodepth=8 --fallocate=none",
+    ] {
+        let line = format!(
+            "--name=x --filename={} --rw=write --bs=1m --size=64m {more}",
+            text(&file)
+        );
+        let ran = place.line(&line);
+        ran.expect(
+            1,
+            &[
+                "err=28",
+                "No space left on device",
+                "hint: free some space, or use a smaller size",
+            ],
+        );
+        let _ = fs::remove_file(&file);
+    }
+}
+
+#[test]
+fn a_directory_that_is_not_there() {
+    let place = Place::new();
+    place
+        .line("--name=x --directory=none --size=64k --rw=write")
+        .expect(1, &["fio: none is not a directory\n", "hint: ", "mkdir -p none"]);
+    place
+        .line("--name=x --filename=none/f --rw=read")
+        .expect(1, &["x: you need to specify size=\n", "hint: "]);
+}
+
+#[test]
+fn whoever_may_not_open_it_is_told_so() {
+    let Some(folder) = need(Directory::new()) else { return };
+    let (program, secret) = (folder.path().join("fio"), folder.path().join("secret"));
+    fs::copy(PROGRAM, &program).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    fs::write(&secret, vec![1; 65536]).unwrap();
+    fs::set_permissions(&secret, fs::Permissions::from_mode(0o600)).unwrap();
+    let nobody = |arguments: &[&str]| {
+        let mut command = Command::new(&program);
+        command.args(arguments).current_dir("/").uid(65534).gid(65534);
+        calling::finish(&mut command)
+    };
+    if nobody(&["--version"]).code != Some(0) {
+        testbed::skip("another user cannot run programs from the directory for temporary files");
+        return;
+    }
+    let name = format!("--filename={}", text(&secret));
+    let opening = format!("func=open({}), error=Permission denied\n", text(&secret));
+    let hint = "hint: choose what this user may open so, or run as root\n";
+    nobody(&["--name=x", &name, "--rw=read"]).expect(1, &["err=13/", &opening, hint]);
+    // One clone becomes another user, and only that one.
+    let both = [
+        "--name=ours",
+        &name,
+        "--rw=read",
+        "--name=theirs",
+        &name,
+        "--rw=read",
+        "--uid=65534",
+        "--gid=65534",
+    ];
+    let ran = Place::new().run(&both);
+    ran.expect(1, &["err=13/", &opening, hint, "ours: (groupid=0, jobs=1): err= 0"]);
+}
+
+#[test]
+fn a_misspelt_option_is_told_with_its_place() {
+    let place = Place::new();
+    fs::write(place.path().join("a.fio"), "[a]\nioengine=null\n\nsize=1m\niodepht=4\n").unwrap();
+    place.line("a.fio").expect(
+        1,
+        &[
+            "Bad option <iodepht=4>\n",
+            "Did you mean iodepth?\n",
+            "hint: a.fio:5: `iodepht`: was `iodepth` meant?\n",
+        ],
+    );
+}
+
+#[test]
+fn ctrl_c_ends_the_run_and_what_was_measured_is_reported() {
+    let place = Place::new();
+    let line = "--name=x --ioengine=null --size=1g --time_based --runtime=60 --output-format=json";
+    let child = start(&place, line);
+    std::thread::sleep(Duration::from_secs(1));
+    interrupt(&child);
+    let ran = end(child);
+    assert_eq!((ran.code, ran.err.as_str()), (Some(128), ""), "{ran:#?}");
+    let (before, document) = ran.out.split_at(ran.out.find('{').unwrap());
+    assert_eq!(before, "\nfio: terminating on signal 2\n");
+    let document: Value = serde_json::from_str(document).unwrap();
+    assert!(document["jobs"][0]["read"]["total_ios"].as_u64() > Some(0));
+}
+
+#[test]
+fn a_killed_run_leaves_no_half_of_a_report() {
+    let place = Place::new();
+    let out = place.path().join("out.json");
+    let line = "--name=x --ioengine=null --size=1g --time_based --runtime=60 --output-format=json --output=out.json";
+    for old in [None, Some("{\"old\": true}\n")] {
+        if let Some(old) = old {
+            fs::write(&out, old).unwrap();
+        }
+        let mut child = start(&place, line);
+        std::thread::sleep(Duration::from_millis(600));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(fs::read_to_string(&out).ok().as_deref(), old);
+        let left: Vec<String> = calling::names(&place.path());
+        assert_eq!(left, old.map(|_| "out.json".to_owned()).into_iter().collect::<Vec<_>>());
+    }
+    place.line(&line.replace("60", "1")).expect(0, &[]);
+    let document: Value = serde_json::from_str(&fs::read_to_string(&out).unwrap()).unwrap();
+    assert_eq!(document["jobs"][0]["error"], 0);
+}
+
+#[test]
+fn reports_go_through_pipes_and_open_files() {
+    let place = Place::new();
+    let line = "--name=x --ioengine=null --size=64k --output-format=json --output";
+    let ran = place.line(&format!("{line}=/dev/stdout"));
+    assert!(ran.code == Some(0) && ran.out.starts_with('{'), "{ran:#?}");
+    let made = Command::new("mkfifo").arg(place.path().join("pipe")).status();
+    assert!(made.unwrap().success());
+    let child = start(&place, &format!("{line}=pipe"));
+    let read = fs::OpenOptions::new()
+        .read(true)
+        .custom_flags(0)
+        .open(place.path().join("pipe"));
+    let text = std::io::read_to_string(read.unwrap()).unwrap();
+    assert!(text.starts_with('{'), "{text}");
+    end(child).expect(0, &[]);
+}
+
+#[test]
+fn a_mounted_device_is_not_written_to_whatever_is_said() {
+    let Some(mounted) = need(Ext4::of_size(32 * MIB)) else {
+        return;
+    };
+    let device = text(mounted.device().path());
+    let place = Place::new();
+    for more in ["", "--allow_mounted_write=1"] {
+        let ran = place.line(&format!("--name=x --filename={device} --rw=write --size=1m {more}"));
+        ran.expect(1, &["is mounted at", text(mounted.path())]);
+        let told: Vec<&str> = ran.err.lines().collect();
+        assert_eq!(told.len(), 1, "{ran:#?}");
+        assert!(
+            told[0].starts_with(&format!("fio: {device} must not be written")),
+            "{told:?}"
+        );
+    }
+}
+
+#[test]
+fn commands_of_a_job_need_permission() {
+    let place = Place::new();
+    let arguments = [
+        "--name=x",
+        "--ioengine=null",
+        "--size=64k",
+        "--exec_prerun=echo before",
+        "--exec_postrun=echo after; false",
+    ];
+    let ran = place.run(&arguments);
+    ran.expect(1, &["exec_prerun", "FATHOM_ALLOW_EXEC=1"]);
+    assert!(
+        !ran.out.contains("x: (groupid=0") && ran.err.lines().count() == 1,
+        "{ran:#?}"
+    );
+    let ran = calling::finish(place.command(&arguments).env("FATHOM_ALLOW_EXEC", "1"));
+    ran.expect(
+        0,
+        &[
+            "x : Saving output of prerun in x.prerun.txt\n",
+            "x : Saving output of postrun in x.postrun.txt\n",
+            "x: (groupid=0, jobs=1): err= 0",
+        ],
+    );
+    let said = |when: &str| fs::read_to_string(place.path().join(format!("x.{when}.txt"))).unwrap();
+    assert_eq!((said("prerun"), said("postrun")), ("before\n".into(), "after\n".into()));
+}
