@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "all of this is test code, helpers too")]
 
+mod effects;
 mod errors;
 mod golden;
 mod job_files;
