@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::command::{cargo, root, run};
@@ -64,18 +64,12 @@ fn fio() -> Result<(), String> {
         }
         write(&path, &changed)?;
     }
-    let target = root().join("target/mutate/build");
-    let cargo = || {
-        let mut cargo = cargo();
-        cargo.current_dir(&copy).env("CARGO_TARGET_DIR", &target);
-        cargo.args(["test", "-q", "-p", "fathom-dialects", "--test", "fio", "effects::every"]);
-        cargo
-    };
-    run(&mut cargo())?;
+    let program = build(&copy)?;
+    run(&mut effects(&program, &copy))?;
     println!("| line | reading | noticed |\n| --- | --- | --- |");
     let mut missed = 0;
     for (number, site) in sites.iter().enumerate() {
-        let noticed = fails(cargo().env("FATHOM_MUTANT", number.to_string()))?;
+        let noticed = fails(effects(&program, &copy).env("FATHOM_MUTANT", number.to_string()))?;
         missed += usize::from(!noticed);
         let answer = if noticed { "yes" } else { "**no**" };
         println!("| {}:{} | `{}` | {answer} |", site.file, site.line, site.text);
@@ -85,6 +79,36 @@ fn fio() -> Result<(), String> {
         0 => Ok(()),
         _ => Err(format!("{missed} readings of options can go without a test noticing")),
     }
+}
+
+/// Builds the tests of fio's dialect and tells where the program lies.
+fn build(copy: &Path) -> Result<PathBuf, String> {
+    let mut command = cargo();
+    command
+        .current_dir(copy)
+        .env("CARGO_TARGET_DIR", root().join("target/mutate/build"))
+        .args(["test", "-p", "fathom-dialects", "--test", "fio", "--no-run"]);
+    eprintln!("building {}", copy.display());
+    let built = command.output().map_err(|error| error.to_string())?;
+    let told = String::from_utf8_lossy(&built.stderr);
+    // The last line is `Executable tests/fio/main.rs (PATH)`.
+    let program = told.lines().rev().find(|line| line.contains("Executable"));
+    let program = program
+        .and_then(|line| line.split_once('('))
+        .map(|(_, rest)| rest.trim_end_matches(')'));
+    match (built.status.success(), program) {
+        (true, Some(program)) => Ok(copy.join(program)),
+        _ => Err(format!("the changed sources do not build\n{told}")),
+    }
+}
+
+fn effects(program: &Path, copy: &Path) -> Command {
+    let mut command = Command::new(program);
+    // Where Cargo runs tests.
+    command
+        .current_dir(copy.join("crates/dialects"))
+        .args(["-q", "effects::every"]);
+    command
 }
 
 fn fails(command: &mut Command) -> Result<bool, String> {
@@ -110,7 +134,7 @@ fn copy_tree(to: &Path) -> Result<(), String> {
     Ok(())
 }
 
-fn sources(folder: &Path) -> Result<Vec<std::path::PathBuf>, String> {
+fn sources(folder: &Path) -> Result<Vec<PathBuf>, String> {
     let entries = fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "rs"));

@@ -5,6 +5,7 @@
 use std::collections::HashSet;
 use std::path::Path;
 
+use dialects::Diagnostic;
 use dialects::fio::options::{Kind, Row, Status, find, rows};
 use dialects::fio::{Disk, Found, FoundKind, Here, Lowered, Reading, lower};
 use model::access::{
@@ -51,8 +52,8 @@ impl Disk for FakeDisk {
     }
 }
 
-/// What a command line means here; nothing if it is refused.
-pub fn lowered(words: &[String]) -> Option<Lowered> {
+/// What a command line means here; nothing if it is not even read.
+fn attempt(words: &[String]) -> Option<Result<Lowered, Vec<Diagnostic>>> {
     let mut around = Around {
         folders: ["d", "e"].map(String::from).to_vec(),
         ..Around::default()
@@ -68,7 +69,12 @@ pub fn lowered(words: &[String]) -> Option<Lowered> {
         process: 1,
         utc_offset_s: 0,
     };
-    lower(&jobs, here).ok()
+    Some(lower(&jobs, here))
+}
+
+/// What a command line means here; nothing if it is refused.
+pub fn lowered(words: &[String]) -> Option<Lowered> {
+    attempt(words)?.ok()
 }
 
 /// An option, words of a command line that have it, and what their plan must hold.
@@ -191,6 +197,17 @@ fn read_bytes(plan: &Plan) -> Extent {
 }
 
 const MIB: &str = "--size=1m";
+
+/// Sizes of all files.
+fn sizes(plan: &Plan) -> Vec<u64> {
+    let sizes = plan.targets.iter().map(|target| match target.prepare {
+        Prepare::LayOut { size, .. } => size.0,
+        _ => 0,
+    });
+    sizes.collect()
+}
+
+const DRAWN: &str = "--nrfiles=3 --filesize=1m-8m --size=30m";
 
 /// Effects on when jobs begin and end, and on files.
 const JOBS_AND_FILES: &[Effect] = &[
@@ -345,14 +362,22 @@ const JOBS_AND_FILES: &[Effect] = &[
         files(plan) == Some((2, FileService::RoundRobin, 1))
     }),
     ("filesize", "--filesize=2m --size=1m", |plan| laid_out(plan) == 2 * M),
-    ("filesize", "--nrfiles=3 --filesize=1m-8m --size=32m", |plan| {
-        let sizes = plan.targets.iter().map(|target| match target.prepare {
-            Prepare::LayOut { size, .. } => size.0,
-            _ => 0,
-        });
-        let sizes: HashSet<u64> = sizes.collect();
-        sizes.len() == 3 && sizes.iter().all(|size| (M..=8 * M).contains(size)) && stream(plan).region.length.is_none()
+    ("filesize", DRAWN, |plan| {
+        let different: HashSet<u64> = sizes(plan).into_iter().collect();
+        different.len() == 3
+            && different
+                .iter()
+                .all(|size| (M..=8 * M).contains(size) && size % 4096 == 0)
+            && stream(plan).region.length.is_none()
     }),
+    (
+        "randseed",
+        "--randseed=42 --nrfiles=3 --filesize=1m-8m --size=30m",
+        |plan| {
+            let usual = lowered(&words(DRAWN)).unwrap();
+            sizes(plan).len() == 3 && sizes(plan) != sizes(&usual.plan)
+        },
+    ),
     ("fallocate", "--size=1m --fallocate=keep", |plan| {
         matches!(
             target(plan).prepare,
@@ -471,8 +496,12 @@ const PATTERN: &[Effect] = &[
         target(plan).kind == TargetKind::Nothing { size: Bytes(M) }
     }),
     ("size", "--nrfiles=3 --size=40k --bs=4k", |plan| {
-        // 13 KiB each; the kilobyte that is left over is less than a block.
-        laid_out(plan) == 40 * K / 3
+        // The byte that is left over is less than a block.
+        sizes(plan) == [13653; 3] && read_bytes(plan) == Extent::bytes(13653)
+    }),
+    ("size", "--nrfiles=3 --size=32 --bs=1", |plan| {
+        // Two are left over, and go to the first two.
+        sizes(plan) == [11, 11, 10] && stream(plan).region.length.is_none()
     }),
     ("io_size", "--size=1m --io_size=4m", |plan| {
         job(plan).stop.bytes == Some(Bytes(4 * M))
@@ -1191,6 +1220,106 @@ fn effects() -> impl Iterator<Item = &'static Effect> {
         .flatten()
 }
 
+/// An option, words of a command line that have it, and what is said because of it.
+type Saying = (&'static str, &'static str, &'static str);
+
+/// What readers of figures are told. The line of iodepth is fio's own, the others are notes of ours.
+const SAYINGS: &[Saying] = &[
+    (
+        "iodepth",
+        "--ioengine=psync --iodepth=16",
+        "note: both iodepth >= 1 and synchronous I/O engine are selected, queue depth will be capped at 1",
+    ),
+    (
+        "iodepth",
+        "--ioengine=psync --iodepth=16",
+        "x: iodepth=16 has no effect with the synchronous engine psync: one operation is in flight at a time",
+    ),
+    (
+        "ioengine",
+        "--ioengine=sync --iodepth=16",
+        "x: iodepth=16 has no effect with the synchronous engine sync: one operation is in flight at a time",
+    ),
+    (
+        "rwmixread",
+        "--rw=randrw --rwmixread=70 --rate=5m,5m",
+        "x: the rates are those of each direction, so the mix follows from them and not from rwmixread=70",
+    ),
+    (
+        "rw",
+        "--rw=randrw --rate=6m,5m",
+        "x: the rates are those of each direction, so the mix follows from them and not from rwmixread=50",
+    ),
+    (
+        "rate",
+        "--rw=randrw --rate=6m,5m",
+        "x: the rates are those of each direction, so the mix follows from them and not from rwmixread=50",
+    ),
+    (
+        "rate_iops",
+        "--rw=randrw --rate_iops=700,300",
+        "x: the rates are those of each direction, so the mix follows from them and not from rwmixread=50",
+    ),
+    (
+        "runtime",
+        "--runtime=30",
+        "x: without time_based the job ends as soon as its size is done, even if its runtime is not over",
+    ),
+    (
+        "name",
+        "--name=x --direct=0",
+        "x: reads go through the page cache (direct=0): what is cached is not read from the device",
+    ),
+];
+
+/// Command lines that nothing is said of, because of the option.
+const SILENCES: &[Saying] = &[
+    ("direct", "--direct=1", "page cache"),
+    ("time_based", "--runtime=30 --time_based", "without time_based"),
+    (
+        "steadystate_duration",
+        "--runtime=30 --ss=iops:5% --ss_dur=10",
+        "without time_based",
+    ),
+    ("rw", "--rw=write", "page cache"),
+    ("ioengine", "--ioengine=null", "page cache"),
+    (
+        "rwmixread",
+        "--rw=randrw --rwmixread=70 --rate_iops=700,300",
+        "rwmixread",
+    ),
+    ("ioengine", "--ioengine=libaio --iodepth=16", "has no effect"),
+];
+
+/// Options that do not go together here, and the line about them.
+const COMPLAINTS: &[Saying] = &[
+    (
+        "dedupe_percentage",
+        "--dedupe_percentage=10 --buffer_compress_percentage=50",
+        "fio: buffer_compress_percentage beside dedupe_percentage is not supported by this program; leave one of them out",
+    ),
+    (
+        "buffer_compress_percentage",
+        "--dedupe_percentage=10 --buffer_compress_percentage=50",
+        "fio: buffer_compress_percentage beside dedupe_percentage is not supported by this program; leave one of them out",
+    ),
+    (
+        "buffer_pattern",
+        "--buffer_pattern='missing'",
+        "fio: buffer_pattern: cannot read 'missing': No such file or directory",
+    ),
+    (
+        "verify_pattern",
+        "--rw=write --verify=pattern --verify_pattern=%o",
+        "fio: verify_pattern: %o in a pattern is not supported by this program",
+    ),
+    (
+        "ignore_error",
+        "--ignore_error=EWRONG",
+        "fio: ignore_error: `EWRONG` is no error this program knows; give its number",
+    ),
+];
+
 /// Options that act in the program and not in the plan: the test that shows each, and its file.
 const ELSEWHERE: &[(&str, &str, &str)] = &[];
 
@@ -1272,6 +1401,35 @@ fn nothing_holds_without_its_option() {
         }
     }
     assert!(idle.is_empty(), "the same without the option:\n{}", idle.join("\n"));
+}
+
+/// Everything that is said of a command line: lines for stdout and notes, or the complaints it is refused with.
+fn said(words: &[String]) -> Vec<String> {
+    match attempt(words) {
+        Some(Ok(lowered)) => [lowered.said, lowered.notes].concat(),
+        Some(Err(complaints)) => complaints.into_iter().map(|complaint| complaint.what).collect(),
+        None => Vec::new(),
+    }
+}
+
+#[test]
+fn every_saying_follows_from_its_option() {
+    let mut wrong = Vec::new();
+    for (option, line, saying) in SAYINGS.iter().chain(COMPLAINTS) {
+        let (with, without) = (words(line), without(&words(line), option));
+        let holds = |words: &[String]| said(words).iter().any(|said| said == saying);
+        if !holds(&with) || holds(&without) {
+            wrong.push(format!("{option}: {line}: {:?}", said(&with)));
+        }
+    }
+    for (option, line, saying) in SILENCES {
+        let (with, without) = (words(line), without(&words(line), option));
+        let silent = |words: &[String]| !said(words).iter().any(|said| said.contains(saying));
+        if !silent(&with) || silent(&without) {
+            wrong.push(format!("{option}: {line}: {:?}", said(&with)));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]
