@@ -9,6 +9,7 @@ mod bench;
 mod bench;
 mod check;
 mod command;
+mod mutate;
 
 use std::process::ExitCode;
 
@@ -17,6 +18,7 @@ usage: cargo xtask VERB
 
   check [STEP…]   everything that must hold before a change is merged; or only fmt, clippy, docs, tests, windows
   bench [OPTION]… side by side with fio, written to bench/runs; --smoke, --only ROW, --pairs N, --seconds S, --dir DIR
+  mutate fio      take each option of fio away where it is read, and see whether its test notices; minutes, not part of check
 ";
 
 fn main() -> ExitCode {
@@ -28,6 +30,7 @@ fn main() -> ExitCode {
     let ended = match verb.as_str() {
         "check" => check::check(rest),
         "bench" => bench::bench(rest),
+        "mutate" => mutate::mutate(rest),
         // By `bench` itself.
         "measured" => bench::measured(rest),
         "help" | "-h" | "--help" => {

@@ -2,10 +2,15 @@
 
 #![allow(clippy::unwrap_used, reason = "all of this is test code, helpers too")]
 
+#[path = "../../../model/tests/drive/mod.rs"]
+mod drive;
+mod effects;
 mod errors;
 mod golden;
 mod job_files;
 mod lines;
+mod offsets;
+mod page;
 mod properties;
 mod shown;
 mod support;

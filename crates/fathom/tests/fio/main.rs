@@ -14,5 +14,6 @@ mod errors;
 mod golden;
 #[path = "../../../report/tests/fio/masks.rs"]
 mod masks;
+mod seeds;
 mod status;
 mod support;

@@ -269,14 +269,18 @@ fn base(clone: Clone<'_>, names: &[String], disk: &dyn Disk) -> Extent {
     base
 }
 
+/// Files of a clone that get a block more than the others: what is left of the size when each has its part.
+fn larger(options: &JobOptions, count: usize) -> u64 {
+    match options.pattern.size {
+        Some(Amount::Bytes(size)) => size % count as u64 / pattern::shortest(options),
+        _ => 0,
+    }
+}
+
 /// All files of a clone have the same size.
 fn alike(options: &JobOptions, count: usize) -> bool {
     let range = options.files.filesize;
-    let rest = match options.pattern.size {
-        Some(Amount::Bytes(size)) if range.low == 0 => size / count as u64 * count as u64 != size,
-        _ => false,
-    };
-    range.low == range.high && !rest
+    range.low == range.high && (range.high > 0 || larger(options, count) == 0)
 }
 
 fn extents(clone: Clone<'_>, number: usize, count: usize, base: Extent, found: Option<Found>) -> Extents {
@@ -296,18 +300,12 @@ fn extents(clone: Clone<'_>, number: usize, count: usize, base: Extent, found: O
     }
     match pattern.size {
         Some(Amount::Bytes(size)) if size > 0 => {
-            let (each, rest) = (size / count as u64, size % count as u64);
-            // What is left over goes to the first files, a block at a time.
-            let more = if (number as u64) < rest * count as u64 / block.max(1) {
+            let more = if (number as u64) < larger(options, count) {
                 block
             } else {
                 0
             };
-            let size = if rest * (count as u64) >= block && count > 1 {
-                each + more
-            } else {
-                each
-            };
+            let size = size / count as u64 + more;
             Extents {
                 base,
                 file: Some(base.bytes.0 + size),

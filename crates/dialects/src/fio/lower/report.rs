@@ -158,17 +158,12 @@ fn settings(options: &JobOptions) -> Vec<(&'static str, String)> {
     set("significant_figures", report.significant_figures.to_string());
     let list: Vec<String> = report.percentile_list.iter().map(ToString::to_string).collect();
     set("percentile_list", list.join(":"));
-    let reduced = report.gtod_reduce;
     let of = [
         ("slat", report.slat_percentiles),
         ("clat", report.clat_percentiles),
         ("lat", report.lat_percentiles),
     ];
-    let of: Vec<&str> = of
-        .iter()
-        .filter(|(_, shown)| *shown && !reduced)
-        .map(|(name, _)| *name)
-        .collect();
+    let of: Vec<&str> = of.iter().filter(|(_, shown)| *shown).map(|(name, _)| *name).collect();
     set(
         "percentiles_of",
         match of.is_empty() {
@@ -183,7 +178,7 @@ fn settings(options: &JobOptions) -> Vec<(&'static str, String)> {
     ];
     let disabled: Vec<&str> = disabled
         .iter()
-        .filter(|(_, disabled)| *disabled || reduced)
+        .filter(|(_, disabled)| *disabled)
         .map(|(name, _)| *name)
         .collect();
     if !disabled.is_empty() {

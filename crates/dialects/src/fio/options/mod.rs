@@ -131,6 +131,8 @@ impl JobOptions {
             let taken = reader.value(row, row.default);
             debug_assert!(taken.is_ok(), "the default of {} is no value of it", row.name);
         }
+        // The default of the seed holds only where randrepeat does not say otherwise.
+        options.pattern.randseed = None;
         if cfg!(windows) {
             options.queue.ioengine = "windowsaio".into();
         }
