@@ -45,6 +45,14 @@ pub(crate) fn ours(work: Work) -> Contender {
     }
 }
 
+/// A workload for fathom in the place of fio.
+pub(crate) fn in_place(work: Work) -> Contender {
+    Contender {
+        tool: Tool::InPlace,
+        work,
+    }
+}
+
 /// A workload for fio.
 pub(crate) fn theirs(work: Work) -> Contender {
     Contender { tool: Tool::Fio, work }
@@ -86,7 +94,7 @@ impl Bench {
     /// Notes a command line for the record.
     fn note(&self, tool: Tool, work: &Work) {
         let mut words = self.tools.line(tool, work);
-        if tool == Tool::Fathom {
+        if tool != Tool::Fio {
             words[0] = "fathom".into();
         }
         let line = words.join(" ");
@@ -103,14 +111,14 @@ impl Bench {
         let ended = self.tools.run(*tool, work)?;
         match tool {
             Tool::Fathom => Outcome::of_fathom(&ended),
-            Tool::Fio => Outcome::of_fio(&ended),
+            Tool::InPlace | Tool::Fio => Outcome::of_fio(&ended),
         }
     }
 
     /// All contenders in every round; the first of a round is another each time. Those of fio are left out where it is
     /// not installed, which leaves them without outcomes.
     pub(crate) fn contest(&self, contenders: &[Contender]) -> Result<Vec<Rounds>, Trouble> {
-        let is_here = |contender: &Contender| contender.tool == Tool::Fathom || self.tools.has_fio;
+        let is_here = |contender: &Contender| contender.tool != Tool::Fio || self.tools.has_fio;
         let mut rounds = Vec::new();
         for contender in contenders {
             let start_up_cpu_secs = if is_here(contender) {

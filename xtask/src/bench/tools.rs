@@ -11,6 +11,8 @@ use crate::command::{cargo, root, run};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tool {
     Fathom,
+    /// fathom in the place of fio, with fio's arguments.
+    InPlace,
     Fio,
 }
 
@@ -48,9 +50,18 @@ impl Tools {
     pub(crate) fn line(&self, tool: Tool, work: &Work) -> Vec<String> {
         let (program, arguments) = match tool {
             Tool::Fathom => (self.fathom.display().to_string(), work.fathom()),
-            Tool::Fio => ("fio".to_owned(), work.fio()),
+            Tool::InPlace | Tool::Fio => return self.fio(tool, &work.fio()),
         };
         std::iter::once(program).chain(arguments).collect()
+    }
+
+    /// A command line of fio, for it or for what stands in its place.
+    pub(crate) fn fio(&self, tool: Tool, arguments: &[String]) -> Vec<String> {
+        let program = match tool {
+            Tool::Fio => vec!["fio".to_owned()],
+            Tool::Fathom | Tool::InPlace => vec![self.fathom.display().to_string(), "fio".to_owned()],
+        };
+        program.into_iter().chain(arguments.iter().cloned()).collect()
     }
 
     /// Runs it.

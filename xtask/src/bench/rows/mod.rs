@@ -4,6 +4,7 @@ mod cached;
 mod counts;
 mod device;
 mod freeze;
+mod in_place;
 mod instructions;
 mod layout;
 mod little;
@@ -33,6 +34,7 @@ pub(crate) const ROWS: &[(&str, Row)] = &[
     ("instructions", instructions::measure),
     ("scale", scale::measure),
     ("start", start::measure),
+    ("in place", in_place::measure),
     ("sparse", sparse::measure),
     ("layout", layout::measure),
     ("little", little::measure),
