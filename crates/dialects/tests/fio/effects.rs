@@ -1288,6 +1288,7 @@ const SILENCES: &[Saying] = &[
         "--rw=randrw --rwmixread=70 --rate_iops=700,300",
         "rwmixread",
     ),
+    ("rwmixread", "--rw=randrw --rwmixread=70 --rate=7m,3m", "rwmixread"),
     ("ioengine", "--ioengine=libaio --iodepth=16", "has no effect"),
 ];
 
