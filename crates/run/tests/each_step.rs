@@ -171,7 +171,7 @@ fn where_the_plan_says_so_the_failure_of_one_worker_ends_the_others() {
         };
         let job = run_job(both);
         let failure = job.workers[0].failure.as_ref().unwrap();
-        let operation = failure.operation.unwrap();
+        let operation = failure.operation.as_ref().unwrap();
         assert_eq!((operation.slot, operation.stream), (0, 0));
         assert_eq!(operation.direction, model::Direction::Read);
         assert_eq!(job.ended, Some(EndReason::Failed));

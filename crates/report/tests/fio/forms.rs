@@ -1,6 +1,5 @@
 //! Forms that no recorded run has: other versions, units and scales, errors, workers without I/O, members of groups.
 
-use model::event::EndReason;
 use model::plan::{Control, Dialect, EngineKind, LatencyTarget, MinimumRate, SteadyState, Tracked};
 use model::results::{ControlOutcome, FailedOperation, Failure, Results};
 use model::{Bytes, Direction, Nanos};
