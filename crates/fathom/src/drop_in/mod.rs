@@ -2,7 +2,7 @@
 //!
 //! A drop-in mode has no switches of ours, because every word belongs to the other tool. What there is to say beyond that
 //! goes through environment variables: `FATHOM_NOTES=1` for notes on stderr where that is no terminal, `FATHOM_RESULT=FILE`
-//! for the native result beside the other tool's report.
+//! for the native result beside the other tool's report, `FATHOM_ALLOW_EXEC=1` for the commands that job files of fio name.
 
 pub mod diskspd;
 pub mod fio;
