@@ -30,7 +30,7 @@ fn reports_at_intervals() {
     let found = documents(&ran.out);
     assert!((3..=5).contains(&found.len()), "{}: {}", found.len(), ran.out);
     let counts: Vec<u64> = found.iter().map(operations).collect();
-    assert!(counts.is_sorted() && counts[0] > 0 && counts[0] < 500, "{counts:?}");
+    assert!(counts.is_sorted() && counts[0] < 500, "{counts:?}");
     let last = *counts.last().unwrap();
     assert!((700..=800).contains(&last), "{counts:?}");
     let runtime = found.last().unwrap()["jobs"][0]["read"]["runtime"].as_u64().unwrap();
