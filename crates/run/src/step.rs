@@ -268,6 +268,10 @@ fn launch(
                 ready.take_pen(pen);
             }
             match gate.wait() {
+                Some(_) if job_plan.prepare_only => Ended {
+                    reason: EndReason::Done,
+                    ..Ended::never_started()
+                },
                 Some(start) => ready.run(start),
                 None => Ended::never_started(),
             }
@@ -637,6 +641,7 @@ fn worker_results(number: u32, worker: LiveWorker, totals: crate::gather::Worker
     results.usage = ended.usage;
     results.map_bytes = Bytes(ended.map_bytes);
     results.failure = ended.failure.or(results.failure);
+    results.tolerated = ended.tolerated;
     results.joined_rows = ended.joined_rows;
     for (stream, direction, count) in ended.late {
         if let Some(direction) = &mut results.streams[stream as usize].directions[direction] {

@@ -6,6 +6,7 @@ mod errors;
 mod golden;
 mod job_files;
 mod lines;
+mod lowering;
 mod properties;
 mod shown;
 mod support;

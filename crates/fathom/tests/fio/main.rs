@@ -11,4 +11,5 @@ mod errors;
 mod golden;
 #[path = "../../../report/tests/fio/masks.rs"]
 mod masks;
+mod options;
 mod support;

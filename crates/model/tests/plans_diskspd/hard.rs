@@ -482,6 +482,7 @@ fn bursts_are_divided_among_threads() {
             after_ns: None,
             count: ThinkCount::Issued,
             shifts_schedule: false,
+            cycles_each: 0,
         };
         let workers = (0..threads).map(|thread| {
             let bursts = Stream {

@@ -175,6 +175,7 @@ fn pauses_of_all_kinds() {
         after_ns,
         count,
         shifts_schedule,
+        cycles_each: 0,
     };
     let pausing = |think: Think| Stream {
         think: Some(think),

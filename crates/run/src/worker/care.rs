@@ -76,6 +76,14 @@ impl Worker<'_> {
         } else {
             self.settle_exception(slot, result, at);
         }
+        let cycles = self.plan.streams[record.stream as usize]
+            .think
+            .map_or(0, |think| think.cycles_each);
+        if cycles > 0 && direction.is_some() {
+            engine::clock::spin_cycles(cycles);
+            // That is no operation's time.
+            self.held_up = true;
+        }
         // A mismatch may end the worker; the operation itself has been counted by then.
         if self.verifies {
             self.verify_ended(slot, &record, result);

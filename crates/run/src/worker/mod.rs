@@ -125,6 +125,10 @@ pub(crate) struct Worker<'plan> {
     verifies: bool,
     mismatches: Vec<Mismatch>,
     mismatch_count: u64,
+    /// Failures that were tolerated, where they are to be told.
+    tolerated: Vec<Failure>,
+    /// Memory that is held as long as the worker runs.
+    _pinned: Option<engine::Pinned>,
     /// When reading back began, and how long it took.
     verification: (Nanos, Nanos),
     plan: &'plan model::plan::Worker,

@@ -152,6 +152,8 @@ impl<'a> Lowering<'a> {
             };
             workers.push(self.worker(clone, place));
         }
+        queue::refuse(&job.options, &mut self.complaints);
+        pattern::refuse(&job.options, &mut self.complaints);
         self.notes_of(job);
         let plan = PlanJob {
             name: job.name().to_owned(),
@@ -162,6 +164,7 @@ impl<'a> Lowering<'a> {
             ends_with: Default::default(),
             control: pace::control(&job.options),
             operation_log: None,
+            prepare_only: job.options.job.create_only,
             workers,
         };
         self.steps[step].jobs.push(plan);
@@ -186,7 +189,7 @@ impl<'a> Lowering<'a> {
             depth: Depth::PerStream,
             batching: queue::batching(options),
             draws,
-            placement: queue::placement(options, clone.number),
+            placement: queue::placement(options, clone.number, &mut self.complaints),
             memory: queue::memory(options),
             latency: match asynchronous {
                 true => LatencyPoints::AfterCall,

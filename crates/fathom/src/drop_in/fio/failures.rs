@@ -191,6 +191,15 @@ pub(super) fn of_results(results: &Results) -> Told {
     let mut told = Told::default();
     let jobs = results.steps.iter().flat_map(|step| &step.jobs);
     for failure in jobs
+        .clone()
+        .flat_map(|job| &job.workers)
+        .flat_map(|worker| &worker.tolerated)
+    {
+        let errno = failure.errno.unwrap_or(5);
+        told.stderr
+            .push(format!("fio: io_u error on file {}: {}", failure.at, words(errno)));
+    }
+    for failure in jobs
         .flat_map(|job| &job.workers)
         .filter_map(|worker| worker.failure.as_ref())
     {
