@@ -23,6 +23,13 @@ impl Disk for Files {
     fn read(&self, _: &str) -> Result<Vec<u8>, String> {
         Err("No such file or directory".into())
     }
+
+    fn below(&self, folder: &str) -> Result<Vec<String>, String> {
+        match folder {
+            "there" => Ok(vec!["there/a".into(), "there/b".into()]),
+            _ => Err("No such file or directory".into()),
+        }
+    }
 }
 
 fn lowered(line: &str) -> Result<Lowered, Vec<String>> {
@@ -244,4 +251,48 @@ fn what_nothing_here_does_is_refused() {
     ] {
         assert_eq!(lowered(line).unwrap_err(), [format!("fio: {what}")], "{line}");
     }
+}
+
+#[test]
+fn directories_stand_for_their_files() {
+    let paths: Vec<String> = plan("--opendir=there")
+        .targets
+        .into_iter()
+        .map(|target| target.path)
+        .collect();
+    assert_eq!(paths, ["there/a", "there/b"]);
+    let missing = lowered("--opendir=missing").unwrap_err();
+    assert_eq!(
+        missing[0],
+        "fio: opendir: cannot read 'missing': No such file or directory"
+    );
+}
+
+#[test]
+fn files_have_to_be_of_the_kind_that_was_said() {
+    plan("--filename=there --filetype=file");
+    plan("--filename=new --filetype=file");
+    let wrong = lowered("--filename=there --filetype=block").unwrap_err();
+    assert_eq!(wrong, ["fio: filetype: there is no block device"]);
+}
+
+#[test]
+fn patterns_may_hold_offsets() {
+    let verify = stream("--rw=write --verify=pattern --verify_pattern=0xab%o --verify_pattern_interval=1")
+        .verify
+        .unwrap();
+    assert_eq!((verify.pattern.len(), &verify.pattern_offsets[..]), (9, &[1][..]));
+    assert!(verify.pattern_of_interval);
+    let refused = lowered("--rw=write --buffer_pattern=%o").unwrap_err();
+    assert_eq!(refused, ["fio: buffer_pattern: %o in a pattern needs verify_pattern"]);
+}
+
+#[test]
+fn overlapping_operations_are_kept_apart_if_asked() {
+    assert!(
+        worker("--ioengine=libaio --iodepth=8 --serialize_overlap=1")
+            .batching
+            .serialize_overlap
+    );
+    assert!(!worker("--ioengine=libaio --iodepth=8").batching.serialize_overlap);
 }

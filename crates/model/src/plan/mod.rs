@@ -409,6 +409,9 @@ pub struct Batching {
     /// operation of each slot goes to the first of them (DiskSpd `-x`).
     #[serde(default)]
     pub completion_routines: bool,
+    /// An operation that overlaps one in flight waits until that has ended (fio `serialize_overlap`).
+    #[serde(default)]
+    pub serialize_overlap: bool,
     /// Count what the worker waits for ([`crate::results::Waits`]); it costs a little in every turn.
     #[serde(default)]
     pub count_waits: bool,

@@ -217,6 +217,12 @@ pub struct Verify {
     /// Pattern to write, where the method has one.
     #[serde(default)]
     pub pattern: Vec<u8>,
+    /// Where in the pattern the offset of the block stands, in eight bytes (fio `%o`).
+    #[serde(default)]
+    pub pattern_offsets: Vec<u32>,
+    /// The pattern begins anew in every interval, with the offset of that (fio `verify_pattern_interval`).
+    #[serde(default)]
+    pub pattern_of_interval: bool,
     /// Read everything back after the write phase.
     pub after_writes: bool,
     /// Read back after every so many writes; 0 for never.

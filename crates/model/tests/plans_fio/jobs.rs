@@ -249,6 +249,8 @@ fn settings_beside_the_pattern_are_kept() {
             after_writes: true,
             backlog: 1024,
             backlog_batch: 64,
+            pattern_offsets: Vec::new(),
+            pattern_of_interval: false,
             any_seed: true,
             any_order: true,
             save_state: true,
@@ -294,6 +296,7 @@ fn settings_beside_the_pattern_are_kept() {
         complete_max: Some(8),
         refill_below: Some(4),
         completion_routines: false,
+        serialize_overlap: false,
         count_waits: false,
     };
     worker.engine.atomic = true;

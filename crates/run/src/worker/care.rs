@@ -66,6 +66,9 @@ impl Worker<'_> {
             Some(_) => sys::file::TIMED_OUT,
             None => (-result).max(0) as i32,
         };
+        if let Some(overlap) = &mut self.overlap {
+            overlap.ended(slot);
+        }
         self.log(&record, direction, result, error, at);
         if let Some(most) = too_slow {
             self.settle_slow(&record, direction, total, most);

@@ -333,6 +333,7 @@ pub(crate) fn set_up<'plan>(given: &Assignment<'plan>) -> Result<(Worker<'plan>,
         careful: is_careful(given),
         pen: None,
         held_up: false,
+        overlap: plan.batching.serialize_overlap.then(Box::default),
         winding_down: false,
         split_stamps,
         next_due: Nanos::NEVER,
@@ -395,6 +396,7 @@ fn is_careful(given: &Assignment<'_>) -> bool {
     given.job.operation_log.is_some()
         || given.worker.batching.completion_routines
         || given.worker.batching.count_waits
+        || given.worker.batching.serialize_overlap
         || streams
             .iter()
             .any(|stream| stream.think.is_some_and(|think| think.cycles_each > 0))

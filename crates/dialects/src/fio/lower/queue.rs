@@ -130,6 +130,7 @@ pub(super) fn batching(options: &JobOptions) -> Batching {
             0 => None,
             low => Some(within(low)).filter(|low| *low < depth),
         },
+        serialize_overlap: queue.serialize_overlap,
         ..Batching::default()
     }
 }

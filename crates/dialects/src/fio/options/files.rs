@@ -62,7 +62,6 @@ pub const ROWS: &[Row] = &[
         .help("Put the client's address in front of generated names.")
         .example("0"),
     text("opendir", |job| &mut job.files.opendir)
-        .later()
         .help("Work on every regular file below this directory.")
         .example("/srv/data"),
     int("nrfiles", |job| &mut job.files.nrfiles)
@@ -84,7 +83,6 @@ pub const ROWS: &[Row] = &[
         .example("1m-8m"),
     word("filetype", FILETYPE_WORDS)
         .default("none")
-        .later()
         .help("What kind of file is expected.")
         .example("block"),
     word("fallocate", FALLOCATE_WORDS)

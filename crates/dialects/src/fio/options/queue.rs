@@ -75,7 +75,6 @@ pub const ROWS: &[Row] = &[
         .example("16"),
     boolean("serialize_overlap", |job| &mut job.queue.serialize_overlap)
         .default("0")
-        .later()
         .help("Hold back an operation that overlaps one in flight.")
         .example("1"),
     word("io_submit_mode", IO_SUBMIT_MODE_WORDS)

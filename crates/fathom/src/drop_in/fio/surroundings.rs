@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::Read;
+use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use dialects::fio::{Disk, Found, FoundKind, Surroundings};
@@ -83,7 +84,8 @@ impl Disk for RealDisk {
         }
         let device = sys::facts::identity_of(path.as_ref());
         let kind = match device {
-            Some(Identity::BlockDevice(_) | Identity::CharacterDevice(_)) => FoundKind::Device,
+            Some(Identity::BlockDevice(_)) => FoundKind::Device,
+            Some(Identity::CharacterDevice(_)) => FoundKind::CharacterDevice,
             _ => FoundKind::Other,
         };
         Some(Found { kind, size: 0 })
@@ -92,6 +94,27 @@ impl Disk for RealDisk {
     fn read(&self, path: &str) -> Result<Vec<u8>, String> {
         fs::read(path).map_err(|error| words(&error))
     }
+
+    fn below(&self, folder: &str) -> Result<Vec<String>, String> {
+        let mut found = Vec::new();
+        collect_files(folder.as_ref(), &mut found).map_err(|error| words(&error))?;
+        found.sort();
+        Ok(found)
+    }
+}
+
+/// Regular files below a directory. Links are not followed.
+fn collect_files(folder: &Path, found: &mut Vec<String>) -> std::io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            collect_files(&entry.path(), found)?;
+        } else if kind.is_file() {
+            found.push(entry.path().display().to_string());
+        }
+    }
+    Ok(())
 }
 
 /// A seed that nobody knows before.
