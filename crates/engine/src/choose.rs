@@ -68,6 +68,7 @@ fn ring_refusal() -> Option<String> {
         submissions: 1,
         completions: 2,
         flags: rustix::io_uring::IoringSetupFlags::empty(),
+        thread_cpu: 0,
     };
     match Ring::new(options) {
         Ok(_) => None,

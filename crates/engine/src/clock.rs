@@ -173,6 +173,18 @@ impl Clock {
     }
 }
 
+/// Computes for so many steps of the processor's counter; nanoseconds where it has none.
+pub fn spin_cycles(cycles: u64) {
+    let reading = || match system::counter() {
+        0 => system::monotonic().0,
+        ticks => ticks,
+    };
+    let start = reading();
+    while reading().wrapping_sub(start) < cycles {
+        std::hint::spin_loop();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -15,7 +15,9 @@ mod beside;
 mod buffers;
 mod choose;
 mod error;
+mod falloc;
 mod file;
+mod flags;
 mod identity;
 #[cfg(target_os = "linux")]
 mod libaio;
@@ -36,6 +38,7 @@ pub use clock::Clock;
 pub use error::{EngineError, os_error_name};
 pub use file::{Access, File, FileKind, OpenError, OpenHow};
 pub use identity::{DeviceNumber, Identity};
+pub use sys::memory::Pinned;
 
 use model::Nanos;
 use model::plan::{EngineChoice, EngineKind, SimulatedDevice};
@@ -152,6 +155,7 @@ fn open_one(setup: Setup) -> Result<Box<dyn Engine>, EngineError> {
         )),
         EngineKind::Null => Ok(Box::new(null::Null::open(setup)?)),
         EngineKind::Psync | EngineKind::Pvsync2 => Ok(Box::new(psync::Psync::open(setup)?)),
+        EngineKind::Falloc => Ok(Box::new(falloc::Falloc::open(setup)?)),
         EngineKind::Simulated => Ok(Box::new(sim::Simulated::open(setup)?)),
         #[cfg(target_os = "linux")]
         EngineKind::IoUring => Ok(Box::new(uring::IoUring::open(setup)?)),

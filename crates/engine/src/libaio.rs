@@ -8,6 +8,7 @@ use crate::batch::{Action, Batch, Completion, Request, Slot};
 use crate::buffers::SharedBuffers;
 use crate::clock::Clock;
 use crate::error::{EngineError, os_error_name};
+use crate::flags::CallFlags;
 use crate::sleep::PreciseSleep;
 use crate::sys::aio::{Context, ControlBlock, Event, FLAG_PRIORITY, OP_FDSYNC, OP_FSYNC, OP_READ, OP_WRITE};
 use crate::{Engine, File, Setup};
@@ -23,7 +24,7 @@ pub(crate) struct Libaio {
     files: Vec<File>,
     /// Some operations need more than where and how much.
     refines: bool,
-    atomic: bool,
+    flags: CallFlags,
     split_stamps: bool,
     submit_batch: u32,
     clock: Clock,
@@ -39,8 +40,8 @@ impl Libaio {
             handed: Vec::with_capacity(setup.slots as usize),
             events: vec![Event::default(); (setup.slots as usize).clamp(1, 256)],
             buffers: SharedBuffers::new(&setup)?,
-            refines: setup.choice.atomic || setup.files.iter().any(|file| file.priority() != 0),
-            atomic: setup.choice.atomic,
+            refines: !CallFlags::new(&setup.choice).are_empty() || setup.files.iter().any(|file| file.priority() != 0),
+            flags: CallFlags::new(&setup.choice),
             files: setup.files,
             split_stamps: setup.split_stamps,
             submit_batch: setup.submit_batch,
@@ -131,18 +132,16 @@ impl Libaio {
     /// What only few operations need.
     #[inline(never)]
     fn refine(&mut self, request: &Request) {
-        /// `RWF_ATOMIC`
-        const ATOMIC: i32 = 0x40;
         let block = &mut self.blocks[request.slot.0 as usize];
         block.priority = match request.action {
             Action::Read | Action::Write => self.files[usize::from(request.file)].priority(),
             _ => 0,
         };
         block.flags = if block.priority == 0 { 0 } else { FLAG_PRIORITY };
-        block.rw_flags = if self.atomic && request.action == Action::Write {
-            ATOMIC
-        } else {
-            0
+        block.rw_flags = match request.action {
+            Action::Read => self.flags.read as i32,
+            Action::Write => self.flags.write as i32,
+            _ => 0,
         };
     }
 

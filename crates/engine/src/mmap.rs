@@ -16,6 +16,7 @@ use crate::{Engine, File, Setup};
 pub(crate) struct Mmap {
     files: Vec<File>,
     maps: Vec<Option<MappedFile>>,
+    huge: bool,
     buffers: Buffers,
     clock: Clock,
     sleep: PreciseSleep,
@@ -33,10 +34,11 @@ impl Mmap {
         let maps = setup
             .files
             .iter()
-            .map(MappedFile::open)
+            .map(|file| MappedFile::open(file, setup.choice.huge_maps))
             .collect::<Result<Vec<_>, _>>()?;
         Ok(Mmap {
             maps,
+            huge: setup.choice.huge_maps,
             buffers: Buffers::new(&setup)?,
             files: setup.files,
             clock: setup.clock,
@@ -58,7 +60,7 @@ impl Mmap {
 /// Maps those of the files that are to be used so.
 pub(crate) fn map_files(files: &[File]) -> Result<Vec<Option<MappedFile>>, EngineError> {
     let open = |file: &File| match file.how().cache.mapping {
-        Some(_) => MappedFile::open(file),
+        Some(_) => MappedFile::open(file, false),
         None => Ok(None),
     };
     files.iter().map(open).collect()
@@ -66,7 +68,7 @@ pub(crate) fn map_files(files: &[File]) -> Result<Vec<Option<MappedFile>>, Engin
 
 impl MappedFile {
     /// Maps a file; `None` for what is no file.
-    fn open(file: &File) -> Result<Option<MappedFile>, EngineError> {
+    fn open(file: &File, huge: bool) -> Result<Option<MappedFile>, EngineError> {
         let Some(handle) = file.handle() else { return Ok(None) };
         let unavailable = |why: String, help: &str| EngineError::unavailable(EngineKind::Mmap, why, help);
         let mapping: Mapping = file.how().cache.mapping.unwrap_or_default();
@@ -87,6 +89,14 @@ impl MappedFile {
                 "use `--engine psync`",
             )
         })?;
+        if huge {
+            map.ask_for_huge_pages().map_err(|error| {
+                unavailable(
+                    format!("{} cannot be mapped with huge pages: {error}", file.path().display()),
+                    "do without them",
+                )
+            })?;
+        }
         Ok(Some(MappedFile { map, mapping, size }))
     }
 
@@ -157,7 +167,7 @@ impl Engine for Mmap {
     fn exchange_file(&mut self, index: u16, with: File) -> Result<(), EngineError> {
         // The old map goes before its file.
         self.maps[usize::from(index)] = None;
-        self.maps[usize::from(index)] = MappedFile::open(&with)?;
+        self.maps[usize::from(index)] = MappedFile::open(&with, self.huge)?;
         self.files[usize::from(index)] = with;
         Ok(())
     }

@@ -16,6 +16,7 @@ use model::{Bytes, Nanos};
 use crate::batch::{Action, Batch, Completion, Request, Slot};
 use crate::clock::Clock;
 use crate::error::EngineError;
+use crate::flags::CallFlags;
 use crate::sleep::PreciseSleep;
 use crate::sys::{self, memory::Mapping};
 use crate::{Engine, File, Setup};
@@ -55,13 +56,6 @@ struct Ended {
     result: i64,
 }
 
-/// How the calls are made.
-#[derive(Clone, Copy)]
-struct Calls {
-    poll: bool,
-    atomic: bool,
-}
-
 impl Offload {
     pub(crate) fn open(setup: Setup) -> Result<Offload, EngineError> {
         let kind = setup.choice.kind;
@@ -89,10 +83,7 @@ impl Offload {
         let (tasks, queue) = sync_channel(setup.slots as usize);
         let (sender, ended) = sync_channel(setup.slots as usize);
         let queue = Arc::new(Mutex::new(queue));
-        let calls = Calls {
-            poll: setup.choice.poll,
-            atomic: setup.choice.atomic,
-        };
+        let calls = CallFlags::new(&setup.choice);
         let threads = (0..setup.slots.min(MOST_THREADS)).map(|number| {
             let (queue, sender) = (Arc::clone(&queue), sender.clone());
             let builder = std::thread::Builder::new().name(format!("offload {number}"));
@@ -148,14 +139,14 @@ impl Offload {
 }
 
 /// One thread of the pool.
-fn serve(queue: &Mutex<Receiver<Task>>, ended: &SyncSender<Ended>, calls: Calls) {
+fn serve(queue: &Mutex<Receiver<Task>>, ended: &SyncSender<Ended>, mut calls: CallFlags) {
     sys::thread::sharpen_timers();
     loop {
         // Held while waiting: the others wait for the lock instead, which is all the same.
         let Ok(Ok(mut task)) = queue.lock().map(|queue| queue.recv()) else {
             return;
         };
-        let result = perform(&mut task, calls);
+        let result = perform(&mut task, &mut calls);
         let Task { request, buffer, .. } = task;
         let slot = request.slot;
         if ended.send(Ended { slot, buffer, result }).is_err() {
@@ -164,7 +155,7 @@ fn serve(queue: &Mutex<Receiver<Task>>, ended: &SyncSender<Ended>, calls: Calls)
     }
 }
 
-fn perform(task: &mut Task, calls: Calls) -> i64 {
+fn perform(task: &mut Task, calls: &mut CallFlags) -> i64 {
     let request = &task.request;
     let Some(handle) = task.file.handle() else {
         return i64::from(request.length);
@@ -173,16 +164,16 @@ fn perform(task: &mut Task, calls: Calls) -> i64 {
     match request.action {
         Action::Read => {
             let buffer = &mut task.buffer.bytes_mut()[..length];
-            match calls.poll {
-                true => sys::file::read_at_with_flags(handle, buffer, request.offset, true),
-                false => sys::file::read_at(handle, buffer, request.offset),
+            match calls.are_empty() {
+                false => sys::file::read_at_with_flags(handle, buffer, request.offset, calls.read | calls.poll()),
+                true => sys::file::read_at(handle, buffer, request.offset),
             }
         }
         Action::Write => {
             let buffer = &mut task.buffer.bytes_mut()[..length];
-            match calls.poll || calls.atomic {
-                true => sys::file::write_at_with_flags(handle, buffer, request.offset, calls.poll, calls.atomic),
-                false => sys::file::write_at(handle, buffer, request.offset),
+            match calls.are_empty() {
+                false => sys::file::write_at_with_flags(handle, buffer, request.offset, calls.write | calls.poll()),
+                true => sys::file::write_at(handle, buffer, request.offset),
             }
         }
         _ => task.file.without_buffer(request),

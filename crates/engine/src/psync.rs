@@ -8,6 +8,7 @@ use crate::batch::{Action, Batch, Completion, Request, Slot};
 use crate::buffers::Buffers;
 use crate::clock::Clock;
 use crate::error::EngineError;
+use crate::flags::CallFlags;
 use crate::sleep::PreciseSleep;
 use crate::sys;
 use crate::{Engine, File, Setup};
@@ -16,8 +17,8 @@ pub(crate) struct Psync {
     files: Vec<File>,
     buffers: Buffers,
     with_flags: bool,
+    flags: CallFlags,
     poll: bool,
-    atomic: bool,
     clock: Clock,
     sleep: PreciseSleep,
 }
@@ -30,8 +31,8 @@ impl Psync {
             files: setup.files,
             buffers,
             with_flags,
+            flags: CallFlags::new(&setup.choice),
             poll: setup.choice.poll,
-            atomic: setup.choice.atomic,
             clock: setup.clock,
             sleep: PreciseSleep::new(setup.spin),
         })
@@ -59,11 +60,11 @@ impl Psync {
         match io.action {
             Action::Read => {
                 let buffer = self.buffers.of(io.slot, io.length as usize);
-                sys::file::read_at_with_flags(handle, buffer, io.offset, self.poll)
+                sys::file::read_at_with_flags(handle, buffer, io.offset, self.flags.read | self.flags.poll())
             }
             Action::Write => {
                 let buffer = self.buffers.of(io.slot, io.length as usize);
-                sys::file::write_at_with_flags(handle, buffer, io.offset, self.poll, self.atomic)
+                sys::file::write_at_with_flags(handle, buffer, io.offset, self.flags.write | self.flags.poll())
             }
             _ => file.without_buffer(io),
         }

@@ -10,6 +10,7 @@ use crate::batch::{Action, Batch, Completion, Request, Slot};
 use crate::buffers::SharedBuffers;
 use crate::clock::Clock;
 use crate::error::{EngineError, os_error_name};
+use crate::flags::CallFlags;
 use crate::sleep::PreciseSleep;
 use crate::sys::ring::{Ring, RingOptions, Submission};
 use crate::{Engine, File, Setup};
@@ -20,8 +21,6 @@ const OP_WRITE_FIXED: u8 = 5;
 const OP_READ: u8 = 22;
 const OP_WRITE: u8 = 23;
 const FSYNC_DATA_ONLY: u32 = 1;
-/// `RWF_ATOMIC`
-const ATOMIC: u32 = 0x40;
 const FLAG_FIXED_FILE: u8 = 1;
 const FLAG_ASYNC: u8 = 1 << 4;
 /// The kernel registers at most this much as one buffer.
@@ -83,13 +82,15 @@ impl IoUring {
             "the kernel is older than 5.18".into(),
         );
         let mut targets: Vec<i32> = setup.files.iter().map(File::descriptor).collect();
+        let calls = CallFlags::new(&setup.choice);
         let mut read = Submission {
             opcode: OP_READ,
+            operation_flags: calls.read,
             ..Submission::default()
         };
         let mut write = Submission {
             opcode: OP_WRITE,
-            operation_flags: if setup.choice.atomic { ATOMIC } else { 0 },
+            operation_flags: calls.write,
             ..Submission::default()
         };
         let mut slots_per_piece = setup.slots;
@@ -315,6 +316,9 @@ fn open_ring(setup: &Setup, features: &mut Vec<String>, without: &mut Vec<String
     }
     if setup.choice.submission_thread {
         wanted |= IoringSetupFlags::SQPOLL;
+        if setup.choice.submission_cpu.is_some() {
+            wanted |= IoringSetupFlags::SQ_AFF;
+        }
     }
     let steps = [
         (
@@ -345,6 +349,7 @@ fn open_ring(setup: &Setup, features: &mut Vec<String>, without: &mut Vec<String
             submissions,
             completions,
             flags: wanted | extra,
+            thread_cpu: setup.choice.submission_cpu.unwrap_or(0),
         }) {
             Ok(ring) => {
                 features.push(name.to_owned());

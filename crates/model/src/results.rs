@@ -245,6 +245,9 @@ pub struct WorkerResults {
     /// How many it found in all.
     #[serde(default, skip_serializing_if = "none_found")]
     pub mismatch_count: u64,
+    /// Failures that were tolerated, where they are to be told: the first of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tolerated: Vec<Failure>,
     /// What ended it early.
     #[serde(default)]
     pub failure: Option<Failure>,

@@ -82,6 +82,9 @@ pub struct Sequence {
     cursors: Vec<Cursor>,
     cursor_of: PerDirection<u8>,
     sizes: PerDirection<BlockSizes>,
+    sizes_by_place: bool,
+    /// No position is a random one.
+    walks: bool,
     /// End of the area, from the start of the target.
     end: u64,
     last: Operation,
@@ -128,6 +131,11 @@ impl Sequence {
             cursors,
             cursor_of: pattern.access_of,
             sizes: pattern.sizes.clone(),
+            sizes_by_place: pattern.sizes_by_place,
+            walks: pattern
+                .access
+                .iter()
+                .all(|access| matches!(access, Access::Sequential(_))),
             end: base + length,
             last: Operation::NONE,
             planned: Planned::default(),
@@ -172,7 +180,7 @@ impl Sequence {
 
     /// The usual case without its choices: uniform positions and one length for all operations.
     fn plan_uniform(&mut self, draws: &mut Draws) -> Option<usize> {
-        if self.ahead < AHEAD {
+        if self.ahead < AHEAD || self.sizes_by_place {
             return None;
         }
         let choice = self.mix.independent()?;
@@ -222,7 +230,12 @@ impl Sequence {
             Some(direction) => direction,
             None => self.mix.after_place(draws, place.continues),
         };
-        let length = self.sizes[direction].draw(draws, direction, self.end - place.offset);
+        let sizes = match (self.sizes_by_place, place.continues || self.walks) {
+            (false, _) => &self.sizes[direction],
+            (true, true) => &self.sizes.read,
+            (true, false) => &self.sizes.write,
+        };
+        let length = sizes.draw(draws, direction, self.end - place.offset);
         if length == 0 {
             return self.end_pass(scheduled);
         }
@@ -280,20 +293,23 @@ fn area_of_each(mix: Mix, pattern: &Pattern, base: u64, length: u64) -> PerDirec
         }
     );
     let area = |direction: Direction| {
-        let sizes = &pattern.sizes[direction];
         let block = if pattern.whole_blocks && any_may_follow {
             pattern.longest(&mix).0
         } else if pattern.whole_blocks {
-            sizes.max().0
+            pattern.longest_of(direction).0
         } else {
-            sizes.min().0
+            pattern.shortest_of(direction).0
         };
         let alignment = pattern.alignment[direction].0;
         Area {
             base,
             length,
             block,
-            alignment: if alignment == 0 { sizes.min().0 } else { alignment },
+            alignment: if alignment == 0 {
+                pattern.shortest_of(direction).0
+            } else {
+                alignment
+            },
         }
     };
     let first = Direction::ALL

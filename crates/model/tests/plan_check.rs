@@ -314,6 +314,7 @@ fn schedules_and_pauses_must_lead_somewhere() {
                 after_ns: None,
                 count: ThinkCount::Issued,
                 shifts_schedule: false,
+                cycles_each: 0,
             });
         },
         "job `first`, worker 0: a pause needs at least one operation, or a time, before it",

@@ -297,6 +297,10 @@ fn launch(
                 ready.take_pen(pen);
             }
             match gate.wait() {
+                Some(_) if job_plan.prepare_only => Ended {
+                    reason: EndReason::Done,
+                    ..Ended::never_started()
+                },
                 Some(start) => ready.run(start),
                 None => Ended::never_started(),
             }
@@ -699,6 +703,7 @@ fn worker_results(
     results.usage = ended.usage.clone();
     results.map_bytes = Bytes(ended.map_bytes);
     results.failure = ended.failure.clone().or(results.failure);
+    results.tolerated = ended.tolerated.clone();
     results.joined_rows = ended.joined_rows;
     for (stream, direction, count) in &ended.late {
         if let Some(direction) = &mut results.streams[*stream as usize].directions[*direction] {

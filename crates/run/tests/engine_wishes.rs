@@ -39,6 +39,7 @@ fn operations_carry_priorities_of_their_own() {
         Some(Priority {
             class: PriorityClass::BestEffort,
             level,
+            hint: 0,
             percent,
         })
     };

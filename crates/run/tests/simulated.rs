@@ -292,6 +292,7 @@ fn pauses_come_after_the_right_operations() {
         operations: 10,
         count,
         shifts_schedule: false,
+        cycles_each: 0,
     };
     for count in [ThinkCount::Completed, ThinkCount::Issued] {
         let mut one = stream();
@@ -718,6 +719,7 @@ fn pauses_come_after_a_time_of_io_too() {
             operations,
             count: ThinkCount::Completed,
             shifts_schedule: false,
+            cycles_each: 0,
         });
         let total = run_job(plan(device(), Stop::after(Nanos::secs(2)), vec![worker(vec![one])])).total();
         assert!(

@@ -58,6 +58,8 @@ fn verify(method: VerifyMethod) -> Verify {
         after_writes: true,
         backlog: 0,
         backlog_batch: 0,
+        pattern_offsets: Vec::new(),
+        pattern_of_interval: false,
         any_seed: false,
         any_order: false,
         save_state: false,

@@ -215,8 +215,15 @@ impl Comparing {
             control,
             operation_log,
             windows,
+            prepare_only,
             workers: _,
         } = wanted;
+        self.kept(
+            &of::PREPARE_ONLY,
+            "its files are made and nothing else is done",
+            *prepare_only,
+            got.prepare_only,
+        );
         if let Some(text) = description.as_ref().filter(|_| got.description != *description) {
             self.note(Differs, &of::DESCRIPTION, text, "");
         }
@@ -427,8 +434,15 @@ impl Comparing {
             completion_routines,
             // A figure for the report.
             count_waits: _,
+            serialize_overlap,
         } = *batching;
         let theirs = got.batching;
+        self.kept(
+            &of::OVERLAP,
+            "operations that overlap wait for each other",
+            serialize_overlap,
+            theirs.serialize_overlap,
+        );
         self.given(&of::BATCH, submit, theirs.submit, u32::to_string);
         self.given(&of::BATCH_COMPLETE, complete_min, theirs.complete_min, u32::to_string);
         self.given(&of::BATCH_COMPLETE, complete_max, theirs.complete_max, u32::to_string);
@@ -453,7 +467,9 @@ impl Comparing {
         }
         let ThreadPlacement {
             cpus,
-            memory_node,
+            cpu_nodes,
+            memory_nodes,
+            name,
             nice,
             user,
             group,
@@ -469,11 +485,34 @@ impl Comparing {
             bound(cpus),
             bound(&theirs.cpus),
         );
-        self.given(&of::MEMORY_NODE, *memory_node, theirs.memory_node, u32::to_string);
+        let nodes = |nodes: &[u32]| (!nodes.is_empty()).then(|| words::cpus(nodes));
+        self.given(
+            &of::CPU_NODES,
+            nodes(cpu_nodes),
+            nodes(&theirs.cpu_nodes),
+            String::clone,
+        );
+        self.given(
+            &of::MEMORY_NODE,
+            memory_nodes.as_ref(),
+            theirs.memory_nodes.as_ref(),
+            |nodes| words::memory_nodes(nodes),
+        );
+        self.given(&of::THREAD_NAME, name.as_ref(), theirs.name.as_ref(), |name| {
+            name.to_string()
+        });
         self.given(&of::NICE, *nice, theirs.nice, i8::to_string);
         self.given(&of::USER, *user, theirs.user, u32::to_string);
         self.given(&of::GROUP, *group, theirs.group, u32::to_string);
-        let Memory { huge_pages, alignment } = *memory;
+        let Memory {
+            huge_pages,
+            alignment,
+            pinned,
+        } = *memory;
+        let some = |bytes: Bytes| (bytes.0 > 0).then_some(bytes);
+        self.given(&of::PINNED, some(pinned), some(got.memory.pinned), |bytes| {
+            words::size(bytes.0)
+        });
         self.kept(&of::HUGE_PAGES, "huge pages", huge_pages, got.memory.huge_pages);
         let align = |alignment: u32| (alignment > 0).then_some(alignment);
         self.given(
@@ -501,7 +540,22 @@ impl Comparing {
             registered: _,
             atomic,
             offload,
+            poll_percent,
+            uncached,
+            no_wait,
+            submission_cpu,
+            huge_maps,
         } = *wanted;
+        let part = |percent: u8| (percent != 100).then_some(percent);
+        self.given(&of::POLL, part(poll_percent), part(got.poll_percent), |percent| {
+            format!("busy waiting for {percent} %")
+        });
+        self.kept(&of::UNCACHED, "pages leave the cache at once", uncached, got.uncached);
+        self.kept(&of::NO_WAIT, "an operation that would wait fails", no_wait, got.no_wait);
+        self.given(&of::SUBMISSION_THREAD, submission_cpu, got.submission_cpu, |cpu| {
+            format!("a kernel thread on CPU {cpu}")
+        });
+        self.kept(&of::HUGE_MAPS, "maps of huge pages", huge_maps, got.huge_maps);
         let special = |kind: EngineKind| matches!(kind, EngineKind::Null | EngineKind::Simulated);
         let mapped = stream.cache.mapping.is_some();
         match kind == got.kind || mapped || kind == EngineKind::Auto {
@@ -591,6 +645,7 @@ impl Comparing {
             random,
             temporary,
             write_lifetime,
+            no_reuse,
         } = *hint;
         // fio gives its hints unasked, and none of them matters past the cache.
         let kind = if self.from == Dialect::Fio || cache.direct {
@@ -602,6 +657,7 @@ impl Comparing {
             (sequential, theirs.hint.sequential, "a hint of sequential access"),
             (random, theirs.hint.random, "a hint of random access"),
             (temporary, theirs.hint.temporary, "a hint of a temporary file"),
+            (no_reuse, theirs.hint.no_reuse, "a hint of data that is used once"),
         ] {
             if hint && !there {
                 self.note(kind, &of::HINT, word, "");
@@ -631,6 +687,8 @@ impl Comparing {
             tolerate_verify: _,
             full_is_end,
             latency_ns_max,
+            // What is told of errors.
+            tell_tolerated: _,
         } = on_error;
         self.kept(
             &of::FULL,
@@ -826,7 +884,14 @@ impl Comparing {
             sizes,
             alignment: _,
             whole_blocks,
+            sizes_by_place,
         } = wanted;
+        self.kept(
+            &of::SIZES_BY_PLACE,
+            "lengths go by whether a position is random",
+            *sizes_by_place,
+            other.pattern.sizes_by_place,
+        );
         let common: Vec<Direction> = words::directions(&stream.mix)
             .into_iter()
             .filter(|direction| other.mix.includes(*direction))
@@ -1005,6 +1070,7 @@ impl Comparing {
                 after_ns,
                 count: _,
                 shifts_schedule,
+                cycles_each,
             }) = think
             else {
                 return "no pauses".to_owned();
@@ -1015,6 +1081,9 @@ impl Comparing {
             }
             if let Some(time) = after_ns {
                 word += &format!(", or after {}", words::time(time));
+            }
+            if cycles_each > 0 {
+                word += &format!(", {cycles_each} cycles of computing after each");
             }
             if shifts_schedule {
                 word += ", which the schedule does not make up for";

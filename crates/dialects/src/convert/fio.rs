@@ -292,6 +292,7 @@ fn section(job: &Job, name: String, workers: Vec<Worker>, last_of: &[u32]) -> Jo
         control,
         operation_log: _,
         windows: _,
+        prepare_only,
         workers: _,
     } = job;
     let Phases {
@@ -372,6 +373,7 @@ fn section(job: &Job, name: String, workers: Vec<Worker>, last_of: &[u32]) -> Jo
         control: kept,
         operation_log: None,
         windows: Vec::new(),
+        prepare_only: *prepare_only,
         workers,
     }
 }
@@ -400,6 +402,7 @@ fn clone(plan: &Plan, worker: &Worker, stream: Stream, number: u32) -> Worker {
         refill_below,
         completion_routines: _,
         count_waits: _,
+        serialize_overlap,
     } = *batching;
     Worker {
         engine: engine_of(plan, engine, &stream),
@@ -411,6 +414,7 @@ fn clone(plan: &Plan, worker: &Worker, stream: Stream, number: u32) -> Worker {
             refill_below,
             completion_routines: false,
             count_waits: false,
+            serialize_overlap,
         },
         draws: match draws {
             DrawsForm::PerPurpose { .. } => *draws,
@@ -435,6 +439,11 @@ fn engine_of(plan: &Plan, choice: &EngineChoice, stream: &Stream) -> EngineChoic
         registered,
         atomic,
         offload,
+        poll_percent,
+        uncached,
+        no_wait,
+        submission_cpu,
+        huge_maps,
     } = *choice;
     let is_file = |kind: &TargetKind| match kind {
         TargetKind::Path | TargetKind::Template { .. } => true,
@@ -460,6 +469,11 @@ fn engine_of(plan: &Plan, choice: &EngineChoice, stream: &Stream) -> EngineChoic
         registered,
         atomic,
         offload,
+        poll_percent,
+        uncached,
+        no_wait,
+        submission_cpu,
+        huge_maps,
     }
 }
 
@@ -592,6 +606,7 @@ fn hint_of(hint: OpenHint, cache: CacheMode, access: &Access) -> OpenHint {
         random,
         temporary: _,
         write_lifetime,
+        no_reuse,
     } = hint;
     let usual = usual_hint(access);
     match (sequential, random) {
@@ -604,6 +619,7 @@ fn hint_of(hint: OpenHint, cache: CacheMode, access: &Access) -> OpenHint {
             random: random && !sequential,
             temporary: false,
             write_lifetime,
+            no_reuse,
         },
     }
 }
@@ -631,6 +647,7 @@ fn pattern_of(pattern: Pattern, stream: &Stream) -> Pattern {
         sizes,
         alignment,
         whole_blocks: _,
+        sizes_by_place,
     } = pattern;
     let direction = words::directions(&stream.mix)
         .first()
@@ -648,6 +665,7 @@ fn pattern_of(pattern: Pattern, stream: &Stream) -> Pattern {
             false => *align,
         }),
         whole_blocks: false,
+        sizes_by_place,
     }
 }
 

@@ -141,6 +141,7 @@ fn section(plan: &Plan, number: usize, job: &Job) -> Options {
         control,
         operation_log: _,
         windows: _,
+        prepare_only,
         workers,
     } = job;
     let worker = &workers[0];
@@ -148,6 +149,11 @@ fn section(plan: &Plan, number: usize, job: &Job) -> Options {
     let mut say = |name: &'static str, value: String| options.push((name, Some(value)));
     if let Some(text) = description {
         say("description", text.clone());
+    }
+    on(&mut say, "create_only", *prepare_only);
+    on(&mut say, "bs_is_seq_rand", stream.pattern.sizes_by_place);
+    if let Some(cycles) = stream.think.map(|think| think.cycles_each).filter(|cycles| *cycles > 0) {
+        say("thinkcycles", cycles.to_string());
     }
     files(plan, workers, &mut say);
     engine(worker, &mut say);
@@ -352,6 +358,7 @@ fn engine(worker: &Worker, say: Say<'_>) {
         EngineKind::Libaio => "libaio",
         EngineKind::Pvsync2 => "pvsync2",
         EngineKind::Mmap => "mmap",
+        EngineKind::Falloc => "falloc",
         EngineKind::Null | EngineKind::Simulated => "null",
     };
     if name != "psync" {
@@ -363,6 +370,19 @@ fn engine(worker: &Worker, say: Say<'_>) {
         say("force_async", engine.force_async_every.to_string());
     }
     on(say, "atomic", engine.atomic);
+    if engine.poll_percent != 100 {
+        say("hipri_percentage", engine.poll_percent.to_string());
+    }
+    on(say, "uncached", engine.uncached);
+    on(say, "nowait", engine.no_wait);
+    if let Some(cpu) = engine.submission_cpu {
+        say("sqthread_poll_cpu", cpu.to_string());
+    }
+    on(say, "thp", engine.huge_maps);
+    on(say, "serialize_overlap", worker.batching.serialize_overlap);
+    if worker.memory.pinned.0 > 0 {
+        say("lockmem", size(worker.memory.pinned.0));
+    }
     if engine.offload {
         say("io_submit_mode", "offload".into());
     }
@@ -718,7 +738,9 @@ fn errors(policy: &ErrorPolicy, say: Say<'_>) {
         tolerate_verify,
         full_is_end,
         latency_ns_max,
+        tell_tolerated,
     } = policy;
+    on(say, "error_dump", *tell_tolerated);
     let word = match (
         tolerate_read.is_empty(),
         tolerate_write.is_empty(),
@@ -769,6 +791,9 @@ fn verification(verify: &Verify, say: Say<'_>) {
         dump,
         only,
         threads,
+        // Written into the pattern below.
+        pattern_offsets: _,
+        pattern_of_interval,
     } = verify;
     let word = match method {
         VerifyMethod::Md5 => "md5",
@@ -795,8 +820,9 @@ fn verification(verify: &Verify, say: Say<'_>) {
         say("verify_interval", size(u64::from(*interval)));
     }
     if !pattern.is_empty() {
-        say("verify_pattern", format!("0x{}", words::hexadecimal(pattern)));
+        say("verify_pattern", written(pattern, &verify.pattern_offsets));
     }
+    on(say, "verify_pattern_interval", *pattern_of_interval);
     if !after_writes && *backlog == 0 && !only {
         say("do_verify", "0".into());
     }
@@ -823,6 +849,24 @@ fn verification(verify: &Verify, say: Say<'_>) {
     flag(say, "verify_only", *only);
 }
 
+/// A pattern with `%o` where the offset of the block stands.
+fn written(pattern: &[u8], offsets: &[u32]) -> String {
+    /// Bytes of an offset.
+    const OFFSET: usize = 8;
+    let (mut text, mut from) = (String::new(), 0);
+    let hexadecimal = |bytes: &[u8]| match bytes.is_empty() {
+        true => String::new(),
+        false => format!("0x{}", words::hexadecimal(bytes)),
+    };
+    for offset in offsets {
+        let to = (*offset as usize).clamp(from, pattern.len());
+        text += &hexadecimal(&pattern[from..to]);
+        text += "%o";
+        from = (to + OFFSET).min(pattern.len());
+    }
+    text + &hexadecimal(&pattern[from..])
+}
+
 fn system(worker: &Worker, clones: &[Worker], stream: &Stream, say: Say<'_>) {
     let lists: Vec<&Vec<u32>> = clones.iter().map(|clone| &clone.placement.cpus).collect();
     if lists.iter().any(|list| !list.is_empty()) {
@@ -836,8 +880,14 @@ fn system(worker: &Worker, clones: &[Worker], stream: &Stream, say: Say<'_>) {
             }
         }
     }
-    if let Some(node) = worker.placement.memory_node {
-        say("numa_mem_policy", format!("bind:{node}"));
+    if let Some(nodes) = &worker.placement.memory_nodes {
+        say("numa_mem_policy", words::memory_nodes(nodes));
+    }
+    if !worker.placement.cpu_nodes.is_empty() {
+        say("numa_cpu_nodes", words::cpus(&worker.placement.cpu_nodes));
+    }
+    if let Some(name) = &worker.placement.name {
+        say("comm", name.clone());
     }
     if let Some(nice) = worker.placement.nice {
         say("nice", nice.to_string());

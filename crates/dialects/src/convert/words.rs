@@ -5,7 +5,7 @@ use model::block_size::BlockSizes;
 use model::content::Content;
 use model::mix::Mix;
 use model::plan::{
-    Control, ErrorPolicy, FlushKind, MapFlush, Mapping, Priority, PriorityClass, Stream, SyncRule, Tracked,
+    Control, ErrorPolicy, FlushKind, MapFlush, Mapping, MemoryNodes, Priority, PriorityClass, Stream, SyncRule, Tracked,
 };
 use model::{Direction, Nanos, PerDirection};
 
@@ -344,7 +344,13 @@ pub(super) fn flushes(sync: &SyncRule) -> String {
 }
 
 pub(super) fn priority(priority: Option<Priority>) -> String {
-    let Some(Priority { class, level, percent }) = priority else {
+    let Some(Priority {
+        class,
+        level,
+        percent,
+        hint,
+    }) = priority
+    else {
         return "the usual priority".into();
     };
     let class = match class {
@@ -357,7 +363,23 @@ pub(super) fn priority(priority: Option<Priority>) -> String {
     } else {
         format!(" for {percent} %")
     };
-    format!("{class} {level}{share}")
+    let hint = if hint > 0 {
+        format!(", hint {hint}")
+    } else {
+        String::new()
+    };
+    format!("{class} {level}{share}{hint}")
+}
+
+/// As fio says it.
+pub(super) fn memory_nodes(nodes: &MemoryNodes) -> String {
+    match nodes {
+        MemoryNodes::Default => "default".into(),
+        MemoryNodes::Local => "local".into(),
+        MemoryNodes::Prefer { node } => format!("prefer:{node}"),
+        MemoryNodes::Bind { nodes } => format!("bind:{}", cpus(nodes)),
+        MemoryNodes::Interleave { nodes } => format!("interleave:{}", cpus(nodes)),
+    }
 }
 
 /// Tolerated errors.
@@ -368,6 +390,7 @@ pub(super) fn errors(policy: &ErrorPolicy) -> String {
         tolerate_verify,
         full_is_end: _,
         latency_ns_max: _,
+        tell_tolerated: _,
     } = policy;
     let lists = [
         ("reads", tolerate_read),

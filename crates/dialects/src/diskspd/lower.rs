@@ -377,7 +377,7 @@ impl Lowering<'_> {
             },
             memory: Memory {
                 huge_pages: uses.iter().any(|of| span.targets[of.target].large_pages),
-                alignment: 0,
+                ..Memory::default()
             },
             latency: LatencyPoints::CompletionInSeries,
             streams,
@@ -442,8 +442,7 @@ fn stream(span: &TimeSpan, target: &Target, relative: u32) -> Stream {
         hint: OpenHint {
             sequential: target.sequential_scan,
             random: target.random_access,
-            temporary: false,
-            write_lifetime: None,
+            ..OpenHint::default()
         },
         sync: SyncRule::default(),
         pacing: pacing(target),
@@ -569,6 +568,7 @@ fn think(span: &TimeSpan, target: &Target) -> Option<Think> {
         after_ns: None,
         count: ThinkCount::Issued,
         shifts_schedule: false,
+        cycles_each: 0,
     })
 }
 
@@ -576,6 +576,7 @@ fn priority(target: &Target) -> Option<Priority> {
     let of = |class, level| Priority {
         class,
         level,
+        hint: 0,
         percent: 100,
     };
     match target.priority {

@@ -265,6 +265,7 @@ fn workload_of(spec: &JobSpec, name: &str, targets: Vec<TargetId>, seed: u64) ->
             operations: spec.pause_after,
             count: ThinkCount::Completed,
             shifts_schedule: false,
+            cycles_each: 0,
         }),
         engine: EngineChoice {
             kind: spec.engine,

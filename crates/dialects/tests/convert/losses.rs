@@ -6,9 +6,9 @@ use model::block_size::{BlockSizes, SizeShare};
 use model::content::Content;
 use model::mix::Mix;
 use model::plan::{
-    AtEndOfJob, CatchUp, Control, Dialect, FileRangeFlags, FileService, LatencyTarget, MapFlush, Mapping, MinimumRate,
-    Pacing, Plan, Precision, Prepare, Priority, PriorityClass, Process, Rate, SteadyState, Stop, Stream, StreamTarget,
-    Target, TargetId, Think, ThinkCount, Tracked, Verify, VerifyMethod, Worker, WriteThrough,
+    AtEndOfJob, CatchUp, Control, Dialect, FileRangeFlags, FileService, LatencyTarget, MapFlush, Mapping, MemoryNodes,
+    MinimumRate, Pacing, Plan, Precision, Prepare, Priority, PriorityClass, Process, Rate, SteadyState, Stop, Stream,
+    StreamTarget, Target, TargetId, Think, ThinkCount, Tracked, Verify, VerifyMethod, Worker, WriteThrough,
 };
 use model::{Bytes, Direction, Nanos, PerDirection};
 
@@ -149,7 +149,9 @@ const CHANGES: &[Change] = &[
     }),
     ("cpus", |plan| worker(plan).placement.cpus = vec![3]),
     ("several cpus", |plan| worker(plan).placement.cpus = vec![2, 3]),
-    ("memory node", |plan| worker(plan).placement.memory_node = Some(1)),
+    ("memory node", |plan| {
+        worker(plan).placement.memory_nodes = Some(MemoryNodes::Bind { nodes: vec![1] })
+    }),
     ("nice", |plan| worker(plan).placement.nice = Some(5)),
     ("huge pages", |plan| worker(plan).memory.huge_pages = true),
     ("buffer alignment", |plan| worker(plan).memory.alignment = 8192),
@@ -394,6 +396,7 @@ const CHANGES: &[Change] = &[
             class: PriorityClass::RealTime,
             level: 3,
             percent: 20,
+            hint: 0,
         });
     }),
     ("errors", |plan| stream(plan).on_error.tolerate_read = vec![5]),
@@ -415,6 +418,7 @@ fn think() -> Think {
         after_ns: None,
         count: ThinkCount::Completed,
         shifts_schedule: false,
+        cycles_each: 0,
     }
 }
 
@@ -433,6 +437,8 @@ fn verify() -> Verify {
         dump: true,
         only: false,
         threads: 2,
+        pattern_offsets: Vec::new(),
+        pattern_of_interval: false,
     }
 }
 

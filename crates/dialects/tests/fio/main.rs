@@ -9,6 +9,7 @@ mod errors;
 mod golden;
 mod job_files;
 mod lines;
+mod lowering;
 mod offsets;
 mod page;
 mod properties;

@@ -23,7 +23,7 @@ pub fn engines() -> impl Iterator<Item = EngineKind> {
 
 /// Every engine that moves data.
 pub fn real_engines() -> impl Iterator<Item = EngineKind> {
-    engines().filter(|kind| !matches!(kind, EngineKind::Null | EngineKind::Simulated))
+    engines().filter(|kind| !matches!(kind, EngineKind::Null | EngineKind::Simulated | EngineKind::Falloc))
 }
 
 /// The clock of all tests.

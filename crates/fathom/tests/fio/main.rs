@@ -12,8 +12,10 @@ mod differential;
 mod endings;
 mod errors;
 mod golden;
+mod logs;
 #[path = "../../../report/tests/fio/masks.rs"]
 mod masks;
+mod options;
 mod seeds;
 mod status;
 mod support;

@@ -209,6 +209,7 @@ impl Plan {
             }
         }
         if let Some(think) = &stream.think
+            && think.pause_ns.0 > 0
             && think.operations == 0
             && think.after_ns.is_none()
         {

@@ -140,6 +140,9 @@ pub struct Think {
     /// A paced stream does not make up for its pauses (fio `rate_ignore_thinktime`).
     #[serde(default)]
     pub shifts_schedule: bool,
+    /// Cycles of the processor's counter that are spent computing after each operation (fio `thinkcycles`).
+    #[serde(default)]
+    pub cycles_each: u64,
 }
 
 /// Which operations count towards a pause.

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use crate::access::Access;
 use crate::block_size::BlockSizes;
 use crate::content::Content;
-use crate::direction::PerDirection;
+use crate::direction::{Direction, PerDirection};
 use crate::draws::DrawsForm;
 use crate::mix::Mix;
 use crate::units::{Bytes, Nanos};
@@ -106,6 +106,9 @@ pub struct Job {
     /// Latencies of each worker to keep window by window, beside the interval series.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub windows: Vec<Windows>,
+    /// Its targets are prepared and nothing else is done (fio `create_only`).
+    #[serde(default)]
+    pub prepare_only: bool,
     /// Threads.
     pub workers: Vec<Worker>,
 }
@@ -202,6 +205,10 @@ pub struct Pattern {
     /// is drawn short enough to fit (fio).
     #[serde(default = "yes")]
     pub whole_blocks: bool,
+    /// The lengths of reads are those of operations that continue a run, the lengths of writes those of operations at
+    /// random positions, whatever the operation does (fio `bs_is_seq_rand`).
+    #[serde(default)]
+    pub sizes_by_place: bool,
 }
 
 fn yes() -> bool {
@@ -217,27 +224,38 @@ impl Pattern {
             sizes: PerDirection::all(BlockSizes::Fixed { size }),
             alignment: PerDirection::default(),
             whole_blocks: true,
+            sizes_by_place: false,
         }
     }
 
     /// The longest operation of any direction that `mix` can issue.
     pub fn longest(&self, mix: &Mix) -> Bytes {
-        let of = self
-            .sizes
-            .iter()
-            .filter(|(direction, _)| mix.includes(*direction))
-            .map(|(_, sizes)| sizes.max());
-        of.max().unwrap_or_default()
+        let of = Direction::ALL.into_iter().filter(|direction| mix.includes(*direction));
+        of.map(|direction| self.longest_of(direction)).max().unwrap_or_default()
     }
 
     /// The shortest operation of any direction that `mix` can issue.
     pub fn shortest(&self, mix: &Mix) -> Bytes {
-        let of = self
-            .sizes
-            .iter()
-            .filter(|(direction, _)| mix.includes(*direction))
-            .map(|(_, sizes)| sizes.min());
-        of.min().unwrap_or_default()
+        let of = Direction::ALL.into_iter().filter(|direction| mix.includes(*direction));
+        of.map(|direction| self.shortest_of(direction))
+            .min()
+            .unwrap_or_default()
+    }
+
+    /// The longest operation of a direction.
+    pub fn longest_of(&self, direction: Direction) -> Bytes {
+        match self.sizes_by_place {
+            true => self.sizes.read.max().max(self.sizes.write.max()),
+            false => self.sizes[direction].max(),
+        }
+    }
+
+    /// The shortest operation of a direction.
+    pub fn shortest_of(&self, direction: Direction) -> Bytes {
+        match self.sizes_by_place {
+            true => self.sizes.read.min().min(self.sizes.write.min()),
+            false => self.sizes[direction].min(),
+        }
     }
 }
 
@@ -264,6 +282,25 @@ pub struct EngineChoice {
     /// A pool of threads, as many as the queue is deep, makes the calls (fio `io_submit_mode=offload`).
     #[serde(default)]
     pub offload: bool,
+    /// Share of operations that are polled for, in percent; the others wait (`RWF_HIPRI` of some calls only).
+    #[serde(default = "all")]
+    pub poll_percent: u8,
+    /// Pages leave the cache when the operation is done (`RWF_DONTCACHE`).
+    #[serde(default)]
+    pub uncached: bool,
+    /// An operation that would have to wait for something fails instead (`RWF_NOWAIT`).
+    #[serde(default)]
+    pub no_wait: bool,
+    /// The CPU of the kernel thread that picks up submissions (`IORING_SETUP_SQ_AFF`).
+    #[serde(default)]
+    pub submission_cpu: Option<u32>,
+    /// Memory maps ask for transparent huge pages (fio `thp`).
+    #[serde(default)]
+    pub huge_maps: bool,
+}
+
+fn all() -> u8 {
+    100
 }
 
 impl Default for EngineChoice {
@@ -277,6 +314,11 @@ impl Default for EngineChoice {
             registered: true,
             atomic: false,
             offload: false,
+            poll_percent: 100,
+            uncached: false,
+            no_wait: false,
+            submission_cpu: None,
+            huge_maps: false,
         }
     }
 }
@@ -298,6 +340,9 @@ pub enum EngineKind {
     Pvsync2,
     /// A memory map and copies.
     Mmap,
+    /// Space is allocated and given back instead of data moved: a read allocates without changing the size, a write
+    /// allocates and may extend, a trim punches a hole (fio `falloc`).
+    Falloc,
     /// Nothing is done: measures the tool itself.
     Null,
     /// A simulated device with its own clock.
@@ -306,13 +351,14 @@ pub enum EngineKind {
 
 impl EngineKind {
     /// Every engine that can be asked for by name, with that name.
-    pub const NAMED: [(EngineKind, &'static str); 8] = [
+    pub const NAMED: [(EngineKind, &'static str); 9] = [
         (EngineKind::Auto, "auto"),
         (EngineKind::IoUring, "io_uring"),
         (EngineKind::Libaio, "libaio"),
         (EngineKind::Psync, "psync"),
         (EngineKind::Pvsync2, "pvsync2"),
         (EngineKind::Mmap, "mmap"),
+        (EngineKind::Falloc, "falloc"),
         (EngineKind::Null, "null"),
         (EngineKind::Simulated, "simulated"),
     ];
@@ -327,7 +373,10 @@ impl EngineKind {
 
     /// True if each operation ends before the next begins, so that no more than one is ever in flight.
     pub fn is_synchronous(self) -> bool {
-        matches!(self, EngineKind::Psync | EngineKind::Pvsync2 | EngineKind::Mmap)
+        matches!(
+            self,
+            EngineKind::Psync | EngineKind::Pvsync2 | EngineKind::Mmap | EngineKind::Falloc
+        )
     }
 }
 
@@ -363,6 +412,9 @@ pub struct Batching {
     /// operation of each slot goes to the first of them (DiskSpd `-x`).
     #[serde(default)]
     pub completion_routines: bool,
+    /// An operation that overlaps one in flight waits until that has ended (fio `serialize_overlap`).
+    #[serde(default)]
+    pub serialize_overlap: bool,
     /// Count what the worker waits for ([`crate::results::Waits`]); it costs a little in every turn.
     #[serde(default)]
     pub count_waits: bool,
@@ -374,9 +426,15 @@ pub struct ThreadPlacement {
     /// CPUs it may use; empty: all.
     #[serde(default)]
     pub cpus: Vec<u32>,
-    /// NUMA node for its memory.
+    /// NUMA nodes whose CPUs it may use, beside those that are named; empty: all.
     #[serde(default)]
-    pub memory_node: Option<u32>,
+    pub cpu_nodes: Vec<u32>,
+    /// Where its memory comes from; absent: as the system does it for this process.
+    #[serde(default)]
+    pub memory_nodes: Option<MemoryNodes>,
+    /// What lists of the system call the thread; absent: a name of ours.
+    #[serde(default)]
+    pub name: Option<String>,
     /// `nice` value.
     #[serde(default)]
     pub nice: Option<i8>,
@@ -388,6 +446,31 @@ pub struct ThreadPlacement {
     pub group: Option<u32>,
 }
 
+/// Which NUMA nodes memory comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "policy", rename_all = "snake_case")]
+pub enum MemoryNodes {
+    /// That of the CPU which asks for it, others when that is full.
+    Default,
+    /// That of the CPU which asks for it.
+    Local,
+    /// This one, others when it is full.
+    Prefer {
+        /// The node.
+        node: u32,
+    },
+    /// These and no others.
+    Bind {
+        /// The nodes.
+        nodes: Vec<u32>,
+    },
+    /// These in turn, a page from each.
+    Interleave {
+        /// The nodes.
+        nodes: Vec<u32>,
+    },
+}
+
 /// Where a worker's buffers lie.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Memory {
@@ -397,6 +480,9 @@ pub struct Memory {
     /// Alignment of each buffer in bytes; 0 stands for the page size.
     #[serde(default)]
     pub alignment: u32,
+    /// Memory that the worker pins beside its buffers as long as it runs, so that less is left for caches (fio `lockmem`).
+    #[serde(default)]
+    pub pinned: Bytes,
 }
 
 /// Which stamps make submission and completion latency.

@@ -93,6 +93,9 @@ pub struct OpenHint {
     /// Random access is expected.
     #[serde(default)]
     pub random: bool,
+    /// Data is used once (`POSIX_FADV_NOREUSE`).
+    #[serde(default)]
+    pub no_reuse: bool,
     /// The file is temporary.
     #[serde(default)]
     pub temporary: bool,
@@ -156,6 +159,9 @@ pub struct Priority {
     pub class: PriorityClass,
     /// Level within the class, 0 (highest) to 7.
     pub level: u8,
+    /// What the device is told beside it, such as a limit of duration; 0 for nothing.
+    #[serde(default)]
+    pub hint: u16,
     /// Share of operations that get it, in percent; the others have the default.
     #[serde(default = "all")]
     pub percent: u8,
@@ -189,6 +195,9 @@ pub struct ErrorPolicy {
     /// The same for checks of what was read back.
     #[serde(default)]
     pub tolerate_verify: Vec<i32>,
+    /// What is tolerated is told as well (fio `error_dump`).
+    #[serde(default)]
+    pub tell_tolerated: bool,
     /// A full file system or quota ends the job without error (fio `fill_device`).
     #[serde(default)]
     pub full_is_end: bool,
@@ -208,6 +217,12 @@ pub struct Verify {
     /// Pattern to write, where the method has one.
     #[serde(default)]
     pub pattern: Vec<u8>,
+    /// Where in the pattern the offset of the block stands, in eight bytes (fio `%o`).
+    #[serde(default)]
+    pub pattern_offsets: Vec<u32>,
+    /// The pattern begins anew in every interval, with the offset of that (fio `verify_pattern_interval`).
+    #[serde(default)]
+    pub pattern_of_interval: bool,
     /// Read everything back after the write phase.
     pub after_writes: bool,
     /// Read back after every so many writes; 0 for never.

@@ -205,6 +205,7 @@ impl Workload {
                 sizes: PerDirection::all(part.sizes.clone()),
                 alignment: PerDirection::all(part.alignment),
                 whole_blocks: true,
+                sizes_by_place: false,
             },
             content: part.content.clone(),
             cache: self.cache,

@@ -482,6 +482,7 @@ fn bursts_are_divided_among_threads() {
             after_ns: None,
             count: ThinkCount::Issued,
             shifts_schedule: false,
+            cycles_each: 0,
         };
         let workers = (0..threads).map(|thread| {
             let bursts = Stream {
@@ -536,6 +537,7 @@ fn settings_beside_the_pattern_do_not_disturb_it() {
             class: *class,
             level: *level,
             percent: 100,
+            hint: 0,
         });
         let streams = vec![
             Stream {
@@ -565,7 +567,7 @@ fn settings_beside_the_pattern_do_not_disturb_it() {
             },
             memory: Memory {
                 huge_pages: true,
-                alignment: 0,
+                ..Memory::default()
             },
             ..worker(thread, Depth::PerStream, streams)
         }

@@ -175,6 +175,7 @@ fn pauses_of_all_kinds() {
         after_ns,
         count,
         shifts_schedule,
+        cycles_each: 0,
     };
     let pausing = |think: Think| Stream {
         think: Some(think),
@@ -248,6 +249,8 @@ fn settings_beside_the_pattern_are_kept() {
             after_writes: true,
             backlog: 1024,
             backlog_batch: 64,
+            pattern_offsets: Vec::new(),
+            pattern_of_interval: false,
             any_seed: true,
             any_order: true,
             save_state: true,
@@ -282,6 +285,7 @@ fn settings_beside_the_pattern_are_kept() {
                 write: Some(Nanos::secs(1)),
                 trim: None,
             },
+            tell_tolerated: true,
         },
         depth: 32,
         ..stream(0, Mix::WRITES, pattern(random(MAP), fixed(4 * K)), region(0, 4 * M))
@@ -293,6 +297,7 @@ fn settings_beside_the_pattern_are_kept() {
         complete_max: Some(8),
         refill_below: Some(4),
         completion_routines: false,
+        serialize_overlap: false,
         count_waits: false,
     };
     worker.engine.atomic = true;

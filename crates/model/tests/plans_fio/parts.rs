@@ -83,6 +83,7 @@ pub fn pattern(access: Access, sizes: BlockSizes) -> Pattern {
     Pattern {
         sizes: PerDirection::all(sizes),
         whole_blocks: false,
+        sizes_by_place: false,
         ..Pattern::simple(access, Bytes(0))
     }
 }

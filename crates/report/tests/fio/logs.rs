@@ -497,6 +497,7 @@ fn operations_show_offset_priority_and_issue() {
             class,
             level: 4,
             percent,
+            hint: 0,
         });
         let plain = clat(
             &results,

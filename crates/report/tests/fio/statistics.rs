@@ -299,6 +299,8 @@ fn checked(mix: Mix, backlog: u64) -> Results {
         after_writes: true,
         backlog,
         backlog_batch: 0,
+        pattern_offsets: Vec::new(),
+        pattern_of_interval: false,
         any_seed: false,
         any_order: false,
         save_state: false,

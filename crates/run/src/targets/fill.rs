@@ -37,6 +37,8 @@ pub(super) struct Fill<'a> {
     pub(super) content: &'a Content,
     pub(super) block: u32,
     pub(super) allocate: AllocateMode,
+    /// It is flushed when it is full.
+    pub(super) flush: bool,
     pub(super) seed: u64,
     /// Which file must be there.
     pub(super) expected: Expected,
@@ -127,8 +129,10 @@ pub(super) fn fill(
     write_all(what, identity, clock, interrupt, watcher)?;
     file.set_len(what.size)
         .map_err(|error| failed("cannot set the size of", &error, what.size))?;
-    file.sync_all()
-        .map_err(|error| failed("cannot flush", &error, what.size))?;
+    if what.flush {
+        file.sync_all()
+            .map_err(|error| failed("cannot flush", &error, what.size))?;
+    }
     sys::file::drop_cache(&file);
     Ok(clock.now().since(start))
 }

@@ -447,6 +447,7 @@ fn for_file(target: &Target, path: &Path, size: u64) -> Result<Action, TargetErr
         }),
         Prepare::Existing => Ok(Action::UseAsItIs),
         Prepare::Recreate { size, .. } => Ok(Action::Rewrite { size: *size }),
+        Prepare::LayOut { on_open: true, .. } => Ok(Action::UseAsItIs),
         Prepare::LayOut {
             size: least, extend, ..
         } if size < least.0 => Ok(match extend {
@@ -516,7 +517,7 @@ pub(crate) fn prepare(
     };
     for (number, target) in plan.targets.iter().enumerate() {
         let id = TargetId(number as u32);
-        let later = (0..plan.steps.len()).any(|step| plan.prepares_anew(step, id));
+        let later = made_on_open(target).is_some() || (0..plan.steps.len()).any(|step| plan.prepares_anew(step, id));
         let (what, facts, identity) = match &target.kind {
             TargetKind::Nothing { size } => (ReadyKind::Nothing, made_up(target, "nothing", *size), None),
             TargetKind::Simulated { device } => {
@@ -554,12 +555,19 @@ impl Preparation<'_> {
         watcher: &mut dyn FnMut(Event),
     ) -> Result<(), TargetError> {
         for (number, target) in self.plan.targets.iter().enumerate() {
-            let anew = self.plan.prepares_anew(step, TargetId(number as u32));
+            let id = TargetId(number as u32);
+            let opened_first = || self.plan.uses(step, id) && !(0..step).any(|step| self.plan.uses(step, id));
+            let anew = match made_on_open(target) {
+                Some(_) => opened_first(),
+                None => self.plan.prepares_anew(step, id),
+            };
             if !anew || target.kind != TargetKind::Path {
                 continue;
             }
             let (_, facts, identity) = self.make_ready(number, ready, watcher)?;
-            (ready.list[number].size, ready.list[number].identity) = (facts.size.0, identity);
+            // A file that grows while the job runs is as large as the job will make it.
+            let size = made_on_open(target).unwrap_or_default().max(facts.size.0);
+            (ready.list[number].size, ready.list[number].identity) = (size, identity);
             ready.facts[number] = facts;
         }
         Ok(())
@@ -594,6 +602,16 @@ impl Preparation<'_> {
             facts.size = Bytes(one.size);
         }
         Ok((ReadyKind::Path(one.path.clone()), facts, file.identity()))
+    }
+}
+
+/// The size that a file will have which is made only when its job begins.
+fn made_on_open(target: &Target) -> Option<u64> {
+    match &target.prepare {
+        Prepare::LayOut {
+            on_open: true, size, ..
+        } => Some(size.0),
+        _ => None,
     }
 }
 
@@ -668,6 +686,8 @@ impl Preparation<'_> {
         }
         let made_before = ready.made_at(&one.path);
         let created = one.kind.is_none() && made_before.is_none();
+        let on_open = made_on_open(target).is_some();
+        let size = if on_open { 0 } else { size };
         let fresh = Content::Fresh;
         let (content, block, allocate) = match &target.prepare {
             Prepare::LayOut {
@@ -675,7 +695,8 @@ impl Preparation<'_> {
                 block,
                 allocate,
                 ..
-            } => (content.as_ref(), *block, *allocate),
+            } if !on_open => (content.as_ref(), *block, *allocate),
+            Prepare::LayOut { block, .. } => (None, *block, AllocateMode::None),
             Prepare::Recreate { content, .. } => (Some(content), fill::BLOCK, AllocateMode::None),
             Prepare::Filled { .. } | Prepare::Existing => (Some(&fresh), fill::BLOCK, AllocateMode::Native),
         };
@@ -694,6 +715,7 @@ impl Preparation<'_> {
             content: content.unwrap_or(&fresh),
             block,
             allocate,
+            flush: !matches!(target.prepare, Prepare::LayOut { flush: false, .. }),
             seed: plan.seed ^ (one.number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x00f1_11ed,
         };
         let took = fill::fill(&fill, self.clock, self.interrupt, watcher).inspect_err(|_| {

@@ -26,6 +26,10 @@ pub(crate) struct Checker {
     /// Bytes between headers; 0 for one per block.
     interval: usize,
     pattern: Vec<u8>,
+    /// Where in it offsets stand.
+    pattern_offsets: Vec<u32>,
+    /// It begins anew in every interval.
+    pattern_of_interval: bool,
     form: Form,
     /// Number of the worker, as it stands in headers.
     job: u16,
@@ -52,6 +56,8 @@ impl Checker {
             method: verify.method,
             interval: verify.interval as usize,
             pattern: verify.pattern.clone(),
+            pattern_offsets: verify.pattern_offsets.clone(),
+            pattern_of_interval: verify.pattern_of_interval,
             form: Form::Present,
             job,
             thorough: !verify.fatal,
@@ -79,7 +85,7 @@ impl Checker {
     pub(crate) fn fill(&self, buffer: &mut [u8], block: &mut Block, time_ns: u64, filler: &Filler) {
         match self.needs_seed() {
             true => filler.fill_from_seed(buffer, block.seed.unwrap_or(0)),
-            false => repeat(&self.pattern, buffer),
+            false => self.put_pattern(buffer, block.offset),
         }
         if self.has_header() {
             self.put_headers(buffer, block, time_ns);
@@ -93,6 +99,30 @@ impl Checker {
     pub(crate) fn fill_expected(&self, buffer: &mut [u8], block: &Block, filler: Option<&Filler>) {
         let random = Filler::new(&Content::Fresh, 0, engine::fill::random_fill(), Arc::default(), 1);
         self.fill(buffer, &mut block.clone(), 0, filler.unwrap_or(&random));
+    }
+
+    fn put_pattern(&self, buffer: &mut [u8], offset: u64) {
+        if self.pattern_offsets.is_empty() && !self.pattern_of_interval {
+            return repeat(&self.pattern, buffer);
+        }
+        let interval = self.interval_of(buffer.len());
+        for (at, byte) in buffer.iter_mut().enumerate() {
+            *byte = self.pattern_byte(at, interval, offset);
+        }
+    }
+
+    /// The byte of the pattern at a position in the block at `offset`.
+    fn pattern_byte(&self, at: usize, interval: usize, offset: u64) -> u8 {
+        let begin = match self.pattern_of_interval {
+            true => at - at % interval.max(1),
+            false => 0,
+        };
+        let place = (at - begin) % self.pattern.len();
+        let within = |start: &&u32| (**start as usize..**start as usize + 8).contains(&place);
+        match self.pattern_offsets.iter().find(within) {
+            Some(start) => (offset + begin as u64).to_ne_bytes()[place - *start as usize],
+            None => self.pattern[place],
+        }
     }
 
     fn put_headers(&self, buffer: &mut [u8], block: &Block, time_ns: u64) {
@@ -165,7 +195,7 @@ impl Checker {
 
     fn check_piece(&self, piece: &[u8], at: usize, offset: u64, block: &Block) -> Result<(), BlockFault> {
         if !self.has_header() {
-            return self.check_pattern(piece, at, 0);
+            return self.check_pattern(piece, at, 0, block);
         }
         let wanted = Wanted {
             length: piece.len() as u32,
@@ -176,8 +206,8 @@ impl Checker {
         let form = Header::check(piece, &wanted)?;
         let begin = form.bytes();
         match self.method {
-            VerifyMethod::PatternWithHeader => return self.check_pattern(piece, at, begin),
-            VerifyMethod::Header if !self.pattern.is_empty() => return self.check_pattern(piece, at, begin),
+            VerifyMethod::PatternWithHeader => return self.check_pattern(piece, at, begin, block),
+            VerifyMethod::Header if !self.pattern.is_empty() => return self.check_pattern(piece, at, begin, block),
             _ => {}
         }
         let data = begin + checksum::width(self.method);
@@ -193,18 +223,19 @@ impl Checker {
     }
 
     /// Holds what stands behind the first `skip` bytes of a piece against the pattern, which goes on from piece to piece.
-    fn check_pattern(&self, piece: &[u8], at: usize, skip: usize) -> Result<(), BlockFault> {
+    fn check_pattern(&self, piece: &[u8], at: usize, skip: usize, block: &Block) -> Result<(), BlockFault> {
         if self.pattern.is_empty() {
             return Ok(());
         }
-        let expected = self.pattern.iter().cycle().skip((at + skip) % self.pattern.len());
+        let interval = self.interval_of(block.length as usize);
+        let expected = (at + skip..).map(|at| self.pattern_byte(at, interval, block.offset));
         let pairs = piece[skip..].iter().zip(expected).enumerate();
-        match pairs.into_iter().find(|(_, (found, expected))| found != expected) {
+        match pairs.into_iter().find(|(_, (found, expected))| *found != expected) {
             None => Ok(()),
             Some((index, (found, expected))) => Err(BlockFault::Pattern {
                 at: (skip + index) as u32,
                 found: *found,
-                expected: *expected,
+                expected,
                 bad_bits: (found ^ expected).count_ones(),
             }),
         }

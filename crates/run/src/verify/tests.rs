@@ -54,6 +54,8 @@ fn checker(method: VerifyMethod, interval: u32, form: Form) -> Checker {
         method,
         interval: interval as usize,
         pattern,
+        pattern_offsets: Vec::new(),
+        pattern_of_interval: false,
         form,
         job: 1,
         thorough: true,

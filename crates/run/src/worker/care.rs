@@ -66,6 +66,9 @@ impl Worker<'_> {
             Some(_) => sys::file::TIMED_OUT,
             None => (-result).max(0) as i32,
         };
+        if let Some(overlap) = &mut self.overlap {
+            overlap.ended(slot);
+        }
         self.log(&record, direction, result, error, at);
         if let Some(most_ns) = too_slow {
             let took_ns = total;
@@ -76,6 +79,14 @@ impl Worker<'_> {
             self.recorder.count(&run, at);
         } else {
             self.settle_exception(slot, result, at);
+        }
+        let cycles = self.plan.streams[record.stream as usize]
+            .think
+            .map_or(0, |think| think.cycles_each);
+        if cycles > 0 && direction.is_some() {
+            engine::clock::spin_cycles(cycles);
+            // That is no operation's time.
+            self.held_up = true;
         }
         // A mismatch may end the worker; the operation itself has been counted by then.
         if self.verifies {

@@ -11,6 +11,9 @@ use model::{Bytes, Direction, Nanos};
 use super::recorder::{Run, SlotRecord};
 use super::{Budget, Worker};
 
+/// More tolerated failures than this are counted and not told.
+const MOST_TOLERATED: usize = 100;
+
 /// What a worker leaves at its end, besides the recorders it sent.
 #[derive(Debug)]
 pub(crate) struct Ended {
@@ -32,6 +35,7 @@ pub(crate) struct Ended {
     pub(crate) verified: Nanos,
     pub(crate) mismatches: Vec<Mismatch>,
     pub(crate) mismatch_count: u64,
+    pub(crate) tolerated: Vec<Failure>,
     pub(crate) joined_rows: u64,
 }
 
@@ -53,6 +57,7 @@ impl Ended {
             verified: never,
             mismatches: Vec::new(),
             mismatch_count: 0,
+            tolerated: Vec::new(),
             joined_rows: 0,
         }
     }
@@ -398,6 +403,17 @@ impl Worker<'_> {
         if !tolerated.contains(&errno) {
             return false;
         }
+        if policy.tell_tolerated && self.tolerated.len() < MOST_TOLERATED {
+            let verb = direction.map_or("flush", Direction::word);
+            let path = &self.files[usize::from(record.file)].0;
+            self.tolerated.push(Failure {
+                what: format!("a {verb} failed: {}", os_error_name(errno)),
+                at: format!("{path}, {} bytes at offset {}", record.length, record.offset),
+                errno: Some(errno),
+                operation: None,
+                help: None,
+            });
+        }
         let cell = &mut self.recorder.cells[record.key as u32 as usize];
         cell.errors += 1;
         cell.first_error.get_or_insert(errno);
@@ -463,6 +479,7 @@ impl Worker<'_> {
             verified: self.verification.1,
             mismatches: self.mismatches,
             mismatch_count: self.mismatch_count,
+            tolerated: self.tolerated,
             joined_rows: self.grids.joined_rows(),
         }
     }

@@ -10,6 +10,7 @@ mod lane;
 mod life;
 mod opening;
 mod outbox;
+mod overlap;
 mod recorder;
 mod requests;
 mod setup;
@@ -90,6 +91,8 @@ pub(crate) struct Worker<'plan> {
     pen: Option<Pen>,
     /// The log had no room for a line at once.
     held_up: bool,
+    /// Operations that overlap are kept apart.
+    overlap: Option<Box<overlap::Overlap>>,
     /// Nothing more is to be issued.
     winding_down: bool,
     split_stamps: bool,
@@ -126,6 +129,10 @@ pub(crate) struct Worker<'plan> {
     verifies: bool,
     mismatches: Vec<Mismatch>,
     mismatch_count: u64,
+    /// Failures that were tolerated, where they are to be told.
+    tolerated: Vec<Failure>,
+    /// Memory that is held as long as the worker runs.
+    _pinned: Option<engine::Pinned>,
     /// When reading back began, and how long it took.
     verification: (Nanos, Nanos),
     plan: &'plan model::plan::Worker,
@@ -432,8 +439,11 @@ impl Worker<'_> {
             return false;
         }
         let slot = lane.free[lane.free_count - 1];
+        if self.overlap.is_some() && self.keeps_apart(index, slot) {
+            return false;
+        }
         // A flush belongs to the writes before it and waits for nobody's schedule.
-        for number in lane.streams.clone() {
+        for number in self.lanes[index].streams.clone() {
             if let Some(action) = self.streams[number].gate.as_mut().and_then(|gate| gate.flush_due()) {
                 self.queue_flush(index, number, slot, action);
                 return true;
@@ -488,7 +498,16 @@ impl Worker<'_> {
         {
             return go_on;
         }
-        if !self.queue(index, number, slot, &operation, due) {
+        if self.overlap.is_some() && self.must_wait(index, number, &operation, due) {
+            return false;
+        }
+        self.issue_one(index, number, slot, &operation, due)
+    }
+
+    /// Queues an operation and tells the gate of its stream.
+    #[inline(always)]
+    fn issue_one(&mut self, index: usize, number: usize, slot: Slot, operation: &Operation, due: Nanos) -> bool {
+        if !self.queue(index, number, slot, operation, due) {
             return false;
         }
         let now = self.batch.reaped;

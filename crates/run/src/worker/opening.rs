@@ -5,7 +5,7 @@ use std::path::Path;
 use engine::{Access, File, FileKind, Identity, OpenError, OpenHow, sys};
 use model::Direction;
 use model::mix::Mix;
-use model::plan::{Stream, StreamTarget};
+use model::plan::{EngineKind, Stream, StreamTarget};
 
 use super::setup::{class_number, has_own_priorities};
 use super::stream::PriorityShare;
@@ -59,9 +59,11 @@ pub(super) fn open_files(given: &Assignment<'_>) -> Result<Opened, SetupError> {
     let own_priorities = has_own_priorities(given.worker);
     let mut streams = Vec::new();
     for stream in &given.worker.streams {
-        let how = how_of(stream);
+        let how = how_of(stream, given.worker.engine.kind);
         let own = stream.priority.filter(|_| own_priorities);
-        let number = own.map_or(0, |own| u16::from(class_number(own)) << 13 | u16::from(own.level));
+        let number = own.map_or(0, |own| {
+            u16::from(class_number(own)) << 13 | own.hint << 3 | u16::from(own.level)
+        });
         let percent = own.map_or(0, |own| own.percent);
         let usual = if percent >= 100 { number } else { 0 };
         // Places for files that come and go belong to one stream alone.
@@ -141,11 +143,13 @@ pub(super) fn open_target(ready: &ReadyTarget, how: OpenHow) -> Result<File, Ope
     }
 }
 
-fn how_of(stream: &Stream) -> OpenHow {
+fn how_of(stream: &Stream, engine: EngineKind) -> OpenHow {
     // What was written may have to be read back.
     let reads = stream.mix.includes(Direction::Read) || stream.verify.is_some();
     let access = match (reads, writes(&stream.mix)) {
         (true, true) => Access::ReadWrite,
+        // Its reads change what is allocated.
+        _ if engine == EngineKind::Falloc => Access::ReadWrite,
         (false, true) => Access::Write,
         _ => Access::Read,
     };
@@ -240,9 +244,8 @@ pub(super) fn check_alignment(stream: &Stream, file: &File) -> Result<(), SetupE
         .into_iter()
         .filter(|d| stream.mix.includes(*d))
     {
-        let sizes = &stream.pattern.sizes[direction];
-        check("blocks", sizes.min().0)?;
-        check("blocks", sizes.max().0)?;
+        check("blocks", stream.pattern.shortest_of(direction).0)?;
+        check("blocks", stream.pattern.longest_of(direction).0)?;
         check("an alignment", stream.pattern.alignment[direction].0)?;
     }
     check("an offset", stream.region.base.resolve(file.size()))

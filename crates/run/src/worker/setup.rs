@@ -229,6 +229,7 @@ impl Assignment<'_> {
 pub(crate) fn set_up<'plan>(given: &Assignment<'plan>) -> Result<(Worker<'plan>, Inbox), SetupError> {
     let plan = given.worker;
     place_thread(plan)?;
+    let pinned = pin_memory(plan)?;
     let slots = plan.slots();
     let opened = open_files(given)?;
     // fio leaves it to the system, which refuses the first operation.
@@ -353,6 +354,7 @@ pub(crate) fn set_up<'plan>(given: &Assignment<'plan>) -> Result<(Worker<'plan>,
         careful: is_careful(given),
         pen: None,
         held_up: false,
+        overlap: plan.batching.serialize_overlap.then(Box::default),
         winding_down: false,
         split_stamps,
         next_due: Nanos::NEVER,
@@ -379,6 +381,8 @@ pub(crate) fn set_up<'plan>(given: &Assignment<'plan>) -> Result<(Worker<'plan>,
         verifies: plan.streams.iter().any(|stream| stream.verify.is_some()),
         mismatches: Vec::new(),
         mismatch_count: 0,
+        tolerated: Vec::new(),
+        _pinned: pinned,
         verification: (Nanos(0), Nanos(0)),
         plan,
         job: given.job,
@@ -413,6 +417,10 @@ fn is_careful(given: &Assignment<'_>) -> bool {
     given.job.operation_log.is_some()
         || given.worker.batching.completion_routines
         || given.worker.batching.count_waits
+        || given.worker.batching.serialize_overlap
+        || streams
+            .iter()
+            .any(|stream| stream.think.is_some_and(|think| think.cycles_each > 0))
         || streams.iter().any(|stream| stream.verify.is_some())
         || streams
             .iter()
@@ -440,25 +448,42 @@ fn rows_per_cell(given: &Assignment<'_>) -> usize {
     (each.sum::<u64>() + SPARE_ROWS) as usize
 }
 
+/// Memory that is kept from others while the worker runs.
+fn pin_memory(plan: &Plan) -> Result<Option<engine::Pinned>, SetupError> {
+    let bytes = plan.memory.pinned;
+    if bytes.0 == 0 {
+        return Ok(None);
+    }
+    let pinned = engine::Pinned::new(bytes.0).map_err(|source| SetupError::Placement {
+        what: format!("{bytes} of memory cannot be pinned"),
+        source,
+    })?;
+    Ok(Some(pinned))
+}
+
 fn place_thread(plan: &Plan) -> Result<(), SetupError> {
     let failed = |what: String| move |source| SetupError::Placement { what, source };
     let placement = &plan.placement;
-    if !placement.cpus.is_empty() {
-        sys::thread::pin_to(&placement.cpus).map_err(failed(format!(
-            "a worker cannot be bound to the CPUs {:?}",
-            placement.cpus
+    let mut cpus = placement.cpus.clone();
+    for node in &placement.cpu_nodes {
+        cpus.extend(sys::thread::cpus_of_node(*node).map_err(failed(format!("there is no NUMA node {node}")))?);
+    }
+    if !cpus.is_empty() {
+        sys::thread::pin_to(&cpus).map_err(failed(format!("a worker cannot be bound to the CPUs {cpus:?}")))?;
+    }
+    if let Some(nodes) = &placement.memory_nodes {
+        sys::thread::take_memory_from(nodes).map_err(failed(format!(
+            "a worker cannot take its memory from NUMA nodes as asked ({nodes:?})"
         )))?;
     }
-    if let Some(node) = placement.memory_node {
-        sys::thread::bind_memory_to(node).map_err(failed(format!(
-            "the memory of a worker cannot be bound to NUMA node {node}"
-        )))?;
+    if let Some(name) = &placement.name {
+        sys::thread::set_name(name);
     }
     if let Some(nice) = placement.nice {
         sys::thread::set_nice(nice).map_err(failed(format!("a worker cannot get the nice value {nice}")))?;
     }
     let set_priority = |priority: Priority| {
-        sys::thread::set_io_priority(class_number(priority), priority.level)
+        sys::thread::set_io_priority(class_number(priority), priority.level, priority.hint)
             .map_err(failed("a worker cannot get its I/O priority".to_owned()))
     };
     match common_priority(plan) {
@@ -468,7 +493,7 @@ fn place_thread(plan: &Plan) -> Result<(), SetupError> {
             // Better refused here than by the first operation.
             own.iter().try_for_each(|priority| set_priority(*priority))?;
             if !own.is_empty() {
-                sys::thread::set_io_priority(0, 0).map_err(failed("an I/O priority cannot be given back".into()))?;
+                sys::thread::set_io_priority(0, 0, 0).map_err(failed("an I/O priority cannot be given back".into()))?;
             }
         }
     }
@@ -548,8 +573,12 @@ fn check_choice(plan: &Plan, choice: &EngineChoice, opened: &Opened) -> Result<(
                 "kernel (6.11 or later), file system and device must all know them; choose another target, or do without",
             );
         };
-        let sizes = &stream.pattern.sizes[Direction::Write];
-        for size in [sizes.min().0, sizes.max().0] {
+        let pattern = &stream.pattern;
+        let sizes = [
+            pattern.shortest_of(Direction::Write),
+            pattern.longest_of(Direction::Write),
+        ];
+        for size in sizes.map(|size| size.0) {
             if !size.is_power_of_two() || !(u64::from(low)..=u64::from(high)).contains(&size) {
                 return unfit(
                     format!(
@@ -608,7 +637,7 @@ fn longest_buffer(stream: &Stream) -> usize {
     let of = [Direction::Read, Direction::Write]
         .into_iter()
         .filter(|direction| stream.mix.includes(*direction));
-    of.map(|direction| stream.pattern.sizes[direction].max().0 as usize)
+    of.map(|direction| stream.pattern.longest_of(direction).0 as usize)
         .max()
         .unwrap_or(1)
 }

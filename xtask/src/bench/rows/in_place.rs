@@ -25,7 +25,12 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, T
     for (what, work) in works {
         let found = bench.contest(&[in_place(work.clone()), theirs(work)])?;
         let cpu = compare(&found[0].cpu_ns(), &found[1].cpu_ns(), time);
-        figures.push(ratio(row, &format!("CPU time per operation, {what}"), Wanted::AtMost(1.0), cpu));
+        figures.push(ratio(
+            row,
+            &format!("CPU time per operation, {what}"),
+            Wanted::AtMost(1.0),
+            cpu,
+        ));
         figures.push(ratio(
             row,
             &format!("IOPS, {what}"),

@@ -12,7 +12,10 @@ use crate::fio::options::verify::Checksum;
 
 pub(super) fn content(options: &JobOptions, disk: &dyn Disk, complaints: &mut Vec<Diagnostic>) -> Content {
     let data = &options.data;
-    let pattern = bytes(&data.buffer_pattern, disk, "buffer_pattern", complaints);
+    let (pattern, offsets) = bytes(&data.buffer_pattern, disk, "buffer_pattern", complaints);
+    if !offsets.is_empty() {
+        complain(complaints, "fio: buffer_pattern: %o in a pattern needs verify_pattern");
+    }
     let compress = data.buffer_compress_percentage.clamp(0, 100) as u8;
     if compress > 0 && data.dedupe_percentage > 0 {
         complain(
@@ -68,9 +71,14 @@ pub(super) fn laid_out(content: Content) -> Content {
     }
 }
 
-/// The bytes of a pattern. Offsets in it are those of blocks, which only verification knows.
-pub(super) fn bytes(pieces: &[Piece], disk: &dyn Disk, option: &str, complaints: &mut Vec<Diagnostic>) -> Vec<u8> {
-    let mut bytes = Vec::new();
+/// The bytes of a pattern, and where in it the offset of the block stands.
+pub(super) fn bytes(
+    pieces: &[Piece],
+    disk: &dyn Disk,
+    option: &str,
+    complaints: &mut Vec<Diagnostic>,
+) -> (Vec<u8>, Vec<u32>) {
+    let (mut bytes, mut offsets) = (Vec::new(), Vec::new());
     for piece in pieces {
         match piece {
             Piece::Bytes(these) => bytes.extend_from_slice(these),
@@ -78,11 +86,11 @@ pub(super) fn bytes(pieces: &[Piece], disk: &dyn Disk, option: &str, complaints:
                 Ok(these) => bytes.extend(these),
                 Err(why) => complain(complaints, format!("fio: {option}: cannot read '{path}': {why}")),
             },
-            Piece::Offset => complain(
-                complaints,
-                format!("fio: {option}: %o in a pattern is not supported by this program"),
-            ),
+            Piece::Offset => {
+                offsets.push(bytes.len() as u32);
+                bytes.extend([0; 8]);
+            }
         }
     }
-    bytes
+    (bytes, offsets)
 }

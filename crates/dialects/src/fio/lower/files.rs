@@ -7,9 +7,9 @@ use model::plan::{
 };
 use model::{Bytes, Direction};
 
-use super::{Clone, Lowering, Unusable, data, pattern};
+use super::{Clone, Lowering, Unusable, complain, data, pattern};
 use crate::fio::options::JobOptions;
-use crate::fio::options::files::{Fallocate, ServiceType};
+use crate::fio::options::files::{Fallocate, FileType, ServiceType};
 use crate::fio::options::pattern::Rw;
 use crate::fio::values::Amount;
 
@@ -23,6 +23,12 @@ pub trait Disk {
     /// # Errors
     /// The system's words for the reason.
     fn read(&self, path: &str) -> Result<Vec<u8>, String>;
+
+    /// Every regular file below a directory, in the order of their names.
+    ///
+    /// # Errors
+    /// The system's words for the reason.
+    fn below(&self, folder: &str) -> Result<Vec<String>, String>;
 }
 
 /// What lies at a path.
@@ -97,13 +103,31 @@ struct Extents {
 impl Lowering<'_> {
     pub(super) fn files_of(&mut self, clone: Clone<'_>, place: (usize, usize)) -> Files {
         let options = &clone.job.options;
-        let names = names(clone, self.here.disk);
+        let mut names = names(clone, self.here.disk);
+        if let Some(folder) = &options.files.opendir {
+            match self.here.disk.below(folder) {
+                Ok(found) if options.files.filename.is_empty() => names = found,
+                Ok(found) => names.extend(found),
+                Err(why) => complain(
+                    &mut self.complaints,
+                    format!("fio: opendir: cannot read '{folder}': {why}"),
+                ),
+            }
+            if names.is_empty() {
+                complain(
+                    &mut self.complaints,
+                    format!("fio: opendir: there is no file below '{folder}'"),
+                );
+                names.push(folder.clone());
+            }
+        }
         let base = base(clone, &names, self.here.disk);
         let mut ids = Vec::new();
         let mut length = None;
         self.area = Some(0);
         for (number, name) in names.iter().enumerate() {
             let found = self.here.disk.look(name);
+            self.check_kind(options, name, found);
             let extents = extents(clone, number, names.len(), base, found);
             length = extents.length;
             self.area = self.area.zip(extents.length).map(|(sum, each)| sum + each.bytes.0);
@@ -127,6 +151,20 @@ impl Lowering<'_> {
                 base,
                 length: length.filter(|_| !uneven),
             },
+        }
+    }
+
+    /// A file has to be of the kind that was said.
+    fn check_kind(&mut self, options: &JobOptions, name: &str, found: Option<Found>) {
+        let kind = found.map_or(FoundKind::File, |found| found.kind);
+        let (fits, wanted) = match options.files.filetype {
+            FileType::None => return,
+            FileType::File => (kind == FoundKind::File, "regular file"),
+            FileType::Block => (kind == FoundKind::Device, "block device"),
+            FileType::Character => (kind == FoundKind::CharacterDevice, "character device"),
+        };
+        if !fits {
+            complain(&mut self.complaints, format!("fio: filetype: {name} is no {wanted}"));
         }
     }
 

@@ -152,6 +152,8 @@ impl<'a> Lowering<'a> {
             };
             workers.push(self.worker(clone, place));
         }
+        queue::refuse(&job.options, &mut self.complaints);
+        pattern::refuse(&job.options, &mut self.complaints);
         self.notes_of(job);
         let plan = PlanJob {
             name: job.name().to_owned(),
@@ -163,6 +165,7 @@ impl<'a> Lowering<'a> {
             control: pace::control(&job.options),
             operation_log: None,
             windows: report::windows(&job.options),
+            prepare_only: job.options.job.create_only,
             workers,
         };
         self.steps[step].jobs.push(plan);
@@ -187,7 +190,7 @@ impl<'a> Lowering<'a> {
             depth: Depth::PerStream,
             batching: queue::batching(options),
             draws,
-            placement: queue::placement(options, clone.number),
+            placement: queue::placement(options, clone.number, &mut self.complaints),
             memory: queue::memory(options),
             latency: match asynchronous {
                 true => LatencyPoints::AfterCall,

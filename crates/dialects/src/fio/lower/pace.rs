@@ -52,7 +52,8 @@ fn rate(options: &JobOptions, direction: Direction) -> Option<Rate> {
 /// Pauses; `blocks` says that their number of operations was given.
 pub(super) fn think(options: &JobOptions, blocks: bool) -> Option<Think> {
     let pace = &options.pace;
-    if pace.thinktime == 0 && pace.thinktime_spin == 0 {
+    let cycles_each = pace.thinkcycles.max(0) as u64;
+    if pace.thinktime == 0 && pace.thinktime_spin == 0 && cycles_each == 0 {
         return None;
     }
     let after_ns = Some(us(pace.thinktime_iotime)).filter(|time| time.0 > 0);
@@ -69,6 +70,7 @@ pub(super) fn think(options: &JobOptions, blocks: bool) -> Option<Think> {
             ThinkBlocks::Issue => ThinkCount::Issued,
         },
         shifts_schedule: pace.rate_ignore_thinktime,
+        cycles_each,
     })
 }
 

@@ -10,6 +10,8 @@ use model::mix::{Mix, MixRule};
 use model::plan::Pattern;
 use model::{Bytes, Direction, PerDirection};
 
+use super::complain;
+use crate::Diagnostic;
 use crate::fio::options::JobOptions;
 use crate::fio::options::pattern::{Generator, Rw, Sequencer};
 use crate::fio::options::typed::{Distribution, Zone};
@@ -37,6 +39,7 @@ pub(super) fn pattern(options: &JobOptions) -> Pattern {
         sizes: sizes(options),
         alignment: options.pattern.ba.map(|bytes| Bytes(*bytes)),
         whole_blocks: false,
+        sizes_by_place: options.pattern.bs_is_seq_rand,
     }
 }
 
@@ -69,18 +72,26 @@ pub(super) fn sizes(options: &JobOptions) -> PerDirection<BlockSizes> {
         };
         BlockSizes::Fixed { size: Bytes(size) }
     };
-    if pattern.bs_is_seq_rand {
-        // The first size is that of walks, the second that of random positions, whatever the direction.
-        let order = match pattern.rw.is_random() {
-            true => Direction::Write,
-            false => Direction::Read,
-        };
-        return PerDirection::all(of(order));
-    }
     PerDirection {
         read: of(Direction::Read),
         write: of(Direction::Write),
         trim: of(Direction::Trim),
+    }
+}
+
+/// Says what of the zones nothing here carries out.
+pub(super) fn refuse(options: &JobOptions, complaints: &mut Vec<Diagnostic>) {
+    let zones = &options.zones;
+    let mut refuse = |what: &str| complain(complaints, format!("fio: {what}"));
+    match zones.zonemode {
+        ZoneMode::None if zones.zonesize > 0 => refuse("zonesize needs zonemode=strided"),
+        ZoneMode::None => {}
+        ZoneMode::Zoned => refuse("zonemode=zbd is not supported by this program"),
+        ZoneMode::Strided if zones.zonesize == 0 => refuse("zonemode=strided needs a zonesize"),
+        ZoneMode::Strided => {}
+    }
+    if matches!(zones.zoneskip, Some(Amount::Percent(_) | Amount::Zones(_))) {
+        refuse("a zoneskip that is no number of bytes is not supported by this program");
     }
 }
 

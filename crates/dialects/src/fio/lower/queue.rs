@@ -1,10 +1,10 @@
 //! How the system is asked: engine, depth, batches, caches, flushes, placement, priorities, errors.
 
 use model::plan::{
-    Batching, CacheMode, EngineChoice, EngineKind, ErrorPolicy, FileRangeFlags, FlushKind, Memory, OpenHint, Priority,
-    PriorityClass, SyncRule, ThreadPlacement, WriteThrough,
+    Batching, CacheMode, EngineChoice, EngineKind, ErrorPolicy, FileRangeFlags, FlushKind, Memory, MemoryNodes,
+    OpenHint, Priority, PriorityClass, SyncRule, ThreadPlacement, WriteThrough,
 };
-use model::{Direction, Nanos};
+use model::{Bytes, Direction, Nanos, PerDirection};
 
 use super::job::us;
 use super::{complain, pattern};
@@ -15,6 +15,7 @@ use crate::fio::options::files::Fadvise;
 use crate::fio::options::job::ContinueOnError;
 use crate::fio::options::queue::{Memory as Mem, SubmitMode, Sync, WriteHint};
 use crate::fio::options::system::CpuPolicy;
+use crate::fio::options::verify::VerifyPolicy;
 
 /// EIO.
 const INPUT_OUTPUT: i32 = 5;
@@ -48,6 +49,8 @@ pub(super) fn engine(options: &JobOptions) -> EngineChoice {
             "pvsync2" => EngineKind::Pvsync2,
             "mmap" => EngineKind::Mmap,
             "null" => EngineKind::Null,
+            "falloc" => EngineKind::Falloc,
+            // Others are refused.
             _ => EngineKind::Psync,
         },
         poll: own.hipri,
@@ -56,6 +59,53 @@ pub(super) fn engine(options: &JobOptions) -> EngineChoice {
         registered: true,
         atomic: queue.atomic,
         offload: queue.io_submit_mode == SubmitMode::Offload,
+        poll_percent: own.hipri_percentage.clamp(0, 100) as u8,
+        uncached: own.uncached != 0,
+        no_wait: own.nowait,
+        huge_maps: own.thp != 0,
+        submission_cpu: own.sqthread_poll_cpu.and_then(|cpu| u32::try_from(cpu).ok()),
+    }
+}
+
+/// Says which of the wishes of a job nothing here fulfils.
+pub(super) fn refuse(options: &JobOptions, complaints: &mut Vec<Diagnostic>) {
+    const CARRIED_OUT: [&str; 12] = [
+        "libaio",
+        "io_uring",
+        "posixaio",
+        "windowsaio",
+        "sync",
+        "psync",
+        "vsync",
+        "pvsync",
+        "pvsync2",
+        "mmap",
+        "null",
+        "falloc",
+    ];
+    let (queue, own) = (&options.queue, &options.engine);
+    let mut refuse = |what: String| complain(complaints, format!("fio: {what} is not supported by this program"));
+    if !CARRIED_OUT.contains(&queue.ioengine.as_str()) {
+        refuse(format!("ioengine={}", queue.ioengine));
+    }
+    if queue.mem == Mem::CudaMalloc {
+        refuse("mem=cudamalloc".into());
+    }
+    if queue.mem_path.is_some() {
+        refuse("mem with a file behind a colon".into());
+    }
+    if options.verify.verify_policy.contains(&VerifyPolicy::Fsynced) {
+        refuse("verify_policy=fsynced".into());
+    }
+    let mix = pattern::mix(options);
+    let both = mix.includes(Direction::Read) && mix.includes(Direction::Write);
+    let differ = |of: &PerDirection<u64>| of.read != of.write;
+    if both
+        && [&own.cmdprio_percentage, &own.cmdprio_class, &own.cmdprio]
+            .into_iter()
+            .any(differ)
+    {
+        refuse("a cmdprio that differs for reads and writes of one job".into());
     }
 }
 
@@ -80,6 +130,7 @@ pub(super) fn batching(options: &JobOptions) -> Batching {
             0 => None,
             low => Some(within(low)).filter(|low| *low < depth),
         },
+        serialize_overlap: queue.serialize_overlap,
         ..Batching::default()
     }
 }
@@ -89,7 +140,7 @@ fn id(given: Option<i64>) -> Option<u32> {
     u32::try_from(given?).ok()
 }
 
-pub(super) fn placement(options: &JobOptions, number: u32) -> ThreadPlacement {
+pub(super) fn placement(options: &JobOptions, number: u32, complaints: &mut Vec<Diagnostic>) -> ThreadPlacement {
     let system = &options.system;
     let ranges = system.cpus_allowed.iter().flat_map(|range| range.first..=range.last);
     let bits = |mask: i64| (0..64).filter(move |cpu| mask >> cpu & 1 == 1);
@@ -100,10 +151,61 @@ pub(super) fn placement(options: &JobOptions, number: u32) -> ThreadPlacement {
     }
     ThreadPlacement {
         cpus,
-        memory_node: None,
+        cpu_nodes: match &system.numa_cpu_nodes {
+            None => Vec::new(),
+            Some(text) => nodes(text).unwrap_or_else(|| {
+                complain(complaints, format!("fio: numa_cpu_nodes: '{text}' is no list of nodes"));
+                Vec::new()
+            }),
+        },
+        memory_nodes: system.numa_mem_policy.as_ref().and_then(|text| {
+            let policy = memory_nodes(text);
+            if policy.is_none() {
+                complain(
+                    complaints,
+                    format!(
+                        "fio: numa_mem_policy: '{text}' is none of default, local, prefer:N, bind:LIST, interleave:LIST"
+                    ),
+                );
+            }
+            policy
+        }),
+        name: options.job.comm.clone(),
         nice: i8::try_from(system.nice).ok().filter(|nice| *nice != 0),
         user: id(system.uid),
         group: id(system.gid),
+    }
+}
+
+/// Numbers and ranges of them, between commas.
+fn nodes(text: &str) -> Option<Vec<u32>> {
+    let mut nodes = Vec::new();
+    for piece in text.split(',') {
+        let (first, last) = piece.split_once('-').unwrap_or((piece, piece));
+        let (first, last): (u32, u32) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
+        if first > last || last >= 1024 {
+            return None;
+        }
+        nodes.extend(first..=last);
+    }
+    Some(nodes)
+}
+
+fn memory_nodes(text: &str) -> Option<MemoryNodes> {
+    let (policy, list) = match text.split_once(':') {
+        None => (text, None),
+        Some((policy, list)) => (policy, Some(nodes(list)?)),
+    };
+    match (policy, list) {
+        ("default", None) => Some(MemoryNodes::Default),
+        ("local", None) => Some(MemoryNodes::Local),
+        ("prefer", Some(nodes)) => match nodes[..] {
+            [node] => Some(MemoryNodes::Prefer { node }),
+            _ => None,
+        },
+        ("bind", Some(nodes)) => Some(MemoryNodes::Bind { nodes }),
+        ("interleave", Some(nodes)) => Some(MemoryNodes::Interleave { nodes }),
+        _ => None,
     }
 }
 
@@ -111,6 +213,7 @@ pub(super) fn memory(options: &JobOptions) -> Memory {
     Memory {
         huge_pages: matches!(options.queue.mem, Mem::MmapHuge | Mem::ShmHuge),
         alignment: options.queue.iomem_align.max(0) as u32,
+        pinned: Bytes(options.queue.lockmem),
     }
 }
 
@@ -140,6 +243,7 @@ pub(super) fn hint(options: &JobOptions) -> OpenHint {
     OpenHint {
         sequential,
         random,
+        no_reuse: options.files.fadvise_hint == Fadvise::NoReuse,
         temporary: false,
         write_lifetime: match options.queue.write_hint {
             WriteHint::None => None,
@@ -191,16 +295,18 @@ pub(super) fn priority(options: &JobOptions) -> Option<Priority> {
                 given => given as i64,
             }),
             level: own.cmdprio[direction].min(7) as u8,
+            hint: 0,
             percent: own.cmdprio_percentage[direction].min(100) as u8,
         });
     }
     let system = &options.system;
-    if system.prio.is_none() && system.prioclass.is_none() {
+    if system.prio.is_none() && system.prioclass.is_none() && system.priohint.is_none() {
         return None;
     }
     Some(Priority {
         class: class(system.prioclass.unwrap_or(2)),
         level: system.prio.unwrap_or(0).clamp(0, 7) as u8,
+        hint: system.priohint.unwrap_or(0).clamp(0, 1023) as u16,
         percent: 100,
     })
 }
@@ -222,6 +328,7 @@ pub(super) fn on_error(options: &JobOptions, complaints: &mut Vec<Diagnostic>) -
         tolerate_read: list(0, &[Read, Io, All]),
         tolerate_write: list(1, &[Write, Io, All]),
         tolerate_verify: list(2, &[Verify, All]),
+        tell_tolerated: job.error_dump,
         full_is_end: options.files.fill_device,
         latency_ns_max: options
             .pace

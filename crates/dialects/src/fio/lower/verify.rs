@@ -33,10 +33,13 @@ pub(super) fn verify(options: &JobOptions, disk: &dyn Disk, complaints: &mut Vec
         Checksum::Null => VerifyMethod::None,
     };
     let writes = pattern::mix(options).includes(Direction::Write);
+    let (pattern, pattern_offsets) = data::bytes(&verify.verify_pattern, disk, "verify_pattern", complaints);
     Some(Verify {
         method,
         interval: verify.verify_interval.max(0) as u32,
-        pattern: data::bytes(&verify.verify_pattern, disk, "verify_pattern", complaints),
+        pattern,
+        pattern_offsets,
+        pattern_of_interval: verify.verify_pattern_interval,
         after_writes: verify.do_verify && writes,
         backlog: verify.verify_backlog,
         backlog_batch: verify.verify_backlog_batch.max(0) as u64,

@@ -47,7 +47,6 @@ pub const ROWS: &[Row] = &[
     .example("50"),
     int("buffer_compress_chunk", |job| &mut job.data.buffer_compress_chunk)
         .default("512")
-        .later()
         .help("Bytes over which that holds.")
         .example("4k"),
     int("dedupe_percentage", |job| &mut job.data.dedupe_percentage)
@@ -58,7 +57,6 @@ pub const ROWS: &[Row] = &[
         .example("30"),
     word("dedupe_mode", DEDUPE_MODE_WORDS)
         .default("repeat")
-        .later()
         .help("Which earlier buffer is repeated.")
         .example("working_set"),
     int("dedupe_working_set_percentage", |job| {
@@ -67,7 +65,6 @@ pub const ROWS: &[Row] = &[
     .least(0)
     .most(100)
     .default("5")
-    .later()
     .help("Size of the set that repeated buffers come from, in percent.")
     .example("10"),
     boolean("dedupe_global", |job| &mut job.data.dedupe_global)

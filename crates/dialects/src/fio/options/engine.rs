@@ -44,10 +44,12 @@ pub struct Engine {
 pub const ROWS: &[Row] = &[
     flag("userspace_reap", |job| &mut job.engine.userspace_reap)
         .engines(&["libaio"])
+        .without_effect("completions are always taken from shared memory where the kernel offers it")
         .help("Take completions from shared memory without a call."),
     boolean("libaio_vectored", |job| &mut job.engine.libaio_vectored)
         .default("0")
         .engines(&["libaio"])
+        .without_effect("an operation has one buffer, and a vector of one is the same")
         .help("Use vectored operations.")
         .example("1"),
     flag("hipri", |job| &mut job.engine.hipri)
@@ -74,9 +76,11 @@ pub const ROWS: &[Row] = &[
         .example("1"),
     flag("fixedbufs", |job| &mut job.engine.fixedbufs)
         .engines(&["io_uring"])
+        .without_effect("buffers are always registered")
         .help("Register the buffers."),
     flag("registerfiles", |job| &mut job.engine.registerfiles)
         .engines(&["io_uring"])
+        .without_effect("files are always registered, unless they are opened and closed while the job runs")
         .help("Register the files."),
     flag("sqthread_poll", |job| &mut job.engine.sqthread_poll)
         .engines(&["io_uring"])
@@ -87,6 +91,7 @@ pub const ROWS: &[Row] = &[
         .example("1"),
     optional_int("nonvectored", |job| &mut job.engine.nonvectored)
         .engines(&["io_uring"])
+        .without_effect("operations are never vectored")
         .help("Use operations with one buffer.")
         .example("1"),
     int("force_async", |job| &mut job.engine.force_async)
@@ -120,10 +125,12 @@ pub const ROWS: &[Row] = &[
         .least(0)
         .most(1023)
         .engines(&["libaio", "io_uring"])
+        .later()
         .help("Hint to go with it.")
         .example("1"),
     text("cmdprio_bssplit", |job| &mut job.engine.cmdprio_bssplit)
         .engines(&["libaio", "io_uring"])
+        .later()
         .help("Priorities by block size.")
         .example("4k/10:64k/0"),
     refused("md_per_io_size", "int")
@@ -153,6 +160,7 @@ pub const ROWS: &[Row] = &[
         .example("1"),
     flag("no_completion_thread", |job| &mut job.engine.no_completion_thread)
         .engines(&["windowsaio"])
+        .without_effect("completions are always taken by the job itself")
         .help("Take completions on the job's own thread."),
     int("cpuload", |job| &mut job.engine.cpuload)
         .default("0")

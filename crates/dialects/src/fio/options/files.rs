@@ -58,11 +58,10 @@ pub const ROWS: &[Row] = &[
         .example("$jobname.$filenum"),
     boolean("unique_filename", |job| &mut job.files.unique_filename)
         .default("1")
-        .later()
+        .without_effect("there is no client whose address could stand in front of a name")
         .help("Put the client's address in front of generated names.")
         .example("0"),
     text("opendir", |job| &mut job.files.opendir)
-        .later()
         .help("Work on every regular file below this directory.")
         .example("/srv/data"),
     int("nrfiles", |job| &mut job.files.nrfiles)
@@ -84,7 +83,6 @@ pub const ROWS: &[Row] = &[
         .example("1m-8m"),
     word("filetype", FILETYPE_WORDS)
         .default("none")
-        .later()
         .help("What kind of file is expected.")
         .example("block"),
     word("fallocate", FALLOCATE_WORDS)
@@ -110,11 +108,11 @@ pub const ROWS: &[Row] = &[
         .example("1"),
     boolean("create_serialize", |job| &mut job.files.create_serialize)
         .default("1")
+        .without_effect("files are always laid out one after the other, before anything runs")
         .help("Lay files out one job after another.")
         .example("0"),
     boolean("create_fsync", |job| &mut job.files.create_fsync)
         .default("1")
-        .later()
         .help("Flush a file after it was laid out.")
         .example("0"),
     boolean("create_on_open", |job| &mut job.files.create_on_open)

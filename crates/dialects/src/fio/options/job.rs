@@ -75,7 +75,6 @@ pub const ROWS: &[Row] = &[
         .example("2s"),
     size("ramp_size", |job| &mut job.job.ramp_size)
         .least(1)
-        .later()
         .help("Carry out this much before anything is counted.")
         .example("1g"),
     size("number_ios", |job| &mut job.job.number_ios)
@@ -105,7 +104,6 @@ pub const ROWS: &[Row] = &[
         .help("Shell command after the job, where FATHOM_ALLOW_EXEC=1 allows it.")
         .example("\"sync\""),
     text("comm", |job| &mut job.job.comm)
-        .later()
         .help("Name of the process in lists of the system.")
         .example("reader"),
     word("continue_on_error", CONTINUE_ON_ERROR_WORDS)

@@ -45,7 +45,6 @@ pub const ROWS: &[Row] = &[
         .example("500"),
     time("thinktime_spin", |job| &mut job.pace.thinktime_spin, Unit::Microseconds)
         .default("0")
-        .later()
         .help("Part of the pause that is spent computing (bare: microseconds).")
         .example("100"),
     int("thinktime_blocks", |job| &mut job.pace.thinktime_blocks)
@@ -54,17 +53,14 @@ pub const ROWS: &[Row] = &[
         .example("8"),
     word("thinktime_blocks_type", THINKTIME_BLOCKS_TYPE_WORDS)
         .default("complete")
-        .later()
         .help("Which operations count towards a pause.")
         .example("issue"),
     time("thinktime_iotime", |job| &mut job.pace.thinktime_iotime, Unit::Seconds)
         .default("0")
-        .later()
         .help("Time of operations between two pauses (bare: seconds).")
         .example("1"),
     int("thinkcycles", |job| &mut job.pace.thinkcycles)
         .default("0")
-        .later()
         .help("Processor cycles to burn after each operation.")
         .example("1000"),
     per_direction("rate", |job| &mut job.pace.rate, Unit::Bytes)
@@ -81,12 +77,10 @@ pub const ROWS: &[Row] = &[
     int("rate_cycle", |job| &mut job.pace.rate_cycle)
         .aliases(&["ratecycle"])
         .default("1000")
-        .later()
         .help("Milliseconds over which a minimum is judged.")
         .example("500"),
     boolean("rate_ignore_thinktime", |job| &mut job.pace.rate_ignore_thinktime)
         .default("0")
-        .later()
         .help("Do not make up for pauses.")
         .example("1"),
     per_direction("rate_iops", |job| &mut job.pace.rate_iops, Unit::Bytes)

@@ -84,7 +84,6 @@ pub const ROWS: &[Row] = &[
         .example("1g"),
     int("offset_align", |job| &mut job.pattern.offset_align)
         .default("0")
-        .later()
         .help("Alignment of an offset in percent.")
         .example("4k"),
     per_direction("bs", |job| &mut job.pattern.bs, Unit::Bytes)
@@ -107,11 +106,9 @@ pub const ROWS: &[Row] = &[
         .example("4k/60:64k/40"),
     flag("bs_unaligned", |job| &mut job.pattern.bs_unaligned)
         .aliases(&["blocksize_unaligned"])
-        .later()
         .help("Drawn block sizes need not be multiples of the smallest."),
     boolean("bs_is_seq_rand", |job| &mut job.pattern.bs_is_seq_rand)
         .default("0")
-        .later()
         .help("The read size is for sequential operations, the write size for random ones.")
         .example("1"),
     boolean("randrepeat", |job| &mut job.pattern.randrepeat)
@@ -140,7 +137,6 @@ pub const ROWS: &[Row] = &[
         .example("zipf:1.2"),
     boolean("random_sequence_stride", |job| &mut job.pattern.random_sequence_stride)
         .default("0")
-        .later()
         .help("A list of blocks moves on by its length in each round.")
         .example("1"),
     per_direction(

@@ -75,7 +75,6 @@ pub const ROWS: &[Row] = &[
         .example("16"),
     boolean("serialize_overlap", |job| &mut job.queue.serialize_overlap)
         .default("0")
-        .later()
         .help("Hold back an operation that overlaps one in flight.")
         .example("1"),
     word("io_submit_mode", IO_SUBMIT_MODE_WORDS)
@@ -113,7 +112,7 @@ pub const ROWS: &[Row] = &[
         .example("write:8"),
     int("write_barrier", |job| &mut job.queue.write_barrier)
         .default("0")
-        .later()
+        .without_effect("no engine here knows barriers")
         .help("Mark every n-th write as a barrier.")
         .example("8"),
     boolean("end_fsync", |job| &mut job.queue.end_fsync)
@@ -122,7 +121,6 @@ pub const ROWS: &[Row] = &[
         .example("1"),
     boolean("end_syncfs", |job| &mut job.queue.end_syncfs)
         .default("0")
-        .later()
         .help("Flush the whole file system at the end of the writes.")
         .example("1"),
     boolean("fsync_on_close", |job| &mut job.queue.fsync_on_close)

@@ -46,11 +46,9 @@ pub const ROWS: &[Row] = &[
         .help("Clones share those processors, or have one each.")
         .example("split"),
     text("numa_cpu_nodes", |job| &mut job.system.numa_cpu_nodes)
-        .later()
         .help("NUMA nodes whose processors are used.")
         .example("0"),
     text("numa_mem_policy", |job| &mut job.system.numa_mem_policy)
-        .later()
         .help("NUMA nodes whose memory is used.")
         .example("bind:0"),
     int("nice", |job| &mut job.system.nice)
@@ -62,19 +60,16 @@ pub const ROWS: &[Row] = &[
     optional_int("prio", |job| &mut job.system.prio)
         .least(0)
         .most(7)
-        .later()
         .help("Priority of operations.")
         .example("4"),
     optional_int("prioclass", |job| &mut job.system.prioclass)
         .least(0)
         .most(3)
-        .later()
         .help("Class of that priority.")
         .example("2"),
     optional_int("priohint", |job| &mut job.system.priohint)
         .least(0)
         .most(1023)
-        .later()
         .help("Hint to go with the priority.")
         .example("1"),
     optional_int("uid", |job| &mut job.system.uid)
@@ -88,7 +83,7 @@ pub const ROWS: &[Row] = &[
         .help("Number of the group that files are opened as.")
         .example("1000"),
     optional_int("gtod_cpu", |job| &mut job.system.gtod_cpu)
-        .later()
+        .without_effect("reading the clock is no system call, so that no processor need be set apart for it")
         .help("Processor that keeps the time for all.")
         .example("0"),
     text("cgroup", |job| &mut job.system.cgroup)

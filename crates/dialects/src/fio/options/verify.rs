@@ -63,7 +63,6 @@ pub const ROWS: &[Row] = &[
         .example("0xab"),
     boolean("verify_pattern_interval", |job| &mut job.verify.verify_pattern_interval)
         .default("0")
-        .later()
         .help("The pattern begins anew in every interval.")
         .example("1"),
     boolean("verify_fatal", |job| &mut job.verify.verify_fatal)

@@ -20,12 +20,10 @@ pub struct Zones {
 pub const ROWS: &[Row] = &[
     word("zonemode", ZONEMODE_WORDS)
         .default("none")
-        .later()
         .help("Whether the job works in zones.")
         .example("strided"),
     size("zonesize", |job| &mut job.zones.zonesize)
         .default("0")
-        .later()
         .help("Bytes to transfer in a zone.")
         .example("256m"),
     refused("zonecapacity", "size")
@@ -34,12 +32,10 @@ pub const ROWS: &[Row] = &[
         .example("128m"),
     size("zonerange", |job| &mut job.zones.zonerange)
         .default("0")
-        .later()
         .help("Bytes from the beginning of a zone to its end.")
         .example("256m"),
     amount("zoneskip", |job| &mut job.zones.zoneskip)
         .default("0")
-        .later()
         .help("Bytes between two zones.")
         .example("256m"),
     refused("read_beyond_wp", "bool")

@@ -56,7 +56,12 @@ pub(super) const ENGINE: NativeOption = NativeOption {
     example: "engine = \"io_uring\"",
     elsewhere: "fio ioengine",
     set: |job, text| {
-        let names: Vec<(&str, EngineKind)> = EngineKind::NAMED.iter().map(|(kind, name)| (*name, *kind)).collect();
+        let names: Vec<(&str, EngineKind)> = EngineKind::NAMED
+            .iter()
+            // That one is there for fio's users.
+            .filter(|(kind, _)| *kind != EngineKind::Falloc)
+            .map(|(kind, name)| (*name, *kind))
+            .collect();
         job.engine = values::word(text, &names)?;
         Ok(())
     },

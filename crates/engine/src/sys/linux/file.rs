@@ -97,6 +97,9 @@ fn advise(file: &fs::File, hint: &OpenHint) {
     if hint.random {
         let _ = fadvise(file, 0, None, Advice::Random);
     }
+    if hint.no_reuse {
+        let _ = fadvise(file, 0, None, Advice::NoReuse);
+    }
     if let Some(lifetime) = hint.write_lifetime {
         const F_SET_RW_HINT: libc::c_int = 1036;
         let value = u64::from(lifetime);
@@ -204,23 +207,23 @@ pub(crate) fn write_at(file: &fs::File, buffer: &[u8], offset: u64) -> i64 {
     result_of(pwrite(file, buffer, offset))
 }
 
-/// `preadv2`, polling for completion if asked.
-pub(crate) fn read_at_with_flags(file: &fs::File, buffer: &mut [u8], offset: u64, poll: bool) -> i64 {
-    let flags = if poll {
-        ReadWriteFlags::HIPRI
-    } else {
-        ReadWriteFlags::empty()
-    };
+/// `preadv2` with `RWF_*` flags.
+pub(crate) fn read_at_with_flags(file: &fs::File, buffer: &mut [u8], offset: u64, flags: u32) -> i64 {
+    let flags = ReadWriteFlags::from_bits_retain(flags);
     result_of(preadv2(file, &mut [io::IoSliceMut::new(buffer)], offset, flags))
 }
 
-/// `pwritev2`, polling for completion and whole or not at all, if asked.
-pub(crate) fn write_at_with_flags(file: &fs::File, buffer: &[u8], offset: u64, poll: bool, atomic: bool) -> i64 {
-    const ATOMIC: ReadWriteFlags = ReadWriteFlags::from_bits_retain(0x40);
-    let mut flags = ReadWriteFlags::empty();
-    flags.set(ReadWriteFlags::HIPRI, poll);
-    flags.set(ATOMIC, atomic);
+/// `pwritev2` with `RWF_*` flags.
+pub(crate) fn write_at_with_flags(file: &fs::File, buffer: &[u8], offset: u64, flags: u32) -> i64 {
+    let flags = ReadWriteFlags::from_bits_retain(flags);
     result_of(pwritev2(file, &[io::IoSlice::new(buffer)], offset, flags))
+}
+
+/// Allocates a range, without changing the size of the file if asked. Returns the length or a negative error number.
+pub(crate) fn allocate_range(file: &fs::File, offset: u64, length: u64, keep_size: bool) -> i64 {
+    let mut flags = FallocateFlags::empty();
+    flags.set(FallocateFlags::KEEP_SIZE, keep_size);
+    result_of(fallocate(file, flags, offset, length).map(|()| length as usize))
 }
 
 /// Flushes data and metadata. Returns 0 or a negative error number.

@@ -53,6 +53,15 @@ impl FileMap {
         })
     }
 
+    /// Asks for huge pages.
+    ///
+    /// # Errors
+    /// The system's error, such as `EINVAL` where it knows none.
+    pub(crate) fn ask_for_huge_pages(&self) -> io::Result<()> {
+        // SAFETY: the range is the mapping of this value; the advice changes none of its contents.
+        Ok(unsafe { rustix::mm::madvise(self.start.cast(), self.length.max(1), rustix::mm::Advice::LinuxHugepage)? })
+    }
+
     /// Copies from the map. False if a page could not be read in.
     pub(crate) fn read(&self, offset: usize, buffer: &mut [u8]) -> bool {
         assert!(

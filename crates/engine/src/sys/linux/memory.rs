@@ -93,3 +93,24 @@ impl Drop for Mapping {
         }
     }
 }
+
+/// Memory that is kept from being swapped out, as long as this lives.
+#[derive(Debug)]
+pub struct Pinned(#[allow(dead_code, reason = "it is held, not used")] Mapping);
+
+impl Pinned {
+    /// Pins so many bytes.
+    ///
+    /// # Errors
+    /// The system's error, such as `ENOMEM` beyond the limit of locked memory.
+    pub fn new(bytes: u64) -> io::Result<Pinned> {
+        let length = usize::try_from(bytes).map_err(|_| io::ErrorKind::OutOfMemory)?;
+        if bytes > crate::probe::memory_available() {
+            return Err(io::Error::from_raw_os_error(libc::ENOMEM));
+        }
+        let mapping = Mapping::new(length, Mapping::PAGE, false)?;
+        // SAFETY: the range is the mapping just made, which stays until the value is dropped.
+        unsafe { rustix::mm::mlock(mapping.whole, mapping.whole_length)? };
+        Ok(Pinned(mapping))
+    }
+}

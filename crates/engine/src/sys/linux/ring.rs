@@ -56,6 +56,8 @@ pub(crate) struct RingOptions {
     pub(crate) completions: u32,
     /// `IORING_SETUP_*`.
     pub(crate) flags: IoringSetupFlags,
+    /// CPU of the kernel's thread, where the flags bind it.
+    pub(crate) thread_cpu: u32,
 }
 
 /// The rings. They belong to the thread that made them.
@@ -136,6 +138,7 @@ impl Ring {
         parameters.flags = options.flags | IoringSetupFlags::CQSIZE;
         parameters.cq_entries = options.completions.next_power_of_two();
         parameters.sq_thread_idle = 1000;
+        parameters.sq_thread_cpu = options.thread_cpu;
         // SAFETY: the structure is live and lets the kernel map nothing of ours (no NO_MMAP).
         let descriptor = unsafe { io_uring_setup(options.submissions.next_power_of_two(), &mut parameters)? };
         if !parameters.features.contains(IoringFeatureFlags::SINGLE_MMAP) {

@@ -3,6 +3,7 @@
 use std::io;
 
 use model::Nanos;
+use model::plan::MemoryNodes;
 use model::results::Usage;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use rustix::time::{ClockId, Timespec};
@@ -32,24 +33,55 @@ pub fn pin_to(cpus: &[u32]) -> io::Result<()> {
     Ok(sched_setaffinity(None, &set)?)
 }
 
-/// Prefers memory of a NUMA node for the calling thread.
+/// CPUs of a NUMA node, ascending.
+///
+/// # Errors
+/// The system's error where there is no such node.
+pub fn cpus_of_node(node: u32) -> io::Result<Vec<u32>> {
+    let text = std::fs::read_to_string(format!("/sys/devices/system/node/node{node}/cpulist"))?;
+    let mut cpus = Vec::new();
+    for piece in text.trim().split(',').filter(|piece| !piece.is_empty()) {
+        let (first, last) = piece.split_once('-').unwrap_or((piece, piece));
+        let number = |text: &str| text.parse::<u32>().map_err(io::Error::other);
+        cpus.extend(number(first)?..=number(last)?);
+    }
+    Ok(cpus)
+}
+
+/// Takes the memory of the calling thread from these NUMA nodes.
 ///
 /// # Errors
 /// The system's error, such as `EINVAL` for a node that does not exist.
-pub fn bind_memory_to(node: u32) -> io::Result<()> {
-    const MPOL_BIND: libc::c_long = 2;
+pub fn take_memory_from(nodes: &MemoryNodes) -> io::Result<()> {
+    let (mode, nodes): (libc::c_long, &[u32]) = match nodes {
+        MemoryNodes::Default => (0, &[]),
+        MemoryNodes::Prefer { node } => (1, std::slice::from_ref(node)),
+        MemoryNodes::Bind { nodes } => (2, nodes),
+        MemoryNodes::Interleave { nodes } => (3, nodes),
+        MemoryNodes::Local => (4, &[]),
+    };
     let mut mask = [0u64; 16];
-    let word = mask
-        .get_mut(node as usize / 64)
-        .ok_or_else(|| io::Error::from_raw_os_error(libc::EINVAL))?;
-    *word = 1 << (node % 64);
-    // SAFETY: the mask is a live array of 1024 bits, and the call only reads it.
-    let result = unsafe { libc::syscall(libc::SYS_set_mempolicy, MPOL_BIND, mask.as_ptr(), 1024usize) };
-    if result == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::last_os_error())
+    for node in nodes {
+        let word = mask.get_mut(*node as usize / 64);
+        *word.ok_or_else(|| io::Error::from_raw_os_error(libc::EINVAL))? |= 1 << (node % 64);
     }
+    let (start, bits) = match nodes.is_empty() {
+        true => (std::ptr::null(), 0usize),
+        false => (mask.as_ptr(), 1024),
+    };
+    // SAFETY: the mask is a live array of 1024 bits or none at all, and the call only reads it.
+    let result = unsafe { libc::syscall(libc::SYS_set_mempolicy, mode, start, bits) };
+    match result {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Gives the calling thread a name for lists of the system, of which they show 15 bytes.
+pub fn set_name(name: &str) {
+    let short: Vec<u8> = name.bytes().take(15).take_while(|byte| *byte != 0).chain([0]).collect();
+    // SAFETY: the text is live and ends with a zero byte; the call copies it.
+    unsafe { libc::prctl(libc::PR_SET_NAME, short.as_ptr()) };
 }
 
 /// Sets the `nice` value of the calling thread.
@@ -91,13 +123,14 @@ pub fn act_as(user: Option<u32>, group: Option<u32>) -> io::Result<()> {
     Ok(())
 }
 
-/// Sets the I/O priority of the calling thread: class 1 real-time, 2 best effort, 3 idle; level 0 to 7.
+/// Sets the I/O priority of the calling thread: class 1 real-time, 2 best effort, 3 idle; level 0 to 7; a
+/// hint for the device, 0 for none.
 ///
 /// # Errors
 /// The system's error, such as `EPERM`.
-pub fn set_io_priority(class: u8, level: u8) -> io::Result<()> {
+pub fn set_io_priority(class: u8, level: u8, hint: u16) -> io::Result<()> {
     const WHO_PROCESS: libc::c_long = 1;
-    let value = libc::c_long::from(class) << 13 | libc::c_long::from(level);
+    let value = libc::c_long::from(class) << 13 | libc::c_long::from(hint) << 3 | libc::c_long::from(level);
     // SAFETY: no memory is involved; a zero id means the calling thread.
     let result = unsafe { libc::syscall(libc::SYS_ioprio_set, WHO_PROCESS, 0, value) };
     if result == 0 {

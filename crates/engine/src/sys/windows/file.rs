@@ -110,13 +110,18 @@ pub(crate) fn write_at(file: &fs::File, buffer: &[u8], offset: u64) -> i64 {
 }
 
 /// The same; polling does not exist here.
-pub(crate) fn read_at_with_flags(file: &fs::File, buffer: &mut [u8], offset: u64, _poll: bool) -> i64 {
+pub(crate) fn read_at_with_flags(file: &fs::File, buffer: &mut [u8], offset: u64, _flags: u32) -> i64 {
     read_at(file, buffer, offset)
 }
 
 /// The same; polling does not exist here.
-pub(crate) fn write_at_with_flags(file: &fs::File, buffer: &[u8], offset: u64, _poll: bool, _atomic: bool) -> i64 {
+pub(crate) fn write_at_with_flags(file: &fs::File, buffer: &[u8], offset: u64, _flags: u32) -> i64 {
     write_at(file, buffer, offset)
+}
+
+/// Does not exist here.
+pub(crate) fn allocate_range(_file: &fs::File, _offset: u64, _length: u64, _keep_size: bool) -> i64 {
+    -i64::from(NOT_SUPPORTED)
 }
 
 /// Flushes data and metadata. Returns 0 or a negative error number.

@@ -56,3 +56,17 @@ impl Drop for Mapping {
         unsafe { dealloc(self.start, self.layout) };
     }
 }
+
+/// Memory that is kept from being swapped out.
+#[derive(Debug)]
+pub struct Pinned;
+
+impl Pinned {
+    /// Does not exist here.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn new(_bytes: u64) -> std::io::Result<Pinned> {
+        Err(std::io::ErrorKind::Unsupported.into())
+    }
+}

@@ -40,7 +40,7 @@ pub fn pin_to(cpus: &[u32]) -> io::Result<()> {
 ///
 /// # Errors
 /// Always `Unsupported`.
-pub fn bind_memory_to(_node: u32) -> io::Result<()> {
+pub fn take_memory_from(_nodes: &model::plan::MemoryNodes) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
@@ -64,9 +64,20 @@ pub fn act_as(_user: Option<u32>, _group: Option<u32>) -> io::Result<()> {
 ///
 /// # Errors
 /// Always `Unsupported`.
-pub fn set_io_priority(_class: u8, _level: u8) -> io::Result<()> {
+pub fn set_io_priority(_class: u8, _level: u8, _hint: u16) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
+
+/// Does not exist here.
+///
+/// # Errors
+/// Always.
+pub fn cpus_of_node(_node: u32) -> io::Result<Vec<u32>> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Does not exist here.
+pub fn set_name(_name: &str) {}
 
 /// Nothing to do: the standard library asks for precise timers by itself.
 pub fn sharpen_timers() {}

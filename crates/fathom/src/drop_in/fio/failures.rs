@@ -245,6 +245,9 @@ pub(super) fn of_results(results: &Results) -> Told {
     let mut told = Told::default();
     for (plan, job) in with_plans(results) {
         for (number, worker) in job.workers.iter().enumerate() {
+            for failure in &worker.tolerated {
+                told.stderr.extend(operation_line(failure));
+            }
             worker
                 .mismatches
                 .iter()
@@ -265,6 +268,19 @@ pub(super) fn of_results(results: &Results) -> Told {
         }
     }
     told
+}
+
+/// The line about an operation that failed.
+fn operation_line(failure: &Failure) -> Option<String> {
+    let operation = failure.operation.as_ref()?;
+    let (errno, verb) = (failure.errno.unwrap_or(5), operation.direction.word());
+    Some(format!(
+        "fio: io_u error on file {}: {}: {verb} offset={}, buflen={}",
+        operation.path,
+        words(errno),
+        operation.offset.0,
+        operation.length
+    ))
 }
 
 fn of_failure(failure: &Failure, streams: &[Stream], worker: &WorkerResults, told: &mut Told) {
@@ -288,11 +304,7 @@ fn of_failure(failure: &Failure, streams: &[Stream], worker: &WorkerResults, tol
             too_slow.took_ns.0, too_slow.most_ns.0, offset.0
         )),
         None if errno == MISMATCH => {}
-        None => told.stderr.push(format!(
-            "fio: io_u error on file {path}: {}: {verb} offset={}, buflen={length}",
-            words(errno),
-            offset.0
-        )),
+        None => told.stderr.extend(operation_line(failure)),
     }
     let direct = streams
         .get(operation.stream as usize)

@@ -119,6 +119,27 @@ impl Disk for RealDisk {
     fn read(&self, path: &str) -> Result<Vec<u8>, String> {
         fs::read(path).map_err(|error| words(&error))
     }
+
+    fn below(&self, folder: &str) -> Result<Vec<String>, String> {
+        let mut found = Vec::new();
+        collect_files(folder.as_ref(), &mut found).map_err(|error| words(&error))?;
+        found.sort();
+        Ok(found)
+    }
+}
+
+/// Regular files below a directory. Links are not followed.
+fn collect_files(folder: &Path, found: &mut Vec<String>) -> std::io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            collect_files(&entry.path(), found)?;
+        } else if kind.is_file() {
+            found.push(entry.path().display().to_string());
+        }
+    }
+    Ok(())
 }
 
 /// What is known of a file or device that is not written to.

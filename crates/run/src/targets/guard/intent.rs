@@ -5,7 +5,7 @@ use std::ops::{BitOr, BitOrAssign};
 
 use engine::FileKind;
 use model::Direction;
-use model::plan::{AtEndOfJob, Plan, Prepare, StreamTarget, Target, TargetId};
+use model::plan::{AtEndOfJob, EngineKind, Plan, Prepare, StreamTarget, Target, TargetId};
 
 /// A small set of things that may be done to a target.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -51,9 +51,14 @@ impl Intent {
             .iter()
             .flat_map(|step| &step.jobs)
             .flat_map(|job| &job.workers);
-        for stream in streams.flat_map(|worker| &worker.streams) {
+        let streams = streams.flat_map(|worker| worker.streams.iter().map(move |stream| (worker, stream)));
+        for (worker, stream) in streams {
             if !uses(&stream.target, id) {
                 continue;
+            }
+            if worker.engine.kind == EngineKind::Falloc {
+                // Even its reads allocate.
+                intent |= Intent::WRITE;
             }
             for (direction, does) in [
                 (Direction::Read, Intent::READ),

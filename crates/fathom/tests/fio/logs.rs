@@ -1,0 +1,117 @@
+//! Log files: which there are, and what their lines say.
+
+use std::fs;
+
+use crate::support::Place;
+
+/// The fields of each line.
+fn lines(place: &Place, name: &str) -> Vec<Vec<u64>> {
+    let text = fs::read_to_string(place.path().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let number = |field: &str| match field.trim().strip_prefix("0x") {
+        Some(hexadecimal) => u64::from_str_radix(hexadecimal, 16).unwrap(),
+        None => field.trim().parse().unwrap_or_else(|_| panic!("{name}: {field}")),
+    };
+    text.lines()
+        .map(|line| line.trim_end_matches([',', ' ']).split(',').map(number).collect())
+        .collect()
+}
+
+fn logs(place: &Place) -> Vec<String> {
+    let names = fs::read_dir(place.path()).unwrap();
+    let mut names: Vec<String> = names
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.retain(|name| name.ends_with(".log"));
+    names.sort();
+    names
+}
+
+fn run(line: &str) -> Place {
+    let place = Place::new();
+    let ran = place.line(&format!("--name=j --size=256k --bs=4k --rw=randread {line}"));
+    assert_eq!(ran.code, Some(0), "{line}\n{}{}", ran.out, ran.err);
+    place
+}
+
+/// A line for each operation, with offset, priority and time of issue where they are asked for.
+#[test]
+fn a_line_for_each_operation() {
+    let place = run("--write_lat_log=l --write_iops_log=i --write_bw_log=b");
+    let names = [
+        "b_bw.1.log",
+        "i_iops.1.log",
+        "l_clat.1.log",
+        "l_lat.1.log",
+        "l_slat.1.log",
+    ];
+    assert_eq!(logs(&place), names);
+    assert_eq!(lines(&place, "l_slat.1.log").len(), 0);
+    for name in ["l_clat.1.log", "l_lat.1.log", "i_iops.1.log", "b_bw.1.log"] {
+        let found = lines(&place, name);
+        assert_eq!(found.len(), 64, "{name}");
+        assert!(
+            found.iter().all(|line| line[2..] == [0, 4096, 0]),
+            "{name}: {:?}",
+            found[0]
+        );
+        assert!(found.is_sorted_by_key(|line| line[0]), "{name}");
+    }
+    let place = run("--write_lat_log=l --log_offset=1 --log_issue_time=1 --log_prio=1 --prioclass=2 --prio=3");
+    let found = lines(&place, "l_clat.1.log");
+    let mut offsets: Vec<u64> = found.iter().map(|line| line[4]).collect();
+    offsets.sort_unstable();
+    assert!(offsets.into_iter().eq((0..64).map(|block| block * 4096)));
+    assert!(
+        found.iter().all(|line| line.len() == 7 && line[5] == 2 << 13 | 3),
+        "{:?}",
+        found[0]
+    );
+    assert!(found.iter().any(|line| line[6] > 0), "{:?}", found[0]);
+}
+
+/// A line for each window: means, the largest, or both; histograms with fewer bins; the wall clock.
+#[test]
+fn a_line_for_each_window() {
+    let paced = "--time_based --runtime=1 --rate_iops=400 --write_lat_log=l --log_avg_msec=250";
+    let place = run(paced);
+    let mean = lines(&place, "l_clat.1.log");
+    assert!((3..=5).contains(&mean.len()), "{mean:?}");
+    assert!(mean.iter().all(|line| line.len() == 5 && line[0] < 2000), "{mean:?}");
+    let both = lines(&run(&format!("{paced} --log_window_value=both")), "l_clat.1.log");
+    assert!(
+        both.iter().all(|line| line.len() == 6 && line[1] <= line[2]),
+        "{both:?}"
+    );
+    let wall = lines(&run(&format!("{paced} --log_alternate_epoch=1")), "l_clat.1.log");
+    assert!(wall.iter().all(|line| line[0] > 1_700_000_000_000), "{wall:?}");
+    let histograms = "--time_based --runtime=1 --rate_iops=400 --write_hist_log=h --log_hist_msec=500";
+    let bins = |more: &str| lines(&run(&format!("{histograms} {more}")), "h_clat_hist.1.log");
+    for (found, width) in [(bins(""), 1856), (bins("--log_hist_coarseness=3"), 232)] {
+        assert!(found.iter().all(|line| line.len() == 3 + width), "{}", found[0].len());
+        let counted: u64 = found.iter().flat_map(|line| &line[3..]).sum();
+        assert!((300..=400).contains(&counted), "{counted}");
+    }
+}
+
+/// Clones have files of their own or one for all; what is not measured has no log; a bare option takes the name of the job.
+#[test]
+fn which_files_there_are() {
+    assert_eq!(
+        logs(&run("--numjobs=2 --write_iops_log=i")),
+        ["i_iops.1.log", "i_iops.2.log"]
+    );
+    let place = run("--numjobs=2 --write_iops_log=i --per_job_logs=0");
+    assert_eq!(logs(&place), ["i_iops.log"]);
+    assert_eq!(lines(&place, "i_iops.log").len(), 128);
+    assert!(logs(&run("--write_iops_log=i --write_bw_log=b --disable_bw_measurement=1")).is_empty());
+    let place = run("--write_lat_log=l --disable_clat=1");
+    assert_eq!(logs(&place), ["l_lat.1.log", "l_slat.1.log"]);
+    let place = Place::new();
+    fs::write(
+        place.path().join("j.fio"),
+        "[reader]\nsize=64k\nrw=read\nwrite_iops_log\n",
+    )
+    .unwrap();
+    assert_eq!(place.line("j.fio").code, Some(0));
+    assert_eq!(logs(&place), ["reader_iops.1.log"]);
+}

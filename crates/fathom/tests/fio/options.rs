@@ -1,0 +1,212 @@
+//! Options that change what is done on the machine: each is looked for where it shows, so that one that is read and lost is
+//! noticed.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::support::Place;
+
+const MIB: u64 = 1 << 20;
+
+/// A file of a megabyte with data in it.
+fn filled(place: &Place) -> std::path::PathBuf {
+    let path = place.path().join("file");
+    fs::write(&path, vec![7; MIB as usize]).unwrap();
+    path
+}
+
+#[test]
+fn space_is_allocated_and_given_back() {
+    let place = Place::new();
+    let path = filled(&place);
+    let job = "--name=x --filename=file --size=1m --bs=64k --ioengine=falloc --output-format=json";
+    let trimmed = place.line(&format!("{job} --rw=trim"));
+    trimmed.expect(0, &[]);
+    assert_eq!(trimmed.json()["jobs"][0]["trim"]["total_ios"], 16);
+    assert_eq!(fs::metadata(&path).unwrap().blocks(), 0, "holes take no space");
+    place.line(&format!("{job} --rw=read")).expect(0, &[]);
+    let meta = fs::metadata(&path).unwrap();
+    assert!(meta.blocks() * 512 >= MIB, "{}", meta.blocks());
+    assert_eq!(meta.len(), MIB);
+    fs::remove_file(&path).unwrap();
+    place
+        .line(&format!("{job} --rw=write --create_on_open=1"))
+        .expect(0, &[]);
+    let meta = fs::metadata(&path).unwrap();
+    assert!(meta.len() == MIB && meta.blocks() * 512 >= MIB, "{meta:?}");
+    assert_eq!(fs::read(&path).unwrap(), vec![0; MIB as usize], "no data is written");
+}
+
+#[test]
+fn files_can_be_made_and_left_alone() {
+    let place = Place::new();
+    let ran = place.line("--name=x --filename=file --size=1m --rw=randread --create_only=1 --output-format=json");
+    ran.expect(0, &[]);
+    assert_eq!(fs::metadata(place.path().join("file")).unwrap().len(), MIB);
+    let job = &ran.json()["jobs"][0];
+    assert_eq!(job["error"], 0);
+    assert_eq!(job["read"]["total_ios"], 0);
+}
+
+#[test]
+fn a_file_made_on_opening_has_what_the_job_wrote() {
+    let place = Place::new();
+    let job = "--name=x --filename=file --size=1m --io_size=64k --rw=write";
+    place.line(&format!("{job} --create_on_open=1")).expect(0, &[]);
+    assert_eq!(fs::metadata(place.path().join("file")).unwrap().len(), 65536);
+    fs::remove_file(place.path().join("file")).unwrap();
+    place.line(job).expect(0, &[]);
+    assert_eq!(fs::metadata(place.path().join("file")).unwrap().len(), MIB);
+}
+
+/// A run of some seconds that does nothing to files.
+fn running(place: &Place, more: &str) -> Child {
+    let line = format!("--name=x --size=1m --time_based --runtime=20 --rate_iops=100 {more}");
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let mut command = place.command(&words);
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    command.spawn().unwrap()
+}
+
+/// Looks until something holds.
+fn comes_true(mut holds: impl FnMut() -> bool) -> bool {
+    let start = Instant::now();
+    while start.elapsed() < Duration::from_secs(15) {
+        if holds() {
+            return true;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    false
+}
+
+fn end(mut child: Child) {
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+/// What the system tells of the threads of a process: a file of each of them.
+fn of_threads(child: &Child, file: &str) -> Vec<String> {
+    let Ok(tasks) = fs::read_dir(format!("/proc/{}/task", child.id())) else {
+        return Vec::new();
+    };
+    let read = |task: std::io::Result<fs::DirEntry>| fs::read_to_string(task.ok()?.path().join(file)).ok();
+    tasks.filter_map(read).collect()
+}
+
+#[test]
+fn memory_is_pinned_while_the_job_runs() {
+    let place = Place::new();
+    let child = running(&place, "--ioengine=null --lockmem=8m");
+    let locked = || {
+        let status = fs::read_to_string(format!("/proc/{}/status", child.id())).ok()?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmLck:"))?.trim();
+        line.split_whitespace().next()?.parse::<u64>().ok()
+    };
+    let found = comes_true(|| locked().is_some_and(|kib| kib >= 8192));
+    end(child);
+    assert!(found, "nothing was pinned");
+}
+
+#[test]
+fn threads_have_the_name_that_was_given() {
+    let place = Place::new();
+    let child = running(&place, "--ioengine=null --comm=walker");
+    let found = comes_true(|| of_threads(&child, "comm").iter().any(|name| name.trim() == "walker"));
+    end(child);
+    assert!(found, "no thread has the name");
+}
+
+#[test]
+fn the_thread_of_the_kernel_is_bound() {
+    let place = Place::new();
+    filled(&place);
+    let child = running(
+        &place,
+        "--filename=file --ioengine=io_uring --sqthread_poll --sqthread_poll_cpu=0",
+    );
+    let found = comes_true(|| {
+        of_threads(&child, "status").iter().any(|status| {
+            status.lines().next().is_some_and(|name| name.contains("iou-sqp"))
+                && status.lines().any(|line| line == "Cpus_allowed_list:\t0")
+        })
+    });
+    end(child);
+    assert!(found, "no such thread");
+}
+
+#[test]
+fn nodes_that_there_are_not_are_an_error() {
+    let place = Place::new();
+    let job = "--name=x --ioengine=null --size=1m";
+    for wish in ["--numa_cpu_nodes=900", "--numa_mem_policy=bind:900"] {
+        place.line(&format!("{job} {wish}")).expect(1, &["NUMA node"]);
+    }
+    if fs::metadata("/sys/devices/system/node/node0").is_ok() {
+        let wishes = "--numa_cpu_nodes=0 --numa_mem_policy=bind:0";
+        place.line(&format!("{job} {wishes}")).expect(0, &[]);
+    }
+}
+
+#[test]
+fn cycles_are_burned_between_operations_and_not_in_them() {
+    let place = Place::new();
+    let job = "--name=x --ioengine=null --size=1m --number_ios=20 --output-format=json";
+    let ran = place.line(&format!("{job} --thinkcycles=20000000"));
+    ran.expect(0, &[]);
+    let read = &ran.json()["jobs"][0]["read"];
+    // No processor counts faster than 10 GHz.
+    assert!(read["runtime"].as_u64().unwrap() >= 38, "{read}");
+    assert!(read["clat_ns"]["max"].as_u64().unwrap() < 2_000_000, "{read}");
+}
+
+#[test]
+fn tolerated_errors_are_told_if_asked() {
+    let place = Place::new();
+    for (wish, told) in [("0", false), ("1", true)] {
+        let line = format!(
+            "--name=x --filename=file --size=1m --bs=64k --rw=write --create_on_open=1 --ignore_error=0,EFBIG \
+             --error_dump={wish}"
+        );
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let fio = place.command(&words);
+        let mut command = Command::new("sh");
+        command
+            .args(["-c", "ulimit -f 256; exec \"$0\" \"$@\""])
+            .arg(fio.get_program())
+            .args(fio.get_args())
+            .current_dir(place.path());
+        let ran = crate::calling::finish(&mut command);
+        assert_eq!(ran.code, Some(0), "{ran:#?}");
+        assert_eq!(ran.err.contains("io_u error on file"), told, "{ran:#?}");
+        fs::remove_file(place.path().join("file")).unwrap();
+    }
+}
+
+/// The wish reaches the call: it is carried out, or the system says that it cannot be.
+#[test]
+fn calls_that_must_not_wait_fail_instead() {
+    let Ok(place) = Place::on_disk() else { return };
+    filled(&place);
+    let job = "--name=x --filename=file --size=1m --bs=64k --rw=read --invalidate=1";
+    place.line(&format!("{job} --ioengine=pvsync2")).expect(0, &[]);
+    let ran = place.line(&format!("{job} --ioengine=pvsync2 --nowait=1"));
+    let words = ["Resource temporarily unavailable", "not supported"];
+    assert!(words.iter().any(|words| ran.err.contains(words)), "{ran:#?}");
+}
+
+#[test]
+fn lengths_go_by_whether_a_position_is_random() {
+    let place = Place::new();
+    let line = "--name=x --ioengine=null --size=64m --rw=randread --norandommap --percentage_random=50 --bs=64k,4k \
+                --bs_is_seq_rand=1 --number_ios=1000 --output-format=json";
+    let ran = place.line(line);
+    ran.expect(0, &[]);
+    let read = &ran.json()["jobs"][0]["read"];
+    let (bytes, operations) = (read["io_bytes"].as_u64().unwrap(), read["total_ios"].as_u64().unwrap());
+    assert_eq!(operations, 1000);
+    let long = (bytes - operations * 4096) / (65536 - 4096);
+    assert!((400..600).contains(&long), "{long} of {operations} were long");
+}
