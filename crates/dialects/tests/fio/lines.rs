@@ -138,12 +138,12 @@ fn what_is_not_supported_is_said() {
         &["fio: option fdp is not supported by this program"],
     );
     check_refused("--server", &["fio: option server is not supported by this program"]);
-    let Reading::Run(read) = reading("--name=x --ioengine=null --size=4k --uid=5") else {
-        panic!("uid is read");
+    let Reading::Run(read) = reading("--name=x --ioengine=null --size=4k --cgroup=c") else {
+        panic!("cgroup is read");
     };
     assert_eq!(
         read.refusal().as_deref(),
-        Some("fio: option uid is not supported by this program")
+        Some("fio: option cgroup is not supported by this program")
     );
 }
 
