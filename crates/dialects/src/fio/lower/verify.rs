@@ -4,10 +4,10 @@ use model::Direction;
 use model::plan::{Verify, VerifyMethod};
 
 use super::files::Disk;
-use super::{data, pattern};
+use super::{complain, data, pattern};
 use crate::Diagnostic;
 use crate::fio::options::JobOptions;
-use crate::fio::options::verify::Checksum;
+use crate::fio::options::verify::{Checksum, VerifyPolicy};
 
 pub(super) fn verify(options: &JobOptions, disk: &dyn Disk, complaints: &mut Vec<Diagnostic>) -> Option<Verify> {
     let verify = &options.verify;
@@ -32,6 +32,12 @@ pub(super) fn verify(options: &JobOptions, disk: &dyn Disk, complaints: &mut Vec
         Checksum::PatternHeader => VerifyMethod::PatternWithHeader,
         Checksum::Null => VerifyMethod::None,
     };
+    if verify.verify_policy.contains(&VerifyPolicy::Fsynced) {
+        complain(
+            complaints,
+            "fio: verify_policy=fsynced is not supported by this program",
+        );
+    }
     let writes = pattern::mix(options).includes(Direction::Write);
     let (pattern, pattern_offsets) = data::bytes(&verify.verify_pattern, disk, "verify_pattern", complaints);
     Some(Verify {

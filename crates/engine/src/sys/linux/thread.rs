@@ -98,7 +98,7 @@ pub fn set_nice(value: i8) -> io::Result<()> {
     }
 }
 
-/// Lets the calling thread act as another user and group, with no other groups. The other threads stay who they are: the
+/// Lets the calling thread act as another user and group; its further groups stay. The other threads stay who they are: the
 /// wrapper of the C library would change all of them, the system call changes one.
 ///
 /// # Errors

@@ -264,6 +264,8 @@ impl Sums {
         let Some(worker) = member.worker else { return };
         let own = figures::of_worker(member, worker, settings);
         let operations: u64 = own.iter().map(|(_, figures)| figures.issued).sum();
+        let done: u64 = own.iter().map(|(_, figures)| figures.operations).sum();
+        let failed = operations.saturating_sub(done);
         for direction in Direction::ALL {
             self.parts[direction].add(&own[direction]);
         }
@@ -274,7 +276,7 @@ impl Sums {
         }
         self.flushes += flushes;
         self.cpu.add(worker);
-        self.add_depth(&worker.depth, operations, flushes);
+        self.add_depth(&worker.depth, (operations, failed), flushes);
         // fio does not count the calls of its engine that does nothing, as long as each is one operation.
         if worker.engine.kind != EngineKind::Null || member.has_slat() {
             add_batches(&mut self.submitted, &worker.submitted);
@@ -282,10 +284,10 @@ impl Sums {
         }
     }
 
-    fn add_depth(&mut self, depth: &Distribution, operations: u64, flushes: u64) {
-        if operations > 0 && depth.classes.is_empty() {
+    fn add_depth(&mut self, depth: &Distribution, (operations, failed): (u64, u64), flushes: u64) {
+        if depth.classes.is_empty() {
             // Of one at a time only those are counted that went well.
-            self.depth[0] += operations;
+            self.depth[0] += failed;
         }
         for (class, count) in depth.classes.iter().enumerate().skip(1) {
             self.depth[(class - 1).min(6)] += count;
