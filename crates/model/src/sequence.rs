@@ -230,12 +230,13 @@ impl Sequence {
             Some(direction) => direction,
             None => self.mix.after_place(draws, place.continues),
         };
-        let sizes = match (self.sizes_by_place, place.continues || self.walks) {
-            (false, _) => &self.sizes[direction],
-            (true, true) => &self.sizes.read,
-            (true, false) => &self.sizes.write,
+        let length = match self.sizes_by_place {
+            false => self.sizes[direction].draw(draws, direction, self.end - place.offset),
+            true => {
+                let walks = place.continues || self.walks;
+                length_by_place(&self.sizes, walks, draws, direction, self.end - place.offset)
+            }
         };
-        let length = sizes.draw(draws, direction, self.end - place.offset);
         if length == 0 {
             return self.end_pass(scheduled);
         }
@@ -278,6 +279,25 @@ impl Sequence {
     /// Bytes of memory that the patterns hold beyond their own structure.
     pub fn extra_bytes(&self) -> u64 {
         self.cursors.iter().map(Cursor::extra_bytes).sum()
+    }
+}
+
+/// The length that goes with the place: that of a walk or that of a jump; the other one, where that does not fit.
+#[inline(never)]
+fn length_by_place(
+    sizes: &PerDirection<BlockSizes>,
+    walks: bool,
+    draws: &mut Draws,
+    direction: Direction,
+    room: u64,
+) -> u32 {
+    let (own, other) = match walks {
+        true => (&sizes.read, &sizes.write),
+        false => (&sizes.write, &sizes.read),
+    };
+    match own.draw(draws, direction, room) {
+        0 => other.draw(draws, direction, room),
+        length => length,
     }
 }
 
