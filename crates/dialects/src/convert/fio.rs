@@ -395,6 +395,13 @@ fn clone(plan: &Plan, worker: &Worker, stream: Stream, number: u32) -> Worker {
         streams: _,
     } = worker;
     let stream = of_clone(plan, stream);
+    let engine = engine_of(plan, engine, &stream);
+    let latency = match engine.kind {
+        kind if kind.is_synchronous() => LatencyPoints::BeforeCall,
+        // Null with one operation at a time is synchronous too.
+        EngineKind::Null if stream.depth <= 1 => LatencyPoints::BeforeCall,
+        _ => LatencyPoints::AfterCall,
+    };
     let Batching {
         submit,
         complete_min,
@@ -405,7 +412,7 @@ fn clone(plan: &Plan, worker: &Worker, stream: Stream, number: u32) -> Worker {
         serialize_overlap,
     } = *batching;
     Worker {
-        engine: engine_of(plan, engine, &stream),
+        engine,
         depth: Depth::PerStream,
         batching: Batching {
             submit,
@@ -425,7 +432,7 @@ fn clone(plan: &Plan, worker: &Worker, stream: Stream, number: u32) -> Worker {
         },
         placement: placement.clone(),
         memory: *memory,
-        latency: LatencyPoints::AfterCall,
+        latency,
         streams: vec![stream],
     }
 }

@@ -397,7 +397,9 @@ fn engine(worker: &Worker, say: Say<'_>) {
         ("iodepth_batch_complete_max", batching.complete_max),
         ("iodepth_low", batching.refill_below),
     ] {
-        if let Some(value) = value {
+        // One at a time is what fio does unasked.
+        let usual = matches!(name, "iodepth_batch" | "iodepth_batch_complete_min");
+        if let Some(value) = value.filter(|value| !usual || *value != 1) {
             say(name, value.to_string());
         }
     }

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use dialects::Diagnostic;
-use dialects::fio::options::{Kind, Row, Status, find, rows};
+use dialects::fio::options::{Kind, Row, Status, rows};
 use dialects::fio::{Disk, Found, FoundKind, Here, Lowered, Reading, lower};
 use model::access::{
     Access, Between, BlockList, Every, Mixed, Normal, Once, OnceMethod, Pareto, Placement, RangeBasis, Ranges, Uniform,

@@ -90,7 +90,11 @@ fn files_are_known_by_their_names() {
     .expect(0, &[]);
     let result = fathom(&["convert", "--to", "fio", &saved]);
     result.expect(0, &["ioengine=null", "runtime=100ms"]);
-    fathom(&["convert", "--to", "native", &path("job.fio")]).expect(3, &["cannot be converted yet"]);
+    let job = "[j]\nfilename=a.dat\nsize=1m\nrw=randread\nnorandommap\nbs=8k\ndirect=1\nruntime=7\ntime_based\n";
+    fs::write(path("job.fio"), job).unwrap();
+    let job = fathom(&["convert", "--to", "diskspd", &path("job.fio")]);
+    job.expect(6, &["-b8K", "-d7", " -r ", "a.dat", "lost: fio ioengine: psync"]);
+    fathom(&["convert", "--to", "native", &path("none.fio")]).expect(4, &["unable to open", "none.fio"]);
     fathom(&["convert", "--to", "native", &path("none.toml")]).expect(4, &["cannot read", "none.toml"]);
     fathom(&["convert", &path("none")]).expect(4, &["FILE.toml"]);
 }
@@ -142,4 +146,35 @@ fn every_result_carries_both_others() {
     assert_eq!(lost[0], "native cool-down: 1ms; fio has no such thing");
     assert_eq!(equivalents[1]["form"], "command_line");
     assert!(!equivalents[1]["lost"].as_array().unwrap().is_empty());
+}
+
+/// fio's words are read and said again: what comes out means the same, and comes out again.
+#[test]
+fn fio_job_files_keep_their_meaning() {
+    let Some(folder) = need(Directory::new()) else { return };
+    let jobs = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/fio/jobs");
+    let mut files: Vec<_> = fs::read_dir(jobs)
+        .unwrap()
+        .flatten()
+        .map(|entry| entry.path())
+        .collect();
+    files.retain(|path| path.extension().is_some_and(|end| end == "fio"));
+    assert!(files.len() > 15);
+    for name in ["d06", "d07", "d17"] {
+        fs::create_dir(folder.path().join(name)).unwrap();
+    }
+    fs::copy(format!("{jobs}/18-common.inc"), folder.path().join("18-common.inc")).unwrap();
+    for path in files {
+        let name = text(path.file_name().unwrap().as_ref()).to_owned();
+        fs::copy(&path, folder.path().join(&name)).unwrap();
+        let convert = |file: &str| {
+            let mut command = crate::support::command(&["convert", "--to", "fio", file]);
+            crate::support::finish(command.current_dir(folder.path()).env("SZ", "64").env("RW", "write"))
+        };
+        let first = convert(&name);
+        assert!(!first.err.contains("lost: "), "{name}\n{}{}", first.out, first.err);
+        fs::write(folder.path().join("again.fio"), &first.out).unwrap();
+        let second = convert("again.fio");
+        assert_eq!(second.out, first.out, "{name}\n{}", second.err);
+    }
 }

@@ -118,10 +118,13 @@ pub(super) fn batching(options: &JobOptions) -> Batching {
     let least = within(queue.iodepth_batch_complete_min);
     Batching {
         submit: match queue.iodepth_batch {
+            // There is no more than one to hand over.
+            _ if depth == 1 => None,
             0 => Some(depth),
             batch => Some(within(batch).max(1)),
         },
-        complete_min: Some(least),
+        // One is what is waited for in any case.
+        complete_min: Some(least).filter(|least| *least != 1),
         complete_max: match queue.iodepth_batch_complete_max {
             0 => None,
             most => Some(within(most).max(least).max(1)),
