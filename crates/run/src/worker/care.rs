@@ -120,7 +120,7 @@ impl Worker<'_> {
     #[cold]
     fn settle_slow(&mut self, slot: Slot, direction: Option<Direction>, too_slow: TooSlow, (moved, at): (i64, Nanos)) {
         let record = *self.slots.get(slot);
-        if self.tolerates(&record, direction, sys::file::TIMED_OUT) {
+        if self.tolerates(slot, &record, direction, sys::file::TIMED_OUT) {
             return;
         }
         let mut run = Run::starting_with(&record);

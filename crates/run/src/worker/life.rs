@@ -343,7 +343,7 @@ impl Worker<'_> {
         let policy = &self.plan.streams[record.stream as usize].on_error;
         let errno = (-result) as i32;
         let at_end_of_file = result == 0;
-        if !at_end_of_file && self.tolerates(&record, direction, errno) {
+        if !at_end_of_file && self.tolerates(slot, &record, direction, errno) {
             return;
         }
         if policy.full_is_end && [sys::file::NO_SPACE, sys::file::OVER_QUOTA].contains(&errno) {
@@ -364,15 +364,7 @@ impl Worker<'_> {
             (format!("a {verb} failed: {}", os_error_name(errno)), help)
         };
         let errno = (!at_end_of_file).then_some(errno);
-        let operation = direction.map(|direction| FailedOperation {
-            slot: slot.0,
-            stream: record.stream,
-            direction,
-            path: path.clone(),
-            offset: Bytes(record.offset),
-            length: record.length,
-            too_slow: None,
-        });
+        let operation = direction.map(|direction| self.failed_operation(slot, &record, direction));
         self.fail(Failure {
             what,
             at,
@@ -393,8 +385,26 @@ impl Worker<'_> {
         occurring.find(|direction| self.streams[number].cells[*direction] == record.key as u32)
     }
 
+    fn failed_operation(&self, slot: Slot, record: &SlotRecord, direction: Direction) -> FailedOperation {
+        FailedOperation {
+            slot: slot.0,
+            stream: record.stream,
+            direction,
+            path: self.files[usize::from(record.file)].0.clone(),
+            offset: Bytes(record.offset),
+            length: record.length,
+            too_slow: None,
+        }
+    }
+
     /// Counts a failed operation if the plan tolerates its error.
-    pub(super) fn tolerates(&mut self, record: &SlotRecord, direction: Option<Direction>, errno: i32) -> bool {
+    pub(super) fn tolerates(
+        &mut self,
+        slot: Slot,
+        record: &SlotRecord,
+        direction: Option<Direction>,
+        errno: i32,
+    ) -> bool {
         let policy = &self.plan.streams[record.stream as usize].on_error;
         let tolerated = match direction {
             Some(Direction::Read) => &policy.tolerate_read,
@@ -410,7 +420,7 @@ impl Worker<'_> {
                 what: format!("a {verb} failed: {}", os_error_name(errno)),
                 at: format!("{path}, {} bytes at offset {}", record.length, record.offset),
                 errno: Some(errno),
-                operation: None,
+                operation: direction.map(|direction| self.failed_operation(slot, record, direction)),
                 help: None,
             });
         }
