@@ -447,7 +447,7 @@ impl Received {
             depth: self.depth.clone(),
             submitted: self.submitted.clone(),
             completed: self.completed.clone(),
-            waits: self.waits.clone(),
+            waits: self.waits,
             windows: Vec::new(),
             ..*self
         }

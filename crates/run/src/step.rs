@@ -700,7 +700,7 @@ fn worker_results(
     (results.mismatches, results.mismatch_count) = (ended.mismatches.clone(), ended.mismatch_count);
     results.active_ns = ended.active;
     results.slots = ended.slots;
-    results.usage = ended.usage.clone();
+    results.usage = ended.usage;
     results.map_bytes = Bytes(ended.map_bytes);
     results.failure = ended.failure.clone().or(results.failure);
     results.tolerated = ended.tolerated.clone();

@@ -25,7 +25,7 @@ fn programs() -> Option<PathBuf> {
         .output()
         .unwrap();
     if !installed.status.success() {
-        testbed::skip(&format!(
+        testbed::skip(format!(
             "{CLIENT} cannot be had: {}",
             String::from_utf8_lossy(&installed.stderr)
         ));

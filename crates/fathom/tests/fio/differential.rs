@@ -170,7 +170,7 @@ fn the_same_work_as_debians_fio() {
             for direction in ["read", "write", "trim"] {
                 for figure in ["total_ios", "io_bytes", "short_ios"] {
                     let drawn = same == Bytes || job.contains("=rw") || job.contains("=randrw");
-                    if drawn && figure == "total_ios" || drawn && same != Bytes {
+                    if drawn && (figure == "total_ios" || same != Bytes) {
                         continue;
                     }
                     let value = |job: &Value| job[direction][figure].to_string();

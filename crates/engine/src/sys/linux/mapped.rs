@@ -59,7 +59,8 @@ impl FileMap {
     /// The system's error, such as `EINVAL` where it knows none.
     pub(crate) fn ask_for_huge_pages(&self) -> io::Result<()> {
         // SAFETY: the range is the mapping of this value; the advice changes none of its contents.
-        Ok(unsafe { rustix::mm::madvise(self.start.cast(), self.length.max(1), rustix::mm::Advice::LinuxHugepage)? })
+        unsafe { rustix::mm::madvise(self.start.cast(), self.length.max(1), rustix::mm::Advice::LinuxHugepage)? };
+        Ok(())
     }
 
     /// Copies from the map. False if a page could not be read in.
