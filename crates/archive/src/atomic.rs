@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Writes a file under a temporary name beside its place, flushes it, and renames it. An earlier file of that name stays
 /// as it is until then. A pipe or terminal is written to directly.
@@ -28,6 +29,12 @@ pub fn write_whole(path: &Path, content: &[u8]) -> io::Result<()> {
     part.file().write_all(content)?;
     part.finish()?.into_place()
 }
+
+/// Names of parts: this, the process, something random, and the end.
+const PREFIX: &str = ".fathom-";
+const SUFFIX: &str = ".part";
+/// Younger ones may not have their lock yet.
+const SETTLED: Duration = Duration::from_secs(1);
 
 /// A file on its way, under a temporary name beside its place; gone if it is dropped.
 #[derive(Debug)]
@@ -97,15 +104,51 @@ fn folder_of(path: &Path) -> &Path {
 }
 
 fn in_folder(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
+    sweep(folder);
+    let prefix = format!("{PREFIX}{}-", std::process::id());
     let mut builder = tempfile::Builder::new();
-    builder.prefix(".fathom-").suffix(".part");
+    builder.prefix(&prefix).suffix(SUFFIX);
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
         // As any program makes its files; the user's mask still applies.
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
-    builder.tempfile_in(folder)
+    let file = builder.tempfile_in(folder)?;
+    // Where files cannot be locked, the age and the process in the name have to do.
+    let _ = file.as_file().try_lock();
+    Ok(file)
+}
+
+/// Removes parts that killed processes have left: nobody holds their lock, and the process in their name is gone.
+fn sweep(folder: &Path) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let Some(process) = name.to_str().and_then(process_of) else {
+            continue;
+        };
+        let modified = entry.metadata().and_then(|meta| meta.modified()).ok();
+        let is_old = modified
+            .and_then(|at| at.elapsed().ok())
+            .is_some_and(|age| age > SETTLED);
+        if !is_old || is_alive(process) {
+            continue;
+        }
+        if File::open(entry.path()).is_ok_and(|file| file.try_lock().is_ok()) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+/// The process that made a part of this name.
+fn process_of(name: &str) -> Option<u32> {
+    let middle = name.strip_prefix(PREFIX)?.strip_suffix(SUFFIX)?;
+    middle.split_once('-')?.0.parse().ok()
+}
+
+/// True where it cannot be told.
+fn is_alive(process: u32) -> bool {
+    !cfg!(target_os = "linux") || Path::new("/proc").join(process.to_string()).exists()
 }
 
 /// The system says only that something does not exist, and the file itself need not.
@@ -143,6 +186,22 @@ mod tests {
         write_whole(&path, b"two").expect("written again");
         assert_eq!(fs::read(&path).expect("read"), b"two");
         assert_eq!(fs::read_dir(folder.path()).expect("listed").count(), 1);
+    }
+
+    /// What a killed process has left goes with the next file; what a living one writes stays.
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn parts_of_the_dead_are_removed() {
+        let folder = tempfile::tempdir().expect("a temporary directory");
+        let part = |process: u32| folder.path().join(format!("{PREFIX}{process}-abc{SUFFIX}"));
+        let (dead, alive) = (part(u32::MAX), part(std::process::id()));
+        for path in [&dead, &alive] {
+            let file = File::create(path).expect("made");
+            let long_ago = std::time::SystemTime::now() - 10 * SETTLED;
+            file.set_modified(long_ago).expect("made older");
+        }
+        write_whole(&folder.path().join("a"), b"one").expect("written");
+        assert!(!dead.exists() && alive.exists());
     }
 
     #[test]

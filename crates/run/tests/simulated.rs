@@ -37,6 +37,21 @@ fn littles_law_holds_at_every_depth() {
     }
 }
 
+/// All operations go to the same block, so no two of them may be in flight together.
+#[test]
+fn operations_that_overlap_are_kept_apart_if_asked() {
+    for (apart, expected) in [(false, 80_000.0), (true, 10_000.0)] {
+        let mut one = stream();
+        one.depth = 8;
+        one.region.length = Some(model::plan::Extent::bytes(4096));
+        let mut all = worker(vec![one]);
+        all.batching.serialize_overlap = apart;
+        let job = run_job(plan(device(), Stop::after(Nanos::secs(1)), vec![all]));
+        let found = job.total().operations as f64;
+        assert!(off(found, expected) < 0.01, "{found} operations, apart: {apart}");
+    }
+}
+
 #[test]
 fn a_frozen_host_is_charged_to_the_operations_that_were_due() {
     // 300 ms of 2 s at 4,000 operations a second: the late ones waited up to 300 ms, evenly spread. 15 % of all waited,

@@ -93,7 +93,7 @@ fn files_are_known_by_their_names() {
     let job = "[j]\nfilename=a.dat\nsize=1m\nrw=randread\nnorandommap\nbs=8k\ndirect=1\nruntime=7\ntime_based\n";
     fs::write(path("job.fio"), job).unwrap();
     let job = fathom(&["convert", "--to", "diskspd", &path("job.fio")]);
-    job.expect(6, &["-b8K", "-d7", " -r ", "a.dat", "lost: fio ioengine: psync"]);
+    job.expect(0, &["diskspd -b8K -c1M -d7", " -r ", "a.dat", "differs: fio filename"]);
     fathom(&["convert", "--to", "native", &path("none.fio")]).expect(4, &["unable to open", "none.fio"]);
     fathom(&["convert", "--to", "native", &path("none.toml")]).expect(4, &["cannot read", "none.toml"]);
     fathom(&["convert", &path("none")]).expect(4, &["FILE.toml"]);

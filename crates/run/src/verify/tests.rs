@@ -303,3 +303,37 @@ fn histories_keep_order_or_place() {
         "later writes replace what they touch"
     );
 }
+
+#[test]
+fn offsets_stand_in_the_pattern_of_each_block_or_interval() {
+    let filler = Filler::new(&Content::Fresh, 0, engine::fill::random_fill(), Arc::default(), 1);
+    let block = Block {
+        offset: 0x1_0000,
+        length: 4096,
+        seed: None,
+        number: None,
+        hash: None,
+    };
+    for (of_interval, second) in [(false, 0x1_0000_u64), (true, 0x1_0000 + 1024)] {
+        let checker = Checker {
+            pattern: vec![0xab; 9],
+            pattern_offsets: vec![1],
+            pattern_of_interval: of_interval,
+            ..checker(VerifyMethod::Pattern, 1024, Form::Present)
+        };
+        let mut buffer = vec![0; 4096];
+        checker.fill(&mut buffer, &mut block.clone(), 0, &filler);
+        assert_eq!(buffer[0], 0xab);
+        assert_eq!(buffer[1..9], 0x1_0000_u64.to_ne_bytes());
+        // The pattern begins anew at the interval, or with its next whole repetition.
+        let next = if of_interval { 1024 } else { 1026 };
+        assert_eq!(buffer[next], 0xab);
+        assert_eq!(buffer[next + 1..next + 9], second.to_ne_bytes());
+        assert!(checker.check(&buffer, &block).is_empty());
+        let elsewhere = Block {
+            offset: block.offset + 4096,
+            ..block
+        };
+        assert!(!checker.check(&buffer, &elsewhere).is_empty(), "{of_interval}");
+    }
+}

@@ -1,9 +1,10 @@
 //! When jobs begin, how long they go on, and what ends with them.
 
+use model::access::Access;
 use model::plan::{Dependency, EndsWith, Group, Phases, Span, Stop};
 use model::{Bytes, Nanos};
 
-use super::Lowering;
+use super::{Lowering, pattern};
 use crate::fio::jobs::Job;
 use crate::fio::options::JobOptions;
 use crate::fio::options::job::ExitWhat;
@@ -70,7 +71,8 @@ impl Lowering<'_> {
             Some(Amount::Percent(percent)) => percent > 100,
             Some(Amount::Zones(_)) | None => false,
         };
-        stop.passes = (!more).then_some(1);
+        let ends = pattern::pattern(&job.options).access.iter().all(Access::ends);
+        stop.passes = (ends && !more).then_some(1);
         stop
     }
 

@@ -66,7 +66,7 @@ impl Pinned {
     ///
     /// # Errors
     /// Always.
-    pub fn new(_bytes: u64) -> std::io::Result<Pinned> {
-        Err(std::io::ErrorKind::Unsupported.into())
+    pub fn new(_bytes: u64) -> io::Result<Pinned> {
+        Err(io::ErrorKind::Unsupported.into())
     }
 }
