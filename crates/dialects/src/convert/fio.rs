@@ -291,7 +291,7 @@ fn section(job: &Job, name: String, workers: Vec<Worker>, last_of: &[u32]) -> Jo
         ends_with,
         control,
         operation_log: _,
-        windows: _,
+        windows,
         prepare_only,
         workers: _,
     } = job;
@@ -372,7 +372,7 @@ fn section(job: &Job, name: String, workers: Vec<Worker>, last_of: &[u32]) -> Jo
         },
         control: kept,
         operation_log: None,
-        windows: Vec::new(),
+        windows: windows.clone(),
         prepare_only: *prepare_only,
         workers,
     }

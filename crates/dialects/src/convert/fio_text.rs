@@ -140,7 +140,7 @@ fn section(plan: &Plan, number: usize, job: &Job) -> Options {
         ends_with,
         control,
         operation_log: _,
-        windows: _,
+        windows,
         prepare_only,
         workers,
     } = job;
@@ -151,6 +151,14 @@ fn section(plan: &Plan, number: usize, job: &Job) -> Options {
         say("description", text.clone());
     }
     on(&mut say, "create_only", *prepare_only);
+    for kept in windows {
+        let (log, length) = match kept.histograms {
+            true => ("write_hist_log", "log_hist_msec"),
+            false => ("write_lat_log", "log_avg_msec"),
+        };
+        say(log, job.name.clone());
+        say(length, (kept.length_ns.0 / 1_000_000).to_string());
+    }
     on(&mut say, "bs_is_seq_rand", stream.pattern.sizes_by_place);
     if let Some(cycles) = stream.think.map(|think| think.cycles_each).filter(|cycles| *cycles > 0) {
         say("thinkcycles", cycles.to_string());
