@@ -31,7 +31,7 @@ pub struct Flags {
     pub show_command: bool,
     /// A warning about a job is an error.
     pub warnings_fatal: bool,
-    /// Where verify states and dumps go.
+    /// Where verify states and dumps go: refused, not carried out yet.
     pub aux_path: Option<String>,
     /// What to trace.
     pub debug: Vec<String>,
@@ -236,7 +236,7 @@ pub const FLAGS: &[Flag] = &[
     flag(
         "bandwidth-log",
         "",
-        "Write logs of the total bandwidth.",
+        "Write logs of the total bandwidth: refused, not carried out yet.",
         set!(flags, _ => flags.bandwidth_log = true),
     ),
     flag(
@@ -322,7 +322,7 @@ pub const FLAGS: &[Flag] = &[
     flag(
         "aux-path",
         "DIR",
-        "Where verify states and dumps go.",
+        "Where verify states and dumps go: refused, not carried out yet.",
         set!(flags, path => {
             flags.aux_path = Some(path.to_string())
         }),
@@ -349,7 +349,7 @@ pub const FLAGS: &[Flag] = &[
     flag(
         "idle-prof",
         "KIND",
-        "Measure idle processors: system, percpu, calibrate.",
+        "Measure idle processors: refused, not carried out yet.",
         |flags, kind| match kind {
             "system" | "percpu" | "calibrate" => {
                 flags.idle_profile = Some(kind.to_string());
@@ -361,7 +361,7 @@ pub const FLAGS: &[Flag] = &[
     flag(
         "trigger-file",
         "FILE",
-        "End the jobs when this file appears.",
+        "End the jobs when this file appears: refused, not carried out yet.",
         set!(flags, path => {
             flags.trigger_file = Some(path.to_string())
         }),
@@ -369,13 +369,13 @@ pub const FLAGS: &[Flag] = &[
     flag(
         "trigger-timeout",
         "TIME",
-        "End the jobs after this time (bare: seconds).",
+        "End the jobs after this time: refused, not carried out yet.",
         |flags, text| time(text, &mut flags.trigger_timeout_us, "time"),
     ),
     flag(
         "trigger",
         "COMMAND",
-        "Carry this out when a trigger ends the jobs.",
+        "Carry this out when a trigger ends the jobs: refused, not carried out yet.",
         set!(flags, command => {
             flags.trigger = Some(command.to_string())
         }),

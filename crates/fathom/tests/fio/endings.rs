@@ -259,3 +259,26 @@ fn commands_of_a_job_need_permission() {
     let said = |when: &str| fs::read_to_string(place.path().join(format!("x.{when}.txt"))).unwrap();
     assert_eq!((said("prerun"), said("postrun")), ("before\n".into(), "after\n".into()));
 }
+
+/// A flag that nothing would follow from is refused, and nothing has been done.
+#[test]
+fn flags_that_nothing_follows_from_are_refused() {
+    let place = Place::new();
+    for flag in [
+        "--bandwidth-log",
+        "--idle-prof=system",
+        "--trigger-file=x",
+        "--trigger=x",
+        "--aux-path=x",
+    ] {
+        let ran = place.line(&format!("{flag} --name=a --size=64k --rw=write"));
+        let name = flag.trim_start_matches('-').split('=').next().unwrap();
+        assert_eq!(ran.code, Some(1), "{ran:#?}");
+        assert_eq!(
+            ran.err,
+            format!("fio: option {name} is not supported by this program\n"),
+            "{ran:#?}"
+        );
+        assert!(!place.path().join("a.0.0").exists());
+    }
+}

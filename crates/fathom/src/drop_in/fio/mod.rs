@@ -135,7 +135,7 @@ fn run(session: &Session, jobs: &Jobs, output: &mut Output) -> u8 {
     let banners = banner::lines(jobs);
     let normal = jobs.flags.formats.normal;
     tell_read(output, jobs, if normal { &banners } else { &[] });
-    if let Some(line) = jobs.refusal() {
+    if let Some(line) = jobs.refusal().or_else(|| refused_flag(jobs)) {
         output.complaint(&line);
         return FAILED;
     }
@@ -197,6 +197,21 @@ fn run(session: &Session, jobs: &Jobs, output: &mut Output) -> u8 {
     }
     let code = conclude(session, jobs, results, commands.failed(), output);
     if written.is_err() { code.max(FAILED) } else { code }
+}
+
+/// The line about a flag that is read and that nothing would follow from.
+fn refused_flag(jobs: &Jobs) -> Option<String> {
+    let flags = &jobs.flags;
+    let given = [
+        ("bandwidth-log", flags.bandwidth_log),
+        ("idle-prof", flags.idle_profile.is_some()),
+        ("trigger-file", flags.trigger_file.is_some()),
+        ("trigger-timeout", flags.trigger_timeout_us > 0),
+        ("trigger", flags.trigger.is_some()),
+        ("aux-path", flags.aux_path.is_some()),
+    ];
+    let (name, _) = given.into_iter().find(|(_, given)| *given)?;
+    Some(format!("fio: option {name} is not supported by this program"))
 }
 
 /// What is told of workers that cannot begin.
