@@ -74,6 +74,7 @@ pub const ROWS: &[Row] = &[
         .help("Store both forms of a block that does not match.")
         .example("1"),
     int("verify_async", |job| &mut job.verify.verify_async)
+        .without_effect("each clone checks by itself what it has read")
         .default("0")
         .help("Threads that check.")
         .example("4"),
