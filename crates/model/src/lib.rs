@@ -17,6 +17,7 @@ pub mod finding;
 pub mod histogram;
 pub mod mismatch;
 pub mod mix;
+pub mod observation;
 pub mod operation_log;
 pub mod pace;
 pub mod plan;

@@ -135,6 +135,16 @@ pub enum Cursor {
 }
 
 impl Access {
+    /// Positions jump: at least some of them are drawn at random.
+    pub fn jumps(&self) -> bool {
+        match self {
+            Access::Random { .. } | Access::Every(_) => true,
+            Access::Mixed(mixed) => mixed.random_percent.iter().any(|(_, share)| *share > 0),
+            Access::Zones(zones) => zones.within.is_some(),
+            Access::Sequential(_) | Access::Interlocked(_) | Access::Parallel(_) => false,
+        }
+    }
+
     /// A pass over the area comes to an end by itself.
     pub fn ends(&self) -> bool {
         let once = |placement: &Placement| matches!(placement, Placement::Once(_));

@@ -1,0 +1,435 @@
+//! What is known of one measured load, whoever measured it: the common ground of verdicts, diagnosis, explanation and
+//! comparison.
+//!
+//! [`Observation::of`] makes one from our own results; readers of other tools' reports make them from text. A figure that a
+//! source does not have is absent, never zero and never worked out from a guess: whoever judges says what it could not judge.
+
+use serde::{Deserialize, Serialize};
+
+use crate::access::Access;
+use crate::direction::PerDirection;
+use crate::environment::CoreUse;
+use crate::histogram::Histogram;
+use crate::mix::Mix;
+use crate::plan::{Job, Pacing, Plan, RateUnit, Stream};
+use crate::results::{DirectionResults, Results, StepResults};
+use crate::units::{Bytes, Nanos};
+
+/// One measured load: what was asked for and what came of it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Observation {
+    /// The program that measured, such as `fathom`, `DiskSpd` or `fio`.
+    pub tool: String,
+    /// Its version, as it says itself.
+    pub version: Option<String>,
+    /// Name of the job or time span.
+    pub name: String,
+    /// What was asked for.
+    pub load: Load,
+    /// Length of the measured window.
+    pub measured_ns: Option<Nanos>,
+    /// What each direction did; absent where it did not occur.
+    pub directions: PerDirection<Option<Flow>>,
+    /// All directions together.
+    pub total: Flow,
+    /// The same by thread or target, where the source tells.
+    pub parts: Vec<PartFlow>,
+    /// Shares of each processor's time, in the order of their numbers; empty where not told.
+    pub cores: Vec<CoreShare>,
+    /// What issuing the load cost.
+    pub generator: Option<Generator>,
+    /// The device's own view, from the kernel's counters.
+    pub device: Option<DeviceView>,
+    /// What was done interval by interval, in time order from the start of the measured window; empty where not told.
+    pub series: Vec<SeriesPoint>,
+    /// Operations that failed.
+    pub errors: Option<u64>,
+}
+
+/// What was asked for. Everything that differs among the workers of a load is absent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Load {
+    /// Files and devices.
+    pub targets: Vec<String>,
+    /// Threads or processes that issue I/O, over all targets.
+    pub workers: Option<u32>,
+    /// Operations that may be in flight at once, over all workers and targets.
+    pub depth: Option<u64>,
+    /// Bytes of an operation, where all have the same.
+    pub block: Option<Bytes>,
+    /// Percent of the operations that should read.
+    pub read_percent: Option<f64>,
+    /// Positions are random.
+    pub random: Option<bool>,
+    /// An operation follows another as soon as there is a place in the queue: no rate, no pauses.
+    pub closed_loop: Option<bool>,
+    /// Operations per second that were asked for, over all workers.
+    pub rate_iops: Option<f64>,
+    /// The operating system's cache is bypassed.
+    pub direct: Option<bool>,
+    /// I/O before the measured window.
+    pub warm_up_ns: Option<Nanos>,
+    /// Bytes of each target that are used, where all are alike.
+    pub size: Option<Bytes>,
+}
+
+/// Operations of one kind over the measured window.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Flow {
+    /// Operations completed.
+    pub operations: Option<u64>,
+    /// Bytes transferred.
+    pub bytes: Option<Bytes>,
+    /// Operations per second, as the source says or as counted.
+    pub iops: Option<f64>,
+    /// Bytes per second, likewise.
+    pub bytes_per_sec: Option<f64>,
+    /// Standard deviation of operations per second between intervals.
+    pub iops_deviation: Option<f64>,
+    /// From queued to done.
+    pub latency: Option<Latency>,
+    /// From due to done, of paced loads.
+    pub response: Option<Latency>,
+    /// From due to queued, of paced loads.
+    pub schedule_delay: Option<Latency>,
+}
+
+impl Flow {
+    /// What a user of the storage would have waited: response time when paced, latency otherwise.
+    pub fn waited(&self) -> Option<&Latency> {
+        self.response.as_ref().or(self.latency.as_ref())
+    }
+}
+
+/// One thread or target of a load.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PartFlow {
+    /// Thread and target in the source's words.
+    pub name: String,
+    /// Its direction; absent: all together.
+    pub direction: Option<crate::direction::Direction>,
+    /// What it did.
+    pub flow: Flow,
+}
+
+/// A distribution of times in nanoseconds, as far as it is known.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Latency {
+    /// Values behind it.
+    pub samples: Option<u64>,
+    /// Arithmetic mean in nanoseconds.
+    pub mean_ns: Option<f64>,
+    /// Standard deviation in nanoseconds.
+    pub deviation_ns: Option<f64>,
+    /// Smallest value.
+    pub min_ns: Option<f64>,
+    /// Largest value.
+    pub max_ns: Option<f64>,
+    /// Quantiles that the source states: share of the values below (0.99 for p99) and nanoseconds, ascending.
+    pub quantiles: Vec<(f64, f64)>,
+    /// The whole distribution, where it is known: any quantile and its interval can be had.
+    pub histogram: Option<Histogram>,
+}
+
+impl Latency {
+    /// Everything that a histogram tells.
+    pub fn of(histogram: &Histogram) -> Option<Latency> {
+        (!histogram.is_empty()).then(|| Latency {
+            samples: Some(histogram.n()),
+            mean_ns: Some(histogram.mean()),
+            deviation_ns: Some(histogram.population_deviation()),
+            min_ns: Some(histogram.min() as f64),
+            max_ns: Some(histogram.max() as f64),
+            quantiles: Vec::new(),
+            histogram: Some(histogram.clone()),
+        })
+    }
+
+    /// The quantile of a share of the values (0.99 for p99) in nanoseconds: from the histogram, or as stated.
+    pub fn quantile(&self, share: f64) -> Option<f64> {
+        let stated = || self.quantiles.iter().find(|(at, _)| (at - share).abs() < 1e-9);
+        match &self.histogram {
+            Some(histogram) => Some(histogram.quantile(share) as f64),
+            None => stated().map(|(_, value)| *value),
+        }
+    }
+}
+
+/// Shares of one processor's time over the measured window, from 0 to 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CoreShare {
+    /// Its number.
+    pub cpu: u32,
+    /// In programs.
+    pub user: f64,
+    /// In the kernel, interrupts included.
+    pub kernel: f64,
+    /// Taken by the hypervisor for others, where known.
+    pub stolen: Option<f64>,
+}
+
+impl CoreShare {
+    /// Busy in any way.
+    pub fn busy(&self) -> f64 {
+        self.user + self.kernel
+    }
+
+    fn of(core: &CoreUse, window: Nanos) -> CoreShare {
+        let share = |time: Nanos| time.0 as f64 / window.0.max(1) as f64;
+        CoreShare {
+            cpu: core.cpu,
+            user: share(core.user_ns),
+            kernel: share(core.system_ns) + share(core.interrupt_ns),
+            stolen: Some(share(core.stolen_ns)),
+        }
+    }
+}
+
+/// What issuing the load cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Generator {
+    /// Share of the time in which the busiest worker had a processor, from 0 to 1.
+    pub busiest_worker: f64,
+    /// Processors' worth of time of all workers.
+    pub processors: f64,
+    /// Operations per second that this machine's engine reaches without a device, where it was measured.
+    pub ceiling_iops: Option<f64>,
+}
+
+/// The device under a load, from the kernel's counters over the measured window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct DeviceView {
+    /// Requests in the device and its queue, averaged over time.
+    pub in_flight: f64,
+    /// Requests per second.
+    pub iops: f64,
+    /// Bytes per second.
+    pub bytes_per_sec: f64,
+    /// Share of the time in which it was busy.
+    pub busy: f64,
+}
+
+/// One interval of a load.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SeriesPoint {
+    /// Start, from the start of the measured window.
+    pub start_ns: Nanos,
+    /// Length; the last may be shorter.
+    pub length_ns: Nanos,
+    /// Reads, writes, trims completed.
+    pub operations: [u64; 3],
+    /// Bytes read, written, trimmed.
+    pub bytes: [u64; 3],
+    /// Mean latency in nanoseconds of all operations (response time when paced), where known.
+    pub mean_ns: Option<f64>,
+    /// 99th percentile of the same, where known.
+    pub p99_ns: Option<f64>,
+}
+
+impl SeriesPoint {
+    /// Operations of all directions per second.
+    pub fn iops(&self) -> f64 {
+        self.operations.iter().sum::<u64>() as f64 / self.length_ns.as_secs()
+    }
+
+    /// Bytes of all directions per second.
+    pub fn bytes_per_sec(&self) -> f64 {
+        self.bytes.iter().sum::<u64>() as f64 / self.length_ns.as_secs()
+    }
+}
+
+impl Observation {
+    /// What job `job` of step `step` measured; `None` if it measured nothing. The series has the finest whole-job grid of
+    /// at least 100 ms that the plan keeps.
+    pub fn of(results: &Results, step: usize, job: usize) -> Option<Observation> {
+        let around = results.steps.get(step)?;
+        let found = around.jobs.get(job)?;
+        let asked = results.plan.steps.get(step)?.jobs.get(job)?;
+        let measured = found.measured();
+        let total = found.total();
+        if measured == Nanos(0) || total.operations == 0 {
+            return None;
+        }
+        let usage = found.usage();
+        let busiest = found.workers.iter().map(|worker| worker.usage.cpu().0).max();
+        Some(Observation {
+            tool: results.tool.name.clone(),
+            version: Some(results.tool.version.clone()),
+            name: found.name.clone(),
+            load: Load::of(&results.plan, asked),
+            measured_ns: Some(measured),
+            directions: found
+                .directions()
+                .map(|of| of.as_ref().and_then(|of| flow(of, measured))),
+            total: flow(&total, measured)?,
+            parts: Vec::new(),
+            cores: cores(around),
+            generator: Some(Generator {
+                busiest_worker: busiest.unwrap_or(0) as f64 / measured.0 as f64,
+                processors: usage.cpu().0 as f64 / measured.0 as f64,
+                ceiling_iops: None,
+            }),
+            device: device(around),
+            series: series(found),
+            errors: Some(total.errors),
+        })
+    }
+
+    /// Every job of every step that measured something, in order.
+    pub fn all(results: &Results) -> Vec<Observation> {
+        let jobs = results.steps.iter().enumerate();
+        jobs.flat_map(|(step, found)| (0..found.jobs.len()).filter_map(move |job| Observation::of(results, step, job)))
+            .collect()
+    }
+
+    /// Operations in flight on average by Little's law (1961): rate × mean latency. Absent where either is.
+    pub fn in_flight(&self) -> Option<f64> {
+        Some(self.total.iops? * self.total.latency.as_ref()?.mean_ns? / 1e9)
+    }
+
+    /// Percent of the operations that read.
+    pub fn read_percent(&self) -> Option<f64> {
+        let reads = self.directions.read.as_ref().map_or(Some(0.0), |reads| reads.iops)?;
+        let total = self.total.iops?;
+        (total > 0.0).then(|| 100.0 * reads / total)
+    }
+}
+
+impl Load {
+    fn of(plan: &Plan, job: &Job) -> Load {
+        let streams = || job.workers.iter().flat_map(|worker| &worker.streams);
+        let ids = streams().flat_map(|stream| stream.target.ids());
+        let mut targets: Vec<String> = Vec::new();
+        for path in ids.map(|id| &plan.target(*id).path) {
+            if !targets.contains(path) {
+                targets.push(path.clone());
+            }
+        }
+        Load {
+            targets,
+            workers: Some(job.workers.len() as u32),
+            depth: Some(job.depth()),
+            block: same(streams().map(block_of)).flatten(),
+            read_percent: same(streams().map(|stream| read_percent(&stream.mix))).flatten(),
+            random: same(streams().map(is_random)),
+            closed_loop: Some(streams().all(|stream| stream.pacing == Pacing::Unpaced && stream.think.is_none())),
+            rate_iops: streams().map(rate_of).sum::<Option<f64>>(),
+            direct: same(streams().map(|stream| stream.cache.direct)),
+            warm_up_ns: Some(job.phases.warm_up_ns),
+            size: None,
+        }
+    }
+}
+
+/// The value that all have.
+fn same<T: PartialEq>(mut values: impl Iterator<Item = T>) -> Option<T> {
+    let first = values.next()?;
+    values.all(|value| value == first).then_some(first)
+}
+
+fn block_of(stream: &Stream) -> Option<Bytes> {
+    let (short, long) = (
+        stream.pattern.shortest(&stream.mix),
+        stream.pattern.longest(&stream.mix),
+    );
+    (short == long).then_some(long)
+}
+
+fn read_percent(mix: &Mix) -> Option<f64> {
+    use crate::direction::Direction::{Read, Trim, Write};
+    match mix {
+        Mix::Drawn { write_percent, .. } => Some(100.0 - write_percent),
+        Mix::Exact { write_percent } => Some(100.0 - write_percent),
+        mix if mix.includes(Read) && !mix.includes(Write) && !mix.includes(Trim) => Some(100.0),
+        mix if !mix.includes(Read) => Some(0.0),
+        _ => None,
+    }
+}
+
+fn is_random(stream: &Stream) -> bool {
+    stream.pattern.access.iter().any(Access::jumps)
+}
+
+fn rate_of(stream: &Stream) -> Option<f64> {
+    let operations = |rate: &crate::plan::Rate| match rate.unit {
+        RateUnit::Operations => Some(rate.per_second()),
+        RateUnit::Bytes => block_of(stream).map(|block| rate.per_second() / block.0 as f64),
+    };
+    match &stream.pacing {
+        Pacing::Unpaced => None,
+        Pacing::Together { rate } => operations(rate),
+        Pacing::PerDirection { rates } => {
+            let asked = rates.iter().filter(|(direction, _)| stream.mix.includes(*direction));
+            asked.map(|(_, rate)| rate.as_ref().and_then(operations)).sum()
+        }
+    }
+}
+
+fn flow(found: &DirectionResults, measured: Nanos) -> Option<Flow> {
+    let seconds = measured.as_secs();
+    (found.operations > 0).then(|| Flow {
+        operations: Some(found.operations),
+        bytes: Some(found.bytes),
+        iops: Some(found.operations as f64 / seconds),
+        bytes_per_sec: Some(found.bytes.0 as f64 / seconds),
+        iops_deviation: None,
+        latency: Latency::of(&found.total),
+        response: found.response.as_ref().and_then(Latency::of),
+        schedule_delay: found.schedule_delay.as_ref().and_then(Latency::of),
+    })
+}
+
+fn cores(step: &StepResults) -> Vec<CoreShare> {
+    if step.observed_ns == Nanos(0) {
+        return Vec::new();
+    }
+    let cores = step.cores.iter().filter(|core| core.host == 0);
+    cores.map(|core| CoreShare::of(&core.core, step.observed_ns)).collect()
+}
+
+/// The first device that targets of the step lie on: the one that programs address. Those beneath it see the same again.
+fn device(step: &StepResults) -> Option<DeviceView> {
+    let window = step.observed_ns;
+    let device = &step.devices_measured.first()?.counters;
+    let seconds = window.as_secs();
+    (window > Nanos(0)).then(|| DeviceView {
+        in_flight: device.weighted_ns.0 as f64 / window.0 as f64,
+        iops: device.operations.iter().sum::<u64>() as f64 / seconds,
+        bytes_per_sec: device.bytes.iter().sum::<u64>() as f64 / seconds,
+        busy: device.busy_ns.0 as f64 / window.0 as f64,
+    })
+}
+
+fn series(job: &crate::results::JobResults) -> Vec<SeriesPoint> {
+    const FINEST: Nanos = Nanos(100_000_000);
+    let whole = job.series.iter().filter(|series| series.of.is_none());
+    let Some(series) = whole
+        .filter(|series| series.length_ns >= FINEST)
+        .min_by_key(|series| series.length_ns)
+    else {
+        return Vec::new();
+    };
+    let points = [&series.points.read, &series.points.write, &series.points.trim];
+    let count = points.iter().map(|points| points.len()).max().unwrap_or(0);
+    let measured = job.measured();
+    let point = |number: usize| {
+        let at = |of: &Vec<crate::results::Point>| of.get(number).cloned().unwrap_or_default();
+        let of = points.map(at);
+        let operations = [of[0].operations, of[1].operations, of[2].operations];
+        let all: u64 = operations.iter().sum();
+        let latency: u64 = of.iter().map(|point| point.latency_ns).sum();
+        let start = Nanos(series.length_ns.0 * number as u64);
+        SeriesPoint {
+            start_ns: start,
+            length_ns: series.length_ns.min(measured.since(start)),
+            operations,
+            bytes: [of[0].bytes, of[1].bytes, of[2].bytes],
+            mean_ns: (all > 0).then(|| latency as f64 / all as f64),
+            p99_ns: None,
+        }
+    };
+    (0..count)
+        .map(point)
+        .filter(|point| point.length_ns > Nanos(0))
+        .collect()
+}
