@@ -6,5 +6,7 @@
 
 pub mod caps;
 pub mod checks;
+pub mod identities;
+pub mod standing;
 
 pub use checks::check;

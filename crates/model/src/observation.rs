@@ -287,8 +287,11 @@ impl Observation {
         Some(self.total.iops? * self.total.latency.as_ref()?.mean_ns? / 1e9)
     }
 
-    /// Percent of the operations that read.
+    /// Percent of the operations that read. Absent where no direction is told apart.
     pub fn read_percent(&self) -> Option<f64> {
+        if self.directions.iter().all(|(_, flow)| flow.is_none()) {
+            return None;
+        }
         let reads = self.directions.read.as_ref().map_or(Some(0.0), |reads| reads.iops)?;
         let total = self.total.iops?;
         (total > 0.0).then(|| 100.0 * reads / total)
