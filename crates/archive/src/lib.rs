@@ -9,8 +9,10 @@ mod atomic;
 mod fio_logs;
 mod saved;
 mod schema;
+mod shelf;
 
 pub use atomic::write_whole;
 pub use fio_logs::write_fio_logs;
-pub use saved::{ArchiveError, load, save};
+pub use saved::{ArchiveError, is_saved, load, load_bytes, save};
 pub use schema::{SCHEMAS, Schema};
+pub use shelf::Shelf;

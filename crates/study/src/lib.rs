@@ -1,10 +1,15 @@
-//! Campaigns: questions that take more than one job to answer, as plans and as sentences about their results.
+//! Campaigns: questions that take more than one job to answer, as plans and as sentences about their results; and what results
+//! that are there already mean, whoever measured them.
 //!
 //! A study makes a plan, lets `run` carry it out and says what came of it. It prints nothing and keeps nothing.
 
 #![forbid(unsafe_code)]
 
+pub mod anti_patterns;
+pub mod baseline;
+pub mod explain;
 pub mod quick;
 pub mod selftest;
 
 mod figures;
+mod numbers;
