@@ -6,5 +6,8 @@
 
 pub mod caps;
 pub mod checks;
+pub mod policies;
+pub mod requirement;
+pub mod verdict;
 
 pub use checks::check;
