@@ -7,6 +7,9 @@
 pub mod caps;
 pub mod checks;
 pub mod identities;
+pub mod policies;
+pub mod requirement;
 pub mod standing;
+pub mod verdict;
 
 pub use checks::check;

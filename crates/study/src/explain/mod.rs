@@ -5,7 +5,10 @@ mod sentences;
 
 use analysis::caps::Layer;
 use analysis::identities::{self, Little, Percentile, Purpose};
+use analysis::policies::{Burst, Workload};
+use analysis::requirement::Clause;
 use analysis::standing::{Standing, standings};
+use analysis::verdict::{self, Cause, Outcome, Reason, Verdict};
 use model::finding::Finding;
 use model::observation::Observation;
 use serde::Serialize;
@@ -37,8 +40,16 @@ pub struct Source {
 pub struct Asked {
     /// Limits between the program and its data.
     pub layers: Vec<Layer>,
-    /// A promise is judged by it.
-    pub promise: bool,
+    /// What is promised.
+    pub clauses: Vec<Clause>,
+    /// The load that the promise is about; absent: any.
+    pub workload: Option<Workload>,
+    /// Credits of the storage.
+    pub bursts: Vec<Burst>,
+    /// The latency that concurrency is sized by where no clause limits it, in nanoseconds.
+    pub latency_ns: Option<f64>,
+    /// Why the figures are not admissible for a promise, if they are not.
+    pub not_admissible: Option<String>,
 }
 
 /// An explanation.
@@ -69,6 +80,8 @@ pub struct Explained {
     pub percentiles: Vec<Percentile>,
     /// Where it stands to each limit, the nearest first.
     pub limits: Vec<Standing>,
+    /// Whether it keeps what is promised, where something is.
+    pub verdict: Option<Verdict>,
     /// What weakens it.
     pub findings: Vec<Finding>,
 }
@@ -86,15 +99,40 @@ pub fn explain(source: Source, remarks: Vec<Finding>, loads: Vec<Observation>, a
 
 fn explained(observation: Observation, asked: &Asked) -> Explained {
     let limits = standings(&observation, &asked.layers);
-    let purpose = Purpose { promise: asked.promise };
+    let promise = !asked.clauses.is_empty();
+    let findings = identities::examine(&observation, Purpose { promise });
     Explained {
         sentences: sentences::of(&observation, &limits),
         little: identities::little(&observation),
         percentiles: identities::percentiles(&observation),
-        findings: identities::examine(&observation, purpose),
+        verdict: promise.then(|| judged(&observation, asked, &findings)),
+        findings,
         limits,
         observation,
     }
+}
+
+fn judged(observation: &Observation, asked: &Asked, findings: &[Finding]) -> Verdict {
+    let context = verdict::Context {
+        workload: asked.workload.as_ref(),
+        findings,
+        bursts: &asked.bursts,
+        latency_ns: asked.latency_ns,
+        ..verdict::Context::default()
+    };
+    let mut verdict = verdict::judge(&asked.clauses, observation, &context);
+    if let Some(why) = &asked.not_admissible {
+        verdict.outcome = Outcome::Inconclusive;
+        let what = why.clone();
+        verdict.reasons.insert(
+            0,
+            Reason {
+                cause: Some(Cause::Load),
+                what,
+            },
+        );
+    }
+    verdict
 }
 
 impl Explanation {
