@@ -31,7 +31,10 @@ impl Case<'_> {
             let why = "there is no series of at least ten seconds to count in".to_owned();
             return verdict(Outcome::Inconclusive, None, (None, None), Some(Cause::Absent), why);
         }
-        let held: Vec<f64> = seconds.iter().map(|second| f64::from(u8::from(self.holds(second)))).collect();
+        let held: Vec<f64> = seconds
+            .iter()
+            .map(|second| f64::from(u8::from(self.holds(second))))
+            .collect();
         let (count, n) = (held.iter().sum::<f64>(), held.len() as f64);
         // Bad seconds come in groups, which tell less than as many that lie apart.
         let correlation = lag_one_correlation(&held).clamp(0.0, 0.99);
@@ -42,7 +45,10 @@ impl Case<'_> {
         let interval = (Some(low), Some(high));
         match high < clause.target {
             true => {
-                let reason = format!("{seen}, which is too few for {}", Metric::Availability.show(clause.target));
+                let reason = format!(
+                    "{seen}, which is too few for {}",
+                    Metric::Availability.show(clause.target)
+                );
                 verdict(Outcome::Fail, Some(count / n), interval, None, reason)
             }
             false => {

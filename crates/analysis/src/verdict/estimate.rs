@@ -3,11 +3,11 @@
 //!
 //! What is known decides the method: interval histograms, an interval series, a deviation, or nothing but the figure.
 
-use model::direction::{Direction, PerDirection};
 use model::histogram::Histogram;
 use model::observation::{Flow, Latency, Observation};
 use model::results::IntervalHistogram;
 use model::stats::{batch_means, normal_cdf, quantile_interval, rank_interval, student_cdf, student_quantile};
+use model::{Direction, PerDirection};
 
 /// Confidence of the intervals that are shown.
 const LEVEL: f64 = 0.95;
@@ -18,8 +18,9 @@ pub const PLAIN: f64 = 0.10;
 const UNKNOWN_CORRELATION: f64 = 2.0;
 /// Fewer samples than this beyond a percentile say nothing about it.
 pub const LEAST_BEYOND: f64 = 10.0;
-/// A rate that was asked for counts as kept down to this share of it.
-const SCHEDULE_KEPT: f64 = 0.99;
+/// A rate that was asked for counts as kept if no more of it is missing than was under way at the end, and this share for the
+/// edges of the window. Storage that can hardly keep it falls behind by more.
+const SCHEDULE_KEPT: f64 = 0.999;
 
 /// A figure and what is known of its uncertainty.
 #[derive(Clone, Debug, PartialEq)]
@@ -165,16 +166,16 @@ pub(super) fn flow(observation: &Observation, direction: Option<Direction>) -> O
 }
 
 /// Operations or bytes per second.
-pub(super) fn rate(
-    observation: &Observation,
-    direction: Option<Direction>,
-    bytes: bool,
-) -> Result<Estimate, Unknown> {
+pub(super) fn rate(observation: &Observation, direction: Option<Direction>, bytes: bool) -> Result<Estimate, Unknown> {
     let flow = flow(observation, direction).ok_or(Unknown::Absent)?;
     let value = if bytes { flow.bytes_per_sec } else { flow.iops };
     let value = value.ok_or(Unknown::Absent)?;
     let iops = flow.iops.filter(|iops| *iops > 0.0);
-    let each = if bytes { iops.map_or(1.0, |iops| value / iops) } else { 1.0 };
+    let each = if bytes {
+        iops.map_or(1.0, |iops| value / iops)
+    } else {
+        1.0
+    };
     let spread = kept_schedule(observation, value, each)
         .or_else(|| of_series(observation, direction, bytes))
         .or_else(|| of_deviation(observation, flow, each))
@@ -256,7 +257,11 @@ pub(super) fn mean(
             let operations = point.operations.iter().sum::<u64>() as f64;
             (point.mean_ns.unwrap_or(0.0) * operations, operations)
         });
-        observation.series.iter().any(|point| point.mean_ns.is_some()).then_some(())?;
+        observation
+            .series
+            .iter()
+            .any(|point| point.mean_ns.is_some())
+            .then_some(())?;
         ratio(&sums.collect::<Vec<_>>(), value)
     };
     let spread = of_histograms()
@@ -276,7 +281,9 @@ fn of_direction(
     latency: &PerDirection<Option<Histogram>>,
     direction: Option<Direction>,
 ) -> impl Iterator<Item = &Histogram> {
-    let wanted = latency.iter().filter(move |(of, _)| direction.is_none_or(|direction| direction == *of));
+    let wanted = latency
+        .iter()
+        .filter(move |(of, _)| direction.is_none_or(|direction| direction == *of));
     wanted.filter_map(|(_, histogram)| histogram.as_ref())
 }
 
@@ -343,7 +350,9 @@ fn clustered(intervals: &[IntervalHistogram], direction: Option<Direction>, targ
         })
     };
     let counts: Vec<(f64, f64)> = intervals.iter().map(count).collect();
-    let (beyond, n) = counts.iter().fold((0.0, 0.0), |sum: (f64, f64), one| (sum.0 + one.0, sum.1 + one.1));
+    let (beyond, n) = counts
+        .iter()
+        .fold((0.0, 0.0), |sum: (f64, f64), one| (sum.0 + one.0, sum.1 + one.1));
     if n == 0.0 {
         return None;
     }

@@ -25,19 +25,28 @@ pub fn judge(clauses: &[Clause], observation: &Observation, context: &Context<'_
     let estimates: Vec<Result<Estimate, Unknown>> = clauses.iter().map(|clause| case.estimate(clause)).collect();
     let probabilities = |if_kept: bool| {
         let of = clauses.iter().zip(&estimates);
-        let of = of.map(|(clause, estimate)| estimate.as_ref().ok().map(|estimate| probability(clause, estimate, if_kept)));
+        let of = of.map(|(clause, estimate)| {
+            estimate
+                .as_ref()
+                .ok()
+                .map(|estimate| probability(clause, estimate, if_kept))
+        });
         holm(&of.collect::<Vec<_>>())
     };
     let (if_broken, if_kept) = (probabilities(false), probabilities(true));
-    let judged = clauses.iter().zip(&estimates).enumerate().map(|(number, (clause, estimate))| {
-        if clause.metric == Metric::Availability {
-            return case.availability(clause);
-        }
-        match estimate {
-            Ok(estimate) => case.decide(clause, estimate, if_broken[number], if_kept[number], &reasons),
-            Err(unknown) => case.unknown(clause, *unknown),
-        }
-    });
+    let judged = clauses
+        .iter()
+        .zip(&estimates)
+        .enumerate()
+        .map(|(number, (clause, estimate))| {
+            if clause.metric == Metric::Availability {
+                return case.availability(clause);
+            }
+            match estimate {
+                Ok(estimate) => case.decide(clause, estimate, if_broken[number], if_kept[number], &reasons),
+                Err(unknown) => case.unknown(clause, *unknown),
+            }
+        });
     let judged: Vec<ClauseVerdict> = judged.collect();
     Verdict {
         outcome: together(&judged, &reasons),
@@ -62,7 +71,10 @@ fn together(clauses: &[ClauseVerdict], reasons: &[Reason]) -> Outcome {
 /// True if a clause other than one about a long time is inconclusive.
 fn judgeable(clauses: &[ClauseVerdict]) -> bool {
     let open = |judged: &&ClauseVerdict| judged.outcome == Outcome::Inconclusive;
-    clauses.iter().filter(open).any(|judged| judged.clause.metric != Metric::Availability)
+    clauses
+        .iter()
+        .filter(open)
+        .any(|judged| judged.clause.metric != Metric::Availability)
 }
 
 /// Where a clause passes, and where it fails.
@@ -73,7 +85,10 @@ fn limits(clause: &Clause) -> (f64, f64) {
             clause.target * (1.0 - clause.tolerance),
             clause.target * (1.0 - clause.tolerance - open),
         ),
-        Side::AtMost => (clause.target * (1.0 + clause.tolerance), clause.target * (1.0 + clause.tolerance + open)),
+        Side::AtMost => (
+            clause.target * (1.0 + clause.tolerance),
+            clause.target * (1.0 + clause.tolerance + open),
+        ),
     }
 }
 
@@ -91,7 +106,9 @@ fn probability(clause: &Clause, estimate: &Estimate, if_kept: bool) -> f64 {
 /// Holm's method (1979): the chance of any false alarm among several tests stays what it is for one. Those without a figure
 /// are no tests.
 fn holm(probabilities: &[Option<f64>]) -> Vec<f64> {
-    let mut order: Vec<usize> = (0..probabilities.len()).filter(|index| probabilities[*index].is_some()).collect();
+    let mut order: Vec<usize> = (0..probabilities.len())
+        .filter(|index| probabilities[*index].is_some())
+        .collect();
     let of = |index: usize| probabilities[index].unwrap_or(1.0);
     order.sort_by(|a, b| of(*a).total_cmp(&of(*b)));
     let (mut adjusted, mut least, tests) = (vec![1.0; probabilities.len()], 0.0_f64, order.len());
@@ -119,10 +136,7 @@ impl Case<'_> {
 
     fn unknown(&self, clause: &Clause, unknown: Unknown) -> ClauseVerdict {
         let (cause, reason) = match unknown {
-            Unknown::Absent => (
-                Cause::Absent,
-                format!("{} does not tell it", source(self.observation)),
-            ),
+            Unknown::Absent => (Cause::Absent, format!("{} does not tell it", source(self.observation))),
             Unknown::TooFew { needed, found } => (
                 Cause::Samples,
                 format!(
@@ -152,7 +166,9 @@ impl Case<'_> {
         if_kept: f64,
         reasons: &[Reason],
     ) -> ClauseVerdict {
-        let whole = reasons.iter().find_map(|reason| reason.cause.map(|cause| (cause, reason.what.clone())));
+        let whole = reasons
+            .iter()
+            .find_map(|reason| reason.cause.map(|cause| (cause, reason.what.clone())));
         let by_figure = match (if_broken <= ALPHA, if_kept <= ALPHA) {
             (true, _) => Outcome::Pass,
             (false, true) => Outcome::Fail,
@@ -185,15 +201,12 @@ impl Case<'_> {
             return Some((Cause::Invalid, finding));
         }
         match clause.metric {
-            Metric::Iops | Metric::Throughput => {
-                Some((Cause::Burst, self.on_credit(clause.metric, clause.target)?))
-            }
+            Metric::Iops | Metric::Throughput => Some((Cause::Burst, self.on_credit(clause.metric, clause.target)?)),
             Metric::Mean | Metric::Quantile { .. } | Metric::Availability => {
                 let (promised, found) = (self.promised_iops()?, self.observation.total.iops?);
                 (found < promised * (1.0 - RATE_SHORT)).then(|| {
-                    let why = format!(
-                        "it was measured at {found:.0} operations per second, and {promised:.0} are promised"
-                    );
+                    let why =
+                        format!("it was measured at {found:.0} operations per second, and {promised:.0} are promised");
                     (Cause::Load, why)
                 })
             }
@@ -264,9 +277,16 @@ fn open(clause: &Clause, estimate: &Estimate) -> String {
     let (low, high) = (passes.min(fails), passes.max(fails));
     if low < high && (low..=high).contains(&estimate.value) {
         let show = |value: f64| clause.metric.show(value);
-        return format!("{figure} lies between {} and {}, where it neither passes nor fails", show(low), show(high));
+        return format!(
+            "{figure} lies between {} and {}, where it neither passes nor fails",
+            show(low),
+            show(high)
+        );
     }
-    format!("{figure} is too near to {}: measure for longer", clause.metric.show(clause.target))
+    format!(
+        "{figure} is too near to {}: measure for longer",
+        clause.metric.show(clause.target)
+    )
 }
 
 #[cfg(test)]

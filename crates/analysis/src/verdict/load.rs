@@ -28,9 +28,16 @@ impl Case<'_> {
         let mut reasons = Vec::new();
         let mut add = |cause: Option<Cause>, what: String| reasons.push(Reason { cause, what });
         if let Some(errors) = self.observation.errors.filter(|errors| *errors > 0) {
-            add(None, format!("{errors} operations failed: a promise about operations is not kept by failing them"));
+            add(
+                None,
+                format!("{errors} operations failed: a promise about operations is not kept by failing them"),
+            );
         }
-        let failed = self.context.findings.iter().filter(|finding| FAILURES.contains(&finding.rule.as_str()));
+        let failed = self
+            .context
+            .findings
+            .iter()
+            .filter(|finding| FAILURES.contains(&finding.rule.as_str()));
         if let (Some(finding), None | Some(0)) = (failed.into_iter().next(), self.observation.errors) {
             add(None, finding.what.clone());
         }
@@ -64,14 +71,23 @@ impl Case<'_> {
             Some(block) if (block - wanted.block.0 as f64).abs() < 0.5 => {}
             Some(block) => differs(
                 Cause::Load,
-                format!("operations had {block:.0} bytes, and the promise is about {}", wanted.block),
+                format!(
+                    "operations had {block:.0} bytes, and the promise is about {}",
+                    wanted.block
+                ),
             ),
             None => differs(Cause::Load, "how long the operations were is not told".into()),
         }
         match (load.random, wanted.random) {
             (Some(found), wanted) if found == wanted => {}
-            (Some(_), true) => differs(Cause::Load, "positions were sequential, and the promise is about random ones".into()),
-            (Some(_), false) => differs(Cause::Load, "positions were random, and the promise is about sequential ones".into()),
+            (Some(_), true) => differs(
+                Cause::Load,
+                "positions were sequential, and the promise is about random ones".into(),
+            ),
+            (Some(_), false) => differs(
+                Cause::Load,
+                "positions were random, and the promise is about sequential ones".into(),
+            ),
             (None, _) => differs(Cause::Load, "whether positions were random is not told".into()),
         }
         if load.direct == Some(false) {
@@ -81,7 +97,10 @@ impl Case<'_> {
             Some(found) if (found - wanted.read_percent).abs() <= MIX_POINTS => {}
             Some(found) => differs(
                 Cause::Mix,
-                format!("{found:.1} % of the operations were reads, and the promise is about {} %", wanted.read_percent),
+                format!(
+                    "{found:.1} % of the operations were reads, and the promise is about {} %",
+                    wanted.read_percent
+                ),
             ),
             None => differs(Cause::Mix, "how many of the operations were reads is not told".into()),
         }
@@ -91,7 +110,10 @@ impl Case<'_> {
     /// Operations per second that are promised over all directions: by a clause, else by the load of the promise.
     pub(super) fn promised_iops(&self) -> Option<f64> {
         let total = |metric: Metric| {
-            let mut of = self.clauses.iter().filter(move |clause| clause.metric == metric && clause.direction.is_none());
+            let mut of = self
+                .clauses
+                .iter()
+                .filter(move |clause| clause.metric == metric && clause.direction.is_none());
             of.next().map(|clause| clause.target)
         };
         let by_bytes = || Some(total(Metric::Throughput)? / block(self.observation)?);
@@ -103,7 +125,9 @@ impl Case<'_> {
     pub(super) fn latency_secs(&self) -> f64 {
         let mean = |clause: &&Clause| clause.metric == Metric::Mean && clause.direction.is_none();
         let by_clause = self.clauses.iter().find(mean).map(|clause| clause.target);
-        by_clause.or(self.context.latency_ns).map_or(USUAL_LATENCY_SECS, |ns| ns / 1e9)
+        by_clause
+            .or(self.context.latency_ns)
+            .map_or(USUAL_LATENCY_SECS, |ns| ns / 1e9)
     }
 
     /// Why a rate that was missed may be the generator's fault; `None` if it was free to issue `target` operations per
@@ -114,7 +138,9 @@ impl Case<'_> {
             return Some(format!("only {asked:.0} operations per second were asked for"));
         }
         let Some(depth) = load.depth else {
-            return Some("how many operations could be in flight is not told, so the generator may have been the limit".into());
+            return Some(
+                "how many operations could be in flight is not told, so the generator may have been the limit".into(),
+            );
         };
         let latency = self.latency_secs();
         let needed = target * latency * HEADROOM;
@@ -138,7 +164,10 @@ impl Case<'_> {
         // A paced worker spins until the next operation is due.
         let busiest = busiest.filter(|_| load.closed_loop == Some(true));
         busiest.filter(|share| *share > BUSY).map(|share| {
-            format!("a worker used {:.0} % of a processor, so the generator may have been the limit", share * 100.0)
+            format!(
+                "a worker used {:.0} % of a processor, so the generator may have been the limit",
+                share * 100.0
+            )
         })
     }
 
@@ -177,7 +206,11 @@ impl Case<'_> {
             Metric::Throughput => BurstOf::Bytes,
             Metric::Mean | Metric::Quantile { .. } | Metric::Availability => return None,
         };
-        let burst = self.context.bursts.iter().find(|burst| burst.of == of && burst.refill < target * 0.99)?;
+        let burst = self
+            .context
+            .bursts
+            .iter()
+            .find(|burst| burst.of == of && burst.refill < target * 0.99)?;
         let load = &self.observation.load;
         let ran = self.observation.measured_ns?.as_secs() + load.warm_up_ns.unwrap_or_default().as_secs();
         (ran < burst.lasts_secs()).then(|| {
