@@ -9,7 +9,7 @@ use clap::{Arg, ArgAction, Command, ValueHint, value_parser};
 use dialects::native::{Group, OPTIONS};
 
 use crate::exit::{EXPLAINED, Exit};
-use crate::{outputs, screen};
+use crate::{commands, outputs, screen};
 
 const ABOUT: &str = "Measures storage: what it delivers, what the numbers mean, what is in the way";
 
@@ -34,6 +34,9 @@ pub fn command() -> Command {
             run(),
             diskspd(),
             convert(),
+            commands::explain::command(),
+            commands::show::command(),
+            commands::baseline::command(),
             targets(),
             selftest(),
             schema(),
@@ -319,7 +322,7 @@ fn man() -> Command {
         Arg::new("of")
             .value_name("COMMAND")
             .value_parser(PossibleValuesParser::new([
-                "run", "quick", "convert", "targets", "selftest",
+                "run", "quick", "convert", "explain", "show", "baseline", "targets", "selftest",
             ]))
             .help("Of one command; without it, of the program"),
     )

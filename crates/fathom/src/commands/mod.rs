@@ -1,11 +1,15 @@
 //! One file for each command.
 
+pub mod baseline;
 pub mod completions;
 pub mod convert;
+pub mod explain;
 mod fio_plan;
 pub mod man;
 pub mod quick;
+pub mod results;
 pub mod run;
 pub mod schema;
 pub mod selftest;
+pub mod show;
 pub mod targets;
