@@ -4,6 +4,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod baseline;
 pub mod caps;
 pub mod checks;
 pub mod identities;

@@ -2,6 +2,7 @@
 //!
 //! The files in `docs/schema` are these texts; a test compares them.
 
+use analysis::baseline::Baseline;
 use model::plan::Plan;
 use model::results::Results;
 use report::Summary;
@@ -39,6 +40,11 @@ pub const SCHEMAS: &[Schema] = &[
         name: "stream",
         about: "one line of the NDJSON stream that a run writes while it goes on",
         text: text::<Line>,
+    },
+    Schema {
+        name: "baseline",
+        about: "figures that `fathom baseline` keeps: loads of any tool, with what they depend on",
+        text: text::<Baseline>,
     },
 ];
 

@@ -6,7 +6,6 @@
 #![forbid(unsafe_code)]
 
 pub mod anti_patterns;
-pub mod baseline;
 pub mod explain;
 pub mod quick;
 pub mod selftest;
