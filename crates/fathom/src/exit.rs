@@ -29,9 +29,9 @@ pub enum Exit {
 /// The list for help texts.
 pub const EXPLAINED: &str = "\
 Exit codes:
-  0        done, or what is required is kept
-  1        I/O errors, warnings under --strict, figures that contradict each other, or a requirement that is not kept
-  2        inconclusive: whether a requirement is kept cannot be told
+  0        done, or what is promised is kept
+  1        I/O errors, figures that contradict each other, a broken promise, or warnings under --strict
+  2        inconclusive: the test cannot tell
   3        refused or not possible: guard, target, plan
   4        wrong command line or job file
   5        internal error, or a result could not be written

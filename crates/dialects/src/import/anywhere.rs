@@ -66,7 +66,7 @@ mod tests {
         let found = json_of_fio(text).expect("there is one");
         assert!(text[found.clone()].starts_with("{\n \"fio"));
         assert!(text[found].ends_with("[{}]\n}"));
-        assert_eq!(json_of_fio("{\"fio version\" : 1, \"jobs\" : ["), Some(0..31));
+        assert_eq!(json_of_fio("{\"fio version\" : 1, \"jobs\" : ["), Some(0..30));
         assert_eq!(json_of_fio("\"fio version\""), None);
         assert_eq!(line_of("a\nb\nc", 4), 3);
     }

@@ -201,7 +201,7 @@ impl Reader<'_> {
                 write,
                 trim: None,
             },
-            errors: self.value(table, "errors", |text| super::numbers::whole(text)),
+            errors: self.value(table, "errors", super::numbers::whole),
             load,
             ..Observation::default()
         };
@@ -335,7 +335,7 @@ fn expected(key: &str) -> &'static str {
 /// The share of `p99.9`, `p50` or `p99_9`: a bare key of TOML has no point.
 fn quantile_of(key: &str) -> Option<f64> {
     let percent = decimal(&key.strip_prefix('p')?.replace('_', "."))?;
-    (percent > 0.0 && percent < 100.0).then_some(percent / 100.0)
+    (percent > 0.0 && percent < 100.0).then(|| super::numbers::share(percent))
 }
 
 /// A latency: without a unit it would be a guess.
@@ -393,7 +393,10 @@ mod tests {
         );
         assert_eq!(load.direct, Some(true));
         let latency = read.loads[0].total.latency.as_ref().expect("a mean");
-        assert_eq!((latency.mean_ns, latency.quantile(0.99)), (Some(32.763e6), Some(60e6)));
+        assert_eq!(
+            (latency.mean_ns, latency.quantile(0.99)),
+            (Some(32.763 * 1e6), Some(60e6))
+        );
         assert!(read.loads[0].directions.read.is_some());
     }
 

@@ -35,6 +35,11 @@ pub(super) fn short(text: &str) -> Option<f64> {
     decimal(&text[..text.len() - 1]).map(|number| number * factor)
 }
 
+/// A percentage as a share, without the noise of the division: 99.99 is 0.9999.
+pub(super) fn share(percent: f64) -> f64 {
+    (percent * 1e10).round() / 1e12
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -52,5 +57,9 @@ mod tests {
         assert_eq!(short("85717k"), Some(85_717_000.0));
         assert_eq!(short(" 12.3k"), Some(12_300.0));
         assert_eq!(short("µ"), None);
+        assert_eq!(
+            (share(99.99), share(99.9999999), share(1.0)),
+            (0.9999, 0.999999999, 0.01)
+        );
     }
 }

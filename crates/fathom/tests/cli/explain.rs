@@ -165,7 +165,7 @@ fn what_cannot_be_explained_is_refused_with_the_reason() {
         fs::write(&path, content).unwrap();
         text(&path).to_owned()
     };
-    fathom(&["explain", "/nowhere/at/all"]).expect(3, &["cannot read /nowhere/at/all", "ENOENT"]);
+    fathom(&["explain", "/nowhere/at/all"]).expect(3, &["cannot read /nowhere/at/all"]);
     fathom(&["explain", &path("a", "hello")])
         .expect(3, &["holds no result that fathom knows", "a text report of DiskSpd"]);
     fathom(&["explain", &path("b", "10 bytes (10 B) copied, 1 s, 10 B/s")]).expect(3, &["dd is no test of storage"]);

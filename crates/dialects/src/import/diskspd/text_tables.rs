@@ -1,6 +1,6 @@
 //! The tables of DiskSpd's text report, by the titles of their columns: which there are depends on the version and on `-L`, `-D`.
 
-use crate::import::numbers::{decimal, whole, with_comma};
+use crate::import::numbers::{self, decimal, whole, with_comma};
 
 /// One row of a table of operations.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -84,8 +84,8 @@ impl Table {
             return Err(unreadable(line, "as many cells as the title"));
         }
         // A path may have bars in it.
-        let file = cells[self.columns.len() - 1..].join("|");
-        let (file, size) = with_size(&file);
+        let file = line.splitn(self.columns.len(), '|').last().unwrap_or_default();
+        let (file, size) = with_size(file.trim());
         self.rows.push(Row {
             thread,
             size,
@@ -178,7 +178,10 @@ impl Chart {
 /// The label of a row of percentiles.
 fn share(label: &str) -> Option<f64> {
     if let Some(nines) = label.strip_suffix("-nines").and_then(whole) {
-        return (1..=9).contains(&nines).then(|| 1.0 - 10f64.powi(-(nines as i32)));
+        return (1..=9)
+            .contains(&nines)
+            .then(|| 1.0 - 10f64.powi(-(nines as i32)))
+            .map(|share| numbers::share(share * 100.0));
     }
     match label {
         "min" => Some(0.0),

@@ -10,7 +10,7 @@ use roxmltree::{Document, Node};
 
 use super::{Settings, TargetSettings, Throttle, from_ms, from_seconds};
 use crate::Diagnostic;
-use crate::import::numbers::{decimal, whole};
+use crate::import::numbers::{decimal, share, whole};
 use crate::import::{Form, Imported, anywhere, place_of};
 
 /// Reads every `Results` of the text.
@@ -281,7 +281,7 @@ fn latencies(span: Node<'_, '_>) -> [Option<Latency>; 3] {
         let mean_ns = real(latency, mean).map(from_ms)?;
         let buckets = latency.children().filter(|node| node.has_tag_name("Bucket"));
         let rows: Vec<(f64, f64)> = buckets
-            .filter_map(|bucket| Some((real(bucket, "Percentile")? / 100.0, from_ms(real(bucket, column)?))))
+            .filter_map(|bucket| Some((share(real(bucket, "Percentile")?), from_ms(real(bucket, column)?))))
             .collect();
         let at = |share: f64| rows.iter().find(|(at, _)| *at == share).map(|(_, value)| *value);
         Some(Latency {

@@ -4,6 +4,7 @@ use model::observation::{DeviceView, Flow, Latency};
 use model::{Bytes, Nanos, PerDirection};
 use serde_json::Value;
 
+use crate::import::numbers::{decimal, share};
 use crate::import::together;
 
 fn real(value: &Value, key: &str) -> Option<f64> {
@@ -69,7 +70,7 @@ fn quantiles(latency: &Value) -> Vec<(f64, f64)> {
     let listed = listed.into_iter().flatten();
     let mut rows: Vec<(f64, f64)> = listed
         .filter_map(|(percent, value)| {
-            let share = percent.parse::<f64>().ok()? / 100.0;
+            let share = share(decimal(percent)?);
             (share > 0.0 && share < 1.0).then_some((share, value.as_f64()?))
         })
         .collect();

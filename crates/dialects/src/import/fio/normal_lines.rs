@@ -2,7 +2,7 @@
 
 use model::Nanos;
 
-use crate::import::numbers::{decimal, short, whole};
+use crate::import::numbers::{decimal, share, short, whole};
 
 /// `NAME: (groupid=0, jobs=4): err= 0: pid=6755: Sat Nov 21 19:36:40 2026`.
 #[derive(Clone, Debug, PartialEq)]
@@ -198,7 +198,7 @@ pub(super) fn percentiles(line: &str, factor: f64) -> Option<Vec<(f64, f64)>> {
             continue;
         }
         let (label, value) = item.split_once("th=[")?;
-        let share = decimal(label.trim())? / 100.0;
+        let share = share(decimal(label.trim())?);
         let value = short(value)? * factor;
         if share > 0.0 && share < 1.0 {
             found.push((share, value));
