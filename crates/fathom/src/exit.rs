@@ -10,9 +10,9 @@ use model::results::Results;
 pub enum Exit {
     /// All is well.
     Done,
-    /// Operations failed, or there are warnings where none are wanted.
+    /// Operations failed, a promise is broken, or there are warnings where none are wanted.
     Failed,
-    /// A test that cannot tell.
+    /// A verdict: the test cannot tell.
     Inconclusive,
     /// Refused by the guard, or not possible with this target.
     Refused,
@@ -29,9 +29,9 @@ pub enum Exit {
 /// The list for help texts.
 pub const EXPLAINED: &str = "\
 Exit codes:
-  0        done, or what is promised is kept
-  1        I/O errors, figures that contradict each other, a broken promise, or warnings under --strict
-  2        inconclusive: the test cannot tell
+  0        done; of a promise: PASS
+  1        I/O errors, or warnings under --strict; of a promise: FAIL
+  2        of a promise: INCONCLUSIVE
   3        refused or not possible: guard, target, plan
   4        wrong command line or job file
   5        internal error, or a result could not be written
