@@ -36,6 +36,9 @@ fn main() -> ExitCode {
     let done = match matches.subcommand() {
         Some(("quick", given)) => commands::quick::carry_out(&session, given),
         Some(("run", given)) => commands::run::carry_out(&session, given),
+        Some(("verify", given)) => commands::verify::carry_out(&session, given),
+        Some(("policies", given)) => commands::policies::show(given),
+        Some(("advise", given)) => commands::advise::show(given),
         Some(("convert", given)) => commands::convert::carry_out(&session, given),
         Some(("targets", given)) => commands::targets::show(given),
         Some(("selftest", given)) => commands::selftest::carry_out(&session, given),

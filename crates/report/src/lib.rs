@@ -7,6 +7,7 @@
 
 pub mod cells;
 pub mod formats;
+pub mod junit;
 pub mod live;
 pub mod numbers;
 pub mod stream;

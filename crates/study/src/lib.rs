@@ -6,5 +6,6 @@
 
 pub mod quick;
 pub mod selftest;
+pub mod verify;
 
 mod figures;

@@ -106,7 +106,7 @@ fn is_given(given: &ArgMatches, name: &str) -> bool {
 }
 
 /// Plan and decision, for people.
-fn describe(plan: &Plan, judged: &[Judged]) -> String {
+pub(super) fn describe(plan: &Plan, judged: &[Judged]) -> String {
     let mut lines = words::plan(plan);
     for one in judged {
         lines.push(String::new());
