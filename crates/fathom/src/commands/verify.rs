@@ -15,7 +15,7 @@ use model::plan::SimulatedDevice;
 use model::results::Results;
 use model::{Bytes, Nanos};
 use report::junit::{self, Case, CaseOutcome, Suite};
-use study::verify::{self, Promise, QUICK, QUICK_WARM_UP, Unverifiable, Verification};
+use study::verify::{self, Paragraph, Promise, QUICK, QUICK_WARM_UP, Unverifiable, Verification};
 
 use super::catalogue::{catalogue, catalogue_option, input_options, inputs, today};
 use super::run::describe;
@@ -42,6 +42,7 @@ pub fn command() -> Command {
             .help(help)
             .help_heading("Load")
     };
+    let flag = |name: &'static str, help: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue).help(help);
     let around = |name: &'static str, value: &'static str, help: &'static str| {
         Arg::new(name)
             .long(name)
@@ -87,14 +88,13 @@ pub fn command() -> Command {
         .args(input_options())
         .arg(catalogue_option())
         .args([
-            load("quick", "", "30 s instead of the policy's time: shows a limit, not whether it lasts")
-                .action(ArgAction::SetTrue)
+            flag("quick", "30 s instead of the policy's time: shows a limit, not whether it lasts").help_heading("Load")
                 .conflicts_with("time"),
             load("time", "TIME", "Measured window, if not the policy's"),
             load("warm-up", "TIME", "I/O before it, if not the policy's"),
             load("block", "SIZE", "Block size, if not the policy's [alone: 4KiB]"),
             load("read", "PERCENT", "Percent of reads, if not the policy's [alone: 100]"),
-            load("sequential", "", "Sequential positions, whatever the policy says").action(ArgAction::SetTrue),
+            flag("sequential", "Sequential positions, whatever the policy says").help_heading("Load"),
             load("rate", "IOPS", "Operations per second to issue, if not what is promised"),
             load("depth", "NUMBER", "Operations in flight over all workers, if not what it takes")
                 .value_parser(value_parser!(u32).range(1..=65_536)),
@@ -107,7 +107,7 @@ pub fn command() -> Command {
             around("disks", "NUMBER", "How many of each share the load")
                 .default_value("1")
                 .value_parser(value_parser!(u32).range(1..=1024)),
-            around("host-cache", "", "The host's cache serves the operations").action(ArgAction::SetTrue),
+            flag("host-cache", "The host's cache serves the operations").help_heading("Machine and disks around it"),
         ])
         .arg(
             Arg::new("junit")
@@ -470,10 +470,10 @@ fn document(asked: &Asked, results: &Results, verdict: Verdict, attempt: u32) ->
 
 fn text(verified: &Verified) -> String {
     let mut text = String::new();
-    for (indent, line) in verify::text(verified) {
-        text += &match indent {
-            0 => format!("{line}\n"),
-            _ => screen::wrapped(&line),
+    for paragraph in verify::text(verified) {
+        text += &match paragraph {
+            Paragraph::Line(line) => format!("{line}\n"),
+            Paragraph::Sentences(sentences) => screen::wrapped(&sentences),
         };
     }
     text

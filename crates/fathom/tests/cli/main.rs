@@ -12,3 +12,4 @@ mod outputs;
 mod stopping;
 mod support;
 mod truth;
+mod verify;
