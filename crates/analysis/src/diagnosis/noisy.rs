@@ -13,6 +13,8 @@ const DIP: f64 = 0.80;
 const BEYOND_NOISE: f64 = 4.0;
 /// One dip may be anything.
 const FEWEST: usize = 2;
+/// Seconds after which a dip is a level of its own.
+const LASTING: usize = 10;
 /// The usual rate is that of most seconds.
 const MOST: f64 = 0.5;
 
@@ -30,13 +32,22 @@ pub(super) fn look(subject: &Subject<'_>) -> Option<Sign> {
     }
     let usual = usual(seconds);
     let floor = (DIP * usual.0).min(usual.0 - BEYOND_NOISE * usual.1);
-    let low = |value: &f64| *value < floor;
-    let dips = seconds
-        .chunk_by(|a, b| low(a) == low(b))
-        .filter(|run| low(&run[0]) && run.iter().any(|value| *value > 0.0));
+    // A second in which everything stood still is a stall, not a neighbour.
+    let stalls = super::stall::stalls(subject);
+    let stood = |second: usize| {
+        let (from, to) = (second as f64, second as f64 + 1.0);
+        stalls.iter().any(|(start, length)| *start < to && start + length > from)
+    };
+    let low: Vec<bool> = seconds
+        .iter()
+        .enumerate()
+        .map(|(second, value)| *value < floor && !stood(second))
+        .collect();
+    let dips = low.chunk_by(|a, b| a == b).filter(|run| run[0]);
     let (count, length) = dips.fold((0, 0), |(count, length), run| (count + 1, length + run.len()));
     let share = length as f64 / seconds.len() as f64;
-    let comes_back = seconds.last().is_some_and(|last| !low(last)) || subject.is_level();
+    // A dip that lasts to the end is a new level rather than a visit.
+    let comes_back = low.iter().rev().take_while(|low| **low).count() < LASTING;
     if count < FEWEST || share > MOST || period(seconds).is_some() || !comes_back || sinks(seconds, floor) {
         return None;
     }

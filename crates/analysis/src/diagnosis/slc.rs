@@ -95,7 +95,7 @@ impl Subject<'_> {
 fn is_sharp(subject: &Subject<'_>, step: &Step) -> bool {
     let at = step.after.start;
     let mean = |values: &[f64]| model::stats::mean(values);
-    let before = mean(&subject.seconds[at.saturating_sub(SIDES)..at]);
+    let before = mean(&subject.seconds[step.before.end.saturating_sub(SIDES)..step.before.end]);
     let after = mean(&subject.seconds[at..(at + SIDES).min(subject.seconds.len())]);
     let height = step.before.mean - step.after.mean;
     before - after >= (1.0 - SHARP) * height
