@@ -51,6 +51,9 @@ impl VolumeCounters {
 
     /// Reads the bytes of the page; `None` where they are not what they should be.
     pub fn parse(page: &[u8]) -> Option<VolumeCounters> {
+        if page.len() < FIRST_HISTOGRAM + 2 * HISTOGRAM {
+            return None;
+        }
         let mut words = [0; WORDS];
         for (index, word) in words.iter_mut().enumerate() {
             *word = word_at(page, index * 8)?;

@@ -162,7 +162,7 @@ mod tests {
             ..SimulatedLayer::default()
         };
         let counts = per_second(burst, 4096, 14);
-        assert_eq!(counts[..10], [500; 10]);
+        assert!(counts[..10].iter().all(|count| (499..=500).contains(count)), "{counts:?}");
         assert!(counts[11..].iter().all(|count| (99..=101).contains(count)), "{counts:?}");
     }
 
