@@ -102,7 +102,9 @@ fn layer(text: &str) -> Result<Layer, String> {
         ..Layer::default()
     };
     for part in figures.split(',').map(str::trim).filter(|part| !part.is_empty()) {
-        let (key, value) = part.split_once('=').ok_or_else(|| format!("`{part}` is not written as KEY=VALUE"))?;
+        let (key, value) = part
+            .split_once('=')
+            .ok_or_else(|| format!("`{part}` is not written as KEY=VALUE"))?;
         let (key, value) = (key.trim(), value.trim());
         match key {
             "iops" => layer.iops = Some(Limit::exactly(number(value, 1.0)?)),
@@ -128,8 +130,12 @@ fn number(text: &str, factor: f64) -> Result<f64, String> {
 }
 
 fn unit(text: &str) -> Result<Bytes, String> {
-    let unit: Bytes = text.parse().map_err(|error: model::units::UnitError| error.to_string())?;
-    (unit.0 > 0).then_some(unit).ok_or_else(|| "a unit is above 0 bytes".into())
+    let unit: Bytes = text
+        .parse()
+        .map_err(|error: model::units::UnitError| error.to_string())?;
+    (unit.0 > 0)
+        .then_some(unit)
+        .ok_or_else(|| "a unit is above 0 bytes".into())
 }
 
 fn word<T: Copy>(text: &str, words: &[(&str, T)]) -> Result<T, String> {
@@ -154,7 +160,10 @@ mod tests {
     fn limits_are_read() {
         let vm = layer("VM: iops=1920, mbps=22.5, kind=vm").unwrap();
         assert_eq!((vm.name.as_str(), vm.kind), ("VM", LayerKind::Machine));
-        assert_eq!((vm.iops, vm.bytes_per_sec), (Some(Limit::exactly(1920.0)), Some(Limit::exactly(22.5e6))));
+        assert_eq!(
+            (vm.iops, vm.bytes_per_sec),
+            (Some(Limit::exactly(1920.0)), Some(Limit::exactly(22.5e6)))
+        );
         let plain = layer("iops=4000,unit=256KiB,for=writes").unwrap();
         assert_eq!(plain.name, "iops=4000,unit=256KiB,for=writes");
         assert_eq!((plain.unit, plain.applies), (Some(Bytes::kib(256)), Applies::Writes));
@@ -164,7 +173,17 @@ mod tests {
 
     #[test]
     fn mistakes_are_told() {
-        for text in ["", "VM:", "1920", "iops=many", "iops=0", "iosp=5", "iops=5,for=both", "iops=5,unit=0", "kind=vm"] {
+        for text in [
+            "",
+            "VM:",
+            "1920",
+            "iops=many",
+            "iops=0",
+            "iosp=5",
+            "iops=5,for=both",
+            "iops=5,unit=0",
+            "kind=vm",
+        ] {
             assert!(layer(text).is_err(), "{text}");
         }
         assert!(layer("iosp=5").unwrap_err().contains("did you mean `iops`"));

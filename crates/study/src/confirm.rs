@@ -2,10 +2,10 @@
 //!
 //! The steps are added behind those of the plan, so that both runs have the same targets and stand in the same result.
 
+use model::Nanos;
 use model::draws::DrawsForm;
 use model::finding::{Finding, Severity};
 use model::plan::{Control, Depth, Job, Pacing, Phases, Plan, Step, Stop, Worker};
-use model::Nanos;
 
 /// Longest measured window of a second run.
 pub const MEASURED: Nanos = Nanos::secs(10);
@@ -26,7 +26,10 @@ pub struct Confirmed {
 impl Confirmed {
     /// The step that repeats a step at twice the depth.
     pub fn deeper(&self, step: usize) -> Option<usize> {
-        self.pairs.iter().find(|(first, _)| *first == step).map(|(_, second)| *second)
+        self.pairs
+            .iter()
+            .find(|(first, _)| *first == step)
+            .map(|(_, second)| *second)
     }
 
     /// What could not be confirmed, and why.

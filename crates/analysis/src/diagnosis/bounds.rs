@@ -121,7 +121,11 @@ fn of_layer(layer: &Layer, flow: &Flow, total: f64, observation: &Observation) -
     };
     if let Some(limit) = layer.iops {
         // Longer operations count as several. Where lengths differ or are not told, the mean stands for all.
-        let length = observation.load.block.map(|block| block.0 as f64).or(bytes.map(|bytes| bytes / rate));
+        let length = observation
+            .load
+            .block
+            .map(|block| block.0 as f64)
+            .or(bytes.map(|bytes| bytes / rate));
         let units = match (layer.unit.filter(|unit| unit.0 > 0), length) {
             (Some(unit), Some(length)) => (length / unit.0 as f64).ceil().max(1.0),
             _ => 1.0,
@@ -137,7 +141,9 @@ fn of_layer(layer: &Layer, flow: &Flow, total: f64, observation: &Observation) -
 /// The table of limits. What lies beyond the least of them is stranded: no load of this shape can reach it.
 pub(super) fn uses(bounds: &[Bound]) -> Vec<LayerUse> {
     // A rate that the test asks for strands nothing: the next test may ask for more.
-    let least = bounds.iter().find(|bound| bound.kind != LayerKind::Application && !bound.is_exceeded());
+    let least = bounds
+        .iter()
+        .find(|bound| bound.kind != LayerKind::Application && !bound.is_exceeded());
     let stranded = |bound: &Bound| {
         let beyond = bound.limit.low * (1.0 - least?.allows / bound.allows);
         (bound.kind != LayerKind::Application && beyond > 0.001 * bound.limit.low).then_some(beyond)

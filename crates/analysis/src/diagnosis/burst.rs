@@ -72,16 +72,31 @@ fn look(subject: &Subject<'_>) -> Option<Sign> {
     let mut sign = Sign::new(sentence)
         .show(figure("level before", step.before.mean, "IOPS"))
         .show(figure("level after", step.after.mean, "IOPS"))
-        .show(held("variation after", 100.0 * step.after.variation(), "%", 100.0 * FLAT, "an allowance"))
+        .show(held(
+            "variation after",
+            100.0 * step.after.variation(),
+            "%",
+            100.0 * FLAT,
+            "an allowance",
+        ))
         .show(match known {
-            Some(burst) => held("credits used, at least", bucket, "operations", in_operations(subject, burst), &burst.layer),
+            Some(burst) => held(
+                "credits used, at least",
+                bucket,
+                "operations",
+                in_operations(subject, burst),
+                &burst.layer,
+            ),
             None => figure("credits used, at least", bucket, "operations"),
         })
         .show(figure("full again after, without load", refill, "s"));
     sign.layer = known.map(|burst| burst.layer.clone());
     Some(
-        sign.advise(format!("credits are full again after about {} without any load", time(refill)))
-            .advise("to judge the disk, measure after the step; to judge what a short peak gets, before it"),
+        sign.advise(format!(
+            "credits are full again after about {} without any load",
+            time(refill)
+        ))
+        .advise("to judge the disk, measure after the step; to judge what a short peak gets, before it"),
     )
 }
 

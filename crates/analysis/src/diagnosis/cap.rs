@@ -22,7 +22,10 @@ fn look(subject: &Subject<'_>) -> Option<Sign> {
     if !subject.is_level() {
         return None;
     }
-    let bound = subject.bounds.iter().find(|bound| bound.is_met() && !is_refuted(subject, bound))?;
+    let bound = subject
+        .bounds
+        .iter()
+        .find(|bound| bound.is_met() && !is_refuted(subject, bound))?;
     let percent = 100.0 * bound.share();
     let unit = bound.unit();
     let (used, limit) = (words(bound.used, unit), words(bound.limit.low, unit));
@@ -34,9 +37,19 @@ fn look(subject: &Subject<'_>) -> Option<Sign> {
             format!("{}: {used} are {percent:.1} % of its limit of {limit}", bound.layer)
         }
     };
-    let mut sign = Sign::new(sentence).show(held("use of the limit", bound.used, unit, bound.limit.low, &bound.layer));
+    let mut sign = Sign::new(sentence).show(held(
+        "use of the limit",
+        bound.used,
+        unit,
+        bound.limit.low,
+        &bound.layer,
+    ));
     if subject.seconds.len() >= 10 {
-        sign = sign.show(figure("variation second by second", 100.0 * variation(&subject.seconds), "%"));
+        sign = sign.show(figure(
+            "variation second by second",
+            100.0 * variation(&subject.seconds),
+            "%",
+        ));
     }
     if let Some(comparison) = subject.comparison() {
         sign.evidence.extend(comparison.evidence());
@@ -71,7 +84,9 @@ fn advice(subject: &Subject<'_>, bound: &Bound) -> Vec<String> {
         LayerKind::Link => advice.push("a faster link".into()),
     }
     if subject.verdict().is_none() && bound.kind != LayerKind::Application {
-        advice.push("--confirm runs it again at twice the depth: IOPS stay and latency doubles if this is the limit".into());
+        advice.push(
+            "--confirm runs it again at twice the depth: IOPS stay and latency doubles if this is the limit".into(),
+        );
     }
     advice
 }

@@ -26,7 +26,10 @@ pub(super) const GARBAGE_COLLECTION: Signature = Signature {
 };
 
 pub(super) fn look(subject: &Subject<'_>) -> Option<Sign> {
-    if subject.write_percent()? < WRITES || subject.fine.len() < 2 * LEAST || super::burst::step(subject).is_some_and(|step| super::burst::is_flat(&step.after)) {
+    if subject.write_percent()? < WRITES
+        || subject.fine.len() < 2 * LEAST
+        || super::burst::step(subject).is_some_and(|step| super::burst::is_flat(&step.after))
+    {
         return None;
     }
     let (first, second) = subject.fine.split_at(subject.fine.len() / 2);
@@ -40,7 +43,13 @@ pub(super) fn look(subject: &Subject<'_>) -> Option<Sign> {
             100.0 * slower
         );
         Sign::new(sentence)
-            .show(held("rate in the second half", after.0, "IOPS", before.0, "the first half"))
+            .show(held(
+                "rate in the second half",
+                after.0,
+                "IOPS",
+                before.0,
+                "the first half",
+            ))
             .show(held(
                 "variation in the second half",
                 100.0 * rough,

@@ -67,13 +67,21 @@ pub fn compare(observation: &Observation, deeper: &Observation) -> Option<Compar
 
 /// One by the operations counted: the variance of their share.
 fn inverse(of: &Observation) -> f64 {
-    of.total.operations.map_or(0.0, |operations| 1.0 / operations.max(1) as f64)
+    of.total
+        .operations
+        .map_or(0.0, |operations| 1.0 / operations.max(1) as f64)
 }
 
 impl Comparison {
     pub(super) fn evidence(&self) -> [Evidence; 2] {
         [
-            held("rate at the second depth", 100.0 * self.rate, "%", 100.0, "the rate at the first"),
+            held(
+                "rate at the second depth",
+                100.0 * self.rate,
+                "%",
+                100.0,
+                "the rate at the first",
+            ),
             held(
                 "latency at the second depth",
                 100.0 * self.latency,

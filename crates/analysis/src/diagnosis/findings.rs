@@ -30,7 +30,14 @@ pub(crate) fn findings(results: &Results) -> Vec<Finding> {
 fn finding(diagnosis: &Diagnosis) -> Option<Finding> {
     let severity = match diagnosis.answer {
         // Who asked for a rate knows of it.
-        Answer::Cap if diagnosis.layer.as_deref().is_some_and(|layer| layer.starts_with("the rate")) => return None,
+        Answer::Cap
+            if diagnosis
+                .layer
+                .as_deref()
+                .is_some_and(|layer| layer.starts_with("the rate")) =>
+        {
+            return None;
+        }
         Answer::Cap => Severity::Note,
         Answer::BurstEnd | Answer::SlcCliff | Answer::ThrottleQuantum | Answer::Thermal | Answer::GarbageCollection => {
             Severity::Warning

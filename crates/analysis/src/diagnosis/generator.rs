@@ -35,15 +35,26 @@ fn busy(subject: &Subject<'_>) -> Option<Sign> {
     let generator = subject.observation.generator.filter(|_| !subject.context.polls)?;
     (generator.busiest_worker > BUSY).then(|| {
         let percent = 100.0 * generator.busiest_worker;
-        let sentence = format!("the program itself was the limit: its busiest worker used {percent:.0} % of a processor");
+        let sentence =
+            format!("the program itself was the limit: its busiest worker used {percent:.0} % of a processor");
         Sign::new(sentence)
-            .show(held("busiest worker", percent, "% of a processor", 100.0 * BUSY, "what leaves it time to wait"))
+            .show(held(
+                "busiest worker",
+                percent,
+                "% of a processor",
+                100.0 * BUSY,
+                "what leaves it time to wait",
+            ))
             .advise("use more workers, as long as there are idle processors, or larger blocks")
     })
 }
 
 fn near_ceiling(subject: &Subject<'_>) -> Option<Sign> {
-    let ceiling = subject.observation.generator?.ceiling_iops.filter(|ceiling| *ceiling > 0.0)?;
+    let ceiling = subject
+        .observation
+        .generator?
+        .ceiling_iops
+        .filter(|ceiling| *ceiling > 0.0)?;
     let rate = subject.rate()?;
     (rate > NEAR_CEILING * ceiling).then(|| {
         let percent = 100.0 * rate / ceiling;
@@ -86,7 +97,13 @@ fn late(subject: &Subject<'_>) -> Option<Sign> {
             late / 1e6
         );
         Sign::new(sentence)
-            .show(held("schedule delay, p99", late / 1e6, "ms", LATE * service / 1e6, "a tenth of the median service time"))
+            .show(held(
+                "schedule delay, p99",
+                late / 1e6,
+                "ms",
+                LATE * service / 1e6,
+                "a tenth of the median service time",
+            ))
             .advise("use more workers, or leave a processor to each")
     })
 }

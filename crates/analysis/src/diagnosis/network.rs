@@ -27,8 +27,16 @@ fn look(subject: &Subject<'_>) -> Option<Sign> {
     }
     let losses = network.losses.filter(|losses| *losses > 0)?;
     Some(
-        Sign::new(format!("the network: {losses} packets were lost or sent again during the test"))
-            .show(held("lost or sent again", losses as f64, "packets", 0.0, "a sound network"))
-            .advise("look at cables, flow control and MTU before anything else"),
+        Sign::new(format!(
+            "the network: {losses} packets were lost or sent again during the test"
+        ))
+        .show(held(
+            "lost or sent again",
+            losses as f64,
+            "packets",
+            0.0,
+            "a sound network",
+        ))
+        .advise("look at cables, flow control and MTU before anything else"),
     )
 }

@@ -36,7 +36,9 @@ pub(super) fn look(subject: &Subject<'_>) -> Option<Sign> {
     let stalls = super::stall::stalls(subject);
     let stood = |second: usize| {
         let (from, to) = (second as f64, second as f64 + 1.0);
-        stalls.iter().any(|(start, length)| *start < to && start + length > from)
+        stalls
+            .iter()
+            .any(|(start, length)| *start < to && start + length > from)
     };
     let low: Vec<bool> = seconds
         .iter()

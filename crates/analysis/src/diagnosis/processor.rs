@@ -49,8 +49,16 @@ fn look(subject: &Subject<'_>) -> Option<Sign> {
     };
     Some(
         Sign::new(sentence)
-            .show(held(&format!("processor {}", core.cpu), 100.0 * core.busy(), "% busy", 100.0 * FULL, "full"))
-            .advise("spread interrupts and workers over more processors, or use larger blocks; stop what else runs here"),
+            .show(held(
+                &format!("processor {}", core.cpu),
+                100.0 * core.busy(),
+                "% busy",
+                100.0 * FULL,
+                "full",
+            ))
+            .advise(
+                "spread interrupts and workers over more processors, or use larger blocks; stop what else runs here",
+            ),
     )
 }
 

@@ -28,16 +28,27 @@ pub(super) fn look(subject: &Subject<'_>) -> Option<Sign> {
     let found = period(&subject.fine).filter(|found| found.correlation > ALIKE)?;
     let seconds = found.lag as f64 * subject.fine_secs;
     let latency = subject.observation.total.latency.as_ref();
-    let modes = latency.and_then(|latency| latency.histogram.as_ref()).and_then(two_modes);
+    let modes = latency
+        .and_then(|latency| latency.histogram.as_ref())
+        .and_then(two_modes);
     let saws = variation(&subject.fine);
     if seconds > SLOWEST + 1e-9 || (modes.is_none() && saws < SAWS) {
         return None;
     }
     let rate = subject.rate()?;
-    let sentence = format!("a throttle that lets through {:.0} operations every {seconds:.1} s", rate * seconds);
+    let sentence = format!(
+        "a throttle that lets through {:.0} operations every {seconds:.1} s",
+        rate * seconds
+    );
     let mut sign = Sign::new(sentence)
         .show(figure("period", seconds, "s"))
-        .show(held("autocorrelation at the period", found.correlation, "", ALIKE, "chance"))
+        .show(held(
+            "autocorrelation at the period",
+            found.correlation,
+            "",
+            ALIKE,
+            "chance",
+        ))
         .show(figure("variation between intervals", 100.0 * saws, "%"));
     if let Some(modes) = modes {
         sign = sign
@@ -45,5 +56,8 @@ pub(super) fn look(subject: &Subject<'_>) -> Option<Sign> {
             .show(figure("operations that wait", modes.high / 1e6, "ms"));
     }
     let limit = format!("it is a limit of about {rate:.0} IOPS: a hypervisor's, or io.max of a control group");
-    Some(sign.advise(limit).advise("pace the load below the limit: the waits disappear"))
+    Some(
+        sign.advise(limit)
+            .advise("pace the load below the limit: the waits disappear"),
+    )
 }

@@ -45,7 +45,8 @@ fn look(subject: &Subject<'_>) -> Option<Sign> {
         }
         (None, None) => return None,
     };
-    let sentence = format!("the device gives no more than {rate:.0} IOPS, or something before it with a limit nobody has named");
+    let sentence =
+        format!("the device gives no more than {rate:.0} IOPS, or something before it with a limit nobody has named");
     let known = format!("if this is a limit, name it: --cap iops={rate:.0}");
     let sign = sign
         .advise("less depth gives the same rate at less latency; only a faster device gives more")

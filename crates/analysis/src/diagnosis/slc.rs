@@ -45,13 +45,21 @@ fn look(subject: &Subject<'_>) -> Option<Sign> {
         .show(figure("level after", step.after.mean, "IOPS"))
         .show(figure("variation after", 100.0 * step.after.variation(), "%"));
     sign = match at_other_rate(subject) {
-        Some((other, ..)) => sign.show(held("written before the step", bytes / 1e9, "GB", other / 1e9, "at the other rate")),
+        Some((other, ..)) => sign.show(held(
+            "written before the step",
+            bytes / 1e9,
+            "GB",
+            other / 1e9,
+            "at the other rate",
+        )),
         None => sign.show(figure("written before the step", bytes / 1e9, "GB")),
     };
     if at_the_same_bytes.is_none() {
         sign = sign.advise("repeat at half the rate: the step comes after the same number of bytes if it is a cache");
     }
-    Some(sign.advise("what counts for long writes is the second level; the cache is free again after a while without writes"))
+    Some(sign.advise(
+        "what counts for long writes is the second level; the cache is free again after a while without writes",
+    ))
 }
 
 /// Whether the step came after the same number of bytes at another rate: `None` without such a run, or where that run

@@ -43,7 +43,12 @@ pub(super) fn look(subject: &Subject<'_>) -> Option<Sign> {
 /// Start and length of each, in seconds.
 pub(super) fn stalls(subject: &Subject<'_>) -> Vec<(f64, f64)> {
     let usual = model::stats::median(&subject.fine) * subject.fine_secs;
-    let latency = subject.observation.total.latency.as_ref().and_then(|latency| latency.quantile(0.5));
+    let latency = subject
+        .observation
+        .total
+        .latency
+        .as_ref()
+        .and_then(|latency| latency.quantile(0.5));
     let shortest = (UNUSUAL * latency.unwrap_or(0.0) / 1e9).max(SHORTEST);
     let mut found = Vec::new();
     if usual < EXPECTED {

@@ -182,7 +182,10 @@ impl<'a> Subject<'a> {
             self.mean_latency().is_none(),
             "no latency: the queue could not be judged (Little's law)",
         );
-        lacks(observation.load.depth.is_none(), "no queue depth: the queue could not be judged");
+        lacks(
+            observation.load.depth.is_none(),
+            "no queue depth: the queue could not be judged",
+        );
         lacks(
             observation.load.closed_loop.is_none(),
             "not told whether a rate was asked for: the generator could not be judged",

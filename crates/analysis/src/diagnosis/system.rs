@@ -26,7 +26,9 @@ fn targets(results: &Results, step: usize, job: usize) -> BTreeSet<u32> {
 }
 
 fn of_targets(environment: &Environment, targets: &BTreeSet<u32>) -> Vec<Layer> {
-    let facts = targets.iter().filter_map(|target| environment.targets.get(*target as usize));
+    let facts = targets
+        .iter()
+        .filter_map(|target| environment.targets.get(*target as usize));
     let used: BTreeSet<&str> = facts
         .flat_map(|facts| &facts.devices)
         .map(|device| device.number.as_str())
@@ -84,7 +86,10 @@ mod tests {
             ..Environment::default()
         };
         let layers = of_targets(&environment, &BTreeSet::from([0]));
-        let shown: Vec<_> = layers.iter().map(|layer| (layer.applies, layer.iops, layer.bytes_per_sec)).collect();
+        let shown: Vec<_> = layers
+            .iter()
+            .map(|layer| (layer.applies, layer.iops, layer.bytes_per_sec))
+            .collect();
         let reads = (Applies::Reads, Some(Limit::exactly(1000.0)), None);
         assert_eq!(shown, [reads, (Applies::Writes, None, Some(Limit::exactly(5e6)))]);
         assert_eq!(of_targets(&environment, &BTreeSet::new()), []);

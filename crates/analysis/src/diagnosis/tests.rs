@@ -25,7 +25,10 @@ fn a_small_machine_holds_its_large_disks_back() {
         layer("4 × P30", LayerKind::Disk, 20_000.0),
     ];
     let found = diagnose(&closed(64, 1953.31), &layers, &Context::default());
-    assert_eq!((found.answer, found.layer.as_deref()), (Answer::Cap, Some("VM Standard_B2ms")));
+    assert_eq!(
+        (found.answer, found.layer.as_deref()),
+        (Answer::Cap, Some("VM Standard_B2ms"))
+    );
     assert_eq!(found.confirmed, None);
     assert!(found.sentence.contains("101.7 %"), "{}", found.sentence);
     let disks = found.layers.iter().find(|layer| layer.layer == "4 × P30").unwrap();
@@ -55,7 +58,11 @@ fn caps_of_reads_and_writes_are_held_against_their_own_direction() {
     };
     let found = diagnose(&both, &[cached, uncached], &Context::default());
     assert_eq!(found.answer, Answer::Cap);
-    let shares: Vec<f64> = found.layers.iter().map(|layer| (1000.0 * layer.share).round()).collect();
+    let shares: Vec<f64> = found
+        .layers
+        .iter()
+        .map(|layer| (1000.0 * layer.share).round())
+        .collect();
     assert_eq!(shares, [1017.0, 984.0]);
 }
 
@@ -130,9 +137,15 @@ fn without_a_second_depth_nothing_is_guessed() {
     assert_eq!(found.answer, Answer::Undetermined);
     assert!(found.advice[0].contains("--confirm"));
     assert!(!found.missing.is_empty());
-    assert_eq!(diagnose(&closed(1, 7000.0), &[], &Context::default()).answer, Answer::LatencyBound);
+    assert_eq!(
+        diagnose(&closed(1, 7000.0), &[], &Context::default()).answer,
+        Answer::LatencyBound
+    );
     let nothing = super::Observation::default();
-    assert_eq!(diagnose(&nothing, &[], &Context::default()).answer, Answer::Undetermined);
+    assert_eq!(
+        diagnose(&nothing, &[], &Context::default()).answer,
+        Answer::Undetermined
+    );
 }
 
 #[test]
@@ -167,7 +180,10 @@ fn a_generator_that_cannot_keep_up_comes_first() {
     assert_eq!(diagnose(&busy, &disk, &polling).answer, Answer::Cap);
     let mut half_empty = closed(32, 5000.0);
     half_empty.load.depth = Some(64);
-    assert_eq!(diagnose(&half_empty, &disk, &Context::default()).answer, Answer::Generator);
+    assert_eq!(
+        diagnose(&half_empty, &disk, &Context::default()).answer,
+        Answer::Generator
+    );
     let mut near = closed(32, 5000.0);
     near.generator = Some(Generator {
         busiest_worker: 0.5,
@@ -276,7 +292,10 @@ fn a_network_that_loses_packets_and_a_hot_device_are_named() {
     };
     let observation = with_series(closed(32, 6100.0), &falling);
     assert_eq!(diagnose(&observation, &[], &hot).answer, Answer::Thermal);
-    assert_eq!(diagnose(&observation, &[], &Context::default()).answer, Answer::Undetermined);
+    assert_eq!(
+        diagnose(&observation, &[], &Context::default()).answer,
+        Answer::Undetermined
+    );
 }
 
 #[test]

@@ -26,7 +26,13 @@ pub(super) fn look(subject: &Subject<'_>) -> Option<Sign> {
             100.0 * lost
         );
         Sign::new(sentence)
-            .show(held("temperature", temperature.highest, "°C", temperature.limit, "where it slows down"))
+            .show(held(
+                "temperature",
+                temperature.highest,
+                "°C",
+                temperature.limit,
+                "where it slows down",
+            ))
             .show(figure("decline over the window", 100.0 * lost, "%"))
             .advise("cool the device; what it does cold it does for minutes only")
     })

@@ -91,9 +91,11 @@ fn service(text: &str) -> Result<SimulatedService, String> {
             slow_ns: values::time(slow)?,
             slow_share: number(share)?,
         }),
-        _ => Err("a service time is `100us`, `exponential 100us`, `uniform 50us 200us`, `lognormal 100us 0.5` or \
+        _ => Err(
+            "a service time is `100us`, `exponential 100us`, `uniform 50us 200us`, `lognormal 100us 0.5` or \
                   `bimodal 100us 5ms 0.1`"
-            .into()),
+                .into(),
+        ),
     }
 }
 
@@ -147,7 +149,11 @@ fn cache(text: &str) -> Result<SimulatedCache, String> {
         "first" => SimulatedHolding::First {
             size: values::size(amount)?,
         },
-        other => return Err(format!("a cache holds a `share` of the reads or the `first` bytes, not `{other}`")),
+        other => {
+            return Err(format!(
+                "a cache holds a `share` of the reads or the `first` bytes, not `{other}`"
+            ));
+        }
     };
     Ok(SimulatedCache {
         holds,
@@ -244,7 +250,10 @@ mod tests {
     #[test]
     fn what_is_written_is_read_again() {
         let texts = [
-            ("layer", "iops 300 burst 3000 bucket 5400000 every 250ms unit 256KiB writes"),
+            (
+                "layer",
+                "iops 300 burst 3000 bucket 5400000 every 250ms unit 256KiB writes",
+            ),
             ("layer", "bandwidth 100MiB reads before-cache"),
             ("layer", "iops 7 trims"),
             ("cache", "first 2GiB 50us"),

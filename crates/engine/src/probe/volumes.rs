@@ -103,7 +103,9 @@ fn word_at(page: &[u8], at: usize) -> Option<u64> {
 }
 
 fn histogram(page: &[u8], at: usize) -> Option<Vec<VolumeLatency>> {
-    let classes = usize::try_from(word_at(page, at)?).ok().filter(|count| *count <= MOST_CLASSES)?;
+    let classes = usize::try_from(word_at(page, at)?)
+        .ok()
+        .filter(|count| *count <= MOST_CLASSES)?;
     let class = |number: usize| {
         let at = at + 8 + number * 24;
         let micros = |value: u64| Nanos(value.saturating_mul(1000));
@@ -151,13 +153,29 @@ mod tests {
     }
 
     const BEFORE: [u64; WORDS] = [0x3c23_b510, 10, 20, 4096, 8192, 1000, 2000, 50, 60, 70, 80, 3];
-    const AFTER: [u64; WORDS] = [0x3c23_b510, 110, 220, 413_696, 827_392, 2000, 4000, 1050, 60, 2_000_070, 80, 7];
+    const AFTER: [u64; WORDS] = [
+        0x3c23_b510,
+        110,
+        220,
+        413_696,
+        827_392,
+        2000,
+        4000,
+        1050,
+        60,
+        2_000_070,
+        80,
+        7,
+    ];
 
     #[test]
     fn the_page_of_a_volume_is_read_and_subtracted() {
         let (before, after) = (page(BEFORE, 5, 6), page(AFTER, 105, 206));
         let before = VolumeCounters::parse(&before).unwrap();
-        let used = VolumeCounters::parse(&after).unwrap().since(&before, "nvme1n1").unwrap();
+        let used = VolumeCounters::parse(&after)
+            .unwrap()
+            .since(&before, "nvme1n1")
+            .unwrap();
         assert_eq!(used.provider, "Amazon EBS");
         assert_eq!((used.operations, used.bytes), ([100, 200], [409_600, 819_200]));
         assert_eq!(used.time_ns, [Nanos::millis(1), Nanos::millis(2)]);
@@ -197,7 +215,10 @@ mod tests {
         let mut words = BEFORE;
         words[0] = 0xec2c_0d7e;
         let store = VolumeCounters::parse(&page(words, 0, 0)).unwrap();
-        assert_eq!(store.since(&store, "nvme2n1").unwrap().provider, "Amazon instance store");
+        assert_eq!(
+            store.since(&store, "nvme2n1").unwrap().provider,
+            "Amazon instance store"
+        );
         let volume = VolumeCounters::parse(&page(BEFORE, 0, 0)).unwrap();
         assert_eq!(store.since(&volume, "nvme2n1"), None);
     }

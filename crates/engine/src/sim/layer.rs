@@ -53,7 +53,9 @@ impl Layer {
     pub(super) fn pass(&mut self, at: Nanos, length: u32) -> Nanos {
         let amount = match self.is.counts {
             SimulatedCount::Bytes => f64::from(length),
-            SimulatedCount::Operations if self.is.unit.0 > 0 => u64::from(length).div_ceil(self.is.unit.0).max(1) as f64,
+            SimulatedCount::Operations if self.is.unit.0 > 0 => {
+                u64::from(length).div_ceil(self.is.unit.0).max(1) as f64
+            }
             SimulatedCount::Operations => 1.0,
         };
         let at = at.max(self.next);
@@ -162,8 +164,14 @@ mod tests {
             ..SimulatedLayer::default()
         };
         let counts = per_second(burst, 4096, 14);
-        assert!(counts[..10].iter().all(|count| (499..=500).contains(count)), "{counts:?}");
-        assert!(counts[11..].iter().all(|count| (99..=101).contains(count)), "{counts:?}");
+        assert!(
+            counts[..10].iter().all(|count| (499..=500).contains(count)),
+            "{counts:?}"
+        );
+        assert!(
+            counts[11..].iter().all(|count| (99..=101).contains(count)),
+            "{counts:?}"
+        );
     }
 
     #[test]

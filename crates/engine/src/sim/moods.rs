@@ -154,7 +154,10 @@ mod tests {
         let held = held(&mut moods, &mut draws, true);
         let lengths: Vec<usize> = held.chunk_by(|a, b| a == b).map(<[Nanos]>::len).collect();
         // One operation a millisecond: as many are held up as the pause has milliseconds, give or take the first.
-        assert!(lengths.len() >= 2 && (99..=101).contains(&lengths[0]) && (199..=201).contains(&lengths[1]), "{lengths:?}");
+        assert!(
+            lengths.len() >= 2 && (99..=101).contains(&lengths[0]) && (199..=201).contains(&lengths[1]),
+            "{lengths:?}"
+        );
     }
 
     #[test]
@@ -168,7 +171,9 @@ mod tests {
             ..SimulatedDevice::default()
         };
         let (mut moods, mut draws) = start(&device);
-        let factors: Vec<f64> = (0..600).map(|at| moods.factor(&device, Nanos::millis(at * 100), false, &mut draws)).collect();
+        let factors: Vec<f64> = (0..600)
+            .map(|at| moods.factor(&device, Nanos::millis(at * 100), false, &mut draws))
+            .collect();
         let visits = factors.chunk_by(|a, b| a == b).filter(|run| run[0] == 3.0);
         assert!((4..20).contains(&visits.count()) && factors.contains(&1.0));
         let aging = SimulatedDevice {

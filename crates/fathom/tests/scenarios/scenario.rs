@@ -38,7 +38,10 @@ impl Scenario {
 
     /// A part of the scenario; an empty one where it is not there.
     pub fn part(&self, name: &str) -> toml::Table {
-        self.table.get(name).map(|part| part.as_table().unwrap().clone()).unwrap_or_default()
+        self.table
+            .get(name)
+            .map(|part| part.as_table().unwrap().clone())
+            .unwrap_or_default()
     }
 
     fn flag(&self, name: &str) -> bool {
@@ -57,7 +60,10 @@ impl Scenario {
         device.extend(self.part("device"));
         let file = toml::Table::from_iter([
             ("job".into(), toml::Value::Array(vec![job.into()])),
-            ("simulated".into(), toml::Table::from_iter([("device".into(), device.into())]).into()),
+            (
+                "simulated".into(),
+                toml::Table::from_iter([("device".into(), device.into())]).into(),
+            ),
         ]);
         let text = toml::to_string(&file).unwrap();
         let mut document = dialects::native::read_job_file(&self.name, &text)
@@ -91,9 +97,6 @@ impl Scenario {
         let host = self.part("host");
         surround(&mut observation, &host);
         add_facts(&mut context, &host, &observation);
-        if std::env::var_os("FATHOM_SHOW").is_some() {
-            eprintln!("{}: {:?}", self.name, observation.series.iter().map(|p| p.operations.iter().sum::<u64>()).collect::<Vec<_>>());
-        }
         diagnose(&observation, &self.layers(), &context)
     }
 
@@ -157,7 +160,9 @@ impl Scenario {
 
 fn number(value: &toml::Value) -> f64 {
     let whole = value.as_integer().map(|value| value as f64);
-    whole.or(value.as_float()).unwrap_or_else(|| panic!("{value} is no number"))
+    whole
+        .or(value.as_float())
+        .unwrap_or_else(|| panic!("{value} is no number"))
 }
 
 /// Runs a plan on the simulated clock.
