@@ -7,5 +7,8 @@
 pub mod caps;
 pub mod checks;
 pub mod diagnosis;
+pub mod policies;
+pub mod requirement;
+pub mod verdict;
 
 pub use checks::check;

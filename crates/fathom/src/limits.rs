@@ -1,6 +1,8 @@
 //! What the user says about the limits between the program and the disks: `--cap`, `--vm`, `--disk`, `--disks`.
 
 use analysis::caps::{Applies, Layer, LayerKind, Limit};
+use analysis::diagnosis::{Counts, KnownBurst};
+use analysis::policies::{Burst, BurstOf, Catalogue, Disks, credits, stack};
 use clap::{Arg, ArgAction, ArgMatches, value_parser};
 use dialects::nearest;
 use model::Bytes;
@@ -85,9 +87,36 @@ pub fn known(given: &ArgMatches) -> Result<Known, Faults> {
 }
 
 /// What the catalogue knows of a machine and its disks.
-fn of_catalogue(_: Option<&str>, _: &[String], _: u32) -> Result<Known, Fault> {
-    let fault = Fault::new("this build has no catalogue of machines and disks");
-    Err(fault.help("name the limits themselves: --cap 'VM:iops=1920,mbps=22.5,kind=vm'"))
+fn of_catalogue(machine: Option<&str>, disks: &[String], count: u32) -> Result<Known, Fault> {
+    let catalogue = Catalogue::built_in();
+    let wanted = Disks {
+        machine: machine.map(str::to_owned),
+        disks: disks.to_vec(),
+        count,
+        cached: false,
+    };
+    let unknown = |why: String| {
+        Fault::new(why)
+            .help("a limit that is not in the catalogue can be named: --cap 'VM:iops=1920,mbps=22.5,kind=vm'")
+    };
+    let burst = |(layer, burst): (String, Burst)| KnownBurst {
+        layer,
+        counts: match burst.of {
+            BurstOf::Iops => Counts::Operations,
+            BurstOf::Bytes => Counts::Bytes,
+        },
+        ceiling: burst.ceiling,
+        refill: burst.refill,
+        bucket: burst.bucket,
+    };
+    Ok(Known {
+        layers: stack(&catalogue, &wanted).map_err(unknown)?,
+        bursts: credits(&catalogue, &wanted)
+            .map_err(unknown)?
+            .into_iter()
+            .map(burst)
+            .collect(),
+    })
 }
 
 /// One limit as the user writes it.
@@ -169,6 +198,22 @@ mod tests {
         assert_eq!((plain.unit, plain.applies), (Some(Bytes::kib(256)), Applies::Writes));
         let binary = layer("mibps=100").unwrap();
         assert_eq!(binary.bytes_per_sec, Some(Limit::exactly(104_857_600.0)));
+    }
+
+    /// The case that the diagnosis was made for: a small machine with four large disks.
+    #[test]
+    fn names_are_looked_up() {
+        let known = of_catalogue(Some("Standard_B2ms"), &["P30".to_owned()], 4).unwrap();
+        let iops: Vec<f64> = known.layers.iter().filter_map(|layer| Some(layer.iops?.low)).collect();
+        assert_eq!(iops, [1920.0, 20_000.0]);
+        assert_eq!(known.layers[0].kind, LayerKind::Machine);
+        let credits = of_catalogue(None, &["P10".to_owned()], 2).unwrap().bursts;
+        assert!(
+            credits
+                .iter()
+                .any(|burst| burst.counts == Counts::Operations && burst.ceiling == 7000.0)
+        );
+        assert!(of_catalogue(Some("no such thing"), &[], 1).is_err());
     }
 
     #[test]

@@ -1,18 +1,13 @@
 //! The scenarios of the diagnosis.
 
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
-use model::diagnosis::Diagnosis;
-
+use crate::repeat::{expect_few, judge, seeds};
 use crate::scenario::Scenario;
 
 const FILE: &str = include_str!("diagnosis.toml");
-/// Seeds of the repetition, if `FATHOM_SEEDS` does not say otherwise. A hundred take some minutes.
-const SEEDS: u64 = 5;
 
 /// What is wrong with an answer.
-fn objection(scenario: &Scenario, found: &Diagnosis) -> Option<String> {
+fn objection(scenario: &Scenario, seed: u64) -> Option<String> {
+    let found = scenario.diagnosis(seed);
     let expected = scenario.part("expect");
     let answer = serde_json::to_value(found.answer).unwrap();
     let answer = answer.as_str().unwrap();
@@ -42,56 +37,23 @@ fn objection(scenario: &Scenario, found: &Diagnosis) -> Option<String> {
         .map(|one| format!("{} {:.4}", one.what, one.value))
         .collect();
     (!wrong.is_empty()).then(|| {
-        let (name, sentence) = (&scenario.name, &found.sentence);
-        format!("{name}: {} ({sentence}; {})", wrong.join(", "), evidence.join(", "))
+        let sentence = &found.sentence;
+        format!("{} ({sentence}; {})", wrong.join(", "), evidence.join(", "))
     })
-}
-
-/// Runs every scenario with every seed on all processors; what is wrong, and how many were judged.
-fn judge_all(seeds: std::ops::Range<u64>) -> (Vec<String>, usize) {
-    let scenarios = Scenario::all(FILE);
-    let work: Vec<(usize, u64)> = seeds
-        .flat_map(|seed| (0..scenarios.len()).map(move |scenario| (scenario, seed)))
-        .collect();
-    let (next, wrong) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
-    let threads = std::thread::available_parallelism().map_or(2, usize::from);
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(|| {
-                while let Some((scenario, seed)) = work.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let scenario = &scenarios[*scenario];
-                    if let Some(objection) = objection(scenario, &scenario.diagnosis(*seed)) {
-                        wrong.lock().unwrap().push(format!("seed {seed}, {objection}"));
-                    }
-                }
-            });
-        }
-    });
-    (wrong.into_inner().unwrap(), work.len())
 }
 
 #[test]
 fn every_scenario_gets_its_answer() {
-    let (wrong, _) = judge_all(1..2);
+    let (wrong, _) = judge(&Scenario::all(FILE), 1..2, objection);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Chance may spoil a figure, but not the judgement: fewer than one answer of a hundred is wrong, and none of the scenarios is
-/// wrong in more than one run of ten.
+/// Chance may spoil a figure, but not the judgement.
 #[test]
 fn answers_do_not_depend_on_chance() {
-    let asked = std::env::var("FATHOM_SEEDS").ok();
-    let seeds = asked.map_or(SEEDS, |seeds| seeds.parse().unwrap());
-    let (wrong, all) = judge_all(2..seeds + 2);
-    eprintln!("{} of {all} answers are wrong", wrong.len());
-    let shown = wrong.iter().take(30).cloned().collect::<Vec<_>>().join("\n");
-    assert!(wrong.len() * 100 < all, "{} of {all} are wrong:\n{shown}", wrong.len());
-    for scenario in Scenario::all(FILE) {
-        let of_one = wrong
-            .iter()
-            .filter(|text| text.contains(&format!(", {}: ", scenario.name)));
-        assert!(of_one.count() as u64 <= 1 + seeds / 10, "{}:\n{shown}", scenario.name);
-    }
+    let scenarios = Scenario::all(FILE);
+    let (wrong, all) = judge(&scenarios, seeds(), objection);
+    expect_few("diagnosis", &scenarios, &wrong, all);
 }
 
 /// The table is as wide as it is meant to be.

@@ -4,6 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use analysis::caps::{Applies, Layer, LayerKind, Limit};
 use analysis::diagnosis::{Context, Counts, Diagnosis, KnownBurst, Network, Temperature, diagnose};
+use analysis::{requirement, verdict};
 use engine::clock::ClockStart;
 use model::environment::VolumeUse;
 use model::observation::{CoreShare, DeviceView, Generator, Observation};
@@ -98,6 +99,24 @@ impl Scenario {
         surround(&mut observation, &host);
         add_facts(&mut context, &host, &observation);
         diagnose(&observation, &self.layers(), &context)
+    }
+
+    /// Runs the load and judges what was promised: `PASS`, `FAIL` or `INCONCLUSIVE` in lower case, with the reasons.
+    pub fn verdict(&self, seed: u64) -> (String, String) {
+        let results = carry_out(self.plan(self.part("load"), seed));
+        let mut observation = Observation::of(&results, 0, 0).unwrap();
+        surround(&mut observation, &self.part("host"));
+        let clauses = requirement::parse(self.table["require"].as_str().unwrap()).unwrap();
+        let context = verdict::Context {
+            intervals: &results.steps[0].jobs[0].histograms,
+            ..verdict::Context::default()
+        };
+        let judged = verdict::judge(&clauses, &observation, &context);
+        let what = judged.clauses.iter().map(|clause| format!("{clause:?}"));
+        (
+            judged.outcome.word().to_lowercase(),
+            what.collect::<Vec<_>>().join("; "),
+        )
     }
 
     /// What was said about limits.
