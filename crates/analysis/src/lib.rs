@@ -6,6 +6,7 @@
 
 pub mod caps;
 pub mod checks;
+pub mod diagnosis;
 pub mod policies;
 pub mod requirement;
 pub mod verdict;

@@ -12,3 +12,4 @@ mod diagnostic;
 mod nearest;
 
 pub use diagnostic::{Diagnostic, Place};
+pub use nearest::nearest;

@@ -9,7 +9,7 @@ use clap::{Arg, ArgAction, Command, ValueHint, value_parser};
 use dialects::native::{Group, OPTIONS};
 
 use crate::exit::{EXPLAINED, Exit};
-use crate::{commands, outputs, screen};
+use crate::{commands, limits, outputs, screen};
 
 const ABOUT: &str = "Measures storage: what it delivers, what the numbers mean, what is in the way";
 
@@ -202,6 +202,7 @@ fn run() -> Command {
                 .help("Show what would be done and whether it may be; nothing is opened for writing")
                 .help_heading("Safety"),
         )
+        .args(limits::arguments())
         .args(output_options())
         .args(safety_options())
 }

@@ -4,6 +4,8 @@
 
 #![forbid(unsafe_code)]
 
+pub mod confirm;
+pub mod diagnosis;
 pub mod quick;
 pub mod selftest;
 pub mod verify;

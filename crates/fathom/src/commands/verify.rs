@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use ::run::targets::guard::Permissions;
+use analysis::caps::Layer;
 use analysis::policies::{self, Catalogue, Disks, Overrides, Policy, Resolved, Workload};
 use analysis::requirement::{self, Clause};
 use analysis::verdict::{self, ClauseVerdict, FORMAT_VERSION, Machine, Outcome, Verdict, Verified, VerifiedKind};
@@ -15,6 +16,7 @@ use model::plan::SimulatedDevice;
 use model::results::Results;
 use model::{Bytes, Nanos};
 use report::junit::{self, Case, CaseOutcome, Suite};
+use study::diagnosis::Known;
 use study::verify::{self, Paragraph, Promise, QUICK, QUICK_WARM_UP, Unverifiable, Verification};
 
 use super::catalogue::{catalogue, catalogue_option, input_options, inputs, today};
@@ -22,6 +24,7 @@ use super::run::describe;
 use crate::command_line::{output_options, safety_options};
 use crate::exit::{EXPLAINED, Exit};
 use crate::fault::{Fault, Faults};
+use crate::limits;
 use crate::outputs::{self, Outputs};
 use crate::screen::{self, Screen};
 use crate::session::{self, Session};
@@ -135,6 +138,7 @@ struct Asked {
     requirement: Option<String>,
     expired: Option<String>,
     machine: Option<Machine>,
+    known: Known,
 }
 
 /// Tests a promise.
@@ -156,7 +160,11 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
         outputs.also(path, &plan)?;
     }
     let started = Zoned::now();
-    let (results, verdict, attempt) = attempts(session, given, &asked, &permissions, &mut outputs)?;
+    let (mut results, verdict, attempt) = attempts(session, given, &asked, &permissions, &mut outputs)?;
+    if verdict.outcome != Outcome::Pass {
+        // What the user named, what the policy knows, and what the system itself limits: one of them may be why.
+        results.diagnoses = study::diagnosis::diagnoses(&results, &asked.known, None);
+    }
     let verified = document(&asked, &results, verdict, attempt);
     let text = text(&verified);
     let json = serde_json::to_string_pretty(&verified).expect("plain values are valid JSON") + "\n";
@@ -245,13 +253,14 @@ fn understand(session: &Session, given: &ArgMatches) -> Result<Asked, Faults> {
         }
     };
     let promise = promise.map_err(|Unverifiable { what, help }| Faults::usage(Fault::new(what).help(help)))?;
-    let machine = machine(given, &catalogue, &promise)?;
+    let (machine, known) = around(given, &catalogue, &promise)?;
     Ok(Asked {
         verification: verification(session, given, promise)?,
         policy,
         requirement: given.get_one::<String>("require").cloned(),
         expired,
         machine,
+        known,
     })
 }
 
@@ -359,7 +368,8 @@ fn rate(given: &ArgMatches) -> Result<Option<f64>, Faults> {
     }
 }
 
-fn machine(given: &ArgMatches, catalogue: &Catalogue, promise: &Promise) -> Result<Option<Machine>, Faults> {
+/// The limits of machine and disks that are named; with those of the policy, what a diagnosis may find.
+fn around(given: &ArgMatches, catalogue: &Catalogue, promise: &Promise) -> Result<(Option<Machine>, Known), Faults> {
     let disks: Vec<String> = given
         .get_many::<String>("disk")
         .into_iter()
@@ -372,15 +382,25 @@ fn machine(given: &ArgMatches, catalogue: &Catalogue, promise: &Promise) -> Resu
         count: given.get_one::<u32>("disks").copied().unwrap_or(1),
         cached: given.get_flag("host-cache"),
     };
+    let unknown = |why: String| Faults::usage(Fault::new(why).help("`fathom policies` lists what is known"));
+    let named = policies::stack(catalogue, &wanted).map_err(unknown)?;
+    let credits = policies::credits(catalogue, &wanted).map_err(unknown)?;
+    let layers: Vec<Layer> = named.into_iter().chain(promise.layers.iter().cloned()).collect();
+    let of_policy = promise.bursts.iter().map(|burst| (promise.name.clone(), *burst));
+    let known = Known {
+        layers: layers.clone(),
+        bursts: credits
+            .into_iter()
+            .chain(of_policy)
+            .map(|(layer, burst)| limits::burst(layer, burst))
+            .collect(),
+    };
     if wanted.machine.is_none() && wanted.disks.is_empty() {
-        return Ok(None);
+        return Ok((None, known));
     }
-    let named = policies::stack(catalogue, &wanted)
-        .map_err(|why| Faults::usage(Fault::new(why).help("`fathom policies` lists what is known")))?;
-    let layers: Vec<_> = named.into_iter().chain(promise.layers.iter().cloned()).collect();
     let workload = &promise.workload;
     let reach = policies::reach(&layers, workload.block, workload.read_percent);
-    Ok(Some(Machine { layers, reach }))
+    Ok((Some(Machine { layers, reach }), known))
 }
 
 fn verification(session: &Session, given: &ArgMatches, promise: Promise) -> Result<Verification, Faults> {
@@ -464,6 +484,7 @@ fn document(asked: &Asked, results: &Results, verdict: Verdict, attempt: u32) ->
         issued: asked.verification.issued(attempt),
         machine: asked.machine.clone(),
         verdict,
+        diagnoses: results.diagnoses.clone(),
         findings: results.findings.clone(),
     }
 }
@@ -475,6 +496,11 @@ fn text(verified: &Verified) -> String {
             Paragraph::Line(line) => format!("{line}\n"),
             Paragraph::Sentences(sentences) => screen::wrapped(&sentences),
         };
+    }
+    if !verified.diagnoses.is_empty() {
+        let mut bytes = b"\n".to_vec();
+        report::diagnosis::write(&verified.diagnoses, &mut bytes).expect("writing to memory does not fail");
+        text += &String::from_utf8_lossy(&bytes);
     }
     text
 }
