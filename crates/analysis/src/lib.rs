@@ -7,6 +7,7 @@
 pub mod baseline;
 pub mod caps;
 pub mod checks;
+pub mod diagnosis;
 pub mod identities;
 pub mod policies;
 pub mod requirement;

@@ -3,6 +3,7 @@
 //! The files in `docs/schema` are these texts; a test compares them.
 
 use analysis::baseline::Baseline;
+use analysis::verdict::Verified;
 use model::plan::Plan;
 use model::results::Results;
 use report::Summary;
@@ -45,6 +46,11 @@ pub const SCHEMAS: &[Schema] = &[
         name: "baseline",
         about: "figures that `fathom baseline` keeps: loads of any tool, with what they depend on",
         text: text::<Baseline>,
+    },
+    Schema {
+        name: "verdict",
+        about: "the `json` format of `fathom verify`: a promise, what was issued, and what came of it",
+        text: text::<Verified>,
     },
 ];
 

@@ -13,3 +13,4 @@ mod diagnostic;
 mod nearest;
 
 pub use diagnostic::{Diagnostic, Place};
+pub use nearest::nearest;

@@ -9,7 +9,7 @@ use clap::{Arg, ArgAction, Command, ValueHint, value_parser};
 use dialects::native::{Group, OPTIONS};
 
 use crate::exit::{EXPLAINED, Exit};
-use crate::{commands, outputs, screen};
+use crate::{commands, limits, outputs, screen};
 
 const ABOUT: &str = "Measures storage: what it delivers, what the numbers mean, what is in the way";
 
@@ -32,6 +32,9 @@ pub fn command() -> Command {
         .subcommands([
             quick(),
             run(),
+            commands::verify::command(),
+            commands::policies::command(),
+            commands::advise::command(),
             diskspd(),
             convert(),
             commands::explain::command(),
@@ -202,6 +205,7 @@ fn run() -> Command {
                 .help("Show what would be done and whether it may be; nothing is opened for writing")
                 .help_heading("Safety"),
         )
+        .args(limits::arguments())
         .args(output_options())
         .args(safety_options())
 }
@@ -222,7 +226,7 @@ fn heading(group: Group) -> &'static str {
     group.heading()
 }
 
-fn output_options() -> Vec<Arg> {
+pub(crate) fn output_options() -> Vec<Arg> {
     let output = |name: &'static str| Arg::new(name).long(name).help_heading("Output");
     vec![
         output("out")
@@ -251,7 +255,7 @@ fn output_options() -> Vec<Arg> {
     ]
 }
 
-fn safety_options() -> Vec<Arg> {
+pub(crate) fn safety_options() -> Vec<Arg> {
     let safety = |name: &'static str| {
         Arg::new(name)
             .long(name)
@@ -322,7 +326,8 @@ fn man() -> Command {
         Arg::new("of")
             .value_name("COMMAND")
             .value_parser(PossibleValuesParser::new([
-                "run", "quick", "convert", "explain", "show", "baseline", "targets", "selftest",
+                "run", "quick", "verify", "policies", "advise", "convert", "explain", "show", "baseline", "targets",
+                "selftest",
             ]))
             .help("Of one command; without it, of the program"),
     )

@@ -9,6 +9,7 @@ mod commands;
 mod drop_in;
 mod exit;
 mod fault;
+mod limits;
 mod outputs;
 mod screen;
 mod session;
@@ -36,6 +37,9 @@ fn main() -> ExitCode {
     let done = match matches.subcommand() {
         Some(("quick", given)) => commands::quick::carry_out(&session, given),
         Some(("run", given)) => commands::run::carry_out(&session, given),
+        Some(("verify", given)) => commands::verify::carry_out(&session, given),
+        Some(("policies", given)) => commands::policies::show(given),
+        Some(("advise", given)) => commands::advise::show(given),
         Some(("convert", given)) => commands::convert::carry_out(&session, given),
         Some(("explain", given)) => commands::explain::carry_out(given),
         Some(("show", given)) => commands::show::carry_out(given),

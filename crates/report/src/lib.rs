@@ -6,7 +6,9 @@
 #![forbid(unsafe_code)]
 
 pub mod cells;
+pub mod diagnosis;
 pub mod formats;
+pub mod junit;
 pub mod live;
 pub mod numbers;
 pub mod stream;

@@ -157,6 +157,7 @@ pub fn carry_out_with(
         findings,
         interrupted,
         equivalents: Vec::new(),
+        diagnoses: Vec::new(),
     })
 }
 
@@ -178,6 +179,7 @@ pub fn nothing_measured(plan: Plan, clock: &Clock) -> Results {
         findings: Vec::new(),
         interrupted: false,
         equivalents: Vec::new(),
+        diagnoses: Vec::new(),
     }
 }
 

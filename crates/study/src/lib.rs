@@ -6,9 +6,12 @@
 #![forbid(unsafe_code)]
 
 pub mod anti_patterns;
+pub mod confirm;
+pub mod diagnosis;
 pub mod explain;
 pub mod quick;
 pub mod selftest;
+pub mod verify;
 
 mod figures;
 mod numbers;

@@ -3,6 +3,7 @@
 //! One row of [`CHECKS`] for each; a check says nothing when all is well. They judge whether the figures can be trusted,
 //! not whether they are good.
 
+mod diagnosis;
 mod generator;
 mod kernel;
 mod little;
@@ -45,6 +46,7 @@ pub const CHECKS: &[Check] = &[
     generator::CLOCK,
     generator::INTERVALS,
     support::PERCENTILES,
+    diagnosis::DIAGNOSIS,
 ];
 
 /// What every check finds in these results.

@@ -15,6 +15,7 @@ mod stack;
 use std::collections::BTreeMap;
 
 use model::Bytes;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::caps::Layer;
@@ -26,7 +27,7 @@ pub use date::{Date, LASTS_MONTHS};
 pub use expression::{Expression, ExpressionError};
 pub use file::InputKind;
 pub use resolve::{Overrides, PolicyError};
-pub use stack::{Bound, Disks, Reach, Stranded, reach, stack};
+pub use stack::{Bound, Disks, Reach, Stranded, credits, reach, stack};
 
 /// The latency that concurrency is sized by where nothing promises one: the queue guidelines of three clouds (one operation
 /// in flight for each 500 IOPS) come to it by Little's law.
@@ -35,7 +36,7 @@ pub const USUAL_LATENCY_SECS: f64 = 0.002;
 pub const HEADROOM: f64 = 1.25;
 
 /// What an entry is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PolicyKind {
     /// A disk or volume.
@@ -47,7 +48,7 @@ pub enum PolicyKind {
 }
 
 /// How far the figures of an entry can be trusted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Confidence {
     /// From the contract or report that this program was made for.
@@ -159,20 +160,32 @@ impl Catalogue {
         }
     }
 
-    /// The name that shares the longest part with one that is unknown.
+    /// The name that an unknown one was probably meant to be: its whole or its last part is at most two letters away.
     fn nearest(&self, name: &str) -> Option<&str> {
         let wanted = name.to_ascii_lowercase();
-        let shared = |known: &str| {
-            let parts = wanted.split(['/', '-', '_']).filter(|part| part.len() > 2);
-            parts
-                .filter(|part| known.contains(part))
-                .map(str::len)
-                .max()
-                .unwrap_or(0)
+        let away = |policy: &&Policy| {
+            let last = policy.id().rsplit('/').next().unwrap_or_default();
+            letters_apart(&wanted, policy.id()).min(letters_apart(&wanted, last))
         };
-        let best = self.entries().max_by_key(|policy| shared(policy.id()))?;
-        (shared(best.id()) > 0).then(|| best.id())
+        let best = self.entries().min_by_key(away)?;
+        (away(&best) <= 2 && wanted.len() > 2).then(|| best.id())
     }
+}
+
+/// Letters to change, leave out or put in (Levenshtein 1965).
+fn letters_apart(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, of_a) in a.chars().enumerate() {
+        let mut corner = row[0];
+        row[0] = i + 1;
+        for (j, of_b) in b.iter().enumerate() {
+            let change = corner + usize::from(of_a != *of_b);
+            corner = row[j + 1];
+            row[j + 1] = change.min(row[j] + 1).min(corner + 1);
+        }
+    }
+    row[b.len()]
 }
 
 impl Policy {
@@ -278,7 +291,7 @@ impl Policy {
 pub type Inputs = BTreeMap<String, String>;
 
 /// A policy for one disk.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Resolved {
     /// Its name.
     pub id: String,
@@ -321,7 +334,7 @@ pub struct Resolved {
 }
 
 /// One input with its value.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct InputValue {
     /// Its name.
     pub name: String,
@@ -334,7 +347,7 @@ pub struct InputValue {
 }
 
 /// What is run to verify a policy.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Workload {
     /// Bytes of an operation.
     pub block: Bytes,
@@ -353,7 +366,7 @@ pub struct Workload {
 }
 
 /// What credits count.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BurstOf {
     /// Operations.
@@ -363,7 +376,7 @@ pub enum BurstOf {
 }
 
 /// A token bucket: at full speed it is empty after bucket ÷ (ceiling − refill).
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Burst {
     /// What it counts.
     pub of: BurstOf,
@@ -388,7 +401,7 @@ impl Burst {
 }
 
 /// Figures that follow from a policy.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Derived {
     /// The block size at which the limit on bytes binds as soon as that on operations: throughput ÷ IOPS, in bytes.
     pub crossover_bytes: Option<f64>,

@@ -1,9 +1,10 @@
 //! Limits one above the other: a machine and its disks, what can be reached through them, and what of each is out of reach.
 
 use model::Bytes;
+use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Catalogue, Inputs, Policy, PolicyKind, Resolved};
+use super::{Burst, Catalogue, Inputs, Policy, PolicyKind, Resolved};
 use crate::caps::{Applies, Layer, LayerKind, Limit};
 
 /// What a user says about the machine and its disks.
@@ -20,7 +21,7 @@ pub struct Disks {
 }
 
 /// What can be reached through several limits.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Reach {
     /// Operations per second.
     pub iops: Limit,
@@ -35,7 +36,7 @@ pub struct Reach {
 }
 
 /// Which figure of a limit binds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Bound {
     /// That on operations.
@@ -45,7 +46,7 @@ pub enum Bound {
 }
 
 /// What of a limit cannot be reached because another binds first.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Stranded {
     /// Name of the limit.
     pub layer: String,
@@ -141,6 +142,31 @@ pub fn stack(catalogue: &Catalogue, wanted: &Disks) -> Result<Vec<Layer>, String
     }
     layers.extend(together(sums));
     Ok(layers)
+}
+
+/// The credits of the disks named, each with the name of its disks; `count` of each kind have so many buckets.
+///
+/// # Errors
+/// What was not found, with what comes near.
+pub fn credits(catalogue: &Catalogue, wanted: &Disks) -> Result<Vec<(String, Burst)>, String> {
+    let mut found = Vec::new();
+    for text in &wanted.disks {
+        let count = wanted.count.max(1);
+        let (resolved, pooled) = disk(catalogue, text, count)?;
+        let times = if pooled { 1 } else { count };
+        let name = match times {
+            1 => text.clone(),
+            _ => format!("{times} × {text}"),
+        };
+        let several = |burst: &Burst| Burst {
+            ceiling: burst.ceiling * f64::from(times),
+            refill: burst.refill * f64::from(times),
+            bucket: burst.bucket * f64::from(times),
+            ..*burst
+        };
+        found.extend(resolved.bursts.iter().map(|burst| (name.clone(), several(burst))));
+    }
+    Ok(found)
 }
 
 /// The size of machine of a name, whatever the case of its letters, with or without the vendor's prefix.

@@ -15,6 +15,7 @@ mod mounts;
 mod swaps;
 mod system;
 mod target;
+mod volumes;
 
 pub use blocks::{Backing, BlockDevice, BlockKind};
 pub use counters::{CoreTimes, DeviceTimes};
@@ -27,6 +28,7 @@ pub use mounts::Mount;
 pub use swaps::Swap;
 pub use system::System;
 pub use target::{device_chain, file_system, target};
+pub use volumes::VolumeCounters;
 
 use model::Bytes;
 use model::environment::{Clock, Environment};

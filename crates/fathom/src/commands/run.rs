@@ -10,9 +10,11 @@ use dialects::Place;
 use dialects::native::{self, Document, JobSpec, OPTIONS};
 use model::plan::Plan;
 use report::words;
+use study::confirm;
 
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
+use crate::limits;
 use crate::outputs::Outputs;
 use crate::screen::{self, Screen};
 use crate::session::{self, Session};
@@ -22,6 +24,11 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
     let document = document(session, given)?;
     let mut plan = native::lower(&document)?;
     let permissions = session::permissions(given);
+    let diagnosed = limits::asks(given).then(|| limits::known(given)).transpose()?;
+    let confirmed = given.get_flag("confirm").then(|| confirm::extend(&plan));
+    if let Some(confirmed) = &confirmed {
+        plan = confirmed.plan.clone();
+    }
     if given.get_flag("dry-run") {
         Outputs::parse(given)?;
         ::run::check(&plan).map_err(|error| Faults::from(::run::RunError::Plan(error)))?;
@@ -40,7 +47,13 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
         outputs.take(&event);
     });
     drop(screen);
-    let results = results?;
+    let mut results = results?;
+    if let Some(known) = diagnosed {
+        results.diagnoses = study::diagnosis::diagnoses(&results, &known, confirmed.as_ref());
+    }
+    if let Some(confirmed) = &confirmed {
+        results.findings.extend(confirmed.findings());
+    }
     outputs.finish(&results, None)?;
     Ok(Exit::of(&results, given.get_flag("strict")))
 }
@@ -106,7 +119,7 @@ fn is_given(given: &ArgMatches, name: &str) -> bool {
 }
 
 /// Plan and decision, for people.
-fn describe(plan: &Plan, judged: &[Judged]) -> String {
+pub(super) fn describe(plan: &Plan, judged: &[Judged]) -> String {
     let mut lines = words::plan(plan);
     for one in judged {
         lines.push(String::new());

@@ -112,6 +112,12 @@ fn a_promise_is_judged() {
         "{told}"
     );
     assert!(told.contains("up to 5,618 per second"), "{told}");
+    let policy = fathom(&["explain", &figures, "--policy", "ssd-ultra", "--size", "400GB"]);
+    assert!(
+        flat(&policy.expect(2, &[]).out).contains("It was held to 4,000 per second and kept that"),
+        "{}",
+        policy.out
+    );
     fathom(&["explain", &figures, "--require", "mean<=3ms"]).expect(0, &["PASS"]);
     fathom(&["explain", &figures, "--require", "mean<=100us"]).expect(1, &["FAIL"]);
     fathom(&["explain", &figures, "--require", "speed>=3"]).expect(4, &["--require speed>=3"]);
@@ -177,8 +183,10 @@ fn what_cannot_be_explained_is_refused_with_the_reason() {
         &["NOT-ADMISSIBLE", "INCONCLUSIVE", "cannot be told the promised load"],
     );
     let report = data("diskspd/legacy/report.txt");
-    fathom(&["explain", &report, "--disks", "4"]).expect(4, &["--disks counts disks"]);
-    fathom(&["explain", &report, "--cap", "mbps=4"]).expect(4, &["--cap mbps=4", "for example"]);
+    fathom(&["explain", &report, "--disks", "4"]).expect(4, &["--disk <NAME>"]);
+    fathom(&["explain", &report, "--host-cache"]).expect(4, &["--vm <NAME>"]);
+    fathom(&["explain", &report, "--cap", "speed=4"]).expect(4, &["--cap speed=4", "for example"]);
+    fathom(&["explain", &report, "--policy", "ssd-ultra"]).expect(4, &["--policy ssd-ultra", "size"]);
     fathom(&["explain", &report, "--vm", "Standard_Q99"]).expect(4, &["Standard_Q99"]);
 }
 

@@ -5,6 +5,7 @@
 
 mod baseline;
 mod convert;
+mod diagnosis;
 mod examples;
 mod explain;
 mod faults;
@@ -14,3 +15,4 @@ mod outputs;
 mod stopping;
 mod support;
 mod truth;
+mod verify;

@@ -4,6 +4,7 @@
 mod sentences;
 
 use analysis::caps::Layer;
+use analysis::diagnosis::{Context, Diagnosis, KnownBurst, diagnose};
 use analysis::identities::{self, Little, Percentile, Purpose};
 use analysis::policies::{Burst, Workload};
 use analysis::requirement::Clause;
@@ -44,8 +45,10 @@ pub struct Asked {
     pub clauses: Vec<Clause>,
     /// The load that the promise is about; absent: any.
     pub workload: Option<Workload>,
-    /// Credits of the storage.
+    /// Credits of what the promise is about.
     pub bursts: Vec<Burst>,
+    /// Credits of the limits.
+    pub credits: Vec<KnownBurst>,
     /// The latency that concurrency is sized by where no clause limits it, in nanoseconds.
     pub latency_ns: Option<f64>,
     /// Why the figures are not admissible for a promise, if they are not.
@@ -82,6 +85,8 @@ pub struct Explained {
     pub limits: Vec<Standing>,
     /// Whether it keeps what is promised, where something is.
     pub verdict: Option<Verdict>,
+    /// What limited it, as far as its figures tell.
+    pub diagnosis: Diagnosis,
     /// What weakens it.
     pub findings: Vec<Finding>,
 }
@@ -105,11 +110,20 @@ fn explained(observation: Observation, asked: &Asked) -> Explained {
         sentences: sentences::of(&observation, &limits),
         little: identities::little(&observation),
         percentiles: identities::percentiles(&observation),
+        diagnosis: diagnosed(&observation, asked),
         verdict: promise.then(|| judged(&observation, asked, &findings)),
         findings,
         limits,
         observation,
     }
+}
+
+fn diagnosed(observation: &Observation, asked: &Asked) -> Diagnosis {
+    let context = Context {
+        bursts: asked.credits.clone(),
+        ..Context::default()
+    };
+    diagnose(observation, &asked.layers, &context)
 }
 
 fn judged(observation: &Observation, asked: &Asked, findings: &[Finding]) -> Verdict {

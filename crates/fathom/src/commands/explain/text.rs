@@ -1,5 +1,6 @@
 //! An explanation for people.
 
+use analysis::diagnosis::Answer;
 use analysis::identities::{Mark, Value};
 use analysis::standing::{Limited, Standing};
 use analysis::verdict::Verdict;
@@ -57,6 +58,7 @@ fn of_load(load: &Explained) -> String {
     }
     text += &percentiles(load);
     text += &limits(&load.limits);
+    text += &diagnosis(load);
     if let Some(verdict) = &load.verdict {
         text += &of_verdict(verdict);
     }
@@ -157,6 +159,21 @@ fn limits(limits: &[Standing]) -> String {
             amount(standing.limit.high),
             100.0 * standing.share
         );
+    }
+    text
+}
+
+/// What limited the load, unless the sentences above have said it already.
+fn diagnosis(load: &Explained) -> String {
+    let found = &load.diagnosis;
+    let said = found.answer == Answer::Cap && load.limits.iter().any(|standing| standing.met);
+    if said || found.answer == Answer::Undetermined && load.limits.is_empty() {
+        return String::new();
+    }
+    let mut text = String::from("\n  What limited it\n");
+    text += &screen::wrapped(&found.sentence);
+    for advice in &found.advice {
+        text += &screen::wrapped(advice);
     }
     text
 }
