@@ -6,5 +6,6 @@
 
 pub mod caps;
 pub mod checks;
+pub mod lint;
 
 pub use checks::check;

@@ -19,3 +19,18 @@ fn every_rule_has_a_section_and_every_section_a_rule() {
     assert!(missing.is_empty(), "rules without a section: {missing:?}");
     assert!(unknown.is_empty(), "sections of no rule: {unknown:?}");
 }
+
+/// The page about rules is generated from them: `FATHOM_UPDATE=1` writes it.
+#[test]
+fn the_page_about_rules_is_current() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/lint.md");
+    let wanted = analysis::lint::page();
+    if std::env::var_os("FATHOM_UPDATE").is_some() {
+        fs::write(&path, &wanted).expect("the folder is there");
+    }
+    let text = fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        text == wanted,
+        "docs/lint.md is not current: FATHOM_UPDATE=1 cargo test -p fathom-analysis --test documented"
+    );
+}

@@ -34,6 +34,7 @@ pub fn command() -> Command {
             run(),
             diskspd(),
             convert(),
+            crate::commands::lint::command(),
             targets(),
             selftest(),
             schema(),
@@ -245,6 +246,7 @@ fn output_options() -> Vec<Arg> {
         output("strict")
             .action(ArgAction::SetTrue)
             .help("Exit with 1 if there are warnings"),
+        crate::commands::lint::silence().help_heading("Output"),
     ]
 }
 
@@ -319,7 +321,7 @@ fn man() -> Command {
         Arg::new("of")
             .value_name("COMMAND")
             .value_parser(PossibleValuesParser::new([
-                "run", "quick", "convert", "targets", "selftest",
+                "run", "quick", "convert", "lint", "targets", "selftest",
             ]))
             .help("Of one command; without it, of the program"),
     )

@@ -37,6 +37,7 @@ fn main() -> ExitCode {
         Some(("quick", given)) => commands::quick::carry_out(&session, given),
         Some(("run", given)) => commands::run::carry_out(&session, given),
         Some(("convert", given)) => commands::convert::carry_out(&session, given),
+        Some(("lint", given)) => commands::lint::carry_out(&session, given),
         Some(("targets", given)) => commands::targets::show(given),
         Some(("selftest", given)) => commands::selftest::carry_out(&session, given),
         Some(("schema", given)) => commands::schema::print(given),

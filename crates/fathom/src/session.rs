@@ -11,7 +11,7 @@ use model::results::{Equivalent, Results};
 use run::targets::guard::Permissions;
 use run::{Conditions, RunError};
 
-use crate::fault::Faults;
+use crate::fault::{Fault, Faults};
 
 /// What every command has.
 #[derive(Debug)]
@@ -89,6 +89,10 @@ impl Session {
         results.equivalents = equivalents;
         let found = analysis::check(&results);
         results.findings.extend(found);
+        let found = analysis::lint::beside(&results);
+        results.findings.extend(found);
+        let silenced = silenced_by_environment();
+        results.findings = analysis::lint::heard(results.findings, &silenced);
         Ok(results)
     }
 
@@ -127,6 +131,39 @@ fn equivalents(plan: &Plan) -> Vec<Equivalent> {
         .into_iter()
         .map(Equivalent::from)
         .collect()
+}
+
+/// Rules that `FATHOM_SILENCE` names, for all commands and the drop-in modes.
+fn silenced_by_environment() -> Vec<String> {
+    let text = std::env::var("FATHOM_SILENCE").unwrap_or_default();
+    let names = text.split([',', ' ']).filter(|name| !name.is_empty());
+    names.map(str::to_owned).collect()
+}
+
+/// Rules that `--silence` names.
+///
+/// # Errors
+/// A name that no rule has, with the nearest one.
+pub fn silenced(given: &ArgMatches) -> Result<Vec<String>, Faults> {
+    let values = given.get_many::<String>("silence").into_iter().flatten();
+    let names: Vec<String> = values
+        .flat_map(|value| value.split(','))
+        .map(str::trim)
+        .map(str::to_owned)
+        .collect();
+    for name in &names {
+        let known = analysis::lint::names().any(|rule| rule.eq_ignore_ascii_case(name));
+        if !known {
+            let fault = Fault::new(format!("no rule is called `{name}`"));
+            let wanted = name.to_ascii_uppercase();
+            let near = dialects::nearest(&wanted, analysis::lint::names());
+            let help = near.map_or("docs/lint.md lists the rules".to_owned(), |near| {
+                format!("did you mean {near}?")
+            });
+            return Err(Faults::usage(fault.help(help)));
+        }
+    }
+    Ok(names)
 }
 
 /// What the user has named again: flags, and the variable that also works in scripts.

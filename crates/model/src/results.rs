@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::direction::{Direction, PerDirection};
-use crate::environment::{CoreUse, DeviceUse, Environment};
+use crate::environment::{CoreUse, DeviceUse, Environment, SystemUse};
 use crate::event::{Counts, EndReason};
 use crate::finding::Finding;
 use crate::histogram::Histogram;
@@ -104,6 +104,9 @@ pub struct HostResults {
     pub started_unix_ns: u64,
     /// Wall-clock end.
     pub ended_unix_ns: u64,
+    /// What the system counted from start to end; absent where it does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub system: Option<SystemUse>,
 }
 
 /// One step.

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use engine::probe::{self, System};
+use engine::probe::{self, System, SystemTimes};
 use engine::{Clock, sys};
 use model::environment::TargetFacts;
 use model::event::{EndReason, Event};
@@ -98,6 +98,7 @@ pub fn carry_out_with(
     check(&plan)?;
     sys::signals::ignore_file_size_signal();
     let started_unix_ns = unix_now();
+    let system_then = SystemTimes::read(&System::live());
     let Conditions {
         clock,
         interrupt,
@@ -141,7 +142,7 @@ pub fn carry_out_with(
     let (steps, noticed) = outcome?;
     findings.extend(noticed);
     environment.clock.drift_ppm = if around.simulated { None } else { clock.drift_ppm() };
-    let interrupted = interrupt.load(Ordering::Relaxed);
+    let (interrupted, around_is_simulated) = (interrupt.load(Ordering::Relaxed), around.simulated);
     drop(around);
     Ok(Results {
         format_version: FORMAT_VERSION,
@@ -152,6 +153,7 @@ pub fn carry_out_with(
             environment,
             started_unix_ns,
             ended_unix_ns: unix_now(),
+            system: (!around_is_simulated).then(|| SystemTimes::read(&System::live()).since(&system_then)),
         }],
         steps,
         findings,
@@ -174,6 +176,7 @@ pub fn nothing_measured(plan: Plan, clock: &Clock) -> Results {
             environment: probe::environment(&System::live(), clock.describe()),
             started_unix_ns: now,
             ended_unix_ns: now,
+            system: None,
         }],
         findings: Vec::new(),
         interrupted: false,

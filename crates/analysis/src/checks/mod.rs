@@ -3,12 +3,14 @@
 //! One row of [`CHECKS`] for each; a check says nothing when all is well. They judge whether the figures can be trusted,
 //! not whether they are good.
 
+mod course;
 mod generator;
 mod kernel;
 mod little;
 mod outcome;
 mod schedule;
 mod support;
+mod surroundings;
 mod target;
 mod totals;
 
@@ -44,6 +46,9 @@ pub const CHECKS: &[Check] = &[
     generator::PROCESSOR,
     generator::CLOCK,
     generator::INTERVALS,
+    course::COURSE,
+    surroundings::NETWORK,
+    surroundings::HELD,
     support::PERCENTILES,
 ];
 

@@ -223,6 +223,7 @@ pub(super) fn facts(system: &System, device: &BlockDevice) -> Device {
         kind: word_of(&device.kind).into(),
         read_only: device.read_only,
         detail,
+        health: super::health::health(system, device),
     }
 }
 

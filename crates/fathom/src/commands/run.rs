@@ -22,6 +22,7 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
     let document = document(session, given)?;
     let mut plan = native::lower(&document)?;
     let permissions = session::permissions(given);
+    let silenced = session::silenced(given)?;
     if given.get_flag("dry-run") {
         Outputs::parse(given)?;
         ::run::check(&plan).map_err(|error| Faults::from(::run::RunError::Plan(error)))?;
@@ -40,7 +41,8 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
         outputs.take(&event);
     });
     drop(screen);
-    let results = results?;
+    let mut results = results?;
+    results.findings = analysis::lint::heard(results.findings, &silenced);
     outputs.finish(&results, None)?;
     Ok(Exit::of(&results, given.get_flag("strict")))
 }

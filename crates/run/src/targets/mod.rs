@@ -8,6 +8,7 @@ pub mod marker;
 mod fill;
 mod own;
 mod permit;
+mod survey;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -30,6 +31,7 @@ use guard::Claim;
 use own::OwnFile;
 pub(crate) use permit::permit;
 pub use permit::{Judged, Objection, judge};
+pub use survey::survey;
 
 use crate::worker::{ReadyKind, ReadyTarget};
 
