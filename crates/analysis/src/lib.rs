@@ -4,7 +4,12 @@
 
 #![forbid(unsafe_code)]
 
+pub mod calc;
 pub mod caps;
 pub mod checks;
+pub mod compare;
+pub mod knee;
+
+mod figures;
 
 pub use checks::check;
