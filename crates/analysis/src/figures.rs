@@ -34,6 +34,7 @@ pub(crate) fn time(ns: f64) -> String {
 pub(crate) fn change(ratio: f64) -> String {
     let percent = (ratio - 1.0) * 100.0;
     match percent.abs() {
+        size if size < 0.005 => "0 %".into(),
         size if size >= 9.95 => format!("{percent:+.0} %"),
         size if size >= 0.995 => format!("{percent:+.1} %"),
         _ => format!("{percent:+.2} %"),
@@ -55,5 +56,6 @@ mod tests {
         assert_eq!(change(1.3644), "+36 %");
         assert_eq!(change(0.996), "-0.40 %");
         assert_eq!(change(0.95), "-5.0 %");
+        assert_eq!(change(0.999_999), "0 %");
     }
 }

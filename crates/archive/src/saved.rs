@@ -127,6 +127,10 @@ pub fn load(path: &Path) -> Result<Results, ArchiveError> {
 /// [`ArchiveError`], with what is wrong with the file.
 pub fn load_study(path: &Path) -> Result<Study, ArchiveError> {
     match load_any(path)? {
+        Saved::Study(study) if study.runs.is_empty() => Err(ArchiveError::Foreign {
+            path: path.to_owned(),
+            why: "it holds a study without runs".into(),
+        }),
         Saved::Study(study) => Ok(*study),
         Saved::Run(_) => Err(ArchiveError::NoStudy { path: path.to_owned() }),
     }

@@ -163,11 +163,11 @@ fn sentences(found: Option<&Interleaved>, pairs: usize, margin: f64) -> Vec<Stri
         .into_iter()
         .collect();
     let of_ranks = found.p_of_ranks.map_or(String::new(), |p| {
-        format!(" and Wilcoxon's signed ranks (p = {})", probability(p))
+        format!(" and Wilcoxon's signed ranks (p {})", probability(p))
     });
     let of_pairs = decisive.and_then(|change| change.p).map_or(String::new(), probability);
     said.push(format!(
-        "This is by {} pairs in turns, Student's paired test on the logarithms of the ratios (p = {of_pairs}, raised for \
+        "This is by {} pairs in turns, Student's paired test on the logarithms of the ratios (p {of_pairs}, raised for \
          {} figures){of_ranks}. So many pairs find a change of {} or more in four of five attempts.",
         found.pairs,
         found.changes.len(),
@@ -184,8 +184,8 @@ fn sentences(found: Option<&Interleaved>, pairs: usize, margin: f64) -> Vec<Stri
 fn probability(p: f64) -> String {
     match p {
         p if p < 0.0001 => "< 0.0001".into(),
-        p if p < 0.01 => format!("{p:.4}"),
-        p => format!("{p:.3}"),
+        p if p < 0.01 => format!("= {p:.4}"),
+        p => format!("= {p:.3}"),
     }
 }
 
@@ -213,7 +213,7 @@ mod tests {
     #[test]
     fn figures_of_the_tests_are_short() {
         assert_eq!(probability(0.00001), "< 0.0001");
-        assert_eq!(probability(0.03125), "0.031");
+        assert_eq!(probability(0.03125), "= 0.031");
         assert_eq!(percent(0.0), "0.01 %");
         assert_eq!(percent(0.0123), "1.2 %");
     }

@@ -85,9 +85,24 @@ pub fn differences(sides: &[Vec<Fact>]) -> Vec<Difference> {
         let first = known.next();
         known.any(|value| Some(value) != first)
     });
+    // The exact form of what a plain fact tells already is only long.
+    let told: Vec<String> = found.iter().map(|difference| difference.name.clone()).collect();
+    found.retain(|difference| {
+        let short = IN_SHORT.iter().find(|(exact, _)| *exact == difference.name);
+        short.is_none_or(|(_, short)| !told.iter().any(|name| name == short))
+    });
     found.sort_by_key(|difference| difference.kind);
     found
 }
+
+/// Facts of a plan in its own words, and the plain ones that tell the same where they can.
+const IN_SHORT: [(&str, &str); 5] = [
+    ("positions", "pattern"),
+    ("block sizes", "block size"),
+    ("mix", "reads"),
+    ("caches", "system's cache"),
+    ("pacing", "rate"),
+];
 
 /// The facts of a job of a saved result of ours. `None` if there is no such job.
 pub fn facts_of_results(results: &Results, step: usize, job: usize) -> Option<Vec<Fact>> {

@@ -34,7 +34,10 @@ pub fn bounds(points: &[Point]) -> Option<Bounds> {
     if rest.is_empty() || first.mean_ns <= 0.0 {
         return None;
     }
-    let most = points.iter().max_by(|a, b| a.iops.total_cmp(&b.iops))?;
+    // The first of equal ones: more load than that brought nothing.
+    let most = points
+        .iter()
+        .fold(first, |most, point| if point.iops > most.iops { point } else { most });
     // A load counts operations in flight, or something that multiplies them, such as targets.
     let in_flight_each = first.iops * first.mean_ns / 1e9 / first.load;
     let unit = if (0.9..1.1).contains(&in_flight_each) {

@@ -115,10 +115,12 @@ const LEAST_FALL: f64 = 0.02;
 /// True if the last point lies below the best one by more than 2 %, and their intervals do not even touch: the best of many
 /// points is partly luck.
 fn falls_again(points: &[Point]) -> bool {
-    let best = points.iter().max_by(|a, b| a.iops.total_cmp(&b.iops));
-    let (Some(best), Some(last)) = (best, points.last()) else {
+    let (Some(first), Some(last)) = (points.first(), points.last()) else {
         return false;
     };
+    let best = points
+        .iter()
+        .fold(first, |best, point| if point.iops > best.iops { point } else { best });
     let error = |point: &Point| point.iops_half_width.unwrap_or(0.0);
     let doubt = error(best) + error(last);
     best.load < last.load && best.iops - last.iops > doubt.max(LEAST_FALL * best.iops)

@@ -22,6 +22,7 @@ fn three_published_points_say_where_the_knee_is_not() {
     let knee = analyse(&array(), Axis::InFlight, None);
     let bounds = knee.bounds.unwrap();
     assert!((bounds.alone_ns - 33_333.3).abs() < 1.0, "{bounds:?}");
+    assert_eq!((bounds.alone_at, bounds.most_at), (1.0, 512.0));
     assert!((bounds.meet_at - 4.866).abs() < 0.01, "{bounds:?}");
     assert_eq!(bounds.times_alone(&knee.points[1]).round(), 18.0);
     assert_eq!(bounds.times_alone(&knee.points[2]).round(), 105.0);
@@ -75,8 +76,9 @@ fn the_knee_of_equal_servers_is_their_number() {
     let eight = analyse(&servers(8.0, 100.0), Axis::InFlight, None).advice.sentence;
     assert_eq!(
         eight,
-        "Use 8 in flight: 80,000 operations per second, 100 % of the most that was measured, at 1 times the latency of 1 in \
-         flight (100 us). 16 in flight bring +0.00 % operations for +100 % latency; the knee lies between 4 and 16."
+        "Use 8 in flight: 80,000 operations per second, 100 % of the most that was measured. An operation takes 100 us, 1 \
+         times as long as at 1 in flight. At 16 in flight the rate changes by 0 % and the latency by +100 %; the knee lies \
+         between 4 and 16."
     );
 }
 

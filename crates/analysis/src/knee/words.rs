@@ -256,17 +256,22 @@ fn of_knee(knee: &Knee, axis: Axis, bounds: &Bounds, at: f64) -> Advice {
     let below = index.checked_sub(1).map(|below| points[below].load);
     let above = points.get(index + 1);
     let mut sentence = format!(
-        "Use {}: {} operations per second, {:.0} % of the most that was measured, at {} times the latency of {} ({}).",
+        "Use {}: {} operations per second, {:.0} % of the most that was measured.",
         load(axis, at),
         rate(here.iops),
         100.0 * here.iops / bounds.most_iops,
-        plain(bounds.times_alone(here)),
-        load(axis, bounds.alone_at),
-        time(bounds.alone_ns),
     );
+    if index > 0 {
+        sentence += &format!(
+            " An operation takes {}, {} times as long as at {}.",
+            time(here.mean_ns),
+            plain(bounds.times_alone(here)),
+            load(axis, bounds.alone_at),
+        );
+    }
     if let (Some(below), Some(above)) = (below, above) {
         sentence += &format!(
-            " {} bring {} operations for {} latency; the knee lies between {} and {}.",
+            " At {} the rate changes by {} and the latency by {}; the knee lies between {} and {}.",
             load(axis, above.load),
             change(above.iops / here.iops),
             change(above.mean_ns / here.mean_ns),

@@ -1,5 +1,8 @@
 //! One file for each command.
 
+pub mod ab;
+pub mod calc;
+pub mod compare;
 pub mod completions;
 pub mod convert;
 mod fio_plan;
@@ -8,4 +11,6 @@ pub mod quick;
 pub mod run;
 pub mod schema;
 pub mod selftest;
+mod study_outputs;
+pub mod sweep;
 pub mod targets;

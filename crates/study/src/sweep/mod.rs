@@ -12,7 +12,7 @@ pub use over::over;
 pub use report::{Curve, Report, Row, words_of};
 pub(crate) use rules::is_whole;
 
-use analysis::knee::Limit;
+use analysis::knee::{self, Limit};
 use model::Nanos;
 use model::draws::{Draws, DrawsForm, Purpose};
 use model::observation::Observation;
@@ -298,7 +298,7 @@ impl Sweep {
             let Some(per_setting) = curve.in_flight_per_setting() else {
                 continue;
             };
-            for in_flight in analysis::knee::refinement(&curve.knee) {
+            for in_flight in knee::refinement(&curve.knee) {
                 let number = (in_flight as f64 / per_setting).round();
                 if number >= 1.0 && !curve.settings.contains(&number) {
                     let mut settings = curve.template.clone();
