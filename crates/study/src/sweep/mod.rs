@@ -142,7 +142,7 @@ impl Sweep {
     /// Takes in what came of a run. Operations that are too few bring a longer run of the same settings next.
     pub fn take(&mut self, next: Next, results: Results) {
         let found = Observation::of(&results, 0, 0);
-        let whole = !results.interrupted && rules::is_whole(&results);
+        let whole = !results.interrupted && is_whole(&results);
         let mut role = match (whole, &found) {
             (true, Some(_)) => next.role,
             _ => Role::CutShort,

@@ -209,16 +209,15 @@ fn of_bounds(bounds: &Bounds, unit: &str) -> String {
     )
 }
 
-fn of_usl(usl: &Scalability, unit: &str) -> String {
+fn of_usl(usl: &Scalability, unit: &str, knee: &Knee) -> String {
+    let last = knee.points.last().map_or(0.0, |point| point.load);
     let end = match (usl.peak_at, usl.roof_iops) {
-        (Some(peak), _) => {
-            let doubt = if usl.beta_is_significant {
-                ""
-            } else {
-                ", which chance may explain"
-            };
-            format!("peak at {peak} {unit}{doubt}")
+        // A device that saturates has a corner where the law has a curve; the fit then falls where the rate does not.
+        (Some(peak), _) if peak < last && !knee.retrograde => {
+            format!("its peak at {peak} {unit} was not seen: the rate does not fall again up to {last}")
         }
+        (Some(peak), _) if usl.beta_is_significant => format!("peak at {peak} {unit}"),
+        (Some(peak), _) => format!("peak at {peak} {unit}, which chance may explain"),
         (None, Some(roof)) => format!("roof {} per second", rate(roof)),
         (None, None) => "no roof in sight".into(),
     };
