@@ -4,8 +4,13 @@
 
 #![forbid(unsafe_code)]
 
+pub mod calc;
 pub mod caps;
 pub mod checks;
 pub mod lint;
+pub mod compare;
+pub mod knee;
+
+mod figures;
 
 pub use checks::check;

@@ -12,5 +12,5 @@ mod schema;
 
 pub use atomic::write_whole;
 pub use fio_logs::write_fio_logs;
-pub use saved::{ArchiveError, load, save};
+pub use saved::{ArchiveError, Saved, load, load_any, load_study, save, save_study};
 pub use schema::{SCHEMAS, Schema};

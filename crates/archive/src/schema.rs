@@ -4,6 +4,7 @@
 
 use model::plan::Plan;
 use model::results::Results;
+use model::study::Study;
 use report::Summary;
 use report::stream::Line;
 use schemars::{JsonSchema, schema_for};
@@ -29,6 +30,11 @@ pub const SCHEMAS: &[Schema] = &[
         name: "results",
         about: "a saved result, before compression: everything that was measured",
         text: text::<Results>,
+    },
+    Schema {
+        name: "study",
+        about: "a saved study, before compression: what was varied, and the result of every run",
+        text: text::<Study>,
     },
     Schema {
         name: "summary",

@@ -36,6 +36,10 @@ fn main() -> ExitCode {
     let done = match matches.subcommand() {
         Some(("quick", given)) => commands::quick::carry_out(&session, given),
         Some(("run", given)) => commands::run::carry_out(&session, given),
+        Some(("sweep", given)) => commands::sweep::carry_out(&session, given),
+        Some(("ab", given)) => commands::ab::carry_out(&session, given),
+        Some(("compare", given)) => commands::compare::carry_out(given),
+        Some(("calc", given)) => commands::calc::carry_out(given),
         Some(("convert", given)) => commands::convert::carry_out(&session, given),
         Some(("lint", given)) => commands::lint::carry_out(&session, given),
         Some(("targets", given)) => commands::targets::show(given),

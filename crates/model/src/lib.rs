@@ -24,6 +24,7 @@ pub mod plan;
 pub mod results;
 pub mod sequence;
 pub mod stats;
+pub mod study;
 pub mod units;
 
 mod direction;

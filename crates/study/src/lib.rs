@@ -4,7 +4,10 @@
 
 #![forbid(unsafe_code)]
 
+pub mod ab;
+pub mod ground;
 pub mod quick;
 pub mod selftest;
+pub mod sweep;
 
 mod figures;

@@ -1,5 +1,8 @@
 //! One file for each command.
 
+pub mod ab;
+pub mod calc;
+pub mod compare;
 pub mod completions;
 pub mod convert;
 mod fio_plan;
@@ -10,4 +13,6 @@ pub mod run;
 pub mod schema;
 pub mod selftest;
 mod source;
+mod study_outputs;
+pub mod sweep;
 pub mod targets;

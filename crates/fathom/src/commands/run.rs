@@ -49,7 +49,15 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
 
 /// The jobs of a file or of flags.
 pub(super) fn document(session: &Session, given: &ArgMatches) -> Result<Document, Faults> {
-    let mut document = match given.get_one::<String>("file") {
+    let mut document = document_of(given.get_one::<String>("file"))?;
+    document.arguments.clone_from(&session.arguments);
+    apply_flags(&mut document, given)?;
+    Ok(document)
+}
+
+/// The jobs of a file, or one job of which nothing is said yet.
+pub(super) fn document_of(file: Option<&String>) -> Result<Document, Faults> {
+    Ok(match file {
         Some(file) => {
             let text = std::fs::read_to_string(file)
                 .map_err(|error| Faults::usage(Fault::of_file("read", Path::new(file), &error)))?;
@@ -59,8 +67,11 @@ pub(super) fn document(session: &Session, given: &ArgMatches) -> Result<Document
             jobs: vec![JobSpec::default()],
             ..Document::default()
         },
-    };
-    document.arguments.clone_from(&session.arguments);
+    })
+}
+
+/// Changes every job as the flags say.
+pub(super) fn apply_flags(document: &mut Document, given: &ArgMatches) -> Result<(), Faults> {
     if let Some(seed) = given.get_one::<u64>("seed") {
         document.seed = Some(*seed);
     }
@@ -97,7 +108,7 @@ pub(super) fn document(session: &Session, given: &ArgMatches) -> Result<Document
         }
     }
     if complaints.is_empty() {
-        Ok(document)
+        Ok(())
     } else {
         Err(complaints.into())
     }
@@ -108,7 +119,7 @@ fn is_given(given: &ArgMatches, name: &str) -> bool {
 }
 
 /// Plan and decision, for people.
-fn describe(plan: &Plan, judged: &[Judged]) -> String {
+pub(super) fn describe(plan: &Plan, judged: &[Judged]) -> String {
     let mut lines = words::plan(plan);
     for one in judged {
         lines.push(String::new());

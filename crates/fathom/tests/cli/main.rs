@@ -10,5 +10,6 @@ mod guard;
 mod help;
 mod outputs;
 mod stopping;
+mod studies;
 mod support;
 mod truth;

@@ -1,11 +1,19 @@
 //! The statistics that steer a run or judge it. Pure functions from numbers to numbers; each names its source.
 
+mod fits;
 mod intervals;
+mod paired;
 mod quantiles;
 mod ranks;
 mod steady;
+mod trend;
 
+pub use fits::{
+    Equation, LinearFit, Weighted, WeightedLine, fit_weighted_line, least_squares, non_negative_least_squares,
+};
 pub use intervals::{BatchMeans, batch_means, lag_one_correlation, mean, sample_deviation, wilson};
-pub use quantiles::{normal_quantile, student_quantile};
+pub use paired::{MedianInterval, PairedRatio, SignedRanks, holm, median_interval, paired_ratio, signed_ranks};
+pub use quantiles::{normal_quantile, student_quantile, two_sided_student, upper_tail_of_normal};
 pub use ranks::{Support, quantile_interval, rank_interval, support};
 pub use steady::{Line, SniaWindow, fit_line, snia_window};
+pub use trend::{Settling, Trend, critical_z, effective_size, mann_kendall, mser5};

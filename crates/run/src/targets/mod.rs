@@ -28,6 +28,7 @@ use model::{Bytes, Direction};
 use fill::Expected;
 pub use fill::FillError;
 use guard::Claim;
+pub use own::HeldFile;
 use own::OwnFile;
 pub(crate) use permit::permit;
 pub use permit::{Judged, Objection, judge};
