@@ -12,5 +12,9 @@ pub mod compare;
 pub mod knee;
 
 mod figures;
+pub mod diagnosis;
+pub mod policies;
+pub mod requirement;
+pub mod verdict;
 
 pub use checks::check;

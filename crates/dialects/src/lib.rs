@@ -13,3 +13,4 @@ mod nearest;
 pub use nearest::nearest;
 
 pub use diagnostic::{Diagnostic, Place};
+pub use nearest::nearest;

@@ -1,20 +1,26 @@
 //! A simulated device with its own clock: the truth that the rest of the program is tested against.
 //!
+//! An operation is served by the cache, or passes the layers one after the other and is then served by the device itself.
 //! Nothing waits: a turn moves the clock to the next completion or the deadline. A run of minutes takes milliseconds, and
 //! the same plan gives the same figures every time.
+
+mod layer;
+mod moods;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use model::Nanos;
 use model::draws::{Draws, DrawsForm, Purpose};
-use model::plan::{EngineKind, SimulatedDevice, SimulatedFault, SimulatedPause, SimulatedService};
+use model::plan::{EngineKind, SimulatedDevice, SimulatedFault, SimulatedHolding, SimulatedPause, SimulatedService};
 use model::results::EngineUsed;
 
 use crate::batch::{Action, Batch, Completion, Request, Slot};
 use crate::buffers::SharedBuffers;
 use crate::error::EngineError;
 use crate::{Engine, File, Setup};
+use layer::Layer;
+use moods::Moods;
 
 pub(crate) struct Simulated {
     device: SimulatedDevice,
@@ -26,6 +32,8 @@ pub(crate) struct Simulated {
     /// When the caps let the next operation start.
     next_by_iops: Nanos,
     next_by_bytes: Nanos,
+    layers: Vec<Layer>,
+    moods: Moods,
     now: Nanos,
     arrivals: u64,
     draws: Draws,
@@ -42,7 +50,13 @@ impl Simulated {
             )
         })?;
         let servers = (0..device.servers.max(1)).map(|_| Reverse(Nanos(0))).collect();
+        let mut draws = DrawsForm::Native {
+            seed: setup.seed ^ 0x51e0_11a7_ed00_0001,
+        }
+        .start();
         Ok(Simulated {
+            layers: device.layers.iter().map(|layer| Layer::new(*layer)).collect(),
+            moods: Moods::new(&device, &mut draws),
             buffers: SharedBuffers::new(&setup)?,
             pending: BinaryHeap::with_capacity(setup.slots as usize),
             servers,
@@ -50,10 +64,7 @@ impl Simulated {
             next_by_bytes: Nanos(0),
             now: Nanos(0),
             arrivals: 0,
-            draws: DrawsForm::Native {
-                seed: setup.seed ^ 0x51e0_11a7_ed00_0001,
-            }
-            .start(),
+            draws,
             submit_batch: setup.submit_batch,
             device,
         })
@@ -74,15 +85,56 @@ impl Simulated {
             SimulatedService::Uniform { low_ns, high_ns } => {
                 low_ns.0 + (self.draws.unit(Purpose::Offset) * high_ns.since(low_ns).0 as f64) as u64
             }
+            SimulatedService::Lognormal { median_ns, sigma } => {
+                (median_ns.0 as f64 * (sigma * self.standard_normal()).exp()) as u64
+            }
+            SimulatedService::Bimodal {
+                fast_ns,
+                slow_ns,
+                slow_share,
+            } => match self.draws.unit(Purpose::Offset) < slow_share {
+                true => slow_ns.0,
+                false => fast_ns.0,
+            },
         };
         // At least a nanosecond, or a run with a time limit would never end.
         Nanos(time.max(1))
     }
 
+    /// A draw from the standard normal distribution (Box and Muller 1958).
+    fn standard_normal(&mut self) -> f64 {
+        let (radius, angle) = (self.draws.unit(Purpose::Offset), self.draws.unit(Purpose::Offset));
+        (-2.0 * (1.0 - radius).ln()).sqrt() * (std::f64::consts::TAU * angle).cos()
+    }
+
+    /// Whether the cache holds what an operation wants.
+    fn hits(&mut self, io: &Request) -> bool {
+        let Some(cache) = self.device.cache.filter(|_| matches!(io.action, Action::Read)) else {
+            return false;
+        };
+        match cache.holds {
+            SimulatedHolding::Share { hits } => self.draws.unit(Purpose::Mix) < hits,
+            SimulatedHolding::First { size } => io.offset + u64::from(io.length) <= size.0,
+        }
+    }
+
     /// When an operation that arrives now will be done.
     fn serve(&mut self, io: &Request) -> Nanos {
+        let hit = self.hits(io);
+        let mut arrival = self.now;
+        for layer in self.layers.iter_mut().filter(|layer| layer.concerns(io, hit)) {
+            arrival = layer.pass(arrival, io.length);
+        }
+        match self.device.cache.filter(|_| hit) {
+            Some(cache) => arrival + cache.time_ns.max(Nanos(1)),
+            None => self.serve_behind_the_layers(io, arrival),
+        }
+    }
+
+    /// When an operation that has passed the layers at `arrival` will be done.
+    fn serve_behind_the_layers(&mut self, io: &Request, arrival: Nanos) -> Nanos {
         let Reverse(free) = self.servers.pop().unwrap_or(Reverse(Nanos(0)));
-        let mut start = self.now.max(free);
+        let mut start = arrival.max(free);
         if let Some(gap) = 1_000_000_000u64.checked_div(self.device.iops_cap) {
             start = start.max(self.next_by_iops);
             self.next_by_iops = start + Nanos(gap);
@@ -93,7 +145,18 @@ impl Simulated {
             self.next_by_bytes = start + Nanos(time as u64);
         }
         start = after_pauses(&self.device.stalls, start);
-        let mut end = start + self.service_time();
+        start = self.moods.after_collections(&self.device, start, &mut self.draws);
+        let writes = matches!(io.action, Action::Write);
+        if writes {
+            self.moods.write(io.length);
+        }
+        let factor = self.moods.factor(&self.device, start, writes, &mut self.draws);
+        let time = self.service_time();
+        let time = match factor == 1.0 {
+            true => time,
+            false => Nanos(((time.0 as f64 * factor) as u64).max(1)),
+        };
+        let mut end = start + time;
         // Work that a stall interrupts goes on after it.
         for stall in &self.device.stalls {
             if stall.at_ns > start && stall.at_ns < end {

@@ -9,7 +9,7 @@ use clap::{Arg, ArgAction, Command, ValueHint, value_parser};
 use dialects::native::{Group, OPTIONS};
 
 use crate::exit::{EXPLAINED, Exit};
-use crate::{commands, outputs, screen};
+use crate::{commands, limits, outputs, screen};
 
 const ABOUT: &str = "Measures storage: what it delivers, what the numbers mean, what is in the way";
 
@@ -173,6 +173,7 @@ fn run() -> Command {
         .args(load_options())
         .arg(name_option())
         .arg(dry_run_option())
+        .args(limits::arguments())
         .args(output_options())
         .args(safety_options())
 }

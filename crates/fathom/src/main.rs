@@ -9,6 +9,7 @@ mod commands;
 mod drop_in;
 mod exit;
 mod fault;
+mod limits;
 mod outputs;
 mod screen;
 mod session;

@@ -369,3 +369,47 @@ pub struct CoreUse {
     /// Idle, waiting for I/O or not.
     pub idle_ns: Nanos,
 }
+
+/// What the provider of a virtual disk counts for it, as differences over a window: the other side's view of the same load.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct VolumeUse {
+    /// Kernel name of the device.
+    pub name: String,
+    /// Indexes of the plan's targets that lie on it.
+    pub targets: Vec<u32>,
+    /// Whose page it is, such as `Amazon EBS`.
+    pub provider: String,
+    /// Operations: reads, writes.
+    pub operations: [u64; 2],
+    /// Bytes: read, written.
+    pub bytes: [u64; 2],
+    /// Time that operations took: reads, writes.
+    pub time_ns: [Nanos; 2],
+    /// Time in which more operations were asked for than the volume allows.
+    pub volume_iops_exceeded_ns: Nanos,
+    /// Time in which more bytes were asked for than the volume allows.
+    pub volume_throughput_exceeded_ns: Nanos,
+    /// Time in which more operations were asked for than the instance allows for all of its volumes.
+    pub instance_iops_exceeded_ns: Nanos,
+    /// Time in which more bytes were asked for than the instance allows for all of its volumes.
+    pub instance_throughput_exceeded_ns: Nanos,
+    /// Operations in its queue at the end of the window.
+    pub queue_length: u64,
+    /// How long reads took there.
+    #[serde(default)]
+    pub read_latency: Vec<VolumeLatency>,
+    /// How long writes took there.
+    #[serde(default)]
+    pub write_latency: Vec<VolumeLatency>,
+}
+
+/// One class of a provider's histogram.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct VolumeLatency {
+    /// Shortest time of the class.
+    pub low_ns: Nanos,
+    /// Longest.
+    pub high_ns: Nanos,
+    /// Operations in it.
+    pub count: u64,
+}

@@ -9,6 +9,7 @@
 pub mod access;
 pub mod block_size;
 pub mod content;
+pub mod diagnosis;
 pub mod draws;
 pub mod environment;
 pub mod event;

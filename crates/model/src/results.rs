@@ -6,8 +6,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::diagnosis::JobDiagnosis;
 use crate::direction::{Direction, PerDirection};
-use crate::environment::{CoreUse, DeviceUse, Environment, SystemUse};
+use crate::environment::{CoreUse, DeviceUse, Environment, SystemUse, VolumeUse};
 use crate::event::{Counts, EndReason};
 use crate::finding::Finding;
 use crate::histogram::Histogram;
@@ -42,6 +43,9 @@ pub struct Results {
     /// The same test in the words of the dialects that it was not written in.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub equivalents: Vec<Equivalent>,
+    /// What limited each job, where that was asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub diagnoses: Vec<JobDiagnosis>,
 }
 
 /// The same test in the words of another dialect.
@@ -123,6 +127,9 @@ pub struct StepResults {
     /// CPU time by core over the same time.
     #[serde(default)]
     pub cores: Vec<HostCoreUse>,
+    /// What providers of virtual disks counted over the same time, where they tell.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub volumes: Vec<HostVolumeUse>,
     /// That time.
     #[serde(default)]
     pub observed_ns: Nanos,
@@ -136,6 +143,16 @@ pub struct HostDeviceUse {
     /// The counters.
     #[serde(flatten)]
     pub counters: DeviceUse,
+}
+
+/// Counters of a provider with the host they belong to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HostVolumeUse {
+    /// Index of the host.
+    pub host: u32,
+    /// The counters.
+    #[serde(flatten)]
+    pub volume: VolumeUse,
 }
 
 /// CPU time with the host it belongs to.
@@ -875,6 +892,10 @@ impl Results {
             mine.devices.extend(theirs.devices.into_iter().map(shifted));
             mine.devices_measured
                 .extend(theirs.devices_measured.into_iter().map(shifted));
+            mine.volumes.extend(theirs.volumes.into_iter().map(|mut entry| {
+                entry.host += shift;
+                entry
+            }));
             mine.cores.extend(theirs.cores.into_iter().map(|mut entry| {
                 entry.host += shift;
                 entry

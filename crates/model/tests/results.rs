@@ -136,6 +136,7 @@ fn host(name: &str, operations: &[Done]) -> Results {
         findings: Vec::new(),
         interrupted: false,
         equivalents: Vec::new(),
+        diagnoses: Vec::new(),
     }
 }
 

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod cells;
+pub mod diagnosis;
 pub mod formats;
 pub mod live;
 pub mod numbers;

@@ -4,6 +4,7 @@
 //! The text report shows it, and the `json` format is it.
 
 use jiff::Timestamp;
+use model::diagnosis::JobDiagnosis;
 use model::environment::TargetFacts;
 use model::event::EndReason;
 use model::finding::Finding;
@@ -55,6 +56,9 @@ pub struct Summary {
     /// The same test in the words of the dialects that it was not written in.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub equivalents: Vec<Equivalent>,
+    /// What limited each job, where that was asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub diagnoses: Vec<JobDiagnosis>,
 }
 
 /// A machine.
@@ -281,6 +285,7 @@ impl Summary {
             devices: devices.collect(),
             findings: results.findings.clone(),
             equivalents: results.equivalents.clone(),
+            diagnoses: results.diagnoses.clone(),
         }
     }
 }

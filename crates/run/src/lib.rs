@@ -159,6 +159,7 @@ pub fn carry_out_with(
         findings,
         interrupted,
         equivalents: Vec::new(),
+        diagnoses: Vec::new(),
     })
 }
 
@@ -181,6 +182,7 @@ pub fn nothing_measured(plan: Plan, clock: &Clock) -> Results {
         findings: Vec::new(),
         interrupted: false,
         equivalents: Vec::new(),
+        diagnoses: Vec::new(),
     }
 }
 

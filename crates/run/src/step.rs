@@ -6,12 +6,14 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use engine::probe::{CoreTimes, DeviceTimes};
+use engine::probe::{CoreTimes, DeviceTimes, System, VolumeCounters};
 use engine::{Clock, Identity};
 use model::event::{EndReason, Event, Phase};
 use model::finding::{Finding, Severity};
 use model::plan::{Dialect, Plan};
-use model::results::{EffectiveShare, Failure, HostCoreUse, HostDeviceUse, JobResults, StepResults, WorkerResults};
+use model::results::{
+    EffectiveShare, Failure, HostCoreUse, HostDeviceUse, HostVolumeUse, JobResults, StepResults, WorkerResults,
+};
 use model::sequence::effective_ranges;
 use model::{Bytes, Nanos};
 
@@ -117,8 +119,25 @@ struct Answer {
 struct Watch {
     devices: Vec<(String, Vec<u32>)>,
     devices_before: DeviceTimes,
-    measured_before: Option<(Nanos, DeviceTimes, CoreTimes)>,
-    measured: Option<(Nanos, Vec<HostDeviceUse>, Vec<HostCoreUse>)>,
+    measured_before: Option<Reading>,
+    measured: Option<Measured>,
+}
+
+/// All counters at one moment.
+struct Reading {
+    at: Nanos,
+    devices: DeviceTimes,
+    cores: CoreTimes,
+    /// Of those devices whose provider counts too.
+    volumes: Vec<(String, VolumeCounters)>,
+}
+
+/// Their differences over the time in which every job was measuring.
+struct Measured {
+    length: Nanos,
+    devices: Vec<HostDeviceUse>,
+    cores: Vec<HostCoreUse>,
+    volumes: Vec<HostVolumeUse>,
 }
 
 /// Runs a step to its end.
@@ -151,7 +170,10 @@ pub(crate) fn run_step(
     loop {
         (0..jobs.len()).for_each(|job| start_if_due(around, step, &mut jobs, job, watcher));
         (0..jobs.len()).for_each(|job| look_at(around, step, &mut jobs, job, watcher));
-        watch.look(&jobs, around.clock);
+        // What this machine does meanwhile has nothing to do with a simulated device.
+        if !around.simulated {
+            watch.look(&jobs, around.clock);
+        }
         if around
             .snapshots
             .is_some_and(|wanted| wanted.swap(false, Ordering::Relaxed))
@@ -178,8 +200,10 @@ pub(crate) fn run_step(
         devices: watch.since_start(),
         ..StepResults::default()
     };
-    if let Some((observed, devices, cores)) = watch.measured {
-        (results.observed_ns, results.devices_measured, results.cores) = (observed, devices, cores);
+    if let Some(measured) = watch.measured {
+        results.observed_ns = measured.length;
+        (results.devices_measured, results.volumes) = (measured.devices, measured.volumes);
+        results.cores = measured.cores;
     }
     for (number, job) in jobs.into_iter().enumerate() {
         let plan = &plan.steps[step].jobs[number];
@@ -749,7 +773,12 @@ impl Watch {
         match &self.measured_before {
             None => {
                 if jobs.iter().all(|job| job.gather.phase() >= Phase::Measured) {
-                    self.measured_before = Some((clock.now(), DeviceTimes::read(), CoreTimes::read()));
+                    self.measured_before = Some(Reading {
+                        at: clock.now(),
+                        devices: DeviceTimes::read(),
+                        cores: CoreTimes::read(),
+                        volumes: self.volumes(),
+                    });
                 }
             }
             Some(_) if jobs.iter().any(|job| job.gather.someone_has_measured()) => self.close(clock),
@@ -759,14 +788,36 @@ impl Watch {
 
     /// Reads counters at the end of that time; also where the coordinator was kept from looking until all was over.
     fn close(&mut self, clock: Clock) {
-        let Some((start, devices, cores)) = self.measured_before.take().filter(|_| self.measured.is_none()) else {
+        let Some(before) = self.measured_before.take().filter(|_| self.measured.is_none()) else {
             return;
         };
-        let length = clock.now().since(start);
-        let devices = use_of(&self.devices, &devices, &DeviceTimes::read());
-        let cores = CoreTimes::read().since(&cores).into_iter();
+        let length = clock.now().since(before.at);
+        let devices = use_of(&self.devices, &before.devices, &DeviceTimes::read());
+        let cores = CoreTimes::read().since(&before.cores).into_iter();
         let cores = cores.map(|core| HostCoreUse { host: 0, core }).collect();
-        self.measured = Some((length, devices, cores));
+        let volumes = self.volumes_since(&before.volumes);
+        self.measured = Some(Measured {
+            length,
+            devices,
+            cores,
+            volumes,
+        });
+    }
+
+    fn volumes(&self) -> Vec<(String, VolumeCounters)> {
+        let names = self.devices.iter().map(|(name, _)| name);
+        let read = |name: &String| Some((name.clone(), VolumeCounters::read(&System::live(), name)?));
+        names.filter_map(read).collect()
+    }
+
+    fn volumes_since(&self, before: &[(String, VolumeCounters)]) -> Vec<HostVolumeUse> {
+        let since = |(name, before): &(String, VolumeCounters)| {
+            let mut volume = VolumeCounters::read(&System::live(), name)?.since(before, name)?;
+            let device = self.devices.iter().find(|(device, _)| device == name);
+            volume.targets = device.map(|(_, targets)| targets.clone()).unwrap_or_default();
+            Some(HostVolumeUse { host: 0, volume })
+        };
+        before.iter().filter_map(since).collect()
     }
 
     fn since_start(&self) -> Vec<HostDeviceUse> {

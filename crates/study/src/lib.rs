@@ -6,6 +6,8 @@
 
 pub mod ab;
 pub mod ground;
+pub mod confirm;
+pub mod diagnosis;
 pub mod quick;
 pub mod selftest;
 pub mod sweep;

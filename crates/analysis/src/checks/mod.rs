@@ -4,6 +4,7 @@
 //! not whether they are good.
 
 mod course;
+mod diagnosis;
 mod generator;
 mod kernel;
 mod little;
@@ -50,6 +51,7 @@ pub const CHECKS: &[Check] = &[
     surroundings::NETWORK,
     surroundings::HELD,
     support::PERCENTILES,
+    diagnosis::DIAGNOSIS,
 ];
 
 /// What every check finds in these results.

@@ -4,7 +4,7 @@ use model::environment::{Device, DeviceUse, Environment, TargetFacts};
 use model::event::{Counts, EndReason};
 use model::finding::Finding;
 use model::histogram::Histogram;
-use model::plan::{CacheMode, EngineKind, Plan, Rate, Step, Stop, TargetId, Workload};
+use model::plan::{CacheMode, EngineKind, Plan, Rate, Step, Stop, Target, TargetId, TargetKind, Workload};
 use model::results::{
     DirectionResults, EngineUsed, FORMAT_VERSION, HostDeviceUse, HostResults, JobResults, Kind, Point, Results, Series,
     StepResults, StreamResults, Tool, WorkerResults,
@@ -147,6 +147,12 @@ fn results(workload: &Workload, operations: u64, latency: Nanos) -> Results {
             engine_revision: 1,
         },
         plan: Plan {
+            targets: vec![Target {
+                path: "target".into(),
+                kind: TargetKind::Path,
+                prepare: Default::default(),
+                at_end: Default::default(),
+            }],
             steps: vec![Step {
                 jobs: vec![workload.job(0)],
                 ..Step::default()
@@ -166,5 +172,6 @@ fn results(workload: &Workload, operations: u64, latency: Nanos) -> Results {
         findings: Vec::new(),
         interrupted: false,
         equivalents: Vec::new(),
+        diagnoses: Vec::new(),
     }
 }

@@ -15,6 +15,7 @@ use super::fields::dialect_name;
 use super::words::{self, size, time};
 use super::{Conversion, Form, Lost, compare};
 use crate::diagnostic::{Diagnostic, Place};
+use crate::native::simulated::mood_words;
 use crate::native::{self, Document, JobSpec};
 
 /// So many workers that each walk the whole of a target are written as so many jobs: ours divide it.
@@ -671,11 +672,23 @@ fn simulated(device: &SimulatedDevice) -> Options {
         faults: _,
         submit_cost_ns,
         inline,
+        layers: _,
+        cache: _,
+        write_buffer: _,
+        collection: _,
+        drift_per_second: _,
+        neighbour: _,
     } = device;
     let service = match service {
         SimulatedService::Constant { time_ns } => time(*time_ns),
         SimulatedService::Exponential { mean_ns } => format!("exponential {}", time(*mean_ns)),
         SimulatedService::Uniform { low_ns, high_ns } => format!("uniform {} {}", time(*low_ns), time(*high_ns)),
+        SimulatedService::Lognormal { median_ns, sigma } => format!("lognormal {} {sigma}", time(*median_ns)),
+        SimulatedService::Bimodal {
+            fast_ns,
+            slow_ns,
+            slow_share,
+        } => format!("bimodal {} {} {slow_share}", time(*fast_ns), time(*slow_ns)),
     };
     let mut options = vec![
         ("size", self::size(size.0)),
@@ -691,5 +704,6 @@ fn simulated(device: &SimulatedDevice) -> Options {
     );
     options.push(("submit-cost", time(*submit_cost_ns)));
     options.push(("inline", inline.to_string()));
+    options.extend(mood_words(device));
     options
 }

@@ -2,12 +2,13 @@
 //!
 //! All mistakes of a file are collected, each with its line.
 
-use model::plan::{SimulatedDevice, SimulatedPause, SimulatedService};
+use model::plan::SimulatedDevice;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::apply;
 use super::options::find;
+use super::simulated::{KNOWN, set_simulated};
 use super::spec::{Document, JobSpec, SimulatedSpec};
 use super::values;
 use crate::diagnostic::{Diagnostic, Place};
@@ -211,8 +212,7 @@ impl Reader<'_> {
             let texts = texts_of(value.get_ref()).unwrap_or_default();
             for text in texts {
                 if let Err(why) = set_simulated(&mut simulated, key.get_ref(), &text) {
-                    let known = "size, servers, service, iops-cap, bandwidth-cap, stall, submit-cost, inline";
-                    self.complain(key.span().start, why, format!("a simulated device has {known}"));
+                    self.complain(key.span().start, why, format!("a simulated device has {KNOWN}"));
                 }
             }
         }
@@ -235,48 +235,6 @@ fn texts_of(value: &DeValue<'_>) -> Option<Vec<String>> {
             texts.map(|texts| texts.concat())
         }
         DeValue::Table(_) | DeValue::Datetime(_) => None,
-    }
-}
-
-fn set_simulated(device: &mut SimulatedDevice, key: &str, text: &str) -> Result<(), String> {
-    match key {
-        "size" => device.size = values::block(text)?,
-        "servers" => device.servers = values::count(text, 1, 1 << 20)? as u32,
-        "service" => device.service = service(text)?,
-        "iops-cap" => device.iops_cap = values::count(text, 0, u64::MAX)?,
-        "bandwidth-cap" => device.bytes_per_second_cap = values::size(text.trim_end_matches("/s"))?.0,
-        "stall" => {
-            let (at, length) = text
-                .trim()
-                .split_once(' ')
-                .ok_or("a stall is written as `START LENGTH`, such as `2s 300ms`")?;
-            device.stalls.push(SimulatedPause {
-                at_ns: values::time(at)?,
-                for_ns: values::time(length)?,
-            });
-        }
-        "submit-cost" => device.submit_cost_ns = values::time(text)?,
-        "inline" => device.inline = values::flag(text)?,
-        other => return Err(format!("a simulated device has no `{other}`")),
-    }
-    Ok(())
-}
-
-/// `100us`, `exponential 100us`, `uniform 50us 200us`.
-fn service(text: &str) -> Result<SimulatedService, String> {
-    let words: Vec<&str> = text.split_ascii_whitespace().collect();
-    match words[..] {
-        [time] => Ok(SimulatedService::Constant {
-            time_ns: values::time(time)?,
-        }),
-        ["exponential", mean] => Ok(SimulatedService::Exponential {
-            mean_ns: values::time(mean)?,
-        }),
-        ["uniform", low, high] => Ok(SimulatedService::Uniform {
-            low_ns: values::time(low)?,
-            high_ns: values::time(high)?,
-        }),
-        _ => Err("a service time is `100us`, `exponential 100us` or `uniform 50us 200us`".into()),
     }
 }
 

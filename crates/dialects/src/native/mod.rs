@@ -5,6 +5,7 @@
 mod jobfile;
 mod lower;
 mod options;
+pub(crate) mod simulated;
 mod spec;
 mod values;
 

@@ -17,6 +17,7 @@ mod surroundings;
 mod swaps;
 mod system;
 mod target;
+mod volumes;
 
 pub use blocks::{Backing, BlockDevice, BlockKind};
 pub use counters::{CoreTimes, DeviceTimes};
@@ -30,6 +31,7 @@ pub use surroundings::{SystemTimes, watch_others};
 pub use swaps::Swap;
 pub use system::System;
 pub use target::{device_chain, file_system, target};
+pub use volumes::VolumeCounters;
 
 use model::Bytes;
 use model::environment::{Clock, Environment};

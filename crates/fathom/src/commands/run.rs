@@ -10,9 +10,11 @@ use dialects::Place;
 use dialects::native::{self, Document, JobSpec, OPTIONS};
 use model::plan::Plan;
 use report::words;
+use study::confirm;
 
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
+use crate::limits;
 use crate::outputs::Outputs;
 use crate::screen::{self, Screen};
 use crate::session::{self, Session};
@@ -23,6 +25,11 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
     let mut plan = native::lower(&document)?;
     let permissions = session::permissions(given);
     let silenced = session::silenced(given)?;
+    let diagnosed = limits::asks(given).then(|| limits::known(given)).transpose()?;
+    let confirmed = given.get_flag("confirm").then(|| confirm::extend(&plan));
+    if let Some(confirmed) = &confirmed {
+        plan = confirmed.plan.clone();
+    }
     if given.get_flag("dry-run") {
         Outputs::parse(given)?;
         ::run::check(&plan).map_err(|error| Faults::from(::run::RunError::Plan(error)))?;
@@ -42,6 +49,12 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
     });
     drop(screen);
     let mut results = results?;
+    if let Some(known) = diagnosed {
+        results.diagnoses = study::diagnosis::diagnoses(&results, &known, confirmed.as_ref());
+    }
+    if let Some(confirmed) = &confirmed {
+        results.findings.extend(confirmed.findings());
+    }
     results.findings = analysis::lint::heard(results.findings, &silenced);
     outputs.finish(&results, None)?;
     Ok(Exit::of(&results, given.get_flag("strict")))

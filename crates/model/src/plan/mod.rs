@@ -11,6 +11,7 @@ mod load;
 mod operation;
 mod origin;
 mod phases;
+mod simulated;
 mod target;
 mod workload;
 
@@ -34,9 +35,13 @@ pub use operation::{
 };
 pub use origin::{Dialect, JobEcho, Origin, Presentation};
 pub use phases::{Dependency, EndsWith, Phases, Span, Stop};
+pub use simulated::{
+    SimulatedCache, SimulatedCollection, SimulatedCount, SimulatedDevice, SimulatedFault, SimulatedHolding,
+    SimulatedLayer, SimulatedNeighbour, SimulatedPause, SimulatedService, SimulatedWriteBuffer,
+};
 pub use target::{
-    AllocateMode, AtEndOfJob, Extent, FileService, Prepare, PrepareWhen, Region, SimulatedDevice, SimulatedFault,
-    SimulatedPause, SimulatedService, StreamTarget, Target, TargetId, TargetKind,
+    AllocateMode, AtEndOfJob, Extent, FileService, Prepare, PrepareWhen, Region, StreamTarget, Target, TargetId,
+    TargetKind,
 };
 pub use workload::{DepthPer, Part, Workload};
 

@@ -1,10 +1,11 @@
-//! Files, devices and simulated devices, and what may be done to them before and after.
+//! Files and devices, and what may be done to them before and after.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::simulated::SimulatedDevice;
 use crate::content::Content;
-use crate::units::{Bytes, Nanos};
+use crate::units::Bytes;
 
 /// Index of a target in [`super::Plan::targets`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -29,6 +30,10 @@ pub struct Target {
 /// What a target is.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a plan has few targets, and tests write simulated ones by hand"
+)]
 pub enum TargetKind {
     /// Found out when it is opened: a regular file or a block device.
     #[default]
@@ -256,105 +261,4 @@ impl Region {
             self.length.map_or(rest, |length| length.resolve(target).min(rest)),
         )
     }
-}
-
-/// A device that exists only in the tool, with its own clock: the truth that tests are held against.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct SimulatedDevice {
-    /// Size.
-    pub size: Bytes,
-    /// Operations it serves at once; further ones wait in order.
-    pub servers: u32,
-    /// Time to serve one operation.
-    pub service: SimulatedService,
-    /// Most operations per second over all servers; 0 for no limit.
-    #[serde(default)]
-    pub iops_cap: u64,
-    /// Most bytes per second; 0 for no limit.
-    #[serde(default)]
-    pub bytes_per_second_cap: u64,
-    /// Times at which the device does nothing.
-    #[serde(default)]
-    pub stalls: Vec<SimulatedPause>,
-    /// Times at which the host does nothing: the worker is frozen, the device goes on.
-    #[serde(default)]
-    pub host_pauses: Vec<SimulatedPause>,
-    /// Operations that fail.
-    #[serde(default)]
-    pub faults: Vec<SimulatedFault>,
-    /// Host time to hand over one operation.
-    #[serde(default)]
-    pub submit_cost_ns: Nanos,
-    /// Operations complete inside the submitting call.
-    #[serde(default)]
-    pub inline: bool,
-}
-
-/// How long one operation takes to serve.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "law", rename_all = "snake_case")]
-pub enum SimulatedService {
-    /// Always the same.
-    Constant {
-        /// Service time.
-        time_ns: Nanos,
-    },
-    /// Exponentially distributed.
-    Exponential {
-        /// Mean service time.
-        mean_ns: Nanos,
-    },
-    /// Uniform between two times.
-    Uniform {
-        /// Shortest.
-        low_ns: Nanos,
-        /// Longest.
-        high_ns: Nanos,
-    },
-}
-
-impl Default for SimulatedService {
-    fn default() -> Self {
-        SimulatedService::Constant {
-            time_ns: Nanos::micros(100),
-        }
-    }
-}
-
-/// A pause of the simulated device or host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct SimulatedPause {
-    /// When it begins, on the simulated clock.
-    pub at_ns: Nanos,
-    /// How long it lasts.
-    pub for_ns: Nanos,
-}
-
-/// An operation of the simulated device that fails.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "fault", rename_all = "snake_case")]
-pub enum SimulatedFault {
-    /// The n-th operation, counting from 1.
-    Nth {
-        /// n.
-        operation: u64,
-        /// Error number; 0 transfers only half of the bytes.
-        errno: i32,
-    },
-    /// Every operation from the n-th on.
-    From {
-        /// n.
-        operation: u64,
-        /// Error number.
-        errno: i32,
-    },
-    /// Every operation that touches these bytes.
-    Bytes {
-        /// First byte.
-        offset: u64,
-        /// How many.
-        length: u64,
-        /// Error number.
-        errno: i32,
-    },
 }

@@ -52,7 +52,7 @@ pub fn normal_quantile(p: f64) -> f64 {
 }
 
 /// The distribution function of the standard normal distribution, through the incomplete gamma function.
-fn normal_cdf(x: f64) -> f64 {
+pub fn normal_cdf(x: f64) -> f64 {
     // erf by its series near 0 and by the continued fraction of erfc further out.
     let z = x.abs() / std::f64::consts::SQRT_2;
     let upper = if z < 2.0 {
@@ -119,9 +119,15 @@ pub fn upper_tail_of_normal(z: f64) -> f64 {
     normal_cdf(-z)
 }
 
-fn student_cdf(t: f64, degrees: u32) -> f64 {
+/// The distribution function of Student's distribution with `degrees` degrees of freedom (at least 1).
+pub fn student_cdf(t: f64, degrees: u32) -> f64 {
     let v = f64::from(degrees.max(1));
-    1.0 - 0.5 * incomplete_beta(v / (v + t * t), v / 2.0, 0.5)
+    // Where t² overflows, all of the distribution lies on one side.
+    let beyond = match (t * t).is_finite() {
+        true => 0.5 * incomplete_beta(v / (v + t * t), v / 2.0, 0.5),
+        false => 0.0,
+    };
+    if t < 0.0 { beyond } else { 1.0 - beyond }
 }
 
 /// The regularised incomplete beta function, by its continued fraction (Abramowitz and Stegun 26.5.8, evaluated by
@@ -211,5 +217,10 @@ mod tests {
         near(two_sided_student(f64::INFINITY, 7), 0.0);
         near(upper_tail_of_normal(1.959_964), 0.025);
         near(upper_tail_of_normal(-1.959_964), 0.975);
+        // Distribution functions undo quantiles, on both sides.
+        near(student_cdf(student_quantile(0.025, 19), 19), 0.025);
+        near(student_cdf(2.093_024, 19), 0.975);
+        near(student_cdf(f64::NEG_INFINITY, 9), 0.0);
+        near(normal_cdf(-1.959_964), 0.025);
     }
 }

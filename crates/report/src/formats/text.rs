@@ -9,6 +9,7 @@ use model::plan::EngineKind;
 use model::results::Results;
 use model::{Bytes, Nanos};
 
+use crate::diagnosis;
 use crate::numbers::{count, duration, rate, some, throughput, time};
 use crate::summary::{
     DeviceSummary, Figures, JobSummary, LatencyFigures, Percentile, PercentileSupport, Summary, Transfers,
@@ -37,6 +38,10 @@ pub(super) fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     if !summary.findings.is_empty() {
         writeln!(out)?;
         findings(&summary.findings, out)?;
+    }
+    if !summary.diagnoses.is_empty() {
+        writeln!(out)?;
+        diagnosis::write(&summary.diagnoses, out)?;
     }
     Ok(())
 }

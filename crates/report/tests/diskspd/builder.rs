@@ -88,6 +88,7 @@ pub fn results(targets: &[(&str, u64)]) -> Results {
         findings: Vec::new(),
         interrupted: false,
         equivalents: Vec::new(),
+        diagnoses: Vec::new(),
     }
 }
 

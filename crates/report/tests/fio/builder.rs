@@ -158,6 +158,7 @@ fn empty() -> Results {
         findings: Vec::new(),
         interrupted: false,
         equivalents: Vec::new(),
+        diagnoses: Vec::new(),
     }
 }
 

@@ -3,6 +3,7 @@
 pub(crate) mod aio;
 pub(crate) mod mapped;
 pub(crate) mod memory;
+pub(crate) mod nvme;
 pub(crate) mod ring;
 
 pub mod clock;

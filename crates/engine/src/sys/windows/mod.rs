@@ -1,6 +1,7 @@
 //! Windows. So far the synchronous engine only.
 
 pub(crate) mod memory;
+pub(crate) mod nvme;
 
 pub mod clock;
 pub mod facts;

@@ -1,0 +1,18 @@
+//! What limited a load, where it stands out: see [`crate::diagnosis`].
+
+use super::Check;
+
+pub(super) const DIAGNOSIS: Check = Check {
+    rules: &[
+        "D-CAP",
+        "D-BURST-END",
+        "D-SLC-CLIFF",
+        "D-THROTTLE-QUANTUM",
+        "D-THERMAL",
+        "D-GC",
+        "D-NOISY",
+        "D-STALL",
+    ],
+    about: "What limited a job, where the system's own limits or the series tell it beyond doubt.",
+    look: |subject, findings| findings.extend(crate::diagnosis::findings(subject.results)),
+};

@@ -1,0 +1,118 @@
+//! A known limit of a layer was met.
+
+use model::diagnosis::{Answer, Remark};
+use model::stats::variation;
+
+use super::bounds::Bound;
+use super::confirm::Verdict;
+use super::sign::{Sign, figure, held};
+use super::subject::Subject;
+use super::{Signature, remark};
+use crate::caps::LayerKind;
+
+pub(super) const CAP: Signature = Signature {
+    answer: Answer::Cap,
+    about: "The rate lies from 3 % below to 5 % above a limit of a layer (1 % around a rate that the test itself asks for); \
+            of several, the least. A second depth that brings more refutes it, one that only adds latency confirms it.",
+    look,
+};
+
+fn look(subject: &Subject<'_>) -> Option<Sign> {
+    // With several levels the totals describe none of them.
+    if !subject.is_level() {
+        return None;
+    }
+    let bound = subject
+        .bounds
+        .iter()
+        .find(|bound| bound.is_met() && !is_refuted(subject, bound))?;
+    let percent = 100.0 * bound.share();
+    let unit = bound.unit();
+    let (used, limit) = (words(bound.used, unit), words(bound.limit.low, unit));
+    let sentence = match bound.kind {
+        LayerKind::Application => {
+            format!("nothing but {}: {used} of {limit} ({percent:.1} %)", bound.layer)
+        }
+        LayerKind::ControlGroup | LayerKind::Machine | LayerKind::Disk | LayerKind::Link => {
+            format!("{}: {used} are {percent:.1} % of its limit of {limit}", bound.layer)
+        }
+    };
+    let mut sign = Sign::new(sentence).show(held(
+        "use of the limit",
+        bound.used,
+        unit,
+        bound.limit.low,
+        &bound.layer,
+    ));
+    if subject.seconds.len() >= 10 {
+        sign = sign.show(figure(
+            "variation second by second",
+            100.0 * variation(&subject.seconds),
+            "%",
+        ));
+    }
+    if let Some(comparison) = subject.comparison() {
+        sign.evidence.extend(comparison.evidence());
+    }
+    sign.layer = Some(bound.layer.clone());
+    sign.share = Some(bound.share());
+    sign.confirmed = subject.verdict().map(|verdict| verdict == Verdict::Limit);
+    for advice in advice(subject, bound) {
+        sign = sign.advise(advice);
+    }
+    Some(sign)
+}
+
+/// At more depth the same layer let through more than its limit.
+fn is_refuted(subject: &Subject<'_>, bound: &Bound) -> bool {
+    let Some(comparison) = subject.comparison().filter(|_| bound.kind != LayerKind::Application) else {
+        return false;
+    };
+    let deeper = bound.used * comparison.rate;
+    comparison.verdict == Verdict::Latency || deeper > bound.used && !bound.is_met_by(deeper)
+}
+
+fn advice(subject: &Subject<'_>, bound: &Bound) -> Vec<String> {
+    let mut advice = Vec::new();
+    match bound.kind {
+        LayerKind::Application => advice.push("leave the rate out to see what the target can do".to_owned()),
+        LayerKind::ControlGroup => {
+            advice.push("raise or lift the limit of the control group, if this process may have more".into());
+        }
+        LayerKind::Machine => advice.push("a larger machine; faster disks would bring nothing".into()),
+        LayerKind::Disk => advice.push("a faster disk, or several".into()),
+        LayerKind::Link => advice.push("a faster link".into()),
+    }
+    if subject.verdict().is_none() && bound.kind != LayerKind::Application {
+        advice.push(
+            "--confirm runs it again at twice the depth: IOPS stay and latency doubles if this is the limit".into(),
+        );
+    }
+    advice
+}
+
+/// A limit that more passed than it lets through: it does not hold for this load.
+pub(super) fn exceeded(subject: &Subject<'_>) -> Vec<Remark> {
+    let beyond = subject.bounds.iter().filter(|bound| bound.is_exceeded());
+    let one = |bound: &Bound| {
+        let what = format!(
+            "{} are {:.0} % of the limit of {}: a cache or credits served the rest, or the limit is another one",
+            words(bound.used, bound.unit()),
+            100.0 * bound.share(),
+            bound.layer
+        );
+        remark("D-ABOVE-LIMIT", what)
+    };
+    let others = beyond.filter(|bound| bound.kind != LayerKind::Application);
+    others.map(one).collect()
+}
+
+/// A figure of a bound in units for people.
+pub(super) fn words(value: f64, unit: &str) -> String {
+    match unit {
+        "bytes/s" if value >= 1e6 => format!("{:.1} MB/s", value / 1e6),
+        "IOPS" if value >= 1000.0 => format!("{value:.0} IOPS"),
+        "IOPS" => format!("{value:.1} IOPS"),
+        unit => format!("{value:.0} {unit}"),
+    }
+}

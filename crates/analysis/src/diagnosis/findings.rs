@@ -1,0 +1,70 @@
+//! What a run is told of itself without being asked: only causes that stand out, so that a healthy run stays silent.
+
+use model::diagnosis::{Answer, Diagnosis};
+use model::finding::{Finding, Severity};
+use model::observation::Observation;
+use model::results::Results;
+
+use super::context::Context;
+use super::{diagnose, system_layers};
+
+/// A stall shorter than this is no news for a run that nobody asked about.
+const NEWS: f64 = 1.0;
+
+/// What the diagnosis finds in every job, with the limits that the system itself knows of.
+pub(crate) fn findings(results: &Results) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for (step, around) in results.steps.iter().enumerate() {
+        for job in 0..around.jobs.len() {
+            let Some(observation) = Observation::of(results, step, job) else {
+                continue;
+            };
+            let layers = system_layers(results, step, job);
+            let diagnosis = diagnose(&observation, &layers, &Context::of(results, step, job));
+            found.extend(finding(&diagnosis).map(|finding| finding.at(&*observation.name)));
+        }
+    }
+    found
+}
+
+fn finding(diagnosis: &Diagnosis) -> Option<Finding> {
+    let severity = match diagnosis.answer {
+        // Who asked for a rate knows of it.
+        Answer::Cap
+            if diagnosis
+                .layer
+                .as_deref()
+                .is_some_and(|layer| layer.starts_with("the rate")) =>
+        {
+            return None;
+        }
+        Answer::Cap => Severity::Note,
+        Answer::BurstEnd | Answer::SlcCliff | Answer::ThrottleQuantum | Answer::Thermal | Answer::GarbageCollection => {
+            Severity::Warning
+        }
+        Answer::Stall => {
+            let longest = diagnosis.evidence.iter().find(|one| one.what == "longest stall");
+            longest.filter(|longest| longest.value >= NEWS)?;
+            Severity::Warning
+        }
+        Answer::Noisy => Severity::Note,
+        // Other checks tell of these in every run, or they are no news at all.
+        Answer::Generator
+        | Answer::Processor
+        | Answer::Saturated
+        | Answer::LatencyBound
+        | Answer::QueueAbove
+        | Answer::Network
+        | Answer::Undetermined => return None,
+    };
+    let finding = Finding::new(diagnosis.answer.rule(), severity, diagnosis.sentence.clone());
+    let why = "the mean of the whole window is not what the target does all the time";
+    let finding = match diagnosis.answer {
+        Answer::Cap => finding,
+        _ => finding.why(why),
+    };
+    Some(match diagnosis.advice.first() {
+        Some(advice) => finding.help(advice.clone()),
+        None => finding,
+    })
+}

@@ -1,0 +1,109 @@
+//! The program that measured was the limit itself.
+
+use model::diagnosis::Answer;
+
+use super::Signature;
+use super::sign::{Sign, held};
+use super::subject::Subject;
+
+/// A worker above this share of a processor may be the limit.
+const BUSY: f64 = 0.90;
+/// Above this share of what the engine reaches without any device, the engine is a good part of the time.
+const NEAR_CEILING: f64 = 0.70;
+/// One of a hundred operations issued later than this share of the usual service time.
+const LATE: f64 = 0.10;
+
+pub(super) const GENERATOR: Signature = Signature {
+    answer: Answer::Generator,
+    about: "A worker used more than 90 % of a processor, the rate came within 70 % of what the engine reaches without a \
+            device, the queue was not kept full, or paced operations were issued late although the queue had room.",
+    look,
+};
+
+fn look(subject: &Subject<'_>) -> Option<Sign> {
+    // Who gets the rate he asked for was fast enough.
+    if subject.rate_is_kept() {
+        return None;
+    }
+    busy(subject)
+        .or_else(|| near_ceiling(subject))
+        .or_else(|| not_full(subject))
+        .or_else(|| late(subject))
+}
+
+fn busy(subject: &Subject<'_>) -> Option<Sign> {
+    let generator = subject.observation.generator.filter(|_| !subject.context.polls)?;
+    (generator.busiest_worker > BUSY).then(|| {
+        let percent = 100.0 * generator.busiest_worker;
+        let sentence =
+            format!("the program itself was the limit: its busiest worker used {percent:.0} % of a processor");
+        Sign::new(sentence)
+            .show(held(
+                "busiest worker",
+                percent,
+                "% of a processor",
+                100.0 * BUSY,
+                "what leaves it time to wait",
+            ))
+            .advise("use more workers, as long as there are idle processors, or larger blocks")
+    })
+}
+
+fn near_ceiling(subject: &Subject<'_>) -> Option<Sign> {
+    let ceiling = subject
+        .observation
+        .generator?
+        .ceiling_iops
+        .filter(|ceiling| *ceiling > 0.0)?;
+    let rate = subject.rate()?;
+    (rate > NEAR_CEILING * ceiling).then(|| {
+        let percent = 100.0 * rate / ceiling;
+        let sentence = format!(
+            "the program itself was a good part of the limit: {percent:.0} % of what it reaches without a device"
+        );
+        Sign::new(sentence)
+            .show(held("rate", rate, "IOPS", ceiling, "without a device"))
+            .advise("use more workers or larger blocks")
+    })
+}
+
+fn not_full(subject: &Subject<'_>) -> Option<Sign> {
+    // Flushes and pauses empty the queue without anybody being slow.
+    if !subject.is_closed_loop() || subject.context.flushes || subject.queue_is_full()? {
+        return None;
+    }
+    let depth = subject.observation.load.depth? as f64;
+    let in_flight = subject.fullness()? * depth;
+    let sentence = format!("the queue was not kept full: {in_flight:.1} operations in flight of {depth:.0}");
+    Some(
+        Sign::new(sentence)
+            .show(held("operations in flight", in_flight, "", depth, "the depth"))
+            .advise("use an asynchronous engine, or more workers with less depth each"),
+    )
+}
+
+fn late(subject: &Subject<'_>) -> Option<Sign> {
+    // Late operations with a full queue are the target's doing.
+    if subject.queue_is_full()? {
+        return None;
+    }
+    let total = &subject.observation.total;
+    let late = total.schedule_delay.as_ref()?.quantile(0.99)?;
+    let service = total.latency.as_ref()?.quantile(0.5)?;
+    (late > LATE * service && late > 50_000.0).then(|| {
+        let sentence = format!(
+            "the program could not keep its schedule although the queue had room: 1 % of the operations were issued \
+             {:.3} ms or more too late",
+            late / 1e6
+        );
+        Sign::new(sentence)
+            .show(held(
+                "schedule delay, p99",
+                late / 1e6,
+                "ms",
+                LATE * service / 1e6,
+                "a tenth of the median service time",
+            ))
+            .advise("use more workers, or leave a processor to each")
+    })
+}

@@ -1,0 +1,65 @@
+//! The provider's own counters: who enforces a limit knows best which one was met.
+
+use model::Nanos;
+use model::diagnosis::{Answer, Evidence};
+use model::environment::VolumeUse;
+
+use super::Signature;
+use super::sign::{Sign, held};
+use super::subject::Subject;
+use crate::caps::LayerKind;
+
+/// A limit that was exceeded for less of the time than this was met by chance bursts only.
+const OFTEN: f64 = 0.05;
+
+pub(super) const PROVIDER: Signature = Signature {
+    answer: Answer::Cap,
+    about: "The provider of the disk counted more than 5 % of the time as time in which a limit of the volume or of the \
+            instance was exceeded (Amazon's log page 0xD0).",
+    look,
+};
+
+fn look(subject: &Subject<'_>) -> Option<Sign> {
+    let window = subject.context.window_ns;
+    if window == Nanos(0) {
+        return None;
+    }
+    let of_volume = |volume: &VolumeUse| {
+        [
+            (LayerKind::Machine, "operations", volume.instance_iops_exceeded_ns),
+            (LayerKind::Machine, "throughput", volume.instance_throughput_exceeded_ns),
+            (LayerKind::Disk, "operations", volume.volume_iops_exceeded_ns),
+            (LayerKind::Disk, "throughput", volume.volume_throughput_exceeded_ns),
+        ]
+        .map(|(kind, of, time)| (kind, of, time.0 as f64 / window.0 as f64, volume.provider.clone()))
+    };
+    let all = subject.context.volumes.iter().flat_map(of_volume);
+    let (kind, of, share, provider) = all.filter(|found| found.2 > OFTEN).max_by(|a, b| a.2.total_cmp(&b.2))?;
+    let what = match kind {
+        LayerKind::Machine => "instance",
+        _ => "volume",
+    };
+    let known = subject.bounds.iter().find(|bound| bound.kind == kind && bound.is_met());
+    let layer = known.map_or_else(|| format!("{what} ({provider})"), |bound| bound.layer.clone());
+    let percent = 100.0 * share.min(1.0);
+    let evidence: Evidence = held(
+        &format!("time in which the {what}'s limit of {of} was exceeded"),
+        percent,
+        "%",
+        100.0 * OFTEN,
+        "what chance bursts reach",
+    );
+    let sentence = format!(
+        "the limit of {of} of the {what} was exceeded in {percent:.0} % of the time: {provider} itself counts it"
+    );
+    let help = match kind {
+        LayerKind::Machine => "a larger instance; other volumes would not help",
+        _ => "a larger or faster volume, or several; the instance allows more",
+    };
+    Some(Sign {
+        layer: Some(layer),
+        share: known.map(|bound| bound.share()),
+        confirmed: Some(true),
+        ..Sign::new(sentence).show(evidence).advise(help)
+    })
+}

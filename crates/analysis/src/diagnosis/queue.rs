@@ -1,0 +1,29 @@
+//! Operations wait between the program and the device.
+
+use model::diagnosis::Answer;
+
+use super::Signature;
+use super::sign::{Sign, held};
+use super::subject::Subject;
+
+pub(super) const QUEUE_ABOVE: Signature = Signature {
+    answer: Answer::QueueAbove,
+    about: "The kernel counts less than half as many operations in the device as the load has in flight, with direct I/O and all \
+            bytes reaching the device.",
+    look,
+};
+
+fn look(subject: &Subject<'_>) -> Option<Sign> {
+    if !subject.waits_above() {
+        return None;
+    }
+    let (device, load) = subject.in_device()?;
+    let sentence = format!(
+        "a queue above the device: {load:.1} operations are in flight, and only {device:.1} of them have reached the device"
+    );
+    Some(
+        Sign::new(sentence)
+            .show(held("operations in the device", device, "", load, "those in flight"))
+            .advise("look at the I/O scheduler, locks of the file system, a throttle, or a driver with a single queue"),
+    )
+}

@@ -1,0 +1,53 @@
+//! What a signature says when it holds.
+
+use model::diagnosis::Evidence;
+
+/// An answer without its name.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sign {
+    pub(super) sentence: String,
+    pub(super) layer: Option<String>,
+    pub(super) share: Option<f64>,
+    pub(super) confirmed: Option<bool>,
+    pub(super) evidence: Vec<Evidence>,
+    pub(super) advice: Vec<String>,
+}
+
+impl Sign {
+    pub(super) fn new(sentence: String) -> Sign {
+        Sign {
+            sentence,
+            ..Sign::default()
+        }
+    }
+
+    /// Adds a figure.
+    pub(super) fn show(mut self, evidence: Evidence) -> Sign {
+        self.evidence.push(evidence);
+        self
+    }
+
+    pub(super) fn advise(mut self, advice: impl Into<String>) -> Sign {
+        self.advice.push(advice.into());
+        self
+    }
+}
+
+/// A figure on its own.
+pub(super) fn figure(what: &str, value: f64, unit: &str) -> Evidence {
+    Evidence {
+        what: what.into(),
+        value,
+        unit: unit.into(),
+        ..Evidence::default()
+    }
+}
+
+/// A figure and what it is held against.
+pub(super) fn held(what: &str, value: f64, unit: &str, against: f64, which: &str) -> Evidence {
+    Evidence {
+        against: Some(against),
+        which: which.into(),
+        ..figure(what, value, unit)
+    }
+}

@@ -1,0 +1,66 @@
+//! For some time nothing was served at all.
+
+use model::diagnosis::Answer;
+
+use super::Signature;
+use super::sign::{Sign, figure, held};
+use super::subject::Subject;
+
+/// An interval is empty by chance where this many operations or fewer are usual in it.
+const EXPECTED: f64 = 5.0;
+/// Shortest stall in seconds: one interval may fall between two batches of completions.
+const SHORTEST: f64 = 0.2;
+/// Longer than so many median latencies.
+const UNUSUAL: f64 = 5.0;
+
+pub(super) const STALL: Signature = Signature {
+    answer: Answer::Stall,
+    about: "No operation was completed for 0.2 s or more, which is more than five median latencies, where five or more \
+            are usual in each interval.",
+    look,
+};
+
+pub(super) fn look(subject: &Subject<'_>) -> Option<Sign> {
+    let stalls = stalls(subject);
+    let longest = stalls.iter().map(|stall| stall.1).max_by(f64::total_cmp)?;
+    let all: f64 = stalls.iter().map(|stall| stall.1).sum();
+    let times: Vec<String> = stalls.iter().take(5).map(|stall| format!("{:.1} s", stall.0)).collect();
+    let more = if stalls.len() > 5 { " and later" } else { "" };
+    let sentence = format!(
+        "nothing was served for {all:.1} s in all, at {}{more}: the longest time was {longest:.1} s",
+        times.join(", ")
+    );
+    let span = subject.fine.len() as f64 * subject.fine_secs;
+    Some(
+        Sign::new(sentence)
+            .show(figure("longest stall", longest, "s"))
+            .show(figure("stalls", stalls.len() as f64, ""))
+            .show(held("time in stalls", 100.0 * all / span, "%", 0.0, "a sound device"))
+            .advise("look at the system's log at these moments: resets, path changes, snapshots"),
+    )
+}
+
+/// Start and length of each, in seconds.
+pub(super) fn stalls(subject: &Subject<'_>) -> Vec<(f64, f64)> {
+    let usual = model::stats::median(&subject.fine) * subject.fine_secs;
+    let latency = subject
+        .observation
+        .total
+        .latency
+        .as_ref()
+        .and_then(|latency| latency.quantile(0.5));
+    let shortest = (UNUSUAL * latency.unwrap_or(0.0) / 1e9).max(SHORTEST);
+    let mut found = Vec::new();
+    if usual < EXPECTED {
+        return found;
+    }
+    let mut at = 0;
+    for run in subject.fine.chunk_by(|a, b| (*a == 0.0) == (*b == 0.0)) {
+        let length = run.len() as f64 * subject.fine_secs;
+        if run[0] == 0.0 && length >= shortest - 1e-9 {
+            found.push((at as f64 * subject.fine_secs, length));
+        }
+        at += run.len();
+    }
+    found
+}

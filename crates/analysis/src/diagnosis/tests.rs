@@ -1,0 +1,315 @@
+//! Reports of others and cases made by hand, with the answers that people gave.
+
+use model::environment::VolumeUse;
+use model::observation::{CoreShare, Flow, Generator};
+use model::{Bytes, Nanos};
+
+use super::samples::{closed, with_series};
+use super::{Answer, Context, Counts, KnownBurst, Network, Signature, Temperature, Verdict, compare, diagnose};
+use crate::caps::{Applies, Layer, LayerKind, Limit};
+
+fn layer(name: &str, kind: LayerKind, iops: f64) -> Layer {
+    Layer {
+        name: name.into(),
+        kind,
+        iops: Some(Limit::exactly(iops)),
+        ..Layer::default()
+    }
+}
+
+/// A three-node cluster of small virtual machines with four premium disks each: 1953.31 IOPS at depth 64.
+#[test]
+fn a_small_machine_holds_its_large_disks_back() {
+    let layers = [
+        layer("VM Standard_B2ms", LayerKind::Machine, 1920.0),
+        layer("4 × P30", LayerKind::Disk, 20_000.0),
+    ];
+    let found = diagnose(&closed(64, 1953.31), &layers, &Context::default());
+    assert_eq!(
+        (found.answer, found.layer.as_deref()),
+        (Answer::Cap, Some("VM Standard_B2ms"))
+    );
+    assert_eq!(found.confirmed, None);
+    assert!(found.sentence.contains("101.7 %"), "{}", found.sentence);
+    let disks = found.layers.iter().find(|layer| layer.layer == "4 × P30").unwrap();
+    assert!((disks.share - 0.0977).abs() < 0.0001);
+    assert_eq!(disks.stranded, Some(18_080.0));
+    assert!(!disks.binds && found.layers[0].binds);
+}
+
+/// A host with a cache for reads: 78.3k cached reads beside 12.6k uncached writes.
+#[test]
+fn caps_of_reads_and_writes_are_held_against_their_own_direction() {
+    let mut both = closed(128, 90_900.0);
+    let flow = |iops: f64| Flow {
+        iops: Some(iops),
+        bytes_per_sec: Some(iops * 8192.0),
+        ..Flow::default()
+    };
+    both.directions.read = Some(flow(78_300.0));
+    both.directions.write = Some(flow(12_600.0));
+    let cached = Layer {
+        applies: Applies::Reads,
+        ..layer("VM, cached", LayerKind::Machine, 77_000.0)
+    };
+    let uncached = Layer {
+        applies: Applies::Writes,
+        ..layer("VM, uncached", LayerKind::Machine, 12_800.0)
+    };
+    let found = diagnose(&both, &[cached, uncached], &Context::default());
+    assert_eq!(found.answer, Answer::Cap);
+    let shares: Vec<f64> = found
+        .layers
+        .iter()
+        .map(|layer| (1000.0 * layer.share).round())
+        .collect();
+    assert_eq!(shares, [1017.0, 984.0]);
+}
+
+/// 1 MiB counts as four units of 256 KiB: 500 operations use 2000 of 2000.
+#[test]
+fn long_operations_count_in_units() {
+    let mut large = closed(16, 500.0);
+    large.load.block = Some(Bytes::mib(1));
+    let disk = Layer {
+        unit: Some(Bytes::kib(256)),
+        ..layer("volume", LayerKind::Disk, 2000.0)
+    };
+    let found = diagnose(&large, &[disk], &Context::default());
+    assert_eq!((found.answer, found.share), (Answer::Cap, Some(1.0)));
+}
+
+#[test]
+fn bytes_bind_where_operations_do_not() {
+    let disk = Layer {
+        bytes_per_sec: Some(Limit {
+            low: 22.0e6,
+            high: 23.1e6,
+        }),
+        ..layer("disk", LayerKind::Disk, 5000.0)
+    };
+    // 2700 × 8 KiB are 22.1 MB/s.
+    let found = diagnose(&closed(32, 2700.0), &[disk], &Context::default());
+    assert_eq!((found.answer, found.share), (Answer::Cap, Some(1.0)));
+    assert!(found.sentence.contains("22.1 MB/s"), "{}", found.sentence);
+}
+
+#[test]
+fn twice_the_depth_confirms_a_limit_or_refutes_it() {
+    let disk = [layer("disk", LayerKind::Disk, 5000.0)];
+    let shallow = closed(32, 4990.0);
+    let (same, more) = (closed(64, 5005.0), closed(64, 9600.0));
+    assert_eq!(compare(&shallow, &same).unwrap().verdict, Verdict::Limit);
+    let judged = |deeper| {
+        let context = Context {
+            deeper: Some(deeper),
+            ..Context::default()
+        };
+        diagnose(&shallow, &disk, &context)
+    };
+    let confirmed = judged(&same);
+    assert_eq!((confirmed.answer, confirmed.confirmed), (Answer::Cap, Some(true)));
+    // The coincidence is seen through: the disk gives more than its limit says.
+    assert_eq!(judged(&more).answer, Answer::LatencyBound);
+    assert_eq!(compare(&same, &shallow), None);
+}
+
+#[test]
+fn a_limit_without_a_name_is_saturation() {
+    let (shallow, deeper) = (closed(32, 7000.0), closed(64, 7050.0));
+    let context = Context {
+        deeper: Some(&deeper),
+        ..Context::default()
+    };
+    let found = diagnose(&shallow, &[], &context);
+    assert_eq!((found.answer, found.confirmed), (Answer::Saturated, Some(true)));
+    let between = closed(64, 8500.0);
+    let context = Context {
+        deeper: Some(&between),
+        ..Context::default()
+    };
+    assert_eq!(diagnose(&shallow, &[], &context).answer, Answer::Undetermined);
+}
+
+#[test]
+fn without_a_second_depth_nothing_is_guessed() {
+    let found = diagnose(&closed(32, 7000.0), &[], &Context::default());
+    assert_eq!(found.answer, Answer::Undetermined);
+    assert!(found.advice[0].contains("--confirm"));
+    assert!(!found.missing.is_empty());
+    assert_eq!(
+        diagnose(&closed(1, 7000.0), &[], &Context::default()).answer,
+        Answer::LatencyBound
+    );
+    let nothing = super::Observation::default();
+    assert_eq!(
+        diagnose(&nothing, &[], &Context::default()).answer,
+        Answer::Undetermined
+    );
+}
+
+#[test]
+fn an_unloaded_latency_stands_for_a_second_depth() {
+    let judged = |alone: f64| {
+        let context = Context {
+            unloaded_ns: Some(alone),
+            ..Context::default()
+        };
+        // 32 in flight at 3.2 ms each.
+        diagnose(&closed(32, 10_000.0), &[], &context).answer
+    };
+    assert_eq!(judged(3.0e6), Answer::LatencyBound);
+    assert_eq!(judged(0.5e6), Answer::Saturated);
+    assert_eq!(judged(2.0e6), Answer::Undetermined);
+}
+
+#[test]
+fn a_generator_that_cannot_keep_up_comes_first() {
+    let disk = [layer("disk", LayerKind::Disk, 5000.0)];
+    let mut busy = closed(32, 5000.0);
+    busy.generator = Some(Generator {
+        busiest_worker: 0.97,
+        processors: 0.97,
+        ceiling_iops: None,
+    });
+    assert_eq!(diagnose(&busy, &disk, &Context::default()).answer, Answer::Generator);
+    let polling = Context {
+        polls: true,
+        ..Context::default()
+    };
+    assert_eq!(diagnose(&busy, &disk, &polling).answer, Answer::Cap);
+    let mut half_empty = closed(32, 5000.0);
+    half_empty.load.depth = Some(64);
+    assert_eq!(
+        diagnose(&half_empty, &disk, &Context::default()).answer,
+        Answer::Generator
+    );
+    let mut near = closed(32, 5000.0);
+    near.generator = Some(Generator {
+        busiest_worker: 0.5,
+        processors: 0.5,
+        ceiling_iops: Some(6000.0),
+    });
+    assert_eq!(diagnose(&near, &disk, &Context::default()).answer, Answer::Generator);
+}
+
+#[test]
+fn a_rate_that_is_kept_is_its_own_limit() {
+    let mut paced = closed(32, 4000.0);
+    (paced.load.closed_loop, paced.load.rate_iops, paced.load.depth) = (Some(false), Some(4000.0), Some(64));
+    let disk = [layer("disk", LayerKind::Disk, 4000.0)];
+    let found = diagnose(&paced, &disk, &Context::default());
+    assert_eq!(found.answer, Answer::Cap);
+    assert_eq!(found.layer.as_deref(), Some("the rate that the test asks for"));
+}
+
+fn core(cpu: u32, user: f64, kernel: f64) -> CoreShare {
+    CoreShare {
+        cpu,
+        user,
+        kernel,
+        stolen: None,
+    }
+}
+
+/// A report of eight processors, the first with 12.29 % in the kernel and the others with 2 to 5 %: told, not blamed.
+#[test]
+fn interrupts_on_one_processor_are_told_beside_the_answer() {
+    let mut skewed = closed(64, 7177.0);
+    skewed.cores = (1..8).map(|cpu| core(cpu, 0.01, 0.02)).collect();
+    skewed.cores.insert(0, core(0, 0.013, 0.1229));
+    let found = diagnose(&skewed, &[], &Context::default());
+    assert!(found.also.iter().any(|remark| remark.rule == "D-IRQ-SKEW"));
+    assert_eq!(found.answer, Answer::Undetermined);
+    skewed.cores[0] = core(0, 0.10, 0.88);
+    assert_eq!(diagnose(&skewed, &[], &Context::default()).answer, Answer::Processor);
+    // A foreign program on one processor is not the limit of a load.
+    skewed.cores[0] = core(0, 0.97, 0.02);
+    assert_eq!(diagnose(&skewed, &[], &Context::default()).answer, Answer::Undetermined);
+}
+
+#[test]
+fn the_provider_is_asked_first() {
+    let mut context = Context {
+        window_ns: Nanos::secs(60),
+        volumes: vec![VolumeUse {
+            provider: "Amazon EBS".into(),
+            instance_iops_exceeded_ns: Nanos::secs(30),
+            volume_iops_exceeded_ns: Nanos::secs(2),
+            ..VolumeUse::default()
+        }],
+        ..Context::default()
+    };
+    let disk = [layer("gp3", LayerKind::Disk, 3000.0)];
+    let found = diagnose(&closed(32, 3000.0), &disk, &context);
+    assert_eq!(found.layer.as_deref(), Some("instance (Amazon EBS)"));
+    assert_eq!(found.confirmed, Some(true));
+    context.volumes[0].instance_iops_exceeded_ns = Nanos::secs(2);
+    let found = diagnose(&closed(32, 3000.0), &disk, &context);
+    assert_eq!(found.layer.as_deref(), Some("gp3"));
+}
+
+/// gp2 of 100 GiB: 3000 IOPS until 5.4 million credits are gone, 300 for ever.
+#[test]
+fn known_credits_are_named_with_their_refill() {
+    let mut series = vec![3000.0; 100];
+    series.extend([300.0; 60]);
+    let burst = KnownBurst {
+        layer: "gp2".into(),
+        counts: Counts::Operations,
+        ceiling: 3000.0,
+        refill: 300.0,
+        bucket: 5.4e6,
+    };
+    let context = Context {
+        bursts: vec![burst],
+        ..Context::default()
+    };
+    let found = diagnose(&with_series(closed(32, 1987.0), &series), &[], &context);
+    assert_eq!((found.answer, found.layer.as_deref()), (Answer::BurstEnd, Some("gp2")));
+    let refill = found.evidence.iter().find(|one| one.unit == "s").unwrap();
+    // (3000 − 300) × 100 s of credits at 300 per second.
+    assert!((refill.value - 900.0).abs() < 1.0, "{refill:?}");
+}
+
+#[test]
+fn a_network_that_loses_packets_and_a_hot_device_are_named() {
+    let context = Context {
+        network: Some(Network {
+            link_share: Some(0.2),
+            losses: Some(17),
+        }),
+        ..Context::default()
+    };
+    assert_eq!(diagnose(&closed(32, 7000.0), &[], &context).answer, Answer::Network);
+    let falling: Vec<f64> = (0..60).map(|second| 7000.0 - 30.0 * f64::from(second)).collect();
+    let hot = Context {
+        temperature: Some(Temperature {
+            highest: 82.0,
+            limit: 80.0,
+        }),
+        ..Context::default()
+    };
+    let observation = with_series(closed(32, 6100.0), &falling);
+    assert_eq!(diagnose(&observation, &[], &hot).answer, Answer::Thermal);
+    assert_eq!(
+        diagnose(&observation, &[], &Context::default()).answer,
+        Answer::Undetermined
+    );
+}
+
+#[test]
+fn what_no_queue_can_hold_is_told() {
+    let mut wrong = closed(32, 7000.0);
+    wrong.load.depth = Some(16);
+    let found = diagnose(&wrong, &[], &Context::default());
+    assert!(found.also.iter().any(|remark| remark.rule == "LITTLE-MISMATCH"));
+}
+
+/// Every signature says how it recognises its answer.
+#[test]
+fn every_signature_is_explained() {
+    for Signature { about, .. } in super::SIGNATURES {
+        assert!(about.ends_with('.') && about.len() > 30, "{about}");
+    }
+}

@@ -1,0 +1,40 @@
+//! The files of the catalogue that are part of the program.
+
+macro_rules! file {
+    ($name:literal) => {
+        ($name, include_str!(concat!("../../policies/", $name, ".toml")))
+    };
+}
+
+/// Name and text of each. A test sees to it that none in the folder is missing here.
+pub(super) const FILES: &[(&str, &str)] = &[
+    file!("alibaba-autopl"),
+    file!("aws-gp2"),
+    file!("aws-gp3"),
+    file!("aws-io1"),
+    file!("aws-io2"),
+    file!("aws-sc1"),
+    file!("aws-st1"),
+    file!("azure-premium"),
+    file!("azure-premium-v2"),
+    file!("azure-standard-hdd"),
+    file!("azure-standard-ssd"),
+    file!("azure-ultra"),
+    file!("azure-vm"),
+    file!("gcp-hyperdisk-balanced"),
+    file!("gcp-hyperdisk-extreme"),
+    file!("gcp-hyperdisk-ml"),
+    file!("gcp-hyperdisk-throughput"),
+    file!("gcp-pd-balanced"),
+    file!("gcp-pd-extreme"),
+    file!("gcp-pd-ssd"),
+    file!("gcp-pd-standard"),
+    file!("gcp-vm"),
+    file!("generic-hdd"),
+    file!("generic-nvme"),
+    file!("oci-balanced"),
+    file!("s0-b2ms-p30"),
+    file!("s1-d8ds_v4-cached"),
+    file!("s1-d8ds_v4-uncached"),
+    file!("s4-ssd-ultra"),
+];

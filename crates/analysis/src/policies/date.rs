@@ -1,0 +1,134 @@
+//! Dates of entries, as coarse as their sources give them. Nothing here knows what day it is.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// Entries are old after so many months: vendors raise their limits every year or two.
+pub const LASTS_MONTHS: i32 = 12;
+
+/// A day, a month or a year: `2026-11-21`, `2025-09`, `2023`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Date {
+    year: i16,
+    month: Option<i8>,
+    day: Option<i8>,
+}
+
+impl Date {
+    /// A day.
+    pub fn day(year: i16, month: i8, day: i8) -> Date {
+        Date {
+            year,
+            month: Some(month),
+            day: Some(day),
+        }
+    }
+
+    /// Whole months from this date to another. Where only a year or a month is known, its last day counts.
+    pub fn months_until(self, other: Date) -> i32 {
+        let (year, month, day) = (i32::from(self.year), self.month.unwrap_or(12), self.day.unwrap_or(31));
+        let (to_year, to_month, to_day) = (
+            i32::from(other.year),
+            other.month.unwrap_or(12),
+            other.day.unwrap_or(31),
+        );
+        let months = (to_year - year) * 12 + i32::from(to_month) - i32::from(month);
+        months - i32::from(to_day < day)
+    }
+
+    /// True if an entry of this date is older than [`LASTS_MONTHS`] on a day.
+    pub fn is_old_on(self, today: Date) -> bool {
+        self.months_until(today) >= LASTS_MONTHS
+    }
+}
+
+impl TryFrom<String> for Date {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Date, String> {
+        let wrong = || format!("`{text}` is not a date; write 2026-11-21, 2026-11 or 2026");
+        let mut parts = text.split('-');
+        let year = parts.next().filter(|year| year.len() == 4).ok_or_else(wrong)?;
+        let mut number = |most: i8| match parts.next() {
+            None => Ok(None),
+            Some(part) => match part.parse::<i8>() {
+                Ok(value) if part.len() == 2 && (1..=most).contains(&value) => Ok(Some(value)),
+                _ => Err(wrong()),
+            },
+        };
+        let (month, day) = (number(12)?, number(31)?);
+        if parts.next().is_some() {
+            return Err(wrong());
+        }
+        Ok(Date {
+            year: year.parse().map_err(|_| wrong())?,
+            month,
+            day,
+        })
+    }
+}
+
+impl From<Date> for String {
+    fn from(date: Date) -> String {
+        date.to_string()
+    }
+}
+
+impl fmt::Display for Date {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{:04}", self.year)?;
+        if let Some(month) = self.month {
+            write!(out, "-{month:02}")?;
+        }
+        match self.day {
+            Some(day) => write!(out, "-{day:02}"),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn date(text: &str) -> Date {
+        Date::try_from(text.to_owned()).unwrap()
+    }
+
+    #[test]
+    fn an_entry_is_old_after_twelve_months() {
+        let today = Date::day(2026, 11, 22);
+        for (text, old) in [
+            ("2026-11-21", false),
+            ("2025-11-23", false),
+            ("2025-11-22", true),
+            // The last day of what is known counts: it may be as young as that.
+            ("2025-11", false),
+            ("2025-10", true),
+            ("2025", false),
+            ("2024", true),
+        ] {
+            assert_eq!(date(text).is_old_on(today), old, "{text}");
+        }
+    }
+
+    #[test]
+    fn dates_are_read_as_they_are_written() {
+        for text in ["2026-11-21", "2025-09", "2023"] {
+            assert_eq!(date(text).to_string(), text);
+        }
+        for text in [
+            "",
+            "26-11-21",
+            "2026-13",
+            "2026-1",
+            "2026-11-32",
+            "2026-11-21-1",
+            "yesterday",
+        ] {
+            assert!(Date::try_from(text.to_owned()).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,540 @@
+//! The arithmetic of policy files: `+ − × ÷`, parentheses, a few functions, numbers with units, and named values.
+//!
+//! Small on purpose: a policy is data that people read, so it has no conditions, no assignments and nothing that could
+//! fail to end. Every complaint says at which character it is about.
+
+use std::fmt;
+
+/// The functions, with the number of arguments that each takes at least and at most.
+const FUNCTIONS: [(&str, usize, usize); 5] = [
+    ("min", 1, usize::MAX),
+    ("max", 1, usize::MAX),
+    ("clamp", 3, 3),
+    ("ceil", 1, 1),
+    ("floor", 1, 1),
+];
+
+/// Units that may follow a number: bytes count in bytes, times in seconds, shares in parts of one.
+const UNITS: [(&str, f64); 16] = [
+    ("B", 1.0),
+    ("KiB", 1024.0),
+    ("MiB", 1_048_576.0),
+    ("GiB", 1_073_741_824.0),
+    ("TiB", 1_099_511_627_776.0),
+    ("kB", 1e3),
+    ("KB", 1e3),
+    ("MB", 1e6),
+    ("GB", 1e9),
+    ("TB", 1e12),
+    ("us", 1e-6),
+    ("ms", 1e-3),
+    ("s", 1.0),
+    ("min", 60.0),
+    ("h", 3600.0),
+    ("%", 0.01),
+];
+
+/// Parentheses and functions may be nested this deep: no formula needs more, and a file must not exhaust the stack.
+const DEEPEST: usize = 64;
+
+/// A formula that was understood.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expression {
+    text: String,
+    root: Node,
+}
+
+/// Why a formula has no value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExpressionError {
+    /// The formula.
+    pub text: String,
+    /// The character that it is about, counted from 1.
+    pub position: usize,
+    /// What is wrong.
+    pub why: String,
+}
+
+impl fmt::Display for ExpressionError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "`{}`, character {}: {}", self.text, self.position, self.why)
+    }
+}
+
+impl std::error::Error for ExpressionError {}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Node {
+    Number(f64),
+    Name(String, usize),
+    Negative(Box<Node>),
+    Binary(Operator, Box<Node>, Box<Node>, usize),
+    Call(Function, Vec<Node>, usize),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Operator {
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Function {
+    Min,
+    Max,
+    Clamp,
+    Ceil,
+    Floor,
+}
+
+impl Expression {
+    /// Reads a formula.
+    ///
+    /// # Errors
+    /// [`ExpressionError`] with the place and what would have been right.
+    pub fn parse(text: &str) -> Result<Expression, ExpressionError> {
+        let mut reader = Reader {
+            text,
+            characters: text.chars().collect(),
+            at: 0,
+            depth: 0,
+        };
+        let root = reader.sum()?;
+        reader.skip_blanks();
+        match reader.peek() {
+            None => Ok(Expression {
+                text: text.to_owned(),
+                root,
+            }),
+            Some(other) => Err(reader.error(format!(
+                "`{other}` is not expected here; a formula ends or goes on with + - * /"
+            ))),
+        }
+    }
+
+    /// The formula as it was written.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Its value. `find` gives the value of a name.
+    ///
+    /// # Errors
+    /// [`ExpressionError`] for an unknown name, a division by zero, bounds of `clamp` in the wrong order, and a result that is
+    /// no finite number.
+    pub fn value(&self, find: &dyn Fn(&str) -> Option<f64>) -> Result<f64, ExpressionError> {
+        let value = self.of(&self.root, find)?;
+        match value.is_finite() {
+            true => Ok(value),
+            false => Err(self.error(0, "the result is too large".into())),
+        }
+    }
+
+    /// The names that it uses, each once, in the order of their first use.
+    pub fn names(&self) -> Vec<&str> {
+        let mut names = Vec::new();
+        collect(&self.root, &mut names);
+        names
+    }
+
+    fn of(&self, node: &Node, find: &dyn Fn(&str) -> Option<f64>) -> Result<f64, ExpressionError> {
+        Ok(match node {
+            Node::Number(value) => *value,
+            Node::Name(name, at) => {
+                find(name).ok_or_else(|| self.error(*at, format!("there is no value called `{name}` here")))?
+            }
+            Node::Negative(inner) => -self.of(inner, find)?,
+            Node::Binary(operator, left, right, at) => {
+                let (left, right) = (self.of(left, find)?, self.of(right, find)?);
+                match operator {
+                    Operator::Add => left + right,
+                    Operator::Subtract => left - right,
+                    Operator::Multiply => left * right,
+                    Operator::Divide if right == 0.0 => return Err(self.error(*at, "division by zero".into())),
+                    Operator::Divide => left / right,
+                }
+            }
+            Node::Call(function, arguments, at) => {
+                let values = arguments.iter().map(|argument| self.of(argument, find));
+                self.call(*function, &values.collect::<Result<Vec<f64>, _>>()?, *at)?
+            }
+        })
+    }
+
+    fn call(&self, function: Function, values: &[f64], at: usize) -> Result<f64, ExpressionError> {
+        Ok(match (function, values) {
+            (Function::Min, values) => values.iter().copied().fold(f64::INFINITY, f64::min),
+            (Function::Max, values) => values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+            (Function::Clamp, [value, low, high]) if low <= high => value.clamp(*low, *high),
+            (Function::Clamp, [_, low, high]) => {
+                return Err(self.error(
+                    at,
+                    format!("the lower bound of clamp, {low}, is above the upper one, {high}"),
+                ));
+            }
+            (Function::Ceil, [value]) => tidy(*value).ceil(),
+            (Function::Floor, [value]) => tidy(*value).floor(),
+            (Function::Clamp | Function::Ceil | Function::Floor, _) => {
+                unreachable!("the number of arguments was checked when the formula was read")
+            }
+        })
+    }
+
+    fn error(&self, at: usize, why: String) -> ExpressionError {
+        ExpressionError {
+            text: self.text.clone(),
+            position: at + 1,
+            why,
+        }
+    }
+}
+
+/// A value without the last digits, in which a product such as 4000 × 0.003 × 1.25 misses the whole number that it is.
+fn tidy(value: f64) -> f64 {
+    let rounded = value.round();
+    match (value - rounded).abs() <= 1e-9 * value.abs().max(1.0) {
+        true => rounded,
+        false => value,
+    }
+}
+
+fn collect<'a>(node: &'a Node, names: &mut Vec<&'a str>) {
+    match node {
+        Node::Number(_) => {}
+        Node::Name(name, _) if names.contains(&name.as_str()) => {}
+        Node::Name(name, _) => names.push(name),
+        Node::Negative(inner) => collect(inner, names),
+        Node::Binary(_, left, right, _) => {
+            collect(left, names);
+            collect(right, names);
+        }
+        Node::Call(_, arguments, _) => arguments.iter().for_each(|argument| collect(argument, names)),
+    }
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    characters: Vec<char>,
+    at: usize,
+    depth: usize,
+}
+
+impl Reader<'_> {
+    fn error(&self, why: impl Into<String>) -> ExpressionError {
+        self.error_at(self.at, why)
+    }
+
+    fn error_at(&self, at: usize, why: impl Into<String>) -> ExpressionError {
+        ExpressionError {
+            text: self.text.to_owned(),
+            position: at + 1,
+            why: why.into(),
+        }
+    }
+
+    fn peek(&self) -> Option<char> {
+        self.characters.get(self.at).copied()
+    }
+
+    fn skip_blanks(&mut self) {
+        while self.peek().is_some_and(char::is_whitespace) {
+            self.at += 1;
+        }
+    }
+
+    /// The operator at this place, if it is one of those that `known` names.
+    fn operator(&mut self, known: impl Fn(char) -> Option<Operator>) -> Option<(Operator, usize)> {
+        self.skip_blanks();
+        let found = known(self.peek()?)?;
+        self.at += 1;
+        Some((found, self.at - 1))
+    }
+
+    fn sum(&mut self) -> Result<Node, ExpressionError> {
+        let mut left = self.product()?;
+        while let Some((operator, at)) = self.operator(|sign| match sign {
+            '+' => Some(Operator::Add),
+            '-' | '−' => Some(Operator::Subtract),
+            _ => None,
+        }) {
+            left = Node::Binary(operator, Box::new(left), Box::new(self.product()?), at);
+        }
+        Ok(left)
+    }
+
+    fn product(&mut self) -> Result<Node, ExpressionError> {
+        let mut left = self.signed()?;
+        while let Some((operator, at)) = self.operator(|sign| match sign {
+            '*' | '×' | '·' => Some(Operator::Multiply),
+            '/' | '÷' => Some(Operator::Divide),
+            _ => None,
+        }) {
+            left = Node::Binary(operator, Box::new(left), Box::new(self.signed()?), at);
+        }
+        Ok(left)
+    }
+
+    fn signed(&mut self) -> Result<Node, ExpressionError> {
+        self.skip_blanks();
+        let mut negative = false;
+        while let Some('-' | '−') = self.peek() {
+            (negative, self.at) = (!negative, self.at + 1);
+            self.skip_blanks();
+        }
+        let value = self.value()?;
+        Ok(match negative {
+            true => Node::Negative(Box::new(value)),
+            false => value,
+        })
+    }
+
+    fn value(&mut self) -> Result<Node, ExpressionError> {
+        match self.peek() {
+            None => Err(self.error("a value is missing at the end")),
+            Some('(') => {
+                let opened = self.at;
+                let inner = self.nested(Reader::sum)?;
+                self.close(opened)?;
+                Ok(inner)
+            }
+            Some(first) if first.is_ascii_digit() || first == '.' => self.number(),
+            Some(first) if first.is_alphabetic() || first == '_' => self.name_or_call(),
+            Some(other) => Err(self.error(format!("a number, a name or a parenthesis is expected, not `{other}`"))),
+        }
+    }
+
+    /// What stands behind an opening parenthesis.
+    fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T, ExpressionError>) -> Result<T, ExpressionError> {
+        self.depth += 1;
+        if self.depth > DEEPEST {
+            return Err(self.error(format!("parentheses are nested more than {DEEPEST} deep")));
+        }
+        self.at += 1;
+        let found = read(self)?;
+        self.depth -= 1;
+        Ok(found)
+    }
+
+    fn close(&mut self, opened: usize) -> Result<(), ExpressionError> {
+        self.skip_blanks();
+        match self.peek() {
+            Some(')') => {
+                self.at += 1;
+                Ok(())
+            }
+            _ => Err(self.error_at(opened, "this parenthesis is not closed")),
+        }
+    }
+
+    fn number(&mut self) -> Result<Node, ExpressionError> {
+        let start = self.at;
+        let mut digits = String::new();
+        while let Some(next) = self.peek() {
+            let exponent = matches!(next, 'e' | 'E')
+                && self
+                    .characters
+                    .get(self.at + 1)
+                    .is_some_and(|after| after.is_ascii_digit() || matches!(after, '+' | '-'));
+            if exponent {
+                digits.push('e');
+                self.at += 1;
+                digits.extend(self.peek());
+            } else if next.is_ascii_digit() || next == '.' {
+                digits.push(next);
+            } else if next != '_' {
+                break;
+            }
+            self.at += 1;
+        }
+        let value: f64 = digits
+            .parse()
+            .map_err(|_| self.error_at(start, format!("`{digits}` is not a number")))?;
+        Ok(Node::Number(value * self.unit()?))
+    }
+
+    /// The factor of the unit that follows a number; 1 where there is none.
+    fn unit(&mut self) -> Result<f64, ExpressionError> {
+        let start = self.at;
+        let unit: String = self.characters[start..]
+            .iter()
+            .take_while(|next| next.is_alphabetic() || **next == '%')
+            .collect();
+        if unit.is_empty() {
+            return Ok(1.0);
+        }
+        self.at += unit.chars().count();
+        let known = UNITS.iter().find(|(name, _)| *name == unit);
+        known.map(|(_, factor)| *factor).ok_or_else(|| {
+            let names: Vec<&str> = UNITS.iter().map(|(name, _)| *name).collect();
+            self.error_at(
+                start,
+                format!("there is no unit `{unit}`; there are {}", names.join(", ")),
+            )
+        })
+    }
+
+    fn name_or_call(&mut self) -> Result<Node, ExpressionError> {
+        let start = self.at;
+        while self
+            .peek()
+            .is_some_and(|next| next.is_alphanumeric() || matches!(next, '_' | '.'))
+        {
+            self.at += 1;
+        }
+        let name: String = self.characters[start..self.at].iter().collect();
+        self.skip_blanks();
+        if self.peek() != Some('(') {
+            return Ok(Node::Name(name, start));
+        }
+        let Some(function) = function(&name) else {
+            let known: Vec<&str> = FUNCTIONS.iter().map(|(name, ..)| *name).collect();
+            return Err(self.error_at(
+                start,
+                format!("there is no function `{name}`; there are {}", known.join(", ")),
+            ));
+        };
+        let opened = self.at;
+        let arguments = self.nested(Reader::arguments)?;
+        self.close(opened)?;
+        let (least, most) = FUNCTIONS
+            .iter()
+            .find(|(known, ..)| *known == name)
+            .map_or((1, usize::MAX), |(_, least, most)| (*least, *most));
+        if arguments.len() < least || arguments.len() > most {
+            let why = format!("`{name}` takes {least} values here, not {}", arguments.len());
+            return Err(self.error_at(start, why));
+        }
+        Ok(Node::Call(function, arguments, start))
+    }
+
+    fn arguments(&mut self) -> Result<Vec<Node>, ExpressionError> {
+        let mut arguments = vec![self.sum()?];
+        loop {
+            self.skip_blanks();
+            if self.peek() != Some(',') {
+                return Ok(arguments);
+            }
+            self.at += 1;
+            arguments.push(self.sum()?);
+        }
+    }
+}
+
+fn function(name: &str) -> Option<Function> {
+    Some(match name {
+        "min" => Function::Min,
+        "max" => Function::Max,
+        "clamp" => Function::Clamp,
+        "ceil" => Function::Ceil,
+        "floor" => Function::Floor,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn with(text: &str, names: &[(&str, f64)]) -> Result<f64, ExpressionError> {
+        let find = |name: &str| names.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
+        Expression::parse(text)?.value(&find)
+    }
+
+    #[track_caller]
+    fn check(text: &str, expected: f64) {
+        let value = with(text, &[("size_gib", 100.0), ("limits.iops", 4000.0)]).unwrap();
+        assert!(
+            (value - expected).abs() <= 1e-9 * expected.abs().max(1.0),
+            "{text}: {value}"
+        );
+    }
+
+    #[track_caller]
+    fn complains(text: &str, position: usize, part: &str) {
+        let error = with(text, &[("size_gib", 100.0)]).unwrap_err();
+        assert_eq!(error.position, position, "{error}");
+        assert!(error.to_string().contains(part), "{error}");
+    }
+
+    #[test]
+    fn formulas_of_the_catalogue_have_their_values() {
+        check("10 * size_gib", 1000.0);
+        check("clamp(3 * size_gib, 100, 16_000)", 300.0);
+        check("min(500 * size_gib, 80000)", 50_000.0);
+        check("5.4e6 / (3000 − clamp(3 × size_gib, 100, 16000))", 2000.0);
+        check("ceil(limits.iops * 3ms * 1.25)", 15.0);
+        check("2 + 3 * 4 - 10 / 4", 11.5);
+        check("-(2 - 5) - -1", 4.0);
+        check("8 / 2 / 2", 2.0);
+        check("10 - 3 - 2", 5.0);
+        check("min(16KiB, 1MiB) + 1kB", 17_384.0);
+        check("99.9%", 0.999);
+        check("floor(2.999999999999)", 3.0);
+        check("floor(-0.5)", -1.0);
+        check("max(1, 2, 3)", 3.0);
+        check("1.5e-3 * 2", 0.003);
+    }
+
+    #[test]
+    fn complaints_name_place_and_reason() {
+        complains("", 1, "a value is missing");
+        complains("1 +", 4, "a value is missing");
+        complains("1 + * 2", 5, "not `*`");
+        complains("(1 + 2", 1, "not closed");
+        complains("min(1, 2", 4, "not closed");
+        complains("1 2", 3, "`2` is not expected");
+        complains("size_gb * 2", 1, "no value called `size_gb`");
+        complains("sqrt(2)", 1, "no function `sqrt`");
+        complains("clamp(1, 2)", 1, "takes 3 values");
+        complains("1 / (size_gib - 100)", 3, "division by zero");
+        complains("clamp(1, 3, 2)", 1, "is above the upper one");
+        complains("4KIB", 2, "no unit `KIB`");
+        complains("1.2.3", 1, "not a number");
+        complains("1e308 * 1e308", 1, "too large");
+        complains(&"(".repeat(100), 65, "nested more than 64");
+    }
+
+    #[test]
+    fn names_are_told_once() {
+        let expression = Expression::parse("min(a, b) + a * tier.iops").unwrap();
+        assert_eq!(expression.names(), ["a", "b", "tier.iops"]);
+    }
+
+    /// A formula and the value that it must have, made together.
+    fn formulas() -> impl Strategy<Value = (String, f64)> {
+        let leaf = prop_oneof![
+            (0u32..10_000).prop_map(|value| (value.to_string(), f64::from(value))),
+            (0u32..10_000).prop_map(|value| (format!("{}.5", value), f64::from(value) + 0.5)),
+            Just(("seven".to_owned(), 7.0)),
+        ];
+        leaf.prop_recursive(6, 48, 3, |inner| {
+            prop_oneof![
+                (inner.clone(), inner.clone()).prop_map(|(a, b)| (format!("({} + {})", a.0, b.0), a.1 + b.1)),
+                (inner.clone(), inner.clone()).prop_map(|(a, b)| (format!("({}-{})", a.0, b.0), a.1 - b.1)),
+                (inner.clone(), inner.clone()).prop_map(|(a, b)| (format!("( {} × {} )", a.0, b.0), a.1 * b.1)),
+                (inner.clone(), inner.clone()).prop_map(|(a, b)| (format!("min({},{})", a.0, b.0), a.1.min(b.1))),
+                (inner.clone(), inner.clone(), inner.clone())
+                    .prop_map(|(a, b, c)| (format!("max({}, {}, {})", a.0, b.0, c.0), a.1.max(b.1).max(c.1))),
+                inner.prop_map(|a| (format!("-{}", a.0), -a.1)),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn every_formula_has_the_value_that_it_says((text, expected) in formulas()) {
+            match with(&text, &[("seven", 7.0)]) {
+                Ok(value) => prop_assert!((value - expected).abs() <= 1e-9 * expected.abs().max(1.0), "{} = {}", text, value),
+                Err(error) => prop_assert!(!expected.is_finite(), "{}", error),
+            }
+        }
+
+        #[test]
+        fn no_text_makes_it_panic(text in "[-+*/×÷−(),.0-9a-z_%eE ]{0,40}|\\PC{0,20}") {
+            let _ = with(&text, &[("a", 1.0), ("e", 2.0)]);
+        }
+    }
+}

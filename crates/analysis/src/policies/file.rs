@@ -1,0 +1,204 @@
+//! The form of a policy file: TOML whose limits, targets and times are formulas over named inputs.
+//!
+//! What a file says is checked when it is read; what its formulas give is found out when it is resolved.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::date::Date;
+use super::expression::Expression;
+use super::{Confidence, PolicyKind};
+use crate::caps::{Applies, LayerKind};
+
+/// The version of the form.
+const SCHEMA: u32 = 1;
+
+/// A policy as its file has it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct File {
+    pub(super) schema: u32,
+    pub(super) policy: Head,
+    #[serde(default)]
+    pub(super) input: Vec<Input>,
+    #[serde(default)]
+    pub(super) tier: Vec<Tier>,
+    #[serde(default)]
+    pub(super) layer: Vec<LayerForm>,
+    #[serde(default)]
+    pub(super) workload: WorkloadForm,
+    #[serde(default)]
+    pub(super) clause: Vec<ClauseForm>,
+    #[serde(default)]
+    pub(super) burst: Vec<BurstForm>,
+}
+
+/// What the policy is and where it comes from.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Head {
+    pub(super) id: String,
+    pub(super) title: String,
+    pub(super) kind: PolicyKind,
+    pub(super) as_of: Date,
+    pub(super) source: String,
+    pub(super) confidence: Confidence,
+    /// The latency that its words promise, as a formula in seconds.
+    pub(super) latency: Option<Formula>,
+    /// Those words.
+    pub(super) wording: Option<String>,
+    #[serde(default)]
+    pub(super) notes: Vec<String>,
+    /// All disks of this kind on one machine share one limit, by their sizes together.
+    #[serde(default)]
+    pub(super) pooled: bool,
+}
+
+/// Something that a user says about his disk.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Input {
+    pub(super) name: String,
+    #[serde(rename = "type")]
+    pub(super) kind: InputKind,
+    pub(super) help: String,
+    pub(super) min: Option<Formula>,
+    pub(super) max: Option<Formula>,
+    pub(super) default: Option<Formula>,
+    /// Bytes per second that one unit of a throughput stands for: vendors differ on what they call a MB.
+    pub(super) scale: Option<Formula>,
+}
+
+/// What an input counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum InputKind {
+    /// Bytes. Formulas find it as `NAME` (bytes), `NAME_gb`, `NAME_gib` and `NAME_tib`.
+    Size,
+    /// A plain number.
+    Number,
+}
+
+/// A row of a table of sizes: the first whose `size` is not smaller than the input of that name, or the one that is named.
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct Tier {
+    pub(super) name: Option<String>,
+    pub(super) size: Option<Formula>,
+    /// Formulas find them as `tier.NAME`; those that a row leaves out are 0.
+    #[serde(flatten)]
+    pub(super) values: BTreeMap<String, f64>,
+}
+
+/// A limit.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct LayerForm {
+    pub(super) name: String,
+    #[serde(default)]
+    pub(super) kind: LayerKind,
+    pub(super) iops: Option<Formula>,
+    pub(super) bytes_per_sec: Option<Range>,
+    pub(super) unit: Option<Formula>,
+    #[serde(default)]
+    pub(super) applies: Applies,
+    /// It limits what the host's cache serves, and nothing else.
+    #[serde(default)]
+    pub(super) cached: bool,
+}
+
+/// One formula, or the smallest and the largest reading of a source.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+pub(super) enum Range {
+    Exact(Formula),
+    Between([Formula; 2]),
+}
+
+/// What is run to verify the policy.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct WorkloadForm {
+    pub(super) block: Option<Formula>,
+    pub(super) pattern: Option<PatternForm>,
+    pub(super) read_percent: Option<Formula>,
+    pub(super) rate: Option<Formula>,
+    pub(super) concurrency: Option<Formula>,
+    pub(super) duration: Option<Formula>,
+    pub(super) warm_up: Option<Formula>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum PatternForm {
+    Random,
+    Sequential,
+}
+
+/// One promise.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ClauseForm {
+    /// As in a requirement: `iops`, `read.mean`, `p99`, `availability`.
+    pub(super) metric: String,
+    /// Operations, bytes per second, seconds, or a share.
+    pub(super) target: Formula,
+    /// Share of the target that may be missing.
+    pub(super) tolerance: Option<f64>,
+}
+
+/// Credits that let a disk go faster for a while.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct BurstForm {
+    pub(super) of: super::BurstOf,
+    pub(super) ceiling: Formula,
+    pub(super) refill: Formula,
+    pub(super) bucket: Formula,
+}
+
+/// A formula, or a number that stands for itself.
+#[derive(Clone, Debug)]
+pub(super) struct Formula(pub(super) Expression);
+
+impl<'de> Deserialize<'de> for Formula {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Formula, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Written {
+            Number(f64),
+            Text(String),
+        }
+        let text = match Written::deserialize(from)? {
+            Written::Number(value) => value.to_string(),
+            Written::Text(text) => text,
+        };
+        Expression::parse(&text).map(Formula).map_err(serde::de::Error::custom)
+    }
+}
+
+impl File {
+    /// Reads a file. `name` is what complaints call it.
+    pub(super) fn parse(name: &str, text: &str) -> Result<File, String> {
+        let file: File = toml::from_str(text).map_err(|error| format!("{name}: {}", error.to_string().trim_end()))?;
+        if file.schema != SCHEMA {
+            return Err(format!(
+                "{name}: its schema is {}, and this version reads schema {SCHEMA}",
+                file.schema
+            ));
+        }
+        let mut seen: Vec<&str> = Vec::new();
+        for input in &file.input {
+            if seen.contains(&input.name.as_str()) {
+                return Err(format!("{name}: the input `{}` is there twice", input.name));
+            }
+            seen.push(&input.name);
+        }
+        if file.layer.is_empty() {
+            return Err(format!(
+                "{name}: the policy limits nothing; write a [[layer]] with `iops` or `bytes_per_sec`"
+            ));
+        }
+        Ok(file)
+    }
+}

@@ -1,0 +1,403 @@
+//! What disks and virtual machines promise, as data: a catalogue of dated, sourced entries, and what an entry means for the
+//! disk at hand.
+//!
+//! An entry is a TOML file in `policies/` of this crate, or one of the user's, which comes first. Nothing here opens a
+//! file or knows what day it is: texts and the day are passed in.
+
+mod advise;
+mod built_in;
+mod date;
+mod expression;
+mod file;
+mod resolve;
+mod stack;
+
+use std::collections::BTreeMap;
+
+use model::Bytes;
+use serde::{Deserialize, Serialize};
+
+use crate::caps::Layer;
+use crate::requirement::Clause;
+use file::File;
+
+pub use advise::{Advice, Wish, advise};
+pub use date::{Date, LASTS_MONTHS};
+pub use expression::{Expression, ExpressionError};
+pub use file::InputKind;
+pub use resolve::{Overrides, PolicyError};
+pub use stack::{Bound, Disks, Reach, Stranded, credits, reach, stack};
+
+/// The latency that concurrency is sized by where nothing promises one: the queue guidelines of three clouds (one operation
+/// in flight for each 500 IOPS) come to it by Little's law.
+pub const USUAL_LATENCY_SECS: f64 = 0.002;
+/// Concurrency beyond what Little's law asks for, so that the generator is not the limit.
+pub const HEADROOM: f64 = 1.25;
+
+/// What an entry is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PolicyKind {
+    /// A disk or volume.
+    Disk,
+    /// A virtual machine or instance.
+    Machine,
+    /// A machine with its disks, or a contract.
+    Whole,
+}
+
+/// How far the figures of an entry can be trusted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Confidence {
+    /// From the contract or report that this program was made for.
+    Contract,
+    /// From the vendor's documentation or software.
+    Documented,
+    /// From others who tell what the vendor says.
+    Secondary,
+    /// Not read again at its source: an order of magnitude.
+    Unverified,
+}
+
+impl Confidence {
+    /// What it means, in a few words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Confidence::Contract => "from a contract or report",
+            Confidence::Documented => "from the vendor's documentation",
+            Confidence::Secondary => "from others who quote the vendor",
+            Confidence::Unverified => "not verified: an order of magnitude",
+        }
+    }
+}
+
+/// One entry of the catalogue.
+#[derive(Clone, Debug)]
+pub struct Policy {
+    file: File,
+    /// Where its text came from.
+    origin: Origin,
+    text: String,
+}
+
+/// Where an entry comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Origin {
+    /// It is part of the program.
+    BuiltIn,
+    /// A file of the user's.
+    User(String),
+}
+
+/// All entries, in the order of their names.
+#[derive(Clone, Debug)]
+pub struct Catalogue {
+    entries: BTreeMap<String, Policy>,
+}
+
+impl Catalogue {
+    /// What is part of the program.
+    pub fn built_in() -> Catalogue {
+        let read = |(name, text): &(&str, &str)| {
+            let policy = Policy::parse(name, text, Origin::BuiltIn).expect("a test reads every file of the catalogue");
+            (policy.id().to_owned(), policy)
+        };
+        Catalogue {
+            entries: BTreeMap::from_iter(built_in::FILES.iter().map(read)),
+        }
+    }
+
+    /// The same with files of the user's (name and text), which take the place of entries with the same id.
+    ///
+    /// # Errors
+    /// What is wrong with each of the files.
+    pub fn with(files: &[(String, String)]) -> Result<Catalogue, Vec<String>> {
+        let mut catalogue = Catalogue::built_in();
+        let mut faults = Vec::new();
+        for (name, text) in files {
+            match Policy::parse(name, text, Origin::User(name.clone())) {
+                Ok(policy) => {
+                    catalogue.entries.insert(policy.id().to_owned(), policy);
+                }
+                Err(fault) => faults.push(fault),
+            }
+        }
+        match faults.is_empty() {
+            true => Ok(catalogue),
+            false => Err(faults),
+        }
+    }
+
+    /// All entries, by name.
+    pub fn entries(&self) -> impl Iterator<Item = &Policy> {
+        self.entries.values()
+    }
+
+    /// The entry of a name, whatever the case of its letters; without the part before the slash where only one has it.
+    ///
+    /// # Errors
+    /// A sentence that names what comes nearest.
+    pub fn find(&self, name: &str) -> Result<&Policy, String> {
+        let same = |known: &str| known.eq_ignore_ascii_case(name);
+        if let Some(found) = self.entries().find(|policy| same(policy.id())) {
+            return Ok(found);
+        }
+        let short = |policy: &&Policy| policy.id().split('/').nth(1).is_some_and(same);
+        let found: Vec<&Policy> = self.entries().filter(short).collect();
+        match &found[..] {
+            [one] => Ok(one),
+            [] => Err(match self.nearest(name) {
+                Some(near) => format!("there is no policy `{name}`; did you mean `{near}`?"),
+                None => format!("there is no policy `{name}`; `fathom policies` lists them"),
+            }),
+            several => {
+                let names: Vec<&str> = several.iter().map(|policy| policy.id()).collect();
+                Err(format!("`{name}` is more than one: {}", names.join(", ")))
+            }
+        }
+    }
+
+    /// The name that shares the longest part with one that is unknown.
+    fn nearest(&self, name: &str) -> Option<&str> {
+        let wanted = name.to_ascii_lowercase();
+        let shared = |known: &str| {
+            let parts = wanted.split(['/', '-', '_']).filter(|part| part.len() > 2);
+            parts
+                .filter(|part| known.contains(part))
+                .map(str::len)
+                .max()
+                .unwrap_or(0)
+        };
+        let best = self.entries().max_by_key(|policy| shared(policy.id()))?;
+        (shared(best.id()) > 0).then(|| best.id())
+    }
+}
+
+impl Policy {
+    /// Reads a policy file. `name` is what complaints call it.
+    ///
+    /// # Errors
+    /// What is wrong, with the line.
+    pub fn parse(name: &str, text: &str, origin: Origin) -> Result<Policy, String> {
+        Ok(Policy {
+            file: File::parse(name, text)?,
+            origin,
+            text: text.to_owned(),
+        })
+    }
+
+    /// Its name, such as `aws/gp3`.
+    pub fn id(&self) -> &str {
+        &self.file.policy.id
+    }
+
+    /// What it is called by people.
+    pub fn title(&self) -> &str {
+        &self.file.policy.title
+    }
+
+    /// What it is about.
+    pub fn kind(&self) -> PolicyKind {
+        self.file.policy.kind
+    }
+
+    /// The date of its source.
+    pub fn as_of(&self) -> Date {
+        self.file.policy.as_of
+    }
+
+    /// Where its figures come from.
+    pub fn source(&self) -> &str {
+        &self.file.policy.source
+    }
+
+    /// How far they can be trusted.
+    pub fn confidence(&self) -> Confidence {
+        self.file.policy.confidence
+    }
+
+    /// What it promises in words.
+    pub fn wording(&self) -> Option<&str> {
+        self.file.policy.wording.as_deref()
+    }
+
+    /// What there is to know besides.
+    pub fn notes(&self) -> &[String] {
+        &self.file.policy.notes
+    }
+
+    /// Where it comes from.
+    pub fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
+    /// Its file, as a model for one of the user's.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// What a user may say about the disk: name, what it counts, what it is, whether there is a default.
+    pub fn inputs(&self) -> impl Iterator<Item = (&str, InputKind, &str, bool)> {
+        self.file.input.iter().map(|input| {
+            (
+                input.name.as_str(),
+                input.kind,
+                input.help.as_str(),
+                input.default.is_some(),
+            )
+        })
+    }
+
+    /// Names of the rows of its table.
+    pub fn tiers(&self) -> impl Iterator<Item = &str> {
+        self.file.tier.iter().filter_map(|tier| tier.name.as_deref())
+    }
+
+    /// All disks of this kind on one machine share one limit, by their sizes together.
+    pub fn is_pooled(&self) -> bool {
+        self.file.policy.pooled
+    }
+
+    /// A sentence, if the entry was old on that day.
+    pub fn expired(&self, today: Date) -> Option<String> {
+        self.as_of().is_old_on(today).then(|| {
+            format!(
+                "the figures of {} are of {}, {} months ago; vendors change them, so compare with {}",
+                self.id(),
+                self.as_of(),
+                self.as_of().months_until(today),
+                self.source()
+            )
+        })
+    }
+}
+
+/// What a user says about his disk: values by input name, as written (`500GiB`, `6000`), and the row of a table (`tier`).
+pub type Inputs = BTreeMap<String, String>;
+
+/// A policy for one disk.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Resolved {
+    /// Its name.
+    pub id: String,
+    /// What it is called by people.
+    pub title: String,
+    /// What it is about.
+    pub kind: PolicyKind,
+    /// The date of its source.
+    pub as_of: Date,
+    /// Where its figures come from.
+    pub source: String,
+    /// How far they can be trusted.
+    pub confidence: Confidence,
+    /// What it promises in words.
+    pub wording: Option<String>,
+    /// What was said about the disk or taken as usual.
+    pub inputs: Vec<InputValue>,
+    /// The row of its table.
+    pub tier: Option<String>,
+    /// Size of the disk, if one was said.
+    pub size: Option<Bytes>,
+    /// The latency that its words promise, in nanoseconds.
+    pub latency_ns: Option<f64>,
+    /// What limits operations that no host cache serves.
+    pub layers: Vec<Layer>,
+    /// What limits those that the host's cache serves.
+    pub cached: Vec<Layer>,
+    /// What is run to verify it.
+    pub workload: Workload,
+    /// Operations and bytes per second that can be reached with that workload, and what binds.
+    pub reach: Option<Reach>,
+    /// What is promised.
+    pub clauses: Vec<Clause>,
+    /// Credits.
+    pub bursts: Vec<Burst>,
+    /// What follows from all that.
+    pub derived: Derived,
+    /// What there is to know besides.
+    pub notes: Vec<String>,
+}
+
+/// One input with its value.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct InputValue {
+    /// Its name.
+    pub name: String,
+    /// Bytes or a plain number.
+    pub value: f64,
+    /// What it counts.
+    pub kind: InputKind,
+    /// The user said it; otherwise it is the default.
+    pub said: bool,
+}
+
+/// What is run to verify a policy.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Workload {
+    /// Bytes of an operation.
+    pub block: Bytes,
+    /// Positions are random.
+    pub random: bool,
+    /// Percent of the operations that read.
+    pub read_percent: f64,
+    /// Operations per second, over all workers.
+    pub rate_iops: Option<f64>,
+    /// Operations that may be in flight.
+    pub concurrency: Option<u64>,
+    /// Length of the measured window in seconds.
+    pub duration_secs: f64,
+    /// I/O before it in seconds.
+    pub warm_up_secs: f64,
+}
+
+/// What credits count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BurstOf {
+    /// Operations.
+    Iops,
+    /// Bytes.
+    Bytes,
+}
+
+/// A token bucket: at full speed it is empty after bucket ÷ (ceiling − refill).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Burst {
+    /// What it counts.
+    pub of: BurstOf,
+    /// Per second, as long as there are credits.
+    pub ceiling: f64,
+    /// Per second, for ever.
+    pub refill: f64,
+    /// Credits of a full bucket.
+    pub bucket: f64,
+}
+
+impl Burst {
+    /// Seconds from full to empty at the ceiling.
+    pub fn lasts_secs(&self) -> f64 {
+        self.bucket / (self.ceiling - self.refill)
+    }
+
+    /// Seconds from empty to full without any load.
+    pub fn refills_secs(&self) -> f64 {
+        self.bucket / self.refill
+    }
+}
+
+/// Figures that follow from a policy.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Derived {
+    /// The block size at which the limit on bytes binds as soon as that on operations: throughput ÷ IOPS, in bytes.
+    pub crossover_bytes: Option<f64>,
+    /// Operations in flight that the promised IOPS take at the promised latency (Little's law), and at which latency.
+    pub concurrency: Option<u64>,
+    /// The same with a quarter more, which the generator needs.
+    pub concurrency_with_headroom: Option<u64>,
+    /// The latency that both are for, in nanoseconds.
+    pub at_latency_ns: Option<f64>,
+    /// A run must be longer than this to see what lies beyond the credits, in seconds.
+    pub past_burst_secs: Option<f64>,
+}

@@ -1,0 +1,590 @@
+//! From an entry and what is known of the disk to limits, a workload and clauses.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use model::Bytes;
+
+use super::file::{BurstForm, ClauseForm, Formula, Input, InputKind, LayerForm, PatternForm, Range, Tier};
+use super::stack::{Reach, reach};
+use super::{Burst, BurstOf, Derived, HEADROOM, InputValue, Inputs, Policy, Resolved, USUAL_LATENCY_SECS, Workload};
+use crate::caps::{Applies, Layer, Limit};
+use crate::requirement::{self, Clause, Metric};
+
+/// The block size that is used where a policy names none: the operation sizes that vendors quote IOPS for lie at or below it.
+const USUAL_BLOCK: Bytes = Bytes::kib(16);
+/// Percent of reads where a policy names none.
+const USUAL_READS: f64 = 70.0;
+/// Length of a verification in seconds, as the methods of providers ask for.
+const USUAL_DURATION: f64 = 300.0;
+/// I/O before it.
+const USUAL_WARM_UP: f64 = 30.0;
+
+/// What a user wants otherwise than the policy has it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Overrides {
+    /// Bytes of an operation.
+    pub block: Option<Bytes>,
+    /// Percent of the operations that read.
+    pub read_percent: Option<f64>,
+    /// Positions are random.
+    pub random: Option<bool>,
+}
+
+/// What inputs are to come near to.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Wanted {
+    pub(super) size: Option<f64>,
+    pub(super) iops: Option<f64>,
+    pub(super) bytes_per_sec: Option<f64>,
+}
+
+/// Why a policy says nothing about a disk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PolicyError {
+    /// It has no such input.
+    UnknownInput {
+        /// What was given.
+        name: String,
+        /// What there is.
+        known: Vec<String>,
+    },
+    /// It needs an input.
+    Missing {
+        /// Its name.
+        name: String,
+        /// What it is.
+        help: String,
+    },
+    /// The value of an input cannot be read.
+    Unreadable {
+        /// The input.
+        name: String,
+        /// What was given.
+        value: String,
+        /// What would have been right.
+        help: &'static str,
+    },
+    /// The value of an input is out of its bounds.
+    OutOfBounds {
+        /// The input.
+        name: String,
+        /// What was given.
+        value: String,
+        /// The lower bound.
+        low: String,
+        /// The upper bound.
+        high: String,
+    },
+    /// No row of the table has this name or is large enough.
+    NoTier {
+        /// What was looked for.
+        wanted: String,
+        /// What there is.
+        known: Vec<String>,
+    },
+    /// A formula has no value, or a clause cannot be read.
+    Formula {
+        /// Where it stands.
+        place: String,
+        /// What is wrong.
+        why: String,
+    },
+}
+
+impl fmt::Display for PolicyError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PolicyError::UnknownInput { name, known } if known.is_empty() => {
+                write!(out, "it takes no `{name}`, nor any other input")
+            }
+            PolicyError::UnknownInput { name, known } => {
+                write!(out, "it takes no `{name}`; it takes {}", known.join(", "))
+            }
+            PolicyError::Missing { name, help } => write!(out, "it needs `{name}`: {help}"),
+            PolicyError::Unreadable { name, value, help } => write!(out, "`{name}` cannot be `{value}`: {help}"),
+            PolicyError::OutOfBounds { name, value, low, high } => {
+                write!(out, "`{name}` must lie between {low} and {high}, and {value} does not")
+            }
+            PolicyError::NoTier { wanted, known } => {
+                write!(out, "it has no row for `{wanted}`; it has {}", known.join(", "))
+            }
+            PolicyError::Formula { place, why } => write!(out, "{place}: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for PolicyError {}
+
+/// Named values that formulas find.
+struct Values {
+    known: BTreeMap<String, f64>,
+    /// Columns of the table: a row that leaves one out has 0 there.
+    columns: Vec<String>,
+}
+
+impl Values {
+    fn of(&self, place: &str, formula: &Formula) -> Result<f64, PolicyError> {
+        let find = |name: &str| {
+            let absent = || self.columns.iter().any(|column| column == name).then_some(0.0);
+            self.known.get(name).copied().or_else(absent)
+        };
+        formula.0.value(&find).map_err(|error| PolicyError::Formula {
+            place: place.to_owned(),
+            why: error.to_string(),
+        })
+    }
+
+    fn maybe(&self, place: &str, formula: Option<&Formula>) -> Result<Option<f64>, PolicyError> {
+        formula.map(|formula| self.of(place, formula)).transpose()
+    }
+
+    fn put(&mut self, name: &str, value: f64) {
+        self.known.insert(name.to_owned(), value);
+    }
+
+    /// An input under all the names that formulas know it by.
+    fn put_input(&mut self, name: &str, kind: InputKind, value: f64) {
+        self.put(name, value);
+        if kind == InputKind::Size {
+            self.put(&format!("{name}_gb"), value / 1e9);
+            self.put(&format!("{name}_gib"), value / Bytes::gib(1).0 as f64);
+            self.put(&format!("{name}_tib"), value / Bytes::gib(1024).0 as f64);
+        }
+    }
+}
+
+impl Policy {
+    /// What the policy says about a disk.
+    ///
+    /// # Errors
+    /// [`PolicyError`] if an input is missing, unknown or out of bounds, or a formula of the file has no value.
+    pub fn resolve(&self, inputs: &Inputs) -> Result<Resolved, PolicyError> {
+        self.resolve_with(inputs, &Overrides::default())
+    }
+
+    /// The same for another workload than the policy's own.
+    ///
+    /// # Errors
+    /// As [`Policy::resolve`].
+    pub fn resolve_with(&self, inputs: &Inputs, other: &Overrides) -> Result<Resolved, PolicyError> {
+        self.refuse_unknown(inputs)?;
+        let mut values = Values {
+            known: BTreeMap::new(),
+            columns: Vec::new(),
+        };
+        let named = inputs.get("tier").map(|name| self.tier_named(name)).transpose()?;
+        let shown = self.take_inputs(inputs, named, &mut values)?;
+        let tier = self.take_tier(named, &mut values)?;
+        let (layers, cached) = self.layers(&values)?;
+        let latency = values.maybe("latency", self.file.policy.latency.as_ref())?;
+        if let Some(latency) = latency {
+            values.put("latency", latency);
+        }
+        let mut workload = self.workload(other, &values)?;
+        let reached = reach(&layers, workload.block, workload.read_percent);
+        if let Some(reached) = &reached {
+            values.put("limits.iops", reached.iops.low);
+            values.put("limits.bytes_per_sec", reached.bytes_per_sec.low);
+        }
+        self.take_rate(&mut workload, latency, reached.as_ref(), &values)?;
+        let bursts = self.bursts(&values)?;
+        let clauses = self.clauses(&values)?;
+        Ok(Resolved {
+            id: self.id().to_owned(),
+            title: self.title().to_owned(),
+            kind: self.kind(),
+            as_of: self.as_of(),
+            source: self.source().to_owned(),
+            confidence: self.confidence(),
+            wording: self.wording().map(str::to_owned),
+            size: values.known.get("size").map(|bytes| Bytes(*bytes as u64)),
+            inputs: shown,
+            tier: tier.and_then(|tier| tier.name.clone()),
+            latency_ns: latency.map(|seconds| seconds * 1e9),
+            derived: derived(&layers, latency, &bursts, &workload),
+            layers,
+            cached,
+            workload,
+            reach: reached,
+            clauses,
+            bursts,
+            notes: self.notes().to_vec(),
+        })
+    }
+
+    /// Inputs that come as near to what is wanted as their bounds allow, in the order of the file.
+    pub(super) fn inputs_for(&self, wanted: &Wanted) -> Result<Inputs, PolicyError> {
+        let mut values = Values {
+            known: BTreeMap::new(),
+            columns: Vec::new(),
+        };
+        let mut inputs = Inputs::new();
+        for input in &self.file.input {
+            let place = format!("input `{}`", input.name);
+            let low = values.maybe(&place, input.min.as_ref())?.unwrap_or(0.0);
+            let high = values.maybe(&place, input.max.as_ref())?.unwrap_or(f64::INFINITY);
+            let scale = values.maybe(&place, input.scale.as_ref())?.unwrap_or(1.0);
+            let usual = values.maybe(&place, input.default.as_ref())?;
+            let asked = match input.name.as_str() {
+                "size" => wanted.size,
+                "iops" => wanted.iops,
+                "mbps" => wanted.bytes_per_sec.map(|bytes| (bytes / scale).ceil()),
+                _ => None,
+            };
+            // Whoever orders something orders whole units.
+            let wished = [asked, usual].into_iter().flatten().max_by(f64::total_cmp);
+            let value = wished
+                .unwrap_or(low)
+                .clamp(low, high.max(low))
+                .ceil()
+                .min(high.max(low));
+            values.put_input(&input.name, input.kind, value);
+            inputs.insert(input.name.clone(), format!("{value}"));
+        }
+        Ok(inputs)
+    }
+
+    /// The largest size that the policy allows, in bytes; `None` where it has none.
+    pub(super) fn largest_size(&self) -> Option<f64> {
+        let values = Values {
+            known: BTreeMap::new(),
+            columns: Vec::new(),
+        };
+        let input = self.file.input.iter().find(|input| input.name == "size")?;
+        let of_tiers = self.file.tier.last().and_then(|tier| tier.size.as_ref());
+        let formula = input.max.as_ref().or(of_tiers)?;
+        values.of("size", formula).ok()
+    }
+
+    fn refuse_unknown(&self, inputs: &Inputs) -> Result<(), PolicyError> {
+        let has_tiers = self.tiers().next().is_some();
+        let known = || {
+            let names = self.file.input.iter().map(|input| input.name.clone());
+            names
+                .chain(has_tiers.then(|| "tier".to_owned()))
+                .collect::<Vec<String>>()
+        };
+        match inputs.keys().find(|name| !known().contains(name)) {
+            Some(name) => Err(PolicyError::UnknownInput {
+                name: name.clone(),
+                known: known(),
+            }),
+            None => Ok(()),
+        }
+    }
+
+    fn tier_named(&self, name: &str) -> Result<&Tier, PolicyError> {
+        let same = |tier: &&Tier| tier.name.as_ref().is_some_and(|known| known.eq_ignore_ascii_case(name));
+        self.file.tier.iter().find(same).ok_or_else(|| PolicyError::NoTier {
+            wanted: name.to_owned(),
+            known: self.tiers().map(str::to_owned).collect(),
+        })
+    }
+
+    /// Reads the inputs in the order of the file, so that bounds and defaults can depend on those before.
+    fn take_inputs(
+        &self,
+        inputs: &Inputs,
+        tier: Option<&Tier>,
+        values: &mut Values,
+    ) -> Result<Vec<InputValue>, PolicyError> {
+        let mut shown = Vec::new();
+        for input in &self.file.input {
+            let place = format!("input `{}`", input.name);
+            let of_tier = match input.name.as_str() {
+                "size" => tier.and_then(|tier| tier.size.as_ref()),
+                _ => None,
+            };
+            let said = inputs.get(&input.name);
+            let value = match said {
+                Some(text) => read_input(input, text)?,
+                None => match of_tier.or(input.default.as_ref()) {
+                    Some(formula) => values.of(&place, formula)?,
+                    None => {
+                        return Err(PolicyError::Missing {
+                            name: input.name.clone(),
+                            help: input.help.clone(),
+                        });
+                    }
+                },
+            };
+            let low = values.maybe(&place, input.min.as_ref())?.unwrap_or(0.0);
+            let high = values.maybe(&place, input.max.as_ref())?.unwrap_or(f64::INFINITY);
+            // Formulas such as 0.25 × p miss their own whole numbers by the last digit.
+            let slack = 1e-9 * value.abs();
+            if value < low - slack || value > high + slack {
+                return Err(PolicyError::OutOfBounds {
+                    name: input.name.clone(),
+                    value: show_input(input.kind, value),
+                    low: show_input(input.kind, low),
+                    high: show_input(input.kind, high),
+                });
+            }
+            values.put_input(&input.name, input.kind, value);
+            shown.push(InputValue {
+                name: input.name.clone(),
+                value,
+                kind: input.kind,
+                said: said.is_some(),
+            });
+        }
+        Ok(shown)
+    }
+
+    /// The row that is named, or the first that is large enough: sizes are rounded up to the next row.
+    fn take_tier<'a>(&'a self, named: Option<&'a Tier>, values: &mut Values) -> Result<Option<&'a Tier>, PolicyError> {
+        if self.file.tier.is_empty() {
+            return Ok(None);
+        }
+        let columns = self.file.tier.iter().flat_map(|tier| tier.values.keys());
+        values.columns = columns.map(|column| format!("tier.{column}")).collect();
+        let tier = match named {
+            Some(tier) => tier,
+            None => {
+                let size = values.known.get("size").copied();
+                let mut found = None;
+                for tier in &self.file.tier {
+                    let largest = values.maybe("tier", tier.size.as_ref())?;
+                    if size.zip(largest).is_some_and(|(size, largest)| size <= largest) {
+                        found = Some(tier);
+                        break;
+                    }
+                }
+                let known = || self.tiers().map(str::to_owned).collect();
+                found.ok_or_else(|| match size {
+                    None => PolicyError::Missing {
+                        name: "tier".into(),
+                        help: format!("one of {}", self.tiers().collect::<Vec<_>>().join(", ")),
+                    },
+                    Some(size) => PolicyError::NoTier {
+                        wanted: Bytes(size as u64).to_string(),
+                        known: known(),
+                    },
+                })?
+            }
+        };
+        for (column, value) in &tier.values {
+            values.put(&format!("tier.{column}"), *value);
+        }
+        Ok(Some(tier))
+    }
+
+    fn layers(&self, values: &Values) -> Result<(Vec<Layer>, Vec<Layer>), PolicyError> {
+        let (mut layers, mut cached) = (Vec::new(), Vec::new());
+        for form in &self.file.layer {
+            let layer = self.layer(form, values)?;
+            // A row of a table that says nothing about a figure limits nothing.
+            if layer.iops.is_none() && layer.bytes_per_sec.is_none() {
+                continue;
+            }
+            match form.cached {
+                true => cached.push(layer),
+                false => layers.push(layer),
+            }
+        }
+        Ok((layers, cached))
+    }
+
+    fn layer(&self, form: &LayerForm, values: &Values) -> Result<Layer, PolicyError> {
+        let place = format!("layer `{}`", form.name);
+        let positive = |limit: Limit| (limit.low > 0.0).then_some(limit);
+        let iops = values.maybe(&place, form.iops.as_ref())?.map(Limit::exactly);
+        let bytes = match &form.bytes_per_sec {
+            None => None,
+            Some(Range::Exact(formula)) => Some(Limit::exactly(values.of(&place, formula)?)),
+            Some(Range::Between([low, high])) => {
+                let (low, high) = (values.of(&place, low)?, values.of(&place, high)?);
+                Some(Limit {
+                    low: low.min(high),
+                    high: low.max(high),
+                })
+            }
+        };
+        let unit = values.maybe(&place, form.unit.as_ref())?;
+        Ok(Layer {
+            name: self.name_of(form, values),
+            kind: form.kind,
+            iops: iops.and_then(positive),
+            bytes_per_sec: bytes.and_then(positive),
+            unit: unit.map(|bytes| Bytes(bytes as u64)),
+            applies: form.applies,
+            source: format!("{}, {} ({})", self.id(), self.as_of(), self.source()),
+        })
+    }
+
+    /// `{tier}` in the name of a layer stands for the row of the table.
+    fn name_of(&self, form: &LayerForm, values: &Values) -> String {
+        let row = self.file.tier.iter().find(|tier| {
+            let same = |(column, value): (&String, &f64)| values.known.get(&format!("tier.{column}")) == Some(value);
+            tier.values.iter().all(same)
+        });
+        let name = row.and_then(|tier| tier.name.as_deref()).unwrap_or_default();
+        form.name.replace("{tier}", name).trim().to_owned()
+    }
+
+    fn workload(&self, other: &Overrides, values: &Values) -> Result<Workload, PolicyError> {
+        let form = &self.file.workload;
+        let of = |name: &str, formula: Option<&Formula>, usual: f64| {
+            values
+                .maybe(&format!("workload.{name}"), formula)
+                .map(|value| value.unwrap_or(usual))
+        };
+        let block = of("block", form.block.as_ref(), USUAL_BLOCK.0 as f64)?;
+        let reads = of("read_percent", form.read_percent.as_ref(), USUAL_READS)?;
+        let random = form.pattern.unwrap_or(PatternForm::Random) == PatternForm::Random;
+        Ok(Workload {
+            block: other.block.unwrap_or(Bytes(block as u64)),
+            random: other.random.unwrap_or(random),
+            read_percent: other.read_percent.unwrap_or(reads),
+            rate_iops: None,
+            concurrency: None,
+            duration_secs: of("duration", form.duration.as_ref(), USUAL_DURATION)?,
+            warm_up_secs: of("warm_up", form.warm_up.as_ref(), USUAL_WARM_UP)?,
+        })
+    }
+
+    /// The total rate, and as many operations in flight as it takes by Little's law.
+    fn take_rate(
+        &self,
+        workload: &mut Workload,
+        latency: Option<f64>,
+        reached: Option<&Reach>,
+        values: &Values,
+    ) -> Result<(), PolicyError> {
+        let form = &self.file.workload;
+        workload.rate_iops = match values.maybe("workload.rate", form.rate.as_ref())? {
+            Some(rate) => Some(rate),
+            None => reached.map(|reached| reached.iops.low),
+        };
+        let by_formula = values.maybe("workload.concurrency", form.concurrency.as_ref())?;
+        workload.concurrency = match (by_formula, workload.rate_iops) {
+            (Some(operations), _) => Some(whole(operations)),
+            (None, Some(rate)) => Some(whole(rate * latency.unwrap_or(USUAL_LATENCY_SECS) * HEADROOM)),
+            (None, None) => None,
+        };
+        Ok(())
+    }
+
+    fn clauses(&self, values: &Values) -> Result<Vec<Clause>, PolicyError> {
+        self.file.clause.iter().map(|form| clause(form, values)).collect()
+    }
+
+    fn bursts(&self, values: &Values) -> Result<Vec<Burst>, PolicyError> {
+        let mut bursts = Vec::new();
+        for BurstForm {
+            of,
+            ceiling,
+            refill,
+            bucket,
+        } in &self.file.burst
+        {
+            let burst = Burst {
+                of: *of,
+                ceiling: values.of("burst.ceiling", ceiling)?,
+                refill: values.of("burst.refill", refill)?,
+                bucket: values.of("burst.bucket", bucket)?,
+            };
+            // Larger disks have a baseline above the ceiling, and no credits.
+            if burst.ceiling > burst.refill && burst.bucket > 0.0 {
+                bursts.push(burst);
+            }
+        }
+        Ok(bursts)
+    }
+}
+
+fn clause(form: &ClauseForm, values: &Values) -> Result<Clause, PolicyError> {
+    let place = format!("clause `{}`", form.metric);
+    let (metric, direction) = requirement::metric(&form.metric).map_err(|(why, help)| PolicyError::Formula {
+        place: place.clone(),
+        why: format!("{why}; {help}"),
+    })?;
+    let value = values.of(&place, &form.target)?;
+    let target = match metric {
+        Metric::Mean | Metric::Quantile { .. } => value * 1e9,
+        Metric::Iops | Metric::Throughput | Metric::Availability => value,
+    };
+    let mut clause = Clause {
+        text: String::new(),
+        metric,
+        direction,
+        side: metric.side(),
+        target,
+        tolerance: form.tolerance.unwrap_or(requirement::usual_tolerance(metric)),
+    };
+    clause.text = clause.to_string();
+    Ok(clause)
+}
+
+fn read_input(input: &Input, text: &str) -> Result<f64, PolicyError> {
+    let (value, help) = match input.kind {
+        InputKind::Size => {
+            let bytes = text.parse::<Bytes>().ok().map(|bytes| bytes.0 as f64);
+            (bytes, "a size has a unit, for example 500GiB or 500GB")
+        }
+        InputKind::Number => {
+            let plain = text.trim().replace('_', "");
+            let (digits, factor) = match plain.strip_suffix(['k', 'K']) {
+                Some(digits) => (digits, 1000.0),
+                None => (plain.as_str(), 1.0),
+            };
+            let value = digits.parse::<f64>().ok().map(|value| value * factor);
+            (value, "it is a plain number, for example 6000")
+        }
+    };
+    value
+        .filter(|value| value.is_finite() && *value >= 0.0)
+        .ok_or_else(|| PolicyError::Unreadable {
+            name: input.name.clone(),
+            value: text.to_owned(),
+            help,
+        })
+}
+
+/// A value of an input for people.
+pub(super) fn show_input(kind: InputKind, value: f64) -> String {
+    match kind {
+        _ if value.is_infinite() => "any".into(),
+        InputKind::Size => Bytes(value.round() as u64).to_string(),
+        InputKind::Number if value.fract() == 0.0 => format!("{value:.0}"),
+        InputKind::Number => format!("{value:.2}"),
+    }
+}
+
+/// The next whole number, at least one. 4000 × 0.003 × 1.25 is 15 and not 15.000000000000002.
+fn whole(value: f64) -> u64 {
+    let rounded = value.round();
+    let tidy = if (value - rounded).abs() < 1e-9 * value.abs().max(1.0) {
+        rounded
+    } else {
+        value
+    };
+    (tidy.ceil() as u64).max(1)
+}
+
+fn derived(layers: &[Layer], latency: Option<f64>, bursts: &[Burst], workload: &Workload) -> Derived {
+    let all = || layers.iter().filter(|layer| layer.applies != Applies::Reads);
+    let smallest = |of: fn(&Layer) -> Option<Limit>| all().filter_map(of).map(|limit| limit.low).min_by(f64::total_cmp);
+    let iops = smallest(|layer| layer.iops);
+    let bytes = smallest(|layer| layer.bytes_per_sec);
+    let at = latency.unwrap_or(USUAL_LATENCY_SECS);
+    let promised = workload.rate_iops.or(iops);
+    Derived {
+        crossover_bytes: bytes.zip(iops).map(|(bytes, iops)| bytes / iops),
+        concurrency: promised.map(|iops| whole(iops * at)),
+        concurrency_with_headroom: promised.map(|iops| whole(iops * at * HEADROOM)),
+        at_latency_ns: promised.map(|_| at * 1e9),
+        past_burst_secs: bursts.iter().map(Burst::lasts_secs).max_by(f64::total_cmp),
+    }
+}
+
+impl Burst {
+    /// What it counts, for people.
+    pub fn unit(&self) -> &'static str {
+        match self.of {
+            BurstOf::Iops => "IOPS",
+            BurstOf::Bytes => "bytes/s",
+        }
+    }
+}

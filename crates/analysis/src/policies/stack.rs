@@ -1,0 +1,279 @@
+//! Limits one above the other: a machine and its disks, what can be reached through them, and what of each is out of reach.
+
+use model::Bytes;
+use serde::Serialize;
+
+use super::{Burst, Catalogue, Inputs, Policy, PolicyKind, Resolved};
+use crate::caps::{Applies, Layer, LayerKind, Limit};
+
+/// What a user says about the machine and its disks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Disks {
+    /// Name of the virtual machine's size, such as `Standard_B2ms`.
+    pub machine: Option<String>,
+    /// Disks: a name such as `P30` or `aws/gp3`, with inputs behind a colon (`aws/gp3:size=500GiB,iops=6000`).
+    pub disks: Vec<String>,
+    /// How many there are of each.
+    pub count: u32,
+    /// The host's cache serves the operations: its limits count instead of those of the disks.
+    pub cached: bool,
+}
+
+/// What can be reached through several limits.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Reach {
+    /// Operations per second.
+    pub iops: Limit,
+    /// Bytes per second at this block size.
+    pub bytes_per_sec: Limit,
+    /// Name of the limit that binds.
+    pub layer: String,
+    /// Which of its figures does.
+    pub bound: Bound,
+    /// What of the others is out of reach.
+    pub stranded: Vec<Stranded>,
+}
+
+/// Which figure of a limit binds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Bound {
+    /// That on operations.
+    Iops,
+    /// That on bytes.
+    Bytes,
+}
+
+/// What of a limit cannot be reached because another binds first.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Stranded {
+    /// Name of the limit.
+    pub layer: String,
+    /// Operations per second that it would allow beyond what can be reached.
+    pub iops: f64,
+    /// The same as a share of what it allows.
+    pub share: f64,
+}
+
+/// What a mix of operations of one size can reach through all of these limits; `None` if none of them limits it.
+pub fn reach(layers: &[Layer], block: Bytes, read_percent: f64) -> Option<Reach> {
+    let each = layers.iter().filter_map(|layer| allowed(layer, block, read_percent));
+    let each: Vec<(&Layer, Limit, Bound)> = each.collect();
+    let (layer, iops, bound) = each.iter().min_by(|a, b| a.1.low.total_cmp(&b.1.low)).copied()?;
+    let others = each.iter().filter(|(other, ..)| !std::ptr::eq(*other, layer));
+    let stranded = others
+        .filter(|(_, allowed, _)| allowed.low > iops.low * 1.001)
+        .map(|(other, allowed, _)| Stranded {
+            layer: other.name.clone(),
+            iops: allowed.low - iops.low,
+            share: 1.0 - iops.low / allowed.low,
+        });
+    let bytes = block.0 as f64;
+    Some(Reach {
+        iops,
+        bytes_per_sec: Limit {
+            low: iops.low * bytes,
+            high: iops.high * bytes,
+        },
+        layer: layer.name.clone(),
+        bound,
+        stranded: stranded.collect(),
+    })
+}
+
+/// Operations per second of the whole mix that one limit allows.
+fn allowed(layer: &Layer, block: Bytes, read_percent: f64) -> Option<(&Layer, Limit, Bound)> {
+    let share = match layer.applies {
+        Applies::All => 1.0,
+        Applies::Reads => read_percent / 100.0,
+        Applies::Writes => 1.0 - read_percent / 100.0,
+    };
+    if share <= 0.0 {
+        return None;
+    }
+    // A long operation counts as several, one for each begun unit.
+    let units = layer.unit.map_or(1, |unit| block.0.div_ceil(unit.0.max(1)).max(1)) as f64;
+    let scaled = |limit: Limit, by: f64| Limit {
+        low: limit.low / by,
+        high: limit.high / by,
+    };
+    let by_iops = layer.iops.map(|limit| scaled(limit, units * share));
+    let by_bytes = layer
+        .bytes_per_sec
+        .map(|limit| scaled(limit, block.0.max(1) as f64 * share));
+    match (by_iops, by_bytes) {
+        (Some(iops), Some(bytes)) if bytes.low < iops.low => Some((layer, bytes, Bound::Bytes)),
+        (Some(iops), _) => Some((layer, iops, Bound::Iops)),
+        (None, Some(bytes)) => Some((layer, bytes, Bound::Bytes)),
+        (None, None) => None,
+    }
+}
+
+/// The limits of a machine and its disks: the machine's, and the sum over all disks.
+///
+/// # Errors
+/// What was not found, with what comes near.
+pub fn stack(catalogue: &Catalogue, wanted: &Disks) -> Result<Vec<Layer>, String> {
+    let mut layers = Vec::new();
+    if let Some(name) = &wanted.machine {
+        let resolved = machine(catalogue, name)?;
+        let of_machine = match wanted.cached {
+            true if resolved.cached.is_empty() => {
+                return Err(format!(
+                    "the catalogue has no limits of the host's cache of {name}; leave --host-cache out"
+                ));
+            }
+            true => resolved.cached,
+            false => resolved.layers,
+        };
+        layers.extend(of_machine);
+    }
+    if wanted.cached {
+        // What the cache serves never reaches a disk.
+        return Ok(layers);
+    }
+    let mut sums: Vec<Layer> = Vec::new();
+    for text in &wanted.disks {
+        let count = wanted.count.max(1);
+        let (resolved, pooled) = disk(catalogue, text, count)?;
+        let times = if pooled { 1 } else { count };
+        sums.extend(resolved.layers.iter().map(|layer| several(layer, times)));
+    }
+    layers.extend(together(sums));
+    Ok(layers)
+}
+
+/// The credits of the disks named, each with the name of its disks; `count` of each kind have so many buckets.
+///
+/// # Errors
+/// What was not found, with what comes near.
+pub fn credits(catalogue: &Catalogue, wanted: &Disks) -> Result<Vec<(String, Burst)>, String> {
+    let mut found = Vec::new();
+    for text in &wanted.disks {
+        let count = wanted.count.max(1);
+        let (resolved, pooled) = disk(catalogue, text, count)?;
+        let times = if pooled { 1 } else { count };
+        let name = match times {
+            1 => text.clone(),
+            _ => format!("{times} × {text}"),
+        };
+        let several = |burst: &Burst| Burst {
+            ceiling: burst.ceiling * f64::from(times),
+            refill: burst.refill * f64::from(times),
+            bucket: burst.bucket * f64::from(times),
+            ..*burst
+        };
+        found.extend(resolved.bursts.iter().map(|burst| (name.clone(), several(burst))));
+    }
+    Ok(found)
+}
+
+/// The size of machine of a name, whatever the case of its letters, with or without the vendor's prefix.
+fn machine(catalogue: &Catalogue, name: &str) -> Result<Resolved, String> {
+    let bare = |text: &str| {
+        text.to_ascii_lowercase()
+            .trim_start_matches("standard_")
+            .replace('-', "_")
+    };
+    let wanted = bare(name);
+    let machines = || {
+        catalogue
+            .entries()
+            .filter(|policy| policy.kind() == PolicyKind::Machine)
+    };
+    for policy in machines() {
+        if let Some(tier) = policy.tiers().find(|tier| bare(tier) == wanted) {
+            let inputs = Inputs::from([("tier".to_owned(), tier.to_owned())]);
+            return policy.resolve(&inputs).map_err(|error| error.to_string());
+        }
+    }
+    let start: String = wanted.chars().take(2).collect();
+    let near = machines()
+        .flat_map(Policy::tiers)
+        .filter(|tier| bare(tier).starts_with(&start));
+    let near: Vec<&str> = near.take(8).collect();
+    Err(match near.is_empty() {
+        true => format!("no machine `{name}` is in the catalogue; `fathom policies azure/vm` and `gcp/vm` list them"),
+        false => format!("no machine `{name}` is in the catalogue; there are {}", near.join(", ")),
+    })
+}
+
+/// A disk by the name of a policy or of a row of its table, with inputs behind a colon; and whether `count` of them share
+/// one limit, which is that of their sizes together.
+fn disk(catalogue: &Catalogue, text: &str, count: u32) -> Result<(Resolved, bool), String> {
+    let (name, rest) = text.split_once(':').unwrap_or((text, ""));
+    let mut inputs = Inputs::new();
+    for pair in rest.split(',').filter(|pair| !pair.is_empty()) {
+        let (key, value) = pair
+            .split_once('=')
+            .ok_or_else(|| format!("`{pair}` in `{text}`: write KEY=VALUE, for example {name}:size=500GiB"))?;
+        inputs.insert(key.trim().to_owned(), value.trim().to_owned());
+    }
+    let with_tier = catalogue.entries().find_map(|policy| {
+        let tier = policy.tiers().find(|tier| tier.eq_ignore_ascii_case(name))?;
+        (policy.kind() == PolicyKind::Disk).then(|| (policy, tier.to_owned()))
+    });
+    let policy = match with_tier {
+        Some((policy, tier)) => {
+            inputs.insert("tier".to_owned(), tier);
+            policy
+        }
+        None => catalogue.find(name)?,
+    };
+    if policy.is_pooled()
+        && let Some(size) = inputs.get("size").and_then(|size| size.parse::<Bytes>().ok())
+    {
+        inputs.insert("size".to_owned(), size.0.saturating_mul(u64::from(count)).to_string());
+    }
+    let resolved = policy.resolve(&inputs).map_err(|error| format!("{text}: {error}"))?;
+    Ok((resolved, policy.is_pooled()))
+}
+
+/// The same limit for several disks that share the load.
+fn several(layer: &Layer, count: u32) -> Layer {
+    let times = |limit: Limit| Limit {
+        low: limit.low * f64::from(count),
+        high: limit.high * f64::from(count),
+    };
+    let name = match count {
+        1 => layer.name.clone(),
+        _ => format!("{count} × {}", layer.name),
+    };
+    Layer {
+        name,
+        iops: layer.iops.map(times),
+        bytes_per_sec: layer.bytes_per_sec.map(times),
+        ..layer.clone()
+    }
+}
+
+/// Disks of different kinds that share the load add up, direction by direction. A load that is spread evenly cannot use
+/// more of each than the smallest allows, but how it is spread is not known here: the sum is the most there is.
+fn together(layers: Vec<Layer>) -> Vec<Layer> {
+    let mut sums: Vec<Layer> = Vec::new();
+    for layer in layers {
+        let alike = |sum: &&mut Layer| {
+            sum.applies == layer.applies
+                && sum.unit == layer.unit
+                && layer.kind == LayerKind::Disk
+                && sum.kind == layer.kind
+        };
+        let Some(sum) = sums.iter_mut().find(alike) else {
+            sums.push(layer);
+            continue;
+        };
+        let add = |a: Option<Limit>, b: Option<Limit>| {
+            a.zip(b).map(|(a, b)| Limit {
+                low: a.low + b.low,
+                high: a.high + b.high,
+            })
+        };
+        sum.iops = add(sum.iops, layer.iops);
+        sum.bytes_per_sec = add(sum.bytes_per_sec, layer.bytes_per_sec);
+        sum.name = format!("{} + {}", sum.name, layer.name);
+        if sum.source != layer.source {
+            sum.source = format!("{}; {}", sum.source, layer.source);
+        }
+    }
+    sums
+}

@@ -1,0 +1,445 @@
+//! What is asked of storage: clauses such as `iops>=4000`, `p99<=3ms`, `read.mean<=1ms`, `mbps>=200`, separated by commas.
+//!
+//! This module reads them; whether they are kept is the matter of [`crate::verdict`].
+
+use std::fmt;
+
+use model::{Bytes, Direction, Nanos};
+use serde::{Deserialize, Serialize};
+
+/// Share of an "at least" that may be missing: buckets of tokens are counted in whole operations and short intervals.
+pub const TOLERANCE: f64 = 0.01;
+
+/// One thing that is asked for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Clause {
+    /// As the user or the policy writes it.
+    pub text: String,
+    /// What is judged.
+    pub metric: Metric,
+    /// Reads or writes alone; absent: all operations.
+    pub direction: Option<Direction>,
+    /// On which side of the target it must lie.
+    pub side: Side,
+    /// Operations per second, bytes per second, nanoseconds, or a share.
+    pub target: f64,
+    /// Share of the target that may be missing.
+    pub tolerance: f64,
+}
+
+/// What a clause is about.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "metric", rename_all = "kebab-case")]
+pub enum Metric {
+    /// Operations per second.
+    Iops,
+    /// Bytes per second.
+    Throughput,
+    /// Mean of the time that a user waits: response time when paced, latency otherwise.
+    Mean,
+    /// A quantile of the same.
+    Quantile {
+        /// Share of the operations below it: 0.99 for p99.
+        share: f64,
+    },
+    /// Share of the seconds in which all other clauses on rates and means hold.
+    Availability,
+}
+
+/// On which side of its target a figure must lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Side {
+    /// `>=`
+    AtLeast,
+    /// `<=`
+    AtMost,
+}
+
+impl Side {
+    /// As users write it.
+    pub fn sign(self) -> &'static str {
+        match self {
+            Side::AtLeast => ">=",
+            Side::AtMost => "<=",
+        }
+    }
+}
+
+impl Metric {
+    /// The side that a promise about it is on.
+    pub fn side(self) -> Side {
+        match self {
+            Metric::Iops | Metric::Throughput | Metric::Availability => Side::AtLeast,
+            Metric::Mean | Metric::Quantile { .. } => Side::AtMost,
+        }
+    }
+
+    /// Its name in a requirement.
+    pub fn name(self) -> String {
+        match self {
+            Metric::Iops => "iops".into(),
+            Metric::Throughput => "mbps".into(),
+            Metric::Mean => "mean".into(),
+            Metric::Quantile { share } => format!("p{}", trimmed(share * 100.0)),
+            Metric::Availability => "availability".into(),
+        }
+    }
+
+    /// A value of it, with its unit.
+    pub fn show(self, value: f64) -> String {
+        match self {
+            Metric::Iops => trimmed(rounded(value)),
+            Metric::Throughput => format!("{} MB/s", trimmed(rounded(value / 1e6))),
+            Metric::Mean | Metric::Quantile { .. } => Nanos(value.max(0.0).round() as u64).to_string(),
+            Metric::Availability => format!("{} %", trimmed((value * 1e6).round() / 1e4)),
+        }
+    }
+}
+
+/// Four or more significant digits, as many as are worth reading.
+fn rounded(value: f64) -> f64 {
+    match value.abs() {
+        large if large >= 1000.0 => value.round(),
+        middle if middle >= 10.0 => (value * 10.0).round() / 10.0,
+        _ => (value * 1000.0).round() / 1000.0,
+    }
+}
+
+fn trimmed(value: f64) -> String {
+    let text = format!("{value:.4}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+impl fmt::Display for Clause {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(direction) = self.direction {
+            write!(out, "{}.", direction.word())?;
+        }
+        let (name, target) = (self.metric.name(), self.metric.show(self.target));
+        write!(out, "{name} {} {target}", self.side.sign())
+    }
+}
+
+/// Why a requirement was not understood.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RequirementError {
+    /// The clause that it is about.
+    pub clause: String,
+    /// What is wrong.
+    pub why: String,
+    /// What to write.
+    pub help: String,
+}
+
+impl fmt::Display for RequirementError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "`{}`: {}", self.clause, self.why)
+    }
+}
+
+/// Reads clauses separated by commas.
+///
+/// # Errors
+/// One [`RequirementError`] for each clause that is wrong.
+pub fn parse(text: &str) -> Result<Vec<Clause>, Vec<RequirementError>> {
+    let (mut clauses, mut errors) = (Vec::new(), Vec::new());
+    for part in text.split([',', ';']).map(str::trim).filter(|part| !part.is_empty()) {
+        match clause(part) {
+            Ok(clause) => clauses.push(clause),
+            Err((why, help)) => errors.push(RequirementError {
+                clause: part.to_owned(),
+                why,
+                help,
+            }),
+        }
+    }
+    if clauses.is_empty() && errors.is_empty() {
+        errors.push(RequirementError {
+            clause: text.to_owned(),
+            why: "there is no clause in it".into(),
+            help: "for example iops>=4000,p99<=3ms".into(),
+        });
+    }
+    match errors.is_empty() {
+        true => Ok(clauses),
+        false => Err(errors),
+    }
+}
+
+type Complaint = (String, String);
+
+fn clause(text: &str) -> Result<Clause, Complaint> {
+    let (name, side, value) = divided(text)?;
+    let (metric, direction) = metric(name)?;
+    if side != metric.side() {
+        let (right, wrong) = (metric.side().sign(), side.sign());
+        return Err((
+            format!("{} is promised with {right}, not {wrong}", metric.name()),
+            format!("write {name}{right}{value}"),
+        ));
+    }
+    let target = target(metric, name, value)?;
+    Ok(Clause {
+        text: text.to_owned(),
+        metric,
+        direction,
+        side,
+        target,
+        tolerance: usual_tolerance(metric),
+    })
+}
+
+/// What may be missing of a promise about a metric, where nothing else is said.
+pub fn usual_tolerance(metric: Metric) -> f64 {
+    match metric {
+        Metric::Iops | Metric::Throughput => TOLERANCE,
+        Metric::Mean | Metric::Quantile { .. } | Metric::Availability => 0.0,
+    }
+}
+
+/// Name, sign and value.
+fn divided(text: &str) -> Result<(&str, Side, &str), Complaint> {
+    const SIGNS: [(&str, Side); 6] = [
+        (">=", Side::AtLeast),
+        ("<=", Side::AtMost),
+        ("≥", Side::AtLeast),
+        ("≤", Side::AtMost),
+        // Storage is not measured so exactly that "more than" would be another promise than "at least".
+        (">", Side::AtLeast),
+        ("<", Side::AtMost),
+    ];
+    for (sign, side) in SIGNS {
+        if let Some((name, value)) = text.split_once(sign) {
+            let (name, value) = (name.trim(), value.trim());
+            if name.is_empty() || value.is_empty() {
+                break;
+            }
+            return Ok((name, side, value));
+        }
+    }
+    let help = "write METRIC>=VALUE or METRIC<=VALUE, for example iops>=4000 or p99<=3ms".to_owned();
+    match text.contains('=') {
+        true => Err((
+            "a figure that is measured is never exactly equal to another".into(),
+            help,
+        )),
+        false => Err(("a clause has a metric, >= or <=, and a value".into(), help)),
+    }
+}
+
+/// The metric of a name, with the direction before its dot.
+///
+/// # Errors
+/// What is wrong and what there is.
+pub fn metric(name: &str) -> Result<(Metric, Option<Direction>), (String, String)> {
+    let lower = name.to_ascii_lowercase();
+    let (direction, rest) = match lower.split_once('.') {
+        Some((first, rest)) if !first.starts_with('p') => (Some(direction(first)?), rest),
+        _ => (None, lower.as_str()),
+    };
+    let metric = match rest {
+        "iops" => Metric::Iops,
+        "mbps" | "mb/s" | "mibps" | "mib/s" | "throughput" | "bandwidth" | "bw" => Metric::Throughput,
+        "mean" | "latency" | "avg" | "response" | "lat" => Metric::Mean,
+        "median" => Metric::Quantile { share: 0.5 },
+        "availability" if direction.is_none() => Metric::Availability,
+        "max" | "min" => {
+            return Err((
+                format!("`{rest}` is a single operation: it says nothing about the next run"),
+                "promise a percentile, for example p99.9<=10ms".into(),
+            ));
+        }
+        rest => match rest.strip_prefix('p').and_then(|digits| digits.parse::<f64>().ok()) {
+            Some(percent) if percent > 0.0 && percent < 100.0 => Metric::Quantile { share: percent / 100.0 },
+            Some(percent) => {
+                return Err((
+                    format!("there is no percentile {percent}"),
+                    "a percentile lies between 0 and 100, for example p99.9".into(),
+                ));
+            }
+            None => {
+                return Err((
+                    format!("there is no metric `{rest}`"),
+                    "there are iops, mbps, mibps, mean, median, p50 to p99.999, availability, each also as read.… or write.…"
+                        .into(),
+                ));
+            }
+        },
+    };
+    // 99.9 / 100 is not the nearest number to 0.999.
+    let metric = match metric {
+        Metric::Quantile { share } => Metric::Quantile {
+            share: (share * 1e12).round() / 1e12,
+        },
+        other => other,
+    };
+    Ok((metric, direction))
+}
+
+fn direction(word: &str) -> Result<Direction, Complaint> {
+    match word {
+        "read" | "reads" => Ok(Direction::Read),
+        "write" | "writes" => Ok(Direction::Write),
+        _ => Err((
+            format!("there is no direction `{word}`"),
+            "write read.iops, write.p99, or iops for all operations".into(),
+        )),
+    }
+}
+
+fn target(metric: Metric, name: &str, text: &str) -> Result<f64, Complaint> {
+    let value = match metric {
+        Metric::Iops => iops(text),
+        Metric::Throughput => throughput(name, text),
+        Metric::Mean | Metric::Quantile { .. } => time(text),
+        Metric::Availability => share(text),
+    }?;
+    match value > 0.0 && value.is_finite() {
+        true => Ok(value),
+        false => Err((
+            format!("{text} is not above 0"),
+            "promise something that can be missed".into(),
+        )),
+    }
+}
+
+/// A number, with commas never (they separate clauses) and underscores wherever they help.
+fn number(text: &str) -> Option<f64> {
+    let plain = text.trim().replace('_', "");
+    plain.parse::<f64>().ok().filter(|value| value.is_finite())
+}
+
+fn iops(text: &str) -> Result<f64, Complaint> {
+    let lower = text.to_ascii_lowercase();
+    let digits = lower.trim_end_matches("iops").trim();
+    let (digits, factor) = match digits.strip_suffix('k') {
+        Some(digits) => (digits, 1000.0),
+        None => (digits, 1.0),
+    };
+    number(digits).map(|value| value * factor).ok_or_else(|| {
+        (
+            format!("`{text}` is no number of operations per second"),
+            "for example iops>=4000 or iops>=4k".into(),
+        )
+    })
+}
+
+/// Plain numbers are MB/s (10⁶), or MiB/s (2²⁰) of `mibps`.
+fn throughput(name: &str, text: &str) -> Result<f64, Complaint> {
+    let usual = match name.to_ascii_lowercase().contains("mib") {
+        true => 1_048_576.0,
+        false => 1e6,
+    };
+    if let Some(value) = number(text) {
+        return Ok(value * usual);
+    }
+    let size = text.trim_end_matches("/s").trim_end_matches("ps").trim();
+    size.parse::<Bytes>().map(|bytes| bytes.0 as f64).map_err(|_| {
+        let help = "for example mbps>=200 (MB/s, 10⁶), mibps>=200 (MiB/s, 2²⁰) or throughput>=200MiB/s";
+        (format!("`{text}` is no throughput"), help.into())
+    })
+}
+
+fn time(text: &str) -> Result<f64, Complaint> {
+    let help = "a time needs its unit: p99<=3ms, mean<=500us".to_owned();
+    if number(text).is_some() {
+        return Err((format!("`{text}` has no unit"), help));
+    }
+    text.parse::<Nanos>()
+        .map(|time| time.0 as f64)
+        .map_err(|_| (format!("`{text}` is no time"), help))
+}
+
+fn share(text: &str) -> Result<f64, Complaint> {
+    let help = "for example availability>=99.9%".to_owned();
+    let percent = text.strip_suffix('%').and_then(number).map(|value| value / 100.0);
+    match percent.or_else(|| number(text)) {
+        Some(value) if value > 0.0 && value < 1.0 => Ok(value),
+        _ => Err((format!("`{text}` is no share below 100 %"), help)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one(text: &str) -> Clause {
+        let mut clauses = parse(text).unwrap();
+        assert_eq!(clauses.len(), 1);
+        clauses.remove(0)
+    }
+
+    #[track_caller]
+    fn check(text: &str, metric: Metric, direction: Option<Direction>, target: f64) {
+        let clause = one(text);
+        assert_eq!((clause.metric, clause.direction), (metric, direction), "{text}");
+        assert!(
+            (clause.target - target).abs() < 1e-6 * target,
+            "{text}: {}",
+            clause.target
+        );
+    }
+
+    #[test]
+    fn clauses_have_their_units() {
+        check("iops>=4000", Metric::Iops, None, 4000.0);
+        check("IOPS ≥ 4k", Metric::Iops, None, 4000.0);
+        check("read.iops>=2_800", Metric::Iops, Some(Direction::Read), 2800.0);
+        check("p99<=3ms", Metric::Quantile { share: 0.99 }, None, 3e6);
+        check(
+            "write.p99.9 <= 3 ms",
+            Metric::Quantile { share: 0.999 },
+            Some(Direction::Write),
+            3e6,
+        );
+        check("read.mean<=1ms", Metric::Mean, Some(Direction::Read), 1e6);
+        check("latency<500us", Metric::Mean, None, 5e5);
+        check("mbps>=200", Metric::Throughput, None, 2e8);
+        check("mibps>=200", Metric::Throughput, None, 209_715_200.0);
+        check("throughput>=200MiB/s", Metric::Throughput, None, 209_715_200.0);
+        check("bw>=1GB/s", Metric::Throughput, None, 1e9);
+        check("availability>=99.9%", Metric::Availability, None, 0.999);
+        assert_eq!(parse("iops>=4000, p99<=3ms,mbps>=200").unwrap().len(), 3);
+    }
+
+    #[test]
+    fn complaints_say_what_to_write() {
+        for (text, why, help) in [
+            ("", "no clause", "iops>=4000"),
+            ("iops", "has a metric", "METRIC>=VALUE"),
+            ("iops=4000", "never exactly equal", ">="),
+            ("iops<=4000", "promised with >=", "iops>=4000"),
+            ("p99>=3ms", "promised with <=", "p99<=3ms"),
+            ("p99<=3", "has no unit", "3ms"),
+            ("p99<=fast", "is no time", "3ms"),
+            ("p100<=3ms", "no percentile 100", "between 0 and 100"),
+            ("max<=3ms", "a single operation", "p99.9"),
+            ("speed>=3", "no metric `speed`", "iops"),
+            ("trim.iops>=3", "no direction `trim`", "read.iops"),
+            ("iops>=many", "no number of operations", "iops>=4000"),
+            ("mbps>=fast", "is no throughput", "mbps>=200"),
+            ("iops>=0", "not above 0", "missed"),
+            ("availability>=100%", "below 100 %", "99.9%"),
+        ] {
+            let errors = parse(text).unwrap_err();
+            assert!(errors[0].why.contains(why), "{text}: {errors:?}");
+            assert!(errors[0].help.contains(help), "{text}: {errors:?}");
+        }
+        assert_eq!(parse("p99<=3,iops>=1,iops<=2").unwrap_err().len(), 2, "all at once");
+    }
+
+    #[test]
+    fn a_clause_is_shown_as_it_can_be_written() {
+        for text in [
+            "iops >= 4000",
+            "read.p99.9 <= 3 ms",
+            "mbps >= 200 MB/s",
+            "write.mean <= 1.5 ms",
+            "availability >= 99.9 %",
+        ] {
+            let shown = one(&text.replace(" %", "%")).to_string();
+            assert_eq!(shown, text);
+        }
+    }
+}

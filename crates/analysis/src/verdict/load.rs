@@ -1,0 +1,277 @@
+//! Was the load the one that the promise is about, and was the generator free to show that it is broken?
+
+use model::finding::Severity;
+use model::observation::Observation;
+
+use super::{Case, Cause, Reason};
+use crate::policies::{BurstOf, HEADROOM, USUAL_LATENCY_SECS};
+use crate::requirement::{Clause, Metric};
+
+/// Percentage points by which the share of reads may miss what was promised.
+const MIX_POINTS: f64 = 1.0;
+/// Share of the places in the queue that must have been in use for the storage to be what held operations up.
+const QUEUE_IN_USE: f64 = 0.95;
+/// A worker above this share of a processor may be the limit itself.
+const BUSY: f64 = 0.90;
+/// More than this beyond the promised rate is another load.
+const BEYOND: f64 = 0.01;
+/// Findings after which a good figure says nothing about the storage: something else answered.
+const ANSWERED_ELSEWHERE: [&str; 3] = ["CACHE-HITS", "NOT-ON-DEVICE", "HOLES"];
+/// Findings after which a bad figure says nothing about the storage: it was not alone, or not given enough to do.
+const HELD_UP_ELSEWHERE: [&str; 2] = ["OTHER-LOAD", "SYNC-ENGINE"];
+/// Error findings that are told as failed operations.
+const FAILURES: [&str; 2] = ["WORKER-FAILED", "IO-ERRORS"];
+
+impl Case<'_> {
+    /// What is wrong with the test as a whole.
+    pub(super) fn reasons(&self) -> Vec<Reason> {
+        let mut reasons = Vec::new();
+        let mut add = |cause: Option<Cause>, what: String| reasons.push(Reason { cause, what });
+        if let Some(errors) = self.observation.errors.filter(|errors| *errors > 0) {
+            add(
+                None,
+                format!("{errors} operations failed: a promise about operations is not kept by failing them"),
+            );
+        }
+        let failed = self
+            .context
+            .findings
+            .iter()
+            .filter(|finding| FAILURES.contains(&finding.rule.as_str()));
+        if let (Some(finding), None | Some(0)) = (failed.into_iter().next(), self.observation.errors) {
+            add(None, finding.what.clone());
+        }
+        if self.context.interrupted {
+            add(Some(Cause::Interrupted), "the test was stopped before its end".into());
+        }
+        for finding in self.context.findings {
+            let invalid = finding.severity == Severity::Error && !FAILURES.contains(&finding.rule.as_str());
+            if invalid {
+                add(Some(Cause::Invalid), format!("{}: {}", finding.rule, finding.what));
+            }
+        }
+        reasons.extend(self.other_load());
+        reasons
+    }
+
+    /// In what the load differs from the one that the promise is about.
+    fn other_load(&self) -> Vec<Reason> {
+        let Some(wanted) = self.context.workload else {
+            return Vec::new();
+        };
+        let load = &self.observation.load;
+        let mut reasons = Vec::new();
+        let mut differs = |cause: Cause, what: String| {
+            reasons.push(Reason {
+                cause: Some(cause),
+                what,
+            });
+        };
+        match block(self.observation) {
+            Some(block) if (block - wanted.block.0 as f64).abs() < 0.5 => {}
+            Some(block) => differs(
+                Cause::Load,
+                format!(
+                    "operations had {block:.0} bytes, and the promise is about {}",
+                    wanted.block
+                ),
+            ),
+            None => differs(Cause::Load, "how long the operations were is not told".into()),
+        }
+        match (load.random, wanted.random) {
+            (Some(found), wanted) if found == wanted => {}
+            (Some(_), true) => differs(
+                Cause::Load,
+                "positions were sequential, and the promise is about random ones".into(),
+            ),
+            (Some(_), false) => differs(
+                Cause::Load,
+                "positions were random, and the promise is about sequential ones".into(),
+            ),
+            (None, _) => differs(Cause::Load, "whether positions were random is not told".into()),
+        }
+        if load.direct == Some(false) {
+            differs(Cause::Load, "operations went through the system's cache".into());
+        }
+        match self.observation.read_percent() {
+            Some(found) if (found - wanted.read_percent).abs() <= MIX_POINTS => {}
+            Some(found) => differs(
+                Cause::Mix,
+                format!(
+                    "{found:.1} % of the operations were reads, and the promise is about {} %",
+                    wanted.read_percent
+                ),
+            ),
+            None => differs(Cause::Mix, "how many of the operations were reads is not told".into()),
+        }
+        reasons
+    }
+
+    /// Operations per second that are promised over all directions: by a clause, else by the load of the promise.
+    pub(super) fn promised_iops(&self) -> Option<f64> {
+        let total = |metric: Metric| {
+            let mut of = self
+                .clauses
+                .iter()
+                .filter(move |clause| clause.metric == metric && clause.direction.is_none());
+            of.next().map(|clause| clause.target)
+        };
+        let by_bytes = || Some(total(Metric::Throughput)? / block(self.observation)?);
+        let by_load = || self.context.workload.and_then(|workload| workload.rate_iops);
+        total(Metric::Iops).or_else(by_bytes).or_else(by_load)
+    }
+
+    /// The latency by which concurrency is judged, in seconds: the one that is promised, else a usual one.
+    pub(super) fn latency_secs(&self) -> f64 {
+        let mean = |clause: &&Clause| clause.metric == Metric::Mean && clause.direction.is_none();
+        let by_clause = self.clauses.iter().find(mean).map(|clause| clause.target);
+        by_clause
+            .or(self.context.latency_ns)
+            .map_or(USUAL_LATENCY_SECS, |ns| ns / 1e9)
+    }
+
+    /// Why a rate that was missed may be the generator's fault; `None` if it was free to issue `target` operations per
+    /// second.
+    pub(super) fn not_free(&self, target: f64) -> Option<String> {
+        let load = &self.observation.load;
+        if let Some(asked) = load.rate_iops.filter(|asked| *asked < target * (1.0 - BEYOND)) {
+            return Some(format!("only {asked:.0} operations per second were asked for"));
+        }
+        let Some(depth) = load.depth else {
+            return Some(
+                "how many operations could be in flight is not told, so the generator may have been the limit".into(),
+            );
+        };
+        let latency = self.latency_secs();
+        let needed = target * latency * HEADROOM;
+        if (depth as f64) < needed * (1.0 - 1e-9) {
+            return Some(format!(
+                "{depth} operations in flight are too few: {target:.0} per second at {:.3} ms each take {:.0}, a quarter \
+                 more than by Little's law",
+                latency * 1e3,
+                needed.ceil()
+            ));
+        }
+        if let Some(in_flight) = self.observation.in_flight()
+            && in_flight < depth as f64 * QUEUE_IN_USE
+        {
+            return Some(format!(
+                "of {depth} operations that could be in flight only {in_flight:.1} were, so something else than the storage \
+                 held the others up"
+            ));
+        }
+        let busiest = self.observation.generator.map(|generator| generator.busiest_worker);
+        // A paced worker spins until the next operation is due.
+        let busiest = busiest.filter(|_| load.closed_loop == Some(true));
+        busiest.filter(|share| *share > BUSY).map(|share| {
+            format!(
+                "a worker used {:.0} % of a processor, so the generator may have been the limit",
+                share * 100.0
+            )
+        })
+    }
+
+    /// A finding that takes the meaning from a good figure.
+    pub(super) fn answered_elsewhere(&self) -> Option<String> {
+        self.finding(&ANSWERED_ELSEWHERE)
+    }
+
+    /// A finding that takes the meaning from a bad figure.
+    pub(super) fn held_up_elsewhere(&self) -> Option<String> {
+        self.finding(&HELD_UP_ELSEWHERE)
+    }
+
+    fn finding(&self, rules: &[&str]) -> Option<String> {
+        let mut found = self.context.findings.iter();
+        let found = found.find(|finding| rules.contains(&finding.rule.as_str()))?;
+        Some(format!("{}: {}", found.rule, found.what))
+    }
+
+    /// True if more was offered than is promised: in a closed loop without rate that is always so.
+    pub(super) fn is_uncapped(&self) -> bool {
+        let load = &self.observation.load;
+        let Some(promised) = self.promised_iops() else {
+            return false;
+        };
+        match load.rate_iops {
+            Some(asked) => asked > promised * (1.0 + BEYOND),
+            None => load.closed_loop == Some(true),
+        }
+    }
+
+    /// A sentence if credits may have carried the whole test beyond what the storage does for ever.
+    pub(super) fn on_credit(&self, metric: Metric, target: f64) -> Option<String> {
+        let of = match metric {
+            Metric::Iops => BurstOf::Iops,
+            Metric::Throughput => BurstOf::Bytes,
+            Metric::Mean | Metric::Quantile { .. } | Metric::Availability => return None,
+        };
+        let burst = self
+            .context
+            .bursts
+            .iter()
+            .find(|burst| burst.of == of && burst.refill < target * 0.99)?;
+        let load = &self.observation.load;
+        let ran = self.observation.measured_ns?.as_secs() + load.warm_up_ns.unwrap_or_default().as_secs();
+        (ran < burst.lasts_secs()).then(|| {
+            format!(
+                "a full bucket carries {} for {:.0} s and the test took {ran:.0} s: it saw the credits, not what comes after",
+                metric.show(burst.ceiling),
+                burst.lasts_secs()
+            )
+        })
+    }
+
+    /// What to mind, whatever the outcome.
+    pub(super) fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if let (Some(wanted), Some(found)) = (self.context.workload, self.observation.measured_ns)
+            && found.as_secs() < wanted.duration_secs * 0.999
+        {
+            notes.push(format!(
+                "measured for {:.0} s, where the promise asks for {:.0} s: it says nothing about what happens later, such as a \
+                 cache that fills, credits that run out, or other tenants",
+                found.as_secs(),
+                wanted.duration_secs
+            ));
+        }
+        for burst in self.context.bursts {
+            notes.push(format!(
+                "the storage has credits: full, they carry {} {} for {:.0} s; nobody can see from here how full they were",
+                Metric::Iops.show(if burst.of == BurstOf::Bytes { burst.ceiling / 1e6 } else { burst.ceiling }),
+                if burst.of == BurstOf::Bytes { "MB/s" } else { burst.unit() },
+                burst.lasts_secs()
+            ));
+        }
+        notes.extend(self.little_headroom());
+        notes
+    }
+
+    /// A generator that could hardly have issued more than it did.
+    fn little_headroom(&self) -> Option<String> {
+        let promised = self.promised_iops()?;
+        let service = self.observation.total.latency.as_ref()?.mean_ns?;
+        let depth = self.observation.load.depth?;
+        let most = depth as f64 / (service / 1e9);
+        let open = self.observation.total.response.is_some();
+        (most < promised * HEADROOM && !open).then(|| {
+            format!(
+                "{depth} operations in flight at {:.3} ms each allow {most:.0} per second, less than a quarter above the \
+                 {promised:.0} that are promised: whoever asks so closely does not see all of a stall",
+                service / 1e6
+            )
+        })
+    }
+}
+
+/// Bytes of an operation: as asked for, else by bytes and operations.
+pub(super) fn block(observation: &Observation) -> Option<f64> {
+    let counted = || {
+        let total = &observation.total;
+        let by_count = total.bytes.zip(total.operations.filter(|n| *n > 0));
+        let by_count = by_count.map(|(bytes, operations)| bytes.0 as f64 / operations as f64);
+        let by_rate = || Some(total.bytes_per_sec? / total.iops.filter(|iops| *iops > 0.0)?);
+        by_count.or_else(by_rate)
+    };
+    observation.load.block.map(|block| block.0 as f64).or_else(counted)
+}

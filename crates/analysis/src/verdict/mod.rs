@@ -1,0 +1,139 @@
+//! Is a promise kept? PASS, FAIL or INCONCLUSIVE for each clause, with the figure, how well it is known, and the reason.
+//!
+//! Nothing passes or fails by its bare figure: the confidence interval decides, by Holm's method over all clauses, and a
+//! test that could not have shown the opposite is inconclusive. docs/verify.md has the formulas.
+
+mod availability;
+mod estimate;
+mod judgement;
+mod load;
+
+use model::finding::Finding;
+use model::observation::Observation;
+use model::results::IntervalHistogram;
+use serde::Serialize;
+
+use crate::policies::{Burst, Workload};
+use crate::requirement::Clause;
+
+pub use estimate::{LEAST_BEYOND, PLAIN};
+pub use judgement::{ALPHA, judge};
+
+/// What came of a promise.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Verdict {
+    /// Of all clauses together.
+    pub outcome: Outcome,
+    /// Each of them.
+    pub clauses: Vec<ClauseVerdict>,
+    /// What is wrong with the test as a whole, a sentence each; it holds for every clause.
+    pub reasons: Vec<Reason>,
+    /// What to mind about the verdict, a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// How a promise, or the test of it, ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Outcome {
+    /// It is kept.
+    Pass,
+    /// It is broken.
+    Fail,
+    /// The test cannot tell.
+    Inconclusive,
+    /// Of promises about long times only: what was seen does not contradict it. It neither passes nor fails anything.
+    Consistent,
+}
+
+impl Outcome {
+    /// The word in reports.
+    pub fn word(self) -> &'static str {
+        match self {
+            Outcome::Pass => "PASS",
+            Outcome::Fail => "FAIL",
+            Outcome::Inconclusive => "INCONCLUSIVE",
+            Outcome::Consistent => "CONSISTENT",
+        }
+    }
+}
+
+/// One clause.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ClauseVerdict {
+    /// What is promised.
+    pub clause: Clause,
+    /// What came of it.
+    pub outcome: Outcome,
+    /// The figure: operations or bytes per second, nanoseconds, or a share.
+    pub value: Option<f64>,
+    /// Its 95 % confidence interval; a side that too few samples support is absent.
+    pub interval: (Option<f64>, Option<f64>),
+    /// The probability of such a figure if the promise were just not kept, after Holm. PASS needs 0.05 or less.
+    pub probability_if_broken: Option<f64>,
+    /// The probability of such a figure if the promise were just kept, after Holm. FAIL needs 0.05 or less.
+    pub probability_if_kept: Option<f64>,
+    /// Why it is inconclusive.
+    pub cause: Option<Cause>,
+    /// The whole in a sentence.
+    pub reason: String,
+}
+
+/// Why a test cannot tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cause {
+    /// The generator could not, or was not asked to, issue what was promised.
+    Generator,
+    /// More was asked for than was promised, and that alone makes operations wait.
+    Uncapped,
+    /// The load was not the one that the promise is about.
+    Load,
+    /// Reads and writes were not in the share that the promise is about.
+    Mix,
+    /// The interval of the figure lies on both sides of the limit, or within what the rules leave open.
+    Spread,
+    /// There are too few samples beyond the percentile.
+    Samples,
+    /// The source does not have the figure.
+    Absent,
+    /// Credits may have carried the whole test.
+    Burst,
+    /// Something is wrong with the test: a finding says what.
+    Invalid,
+    /// It was stopped before its end.
+    Interrupted,
+}
+
+/// What is wrong with a test as a whole.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Reason {
+    /// Its kind; absent where it is a failure of the storage.
+    pub cause: Option<Cause>,
+    /// In a sentence.
+    pub what: String,
+}
+
+/// What is known besides the observation.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Context<'a> {
+    /// The load that the promise is about; absent: any.
+    pub workload: Option<&'a Workload>,
+    /// Histograms interval by interval of the same job: they tell how slow operations cluster.
+    pub intervals: &'a [IntervalHistogram],
+    /// What the self-checks found.
+    pub findings: &'a [Finding],
+    /// Credits of the storage.
+    pub bursts: &'a [Burst],
+    /// The latency that concurrency is sized by where no clause limits it, in nanoseconds.
+    pub latency_ns: Option<f64>,
+    /// The test was stopped before its end.
+    pub interrupted: bool,
+}
+
+/// The judge's desk: everything that every rule looks at.
+struct Case<'a> {
+    clauses: &'a [Clause],
+    observation: &'a Observation,
+    context: &'a Context<'a>,
+}

@@ -1,0 +1,612 @@
+//! The catalogue against figures that its sources state.
+
+#![allow(clippy::unwrap_used, reason = "a test that meets the unexpected fails")]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use analysis::caps::{LayerKind, Limit};
+use analysis::policies::{
+    BurstOf, Catalogue, Date, Disks, Inputs, Overrides, Policy, PolicyError, PolicyKind, Resolved, Wish, advise, reach,
+    stack,
+};
+use analysis::requirement::Metric;
+use model::Bytes;
+
+fn inputs(given: &[(&str, &str)]) -> Inputs {
+    let pair = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+    given.iter().map(pair).collect()
+}
+
+fn resolve(name: &str, given: &[(&str, &str)]) -> Resolved {
+    let catalogue = Catalogue::built_in();
+    let policy = catalogue.find(name).unwrap();
+    policy
+        .resolve(&inputs(given))
+        .unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+fn fails(name: &str, given: &[(&str, &str)]) -> PolicyError {
+    Catalogue::built_in()
+        .find(name)
+        .unwrap()
+        .resolve(&inputs(given))
+        .unwrap_err()
+}
+
+#[track_caller]
+fn near(value: f64, expected: f64) {
+    assert!(
+        (value - expected).abs() <= 0.005 * expected.abs(),
+        "{value} for {expected}"
+    );
+}
+
+fn iops(resolved: &Resolved) -> f64 {
+    resolved.layers[0].iops.unwrap().low
+}
+
+fn mib(resolved: &Resolved) -> f64 {
+    resolved.layers[0].bytes_per_sec.unwrap().low / 1_048_576.0
+}
+
+#[test]
+fn every_file_of_the_folder_is_part_of_the_program() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("policies");
+    let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let texts: BTreeSet<String> = names.map(|path| fs::read_to_string(path).unwrap()).collect();
+    let known: BTreeSet<String> = Catalogue::built_in()
+        .entries()
+        .map(|policy| policy.text().to_owned())
+        .collect();
+    assert_eq!(texts, known);
+}
+
+#[test]
+fn the_catalogue_has_what_it_is_known_for() {
+    let catalogue = Catalogue::built_in();
+    let names: Vec<&str> = catalogue.entries().map(Policy::id).collect();
+    for wanted in [
+        "s4/ssd-ultra",
+        "s0/b2ms+p30",
+        "s1/d8ds_v4-cached",
+        "s1/d8ds_v4-uncached",
+        "aws/gp2",
+        "aws/gp3",
+        "aws/io1",
+        "aws/io2",
+        "aws/st1",
+        "aws/sc1",
+        "azure/premium",
+        "azure/premium-v2",
+        "azure/ultra",
+        "azure/standard-ssd",
+        "azure/standard-hdd",
+        "azure/vm",
+        "gcp/pd-standard",
+        "gcp/pd-balanced",
+        "gcp/pd-ssd",
+        "gcp/pd-extreme",
+        "gcp/hyperdisk-balanced",
+        "gcp/hyperdisk-extreme",
+        "gcp/hyperdisk-throughput",
+        "gcp/hyperdisk-ml",
+        "gcp/vm",
+        "alibaba/autopl",
+        "oci/balanced",
+        "generic/nvme",
+        "generic/hdd",
+    ] {
+        assert!(names.contains(&wanted), "{wanted} in {names:?}");
+    }
+    for policy in catalogue.entries() {
+        assert!(
+            !policy.source().is_empty() && !policy.title().is_empty(),
+            "{}",
+            policy.id()
+        );
+    }
+}
+
+/// Resolves every entry, with each row of its table, at the smallest and largest inputs it allows.
+#[test]
+fn every_entry_can_be_resolved_and_has_clauses() {
+    let catalogue = Catalogue::built_in();
+    for policy in catalogue.entries() {
+        let mut cases: Vec<Inputs> = policy.tiers().map(|tier| inputs(&[("tier", tier)])).collect();
+        if cases.is_empty() {
+            let common = [("size", "4TiB"), ("iops", "4000"), ("mbps", "300")];
+            let known: Vec<&str> = policy.inputs().map(|(name, ..)| name).collect();
+            let fitting = common.iter().filter(|(name, _)| known.contains(name)).copied();
+            cases.push(inputs(&fitting.collect::<Vec<_>>()));
+        }
+        for given in cases {
+            let resolved = policy.resolve(&given);
+            let resolved = match resolved {
+                Err(PolicyError::OutOfBounds { .. }) => {
+                    let wider = inputs(&[("size", "64GiB"), ("iops", "4000"), ("mbps", "200")]);
+                    let known: Vec<&str> = policy.inputs().map(|(name, ..)| name).collect();
+                    let fitting = wider.into_iter().filter(|(name, _)| known.contains(&name.as_str()));
+                    policy.resolve(&fitting.collect())
+                }
+                other => other,
+            };
+            let resolved = resolved.unwrap_or_else(|error| panic!("{}: {error}", policy.id()));
+            assert!(!resolved.layers.is_empty(), "{}", policy.id());
+            assert!(!resolved.clauses.is_empty(), "{}", policy.id());
+            assert!(resolved.workload.rate_iops.unwrap() > 0.0, "{}", policy.id());
+            for layer in &resolved.layers {
+                assert!(!layer.source.is_empty() && !layer.name.contains('{'), "{layer:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn ssd_ultra_of_400_gb() {
+    let policy = resolve("s4/ssd-ultra", &[("size", "400GB")]);
+    assert_eq!(iops(&policy), 4000.0);
+    let workload = policy.workload;
+    assert_eq!(
+        (workload.block, workload.read_percent, workload.random),
+        (Bytes::kib(32), 70.0, true)
+    );
+    assert_eq!((workload.rate_iops, workload.concurrency), (Some(4000.0), Some(15)));
+    assert_eq!(workload.duration_secs, 300.0);
+    assert_eq!(
+        (policy.derived.concurrency, policy.derived.concurrency_with_headroom),
+        (Some(12), Some(15))
+    );
+    // 4000 × 32 KiB: the figure that the provider names.
+    near(policy.reach.unwrap().bytes_per_sec.low, 131e6);
+    let texts: Vec<&str> = policy.clauses.iter().map(|clause| clause.text.as_str()).collect();
+    assert_eq!(
+        texts,
+        [
+            "iops >= 4000",
+            "mean <= 3 ms",
+            "read.mean <= 3 ms",
+            "write.mean <= 3 ms",
+            "availability >= 99 %"
+        ]
+    );
+    assert_eq!(policy.clauses[0].tolerance, 0.01);
+}
+
+/// The vendor's table of how long a full bucket lasts.
+#[test]
+fn credits_of_gp2_last_as_long_as_its_vendor_says() {
+    for (size, seconds) in [
+        ("33GiB", 1862.0),
+        ("100GiB", 2000.0),
+        ("334GiB", 2703.0),
+        ("750GiB", 7200.0),
+        ("900GiB", 18_000.0),
+    ] {
+        let policy = resolve("aws/gp2", &[("size", size)]);
+        assert_eq!(policy.bursts.len(), 1, "{size}");
+        near(policy.derived.past_burst_secs.unwrap(), seconds);
+    }
+    assert!(resolve("aws/gp2", &[("size", "1000GiB")]).bursts.is_empty());
+    let policy = resolve("aws/gp2", &[("size", "100GiB")]);
+    // 128 MiB/s over 300 IOPS is 437 KiB; over the 3000 of a burst it is 43.7.
+    near(policy.derived.crossover_bytes.unwrap() / 1024.0, 436.9);
+    near(mib(&policy), 128.0);
+    near(mib(&resolve("aws/gp2", &[("size", "171GiB")])), 250.0);
+    assert_eq!(iops(&resolve("aws/gp2", &[("size", "10TiB")])), 16_000.0);
+}
+
+#[test]
+fn other_buckets_hold_what_the_rules_say() {
+    let of = |name: &str, given: &[(&str, &str)], what: BurstOf| {
+        let policy = resolve(name, given);
+        *policy.bursts.iter().find(|burst| burst.of == what).unwrap()
+    };
+    let tib = of("aws/st1", &[("size", "1TiB")], BurstOf::Bytes);
+    near(tib.lasts_secs(), 4993.0);
+    near(
+        of("aws/sc1", &[("size", "1TiB")], BurstOf::Bytes).lasts_secs(),
+        15_420.0,
+    );
+    for (tier, bucket, refill_hours) in [("P4", 6.08e6, 14.1), ("P10", 5.40e6, 3.0), ("P20", 2.16e6, 15.7 / 60.0)] {
+        let burst = of("azure/premium", &[("tier", tier)], BurstOf::Iops);
+        near(burst.bucket, bucket);
+        near(burst.lasts_secs(), 1800.0);
+        near(burst.refills_secs() / 3600.0, refill_hours);
+    }
+    assert!(resolve("azure/premium", &[("tier", "P30")]).bursts.is_empty());
+    assert!(resolve("aws/gp3", &[("size", "500GiB")]).bursts.is_empty());
+}
+
+/// Throughput ÷ IOPS, in KiB.
+#[test]
+fn block_sizes_at_which_the_limit_on_bytes_takes_over() {
+    for (name, given, expected) in [
+        ("azure/premium", vec![("tier", "P30")], 39.1),
+        ("azure/premium", vec![("tier", "P20")], 63.7),
+        ("azure/premium", vec![("tier", "P50")], 32.6),
+        ("azure/premium", vec![("tier", "P80")], 44.0),
+        ("azure/vm", vec![("tier", "Standard_D8ds_v4")], 14.65),
+        ("azure/vm", vec![("tier", "Standard_B2ms")], 11.44),
+        ("s1/d8ds_v4-cached", vec![], 6.15),
+        ("aws/gp3", vec![("size", "500GiB")], 42.7),
+        (
+            "aws/gp3",
+            vec![("size", "500GiB"), ("iops", "80000"), ("mbps", "2000")],
+            25.6,
+        ),
+        ("aws/io2", vec![("size", "1TiB"), ("iops", "256000")], 16.0),
+        ("azure/premium-v2", vec![("size", "160GiB")], 40.7),
+        (
+            "azure/premium-v2",
+            vec![("size", "160GiB"), ("iops", "80000"), ("mbps", "1200")],
+            14.65,
+        ),
+        (
+            "azure/ultra",
+            vec![("size", "2TiB"), ("iops", "400000"), ("mbps", "10000")],
+            24.4,
+        ),
+        ("gcp/pd-ssd", vec![("size", "1TiB")], 20.4),
+    ] {
+        let policy = resolve(name, &given);
+        let found = policy.derived.crossover_bytes.unwrap() / 1024.0;
+        assert!(
+            (found - expected).abs() <= 0.006 * expected,
+            "{name} {given:?}: {found}"
+        );
+    }
+}
+
+/// Little's law at the latency that the vendor's words stand for, and with a quarter more.
+#[test]
+fn concurrency_that_a_promise_takes() {
+    for (name, given, least, with_headroom) in [
+        ("aws/gp3", vec![("size", "500GiB")], 30, 38),
+        ("aws/io2", vec![("size", "1TiB"), ("iops", "256000")], 128, 160),
+        ("azure/premium", vec![("tier", "P20")], 23, 29),
+        ("azure/premium", vec![("tier", "P30")], 50, 63),
+        (
+            "azure/premium-v2",
+            vec![("size", "160GiB"), ("iops", "80000"), ("mbps", "1200")],
+            80,
+            100,
+        ),
+        ("gcp/pd-ssd", vec![("size", "1TiB")], 74, 92),
+    ] {
+        // With blocks so short that the limit on operations binds.
+        let policy = Catalogue::built_in();
+        let short = Overrides {
+            block: Some(Bytes::kib(4)),
+            ..Overrides::default()
+        };
+        let policy = policy
+            .find(name)
+            .unwrap()
+            .resolve_with(&inputs(&given), &short)
+            .unwrap();
+        assert_eq!(
+            (policy.derived.concurrency, policy.derived.concurrency_with_headroom),
+            (Some(least), Some(with_headroom)),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn limits_of_persistent_disks_of_a_tib() {
+    for (name, rate, throughput) in [("gcp/pd-ssd", 36_720.0, 731.5), ("gcp/pd-balanced", 9144.0, 426.7)] {
+        let policy = resolve(name, &[("size", "1TiB")]);
+        near(iops(&policy), rate);
+        near(mib(&policy), throughput);
+    }
+    let standard = resolve("gcp/pd-standard", &[("size", "1TiB")]);
+    near(standard.layers[0].iops.unwrap().low, 768.0);
+    near(standard.layers[1].iops.unwrap().low, 1536.0);
+    near(mib(&standard), 123.0);
+}
+
+#[test]
+fn sizes_count_as_the_next_row() {
+    assert_eq!(
+        resolve("azure/premium", &[("size", "600GiB")]).tier.as_deref(),
+        Some("P30")
+    );
+    assert_eq!(
+        resolve("azure/premium", &[("size", "512GiB")]).tier.as_deref(),
+        Some("P20")
+    );
+    assert_eq!(
+        resolve("azure/premium", &[("tier", "p30")]).size,
+        Some(Bytes::gib(1024))
+    );
+    assert!(matches!(
+        fails("azure/premium", &[("size", "40TiB")]),
+        PolicyError::NoTier { .. }
+    ));
+    let plus = resolve("azure/premium", &[("tier", "P40"), ("plus", "1")]);
+    assert_eq!(iops(&plus), 16_000.0);
+}
+
+#[test]
+fn io1_has_its_throughput_in_two_slopes() {
+    let throughput = |iops: &str| mib(&resolve("aws/io1", &[("size", "2TiB"), ("iops", iops)]));
+    for (iops, expected) in [("1000", 250.0), ("2000", 500.0), ("32000", 500.0), ("64000", 1000.0)] {
+        near(throughput(iops), expected);
+    }
+}
+
+#[test]
+fn inputs_are_held_to_their_bounds() {
+    let error = fails("aws/gp3", &[("size", "100GiB"), ("iops", "60000")]).to_string();
+    assert!(
+        error.contains("`iops` must lie between 3000 and 50000, and 60000 does not"),
+        "{error}"
+    );
+    let error = fails("aws/gp3", &[("size", "500GiB"), ("iops", "3000"), ("mbps", "1000")]).to_string();
+    assert!(error.contains("`mbps` must lie between 125 and 750"), "{error}");
+    let error = fails("aws/gp3", &[("size", "500")]).to_string();
+    assert!(error.contains("between 1 GiB and 64 TiB"), "{error}");
+    let error = fails("aws/gp3", &[]).to_string();
+    assert!(error.contains("it needs `size`"), "{error}");
+    let error = fails("aws/gp3", &[("size", "1TiB"), ("speed", "9")]).to_string();
+    assert!(error.contains("takes no `speed`; it takes size, iops, mbps"), "{error}");
+    let error = fails("aws/gp3", &[("size", "big")]).to_string();
+    assert!(error.contains("a size has a unit"), "{error}");
+    let error = fails("azure/vm", &[("tier", "Standard_X")]).to_string();
+    assert!(error.contains("Standard_B2ms"), "{error}");
+}
+
+#[test]
+fn names_are_found_in_part_and_whatever_their_case() {
+    let catalogue = Catalogue::built_in();
+    assert_eq!(catalogue.find("GP3").unwrap().id(), "aws/gp3");
+    assert_eq!(catalogue.find("S4/SSD-Ultra").unwrap().id(), "s4/ssd-ultra");
+    assert_eq!(catalogue.find("balanced").unwrap().id(), "oci/balanced");
+    assert!(
+        catalogue
+            .find("premum-v2")
+            .unwrap_err()
+            .contains("no policy `premum-v2`")
+    );
+    assert!(
+        catalogue.find("vm").unwrap_err().contains("azure/vm"),
+        "several have it"
+    );
+}
+
+#[test]
+fn a_large_block_is_limited_by_bytes() {
+    let catalogue = Catalogue::built_in();
+    let policy = catalogue.find("azure/premium").unwrap();
+    let at_64k = Overrides {
+        block: Some(Bytes::kib(64)),
+        ..Overrides::default()
+    };
+    let policy = policy.resolve_with(&inputs(&[("tier", "P30")]), &at_64k).unwrap();
+    // 200 MB/s in blocks of 64 KiB.
+    assert_eq!(policy.reach.as_ref().unwrap().iops.low.round(), 3052.0);
+    assert_eq!(policy.clauses[0].target.round(), 3052.0);
+}
+
+#[test]
+fn long_operations_count_as_several() {
+    let layers = resolve("aws/gp3", &[("size", "500GiB"), ("iops", "3000"), ("mbps", "750")]).layers;
+    // 1 MiB is four units of 256 KiB; 750 MiB/s would allow 750 of them.
+    assert_eq!(reach(&layers, Bytes::mib(1), 100.0).unwrap().iops.low, 750.0);
+    assert_eq!(reach(&layers, Bytes::kib(512), 100.0).unwrap().iops.low, 1500.0);
+    assert_eq!(reach(&layers, Bytes::kib(4), 100.0).unwrap().iops.low, 3000.0);
+}
+
+#[test]
+fn the_machine_binds_before_its_disks() {
+    let catalogue = Catalogue::built_in();
+    let wanted = Disks {
+        machine: Some("b2ms".into()),
+        disks: vec!["P30".into()],
+        count: 4,
+        cached: false,
+    };
+    let layers = stack(&catalogue, &wanted).unwrap();
+    assert_eq!(layers.len(), 2);
+    assert_eq!(
+        (layers[0].kind, layers[0].iops),
+        (LayerKind::Machine, Some(Limit::exactly(1920.0)))
+    );
+    assert_eq!(
+        layers[0].bytes_per_sec,
+        Some(Limit {
+            low: 22.5e6,
+            high: 22.5 * 1_048_576.0
+        })
+    );
+    assert_eq!(
+        (layers[1].name.as_str(), layers[1].iops),
+        ("4 × P30", Some(Limit::exactly(20_000.0)))
+    );
+    let found = reach(&layers, Bytes::kib(4), 100.0).unwrap();
+    assert_eq!(
+        (found.iops.low, found.layer.as_str()),
+        (1920.0, "VM Standard_B2ms, uncached")
+    );
+    assert_eq!(found.stranded.len(), 1);
+    assert_eq!(found.stranded[0].iops, 18_080.0);
+    near(found.stranded[0].share, 0.904);
+
+    let cached = Disks {
+        machine: Some("Standard_D8ds_v4".into()),
+        cached: true,
+        ..wanted.clone()
+    };
+    assert_eq!(
+        stack(&catalogue, &cached).unwrap()[0].iops,
+        Some(Limit::exactly(77_000.0))
+    );
+
+    let google = Disks {
+        machine: Some("n2-standard-8".into()),
+        disks: vec!["gcp/pd-ssd:size=512GiB".into()],
+        count: 2,
+        cached: false,
+    };
+    let layers = stack(&catalogue, &google).unwrap();
+    // Two of 512 GiB share what one of 1 TiB has, and the machine allows less than half of that.
+    near(layers[1].iops.unwrap().low, 36_720.0);
+    assert_eq!(reach(&layers, Bytes::kib(4), 100.0).unwrap().iops.low, 15_000.0);
+}
+
+#[test]
+fn what_is_not_in_the_catalogue_is_said_with_what_is() {
+    let catalogue = Catalogue::built_in();
+    let with = |machine: Option<&str>, disk: &str| Disks {
+        machine: machine.map(str::to_owned),
+        disks: vec![disk.to_owned()],
+        count: 1,
+        cached: false,
+    };
+    let error = stack(&catalogue, &with(Some("D8ds_v9"), "P30")).unwrap_err();
+    assert!(error.contains("Standard_D8ds_v4"), "{error}");
+    let error = stack(&catalogue, &with(None, "P31")).unwrap_err();
+    assert!(error.contains("no policy `P31`"), "{error}");
+    let error = stack(&catalogue, &with(None, "aws/gp3:500GiB")).unwrap_err();
+    assert!(error.contains("write KEY=VALUE"), "{error}");
+}
+
+#[test]
+fn files_of_the_user_come_first() {
+    let mine = r#"
+        schema = 1
+        [policy]
+        id = "aws/gp3"
+        title = "gp3 as our account has it"
+        kind = "disk"
+        as_of = "2026-11"
+        source = "our contract"
+        confidence = "contract"
+        [[layer]]
+        name = "EBS"
+        iops = "5000"
+        [[clause]]
+        metric = "iops"
+        target = "limits.iops"
+    "#;
+    let catalogue = Catalogue::with(&[("mine.toml".into(), mine.into())]).unwrap();
+    let policy = catalogue.find("aws/gp3").unwrap();
+    assert_eq!(policy.title(), "gp3 as our account has it");
+    assert_eq!(iops(&policy.resolve(&Inputs::new()).unwrap()), 5000.0);
+    for (wrong, part) in [
+        ("schema = 2\n", "missing field `policy`"),
+        (&mine.replace("schema = 1", "schema = 2"), "reads schema 1"),
+        (&mine.replace("5000", "5000 *"), "a value is missing at the end"),
+        (&mine.replace("title", "tilte"), "unknown field `tilte`"),
+        (&mine.replace("2026-11", "soon"), "is not a date"),
+        (&mine[..mine.find("[[layer]]").unwrap()], "limits nothing"),
+    ] {
+        let faults = Catalogue::with(&[("mine.toml".into(), wrong.to_owned())]).unwrap_err();
+        assert!(
+            faults[0].starts_with("mine.toml: ") && faults[0].contains(part),
+            "{part}: {faults:?}"
+        );
+    }
+    let unknown = mine.replace("limits.iops", "limits.speed");
+    let catalogue = Catalogue::with(&[("mine.toml".into(), unknown)]).unwrap();
+    let error = catalogue
+        .find("aws/gp3")
+        .unwrap()
+        .resolve(&Inputs::new())
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("clause `iops`") && error.contains("no value called `limits.speed`"),
+        "{error}"
+    );
+}
+
+#[test]
+fn old_entries_say_so() {
+    let catalogue = Catalogue::built_in();
+    let today = Date::day(2026, 11, 22);
+    let gp2 = catalogue.find("aws/gp2").unwrap().expired(today).unwrap();
+    assert!(gp2.contains("are of 2023"), "{gp2}");
+    assert_eq!(catalogue.find("s4/ssd-ultra").unwrap().expired(today), None);
+    assert!(
+        catalogue
+            .find("s4/ssd-ultra")
+            .unwrap()
+            .expired(Date::day(2027, 11, 21))
+            .is_some()
+    );
+}
+
+#[test]
+fn advice_names_the_smallest_disk_and_why_not_the_others() {
+    let wish = Wish {
+        iops: Some(6000.0),
+        bytes_per_sec: Some(300e6),
+        latency_ns: Some(10e6),
+        size: Some(Bytes::gib(500)),
+        ..Wish::default()
+    };
+    let list = advise(&Catalogue::built_in(), &wish);
+    let of = |name: &str| list.iter().find(|advice| advice.policy == name).unwrap();
+    let gp3 = of("aws/gp3");
+    assert!(gp3.fits, "{gp3:?}");
+    let with: Vec<(&str, &str)> = gp3
+        .with
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.as_str()))
+        .collect();
+    // 300 MB/s are 286.1 MiB/s.
+    assert_eq!(with, [("size", "500 GiB"), ("iops", "6000"), ("mbps", "287")]);
+    let gp2 = of("aws/gp2");
+    assert!(!gp2.fits && gp2.remarks[0].contains("262.1 MB/s"), "{gp2:?}");
+    let premium = of("azure/premium");
+    assert_eq!((premium.fits, premium.tier.as_deref()), (true, Some("P60")));
+    assert!(
+        of("gcp/pd-ssd")
+            .remarks
+            .iter()
+            .any(|remark| remark.contains("no latency"))
+    );
+    let machines: Vec<&str> = list
+        .iter()
+        .filter(|advice| advice.kind == PolicyKind::Machine && advice.fits)
+        .filter_map(|advice| advice.tier.as_deref())
+        .collect();
+    assert!(
+        machines.contains(&"Standard_D16ds_v4") && !machines.contains(&"Standard_B2ms"),
+        "{machines:?}"
+    );
+    let first_refusal = list.iter().position(|advice| !advice.fits).unwrap();
+    assert!(
+        list[first_refusal..]
+            .iter()
+            .all(|advice| !advice.fits && !advice.remarks.is_empty())
+    );
+}
+
+#[test]
+fn advice_for_iops_alone_finds_the_size_that_brings_them() {
+    let wish = Wish {
+        iops: Some(9000.0),
+        ..Wish::default()
+    };
+    let list = advise(&Catalogue::built_in(), &wish);
+    let size = |name: &str| {
+        list.iter()
+            .find(|advice| advice.policy == name && advice.fits)
+            .map(|advice| advice.with[0].1.clone())
+    };
+    // 3 IOPS for each GiB; 3000 + 6 for each GiB.
+    assert_eq!(size("aws/gp2").as_deref(), Some("2.93 TiB"));
+    assert_eq!(size("gcp/pd-balanced").as_deref(), Some("1000 GiB"));
+    assert_eq!(size("gcp/pd-ssd").as_deref(), Some("100 GiB"));
+}
+
+#[test]
+fn an_answer_of_a_clause_is_in_its_unit() {
+    let clauses = resolve("aws/st1", &[("size", "2TiB")]).clauses;
+    assert_eq!(clauses[0].metric, Metric::Throughput);
+    near(clauses[0].target, 80.0 * 1_048_576.0);
+}

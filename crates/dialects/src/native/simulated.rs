@@ -1,0 +1,296 @@
+//! Simulated devices in job files: their words, read and written.
+
+use model::plan::{
+    SimulatedCache, SimulatedCollection, SimulatedCount, SimulatedDevice, SimulatedHolding, SimulatedLayer,
+    SimulatedNeighbour, SimulatedPause, SimulatedService, SimulatedWriteBuffer,
+};
+use model::{Bytes, Direction, Nanos};
+
+use super::values;
+
+/// The properties of a simulated device.
+pub(super) const KNOWN: &str = "size, servers, service, iops-cap, bandwidth-cap, stall, submit-cost, inline, layer, cache, \
+                                write-buffer, collection, drift, neighbour";
+
+/// Sets one property of a simulated device.
+///
+/// # Errors
+/// What is wrong, in words.
+pub(super) fn set_simulated(device: &mut SimulatedDevice, key: &str, text: &str) -> Result<(), String> {
+    match key {
+        "size" => device.size = values::block(text)?,
+        "servers" => device.servers = values::count(text, 1, 1 << 20)? as u32,
+        "service" => device.service = service(text)?,
+        "iops-cap" => device.iops_cap = values::count(text, 0, u64::MAX)?,
+        "bandwidth-cap" => device.bytes_per_second_cap = values::size(text.trim_end_matches("/s"))?.0,
+        "stall" => {
+            let (at, length) = text
+                .trim()
+                .split_once(' ')
+                .ok_or("a stall is written as `START LENGTH`, such as `2s 300ms`")?;
+            device.stalls.push(SimulatedPause {
+                at_ns: values::time(at)?,
+                for_ns: values::time(length)?,
+            });
+        }
+        "submit-cost" => device.submit_cost_ns = values::time(text)?,
+        "inline" => device.inline = values::flag(text)?,
+        "layer" => device.layers.push(layer(text)?),
+        "cache" => device.cache = Some(cache(text)?),
+        "write-buffer" => {
+            let [size, slower] = words(text, "a write buffer is written as `SIZE FACTOR`, such as `8GiB 5`")?;
+            device.write_buffer = Some(SimulatedWriteBuffer {
+                size: values::size(size)?,
+                slower: number(slower)?,
+            });
+        }
+        "collection" => {
+            let shape = "collection is written as `EVERY FIRST GROWTH`, such as `2s 20ms 1.1`";
+            let [every, first, growth] = words(text, shape)?;
+            device.collection = Some(SimulatedCollection {
+                every_ns: values::time(every)?,
+                first_ns: values::time(first)?,
+                growth: number(growth)?,
+            });
+        }
+        "drift" => device.drift_per_second = number(text)?,
+        "neighbour" => {
+            let shape = "a neighbour is written as `EVERY LENGTH FACTOR`, such as `10s 2s 4`";
+            let [every, length, slower] = words(text, shape)?;
+            device.neighbour = Some(SimulatedNeighbour {
+                every_ns: values::time(every)?,
+                for_ns: values::time(length)?,
+                slower: number(slower)?,
+            });
+        }
+        other => return Err(format!("a simulated device has no `{other}`")),
+    }
+    Ok(())
+}
+
+/// `100us`, `exponential 100us`, `uniform 50us 200us`, `lognormal 100us 0.5`, `bimodal 100us 5ms 0.1`.
+fn service(text: &str) -> Result<SimulatedService, String> {
+    let words: Vec<&str> = text.split_ascii_whitespace().collect();
+    match words[..] {
+        [time] => Ok(SimulatedService::Constant {
+            time_ns: values::time(time)?,
+        }),
+        ["exponential", mean] => Ok(SimulatedService::Exponential {
+            mean_ns: values::time(mean)?,
+        }),
+        ["uniform", low, high] => Ok(SimulatedService::Uniform {
+            low_ns: values::time(low)?,
+            high_ns: values::time(high)?,
+        }),
+        ["lognormal", median, sigma] => Ok(SimulatedService::Lognormal {
+            median_ns: values::time(median)?,
+            sigma: number(sigma)?,
+        }),
+        ["bimodal", fast, slow, share] => Ok(SimulatedService::Bimodal {
+            fast_ns: values::time(fast)?,
+            slow_ns: values::time(slow)?,
+            slow_share: number(share)?,
+        }),
+        _ => Err(
+            "a service time is `100us`, `exponential 100us`, `uniform 50us 200us`, `lognormal 100us 0.5` or \
+                  `bimodal 100us 5ms 0.1`"
+                .into(),
+        ),
+    }
+}
+
+/// `iops 1000`, with any of `burst 3000`, `bucket 5400000`, `every 250ms`, `unit 256KiB`, `reads`, `writes`, `trims` and
+/// `before-cache` behind it; `bandwidth 100MiB` likewise.
+fn layer(text: &str) -> Result<SimulatedLayer, String> {
+    const SHAPE: &str = "a layer is written as `iops RATE` or `bandwidth RATE`, with `burst RATE`, `bucket AMOUNT`, \
+                         `every TIME`, `unit SIZE`, `reads`, `writes`, `trims`, `before-cache` behind it";
+    let mut words = text.split_ascii_whitespace();
+    let counts = match words.next() {
+        Some("iops") => SimulatedCount::Operations,
+        Some("bandwidth") => SimulatedCount::Bytes,
+        _ => return Err(SHAPE.into()),
+    };
+    let amount = |word: Option<&str>| {
+        let word = word.ok_or(SHAPE)?;
+        match counts {
+            SimulatedCount::Operations => values::count(word, 0, u64::MAX),
+            SimulatedCount::Bytes => values::size(word.trim_end_matches("/s")).map(|size| size.0),
+        }
+    };
+    let mut layer = SimulatedLayer {
+        counts,
+        rate: amount(words.next())?,
+        ..SimulatedLayer::default()
+    };
+    while let Some(word) = words.next() {
+        match word {
+            "burst" => layer.burst = amount(words.next())?,
+            "bucket" => layer.bucket = amount(words.next())?,
+            "every" => layer.quantum_ns = values::time(words.next().ok_or(SHAPE)?)?,
+            "unit" => layer.unit = values::size(words.next().ok_or(SHAPE)?)?,
+            "reads" => layer.only = Some(Direction::Read),
+            "writes" => layer.only = Some(Direction::Write),
+            "trims" => layer.only = Some(Direction::Trim),
+            "before-cache" => layer.before_cache = true,
+            _ => return Err(SHAPE.into()),
+        }
+    }
+    Ok(layer)
+}
+
+/// `share 0.9 50us` or `first 2GiB 50us`.
+fn cache(text: &str) -> Result<SimulatedCache, String> {
+    let [what, amount, time] = words(
+        text,
+        "a cache is written as `share 0.9 50us` (of the reads) or `first 2GiB 50us` (of the device)",
+    )?;
+    let holds = match what {
+        "share" => SimulatedHolding::Share { hits: number(amount)? },
+        "first" => SimulatedHolding::First {
+            size: values::size(amount)?,
+        },
+        other => {
+            return Err(format!(
+                "a cache holds a `share` of the reads or the `first` bytes, not `{other}`"
+            ));
+        }
+    };
+    Ok(SimulatedCache {
+        holds,
+        time_ns: values::time(time)?,
+    })
+}
+
+/// Exactly so many words.
+fn words<'a, const N: usize>(text: &'a str, shape: &str) -> Result<[&'a str; N], String> {
+    let words: Vec<&str> = text.split_ascii_whitespace().collect();
+    words.try_into().map_err(|_| shape.to_owned())
+}
+
+fn number(text: &str) -> Result<f64, String> {
+    match text.trim().parse::<f64>() {
+        Ok(number) if number.is_finite() && number >= 0.0 => Ok(number),
+        _ => Err(format!("`{text}` is no number of at least 0")),
+    }
+}
+
+/// A layer in the words that [`set_simulated`] reads.
+pub(crate) fn layer_words(layer: &SimulatedLayer) -> String {
+    let SimulatedLayer {
+        counts,
+        rate,
+        burst,
+        bucket,
+        quantum_ns,
+        unit,
+        only,
+        before_cache,
+    } = *layer;
+    let mut text = match counts {
+        SimulatedCount::Operations => format!("iops {rate}"),
+        SimulatedCount::Bytes => format!("bandwidth {rate}"),
+    };
+    if burst > 0 {
+        text += &format!(" burst {burst}");
+    }
+    if bucket > 0 {
+        text += &format!(" bucket {bucket}");
+    }
+    if quantum_ns > Nanos(0) {
+        text += &format!(" every {}ns", quantum_ns.0);
+    }
+    if unit > Bytes(0) {
+        text += &format!(" unit {}", unit.0);
+    }
+    text += match only {
+        None => "",
+        Some(Direction::Read) => " reads",
+        Some(Direction::Write) => " writes",
+        Some(Direction::Trim) => " trims",
+    };
+    if before_cache {
+        text += " before-cache";
+    }
+    text
+}
+
+/// What makes a simulated device slower or faster at times, as keys and values.
+pub(crate) fn mood_words(device: &SimulatedDevice) -> Vec<(&'static str, String)> {
+    let mut options = Vec::new();
+    options.extend(device.layers.iter().map(|layer| ("layer", layer_words(layer))));
+    if let Some(SimulatedCache { holds, time_ns }) = device.cache {
+        let holds = match holds {
+            SimulatedHolding::Share { hits } => format!("share {hits}"),
+            SimulatedHolding::First { size } => format!("first {}", size.0),
+        };
+        options.push(("cache", format!("{holds} {}ns", time_ns.0)));
+    }
+    if let Some(SimulatedWriteBuffer { size, slower }) = device.write_buffer {
+        options.push(("write-buffer", format!("{} {slower}", size.0)));
+    }
+    if let Some(is) = device.collection {
+        let (every, first) = (is.every_ns.0, is.first_ns.0);
+        options.push(("collection", format!("{every}ns {first}ns {}", is.growth)));
+    }
+    if device.drift_per_second != 0.0 {
+        options.push(("drift", device.drift_per_second.to_string()));
+    }
+    if let Some(is) = device.neighbour {
+        let (every, length) = (is.every_ns.0, is.for_ns.0);
+        options.push(("neighbour", format!("{every}ns {length}ns {}", is.slower)));
+    }
+    options
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Written and read again, every property is what it was.
+    #[test]
+    fn what_is_written_is_read_again() {
+        let texts = [
+            (
+                "layer",
+                "iops 300 burst 3000 bucket 5400000 every 250ms unit 256KiB writes",
+            ),
+            ("layer", "bandwidth 100MiB reads before-cache"),
+            ("layer", "iops 7 trims"),
+            ("cache", "first 2GiB 50us"),
+            ("write-buffer", "8GiB 5.5"),
+            ("collection", "2s 20ms 1.1"),
+            ("drift", "0.01"),
+            ("neighbour", "10s 2s 4"),
+        ];
+        let mut device = SimulatedDevice::default();
+        for (key, text) in texts {
+            set_simulated(&mut device, key, text).unwrap();
+        }
+        let mut again = SimulatedDevice::default();
+        for (key, text) in mood_words(&device) {
+            set_simulated(&mut again, key, &text).unwrap();
+        }
+        assert_eq!(again, device);
+        assert_eq!(device.layers[0].quantum_ns, Nanos::millis(250));
+        set_simulated(&mut again, "cache", "share 0.9 50us").unwrap();
+        assert_eq!(again.cache.unwrap().holds, SimulatedHolding::Share { hits: 0.9 });
+    }
+
+    #[test]
+    fn mistakes_are_told() {
+        let mut device = SimulatedDevice::default();
+        for (key, text) in [
+            ("layer", "1000"),
+            ("layer", "iops"),
+            ("layer", "iops 5 sometimes"),
+            ("cache", "half 3us 1"),
+            ("write-buffer", "8GiB"),
+            ("collection", "2s 20ms -1"),
+            ("neighbour", "10s"),
+            ("drift", "much"),
+            ("service", "bimodal 1us"),
+        ] {
+            assert!(set_simulated(&mut device, key, text).is_err(), "{key} = {text}");
+        }
+    }
+}

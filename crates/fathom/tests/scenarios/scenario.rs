@@ -1,0 +1,251 @@
+//! A scenario: a device, a load, what is known, and the answer.
+
+use std::sync::atomic::AtomicBool;
+
+use analysis::caps::{Applies, Layer, LayerKind, Limit};
+use analysis::diagnosis::{Context, Counts, Diagnosis, KnownBurst, Network, Temperature, diagnose};
+use analysis::{requirement, verdict};
+use engine::clock::ClockStart;
+use model::environment::VolumeUse;
+use model::observation::{CoreShare, DeviceView, Generator, Observation};
+use model::plan::Plan;
+use model::results::Results;
+use model::{Bytes, Nanos};
+use run::Conditions;
+use run::targets::guard::Permissions;
+use study::confirm::{Confirmed, extend};
+
+/// One scenario of the file.
+#[derive(Debug)]
+pub struct Scenario {
+    pub name: String,
+    table: toml::Table,
+}
+
+impl Scenario {
+    /// Every scenario of a file.
+    pub fn all(text: &str) -> Vec<Scenario> {
+        let file: toml::Table = text.parse().unwrap();
+        let list = file["scenario"].as_array().unwrap();
+        let one = |value: &toml::Value| {
+            let table = value.as_table().unwrap().clone();
+            Scenario {
+                name: table["name"].as_str().unwrap().to_owned(),
+                table,
+            }
+        };
+        list.iter().map(one).collect()
+    }
+
+    /// A part of the scenario; an empty one where it is not there.
+    pub fn part(&self, name: &str) -> toml::Table {
+        self.table
+            .get(name)
+            .map(|part| part.as_table().unwrap().clone())
+            .unwrap_or_default()
+    }
+
+    fn flag(&self, name: &str) -> bool {
+        self.table.get(name).is_some_and(|value| value.as_bool().unwrap())
+    }
+
+    fn plan(&self, load: toml::Table, seed: u64) -> Plan {
+        let mut job = toml::Table::from_iter([("target".into(), "simulated:device".into())]);
+        job.insert("depth".into(), 32.into());
+        job.insert("time".into(), "40s".into());
+        // Nobody looks at what is written, and making it would take most of the time.
+        job.insert("content".into(), "zeros".into());
+        job.extend(load);
+        let mut device = toml::Table::from_iter([("servers".into(), 64.into())]);
+        device.insert("service".into(), "lognormal 2ms 0.3".into());
+        device.extend(self.part("device"));
+        let file = toml::Table::from_iter([
+            ("job".into(), toml::Value::Array(vec![job.into()])),
+            (
+                "simulated".into(),
+                toml::Table::from_iter([("device".into(), device.into())]).into(),
+            ),
+        ]);
+        let text = toml::to_string(&file).unwrap();
+        let mut document = dialects::native::read_job_file(&self.name, &text)
+            .unwrap_or_else(|faults| panic!("{}: {faults:?}\n{text}", self.name));
+        document.seed = Some(seed);
+        dialects::native::lower(&document).unwrap_or_else(|faults| panic!("{}: {faults:?}", self.name))
+    }
+
+    /// Runs the load and judges it.
+    pub fn diagnosis(&self, seed: u64) -> Diagnosis {
+        let mut plan = self.plan(self.part("load"), seed);
+        let confirmed: Option<Confirmed> = self.flag("confirm").then(|| extend(&plan));
+        if let Some(confirmed) = &confirmed {
+            plan = confirmed.plan.clone();
+        }
+        let results = carry_out(plan);
+        let mut observation = Observation::of(&results, 0, 0).unwrap();
+        let second = confirmed.and_then(|confirmed| confirmed.deeper(0));
+        let deeper = second.map(|step| Observation::of(&results, step, 0).unwrap());
+        let other = self.part("other-load");
+        let other = (!other.is_empty()).then(|| {
+            let results = carry_out(self.plan(other, seed + 1));
+            Observation::of(&results, 0, 0).unwrap()
+        });
+        let mut context = Context {
+            deeper: deeper.as_ref(),
+            other_rate: other.as_ref(),
+            bursts: self.bursts(),
+            ..Context::of(&results, 0, 0)
+        };
+        let host = self.part("host");
+        surround(&mut observation, &host);
+        add_facts(&mut context, &host, &observation);
+        diagnose(&observation, &self.layers(), &context)
+    }
+
+    /// Runs the load and judges what was promised: `PASS`, `FAIL` or `INCONCLUSIVE` in lower case, with the reasons.
+    pub fn verdict(&self, seed: u64) -> (String, String) {
+        let results = carry_out(self.plan(self.part("load"), seed));
+        let mut observation = Observation::of(&results, 0, 0).unwrap();
+        surround(&mut observation, &self.part("host"));
+        let clauses = requirement::parse(self.table["require"].as_str().unwrap()).unwrap();
+        let context = verdict::Context {
+            intervals: &results.steps[0].jobs[0].histograms,
+            ..verdict::Context::default()
+        };
+        let judged = verdict::judge(&clauses, &observation, &context);
+        let what = judged.clauses.iter().map(|clause| format!("{clause:?}"));
+        (
+            judged.outcome.word().to_lowercase(),
+            what.collect::<Vec<_>>().join("; "),
+        )
+    }
+
+    /// What was said about limits.
+    pub fn layers(&self) -> Vec<Layer> {
+        let caps = self.table.get("caps").map(|caps| caps.as_array().unwrap().clone());
+        let one = |cap: toml::Value| {
+            let cap = cap.as_table().unwrap().clone();
+            let limit = |name: &str, factor: f64| {
+                let values = match cap.get(name)? {
+                    toml::Value::Array(range) => range.iter().map(number).collect(),
+                    value => vec![number(value)],
+                };
+                Some(Limit {
+                    low: values[0] * factor,
+                    high: values[values.len() - 1] * factor,
+                })
+            };
+            let word = |name: &str| cap.get(name).map(|value| value.as_str().unwrap());
+            Layer {
+                name: word("name").unwrap().into(),
+                kind: match word("kind") {
+                    None | Some("disk") => LayerKind::Disk,
+                    Some("vm") => LayerKind::Machine,
+                    Some("cgroup") => LayerKind::ControlGroup,
+                    Some("link") => LayerKind::Link,
+                    Some(other) => panic!("{other} is no kind"),
+                },
+                applies: match word("for") {
+                    None => Applies::All,
+                    Some("reads") => Applies::Reads,
+                    Some("writes") => Applies::Writes,
+                    Some(other) => panic!("{other} is no direction"),
+                },
+                iops: limit("iops", 1.0),
+                bytes_per_sec: limit("mbps", 1e6),
+                unit: cap.get("unit").map(|unit| Bytes(number(unit) as u64)),
+                source: "the scenario".into(),
+            }
+        };
+        caps.unwrap_or_default().into_iter().map(one).collect()
+    }
+
+    fn bursts(&self) -> Vec<KnownBurst> {
+        let burst = self.part("burst");
+        if burst.is_empty() {
+            return Vec::new();
+        }
+        vec![KnownBurst {
+            layer: burst["name"].as_str().unwrap().into(),
+            counts: match burst.get("bytes").is_some() {
+                true => Counts::Bytes,
+                false => Counts::Operations,
+            },
+            ceiling: number(&burst["ceiling"]),
+            refill: number(&burst["refill"]),
+            bucket: number(&burst["bucket"]),
+        }]
+    }
+}
+
+fn number(value: &toml::Value) -> f64 {
+    let whole = value.as_integer().map(|value| value as f64);
+    whole
+        .or(value.as_float())
+        .unwrap_or_else(|| panic!("{value} is no number"))
+}
+
+/// Runs a plan on the simulated clock.
+pub fn carry_out(plan: Plan) -> Results {
+    let interrupt = AtomicBool::new(false);
+    let permissions = Permissions::default();
+    let conditions = Conditions {
+        permissions: &permissions,
+        clock: ClockStart::now().settle(),
+        interrupt: &interrupt,
+    };
+    run::carry_out(plan, conditions, &mut |_| ()).unwrap()
+}
+
+/// What the machine around the load was like: a simulated device has none.
+fn surround(observation: &mut Observation, host: &toml::Table) {
+    let value = |name: &str| host.get(name).map(number);
+    if let Some(cores) = host.get("cores") {
+        let pair = |(cpu, core): (usize, &toml::Value)| {
+            let shares = core.as_array().unwrap();
+            CoreShare {
+                cpu: cpu as u32,
+                user: number(&shares[0]),
+                kernel: number(&shares[1]),
+                stolen: None,
+            }
+        };
+        observation.cores = cores.as_array().unwrap().iter().enumerate().map(pair).collect();
+    }
+    let busiest_worker = value("worker").unwrap_or(0.05);
+    observation.generator = Some(Generator {
+        busiest_worker,
+        processors: busiest_worker,
+        ceiling_iops: value("ceiling"),
+    });
+    observation.device = value("in-device").map(|in_flight| DeviceView {
+        in_flight,
+        iops: observation.total.iops.unwrap(),
+        bytes_per_sec: observation.total.bytes_per_sec.unwrap(),
+        busy: 1.0,
+    });
+}
+
+fn add_facts(context: &mut Context<'_>, host: &toml::Table, observation: &Observation) {
+    let value = |name: &str| host.get(name).map(number);
+    context.polls = host.get("polls").is_some();
+    context.unloaded_ns = value("unloaded-ms").map(|time| time * 1e6);
+    if host.contains_key("link") || host.contains_key("losses") {
+        context.network = Some(Network {
+            link_share: value("link"),
+            losses: value("losses").map(|losses| losses as u64),
+        });
+    }
+    context.temperature = value("temperature").map(|highest| Temperature { highest, limit: 80.0 });
+    let window = observation.measured_ns.unwrap();
+    let share = |name: &str| Nanos((value(name).unwrap_or(0.0) * window.0 as f64) as u64);
+    if host.keys().any(|key| key.ends_with("-exceeded")) {
+        context.window_ns = window;
+        context.volumes = vec![VolumeUse {
+            provider: "Amazon EBS".into(),
+            instance_iops_exceeded_ns: share("instance-exceeded"),
+            volume_iops_exceeded_ns: share("volume-exceeded"),
+            volume_throughput_exceeded_ns: share("volume-throughput-exceeded"),
+            ..VolumeUse::default()
+        }];
+    }
+}

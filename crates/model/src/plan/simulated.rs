@@ -1,0 +1,240 @@
+//! The simulated device: what it is made of.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::direction::Direction;
+use crate::units::{Bytes, Nanos};
+
+/// A device that exists only in the tool, with its own clock: the truth that tests are held against.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SimulatedDevice {
+    /// Size.
+    pub size: Bytes,
+    /// Operations it serves at once; further ones wait in order.
+    pub servers: u32,
+    /// Time to serve one operation.
+    pub service: SimulatedService,
+    /// Most operations per second over all servers; 0 for no limit.
+    #[serde(default)]
+    pub iops_cap: u64,
+    /// Most bytes per second; 0 for no limit.
+    #[serde(default)]
+    pub bytes_per_second_cap: u64,
+    /// Times at which the device does nothing.
+    #[serde(default)]
+    pub stalls: Vec<SimulatedPause>,
+    /// Times at which the host does nothing: the worker is frozen, the device goes on.
+    #[serde(default)]
+    pub host_pauses: Vec<SimulatedPause>,
+    /// Operations that fail.
+    #[serde(default)]
+    pub faults: Vec<SimulatedFault>,
+    /// Host time to hand over one operation.
+    #[serde(default)]
+    pub submit_cost_ns: Nanos,
+    /// Operations complete inside the submitting call.
+    #[serde(default)]
+    pub inline: bool,
+    /// Limits that operations pass one after the other before a server takes them, the outermost first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub layers: Vec<SimulatedLayer>,
+    /// A cache in front of it all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache: Option<SimulatedCache>,
+    /// Fast memory for writes that runs out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_buffer: Option<SimulatedWriteBuffer>,
+    /// Pauses in which it tidies up after writes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub collection: Option<SimulatedCollection>,
+    /// Share by which service takes longer after each second.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub drift_per_second: f64,
+    /// Somebody else who uses the device now and then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub neighbour: Option<SimulatedNeighbour>,
+}
+
+fn is_zero(value: &f64) -> bool {
+    *value == 0.0
+}
+
+/// How long one operation takes to serve.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "law", rename_all = "snake_case")]
+pub enum SimulatedService {
+    /// Always the same.
+    Constant {
+        /// Service time.
+        time_ns: Nanos,
+    },
+    /// Exponentially distributed.
+    Exponential {
+        /// Mean service time.
+        mean_ns: Nanos,
+    },
+    /// Uniform between two times.
+    Uniform {
+        /// Shortest.
+        low_ns: Nanos,
+        /// Longest.
+        high_ns: Nanos,
+    },
+    /// Lognormally distributed: its logarithm is normal.
+    Lognormal {
+        /// Half of the operations take less.
+        median_ns: Nanos,
+        /// Standard deviation of the logarithm.
+        sigma: f64,
+    },
+    /// One of two times.
+    Bimodal {
+        /// Most operations.
+        fast_ns: Nanos,
+        /// The others.
+        slow_ns: Nanos,
+        /// Share of the others, from 0 to 1.
+        slow_share: f64,
+    },
+}
+
+impl Default for SimulatedService {
+    fn default() -> Self {
+        SimulatedService::Constant {
+            time_ns: Nanos::micros(100),
+        }
+    }
+}
+
+/// A pause of the simulated device or host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SimulatedPause {
+    /// When it begins, on the simulated clock.
+    pub at_ns: Nanos,
+    /// How long it lasts.
+    pub for_ns: Nanos,
+}
+
+/// An operation of the simulated device that fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "fault", rename_all = "snake_case")]
+pub enum SimulatedFault {
+    /// The n-th operation, counting from 1.
+    Nth {
+        /// n.
+        operation: u64,
+        /// Error number; 0 transfers only half of the bytes.
+        errno: i32,
+    },
+    /// Every operation from the n-th on.
+    From {
+        /// n.
+        operation: u64,
+        /// Error number.
+        errno: i32,
+    },
+    /// Every operation that touches these bytes.
+    Bytes {
+        /// First byte.
+        offset: u64,
+        /// How many.
+        length: u64,
+        /// Error number.
+        errno: i32,
+    },
+}
+
+/// A limit of so much per second. What is not used is saved up to the size of a bucket, which is full at the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SimulatedLayer {
+    /// What is counted.
+    pub counts: SimulatedCount,
+    /// How many are allowed per second.
+    pub rate: u64,
+    /// How many are allowed per second while the bucket lasts; 0 for no limit.
+    #[serde(default)]
+    pub burst: u64,
+    /// What may be saved up; 0: nothing, operations are let through at even distances.
+    #[serde(default)]
+    pub bucket: u64,
+    /// The bucket is refilled so often, in steps; 0: all the time.
+    #[serde(default)]
+    pub quantum_ns: Nanos,
+    /// A longer operation counts as several, one for each begun unit of this many bytes; 0: as one.
+    #[serde(default)]
+    pub unit: Bytes,
+    /// It limits only these.
+    #[serde(default)]
+    pub only: Option<Direction>,
+    /// What the cache serves passes it too.
+    #[serde(default)]
+    pub before_cache: bool,
+}
+
+/// What a limit counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SimulatedCount {
+    /// Operations.
+    #[default]
+    Operations,
+    /// Bytes.
+    Bytes,
+}
+
+/// A cache of reads, as large as needed and never full.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SimulatedCache {
+    /// What it holds.
+    pub holds: SimulatedHolding,
+    /// Time to serve a hit.
+    pub time_ns: Nanos,
+}
+
+/// What a cache holds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "what", rename_all = "snake_case")]
+pub enum SimulatedHolding {
+    /// So many of all reads hit it, chosen by chance.
+    Share {
+        /// From 0 to 1.
+        hits: f64,
+    },
+    /// The first bytes of the device.
+    First {
+        /// How many.
+        size: Bytes,
+    },
+}
+
+/// Fast memory for writes: once so many bytes have been written, writing takes longer.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SimulatedWriteBuffer {
+    /// Its size.
+    pub size: Bytes,
+    /// By what factor.
+    pub slower: f64,
+}
+
+/// Pauses after writes, each longer than the one before.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SimulatedCollection {
+    /// Mean distance of two pauses; they come by chance between a half and one and a half of it.
+    pub every_ns: Nanos,
+    /// Length of the first.
+    pub first_ns: Nanos,
+    /// By what factor each is longer than the one before.
+    pub growth: f64,
+}
+
+/// Another user of the device, who comes by chance.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SimulatedNeighbour {
+    /// Mean time between two visits; exponentially distributed.
+    pub every_ns: Nanos,
+    /// Mean length of a visit; uniform between a half and one and a half of it.
+    pub for_ns: Nanos,
+    /// Factor by which service takes longer meanwhile.
+    pub slower: f64,
+}

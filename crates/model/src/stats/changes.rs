@@ -1,0 +1,307 @@
+//! Changes of level in a series.
+//!
+//! PELT (Killick, Fearnhead, Eckley 2012, "Optimal detection of changepoints with a linear computational cost") with the
+//! absolute distance from the median as cost, so that single outliers move nothing. It is exact and draws no random number:
+//! the same series has the same segments wherever it is judged.
+
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
+
+use super::intervals::{mean, sample_deviation};
+
+/// A part of a series over which its level stays.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Segment {
+    /// Index of its first value.
+    pub start: usize,
+    /// Index behind its last.
+    pub end: usize,
+    /// Its median.
+    pub level: f64,
+    /// Its arithmetic mean.
+    pub mean: f64,
+    /// Sample standard deviation.
+    pub deviation: f64,
+}
+
+impl Segment {
+    /// The part of a series between two indexes, whatever its level does.
+    pub fn of(series: &[f64], start: usize, end: usize) -> Segment {
+        let values = &series[start..end];
+        Segment {
+            start,
+            end,
+            level: median(values),
+            mean: mean(values),
+            deviation: sample_deviation(values),
+        }
+    }
+
+    /// Coefficient of variation: deviation as a share of the mean; 0 where the mean is 0.
+    pub fn variation(&self) -> f64 {
+        share(self.deviation, self.mean)
+    }
+}
+
+/// Coefficient of variation of a series: deviation as a share of the mean; 0 where the mean is 0.
+pub fn variation(series: &[f64]) -> f64 {
+    share(sample_deviation(series), mean(series))
+}
+
+/// The middle value; 0 for an empty list.
+pub fn median(values: &[f64]) -> f64 {
+    if values.is_empty() {
+        return 0.0;
+    }
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let middle = sorted.len() / 2;
+    match sorted.len() % 2 {
+        1 => sorted[middle],
+        _ => (sorted[middle - 1] + sorted[middle]) / 2.0,
+    }
+}
+
+fn share(part: f64, whole: f64) -> f64 {
+    if whole == 0.0 { 0.0 } else { part / whole.abs() }
+}
+
+/// The segments of a series, each of at least `least` values; one for all of it where its level does not change.
+///
+/// A change costs 3 ln n in units of the noise, which is estimated from differences between neighbours (median absolute
+/// difference, which a change of level does not touch). On uncorrelated noise a change is claimed in less than one of a
+/// hundred series. Noise below a thousandth of the level is taken for a thousandth: nobody asks about less.
+pub fn segments(series: &[f64], least: usize) -> Vec<Segment> {
+    let (n, least) = (series.len(), least.max(1));
+    if n == 0 {
+        return Vec::new();
+    }
+    if n < 2 * least {
+        return vec![Segment::of(series, 0, n)];
+    }
+    let scaled: Vec<f64> = {
+        let noise = noise(series);
+        series.iter().map(|value| value / noise).collect()
+    };
+    let starts = best_starts(&scaled, least, 3.0 * (n as f64).ln());
+    let mut found = Vec::new();
+    let mut end = n;
+    while end > 0 {
+        found.push(Segment::of(series, starts[end], end));
+        end = starts[end];
+    }
+    found.reverse();
+    found
+}
+
+/// For each end of a series, where its last segment begins when the sum of all costs is least.
+fn best_starts(series: &[f64], least: usize, penalty: f64) -> Vec<usize> {
+    let n = series.len();
+    let mut best = vec![f64::INFINITY; n + 1];
+    let mut starts = vec![0; n + 1];
+    // From which end on a start need not be looked at again. What another start beats now it beats at every end that lies
+    // a whole segment further on, not sooner.
+    let mut useless_from = vec![usize::MAX; n + 1];
+    best[0] = -penalty;
+    let mut first = 0;
+    for end in least..=n {
+        while useless_from[first] <= end {
+            first += 1;
+        }
+        let mut costs = Vec::new();
+        let mut values = RunningMedian::default();
+        for start in (first..end).rev() {
+            values.add(series[start]);
+            let admissible = end - start >= least && best[start].is_finite() && useless_from[start] > end;
+            if !admissible {
+                continue;
+            }
+            let cost = best[start] + values.distance();
+            costs.push((start, cost));
+            if cost + penalty < best[end] {
+                (best[end], starts[end]) = (cost + penalty, start);
+            }
+        }
+        for (start, cost) in costs {
+            if cost > best[end] {
+                useless_from[start] = useless_from[start].min(end + least);
+            }
+        }
+    }
+    starts
+}
+
+/// Standard deviation of the noise, from differences between neighbours.
+fn noise(series: &[f64]) -> f64 {
+    let differences: Vec<f64> = series.windows(2).map(|pair| (pair[1] - pair[0]).abs()).collect();
+    let sizes: Vec<f64> = series.iter().map(|value| value.abs()).collect();
+    // 1.4826 makes a standard deviation of the median absolute deviation of normal noise; a difference has √2 times it.
+    let of_neighbours = 1.4826 * median(&differences) / std::f64::consts::SQRT_2;
+    let least = median(&sizes).max(mean(&sizes)) / 1000.0;
+    of_neighbours.max(least).max(f64::MIN_POSITIVE)
+}
+
+/// A number that can be sorted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Sorted(f64);
+
+impl Eq for Sorted {}
+
+impl PartialOrd for Sorted {
+    fn partial_cmp(&self, other: &Sorted) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Sorted {
+    fn cmp(&self, other: &Sorted) -> Ordering {
+        self.0.total_cmp(&other.0)
+    }
+}
+
+/// Values in two halves, and the sum of each.
+#[derive(Debug, Default)]
+struct RunningMedian {
+    low: BinaryHeap<Sorted>,
+    high: BinaryHeap<Reverse<Sorted>>,
+    low_sum: f64,
+    high_sum: f64,
+}
+
+impl RunningMedian {
+    fn add(&mut self, value: f64) {
+        if self.low.peek().is_none_or(|middle| value <= middle.0) {
+            self.low.push(Sorted(value));
+            self.low_sum += value;
+        } else {
+            self.high.push(Reverse(Sorted(value)));
+            self.high_sum += value;
+        }
+        if self.low.len() > self.high.len() + 1 {
+            if let Some(moved) = self.low.pop() {
+                self.low_sum -= moved.0;
+                self.high_sum += moved.0;
+                self.high.push(Reverse(moved));
+            }
+        } else if self.high.len() > self.low.len()
+            && let Some(Reverse(moved)) = self.high.pop()
+        {
+            self.high_sum -= moved.0;
+            self.low_sum += moved.0;
+            self.low.push(moved);
+        }
+    }
+
+    /// Sum of the distances of all values from their median.
+    fn distance(&self) -> f64 {
+        let middle = self.low.peek().map_or(0.0, |middle| middle.0);
+        let surplus = self.low.len() as f64 - self.high.len() as f64;
+        (self.high_sum - self.low_sum + middle * surplus).max(0.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::draws::{DrawsForm, Purpose};
+    use proptest::prelude::*;
+
+    /// What [`segments`] minimises, by trying every partition.
+    fn least_cost(series: &[f64], least: usize, penalty: f64) -> f64 {
+        let cost = |values: &[f64]| {
+            let middle = median(values);
+            values.iter().map(|value| (value - middle).abs()).sum::<f64>()
+        };
+        let n = series.len();
+        let mut best = vec![f64::INFINITY; n + 1];
+        best[0] = -penalty;
+        for end in least..=n {
+            for start in 0..=(end - least) {
+                best[end] = best[end].min(best[start] + cost(&series[start..end]) + penalty);
+            }
+        }
+        best[n]
+    }
+
+    fn normal(seed: u64, n: usize, level: f64, deviation: f64) -> Vec<f64> {
+        let mut draws = DrawsForm::Native { seed }.start();
+        let mut unit = || draws.unit(Purpose::Offset);
+        // The sum of twelve uniform numbers is nearly normal with a deviation of one.
+        let draw = |_| level + deviation * ((0..12).map(|_| unit()).sum::<f64>() - 6.0);
+        (0..n).map(draw).collect()
+    }
+
+    #[test]
+    fn a_step_is_found_where_it_is() {
+        let mut series = normal(1, 60, 3000.0, 20.0);
+        series.extend(normal(2, 60, 1000.0, 20.0));
+        let found = segments(&series, 10);
+        assert_eq!(found.len(), 2, "{found:?}");
+        assert_eq!((found[0].start, found[0].end, found[1].end), (0, 60, 120));
+        assert!((found[0].level - 3000.0).abs() < 20.0 && (found[1].level - 1000.0).abs() < 20.0);
+        assert!(found[1].variation() < 0.05);
+    }
+
+    #[test]
+    fn an_outlier_is_no_change() {
+        let mut series = normal(3, 80, 1000.0, 10.0);
+        series[40] = 0.0;
+        series[41] = 9000.0;
+        assert_eq!(segments(&series, 10).len(), 1);
+    }
+
+    #[test]
+    fn steady_and_short_series_have_one_segment() {
+        assert_eq!(segments(&[5.0; 100], 10).len(), 1);
+        assert_eq!(segments(&[1.0, 9.0, 1.0], 10).len(), 1);
+        assert_eq!(segments(&[], 10), []);
+    }
+
+    /// The claim of the documentation.
+    #[test]
+    fn noise_has_no_changes() {
+        let with_changes = (0..400).filter(|seed| segments(&normal(1000 + seed, 120, 1000.0, 50.0), 10).len() > 1);
+        assert!(with_changes.count() <= 4);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+        /// Pruning loses nothing: the partition costs as little as the best of all.
+        #[test]
+        fn as_good_as_the_best_partition(values in prop::collection::vec(-20i32..20, 1..40), least in 1usize..6) {
+            let series: Vec<f64> = values.iter().map(|value| f64::from(*value)).collect();
+            let starts = best_starts(&series, least, 5.0);
+            prop_assume!(series.len() >= least);
+            let (mut end, mut cost) = (series.len(), -5.0);
+            while end > 0 {
+                let part = &series[starts[end]..end];
+                prop_assert!(part.len() >= least);
+                let middle = median(part);
+                cost += 5.0 + part.iter().map(|value| (value - middle).abs()).sum::<f64>();
+                end = starts[end];
+            }
+            prop_assert!((cost - least_cost(&series, least, 5.0)).abs() < 1e-9);
+        }
+
+        /// The segments cover the series without gap or overlap, whatever it holds.
+        #[test]
+        fn segments_cover_the_series(values in prop::collection::vec(0.0f64..1e6, 0..150), least in 1usize..20) {
+            let found = segments(&values, least);
+            prop_assert_eq!(found.first().map_or(0, |first| first.start), 0);
+            prop_assert_eq!(found.last().map_or(0, |last| last.end), values.len());
+            prop_assert!(found.windows(2).all(|pair| pair[0].end == pair[1].start));
+            prop_assert!(found.len() == 1 || found.iter().all(|one| one.end - one.start >= least));
+        }
+
+        /// Another unit changes nothing.
+        #[test]
+        fn units_do_not_matter(seed in 0u64..1000, factor in 0.001f64..1000.0) {
+            let mut series = normal(seed, 40, 500.0, 10.0);
+            series.extend(normal(seed + 7, 40, 420.0, 10.0));
+            let scaled: Vec<f64> = series.iter().map(|value| value * factor).collect();
+            let ends = |series: &[f64]| segments(series, 10).iter().map(|one| one.end).collect::<Vec<_>>();
+            prop_assert_eq!(ends(&series), ends(&scaled));
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! Whether a distribution of times has two humps.
+//!
+//! Two kinds of service under one name, such as hits and misses of a cache, or operations that wait for tokens and others
+//! that do not, make a distribution with a valley in it. Coefficients made of moments take every skewed distribution for
+//! one with two humps (Pfister and others 2013, "Good things peak in pairs"), and latencies are skewed; so the valley itself
+//! is looked for.
+
+use crate::histogram::{Histogram, bucket_high, bucket_low};
+
+/// Bins for each doubling of the value.
+const BINS: f64 = 8.0;
+/// Peaks less than this many bins apart are one: a factor of 1.4.
+const APART: usize = 4;
+/// A valley is at most this share of the lower peak.
+const VALLEY: f64 = 0.5;
+/// Each hump holds at least this share of all values.
+const LEAST: f64 = 0.01;
+/// Fewer values have no shape.
+const FEWEST: u64 = 200;
+
+/// A distribution with two humps.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TwoModes {
+    /// Where the lower hump has its peak.
+    pub low: f64,
+    /// Where the upper one has it.
+    pub high: f64,
+    /// The deepest place between them.
+    pub valley: f64,
+    /// Share of the values above the valley.
+    pub share_above: f64,
+}
+
+/// The two highest humps of a distribution, on a logarithmic scale; `None` where there is one.
+///
+/// The bins are 9 % wide and smoothed over their neighbours. The valley must be half as high as the lower peak or less, and
+/// lower than it by three standard deviations of counts, so that the chance of few values makes none.
+pub fn two_modes(histogram: &Histogram) -> Option<TwoModes> {
+    if histogram.n() < FEWEST {
+        return None;
+    }
+    let first = bin_of(histogram.min().max(1) as f64);
+    let last = bin_of(histogram.max().max(1) as f64);
+    let mut counts = vec![0.0; last - first + 1];
+    for (bucket, count) in histogram.buckets() {
+        let middle = (bucket_low(bucket) as f64 + bucket_high(bucket) as f64) / 2.0;
+        let bin = bin_of(middle.max(1.0)).clamp(first, last);
+        counts[bin - first] += count as f64;
+    }
+    let smooth = smoothed(&counts);
+    let main = (0..smooth.len()).max_by(|a, b| smooth[*a].total_cmp(&smooth[*b]))?;
+    let second = (0..smooth.len())
+        .filter(|bin| bin.abs_diff(main) >= APART)
+        .filter_map(|bin| Some((bin, valley_between(&smooth, main, bin)?)))
+        .max_by(|a, b| smooth[a.0].total_cmp(&smooth[b.0]))?;
+    let (bin, valley) = second;
+    let above = counts[valley..].iter().sum::<f64>() / histogram.n() as f64;
+    let enough = (LEAST..=1.0 - LEAST).contains(&above);
+    enough.then(|| TwoModes {
+        low: value_of(first + main.min(bin)),
+        high: value_of(first + main.max(bin)),
+        valley: value_of(first + valley),
+        share_above: above,
+    })
+}
+
+/// The lowest bin between two peaks, if it is low enough.
+fn valley_between(smooth: &[f64], one: usize, other: usize) -> Option<usize> {
+    let between = one.min(other) + 1..one.max(other);
+    let valley = between.min_by(|a, b| smooth[*a].total_cmp(&smooth[*b]))?;
+    let (peak, low) = (smooth[one].min(smooth[other]), smooth[valley]);
+    (low <= VALLEY * peak && peak - low >= 3.0 * (peak + low).sqrt()).then_some(valley)
+}
+
+fn smoothed(counts: &[f64]) -> Vec<f64> {
+    let at = |bin: usize| counts.get(bin).copied().unwrap_or(0.0);
+    let one = |bin: usize| {
+        let before = bin.checked_sub(1).map_or(0.0, at);
+        (before + 2.0 * at(bin) + at(bin + 1)) / 4.0
+    };
+    (0..counts.len()).map(one).collect()
+}
+
+fn bin_of(value: f64) -> usize {
+    (value.log2() * BINS) as usize
+}
+
+fn value_of(bin: usize) -> f64 {
+    ((bin as f64 + 0.5) / BINS).exp2()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::draws::{DrawsForm, Purpose};
+    use proptest::prelude::*;
+
+    /// Lognormal times.
+    fn times(seed: u64, count: u64, median: f64, sigma: f64, into: &mut Histogram) {
+        let mut draws = DrawsForm::Native { seed }.start();
+        for _ in 0..count {
+            let normal = (0..12).map(|_| draws.unit(Purpose::Offset)).sum::<f64>() - 6.0;
+            into.record((median * (sigma * normal).exp()) as u64);
+        }
+    }
+
+    #[test]
+    fn hits_and_misses_are_two() {
+        let mut both = Histogram::new();
+        times(1, 8000, 100_000.0, 0.2, &mut both);
+        times(2, 2000, 4_000_000.0, 0.3, &mut both);
+        let found = two_modes(&both).unwrap();
+        assert!((found.low / 100_000.0 - 1.0).abs() < 0.15, "{found:?}");
+        assert!((found.high / 4_000_000.0 - 1.0).abs() < 0.25, "{found:?}");
+        assert!((found.share_above - 0.2).abs() < 0.01, "{found:?}");
+    }
+
+    #[test]
+    fn a_constant_has_one_and_few_values_have_none() {
+        let mut constant = Histogram::new();
+        constant.record_times(100_000, 5000);
+        assert_eq!(two_modes(&constant), None);
+        let mut few = Histogram::new();
+        few.record_times(100_000, 50);
+        few.record_times(1_000_000, 50);
+        assert_eq!(two_modes(&few), None);
+        assert_eq!(two_modes(&Histogram::new()), None);
+    }
+
+    #[test]
+    fn a_rare_tail_is_no_hump() {
+        let mut tailed = Histogram::new();
+        tailed.record_times(100_000, 100_000);
+        tailed.record_times(9_000_000, 500);
+        assert_eq!(two_modes(&tailed), None);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+
+        /// However skewed: one hump is one hump.
+        #[test]
+        fn one_hump_is_one(seed in 0u64..10_000, sigma in 0.05f64..1.2, count in 300u64..5000) {
+            let mut histogram = Histogram::new();
+            times(seed, count, 500_000.0, sigma, &mut histogram);
+            prop_assert_eq!(two_modes(&histogram), None);
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! What limited each job of a run: the diagnosis of `analysis` with everything that a result tells.
+
+use analysis::caps::Layer;
+use analysis::diagnosis::{Context, JobDiagnosis, KnownBurst, diagnose, system_layers};
+use model::observation::Observation;
+use model::results::Results;
+
+use crate::confirm::Confirmed;
+
+/// What the user knows of the limits between the program and the disks.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Known {
+    /// Limits.
+    pub layers: Vec<Layer>,
+    /// Credits.
+    pub bursts: Vec<KnownBurst>,
+}
+
+/// What limited each job. The limits that the system itself knows of join those given; steps that confirm others are not
+/// judged on their own.
+pub fn diagnoses(results: &Results, known: &Known, confirmed: Option<&Confirmed>) -> Vec<JobDiagnosis> {
+    let pairs = confirmed.map(|confirmed| &confirmed.pairs[..]).unwrap_or_default();
+    let confirms = |step: usize| pairs.iter().any(|(_, second)| *second == step);
+    let mut found = Vec::new();
+    for step in (0..results.steps.len()).filter(|step| !confirms(*step)) {
+        let jobs = results.steps[step].jobs.len();
+        for job in 0..jobs {
+            let Some(observation) = Observation::of(results, step, job) else {
+                continue;
+            };
+            let second = confirmed.and_then(|confirmed| confirmed.deeper(step));
+            let deeper = second.and_then(|second| Observation::of(results, second, job));
+            let context = Context {
+                deeper: deeper.as_ref(),
+                bursts: known.bursts.clone(),
+                ..Context::of(results, step, job)
+            };
+            let mut layers = known.layers.clone();
+            layers.extend(system_layers(results, step, job));
+            found.push(JobDiagnosis {
+                step: step as u32,
+                job: job as u32,
+                name: observation.name.clone(),
+                diagnosis: diagnose(&observation, &layers, &context),
+            });
+        }
+    }
+    found
+}
