@@ -4,6 +4,7 @@
 //! can be reached is the smallest of them; which one that is depends on the length of an operation.
 
 use model::Bytes;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Below a limit by less than this share, or above it by less than [`ABOVE`], a figure is *at* the limit: sources round
@@ -13,7 +14,7 @@ pub const BELOW: f64 = 0.03;
 pub const ABOVE: f64 = 0.05;
 
 /// One limit with its name and source.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Layer {
     /// What has the limit, such as `VM Standard_B2ms, uncached` or `4 × P30`.
     pub name: String,
@@ -37,7 +38,7 @@ pub struct Layer {
 }
 
 /// What kind of thing limits.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LayerKind {
     /// A rate that the test itself asks for.
@@ -54,7 +55,7 @@ pub enum LayerKind {
 }
 
 /// Which operations a layer limits.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Applies {
     /// All.
@@ -67,7 +68,7 @@ pub enum Applies {
 }
 
 /// A limit. Sources that disagree on units give a range.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Limit {
     /// The smallest reading of the source.
     pub low: f64,

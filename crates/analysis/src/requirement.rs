@@ -5,13 +5,14 @@
 use std::fmt;
 
 use model::{Bytes, Direction, Nanos};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Share of an "at least" that may be missing: buckets of tokens are counted in whole operations and short intervals.
 pub const TOLERANCE: f64 = 0.01;
 
 /// One thing that is asked for.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Clause {
     /// As the user or the policy writes it.
     pub text: String,
@@ -28,7 +29,7 @@ pub struct Clause {
 }
 
 /// What a clause is about.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "metric", rename_all = "kebab-case")]
 pub enum Metric {
     /// Operations per second.
@@ -47,7 +48,7 @@ pub enum Metric {
 }
 
 /// On which side of its target a figure must lie.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Side {
     /// `>=`

@@ -2,6 +2,7 @@
 //!
 //! The files in `docs/schema` are these texts; a test compares them.
 
+use analysis::verdict::Verified;
 use model::plan::Plan;
 use model::results::Results;
 use model::study::Study;
@@ -45,6 +46,11 @@ pub const SCHEMAS: &[Schema] = &[
         name: "stream",
         about: "one line of the NDJSON stream that a run writes while it goes on",
         text: text::<Line>,
+    },
+    Schema {
+        name: "verdict",
+        about: "the `json` format of `fathom verify`: a promise, what was issued, and what came of it",
+        text: text::<Verified>,
     },
 ];
 

@@ -32,6 +32,9 @@ pub fn command() -> Command {
         .subcommands([
             quick(),
             run(),
+            commands::verify::command(),
+            commands::policies::command(),
+            commands::advise::command(),
             diskspd(),
             convert(),
             commands::lint::command(),
@@ -256,7 +259,7 @@ fn heading(group: Group) -> &'static str {
     group.heading()
 }
 
-fn output_options() -> Vec<Arg> {
+pub(crate) fn output_options() -> Vec<Arg> {
     let output = |name: &'static str| Arg::new(name).long(name).help_heading("Output");
     vec![
         output("out")
@@ -287,7 +290,7 @@ fn output_options() -> Vec<Arg> {
 }
 
 /// What the user names again.
-pub fn safety_options() -> Vec<Arg> {
+pub(crate) fn safety_options() -> Vec<Arg> {
     let safety = |name: &'static str| {
         Arg::new(name)
             .long(name)
@@ -358,7 +361,8 @@ fn man() -> Command {
         Arg::new("of")
             .value_name("COMMAND")
             .value_parser(PossibleValuesParser::new([
-                "run", "quick", "sweep", "ab", "compare", "calc", "convert", "lint", "targets", "selftest",
+                "run", "quick", "verify", "sweep", "ab", "compare", "calc", "policies", "advise", "convert", "lint", "targets",
+                "selftest",
             ]))
             .help("Of one command; without it, of the program"),
     )

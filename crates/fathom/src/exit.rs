@@ -10,8 +10,10 @@ use model::results::Results;
 pub enum Exit {
     /// All is well.
     Done,
-    /// Operations failed, or there are warnings where none are wanted.
+    /// Operations failed, a promise is broken, or there are warnings where none are wanted.
     Failed,
+    /// A verdict: the test cannot tell.
+    Inconclusive,
     /// Refused by the guard, or not possible with this target.
     Refused,
     /// The command line is wrong.
@@ -27,8 +29,9 @@ pub enum Exit {
 /// The list for help texts.
 pub const EXPLAINED: &str = "\
 Exit codes:
-  0        done
-  1        I/O errors, or warnings under --strict
+  0        done; of a promise: PASS
+  1        I/O errors, or warnings under --strict; of a promise: FAIL
+  2        of a promise: INCONCLUSIVE
   3        refused or not possible: guard, target, plan
   4        wrong command line or job file
   5        internal error, or a result could not be written
@@ -45,6 +48,7 @@ impl Exit {
         match self {
             Exit::Done => 0,
             Exit::Failed => 1,
+            Exit::Inconclusive => 2,
             Exit::Refused => 3,
             Exit::Usage => 4,
             Exit::Internal => 5,

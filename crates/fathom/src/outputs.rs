@@ -98,6 +98,20 @@ impl Outputs {
         })
     }
 
+    /// Holds another file that a command writes to the rules for reports.
+    ///
+    /// # Errors
+    /// [`Faults`] if it is what the plan tests, or cannot be written.
+    pub fn also(&self, path: &Path, plan: &Plan) -> Result<(), Faults> {
+        let one = Outputs {
+            list: Vec::new(),
+            save: Some(path.to_owned()),
+            streams: Vec::new(),
+        };
+        one.spare_targets(plan)?;
+        one.prove_writable()
+    }
+
     fn files(&self) -> impl Iterator<Item = &Path> {
         let files = self.list.iter().filter_map(|output| output.file.as_deref());
         files.chain(self.save.as_deref())
@@ -152,16 +166,26 @@ impl Outputs {
     /// Writes everything that is made from finished results. `text` replaces the usual report for people.
     ///
     /// # Errors
+    /// As [`Outputs::finish_with`].
+    pub fn finish(self, results: &Results, text: Option<&str>) -> Result<(), Faults> {
+        let replaced: Vec<(&str, &str)> = text.map(|text| ("text", text)).into_iter().collect();
+        self.finish_with(results, &replaced)
+    }
+
+    /// Writes everything that is made from finished results. What is given for a format, by its name, takes the place of the
+    /// usual report.
+    ///
+    /// # Errors
     /// [`Faults`] with every file that could not be written; the others are written all the same, and if nothing was, the
     /// report for people goes to stderr, so that what was measured is not lost.
-    pub fn finish(mut self, results: &Results, text: Option<&str>) -> Result<(), Faults> {
+    pub fn finish_with(mut self, results: &Results, replaced: &[(&str, &str)]) -> Result<(), Faults> {
         self.put(&stream::last_line(results));
         let mut faults = Vec::new();
         for output in &self.list {
             let What::Report(format) = output.what else { continue };
             let mut bytes = Vec::new();
-            match text.filter(|_| format.name == "text") {
-                Some(text) => bytes.extend_from_slice(text.as_bytes()),
+            match replaced.iter().find(|(name, _)| *name == format.name) {
+                Some((_, text)) => bytes.extend_from_slice(text.as_bytes()),
                 None => {
                     let written = (format.write)(results, &mut bytes);
                     written.expect("writing to memory does not fail");
@@ -238,7 +262,10 @@ pub(crate) fn prove_writable<'a>(files: impl Iterator<Item = &'a Path>) -> Resul
 }
 
 /// Files appear whole or not at all; devices and pipes are written as they are.
-pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
+///
+/// # Errors
+/// The system's.
+pub fn write_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     if path.exists() && !path.is_file() {
         return std::fs::OpenOptions::new().write(true).open(path)?.write_all(bytes);
     }

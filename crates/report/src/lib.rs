@@ -8,6 +8,7 @@
 pub mod cells;
 pub mod diagnosis;
 pub mod formats;
+pub mod junit;
 pub mod live;
 pub mod numbers;
 pub mod stream;

@@ -11,5 +11,6 @@ pub mod diagnosis;
 pub mod quick;
 pub mod selftest;
 pub mod sweep;
+pub mod verify;
 
 mod figures;

@@ -2,13 +2,15 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Entries are old after so many months: vendors raise their limits every year or two.
 pub const LASTS_MONTHS: i32 = 12;
 
 /// A day, a month or a year: `2026-11-21`, `2025-09`, `2023`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(with = "String")]
 #[serde(try_from = "String", into = "String")]
 pub struct Date {
     year: i16,

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::date::Date;
@@ -71,7 +72,7 @@ pub(super) struct Input {
 }
 
 /// What an input counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum InputKind {
     /// Bytes. Formulas find it as `NAME` (bytes), `NAME_gb`, `NAME_gib` and `NAME_tib`.

@@ -15,6 +15,7 @@ mod stack;
 use std::collections::BTreeMap;
 
 use model::Bytes;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::caps::Layer;
@@ -35,7 +36,7 @@ pub const USUAL_LATENCY_SECS: f64 = 0.002;
 pub const HEADROOM: f64 = 1.25;
 
 /// What an entry is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PolicyKind {
     /// A disk or volume.
@@ -47,7 +48,7 @@ pub enum PolicyKind {
 }
 
 /// How far the figures of an entry can be trusted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Confidence {
     /// From the contract or report that this program was made for.
@@ -278,7 +279,7 @@ impl Policy {
 pub type Inputs = BTreeMap<String, String>;
 
 /// A policy for one disk.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Resolved {
     /// Its name.
     pub id: String,
@@ -321,7 +322,7 @@ pub struct Resolved {
 }
 
 /// One input with its value.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct InputValue {
     /// Its name.
     pub name: String,
@@ -334,7 +335,7 @@ pub struct InputValue {
 }
 
 /// What is run to verify a policy.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Workload {
     /// Bytes of an operation.
     pub block: Bytes,
@@ -353,7 +354,7 @@ pub struct Workload {
 }
 
 /// What credits count.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BurstOf {
     /// Operations.
@@ -363,7 +364,7 @@ pub enum BurstOf {
 }
 
 /// A token bucket: at full speed it is empty after bucket ÷ (ceiling − refill).
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Burst {
     /// What it counts.
     pub of: BurstOf,
@@ -388,7 +389,7 @@ impl Burst {
 }
 
 /// Figures that follow from a policy.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Derived {
     /// The block size at which the limit on bytes binds as soon as that on operations: throughput ÷ IOPS, in bytes.
     pub crossover_bytes: Option<f64>,

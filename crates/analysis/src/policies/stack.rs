@@ -1,6 +1,7 @@
 //! Limits one above the other: a machine and its disks, what can be reached through them, and what of each is out of reach.
 
 use model::Bytes;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Burst, Catalogue, Inputs, Policy, PolicyKind, Resolved};
@@ -20,7 +21,7 @@ pub struct Disks {
 }
 
 /// What can be reached through several limits.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Reach {
     /// Operations per second.
     pub iops: Limit,
@@ -35,7 +36,7 @@ pub struct Reach {
 }
 
 /// Which figure of a limit binds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Bound {
     /// That on operations.
@@ -45,7 +46,7 @@ pub enum Bound {
 }
 
 /// What of a limit cannot be reached because another binds first.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Stranded {
     /// Name of the limit.
     pub layer: String,

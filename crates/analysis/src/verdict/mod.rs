@@ -4,6 +4,7 @@
 //! test that could not have shown the opposite is inconclusive. docs/verify.md has the formulas.
 
 mod availability;
+mod document;
 mod estimate;
 mod judgement;
 mod load;
@@ -11,16 +12,18 @@ mod load;
 use model::finding::Finding;
 use model::observation::Observation;
 use model::results::IntervalHistogram;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::policies::{Burst, Workload};
 use crate::requirement::Clause;
 
+pub use document::{FORMAT_VERSION, Issued, Machine, Promise, Verified, VerifiedKind};
 pub use estimate::{LEAST_BEYOND, PLAIN};
 pub use judgement::{ALPHA, judge};
 
 /// What came of a promise.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Verdict {
     /// Of all clauses together.
     pub outcome: Outcome,
@@ -33,7 +36,7 @@ pub struct Verdict {
 }
 
 /// How a promise, or the test of it, ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
     /// It is kept.
@@ -59,7 +62,7 @@ impl Outcome {
 }
 
 /// One clause.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ClauseVerdict {
     /// What is promised.
     pub clause: Clause,
@@ -80,7 +83,7 @@ pub struct ClauseVerdict {
 }
 
 /// Why a test cannot tell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
     /// The generator could not, or was not asked to, issue what was promised.
@@ -106,7 +109,7 @@ pub enum Cause {
 }
 
 /// What is wrong with a test as a whole.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Reason {
     /// Its kind; absent where it is a failure of the storage.
     pub cause: Option<Cause>,

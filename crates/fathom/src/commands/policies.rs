@@ -1,0 +1,292 @@
+//! `fathom policies`.
+
+use analysis::caps::Layer;
+use analysis::policies::{BurstOf, InputKind, Inputs, Origin, Policy, PolicyKind, Resolved};
+use analysis::requirement::Metric;
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use model::{Bytes, Nanos};
+use serde_json::{Value, json};
+use study::verify;
+
+use super::catalogue::{catalogue, catalogue_option, input_options, inputs, today};
+use crate::exit::Exit;
+use crate::fault::{Fault, Faults};
+use crate::screen;
+
+/// Its command line.
+pub fn command() -> Command {
+    Command::new("policies")
+        .about("Lists what disks and machines promise, or explains one entry with its figures and sources")
+        .long_about(
+            "Lists the catalogue of what disks and machines promise. With a NAME it explains the entry: what it asks for, its \
+             limits, what follows from them, and where every figure comes from. With the size of a disk and the like the \
+             figures are those of that disk.",
+        )
+        .after_help(
+            "Examples:\n  fathom policies\n  fathom policies aws/gp3 --size 500GiB --iops 6000 --mbps 250\n  \
+             fathom policies azure/premium --tier P30\n  fathom policies s4/ssd-ultra --toml > mine.toml",
+        )
+        .arg(Arg::new("name").value_name("NAME").help("Entry to explain, such as aws/gp3"))
+        .args(input_options())
+        .arg(catalogue_option())
+        .arg(
+            Arg::new("json")
+                .long("json")
+                .action(ArgAction::SetTrue)
+                .help("One JSON document for programs"),
+        )
+        .arg(
+            Arg::new("toml")
+                .long("toml")
+                .action(ArgAction::SetTrue)
+                .requires("name")
+                .conflicts_with("json")
+                .help("The entry as its file has it, as a model for one of your own"),
+        )
+}
+
+/// Lists or explains.
+pub fn show(given: &ArgMatches) -> Result<Exit, Faults> {
+    let catalogue = catalogue(given, None)?;
+    let inputs = inputs(given)?;
+    let Some(name) = given.get_one::<String>("name") else {
+        if !inputs.is_empty() {
+            let fault = Fault::new("what is known of a disk belongs to one entry");
+            return Err(Faults::usage(
+                fault.help("name it: fathom policies aws/gp3 --size 500GiB"),
+            ));
+        }
+        let entries: Vec<&Policy> = catalogue.entries().collect();
+        return match given.get_flag("json") {
+            true => put_json(&Value::from_iter(entries.iter().map(|policy| head(policy)))),
+            false => screen::put(&list(&entries)),
+        };
+    };
+    let policy = catalogue
+        .find(name)
+        .map_err(|why| Faults::usage(Fault::new(why).help("`fathom policies` lists them")))?;
+    if given.get_flag("toml") {
+        return screen::put(policy.text());
+    }
+    let resolved = resolved(policy, &inputs)?;
+    match given.get_flag("json") {
+        true => {
+            let mut value = head(policy);
+            value["resolved"] = serde_json::to_value(&resolved).expect("plain values are valid JSON");
+            put_json(&value)
+        }
+        false => screen::put(&explain(policy, resolved.as_ref())),
+    }
+}
+
+/// The entry for the disk that was described; `None` if it needs a description and there was none at all.
+fn resolved(policy: &Policy, inputs: &Inputs) -> Result<Option<Resolved>, Faults> {
+    match policy.resolve(inputs) {
+        Ok(resolved) => Ok(Some(resolved)),
+        Err(_) if inputs.is_empty() => Ok(None),
+        Err(error) => Err(Faults::usage(Fault::new(format!("{}: {error}", policy.id())))),
+    }
+}
+
+fn put_json(value: &Value) -> Result<Exit, Faults> {
+    let text = serde_json::to_string_pretty(value).expect("plain values are valid JSON");
+    screen::put(&format!("{text}\n"))
+}
+
+fn head(policy: &Policy) -> Value {
+    let inputs = policy
+        .inputs()
+        .map(|(name, kind, help, default)| json!({ "name": name, "kind": kind, "help": help, "has_default": default }));
+    json!({
+        "id": policy.id(),
+        "title": policy.title(),
+        "kind": policy.kind(),
+        "as_of": policy.as_of(),
+        "old": policy.expired(today()).is_some(),
+        "source": policy.source(),
+        "confidence": policy.confidence(),
+        "wording": policy.wording(),
+        "inputs": inputs.collect::<Vec<_>>(),
+        "tiers": policy.tiers().collect::<Vec<_>>(),
+        "notes": policy.notes(),
+        "origin": policy.origin(),
+    })
+}
+
+fn list(entries: &[&Policy]) -> String {
+    let mut text = String::new();
+    let parts = [
+        (PolicyKind::Whole, "Contracts and whole machines"),
+        (PolicyKind::Disk, "Disks"),
+        (PolicyKind::Machine, "Machines"),
+    ];
+    let mut any_old = false;
+    for (kind, heading) in parts {
+        let of_kind: Vec<&&Policy> = entries.iter().filter(|policy| policy.kind() == kind).collect();
+        if of_kind.is_empty() {
+            continue;
+        }
+        text += &format!("{heading}\n");
+        for policy in of_kind {
+            let old = policy.expired(today()).is_some();
+            any_old |= old;
+            let mark = if old { "*" } else { " " };
+            let own = match policy.origin() {
+                Origin::BuiltIn => String::new(),
+                Origin::User(file) => format!(" (from {file})"),
+            };
+            text += &format!(
+                "  {:<26} {:>10}{mark} {}{own}\n",
+                policy.id(),
+                policy.as_of().to_string(),
+                policy.title()
+            );
+        }
+        text += "\n";
+    }
+    if any_old {
+        text += "* older than 12 months: compare with the source before you rely on it\n";
+    }
+    text + "`fathom policies NAME` explains an entry; `fathom verify --policy NAME TARGET` tests it.\n"
+}
+
+fn explain(policy: &Policy, resolved: Option<&Resolved>) -> String {
+    let mut text = format!("{}: {}\n", policy.id(), policy.title());
+    if let Some(wording) = policy.wording() {
+        text += &screen::wrapped(wording);
+    }
+    let (date, words) = (policy.as_of(), policy.confidence().words());
+    text += &screen::wrapped(&format!("as of {date}, {words}: {}", policy.source()));
+    if let Origin::User(file) = policy.origin() {
+        text += &screen::wrapped(&format!("from {file}"));
+    }
+    if let Some(old) = policy.expired(today()) {
+        text += &screen::wrapped(&format!("Note: {old}."));
+    }
+    for note in policy.notes() {
+        text += &screen::wrapped(&format!("Note: {note}."));
+    }
+    text += &asks_for(policy);
+    match resolved {
+        Some(resolved) => text + &figures(resolved),
+        None => text + "\nGive these, and the figures are those of your disk.\n",
+    }
+}
+
+fn asks_for(policy: &Policy) -> String {
+    let mut text = String::new();
+    for (name, kind, help, default) in policy.inputs() {
+        let example = match kind {
+            InputKind::Size => "SIZE",
+            InputKind::Number => "NUMBER",
+        };
+        let flag = match name {
+            "size" | "iops" | "mbps" => format!("--{name} {example}"),
+            _ => format!("--set {name}={example}"),
+        };
+        let usual = if default { " (has a default)" } else { "" };
+        text += &format!("  {flag:<24} {help}{usual}\n");
+    }
+    let tiers: Vec<&str> = policy.tiers().collect();
+    if !tiers.is_empty() {
+        text += &screen::wrapped(&format!("--tier: {}", tiers.join(", ")));
+    }
+    match text.is_empty() {
+        true => text,
+        false => format!("\nAsks for\n{text}"),
+    }
+}
+
+/// Limits, what is tested, what is promised and what follows.
+fn figures(resolved: &Resolved) -> String {
+    let mut text = String::from("\nLimits");
+    let said = resolved.inputs.iter().map(|input| match input.kind {
+        InputKind::Size => format!("{} {}", input.name, Bytes(input.value as u64)),
+        InputKind::Number => format!("{} {}", input.name, input.value),
+    });
+    let said: Vec<String> = resolved.tier.iter().cloned().chain(said).collect();
+    if !said.is_empty() {
+        text += &format!(" (of {})", said.join(", "));
+    }
+    text += "\n";
+    for one in resolved.layers.iter().chain(&resolved.cached) {
+        text += &format!("  {:<32} {}\n", one.name, layer(one));
+    }
+    for burst in &resolved.bursts {
+        let show = |value: f64| match burst.of {
+            BurstOf::Iops => format!("{} IOPS", Metric::Iops.show(value)),
+            BurstOf::Bytes => Metric::Throughput.show(value),
+        };
+        text += &format!(
+            "  with credits: {} for {}, then {}; {} without load until they are back\n",
+            show(burst.ceiling),
+            length(burst.lasts_secs()),
+            show(burst.refill),
+            length(burst.refills_secs())
+        );
+    }
+    let workload = &resolved.workload;
+    let pattern = if workload.random { "random" } else { "sequential" };
+    text += &format!(
+        "\nTested with\n  {} {pattern}, {} % reads; {} s after {} s of warm-up\n",
+        workload.block, workload.read_percent, workload.duration_secs, workload.warm_up_secs
+    );
+    if let Some(reach) = &resolved.reach {
+        text += &screen::wrapped(&verify::reach(reach));
+    }
+    text += "\nPromises\n";
+    for clause in &resolved.clauses {
+        text += &format!("  {clause}\n");
+    }
+    text + &derived(resolved)
+}
+
+fn layer(layer: &Layer) -> String {
+    let iops = layer.iops.map(|limit| format!("{} IOPS", Metric::Iops.show(limit.low)));
+    let bytes = layer.bytes_per_sec.map(|limit| match limit.low == limit.high {
+        true => Metric::Throughput.show(limit.low),
+        false => format!(
+            "{} to {}",
+            Metric::Throughput.show(limit.low),
+            Metric::Throughput.show(limit.high)
+        ),
+    });
+    let unit = layer.unit.map(|unit| format!("operations count in units of {unit}"));
+    [iops, bytes, unit].into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+fn derived(resolved: &Resolved) -> String {
+    let derived = &resolved.derived;
+    let mut text = String::from("\nWhat follows\n");
+    if let Some(bytes) = derived.crossover_bytes {
+        text += &format!(
+            "  the limit on bytes binds first from {:.1} KiB on (throughput ÷ IOPS)\n",
+            bytes / 1024.0
+        );
+    }
+    if let (Some(least), Some(enough), Some(latency)) = (
+        derived.concurrency,
+        derived.concurrency_with_headroom,
+        derived.at_latency_ns,
+    ) {
+        let guessed = if resolved.latency_ns.is_none() { ", a guess" } else { "" };
+        text += &format!(
+            "  at {}{guessed} it takes {least} operations in flight (rate × latency); {enough} with a quarter more for the test\n",
+            Nanos(latency as u64)
+        );
+    }
+    match derived.past_burst_secs {
+        Some(seconds) => {
+            text += &format!(
+                "  a run at full speed sees what lies beyond the credits after {}\n",
+                length(seconds)
+            );
+        }
+        None => text += "  no credits: what is seen in a short run stays\n",
+    }
+    text
+}
+
+fn length(seconds: f64) -> String {
+    Nanos((seconds * 1e9) as u64).to_string()
+}

@@ -1,0 +1,528 @@
+//! `fathom verify`.
+
+use std::path::{Path, PathBuf};
+
+use ::run::targets::guard::Permissions;
+use analysis::policies::{self, Catalogue, Disks, Overrides, Policy, Resolved, Workload};
+use analysis::requirement::{self, Clause};
+use analysis::verdict::{self, ClauseVerdict, FORMAT_VERSION, Machine, Outcome, Verdict, Verified, VerifiedKind};
+use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint, value_parser};
+use dialects::native;
+use engine::probe::{System, memory_total};
+use engine::sys::facts::space_of;
+use jiff::Zoned;
+use model::plan::SimulatedDevice;
+use model::results::Results;
+use model::{Bytes, Nanos};
+use report::junit::{self, Case, CaseOutcome, Suite};
+use study::verify::{self, Promise, QUICK, QUICK_WARM_UP, Unverifiable, Verification};
+
+use super::catalogue::{catalogue, catalogue_option, input_options, inputs, today};
+use super::run::describe;
+use crate::command_line::{output_options, safety_options};
+use crate::exit::{EXPLAINED, Exit};
+use crate::fault::{Fault, Faults};
+use crate::outputs::{self, Outputs};
+use crate::screen::{self, Screen};
+use crate::session::{self, Session};
+
+/// Attempts at most: a second one has twice as much in flight.
+const ATTEMPTS: u32 = 2;
+/// Share of the space that may be used which a file takes at most.
+const OF_SPACE: f64 = 0.5;
+/// Share of a file system that stays free.
+const KEPT_FREE: f64 = 0.2;
+
+/// Its command line.
+pub fn command() -> Command {
+    let load = |name: &'static str, value: &'static str, help: &'static str| {
+        Arg::new(name)
+            .long(name)
+            .value_name(value)
+            .help(help)
+            .help_heading("Load")
+    };
+    let around = |name: &'static str, value: &'static str, help: &'static str| {
+        Arg::new(name)
+            .long(name)
+            .value_name(value)
+            .help(help)
+            .help_heading("Machine and disks around it")
+    };
+    Command::new("verify")
+        .about("Tests whether storage keeps a promise: PASS, FAIL or INCONCLUSIVE for each clause, with the reason")
+        .long_about(
+            "Tests whether storage keeps what a policy or a requirement promises. The promised load is issued at exactly the \
+             promised rate and mix, with as many operations in flight as it takes (Little's law), for as long as the policy says \
+             (300 s); confidence intervals decide. docs/verify.md explains how.\n\n\
+             TARGET is a directory (fathom makes a file there and removes it), a file, a block device, or a job file (.toml) \
+             with one [simulated.NAME] device, to try things without a disk.",
+        )
+        .after_help(format!(
+            "Examples:\n  fathom verify --policy s4/ssd-ultra --size 400GB /mnt/data\n  \
+             fathom verify --policy aws/gp3 --size 500GiB --iops 6000 --mbps 250 /dev/nvme1n1\n  \
+             fathom verify --require 'iops>=4000,p99<=3ms' --read 70 --block 8k --quick /mnt/data\n\n{EXPLAINED}"
+        ))
+        .arg(
+            Arg::new("target")
+                .value_name("TARGET")
+                .required(true)
+                .value_hint(ValueHint::AnyPath)
+                .help("Directory, file or block device; or a .toml with a simulated device"),
+        )
+        .arg(
+            Arg::new("policy")
+                .long("policy")
+                .value_name("NAME|FILE")
+                .required_unless_present("require")
+                .value_hint(ValueHint::FilePath)
+                .help("Entry of the catalogue (`fathom policies` lists them), or a policy file"),
+        )
+        .arg(
+            Arg::new("require")
+                .long("require")
+                .value_name("CLAUSES")
+                .help("Clauses such as iops>=4000,p99<=3ms,read.mean<=1ms,mbps>=200; beside a policy or alone"),
+        )
+        .args(input_options())
+        .arg(catalogue_option())
+        .args([
+            load("quick", "", "30 s instead of the policy's time: shows a limit, not whether it lasts")
+                .action(ArgAction::SetTrue)
+                .conflicts_with("time"),
+            load("time", "TIME", "Measured window, if not the policy's"),
+            load("warm-up", "TIME", "I/O before it, if not the policy's"),
+            load("block", "SIZE", "Block size, if not the policy's [alone: 4KiB]"),
+            load("read", "PERCENT", "Percent of reads, if not the policy's [alone: 100]"),
+            load("sequential", "", "Sequential positions, whatever the policy says").action(ArgAction::SetTrue),
+            load("rate", "IOPS", "Operations per second to issue, if not what is promised"),
+            load("depth", "NUMBER", "Operations in flight over all workers, if not what it takes")
+                .value_parser(value_parser!(u32).range(1..=65_536)),
+            load("workers", "NUMBER", "Threads, if not as many as it takes").value_parser(value_parser!(u32).range(1..=4096)),
+            load("file-size", "SIZE", "Size of the file that is made [default: twice the memory, at most half of the space]"),
+        ])
+        .args([
+            around("vm", "NAME", "Size of the virtual machine, such as Standard_B2ms: its limits may bind first"),
+            around("disk", "NAME", "Disk below, such as P30 or aws/gp3:size=500GiB,iops=6000").action(ArgAction::Append),
+            around("disks", "NUMBER", "How many of each share the load")
+                .default_value("1")
+                .value_parser(value_parser!(u32).range(1..=1024)),
+            around("host-cache", "", "The host's cache serves the operations").action(ArgAction::SetTrue),
+        ])
+        .arg(
+            Arg::new("junit")
+                .long("junit")
+                .value_name("FILE")
+                .value_hint(ValueHint::FilePath)
+                .help("Write JUnit XML for build servers: a case for each clause")
+                .help_heading("Output"),
+        )
+        .arg(
+            Arg::new("dry-run")
+                .long("dry-run")
+                .action(ArgAction::SetTrue)
+                .help("Show what would be done and whether it may be; nothing is opened for writing")
+                .help_heading("Safety"),
+        )
+        .args(output_options())
+        .args(safety_options())
+}
+
+/// Everything that was understood of the command line.
+struct Asked {
+    verification: Verification,
+    policy: Option<Resolved>,
+    requirement: Option<String>,
+    expired: Option<String>,
+    machine: Option<Machine>,
+}
+
+/// Tests a promise.
+pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
+    let asked = understand(session, given)?;
+    let permissions = session::permissions(given);
+    let plan = asked.verification.plan(1);
+    if given.get_flag("dry-run") {
+        Outputs::parse(given)?;
+        ::run::check(&plan).map_err(|error| Faults::from(::run::RunError::Plan(error)))?;
+        let judged = ::run::targets::judge(&plan, &permissions)?;
+        screen::put(&describe(&plan, &judged))?;
+        let refused = judged.iter().any(|one| one.decision.refusal().is_some());
+        return Ok(if refused { Exit::Refused } else { Exit::Done });
+    }
+    let junit = given.get_one::<String>("junit").map(PathBuf::from);
+    let mut outputs = Outputs::of(given, &plan)?;
+    if let Some(path) = &junit {
+        outputs.also(path, &plan)?;
+    }
+    let started = Zoned::now();
+    let (results, verdict, attempt) = attempts(session, given, &asked, &permissions, &mut outputs)?;
+    let verified = document(&asked, &results, verdict, attempt);
+    let text = text(&verified);
+    let json = serde_json::to_string_pretty(&verified).expect("plain values are valid JSON") + "\n";
+    outputs.finish_with(&results, &[("text", &text), ("json", &json)])?;
+    if let Some(path) = &junit {
+        let document = junit::document(&suite(&verified, &started, &text));
+        outputs::write_file(path, document.as_bytes())
+            .map_err(|error| Faults::one(Fault::of_file("write", path, &error), Exit::Internal))?;
+    }
+    Ok(exit(&results, &verified.verdict, given.get_flag("strict")))
+}
+
+/// Runs once, and once more where the generator may have been the limit.
+fn attempts(
+    session: &Session,
+    given: &ArgMatches,
+    asked: &Asked,
+    permissions: &Permissions,
+    outputs: &mut Outputs,
+) -> Result<(Results, Verdict, u32), Faults> {
+    let (verification, quiet) = (&asked.verification, given.get_flag("quiet"));
+    let mut attempt = 1;
+    loop {
+        if !quiet {
+            introduce(verification, attempt);
+        }
+        let mut screen = Screen::new(1, quiet);
+        let results = session.carry_out(verification.plan(attempt), permissions, &mut |event| {
+            screen.take(&event);
+            outputs.take(&event);
+        });
+        drop(screen);
+        let results = results?;
+        let Some(verdict) = verification.judge(&results) else {
+            let fault = Fault::new("not one operation ended in the measured window, so there is nothing to judge");
+            let exit = Exit::of(&results, false);
+            return Err(Faults::one(
+                fault.help("measure for longer, or look for what holds the target up: `fathom run` tells more"),
+                if exit == Exit::Done { Exit::Inconclusive } else { exit },
+            ));
+        };
+        let again = attempt < ATTEMPTS && !results.interrupted && verification.try_again(&verdict, attempt);
+        if !again {
+            return Ok((results, verdict, attempt));
+        }
+        attempt += 1;
+    }
+}
+
+fn introduce(verification: &Verification, attempt: u32) {
+    let issued = verification.issued(attempt);
+    let again = if attempt > 1 {
+        "again, with twice as much in flight: "
+    } else {
+        ""
+    };
+    eprintln!(
+        "{again}{:.0} operations per second of {}, up to {} in flight: {} of warm-up, {} measured",
+        issued.rate_iops, issued.block, issued.concurrency, issued.warm_up_ns, issued.measured_ns
+    );
+}
+
+fn understand(session: &Session, given: &ArgMatches) -> Result<Asked, Faults> {
+    let named = given.get_one::<String>("policy");
+    let file = named.map(Path::new).filter(|path| path.is_file());
+    let catalogue = catalogue(given, file)?;
+    let (overrides, beside) = (overrides(given)?, clauses(given)?);
+    let rate = rate(given)?;
+    let (policy, expired) = match named {
+        None => (None, None),
+        Some(name) => {
+            let policy = find(&catalogue, name, file)?;
+            let resolved = policy.resolve_with(&inputs(given)?, &overrides);
+            let resolved = resolved.map_err(|error| {
+                let help = format!("`fathom policies {}` tells what it asks for", policy.id());
+                Faults::usage(Fault::new(format!("{}: {error}", policy.id())).help(help))
+            })?;
+            (Some(resolved), policy.expired(today()))
+        }
+    };
+    let promise = match &policy {
+        Some(policy) => Promise::of_policy(policy, beside, rate),
+        None => {
+            refuse_inputs(given)?;
+            Promise::of_requirement(beside, alone(&overrides), rate)
+        }
+    };
+    let promise = promise.map_err(|Unverifiable { what, help }| Faults::usage(Fault::new(what).help(help)))?;
+    let machine = machine(given, &catalogue, &promise)?;
+    Ok(Asked {
+        verification: verification(session, given, promise)?,
+        policy,
+        requirement: given.get_one::<String>("require").cloned(),
+        expired,
+        machine,
+    })
+}
+
+/// The entry of a name, or the one that a file holds.
+fn find<'a>(catalogue: &'a Catalogue, name: &str, file: Option<&Path>) -> Result<&'a Policy, Faults> {
+    let of_file = |path: &Path| {
+        let origin = policies::Origin::User(path.display().to_string());
+        catalogue.entries().find(|policy| *policy.origin() == origin)
+    };
+    match file.and_then(of_file) {
+        Some(policy) => Ok(policy),
+        None => catalogue.find(name).map_err(|why| {
+            Faults::usage(
+                Fault::new(why)
+                    .at(format!("--policy {name}"))
+                    .help("`fathom policies` lists them"),
+            )
+        }),
+    }
+}
+
+/// What is known of a disk means nothing without a policy that asks for it.
+fn refuse_inputs(given: &ArgMatches) -> Result<(), Faults> {
+    match inputs(given)?.keys().next() {
+        None => Ok(()),
+        Some(name) => Err(Faults::usage(
+            Fault::new(format!(
+                "--{name} says something about a policy's disk, and no --policy is named"
+            ))
+            .help("name the policy; the size of the test file is --file-size, the rate to issue is --rate"),
+        )),
+    }
+}
+
+/// The load of a requirement alone: random reads of 4 KiB, unless it is said otherwise.
+fn alone(overrides: &Overrides) -> Workload {
+    Workload {
+        block: overrides.block.unwrap_or(Bytes::kib(4)),
+        random: overrides.random.unwrap_or(true),
+        read_percent: overrides.read_percent.unwrap_or(100.0),
+        rate_iops: None,
+        concurrency: None,
+        duration_secs: 300.0,
+        warm_up_secs: 30.0,
+    }
+}
+
+fn wrong(name: &str, text: &str, why: impl Into<String>, help: &str) -> Faults {
+    Faults::usage(Fault::new(why).at(format!("--{name} {text}")).help(help))
+}
+
+fn size(given: &ArgMatches, name: &str) -> Result<Option<Bytes>, Faults> {
+    let read = |text: &String| match text.parse::<Bytes>() {
+        Ok(Bytes(0)) => Err(wrong(name, text, "it must be above 0", "for example 32KiB")),
+        Ok(size) => Ok(size),
+        Err(error) => Err(wrong(name, text, error.to_string(), "for example 32KiB")),
+    };
+    given.get_one::<String>(name).map(read).transpose()
+}
+
+fn time(given: &ArgMatches, name: &str) -> Result<Option<Nanos>, Faults> {
+    let read = |text: &String| {
+        let parsed = text.parse::<Nanos>();
+        parsed.map_err(|error| wrong(name, text, error.to_string(), "for example 300s"))
+    };
+    given.get_one::<String>(name).map(read).transpose()
+}
+
+fn overrides(given: &ArgMatches) -> Result<Overrides, Faults> {
+    let read = |text: &String| {
+        let value = text.trim_end_matches('%').parse::<f64>().ok();
+        let value = value.filter(|value| (0.0..=100.0).contains(value));
+        value.ok_or_else(|| wrong("read", text, "it is no percentage", "for example --read 70"))
+    };
+    Ok(Overrides {
+        block: size(given, "block")?,
+        read_percent: given.get_one::<String>("read").map(read).transpose()?,
+        random: given.get_flag("sequential").then_some(false),
+    })
+}
+
+fn clauses(given: &ArgMatches) -> Result<Vec<Clause>, Faults> {
+    let Some(text) = given.get_one::<String>("require") else {
+        return Ok(Vec::new());
+    };
+    requirement::parse(text).map_err(|errors| {
+        let fault =
+            |error: requirement::RequirementError| Fault::new(error.to_string()).at("--require").help(error.help);
+        Faults::many(errors.into_iter().map(fault).collect(), Exit::Usage)
+    })
+}
+
+fn rate(given: &ArgMatches) -> Result<Option<f64>, Faults> {
+    let Some(text) = given.get_one::<String>("rate") else {
+        return Ok(None);
+    };
+    match requirement::parse(&format!("iops>={text}")) {
+        Ok(clauses) => Ok(clauses.first().map(|clause| clause.target)),
+        Err(_) => Err(wrong(
+            "rate",
+            text,
+            "it is no number of operations per second",
+            "for example --rate 4000",
+        )),
+    }
+}
+
+fn machine(given: &ArgMatches, catalogue: &Catalogue, promise: &Promise) -> Result<Option<Machine>, Faults> {
+    let disks: Vec<String> = given
+        .get_many::<String>("disk")
+        .into_iter()
+        .flatten()
+        .cloned()
+        .collect();
+    let wanted = Disks {
+        machine: given.get_one::<String>("vm").cloned(),
+        disks,
+        count: given.get_one::<u32>("disks").copied().unwrap_or(1),
+        cached: given.get_flag("host-cache"),
+    };
+    if wanted.machine.is_none() && wanted.disks.is_empty() {
+        return Ok(None);
+    }
+    let named = policies::stack(catalogue, &wanted)
+        .map_err(|why| Faults::usage(Fault::new(why).help("`fathom policies` lists what is known")))?;
+    let layers: Vec<_> = named.into_iter().chain(promise.layers.iter().cloned()).collect();
+    let workload = &promise.workload;
+    let reach = policies::reach(&layers, workload.block, workload.read_percent);
+    Ok(Some(Machine { layers, reach }))
+}
+
+fn verification(session: &Session, given: &ArgMatches, promise: Promise) -> Result<Verification, Faults> {
+    let path = given.get_one::<String>("target").expect("clap requires it");
+    let simulated = simulated(Path::new(path))?;
+    let quick = given.get_flag("quick");
+    let seconds = |seconds: f64| Nanos((seconds * 1e9) as u64);
+    let (duration, warm_up) = (promise.workload.duration_secs, promise.workload.warm_up_secs);
+    let usual = match quick {
+        true => (QUICK.min(seconds(duration)), QUICK_WARM_UP.min(seconds(warm_up))),
+        false => (seconds(duration), seconds(warm_up)),
+    };
+    let path = match &simulated {
+        Some((name, _)) => format!("simulated:{name}"),
+        None => path.clone(),
+    };
+    Ok(Verification {
+        file_size: size(given, "file-size")?.or_else(|| usual_size(Path::new(&path), quick)),
+        simulated: simulated.map(|(_, device)| device),
+        path,
+        promise,
+        cpus: engine::sys::thread::usable_cpus().len() as u32,
+        workers: given.get_one::<u32>("workers").copied(),
+        concurrency: given.get_one::<u32>("depth").copied(),
+        measured: time(given, "time")?.unwrap_or(usual.0),
+        warm_up: time(given, "warm-up")?.unwrap_or(usual.1),
+        quick,
+        seed: given.get_one::<u64>("seed").copied().unwrap_or(1),
+        arguments: session.arguments.clone(),
+    })
+}
+
+/// The only simulated device of a job file.
+fn simulated(path: &Path) -> Result<Option<(String, SimulatedDevice)>, Faults> {
+    if path.extension().is_none_or(|extension| extension != "toml") || !path.is_file() {
+        return Ok(None);
+    }
+    let text = std::fs::read_to_string(path).map_err(|error| Faults::usage(Fault::of_file("read", path, &error)))?;
+    let document = native::read_job_file(&path.display().to_string(), &text)?;
+    let mut devices = document.simulated.into_iter();
+    match (devices.next(), devices.next()) {
+        (Some(one), None) => Ok(Some((one.name, one.device))),
+        (found, _) => {
+            let many = if found.is_some() {
+                "several simulated devices"
+            } else {
+                "no simulated device"
+            };
+            let fault = Fault::new(format!("{} has {many}", path.display()));
+            Err(Faults::usage(fault.help(
+                "leave one [simulated.NAME] in it; to test a file of this name, rename it",
+            )))
+        }
+    }
+}
+
+/// Twice the memory, so that no cache of this machine can hold it, but at most half of the space that may be used. The short
+/// form takes the usual size of a small file.
+fn usual_size(path: &Path, quick: bool) -> Option<Bytes> {
+    if quick || !path.is_dir() {
+        return None;
+    }
+    let (total, available) = space_of(path)?;
+    let usable = (available as f64 - total as f64 * KEPT_FREE).max(0.0) * OF_SPACE;
+    let wanted = (2 * memory_total(&System::live())).min(usable as u64);
+    // Whole MiB; where there is hardly any space, the usual size of a run is found out and explained there.
+    (wanted >= Bytes::gib(1).0).then(|| Bytes(wanted >> 20 << 20))
+}
+
+fn document(asked: &Asked, results: &Results, verdict: Verdict, attempt: u32) -> Verified {
+    Verified {
+        format_version: FORMAT_VERSION,
+        kind: VerifiedKind::Verdict,
+        tool: results.tool.clone(),
+        target: asked.verification.path.clone(),
+        promise: verdict::Promise {
+            policy: asked.policy.clone(),
+            requirement: asked.requirement.clone(),
+            expired: asked.expired.clone(),
+        },
+        issued: asked.verification.issued(attempt),
+        machine: asked.machine.clone(),
+        verdict,
+        findings: results.findings.clone(),
+    }
+}
+
+fn text(verified: &Verified) -> String {
+    let mut text = String::new();
+    for (indent, line) in verify::text(verified) {
+        text += &match indent {
+            0 => format!("{line}\n"),
+            _ => screen::wrapped(&line),
+        };
+    }
+    text
+}
+
+fn suite(verified: &Verified, started: &Zoned, text: &str) -> Suite {
+    let case = |judged: &ClauseVerdict| Case {
+        name: judged.clause.to_string(),
+        outcome: match judged.outcome {
+            Outcome::Pass => CaseOutcome::Passed,
+            Outcome::Fail => CaseOutcome::Failed,
+            Outcome::Inconclusive => CaseOutcome::Undecided,
+            Outcome::Consistent => CaseOutcome::Skipped,
+        },
+        message: judged.reason.clone(),
+    };
+    let policy = verified.promise.policy.as_ref().map(|policy| policy.id.clone());
+    let failed = verified.verdict.reasons.iter().map(|reason| Case {
+        name: "the test as a whole".into(),
+        outcome: match reason.cause {
+            None => CaseOutcome::Failed,
+            Some(_) => CaseOutcome::Undecided,
+        },
+        message: reason.what.clone(),
+    });
+    let issued = &verified.issued;
+    Suite {
+        name: format!("{} on {}", policy.as_deref().unwrap_or("requirement"), verified.target),
+        started: started.strftime("%Y-%m-%dT%H:%M:%S").to_string(),
+        seconds: (issued.warm_up_ns + issued.measured_ns).as_secs(),
+        cases: verified.verdict.clauses.iter().map(case).chain(failed).collect(),
+        properties: vec![
+            ("verdict".into(), verified.verdict.outcome.word().into()),
+            ("rate_iops".into(), format!("{}", issued.rate_iops)),
+            ("block_bytes".into(), issued.block.0.to_string()),
+            ("read_percent".into(), format!("{}", issued.read_percent)),
+            ("concurrency".into(), issued.concurrency.to_string()),
+            ("fathom".into(), verified.tool.version.clone()),
+        ],
+        output: text.to_owned(),
+    }
+}
+
+/// A verdict has codes of its own; what is wrong with the run itself comes first.
+fn exit(results: &Results, verdict: &Verdict, strict: bool) -> Exit {
+    match (Exit::of(results, strict), verdict.outcome) {
+        (Exit::Done, Outcome::Pass) => Exit::Done,
+        (Exit::Done, Outcome::Fail) => Exit::Failed,
+        (Exit::Done, Outcome::Inconclusive | Outcome::Consistent) => Exit::Inconclusive,
+        (other, _) => other,
+    }
+}

@@ -1,0 +1,173 @@
+//! JUnit XML, as build servers read it: one suite of cases that passed, failed, or could not be judged.
+//!
+//! The form is that of Jenkins' and GitLab's readers: `testsuites` / `testsuite` / `testcase` with `failure` or `error`.
+
+use std::fmt::Write;
+
+/// A suite.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Suite {
+    /// Its name.
+    pub name: String,
+    /// When it began, as `2026-11-22T14:05:00`.
+    pub started: String,
+    /// How long it took in seconds.
+    pub seconds: f64,
+    /// Its cases, in order.
+    pub cases: Vec<Case>,
+    /// Name and value of what is worth keeping beside it.
+    pub properties: Vec<(String, String)>,
+    /// The report for people.
+    pub output: String,
+}
+
+/// A case.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Case {
+    /// Its name.
+    pub name: String,
+    /// What came of it.
+    pub outcome: CaseOutcome,
+    /// Why, in a sentence.
+    pub message: String,
+}
+
+/// What came of a case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CaseOutcome {
+    /// It holds.
+    Passed,
+    /// It does not.
+    Failed,
+    /// It could not be judged, and that is not good enough: build servers show it as an error, which is no failure.
+    Undecided,
+    /// It was looked at, and neither passes nor fails anything.
+    Skipped,
+}
+
+/// The document.
+pub fn document(suite: &Suite) -> String {
+    let count = |outcome: CaseOutcome| suite.cases.iter().filter(|case| case.outcome == outcome).count();
+    let counts = format!(
+        r#"tests="{}" failures="{}" errors="{}" skipped="{}" time="{:.3}""#,
+        suite.cases.len(),
+        count(CaseOutcome::Failed),
+        count(CaseOutcome::Undecided),
+        count(CaseOutcome::Skipped),
+        suite.seconds
+    );
+    let name = escaped(&suite.name);
+    let mut text = format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"fathom\" {counts}>\n");
+    let _ = writeln!(
+        text,
+        r#"  <testsuite name="{name}" {counts} timestamp="{}">"#,
+        escaped(&suite.started)
+    );
+    if !suite.properties.is_empty() {
+        text += "    <properties>\n";
+        for (key, value) in &suite.properties {
+            let _ = writeln!(
+                text,
+                r#"      <property name="{}" value="{}"/>"#,
+                escaped(key),
+                escaped(value)
+            );
+        }
+        text += "    </properties>\n";
+    }
+    for case in &suite.cases {
+        let (case_name, message) = (escaped(&case.name), escaped(&case.message));
+        let _ = write!(text, r#"    <testcase classname="{name}" name="{case_name}""#);
+        let _ = match case.outcome {
+            CaseOutcome::Passed => writeln!(text, "><system-out>{message}</system-out></testcase>"),
+            CaseOutcome::Failed => writeln!(text, r#"><failure message="{message}" type="FAIL"/></testcase>"#),
+            CaseOutcome::Undecided => {
+                writeln!(text, r#"><error message="{message}" type="INCONCLUSIVE"/></testcase>"#)
+            }
+            CaseOutcome::Skipped => writeln!(text, r#"><skipped message="{message}"/></testcase>"#),
+        };
+    }
+    let _ = writeln!(text, "    <system-out>{}</system-out>", escaped(&suite.output));
+    text + "  </testsuite>\n</testsuites>\n"
+}
+
+/// Text for XML 1.0, where no control character may stand except tab and the ends of lines.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => out += "&amp;",
+            '<' => out += "&lt;",
+            '>' => out += "&gt;",
+            '"' => out += "&quot;",
+            '\n' | '\t' => out.push(character),
+            control if control.is_control() => out.push('\u{fffd}'),
+            '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_suite_is_valid_xml_and_counts_its_cases() {
+        let case = |name: &str, outcome: CaseOutcome, message: &str| Case {
+            name: name.into(),
+            outcome,
+            message: message.into(),
+        };
+        let suite = Suite {
+            name: "s4/ssd-ultra \"on\" /data".into(),
+            started: "2026-11-22T14:05:00".into(),
+            seconds: 330.5,
+            cases: vec![
+                case(
+                    "iops >= 4000",
+                    CaseOutcome::Passed,
+                    "4000 (3999 to 4001) is at or above 4000",
+                ),
+                case("mean <= 3 ms", CaseOutcome::Failed, "5 ms & more"),
+                case("p99 <= 3 ms", CaseOutcome::Undecided, "too few\u{1b}[0m"),
+                case("availability >= 99 %", CaseOutcome::Skipped, "consistent"),
+            ],
+            properties: vec![("rate".into(), "4000".into())],
+            output: "iops >= 4000\n\tfine".into(),
+        };
+        let text = document(&suite);
+        let tree = roxmltree::Document::parse(&text).unwrap();
+        let root = tree.root_element();
+        assert_eq!(root.tag_name().name(), "testsuites");
+        let of_suite = root.first_element_child().unwrap();
+        for (attribute, value) in [
+            ("tests", "4"),
+            ("failures", "1"),
+            ("errors", "1"),
+            ("skipped", "1"),
+            ("time", "330.500"),
+        ] {
+            assert_eq!(of_suite.attribute(attribute), Some(value), "{attribute}");
+        }
+        assert_eq!(of_suite.attribute("name"), Some("s4/ssd-ultra \"on\" /data"));
+        let cases: Vec<_> = of_suite
+            .children()
+            .filter(|node| node.has_tag_name("testcase"))
+            .collect();
+        let inside: Vec<&str> = cases
+            .iter()
+            .map(|case| case.first_element_child().unwrap().tag_name().name())
+            .collect();
+        assert_eq!(inside, ["system-out", "failure", "error", "skipped"]);
+        assert_eq!(
+            cases[1].first_element_child().unwrap().attribute("message"),
+            Some("5 ms & more")
+        );
+        assert_eq!(
+            cases[2].first_element_child().unwrap().attribute("message"),
+            Some("too few\u{fffd}[0m")
+        );
+    }
+}

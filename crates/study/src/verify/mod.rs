@@ -1,0 +1,468 @@
+//! Is a promise about storage kept? A plan that issues exactly the promised load, and a verdict on what came of it.
+//!
+//! The load is open: operations are due at the promised rate whatever the storage does, so that a stall is seen in full, and
+//! no faster, because beyond its limit any storage makes operations wait. The share of reads is kept to within one
+//! operation, and as many may be in flight as Little's law takes for the promised rate at the promised latency, and a
+//! quarter more.
+
+mod text;
+
+use analysis::caps::Layer;
+use analysis::policies::{Burst, HEADROOM, Resolved, USUAL_LATENCY_SECS, Workload};
+use analysis::requirement::{Clause, Metric};
+use analysis::verdict::{Cause, Context, Issued, Outcome, Verdict, judge};
+use model::access::{Access, Sequential};
+use model::block_size::BlockSizes;
+use model::content::Content;
+use model::mix::Mix;
+use model::observation::Observation;
+use model::plan::{
+    self, AtEndOfJob, DepthPer, Grid, GridScope, Origin, Part, Phases, Plan, Prepare, Rate, SimulatedDevice, Step,
+    Stop, Target, TargetId, TargetKind,
+};
+use model::results::Results;
+use model::{Bytes, Direction, Nanos};
+
+pub use text::{reach, text};
+
+/// Length of the measured window of the short form.
+pub const QUICK: Nanos = Nanos::secs(30);
+/// I/O before it.
+pub const QUICK_WARM_UP: Nanos = Nanos::secs(5);
+/// One worker issues at least this many operations per second on any machine of today.
+const RATE_OF_ONE: f64 = 50_000.0;
+/// Operations in flight that one worker looks after without being late.
+const DEPTH_OF_ONE: u32 = 64;
+/// Where no latency is promised there is no depth that must be enough, so there is plenty.
+const PLENTY: u32 = 32;
+
+/// A promise about storage: what is to be issued and what is to come of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Promise {
+    /// What it is called.
+    pub name: String,
+    /// The load that it is about.
+    pub workload: Workload,
+    /// Operations per second that are to be issued.
+    pub rate_iops: f64,
+    /// What is promised.
+    pub clauses: Vec<Clause>,
+    /// The latency in words of the policy, in nanoseconds.
+    pub latency_ns: Option<f64>,
+    /// Credits.
+    pub bursts: Vec<Burst>,
+    /// Limits that the policy names.
+    pub layers: Vec<Layer>,
+}
+
+/// Why a promise cannot be verified as it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unverifiable {
+    /// What is missing or wrong.
+    pub what: String,
+    /// What to do.
+    pub help: String,
+}
+
+impl Promise {
+    /// What a policy promises, with requirements beside it.
+    ///
+    /// # Errors
+    /// [`Unverifiable`] if there is nothing to judge, or no rate at which to judge it.
+    pub fn of_policy(policy: &Resolved, beside: Vec<Clause>, rate: Option<f64>) -> Result<Promise, Unverifiable> {
+        let mut clauses = policy.clauses.clone();
+        clauses.extend(beside);
+        Promise {
+            name: policy.id.clone(),
+            workload: policy.workload,
+            rate_iops: rate.or(policy.workload.rate_iops).unwrap_or(0.0),
+            clauses,
+            latency_ns: policy.latency_ns,
+            bursts: policy.bursts.clone(),
+            layers: policy.layers.clone(),
+        }
+        .checked()
+    }
+
+    /// Requirements alone, for a load that the caller describes. Without `rate` they name it themselves.
+    ///
+    /// # Errors
+    /// [`Unverifiable`] if they name no rate.
+    pub fn of_requirement(
+        clauses: Vec<Clause>,
+        mut workload: Workload,
+        rate: Option<f64>,
+    ) -> Result<Promise, Unverifiable> {
+        let rate = rate.or_else(|| rate_of(&clauses, &workload));
+        workload.rate_iops = rate;
+        Promise {
+            name: "requirement".into(),
+            workload,
+            rate_iops: rate.unwrap_or(0.0),
+            clauses,
+            latency_ns: None,
+            bursts: Vec::new(),
+            layers: Vec::new(),
+        }
+        .checked()
+    }
+
+    fn checked(self) -> Result<Promise, Unverifiable> {
+        let fault = |what: &str, help: &str| {
+            Err(Unverifiable {
+                what: what.to_owned(),
+                help: help.to_owned(),
+            })
+        };
+        if self.clauses.is_empty() {
+            return fault(
+                "nothing is promised",
+                "add --require, for example --require 'iops>=4000,p99<=3ms'",
+            );
+        }
+        if !self.rate_iops.is_finite() || self.rate_iops <= 0.0 {
+            return fault(
+                "a latency is promised, and no rate at which it holds: beyond its limit any storage makes operations wait",
+                "add iops>=… or mbps>=… to the requirement, or say at which rate with --rate",
+            );
+        }
+        Ok(self)
+    }
+
+    /// The mean latency that is promised, in seconds: by a clause, else in words.
+    fn latency_secs(&self) -> Option<f64> {
+        let all = |clause: &&Clause| clause.direction.is_none();
+        let of = |metric: fn(&Clause) -> bool| self.clauses.iter().filter(all).find(|clause| metric(clause));
+        let mean = of(|clause| clause.metric == Metric::Mean);
+        // Where hardly an operation takes longer than a percentile, the mean does not either.
+        let clause = mean.or_else(|| of(|clause| matches!(clause.metric, Metric::Quantile { .. })));
+        clause
+            .map(|clause| clause.target)
+            .or(self.latency_ns)
+            .map(|ns| ns / 1e9)
+    }
+}
+
+/// The rate that clauses ask for: in operations, or in bytes of this block size, of all operations or of one direction.
+fn rate_of(clauses: &[Clause], workload: &Workload) -> Option<f64> {
+    let rates = clauses.iter().filter_map(|clause| {
+        let target = match clause.metric {
+            Metric::Iops => clause.target,
+            Metric::Throughput => clause.target / workload.block.0 as f64,
+            Metric::Mean | Metric::Quantile { .. } | Metric::Availability => return None,
+        };
+        let share = match clause.direction {
+            None => 1.0,
+            Some(Direction::Read) => workload.read_percent / 100.0,
+            Some(Direction::Write) => 1.0 - workload.read_percent / 100.0,
+            Some(Direction::Trim) => 0.0,
+        };
+        (share > 0.0).then(|| target / share)
+    });
+    rates.max_by(f64::total_cmp)
+}
+
+/// A promise and where it is to be verified.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Verification {
+    /// What is promised.
+    pub promise: Promise,
+    /// A directory, file or block device, or what a simulated device is called.
+    pub path: String,
+    /// The device, if it is simulated.
+    pub simulated: Option<SimulatedDevice>,
+    /// Size of the file that is made or used.
+    pub file_size: Option<Bytes>,
+    /// CPUs that workers may use.
+    pub cpus: u32,
+    /// Threads, if not as many as it takes.
+    pub workers: Option<u32>,
+    /// Operations in flight, if not as many as it takes.
+    pub concurrency: Option<u32>,
+    /// Length of the measured window.
+    pub measured: Nanos,
+    /// I/O before it.
+    pub warm_up: Nanos,
+    /// The short form was asked for.
+    pub quick: bool,
+    /// Seed of all random decisions.
+    pub seed: u64,
+    /// What the user wrote.
+    pub arguments: Vec<String>,
+}
+
+impl Verification {
+    /// What an attempt, counted from 1, issues. Each has twice as many operations in flight as the one before.
+    pub fn issued(&self, attempt: u32) -> Issued {
+        let more = 1 << (attempt.max(1) - 1).min(8);
+        let rate = self.promise.rate_iops;
+        let concurrency = self
+            .concurrency
+            .unwrap_or_else(|| self.needed())
+            .saturating_mul(more)
+            .max(1);
+        let enough = (rate / RATE_OF_ONE)
+            .ceil()
+            .max(f64::from(concurrency.div_ceil(DEPTH_OF_ONE))) as u32;
+        // A simulated device is one for each worker, so that two of them would be twice the storage.
+        let most = if self.simulated.is_some() { 1 } else { self.cpus.max(1) };
+        let workers = self.workers.unwrap_or(enough).saturating_mul(more);
+        Issued {
+            block: self.promise.workload.block,
+            random: self.promise.workload.random,
+            read_percent: self.promise.workload.read_percent,
+            rate_iops: rate,
+            concurrency,
+            workers: workers.clamp(1, most.min(concurrency)),
+            warm_up_ns: self.warm_up,
+            measured_ns: self.measured,
+            quick: self.quick,
+            attempt,
+        }
+    }
+
+    /// Operations in flight by Little's law, and a quarter more.
+    fn needed(&self) -> u32 {
+        let by_policy = self
+            .promise
+            .workload
+            .concurrency
+            .map_or(0, |operations| operations.min(1 << 16) as u32);
+        let latency = self.promise.latency_secs();
+        let needed = self.promise.rate_iops * latency.unwrap_or(USUAL_LATENCY_SECS) * HEADROOM;
+        // 4000 × 0.003 × 1.25 is 15, not 15.000000000000002.
+        let by_law = (needed * (1.0 - 1e-12)).ceil().clamp(1.0, 65_536.0) as u32;
+        let least = if latency.is_none() { PLENTY } else { 1 };
+        by_law.max(by_policy).max(least)
+    }
+
+    /// The plan of an attempt.
+    pub fn plan(&self, attempt: u32) -> Plan {
+        let issued = self.issued(attempt);
+        let workload = self.workload(&issued);
+        Plan {
+            name: "verify".into(),
+            seed: self.seed,
+            targets: vec![Target {
+                path: self.path.clone(),
+                kind: match &self.simulated {
+                    Some(device) => TargetKind::Simulated { device: device.clone() },
+                    None => TargetKind::Path,
+                },
+                prepare: Prepare::Filled { size: self.file_size },
+                at_end: AtEndOfJob::default(),
+            }],
+            steps: vec![Step {
+                jobs: vec![workload.job(0)],
+                ..Step::default()
+            }],
+            grids: [Nanos::millis(100), Nanos::secs(1)]
+                .map(|length_ns| Grid {
+                    length_ns,
+                    scope: GridScope::Job,
+                })
+                .to_vec(),
+            origin: Origin {
+                arguments: self.arguments.clone(),
+                ..Origin::default()
+            },
+            ..Plan::default()
+        }
+    }
+
+    fn workload(&self, issued: &Issued) -> plan::Workload {
+        let part = Part {
+            mix: match issued.read_percent {
+                100.0 => Mix::READS,
+                0.0 => Mix::WRITES,
+                percent => Mix::Exact {
+                    write_percent: 100.0 - percent,
+                },
+            },
+            sizes: BlockSizes::Fixed { size: issued.block },
+            ..Part::default()
+        };
+        let part = match issued.random {
+            true => part,
+            false => Part {
+                access: Access::Sequential(Sequential::default()),
+                // Fresh data for large blocks would take as long as a fast disk needs to store it; the stamps keep any two
+                // sectors different.
+                content: Content::Stamped,
+                ..part
+            },
+        };
+        plan::Workload {
+            parts: vec![part],
+            workers: issued.workers,
+            depth: issued.concurrency,
+            depth_per: DepthPer::Job,
+            rate: Some(total_rate(issued.rate_iops)),
+            phases: Phases {
+                warm_up_ns: issued.warm_up_ns,
+                ..Phases::default()
+            },
+            seed: self.seed,
+            ..plan::Workload::new(&self.promise.name, vec![TargetId(0)], Stop::after(issued.measured_ns))
+        }
+    }
+
+    /// The verdict on what a run of the plan found; `None` if it measured nothing.
+    pub fn judge(&self, results: &Results) -> Option<Verdict> {
+        let observation = Observation::of(results, 0, 0)?;
+        let job = results.steps.first()?.jobs.first()?;
+        let context = Context {
+            workload: Some(&self.promise.workload),
+            intervals: &job.histograms,
+            findings: &results.findings,
+            bursts: &self.promise.bursts,
+            latency_ns: self.promise.latency_ns,
+            interrupted: results.interrupted,
+        };
+        Some(judge(&self.promise.clauses, &observation, &context))
+    }
+
+    /// True if another attempt with a larger generator may change the verdict.
+    pub fn try_again(&self, verdict: &Verdict, attempt: u32) -> bool {
+        if attempt > 1 || verdict.outcome == Outcome::Pass || self.concurrency.is_some() {
+            return false;
+        }
+        let is_rate = |clause: &Clause| matches!(clause.metric, Metric::Iops | Metric::Throughput);
+        verdict.clauses.iter().any(|judged| {
+            // Without a promised latency nobody can say that the first depth should have been enough.
+            let unsure =
+                judged.outcome == Outcome::Fail && is_rate(&judged.clause) && self.promise.latency_secs().is_none();
+            judged.cause == Some(Cause::Generator) || unsure
+        })
+    }
+}
+
+/// A rate as an exact fraction: whole operations per second, or thousandths of them.
+fn total_rate(iops: f64) -> Rate {
+    let whole = iops.round();
+    if (iops - whole).abs() < 1e-9 * iops && whole >= 1.0 {
+        return Rate::iops(whole as u64);
+    }
+    Rate {
+        per_ns: Nanos::secs(1000),
+        ..Rate::iops((iops * 1000.0).round().max(1.0) as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use analysis::policies::{Catalogue, Inputs};
+    use analysis::requirement;
+    use model::plan::Pacing;
+
+    fn ssd_ultra() -> Promise {
+        let inputs = Inputs::from([("size".to_owned(), "400GB".to_owned())]);
+        let policy = Catalogue::built_in()
+            .find("s4/ssd-ultra")
+            .unwrap()
+            .resolve(&inputs)
+            .unwrap();
+        Promise::of_policy(&policy, Vec::new(), None).unwrap()
+    }
+
+    fn verification(promise: Promise) -> Verification {
+        Verification {
+            promise,
+            path: "/data".into(),
+            simulated: None,
+            file_size: None,
+            cpus: 8,
+            workers: None,
+            concurrency: None,
+            measured: Nanos::secs(300),
+            warm_up: Nanos::secs(30),
+            quick: false,
+            seed: 1,
+            arguments: Vec::new(),
+        }
+    }
+
+    fn reads(block: Bytes) -> Workload {
+        Workload {
+            block,
+            random: true,
+            read_percent: 100.0,
+            rate_iops: None,
+            concurrency: None,
+            duration_secs: 300.0,
+            warm_up_secs: 30.0,
+        }
+    }
+
+    #[test]
+    fn the_plan_is_the_promised_load() {
+        let verification = verification(ssd_ultra());
+        let plan = verification.plan(1);
+        assert_eq!(run::check(&plan), Ok(()));
+        let job = &plan.steps[0].jobs[0];
+        assert_eq!(job.depth(), 15);
+        assert_eq!(
+            (job.phases.warm_up_ns, job.stop.after_ns),
+            (Nanos::secs(30), Some(Nanos::secs(300)))
+        );
+        let stream = &job.workers[0].streams[0];
+        assert_eq!(stream.mix, Mix::Exact { write_percent: 30.0 });
+        assert!(stream.cache.direct);
+        let rates = job.workers.iter().map(|worker| match worker.streams[0].pacing {
+            Pacing::Together { rate } => rate.per_second(),
+            _ => 0.0,
+        });
+        assert!((rates.sum::<f64>() - 4000.0).abs() < 1e-6);
+        // A second attempt has twice of everything.
+        let again = verification.issued(2);
+        assert_eq!((again.concurrency, again.workers), (30, 2));
+    }
+
+    #[test]
+    fn a_fast_promise_is_spread_over_workers_and_a_simulated_device_is_not() {
+        let clauses = requirement::parse("iops>=400000,mean<=1ms").unwrap();
+        let promise = Promise::of_requirement(clauses, reads(Bytes::kib(4)), None).unwrap();
+        let mut verification = verification(promise);
+        let issued = verification.issued(1);
+        assert_eq!((issued.concurrency, issued.workers), (500, 8));
+        let job = &verification.plan(1).steps[0].jobs[0];
+        assert_eq!((job.workers.len(), job.depth()), (8, 500));
+        verification.simulated = Some(SimulatedDevice::default());
+        assert_eq!(verification.issued(1).workers, 1);
+    }
+
+    #[test]
+    fn requirements_name_their_rate() {
+        let rate = |text: &str, workload: Workload| {
+            let clauses = requirement::parse(text).unwrap();
+            Promise::of_requirement(clauses, workload, None).map(|promise| promise.rate_iops)
+        };
+        assert_eq!(rate("iops>=900", reads(Bytes::kib(4))), Ok(900.0));
+        assert_eq!(rate("mibps>=200", reads(Bytes::mib(1))), Ok(200.0));
+        let mixed = Workload {
+            read_percent: 70.0,
+            ..reads(Bytes::kib(4))
+        };
+        assert!((rate("read.iops>=700", mixed).unwrap() - 1000.0).abs() < 1e-9);
+        let fault = rate("p99<=3ms", reads(Bytes::kib(4))).unwrap_err();
+        assert!(
+            fault.what.contains("no rate at which it holds") && fault.help.contains("--rate"),
+            "{fault:?}"
+        );
+    }
+
+    #[test]
+    fn rates_that_are_not_whole_are_exact_to_a_thousandth() {
+        assert_eq!(total_rate(4000.0), Rate::iops(4000));
+        assert!((total_rate(3051.7578).per_second() - 3051.758).abs() < 1e-9);
+        assert!((total_rate(0.25).per_second() - 0.25).abs() < 1e-9);
+    }
+
+    #[test]
+    fn plenty_may_be_in_flight_where_no_latency_is_promised() {
+        let clauses = requirement::parse("iops>=900").unwrap();
+        let promise = Promise::of_requirement(clauses, reads(Bytes::kib(4)), None).unwrap();
+        assert_eq!(verification(promise).issued(1).concurrency, 32);
+    }
+}
