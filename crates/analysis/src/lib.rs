@@ -13,8 +13,10 @@ pub mod knee;
 
 mod figures;
 pub mod diagnosis;
+pub mod identities;
 pub mod policies;
 pub mod requirement;
+pub mod standing;
 pub mod verdict;
 
 pub use checks::check;

@@ -9,8 +9,10 @@ mod atomic;
 mod fio_logs;
 mod saved;
 mod schema;
+mod shelf;
 
 pub use atomic::write_whole;
 pub use fio_logs::write_fio_logs;
-pub use saved::{ArchiveError, Saved, load, load_any, load_study, save, save_study};
+pub use saved::{ArchiveError, Saved, is_saved, load, load_any, load_bytes, load_study, save, save_study};
 pub use schema::{SCHEMAS, Schema};
+pub use shelf::Shelf;

@@ -1,5 +1,6 @@
 //! The saved form of results and studies: JSON, compressed above 1 MiB.
 
+use std::borrow::Cow;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -146,13 +147,29 @@ pub fn load_any(path: &Path) -> Result<Saved, ArchiveError> {
         path: path.to_owned(),
         source,
     };
+    load_bytes(&fs::read(path).map_err(failed)?, path)
+}
+
+/// Whether bytes are meant to be a saved result of ours, judged by how they begin.
+pub fn is_saved(bytes: &[u8]) -> bool {
+    /// The version is the first key of the document.
+    const LOOKED_AT: usize = 200;
+    let head = String::from_utf8_lossy(&bytes[..bytes.len().min(LOOKED_AT)]);
+    bytes.starts_with(&ZSTD_MAGIC) || head.trim_start().starts_with('{') && head.contains("\"format_version\"")
+}
+
+/// The same from bytes that were read already; `path` is only named in errors.
+///
+/// # Errors
+/// [`ArchiveError`], with what is wrong with them.
+pub fn load_bytes(bytes: &[u8], path: &Path) -> Result<Results, ArchiveError> {
     let foreign = |why: String| ArchiveError::Foreign {
         path: path.to_owned(),
         why,
     };
-    let mut bytes = fs::read(path).map_err(failed)?;
+    let mut bytes = Cow::Borrowed(bytes);
     if bytes.starts_with(&ZSTD_MAGIC) {
-        bytes = unpack(&bytes).map_err(|error| foreign(error.to_string()))?;
+        bytes = Cow::Owned(unpack(&bytes).map_err(|error| foreign(error.to_string()))?);
     }
     let value: Value = serde_json::from_slice(&bytes).map_err(|error| foreign(error.to_string()))?;
     let version = value.get("format_version").and_then(Value::as_u64);

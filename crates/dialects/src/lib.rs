@@ -1,4 +1,4 @@
-//! Text to plan. Each dialect reads its own grammar, says what is wrong with it in terms of that text, and lowers it into
+//! Text to plan, and the results of other tools to observations. Each dialect reads its own grammar, says what is wrong with it in terms of that text, and lowers it into
 //! [`model::plan::Plan`], which is nobody's dialect. Nothing here opens a file, knows a device or prints.
 
 #![forbid(unsafe_code)]
@@ -6,6 +6,7 @@
 pub mod convert;
 pub mod diskspd;
 pub mod fio;
+pub mod import;
 pub mod native;
 
 mod diagnostic;

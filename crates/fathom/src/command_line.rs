@@ -42,6 +42,9 @@ pub fn command() -> Command {
             commands::ab::command(),
             commands::compare::command(),
             commands::calc::command(),
+            commands::explain::command(),
+            commands::show::command(),
+            commands::baseline::command(),
             targets(),
             selftest(),
             schema(),
@@ -361,8 +364,8 @@ fn man() -> Command {
         Arg::new("of")
             .value_name("COMMAND")
             .value_parser(PossibleValuesParser::new([
-                "run", "quick", "verify", "sweep", "ab", "compare", "calc", "policies", "advise", "convert", "lint", "targets",
-                "selftest",
+                "run", "quick", "verify", "sweep", "ab", "compare", "calc", "policies", "advise", "explain", "show", "baseline",
+                "convert", "lint", "targets", "selftest",
             ]))
             .help("Of one command; without it, of the program"),
     )

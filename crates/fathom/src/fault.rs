@@ -96,6 +96,11 @@ impl Faults {
         Faults::one(fault, Exit::Usage)
     }
 
+    /// The same with another code.
+    pub fn with(self, exit: Exit) -> Faults {
+        Faults { exit, ..self }
+    }
+
     /// The first of them in a sentence.
     pub fn first(&self) -> String {
         self.list.first().map(|fault| fault.what.clone()).unwrap_or_default()

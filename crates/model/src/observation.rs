@@ -4,6 +4,7 @@
 //! [`Observation::of`] makes one from our own results; readers of other tools' reports make them from text. A figure that a
 //! source does not have is absent, never zero and never worked out from a guess: whoever judges says what it could not judge.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::access::Access;
@@ -16,7 +17,7 @@ use crate::results::{DirectionResults, Results, StepResults};
 use crate::units::{Bytes, Nanos};
 
 /// One measured load: what was asked for and what came of it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Observation {
     /// The program that measured, such as `fathom`, `DiskSpd` or `fio`.
     pub tool: String,
@@ -47,7 +48,7 @@ pub struct Observation {
 }
 
 /// What was asked for. Everything that differs among the workers of a load is absent.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Load {
     /// Files and devices.
     pub targets: Vec<String>,
@@ -74,7 +75,7 @@ pub struct Load {
 }
 
 /// Operations of one kind over the measured window.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Flow {
     /// Operations completed.
     pub operations: Option<u64>,
@@ -102,7 +103,7 @@ impl Flow {
 }
 
 /// One thread or target of a load.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PartFlow {
     /// Thread and target in the source's words.
     pub name: String,
@@ -113,7 +114,7 @@ pub struct PartFlow {
 }
 
 /// A distribution of times in nanoseconds, as far as it is known.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Latency {
     /// Values behind it.
     pub samples: Option<u64>,
@@ -156,7 +157,7 @@ impl Latency {
 }
 
 /// Shares of one processor's time over the measured window, from 0 to 1.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CoreShare {
     /// Its number.
     pub cpu: u32,
@@ -186,7 +187,7 @@ impl CoreShare {
 }
 
 /// What issuing the load cost.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Generator {
     /// Share of the time in which the busiest worker had a processor, from 0 to 1.
     pub busiest_worker: f64,
@@ -197,7 +198,7 @@ pub struct Generator {
 }
 
 /// The device under a load, from the kernel's counters over the measured window.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DeviceView {
     /// Requests in the device and its queue, averaged over time.
     pub in_flight: f64,
@@ -210,7 +211,7 @@ pub struct DeviceView {
 }
 
 /// One interval of a load.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SeriesPoint {
     /// Start, from the start of the measured window.
     pub start_ns: Nanos,
@@ -287,8 +288,11 @@ impl Observation {
         Some(self.total.iops? * self.total.latency.as_ref()?.mean_ns? / 1e9)
     }
 
-    /// Percent of the operations that read.
+    /// Percent of the operations that read. Absent where no direction is told apart.
     pub fn read_percent(&self) -> Option<f64> {
+        if self.directions.iter().all(|(_, flow)| flow.is_none()) {
+            return None;
+        }
         let reads = self.directions.read.as_ref().map_or(Some(0.0), |reads| reads.iops)?;
         let total = self.total.iops?;
         (total > 0.0).then(|| 100.0 * reads / total)

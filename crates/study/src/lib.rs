@@ -1,4 +1,5 @@
-//! Campaigns: questions that take more than one job to answer, as plans and as sentences about their results.
+//! Campaigns: questions that take more than one job to answer, as plans and as sentences about their results; and what results
+//! that are there already mean, whoever measured them.
 //!
 //! A study makes a plan, lets `run` carry it out and says what came of it. It prints nothing and keeps nothing.
 
@@ -8,9 +9,13 @@ pub mod ab;
 pub mod ground;
 pub mod confirm;
 pub mod diagnosis;
+pub mod anti_patterns;
+pub mod baseline;
+pub mod explain;
 pub mod quick;
 pub mod selftest;
 pub mod sweep;
 pub mod verify;
 
 mod figures;
+mod numbers;

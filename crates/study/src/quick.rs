@@ -15,6 +15,7 @@ use model::results::Results;
 use model::{Bytes, Direction, Nanos};
 
 use crate::figures::Figures;
+use crate::numbers::rounded;
 
 /// More workers than this tell nothing more about one disk in so short a time.
 const MOST_WORKERS: u32 = 8;
@@ -325,30 +326,6 @@ fn quoted(path: &str) -> String {
     match path.bytes().all(plain) && !path.is_empty() {
         true => path.to_owned(),
         false => format!("'{}'", path.replace('\'', r"'\''")),
-    }
-}
-
-fn rounded(value: f64) -> String {
-    let digits = if value >= 100.0 { 0 } else { 1 };
-    let text = if digits == 0 {
-        format!("{}", value.round())
-    } else {
-        format!("{value:.1}")
-    };
-    // Groups of three from the right, as in the tables.
-    let (whole, rest) = text
-        .split_once('.')
-        .map_or((text.as_str(), ""), |(whole, rest)| (whole, rest));
-    let mut grouped = String::new();
-    for (index, digit) in whole.chars().enumerate() {
-        if index > 0 && (whole.len() - index).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    match rest {
-        "" => grouped,
-        rest => format!("{grouped}.{rest}"),
     }
 }
 

@@ -1,0 +1,171 @@
+//! Little's law, the rate and the mix against what was asked for.
+
+use model::finding::{Finding, Severity};
+use model::observation::Observation;
+use serde::Serialize;
+
+use super::Rule;
+
+/// Share of the depth by which a full queue may seem less or more than full.
+const TOLERANCE: f64 = 0.01;
+/// A queue that was less full than this misleads.
+const MISLEADS: f64 = 0.95;
+/// Percentage points of the mix.
+const DRIFT_POINTS: f64 = 1.0;
+
+/// Operations in flight by Little's law (1961).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Little {
+    /// Rate × mean latency.
+    pub in_flight: f64,
+    /// Places in the queue, where known.
+    pub depth: Option<u64>,
+    /// The first as a share of the second.
+    pub share: Option<f64>,
+    /// What rounding and the edges of the measured window may make of that share.
+    pub tolerance: f64,
+}
+
+/// Little's law for a load; `None` without rate or latency.
+pub fn little(load: &Observation) -> Option<Little> {
+    let in_flight = load.in_flight()?;
+    let mean = load.total.latency.as_ref()?.mean_ns?;
+    let depth = load.load.depth.filter(|depth| *depth > 0);
+    let edges = depth
+        .zip(load.total.operations)
+        .map_or(0.0, |(depth, operations)| depth as f64 / operations.max(1) as f64);
+    // DiskSpd prints thousandths of a millisecond.
+    let rounding = if load.tool == "DiskSpd" && mean > 0.0 {
+        500.0 / mean
+    } else {
+        0.0
+    };
+    Some(Little {
+        in_flight,
+        depth,
+        share: depth.map(|depth| in_flight / depth as f64),
+        tolerance: TOLERANCE + edges + rounding,
+    })
+}
+
+pub(super) const LITTLE: Rule = Rule {
+    names: &["QD-NOT-ACHIEVED", "LITTLE-MISMATCH"],
+    about: "Operations in flight, from rate and latency, against the places in the queue.",
+    look: |load, _, findings| findings.extend(judge(load)),
+};
+
+fn judge(load: &Observation) -> Option<Finding> {
+    let found = little(load)?;
+    let (share, depth) = (found.share?, found.depth?);
+    let what = format!(
+        "{:.2} operations were in flight on average, of {depth}",
+        found.in_flight
+    );
+    if share > 1.0 + found.tolerance {
+        let finding = Finding::new("LITTLE-MISMATCH", Severity::Error, what).at(&*load.name);
+        let why =
+            "more than the queue holds: rate, latency or depth of this report is wrong, or they are not of one run";
+        return Some(
+            finding
+                .why(why)
+                .help("check the queue depth, the number of threads and the unit of the latency"),
+        );
+    }
+    // A load that is held to a rate leaves places free on purpose.
+    if load.load.closed_loop != Some(true) || share >= 1.0 - found.tolerance {
+        return None;
+    }
+    let severity = if share < MISLEADS {
+        Severity::Warning
+    } else {
+        Severity::Note
+    };
+    let finding = Finding::new("QD-NOT-ACHIEVED", severity, what).at(&*load.name);
+    let (why, help) = match load.load.direct {
+        Some(false) => (
+            "operations ended inside the system call: the operating system's cache answered",
+            "bypass the cache: -Sh for DiskSpd, direct=1 for fio",
+        ),
+        Some(true) | None => (
+            "the queue was not kept full: threads could not issue fast enough, or the engine waits for each operation",
+            "use more threads with less depth each, or an asynchronous engine",
+        ),
+    };
+    Some(finding.why(why).help(help))
+}
+
+pub(super) const RATE: Rule = Rule {
+    names: &["RATE-NOT-KEPT"],
+    about: "The rate against the one that was asked for.",
+    look: |load, _, findings| {
+        let (Some(asked), Some(found)) = (load.load.rate_iops, load.total.iops) else {
+            return;
+        };
+        if found < 0.97 * asked {
+            let share = 100.0 * found / asked;
+            let what = format!("{asked:.0} operations per second were asked for, {found:.0} ({share:.1} %) were done");
+            let finding = Finding::new("RATE-NOT-KEPT", Severity::Warning, what).at(&*load.name);
+            let finding = finding.why("the target or a limit on the way to it is slower than that, or too few operations were allowed in flight");
+            findings.push(
+                finding.help("see the operations in flight: where all places were taken, allow more and run it again"),
+            );
+        }
+    },
+};
+
+pub(super) const MIX: Rule = Rule {
+    names: &["MIX-DRIFT"],
+    about: "The share of writes against the one that was asked for.",
+    look: |load, _, findings| {
+        let (Some(asked), Some(found)) = (load.load.read_percent, load.read_percent()) else {
+            return;
+        };
+        let (asked, found) = (100.0 - asked, 100.0 - found);
+        let share = asked / 100.0;
+        // Three standard deviations of a share drawn at random.
+        let chance = load
+            .total
+            .operations
+            .map_or(0.0, |n| 300.0 * (share * (1.0 - share) / n.max(1) as f64).sqrt());
+        if (found - asked).abs() > DRIFT_POINTS + chance {
+            let what = format!("{found:.1} % of the operations were writes, {asked:.1} % were asked for");
+            let finding = Finding::new("MIX-DRIFT", Severity::Warning, what).at(&*load.name);
+            let finding = finding.why("the figures belong to another load than the one that was described");
+            findings.push(finding.help("fio: rate= or rate_iops= with randrw fixes each direction; DiskSpd: check -w"));
+        }
+    },
+};
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples::{rules, sound};
+    use super::*;
+
+    #[test]
+    fn a_full_queue_is_counted_and_silent() {
+        let found = little(&sound()).expect("all is known");
+        assert_eq!((found.in_flight, found.depth), (64.0, Some(64)));
+        let mut load = sound();
+        load.load.depth = Some(63);
+        assert!(rules(&load).contains(&"LITTLE-MISMATCH".to_owned()), "1.6 % too much");
+        load.load.depth = Some(128);
+        assert!(rules(&load).contains(&"QD-NOT-ACHIEVED".to_owned()));
+        load.load.closed_loop = Some(false);
+        assert_eq!(rules(&load), ["MAX-ONE-SAMPLE"], "held to a rate");
+        load.load.closed_loop = None;
+        assert_eq!(rules(&load), ["MAX-ONE-SAMPLE"], "not known");
+    }
+
+    #[test]
+    fn rates_and_mixes_that_were_missed_are_told() {
+        let mut load = sound();
+        (load.load.rate_iops, load.load.closed_loop) = (Some(40_000.0), Some(false));
+        assert!(rules(&load).contains(&"RATE-NOT-KEPT".to_owned()));
+        load.load.rate_iops = Some(32_100.0);
+        assert!(!rules(&load).contains(&"RATE-NOT-KEPT".to_owned()));
+        load.load.read_percent = Some(70.0);
+        assert!(rules(&load).contains(&"MIX-DRIFT".to_owned()));
+        load.load.read_percent = Some(99.5);
+        assert!(!rules(&load).contains(&"MIX-DRIFT".to_owned()));
+    }
+}

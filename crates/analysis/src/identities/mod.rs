@@ -1,0 +1,123 @@
+//! What can be said of a measured load without a device: whether its figures agree with each other, how far they can be trusted,
+//! and what weakens them. They may come from any tool, rounded as it rounds and with gaps; what is absent is not judged.
+
+mod load;
+mod percentiles;
+mod sums;
+mod times;
+mod validity;
+
+use model::finding::Finding;
+use model::observation::Observation;
+
+pub use load::{Little, little};
+pub use percentiles::{Mark, Percentile, Value, percentiles};
+
+/// A rule, with what it looks at.
+#[derive(Clone, Copy, Debug)]
+pub struct Rule {
+    /// Names of the findings it can make.
+    pub names: &'static [&'static str],
+    /// What it looks at, in a sentence.
+    pub about: &'static str,
+    look: fn(&Observation, Purpose, &mut Vec<Finding>),
+}
+
+/// What the figures are wanted for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Purpose {
+    /// A promise is judged by them, which asks for more than a look does.
+    pub promise: bool,
+}
+
+/// All rules, in the order in which their findings are shown.
+pub const RULES: &[Rule] = &[
+    sums::OPERATIONS,
+    sums::RATES,
+    sums::DIRECTIONS,
+    sums::PARTS,
+    load::LITTLE,
+    load::RATE,
+    load::MIX,
+    times::ORDER,
+    times::TAIL,
+    times::SPREAD,
+    times::LARGEST,
+    percentiles::SUPPORT,
+    validity::LENGTH,
+    validity::CACHE,
+    validity::SIZE,
+    validity::PROCESSORS,
+    validity::ERRORS,
+    validity::LATENCY,
+];
+
+/// What every rule finds in a load.
+pub fn examine(observation: &Observation, purpose: Purpose) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for rule in RULES {
+        (rule.look)(observation, purpose, &mut findings);
+    }
+    findings
+}
+
+#[cfg(test)]
+mod samples {
+    use model::observation::{Flow, Latency, Load, Observation};
+    use model::{Bytes, Nanos, PerDirection};
+
+    /// A sound load of 4 KiB random reads: 64 in flight, 32,000 per second at 2 ms, 120 s.
+    pub(super) fn sound() -> Observation {
+        let quantiles = [(0.5, 1.9e6), (0.99, 5e6), (0.999, 8e6), (0.9999, 9e6)];
+        let flow = Flow {
+            operations: Some(3_840_000),
+            bytes: Some(Bytes(3_840_000 * 4096)),
+            iops: Some(32_000.0),
+            bytes_per_sec: Some(125.0 * 1_048_576.0),
+            latency: Some(Latency {
+                samples: Some(3_840_000),
+                mean_ns: Some(2e6),
+                deviation_ns: Some(1e6),
+                min_ns: Some(2e5),
+                max_ns: Some(2e7),
+                quantiles: quantiles.to_vec(),
+                histogram: None,
+            }),
+            ..Flow::default()
+        };
+        Observation {
+            tool: "DiskSpd".into(),
+            name: "time span 1".into(),
+            load: Load {
+                targets: vec!["a.dat".into()],
+                workers: Some(2),
+                depth: Some(64),
+                block: Some(Bytes(4096)),
+                read_percent: Some(100.0),
+                random: Some(true),
+                closed_loop: Some(true),
+                direct: Some(true),
+                warm_up_ns: Some(Nanos::secs(5)),
+                size: Some(Bytes(100 << 30)),
+                ..Load::default()
+            },
+            measured_ns: Some(Nanos::secs(120)),
+            directions: PerDirection {
+                read: Some(flow.clone()),
+                ..PerDirection::default()
+            },
+            total: flow,
+            ..Observation::default()
+        }
+    }
+
+    pub(super) fn rules(observation: &Observation) -> Vec<String> {
+        let findings = super::examine(observation, super::Purpose::default());
+        findings.into_iter().map(|finding| finding.rule).collect()
+    }
+
+    #[test]
+    fn a_sound_load_is_silent_but_for_its_largest_value() {
+        assert_eq!(rules(&sound()), ["MAX-ONE-SAMPLE"]);
+    }
+}

@@ -1,0 +1,164 @@
+//! The table of percentiles with how far each can be trusted: a percentile with fewer than ten values beyond it says hardly more than
+//! the maximum.
+
+use model::finding::{Finding, Severity};
+use model::observation::{Latency, Observation};
+use model::stats::{Support, support};
+use serde::Serialize;
+
+use super::Rule;
+
+/// How much a percentile may be trusted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mark {
+    /// A hundred values or more lie beyond it.
+    Good,
+    /// Ten to a hundred lie beyond it.
+    Weak,
+    /// Fewer than ten lie beyond it.
+    Unsupported,
+    /// The number of values is not known.
+    Unknown,
+}
+
+/// One percentile of one direction.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Value {
+    /// Nanoseconds.
+    pub ns: f64,
+    /// Values beyond it, where their number is known.
+    pub beyond: Option<f64>,
+    /// What to make of it.
+    pub mark: Mark,
+}
+
+/// A row of the table.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Percentile {
+    /// Share of the values below.
+    pub share: f64,
+    /// Its usual name, such as `p99.9`.
+    pub name: String,
+    /// Of reads.
+    pub read: Option<Value>,
+    /// Of writes.
+    pub write: Option<Value>,
+    /// Of all operations.
+    pub total: Option<Value>,
+}
+
+/// Percentiles that are shown of a whole distribution; reports with percentiles of their own show those.
+const SHOWN: [f64; 9] = [0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 0.9999, 0.99999];
+
+/// Every percentile that the source states, in ascending order.
+pub fn percentiles(load: &Observation) -> Vec<Percentile> {
+    let of = |flow: Option<&model::observation::Flow>| flow.and_then(|flow| flow.waited().cloned());
+    let read = of(load.directions.read.as_ref());
+    let write = of(load.directions.write.as_ref());
+    let total = of(Some(&load.total));
+    let mut shares: Vec<f64> = Vec::new();
+    for latency in [&read, &write, &total].into_iter().flatten() {
+        shares.extend(latency.quantiles.iter().map(|(share, _)| *share));
+        if latency.histogram.is_some() {
+            shares.extend(SHOWN);
+        }
+    }
+    shares.sort_by(f64::total_cmp);
+    shares.dedup_by(|one, other| (*one - *other).abs() < 1e-12);
+    let row = |share: f64| Percentile {
+        share,
+        name: name(share),
+        read: value(read.as_ref(), share),
+        write: value(write.as_ref(), share),
+        total: value(total.as_ref(), share),
+    };
+    shares.into_iter().map(row).collect()
+}
+
+fn value(latency: Option<&Latency>, share: f64) -> Option<Value> {
+    let latency = latency?;
+    let ns = latency.quantile(share)?;
+    Some(Value {
+        ns,
+        beyond: latency.samples.map(|samples| (1.0 - share) * samples as f64),
+        mark: mark(latency.samples, share),
+    })
+}
+
+fn mark(samples: Option<u64>, share: f64) -> Mark {
+    match samples.map(|samples| support(share, samples)) {
+        Some(Support::Good) => Mark::Good,
+        Some(Support::Weak) => Mark::Weak,
+        Some(Support::None) => Mark::Unsupported,
+        None => Mark::Unknown,
+    }
+}
+
+/// `p99.9` for 0.999.
+fn name(share: f64) -> String {
+    // Nines are built as 1 - 10^-n, whose last bits are noise.
+    let percent = (share * 100.0 * 1e8).round() / 1e8;
+    format!("p{percent}")
+}
+
+pub(super) const SUPPORT: Rule = Rule {
+    names: &["PCT-UNSUPPORTED"],
+    about: "Whether there were enough operations for the percentiles of the report.",
+    look: |load, _, findings| {
+        let rows = percentiles(load);
+        let columns: [(&str, fn(&Percentile) -> Option<Value>); 3] = [
+            ("all operations", |row| row.total),
+            ("reads", |row| row.read),
+            ("writes", |row| row.write),
+        ];
+        let mut told = Vec::new();
+        for (whose, column) in columns {
+            let weak = |row: &&Percentile| column(row).is_some_and(|value| value.mark == Mark::Unsupported);
+            if let Some(first) = rows.iter().find(weak)
+                && let Some(Value {
+                    beyond: Some(beyond), ..
+                }) = column(first)
+            {
+                told.push(format!("from {} of {whose} ({beyond:.1} beyond it)", first.name));
+            }
+        }
+        if told.is_empty() {
+            return;
+        }
+        let what = format!("percentiles say hardly more than the maximum {}", told.join(", "));
+        let finding = Finding::new("PCT-UNSUPPORTED", Severity::Note, what).at(&*load.name);
+        let finding = finding.why("fewer than ten operations lie beyond them; the next run will show others");
+        findings.push(finding.help("measure for longer, and judge by percentiles that more operations support"));
+    },
+};
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples::{rules, sound};
+    use super::*;
+
+    #[test]
+    fn marks_follow_from_what_lies_beyond() {
+        assert_eq!(mark(Some(215_348), 1.0 - 1e-4), Mark::Weak, "21.5 beyond");
+        assert_eq!(mark(Some(43_476), 1.0 - 1e-4), Mark::Unsupported, "4.3 beyond");
+        assert_eq!(mark(Some(215_348), 1.0 - 1e-5), Mark::Unsupported, "2.2 beyond");
+        assert_eq!(mark(Some(215_348), 0.999), Mark::Good);
+        assert_eq!(mark(None, 0.5), Mark::Unknown);
+        assert_eq!(
+            (name(1.0 - 1e-5), name(0.5), name(1.0 - 1e-9)),
+            ("p99.999".into(), "p50".into(), "p99.9999999".into())
+        );
+    }
+
+    #[test]
+    fn the_first_unsupported_row_is_told() {
+        let mut load = sound();
+        let latency = load.total.latency.as_mut().expect("it has one");
+        latency.samples = Some(5_000);
+        assert!(rules(&load).contains(&"PCT-UNSUPPORTED".to_owned()));
+        let rows = percentiles(&load);
+        assert_eq!(rows.len(), 4);
+        assert_eq!(rows[2].total.map(|value| value.mark), Some(Mark::Unsupported));
+    }
+}

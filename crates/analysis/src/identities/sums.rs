@@ -1,0 +1,193 @@
+//! Figures that follow from each other: operations × block size = bytes, IOPS = operations / time, throughput = IOPS × block size,
+//! reads + writes = all, the threads together = all. A report that a tool wrote cannot break them by more than its rounding.
+
+use model::finding::{Finding, Severity};
+use model::observation::{Flow, Observation};
+
+use super::Rule;
+
+/// Rates are printed with two decimals, or with four digits.
+const RATE_ROUNDING: f64 = 0.005;
+/// Times are printed in hundredths of a second.
+const TIME_ROUNDING_S: f64 = 0.006;
+/// A few operations may have fallen short of their block.
+const SHORT: f64 = 0.001;
+
+pub(super) const OPERATIONS: Rule = Rule {
+    names: &["BYTES-MISMATCH"],
+    about: "Operations × block size against the bytes that the report counts.",
+    look: |load, _, findings| {
+        for (name, flow) in flows(load) {
+            let (Some(block), Some(operations), Some(bytes)) = (load.load.block, flow.operations, flow.bytes) else {
+                continue;
+            };
+            let expected = operations as f64 * block.0 as f64;
+            if off(expected, bytes.0 as f64) > SHORT {
+                let what = format!(
+                    "{operations} {name} of {block} make {expected:.0} bytes; the report says {}",
+                    bytes.0
+                );
+                findings.push(disagreement("BYTES-MISMATCH", what, load));
+            }
+        }
+    },
+};
+
+pub(super) const RATES: Rule = Rule {
+    names: &["RATE-MISMATCH", "THROUGHPUT-MISMATCH"],
+    about: "IOPS against operations / time, and throughput against IOPS × block size.",
+    look: |load, _, findings| {
+        let seconds = load
+            .measured_ns
+            .map(|time| time.as_secs())
+            .filter(|seconds| *seconds > 0.0);
+        for (name, flow) in flows(load) {
+            if let (Some(iops), Some(operations), Some(seconds)) = (flow.iops, flow.operations, seconds) {
+                let counted = operations as f64 / seconds;
+                let allowed = RATE_ROUNDING + TIME_ROUNDING_S / seconds;
+                if off(counted, iops) > allowed && (counted - iops).abs() > 0.01 {
+                    let what = format!(
+                        "{operations} {name} in {seconds:.2} s make {counted:.2} per second; the report says {iops:.2}"
+                    );
+                    findings.push(disagreement("RATE-MISMATCH", what, load));
+                }
+            }
+            if let (Some(iops), Some(block), Some(rate)) = (flow.iops, load.load.block, flow.bytes_per_sec) {
+                let (counted, said) = (mib(iops * block.0 as f64), mib(rate));
+                if off(counted, said) > RATE_ROUNDING && (counted - said).abs() > 0.01 {
+                    let what = format!(
+                        "{iops:.2} {name} of {block} per second make {counted:.2} MiB/s; the report says {said:.2}"
+                    );
+                    findings.push(disagreement("THROUGHPUT-MISMATCH", what, load));
+                }
+            }
+        }
+    },
+};
+
+pub(super) const DIRECTIONS: Rule = Rule {
+    names: &["DIRECTIONS-MISMATCH"],
+    about: "Reads, writes and trims together against all operations.",
+    look: |load, _, findings| {
+        let each: Vec<&Flow> = load.directions.iter().filter_map(|(_, flow)| flow.as_ref()).collect();
+        if !each.is_empty()
+            && let Some(what) = sum_differs(&each, &load.total, "the directions")
+        {
+            findings.push(disagreement("DIRECTIONS-MISMATCH", what, load));
+        }
+    },
+};
+
+pub(super) const PARTS: Rule = Rule {
+    names: &["PARTS-MISMATCH"],
+    about: "The rows of the threads together against the row of all.",
+    look: |load, _, findings| {
+        let rows = load.parts.iter().filter(|part| part.direction.is_none());
+        let rows: Vec<&Flow> = rows.map(|part| &part.flow).collect();
+        if !rows.is_empty()
+            && let Some(what) = sum_differs(&rows, &load.total, "the threads")
+        {
+            findings.push(disagreement("PARTS-MISMATCH", what, load));
+        }
+    },
+};
+
+/// What is wrong with a sum, if anything is.
+fn sum_differs(each: &[&Flow], total: &Flow, whose: &str) -> Option<String> {
+    let operations: Option<u64> = each
+        .iter()
+        .map(|flow| flow.operations)
+        .try_fold(0u64, |sum, one| sum.checked_add(one?));
+    if let (Some(sum), Some(total)) = (operations, total.operations)
+        && sum != total
+    {
+        return Some(format!(
+            "{whose} did {sum} operations together; the report says {total}"
+        ));
+    }
+    let iops: Option<f64> = each.iter().map(|flow| flow.iops).sum();
+    let (sum, total) = iops.zip(total.iops)?;
+    // Each row is rounded for itself, and clones of fio end at times of their own.
+    let rounding = 0.01 * (each.len() as f64 + 1.0);
+    ((sum - total).abs() > rounding && off(sum, total) > RATE_ROUNDING)
+        .then(|| format!("{whose} did {sum:.2} operations per second together; the report says {total:.2}"))
+}
+
+/// Names and flows of all and of each direction.
+fn flows(load: &Observation) -> impl Iterator<Item = (&'static str, &Flow)> {
+    let each = load.directions.iter().filter_map(|(direction, flow)| {
+        let name = match direction {
+            model::Direction::Read => "reads",
+            model::Direction::Write => "writes",
+            model::Direction::Trim => "trims",
+        };
+        Some((name, flow.as_ref()?))
+    });
+    std::iter::once(("operations", &load.total)).chain(each)
+}
+
+fn mib(bytes: f64) -> f64 {
+    bytes / f64::from(1 << 20)
+}
+
+/// How far two figures are apart, as a share of the larger.
+fn off(one: f64, other: f64) -> f64 {
+    let largest = one.abs().max(other.abs());
+    if largest > 0.0 {
+        (one - other).abs() / largest
+    } else {
+        0.0
+    }
+}
+
+fn disagreement(rule: &str, what: String, load: &Observation) -> Finding {
+    let finding = Finding::new(rule, Severity::Error, what).at(&*load.name);
+    let finding = finding
+        .why("these figures follow from each other: one of them was changed, mistyped or comes from another run");
+    finding.help("go back to the report as the tool wrote it")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples::{rules, sound};
+    use model::Bytes;
+    use model::observation::{Flow, PartFlow};
+
+    #[track_caller]
+    fn check(spoil: impl FnOnce(&mut model::observation::Observation), expected: &str) {
+        let mut load = sound();
+        spoil(&mut load);
+        let found = rules(&load);
+        assert!(found.contains(&expected.to_owned()), "{found:?}");
+    }
+
+    #[test]
+    fn each_broken_identity_is_found() {
+        check(
+            |load| load.total.bytes = Some(Bytes(3_840_000 * 8192)),
+            "BYTES-MISMATCH",
+        );
+        check(|load| load.total.iops = Some(32_300.0), "RATE-MISMATCH");
+        check(|load| load.total.bytes_per_sec = Some(130e6), "THROUGHPUT-MISMATCH");
+        check(|load| load.total.operations = Some(3_840_001), "DIRECTIONS-MISMATCH");
+        let half = Flow {
+            operations: Some(1_900_000),
+            ..Flow::default()
+        };
+        let part = PartFlow {
+            flow: half,
+            ..PartFlow::default()
+        };
+        check(|load| load.parts = vec![part.clone(), part], "PARTS-MISMATCH");
+    }
+
+    #[test]
+    fn rounding_and_gaps_are_no_faults() {
+        let mut load = sound();
+        load.total.iops = Some(32_000.4);
+        load.total.bytes_per_sec = Some(125.004 * 1_048_576.0);
+        load.directions.read = None;
+        load.total.bytes = None;
+        assert_eq!(rules(&load), ["MAX-ONE-SAMPLE"]);
+    }
+}

@@ -1,0 +1,167 @@
+//! The shape of latencies: order of percentiles, tail, spread, the largest value.
+
+use model::Nanos;
+use model::finding::{Finding, Severity};
+use model::observation::{Latency, Observation};
+use model::stats::{Support, support};
+
+use super::Rule;
+
+/// Bins and decimals may turn neighbours around by as much.
+const ROUNDING: f64 = 0.01;
+/// From here on the tail is not the end of one distribution but another one.
+const JUMP: f64 = 5.0;
+
+pub(super) const ORDER: Rule = Rule {
+    names: &["PCT-DISORDER"],
+    about: "A higher percentile is never shorter than a lower one.",
+    look: |load, _, findings| {
+        for (whose, latency) in latencies(load) {
+            let mut values: Vec<(f64, f64)> = latency.quantiles.clone();
+            values.extend(latency.max_ns.map(|max| (1.0, max)));
+            let broken = values.windows(2).find(|pair| pair[1].1 < pair[0].1 * (1.0 - ROUNDING));
+            let min_above = latency.min_ns.zip(latency.max_ns).is_some_and(|(min, max)| min > max);
+            let what = match (broken, min_above) {
+                (Some(pair), _) => format!(
+                    "{whose}: {} at {:.4} % and {} at {:.4} %",
+                    time(pair[0].1),
+                    100.0 * pair[0].0,
+                    time(pair[1].1),
+                    100.0 * pair[1].0
+                ),
+                (None, true) => format!("{whose}: the smallest value is above the largest"),
+                (None, false) => continue,
+            };
+            let finding = Finding::new("PCT-DISORDER", Severity::Error, what).at(&*load.name);
+            let finding = finding.why("percentiles ascend: a row was changed, mistyped or comes from another run");
+            findings.push(finding.help("go back to the report as the tool wrote it"));
+        }
+    },
+};
+
+pub(super) const TAIL: Rule = Rule {
+    names: &["TAIL"],
+    about: "p99.9 against p99: a jump shows a second kind of operation.",
+    look: |load, _, findings| {
+        let told: Vec<String> = latencies(load)
+            .filter_map(|(whose, latency)| tail(whose, latency))
+            .collect();
+        if told.is_empty() {
+            return;
+        }
+        let finding = Finding::new("TAIL", Severity::Warning, told.join("; ")).at(&*load.name);
+        let why = "so long a jump is not the end of one distribution: about one operation in a thousand meets something else (a stall, a \
+                   throttle, a full cache, another user)";
+        findings.push(
+            finding
+                .why(why)
+                .help("look when they happen: an interval series shows stalls, saw teeth and bursts"),
+        );
+    },
+};
+
+fn tail(whose: &str, latency: &Latency) -> Option<String> {
+    let (p99, p999) = (latency.quantile(0.99)?, latency.quantile(0.999)?);
+    // What nothing supports shows nothing.
+    if latency
+        .samples
+        .is_some_and(|samples| support(0.999, samples) == Support::None)
+    {
+        return None;
+    }
+    let ratio = p999 / p99.max(1.0);
+    (ratio >= JUMP).then(|| {
+        format!(
+            "{whose}: p99.9 ({}) is {ratio:.1} times p99 ({})",
+            time(p999),
+            time(p99)
+        )
+    })
+}
+
+pub(super) const SPREAD: Rule = Rule {
+    names: &["LATENCY-SPREAD"],
+    about: "The standard deviation of the latency against its mean.",
+    look: |load, _, findings| {
+        let Some(latency) = &load.total.latency else { return };
+        let (Some(mean), Some(deviation)) = (latency.mean_ns, latency.deviation_ns) else {
+            return;
+        };
+        let ratio = deviation / mean.max(1.0);
+        if ratio > 1.0 {
+            let what = format!(
+                "the standard deviation of the latency ({}) is {ratio:.2} times its mean ({})",
+                time(deviation),
+                time(mean)
+            );
+            let finding = Finding::new("LATENCY-SPREAD", Severity::Note, what).at(&*load.name);
+            let finding =
+                finding.why("a few operations take very much longer than the others, and the mean describes neither");
+            findings.push(finding.help("read the percentiles"));
+        }
+    },
+};
+
+pub(super) const LARGEST: Rule = Rule {
+    names: &["MAX-ONE-SAMPLE"],
+    about: "The largest value is a single operation.",
+    look: |load, _, findings| {
+        let Some(latency) = &load.total.latency else { return };
+        if let (Some(max), Some(samples)) = (latency.max_ns, latency.samples)
+            && samples > 1
+        {
+            let what = format!("the largest latency ({}) is one operation of {samples}", time(max));
+            let finding = Finding::new("MAX-ONE-SAMPLE", Severity::Note, what).at(&*load.name);
+            findings.push(finding.why("it grows with the length of a test and says nothing about the next"));
+        }
+    },
+};
+
+fn latencies(load: &Observation) -> impl Iterator<Item = (&'static str, &Latency)> {
+    let flows = [
+        ("all", Some(&load.total)),
+        ("reads", load.directions.read.as_ref()),
+        ("writes", load.directions.write.as_ref()),
+    ];
+    flows
+        .into_iter()
+        .filter_map(|(whose, flow)| Some((whose, flow?.waited()?)))
+}
+
+fn time(ns: f64) -> Nanos {
+    Nanos(ns.round() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples::{rules, sound};
+
+    #[track_caller]
+    fn check(spoil: impl FnOnce(&mut model::observation::Latency), expected: &str) {
+        let mut load = sound();
+        spoil(load.total.latency.as_mut().expect("it has one"));
+        let found = rules(&load);
+        assert!(found.contains(&expected.to_owned()), "{found:?}");
+    }
+
+    #[test]
+    fn shapes_are_found() {
+        check(|latency| latency.quantiles[1].1 = 1e6, "PCT-DISORDER");
+        check(|latency| latency.min_ns = Some(3e7), "PCT-DISORDER");
+        check(|latency| latency.max_ns = Some(8.5e6), "PCT-DISORDER");
+        check(|latency| latency.deviation_ns = Some(2.7e6), "LATENCY-SPREAD");
+        let tail = |latency: &mut model::observation::Latency| {
+            (latency.quantiles[2].1, latency.quantiles[3].1, latency.max_ns) = (4e7, 5e7, Some(6e7));
+        };
+        check(tail, "TAIL");
+        let mut load = sound();
+        let latency = load.total.latency.as_mut().expect("it has one");
+        tail(latency);
+        latency.samples = Some(3000);
+        load.directions.read = None;
+        assert!(
+            !rules(&load).contains(&"TAIL".to_owned()),
+            "three operations make no tail"
+        );
+    }
+}

@@ -1,0 +1,220 @@
+//! What weakens a test whatever its figures: its length, caches, the size of its file, the processors.
+
+use model::Nanos;
+use model::finding::{Finding, Severity};
+
+use super::Rule;
+
+/// Shorter tests show bursts and caches.
+const EXPLORED: Nanos = Nanos::secs(60);
+/// What a promise asks for.
+const PROMISED: Nanos = Nanos::secs(300);
+/// A file that caches of hosts and arrays hold, and on which the head of a disk barely moves.
+const SMALL: u64 = 8 << 30;
+/// A processor that is busier than this may be what limits.
+const BUSY: f64 = 0.95;
+
+pub(super) const LENGTH: Rule = Rule {
+    names: &["SHORT-RUN", "NO-WARM-UP"],
+    about: "The length of the measured time and of the warm-up.",
+    look: |load, purpose, findings| {
+        if let Some(measured) = load.measured_ns {
+            let wanted = if purpose.promise { PROMISED } else { EXPLORED };
+            if measured < wanted {
+                let whom = if purpose.promise { " for a promise" } else { "" };
+                let what = format!("{measured} were measured; {} s are needed{whom}", wanted.as_secs());
+                let finding = Finding::new("SHORT-RUN", Severity::Warning, what).at(&*load.name);
+                let finding =
+                    finding.why("caches have not filled, credits for bursts have not run out, rare events are missing");
+                findings.push(finding.help(
+                    "measure for longer: 60 s for a look, 300 s for a promise, beyond the burst on disks that have one",
+                ));
+            }
+        }
+        if load.load.warm_up_ns == Some(Nanos(0)) {
+            let finding = Finding::new(
+                "NO-WARM-UP",
+                Severity::Note,
+                "the measured time began with the first operation",
+            )
+            .at(&*load.name);
+            let finding = finding.why("the first seconds differ: empty queues, cold caches, files that are allocated");
+            findings.push(finding.help("DiskSpd: -W30; fio: ramp_time=30"));
+        }
+    },
+};
+
+pub(super) const CACHE: Rule = Rule {
+    names: &["BUFFERED"],
+    about: "Whether the operating system's cache was in the way.",
+    look: |load, _, findings| {
+        if load.load.direct == Some(false) {
+            let what = "the operating system's cache was in use";
+            let finding = Finding::new("BUFFERED", Severity::Warning, what).at(&*load.name);
+            let finding =
+                finding.why("reads come from memory and writes end there: the figures are not those of the storage");
+            findings.push(finding.help("DiskSpd: -Sh; fio: direct=1"));
+        }
+    },
+};
+
+pub(super) const SIZE: Rule = Rule {
+    names: &["SMALL-FILE"],
+    about: "The size of what was tested.",
+    look: |load, _, findings| {
+        let Some(size) = load.load.size else { return };
+        let files = load.load.targets.len().max(1) as u64;
+        let all = size.0.saturating_mul(files);
+        if all < SMALL {
+            let what = match files {
+                1 => format!("the file has only {size}"),
+                _ => format!("the {files} files have only {size} each"),
+            };
+            let finding = Finding::new("SMALL-FILE", Severity::Note, what).at(&*load.name);
+            let why = "caches of controllers, arrays and hosts hold as much, and the head of a rotating disk barely moves over it";
+            findings.push(
+                finding
+                    .why(why)
+                    .help("use a file larger than every cache on the way; for buffered I/O at least twice the memory"),
+            );
+        }
+    },
+};
+
+pub(super) const PROCESSORS: Rule = Rule {
+    names: &["IRQ-SKEW", "CPU-BUSY"],
+    about: "Whether one processor did most of the kernel's work, or had no time left.",
+    look: |load, _, findings| {
+        let mut kernel: Vec<f64> = load.cores.iter().map(|core| core.kernel).collect();
+        kernel.sort_by(f64::total_cmp);
+        let (Some(median), Some(busiest)) = (
+            kernel.get(kernel.len() / 2),
+            load.cores
+                .iter()
+                .max_by(|one, other| one.kernel.total_cmp(&other.kernel)),
+        ) else {
+            return;
+        };
+        if kernel.len() > 2 && busiest.kernel > 3.0 * median && busiest.kernel > 0.05 {
+            let what = format!(
+                "processor {} spent {:.2} % of its time in the kernel, the one in the middle {:.2} %",
+                busiest.cpu,
+                100.0 * busiest.kernel,
+                100.0 * median
+            );
+            let severity = if busiest.busy() > BUSY {
+                Severity::Warning
+            } else {
+                Severity::Note
+            };
+            let finding = Finding::new("IRQ-SKEW", severity, what).at(&*load.name);
+            let finding = finding
+                .why("interrupts of the device or the network arrive there; it will be the first to have no time left");
+            findings.push(finding.help("spread the interrupts over the processors (RSS, multiple queues)"));
+        }
+        let full: Vec<String> = load
+            .cores
+            .iter()
+            .filter(|core| core.busy() > BUSY)
+            .map(|core| core.cpu.to_string())
+            .collect();
+        if !full.is_empty() {
+            let what = format!("processors were busy all the time: {}", full.join(", "));
+            let finding = Finding::new("CPU-BUSY", Severity::Warning, what).at(&*load.name);
+            let finding = finding.why("the machine that issued the load may be the limit, not the storage");
+            findings.push(finding.help("spread the load over more threads and processors, or use larger blocks"));
+        }
+    },
+};
+
+pub(super) const ERRORS: Rule = Rule {
+    names: &["IO-ERRORS"],
+    about: "Operations that failed.",
+    look: |load, _, findings| {
+        if let Some(errors) = load.errors.filter(|errors| *errors > 0) {
+            let finding =
+                Finding::new("IO-ERRORS", Severity::Error, format!("{errors} operations failed")).at(&*load.name);
+            findings.push(finding.why("figures of a target that fails say nothing about one that works"));
+        }
+    },
+};
+
+pub(super) const LATENCY: Rule = Rule {
+    names: &["NO-LATENCY"],
+    about: "Whether latencies were measured at all.",
+    look: |load, _, findings| {
+        if load.total.waited().is_none() {
+            let finding = Finding::new("NO-LATENCY", Severity::Warning, "the report has no latencies").at(&*load.name);
+            let finding =
+                finding.why("a rate without the time that operations took says nothing about what a program would see");
+            findings.push(finding.help("DiskSpd: -L; fio: leave out gtod_reduce and disable_lat"));
+        }
+    },
+};
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples::{rules, sound};
+    use super::super::{Purpose, examine};
+    use model::observation::{CoreShare, Observation};
+    use model::{Bytes, Nanos};
+
+    #[track_caller]
+    fn check(spoil: impl FnOnce(&mut Observation), expected: &str) {
+        let mut load = sound();
+        spoil(&mut load);
+        let found = rules(&load);
+        assert!(found.contains(&expected.to_owned()), "{found:?}");
+    }
+
+    fn core(cpu: u32, kernel: f64) -> CoreShare {
+        CoreShare {
+            cpu,
+            kernel,
+            ..CoreShare::default()
+        }
+    }
+
+    #[test]
+    fn weak_tests_are_named() {
+        check(|load| load.load.warm_up_ns = Some(Nanos(0)), "NO-WARM-UP");
+        check(|load| load.load.direct = Some(false), "BUFFERED");
+        check(|load| load.load.size = Some(Bytes(2 << 30)), "SMALL-FILE");
+        check(|load| load.errors = Some(3), "IO-ERRORS");
+        check(
+            |load| (load.total.latency, load.directions.read) = (None, None),
+            "NO-LATENCY",
+        );
+        check(
+            |load| load.cores = vec![core(0, 0.13), core(1, 0.03), core(2, 0.03)],
+            "IRQ-SKEW",
+        );
+        check(|load| load.cores = vec![core(0, 0.99)], "CPU-BUSY");
+    }
+
+    #[test]
+    fn even_processors_are_silent() {
+        let mut load = sound();
+        load.cores = vec![core(0, 0.04), core(1, 0.01), core(2, 0.01)];
+        assert_eq!(
+            rules(&load),
+            ["MAX-ONE-SAMPLE"],
+            "an idle machine has no skew worth telling"
+        );
+    }
+
+    #[test]
+    fn a_promise_asks_for_five_minutes() {
+        let mut load = sound();
+        load.measured_ns = Some(Nanos::secs(30));
+        assert!(rules(&load).contains(&"SHORT-RUN".to_owned()));
+        load.measured_ns = Some(Nanos::secs(120));
+        assert!(!rules(&load).contains(&"SHORT-RUN".to_owned()));
+        let findings = examine(&load, Purpose { promise: true });
+        let short = findings
+            .iter()
+            .find(|finding| finding.rule == "SHORT-RUN")
+            .expect("it is too short");
+        assert_eq!(short.what, "2 min were measured; 300 s are needed for a promise");
+    }
+}

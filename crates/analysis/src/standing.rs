@@ -1,0 +1,121 @@
+//! Where a load stands to each limit between it and its data. Which of them binds is for the diagnosis to say; this is the table it
+//! is read from.
+
+use model::observation::Observation;
+use serde::Serialize;
+
+use crate::caps::{Applies, Layer, LayerKind, Limit};
+
+/// A load against one limit.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Standing {
+    /// What has the limit.
+    pub layer: String,
+    /// What kind of thing it is.
+    pub kind: LayerKind,
+    /// What is limited.
+    pub of: Limited,
+    /// What was measured of it, counted as the layer counts.
+    pub measured: f64,
+    /// The limit.
+    pub limit: Limit,
+    /// The first as a share of the second.
+    pub share: f64,
+    /// It lies at the limit: from 3 % below to 5 % above.
+    pub met: bool,
+    /// Where the limit comes from.
+    pub source: String,
+}
+
+/// What a layer limits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Limited {
+    /// Operations per second.
+    Iops,
+    /// Bytes per second.
+    BytesPerSec,
+}
+
+/// A load against every limit of a stack, the one it comes nearest to first.
+pub fn standings(load: &Observation, layers: &[Layer]) -> Vec<Standing> {
+    let mut rows: Vec<Standing> = layers.iter().flat_map(|layer| of_layer(load, layer)).collect();
+    rows.sort_by(|one, other| other.share.total_cmp(&one.share));
+    rows
+}
+
+fn of_layer(load: &Observation, layer: &Layer) -> Vec<Standing> {
+    let flow = match layer.applies {
+        Applies::All => Some(&load.total),
+        Applies::Reads => load.directions.read.as_ref(),
+        Applies::Writes => load.directions.write.as_ref(),
+    };
+    let Some(flow) = flow else { return Vec::new() };
+    // A long operation counts as several where the layer has a unit.
+    let pieces = match (layer.unit, load.load.block) {
+        (Some(unit), Some(block)) if unit.0 > 0 => block.0.div_ceil(unit.0).max(1) as f64,
+        _ => 1.0,
+    };
+    let standing = |of: Limited, measured: Option<f64>, limit: Option<Limit>| {
+        let (measured, limit) = (measured?, limit?);
+        Some(Standing {
+            layer: layer.name.clone(),
+            kind: layer.kind,
+            of,
+            measured,
+            limit,
+            share: limit.share(measured),
+            met: limit.is_met_by(measured),
+            source: layer.source.clone(),
+        })
+    };
+    let iops = standing(Limited::Iops, flow.iops.map(|iops| iops * pieces), layer.iops);
+    let bytes = standing(Limited::BytesPerSec, flow.bytes_per_sec, layer.bytes_per_sec);
+    [iops, bytes].into_iter().flatten().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::Bytes;
+    use model::observation::Flow;
+
+    #[test]
+    fn the_nearest_limit_comes_first() {
+        let load = Observation {
+            total: Flow {
+                iops: Some(1953.30),
+                bytes_per_sec: Some(7.63 * 1_048_576.0),
+                ..Flow::default()
+            },
+            ..Observation::default()
+        };
+        let layer = |name: &str, iops: f64| Layer {
+            name: name.into(),
+            iops: Some(Limit::exactly(iops)),
+            ..Layer::default()
+        };
+        let rows = standings(&load, &[layer("4 x P30", 20_000.0), layer("VM", 1920.0)]);
+        assert_eq!(rows[0].layer, "VM");
+        assert!(rows[0].met && !rows[1].met);
+        assert_eq!(format!("{:.1}", 100.0 * rows[0].share), "101.7");
+    }
+
+    #[test]
+    fn long_operations_count_as_several() {
+        let mut load = Observation::default();
+        load.load.block = Some(Bytes(1 << 20));
+        load.total.iops = Some(1000.0);
+        let layer = Layer {
+            iops: Some(Limit::exactly(4000.0)),
+            unit: Some(Bytes(256 << 10)),
+            ..Layer::default()
+        };
+        assert_eq!(standings(&load, std::slice::from_ref(&layer))[0].measured, 4000.0);
+        let reads = Layer {
+            applies: Applies::Reads,
+            ..layer
+        };
+        assert_eq!(standings(&load, &[reads]), [], "it did not read");
+    }
+}

@@ -1,0 +1,127 @@
+//! A folder of named documents of the user's, one file each, written whole.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::{ArchiveError, write_whole};
+
+const EXTENSION: &str = "json";
+
+/// A folder of named documents.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shelf {
+    folder: PathBuf,
+}
+
+impl Shelf {
+    /// The documents of a folder, which need not exist.
+    pub fn new(folder: PathBuf) -> Shelf {
+        Shelf { folder }
+    }
+
+    /// Whether a document may have a name: letters, digits, `-`, `_` and `.`, with a letter or digit first.
+    pub fn is_name(name: &str) -> bool {
+        let mut bytes = name.bytes();
+        let first = bytes.next().is_some_and(|byte| byte.is_ascii_alphanumeric());
+        first && name.len() <= 100 && bytes.all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
+    }
+
+    /// The file of a document.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.join(format!("{name}.{EXTENSION}"))
+    }
+
+    /// Names of all documents, in order.
+    ///
+    /// # Errors
+    /// The folder cannot be read; one that does not exist is empty.
+    pub fn names(&self) -> Result<Vec<String>, ArchiveError> {
+        let entries = match fs::read_dir(&self.folder) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(system("read", &self.folder, error)),
+        };
+        let mut names = Vec::new();
+        for entry in entries {
+            let path = entry.map_err(|error| system("read", &self.folder, error))?.path();
+            let stem = path.file_stem().and_then(|stem| stem.to_str());
+            if path.extension().is_some_and(|extension| extension == EXTENSION)
+                && let Some(name) = stem.filter(|name| Shelf::is_name(name))
+            {
+                names.push(name.to_owned());
+            }
+        }
+        names.sort();
+        Ok(names)
+    }
+
+    /// Puts a document in its place; one of that name is replaced.
+    ///
+    /// # Errors
+    /// [`ArchiveError::System`].
+    pub fn put<T: Serialize>(&self, name: &str, document: &T) -> Result<(), ArchiveError> {
+        let path = self.path(name);
+        let failed = |error| system("write", &path, error);
+        fs::create_dir_all(&self.folder).map_err(failed)?;
+        let mut bytes = serde_json::to_vec_pretty(document).map_err(|error| failed(error.into()))?;
+        bytes.push(b'\n');
+        write_whole(&path, &bytes).map_err(failed)
+    }
+
+    /// A document.
+    ///
+    /// # Errors
+    /// [`ArchiveError::System`] if it cannot be read, [`ArchiveError::Foreign`] if it is none.
+    pub fn get<T: DeserializeOwned>(&self, name: &str) -> Result<T, ArchiveError> {
+        let path = self.path(name);
+        let bytes = fs::read(&path).map_err(|error| system("read", &path, error))?;
+        serde_json::from_slice(&bytes).map_err(|error| ArchiveError::Foreign {
+            path: path.clone(),
+            why: error.to_string(),
+        })
+    }
+
+    /// Takes a document away.
+    ///
+    /// # Errors
+    /// [`ArchiveError::System`].
+    pub fn remove(&self, name: &str) -> Result<(), ArchiveError> {
+        let path = self.path(name);
+        fs::remove_file(&path).map_err(|error| system("remove", &path, error))
+    }
+}
+
+fn system(verb: &'static str, path: &Path, source: io::Error) -> ArchiveError {
+    ArchiveError::System {
+        verb,
+        path: path.to_owned(),
+        source,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn documents_come_back_and_names_stay_in_the_folder() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let shelf = Shelf::new(folder.path().join("kept"));
+        assert_eq!(shelf.names().expect("no folder yet"), [""; 0]);
+        shelf.put("p30", &vec![1, 2]).expect("written");
+        shelf.put("p30", &vec![3]).expect("replaced");
+        assert_eq!(shelf.names().expect("one"), ["p30"]);
+        assert_eq!(shelf.get::<Vec<u32>>("p30").expect("read"), [3]);
+        assert!(matches!(shelf.get::<String>("p30"), Err(ArchiveError::Foreign { .. })));
+        shelf.remove("p30").expect("gone");
+        assert!(matches!(shelf.get::<Vec<u32>>("p30"), Err(ArchiveError::System { .. })));
+        for name in ["", ".", "..", "a/b", "../a", "-a", "a b"] {
+            assert!(!Shelf::is_name(name), "{name}");
+        }
+        assert!(Shelf::is_name("azure-p30_2026.v1"));
+    }
+}

@@ -1,0 +1,131 @@
+//! The text that CrystalDiskMark copies. Its figures can be read; a promise cannot be judged by them.
+
+use model::finding::{Finding, Severity};
+use model::observation::{Flow, Latency, Load, Observation};
+use model::{Bytes, Direction};
+
+use super::numbers::{decimal, short, whole};
+use super::{Form, Imported};
+use crate::Diagnostic;
+
+const NAME: &str = "CrystalDiskMark";
+
+/// True if the text is one.
+pub(super) fn is_one(text: &str) -> bool {
+    text.lines()
+        .any(|line| line.trim().starts_with(NAME) && line.contains("hiyohiyo"))
+        && text.contains("MB/s")
+}
+
+/// Reads its rows.
+///
+/// # Errors
+/// None are left: the text has no row that can be read.
+pub(super) fn read(file: &str, text: &str) -> Result<Imported, Vec<Diagnostic>> {
+    let mut imported = Imported::new(Form::CrystalDiskMark);
+    let mut section = None;
+    let mut version = None;
+    for line in text.lines().map(str::trim) {
+        match line {
+            "[Read]" => section = Some(Direction::Read),
+            "[Write]" => section = Some(Direction::Write),
+            _ => {}
+        }
+        if let Some(rest) = line.strip_prefix(NAME) {
+            version = rest.split_whitespace().next().map(str::to_owned);
+        }
+        imported.loads.extend(row(line, section).map(|load| Observation {
+            version: version.clone(),
+            ..load
+        }));
+    }
+    let what = "figures of CrystalDiskMark are not admissible for a promise of performance";
+    let finding = Finding::new("NOT-ADMISSIBLE", Severity::Warning, what);
+    let why = "it cannot be told the profile that was promised: the mix of reads and writes, the rate to hold, five minutes of \
+               time; without a limit of the rate latency only shows how deep its queue was";
+    let help = "`fathom verify` measures under the profile of a promise; `fathom explain anti-patterns crystaldiskmark` tells more";
+    imported.remarks.push(finding.why(why).help(help));
+    super::finished(imported, file)
+}
+
+/// `SEQ    1MiB (Q=  8, T= 1):  3543.109 MB/s [   3379.0 IOPS] <  2365.90 us>`, or, before version 7, `Random Read 4KiB (Q= 32,T= 1)`.
+fn row(line: &str, section: Option<Direction>) -> Option<Observation> {
+    let (label, rest) = line.rsplit_once(" : ").or_else(|| line.rsplit_once("): "))?;
+    let (mb_per_sec, rest) = rest.trim().split_once(" MB/s")?;
+    let bytes_per_sec = decimal(mb_per_sec.trim())? * 1e6;
+    let random = match label.split_whitespace().next()? {
+        "SEQ" | "Sequential" => false,
+        "RND" | "Random" => true,
+        _ => return None,
+    };
+    let direction = match (label.contains("Read"), label.contains("Write")) {
+        (true, _) => Direction::Read,
+        (false, true) => Direction::Write,
+        (false, false) => section?,
+    };
+    let between = |open: char, close: &str| Some(rest.split_once(open)?.1.split_once(close)?.0.trim().to_owned());
+    let operand = |key: &str| whole(label.split_once(key)?.1.split([',', ')']).next()?.trim());
+    let (queues, threads) = (operand("Q=").or_else(|| operand("QD=")), operand("T="));
+    let mean = between('<', " us>").as_deref().and_then(decimal);
+    let flow = Flow {
+        iops: between('[', " IOPS]").as_deref().and_then(short),
+        bytes_per_sec: Some(bytes_per_sec),
+        latency: mean.map(|mean| Latency {
+            mean_ns: Some(mean * 1e3),
+            ..Latency::default()
+        }),
+        ..Flow::default()
+    };
+    let block = label
+        .split_whitespace()
+        .find_map(|word| word.parse::<Bytes>().ok().filter(|size| size.0 > 1));
+    let mut observation = Observation {
+        tool: NAME.into(),
+        name: label.split_whitespace().collect::<Vec<_>>().join(" "),
+        load: Load {
+            workers: threads.map(|threads| threads as u32),
+            depth: queues.map(|queues| queues.saturating_mul(threads.unwrap_or(1))),
+            block,
+            read_percent: Some(if direction == Direction::Read { 100.0 } else { 0.0 }),
+            random: Some(random),
+            closed_loop: Some(true),
+            ..Load::default()
+        },
+        total: flow.clone(),
+        ..Observation::default()
+    };
+    observation.name += &format!(" {}", direction.word());
+    observation.directions[direction] = Some(flow);
+    Some(observation)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const EIGHT: &str = "CrystalDiskMark 8.0.4 x64 (C) 2007-2021 hiyohiyo\n* MB/s = 1,000,000 bytes/s\n\n[Read]\n  SEQ    1MiB (Q=  8, T= 1):  \
+                         3543.109 MB/s [   3379.0 IOPS] <  2365.90 us>\n  RND    4KiB (Q= 32, T=16):  1200.000 MB/s [ 292968.8 IOPS] <  1740.00 us>\n\n\
+                         [Write]\n  RND    4KiB (Q=  1, T= 1):   150.250 MB/s [  36682.1 IOPS] <    27.10 us>\n";
+
+    #[test]
+    fn rows_are_read_and_named_not_admissible() {
+        assert!(is_one(EIGHT));
+        let read = read("x", EIGHT).expect("three rows");
+        assert_eq!(read.loads.len(), 3);
+        let many = &read.loads[1];
+        assert_eq!((many.load.depth, many.load.block), (Some(512), Some(Bytes(4096))));
+        assert_eq!(many.total.iops, Some(292_968.8));
+        assert!(read.loads[2].directions.write.is_some());
+        assert_eq!(read.loads[2].version.as_deref(), Some("8.0.4"));
+        assert_eq!(read.remarks[0].rule, "NOT-ADMISSIBLE");
+    }
+
+    #[test]
+    fn rows_of_older_versions_are_read() {
+        let old = "CrystalDiskMark 5.2.1 x64 (C) 2007-2017 hiyohiyo\n   Sequential Read (Q= 32,T= 1) :   550.123 MB/s\n  \
+                   Random Write 4KiB (Q= 32,T= 1) :   300.100 MB/s [ 73266.6 IOPS]\n";
+        let read = read("x", old).expect("two rows");
+        assert_eq!(read.loads[0].total.iops, None);
+        assert_eq!(read.loads[1].load.depth, Some(32));
+    }
+}

@@ -1,0 +1,77 @@
+//! Bytes to text: reports come from Windows consoles, PowerShell redirections and web pages.
+
+/// A text and how it was encoded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decoded {
+    /// The text.
+    pub text: String,
+    /// Its encoding, in words.
+    pub encoding: &'static str,
+}
+
+/// Reads UTF-8 and UTF-16 with and without mark. What is neither has a code page of Windows; reports use only its ASCII half, so
+/// every other byte stands for the character of the same number.
+pub fn decode(bytes: &[u8]) -> Decoded {
+    let of = |text: String, encoding| Decoded { text, encoding };
+    match bytes {
+        [0xef, 0xbb, 0xbf, rest @ ..] => of(String::from_utf8_lossy(rest).into_owned(), "UTF-8"),
+        [0xff, 0xfe, rest @ ..] => of(wide(rest, u16::from_le_bytes), "UTF-16"),
+        [0xfe, 0xff, rest @ ..] => of(wide(rest, u16::from_be_bytes), "UTF-16"),
+        _ if zeros(bytes, 1) => of(wide(bytes, u16::from_le_bytes), "UTF-16"),
+        _ if zeros(bytes, 0) => of(wide(bytes, u16::from_be_bytes), "UTF-16"),
+        _ => match std::str::from_utf8(bytes) {
+            Ok(text) => of(text.to_owned(), "UTF-8"),
+            Err(_) => of(
+                bytes.iter().copied().map(char::from).collect(),
+                "a code page of one byte",
+            ),
+        },
+    }
+}
+
+fn wide(bytes: &[u8], of: fn([u8; 2]) -> u16) -> String {
+    let units: Vec<u16> = bytes.chunks_exact(2).map(|pair| of([pair[0], pair[1]])).collect();
+    String::from_utf16_lossy(&units)
+}
+
+/// True if nearly every second byte of the beginning is zero: Latin letters in UTF-16 without a mark.
+fn zeros(bytes: &[u8], from: usize) -> bool {
+    const LOOKED_AT: usize = 256;
+    let every_second = || bytes.iter().skip(from).step_by(2).take(LOOKED_AT);
+    let zeros = every_second().filter(|byte| **byte == 0).count();
+    bytes.len() >= 4 && zeros * 10 > every_second().count() * 9
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn encodings_of_windows_are_understood() {
+        let text = "Results for timespan 1:\r\n\u{2013}";
+        let units: Vec<u16> = text.encode_utf16().collect();
+        let little: Vec<u8> = units.iter().flat_map(|unit| unit.to_le_bytes()).collect();
+        let big: Vec<u8> = units.iter().flat_map(|unit| unit.to_be_bytes()).collect();
+        let marked = |mark: &[u8], rest: &[u8]| [mark, rest].concat();
+        for bytes in [
+            marked(&[0xff, 0xfe], &little),
+            marked(&[0xfe, 0xff], &big),
+            little.clone(),
+            big.clone(),
+            marked(&[0xef, 0xbb, 0xbf], text.as_bytes()),
+            text.as_bytes().to_vec(),
+        ] {
+            assert_eq!(decode(&bytes).text, text);
+        }
+        // Half a character at the end is lost, not the whole.
+        assert!(decode(&little[..little.len() - 1]).text.starts_with("Results"));
+    }
+
+    #[test]
+    fn code_pages_lose_nothing_that_reports_use() {
+        let decoded = decode(b"Caf\xe9 path: 'x'");
+        assert_eq!(decoded.text, "Caf\u{e9} path: 'x'");
+        assert_eq!(decoded.encoding, "a code page of one byte");
+        assert_eq!(decode(b"").text, "");
+    }
+}

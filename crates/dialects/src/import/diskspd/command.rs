@@ -1,0 +1,157 @@
+//! The command line that a report echoes, read as DiskSpd reads it: what it means, and whether the report agrees.
+
+use model::finding::{Finding, Severity};
+use model::observation::Load;
+
+use super::{Settings, TargetSettings, Throttle};
+use crate::diskspd::profile::{Cache, Profile, Target, ThroughputUnit, TimeSpan};
+use crate::diskspd::{EventRole, Processors, Reading, Surroundings, read};
+
+/// Nothing is opened for a line that is only read for its meaning, and every processor it may name is there.
+struct Nowhere;
+
+impl Surroundings for Nowhere {
+    fn processors(&self) -> Processors {
+        Processors {
+            online: (0..1024).collect(),
+            possible: 1024,
+        }
+    }
+
+    fn milliseconds_since_start(&self) -> u64 {
+        0
+    }
+
+    fn read_profile(&mut self, _: &str) -> Result<String, String> {
+        Err("a profile is not at hand".into())
+    }
+
+    fn open_event(&mut self, _: EventRole, _: &str) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn signal_event(&mut self, _: &str) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+/// The words of a line behind the program, without a redirection.
+fn words(line: &str) -> Vec<String> {
+    let line = line.split('>').next().unwrap_or_default();
+    line.split_whitespace().skip(1).map(str::to_owned).collect()
+}
+
+/// The profile that a line means; `None` if DiskSpd would refuse it, or if it names a file with the rest.
+pub(super) fn profile(line: &str) -> Option<Profile> {
+    match read("diskspd", &words(line), &mut Nowhere) {
+        Reading::Run(request) | Reading::Print(request) => Some(request.profile),
+        Reading::End(_) => None,
+    }
+}
+
+/// The load that a line means.
+pub(in crate::import) fn load_of(line: &str) -> Option<Load> {
+    let profile = profile(line)?;
+    let span = profile.time_spans.first()?;
+    let settings = Settings {
+        warm_up_s: Some(u64::from(span.warm_up)),
+        pool_threads: (span.threads > 0).then_some(span.threads),
+        pool_requests: Some(span.requests),
+        targets: span.targets.iter().map(|target| settings(span, target)).collect(),
+        complete: true,
+        ..Settings::default()
+    };
+    Some(settings.load(None))
+}
+
+fn settings(span: &TimeSpan, target: &Target) -> TargetSettings {
+    let limit = f64::from(target.throughput);
+    TargetSettings {
+        path: target.path.clone(),
+        read_percent: Some(100.0 - f64::from(target.write_percent)),
+        block: Some(u64::from(target.block)),
+        random: Some(target.random_percent > 0),
+        requests: Some(target.requests),
+        threads: (span.threads == 0).then_some(target.threads),
+        bypasses_cache: Some(target.cache == Cache::Unbuffered),
+        writes_through: Some(target.write_through),
+        limit: (target.throughput > 0).then_some(match target.throughput_unit {
+            ThroughputUnit::Iops => Throttle::Iops(limit),
+            ThroughputUnit::BytesPerMs => Throttle::BytesPerMs(limit),
+        }),
+        pauses: target.think_ms.is_some_and(|pause| pause > 0),
+        size: target.file_size.filter(|size| *size > 0),
+    }
+}
+
+/// Whether the parameters of a report are those of its command line.
+pub(super) fn disagreement(line: &str, span: &Settings, of_results: &[String]) -> Option<Finding> {
+    let profile = profile(line)?;
+    let [asked] = &*profile.time_spans else { return None };
+    let first = asked.targets.first()?;
+    let mut differences = Vec::new();
+    let mut compare = |what: &str, on_line: Option<String>, in_report: Option<String>| {
+        if let (Some(line), Some(report)) = (on_line, in_report)
+            && line != report
+        {
+            differences.push(format!("{what} is {line} on the command line and {report} below it"));
+        }
+    };
+    let text = |number: u64| Some(number.to_string());
+    compare(
+        "the duration in seconds",
+        text(asked.duration.into()),
+        span.duration_s.and_then(text),
+    );
+    compare(
+        "the block size in bytes",
+        text(first.block.into()),
+        span.same(|target| target.block).and_then(text),
+    );
+    let percent = |read: f64| Some(format!("{read} %"));
+    let reads = 100.0 - f64::from(first.write_percent);
+    compare(
+        "the share of reads",
+        percent(reads),
+        span.same(|target| target.read_percent).and_then(percent),
+    );
+    compare(
+        "-o",
+        text(first.requests.into()),
+        span.same(|target| target.requests).map(u64::from).and_then(text),
+    );
+    if asked.threads == 0 {
+        compare(
+            "-t",
+            text(first.threads.into()),
+            span.same(|target| target.threads).map(u64::from).and_then(text),
+        );
+    }
+    let of_line = asked.targets.iter().map(|target| target.path.as_str());
+    let of_span = span.targets.iter().map(|target| target.path.as_str());
+    let (of_line, of_span) = (paths(of_line), paths(of_span));
+    // The line has lost its quotes: a path with blanks looks like several.
+    if asked.targets.len() == span.targets.len() {
+        compare("the target", of_line, of_span.clone());
+    }
+    let of_results = paths(of_results.iter().map(String::as_str));
+    if let (Some(named), Some(measured)) = (of_span, of_results)
+        && named != measured
+    {
+        differences.push(format!("the parameters name {named} and the results {measured}"));
+    }
+    (!differences.is_empty()).then(|| {
+        let finding = Finding::new("REPORT-EDITED", Severity::Warning, differences.join("; "));
+        let finding = finding
+            .why("a report that DiskSpd wrote agrees with itself: this one was edited, or put together from several");
+        finding.help("run it again and keep the file as it is written")
+    })
+}
+
+/// Paths in a form that does not depend on their order.
+fn paths<'a>(list: impl Iterator<Item = &'a str>) -> Option<String> {
+    let mut list: Vec<&str> = list.collect();
+    list.sort_unstable();
+    list.dedup();
+    (!list.is_empty()).then(|| list.join(", "))
+}

@@ -1,0 +1,125 @@
+//! What DiskSpd's two reports have in common: the settings of a time span, and the load that follows from them by DiskSpd's
+//! rules. `-o` counts for each target and each thread, `-t` threads for each target, `-F` threads over all of them.
+
+mod command;
+mod settings;
+pub(super) mod text;
+mod text_tables;
+pub(super) mod xml;
+
+use model::observation::Load;
+use model::{Bytes, Nanos};
+
+pub(super) use command::load_of as load_of_command;
+
+/// Settings of a time span, as far as the report tells them.
+#[derive(Clone, Debug, Default)]
+struct Settings {
+    number: u32,
+    duration_s: Option<u64>,
+    warm_up_s: Option<u64>,
+    measures_latency: bool,
+    /// Threads of the pool (`-F`).
+    pool_threads: Option<u32>,
+    /// Requests of each thread of the pool over all targets (`-O`).
+    pool_requests: Option<u32>,
+    targets: Vec<TargetSettings>,
+    /// The last line of the last target was read: nothing was cut off.
+    complete: bool,
+}
+
+/// Settings of a target.
+#[derive(Clone, Debug, Default)]
+struct TargetSettings {
+    path: String,
+    read_percent: Option<f64>,
+    block: Option<u64>,
+    random: Option<bool>,
+    requests: Option<u32>,
+    threads: Option<u32>,
+    bypasses_cache: Option<bool>,
+    writes_through: Option<bool>,
+    limit: Option<Throttle>,
+    pauses: bool,
+    size: Option<u64>,
+}
+
+/// The limit of each thread on a target (`-g`).
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Throttle {
+    Iops(f64),
+    BytesPerMs(f64),
+}
+
+impl Settings {
+    /// The load that these settings mean. `threads` is what the results count.
+    fn load(&self, threads: Option<u32>) -> Load {
+        let pool = self.pool(threads);
+        let workers = pool.or_else(|| self.sum(|target| target.threads.map(u64::from)).map(|sum| sum as u32));
+        let depth = match (pool, self.pool_requests) {
+            (Some(threads), Some(requests)) if requests > 0 => Some(u64::from(threads) * u64::from(requests)),
+            (Some(threads), _) => self
+                .sum(|target| target.requests.map(u64::from))
+                .map(|requests| requests * u64::from(threads)),
+            (None, _) => self.sum(|target| Some(u64::from(target.requests?) * u64::from(target.threads?))),
+        };
+        let limited = self.targets.iter().any(|target| target.limit.is_some());
+        let pauses = self.targets.iter().any(|target| target.pauses);
+        Load {
+            targets: self.targets.iter().map(|target| target.path.clone()).collect(),
+            workers: workers.or(threads),
+            depth,
+            block: self.same(|target| target.block).map(Bytes),
+            read_percent: self.same(|target| target.read_percent),
+            random: self.same(|target| target.random),
+            closed_loop: self.complete.then_some(!limited && !pauses),
+            rate_iops: limited.then(|| self.rate(pool)).flatten(),
+            direct: self.same(|target| target.bypasses_cache),
+            warm_up_ns: self.warm_up_s.map(seconds),
+            size: self.same(|target| target.size).map(Bytes),
+        }
+    }
+
+    /// Threads of the pool. Before 2.1 reports did not say that there is one; they only leave out the threads of the files.
+    fn pool(&self, threads: Option<u32>) -> Option<u32> {
+        let silent = self.complete && self.targets.iter().all(|target| target.threads.is_none());
+        self.pool_threads.or(threads.filter(|_| silent))
+    }
+
+    fn rate(&self, pool: Option<u32>) -> Option<f64> {
+        let of = |target: &TargetSettings| {
+            let threads = f64::from(pool.or(target.threads)?);
+            match target.limit? {
+                Throttle::Iops(iops) => Some(threads * iops),
+                Throttle::BytesPerMs(bytes) => Some(threads * bytes * 1000.0 / target.block? as f64),
+            }
+        };
+        self.targets.iter().map(of).sum()
+    }
+
+    fn sum(&self, of: impl Fn(&TargetSettings) -> Option<u64>) -> Option<u64> {
+        let sum: Option<u64> = self.targets.iter().map(of).sum();
+        sum.filter(|_| !self.targets.is_empty())
+    }
+
+    /// What all targets have; absent where they differ or one does not tell.
+    fn same<T: PartialEq>(&self, of: impl Fn(&TargetSettings) -> Option<T>) -> Option<T> {
+        let mut values = self.targets.iter().map(of);
+        let first = values.next()??;
+        values.all(|value| value.as_ref() == Some(&first)).then_some(first)
+    }
+}
+
+fn seconds(number: u64) -> Nanos {
+    Nanos(number.saturating_mul(1_000_000_000))
+}
+
+/// Milliseconds, of which every DiskSpd report has its latencies, in nanoseconds.
+fn from_ms(value: f64) -> f64 {
+    value * 1e6
+}
+
+/// A number of seconds with a fraction, as DiskSpd prints it.
+fn from_seconds(value: f64) -> Nanos {
+    Nanos((value * 1e9).round() as u64)
+}

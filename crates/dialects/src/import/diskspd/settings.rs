@@ -1,0 +1,195 @@
+//! The lines of `Input parameters:`, in the words of 2.0 and of 2.1 and later.
+
+use super::{Settings, TargetSettings, Throttle};
+use crate::import::numbers::{decimal, whole};
+
+impl Settings {
+    /// Takes a line; `false` if it is none of theirs.
+    pub(super) fn take(&mut self, line: &str) -> bool {
+        self.take_of_span(line) || self.take_of_target(line)
+    }
+
+    fn take_of_span(&mut self, line: &str) -> bool {
+        let seconds = |rest: &str| rest.trim().strip_suffix('s').and_then(whole);
+        if let Some(rest) = line.strip_prefix("duration:") {
+            self.duration_s = seconds(rest);
+        } else if let Some(rest) = line.strip_prefix("warm up time:") {
+            self.warm_up_s = seconds(rest);
+        } else if line.starts_with("measuring latency") {
+            self.measures_latency = true;
+        } else if let Some(rest) = line.strip_prefix("thread pool with ") {
+            self.pool_threads = rest.split(' ').next().and_then(whole).map(|number| number as u32);
+        } else if let Some(rest) = line.strip_prefix("path:") {
+            self.targets.push(TargetSettings {
+                path: rest.trim().trim_matches(['\'', '\u{2018}', '\u{2019}']).to_owned(),
+                ..TargetSettings::default()
+            });
+            self.complete = false;
+        } else if let (Some(rest), true) = (outstanding(line), self.targets.is_empty()) {
+            self.pool_requests = whole(rest).map(|number| number as u32);
+        } else {
+            let plain = ["cool down time:", "random seed:", "affinity disabled", "gathering IOPS"];
+            return plain.iter().any(|start| line.starts_with(start));
+        }
+        true
+    }
+
+    fn take_of_target(&mut self, line: &str) -> bool {
+        let Some(target) = self.targets.last_mut() else {
+            return false;
+        };
+        if line.starts_with("IO priority:") {
+            self.complete = true;
+            return true;
+        }
+        target.take(line)
+    }
+}
+
+/// What follows the words for the queue depth. Behind the targets it is that of a target, before them that of the pool.
+fn outstanding(line: &str) -> Option<&str> {
+    let rest = line.strip_prefix("number of outstanding I/O operations")?;
+    let rest = rest.strip_prefix(" per thread").unwrap_or(rest);
+    rest.strip_prefix(':').map(str::trim)
+}
+
+impl TargetSettings {
+    fn take(&mut self, line: &str) -> bool {
+        if let Some(rest) = outstanding(line) {
+            self.requests = whole(rest).map(|number| number as u32);
+        } else if let Some(rest) = line.strip_prefix("threads per file:") {
+            self.threads = whole(rest.trim()).map(|number| number as u32);
+        } else if let Some(rest) = line.strip_prefix("block size:") {
+            self.block = size(rest);
+        } else if let Some(rest) = line.strip_prefix("throughput rate-limited to ") {
+            self.limit = limit(rest);
+        } else if let Some(rest) = line.strip_prefix("think time:") {
+            self.pauses = rest.trim().trim_end_matches("ms") != "0";
+        } else {
+            return self.take_of_mix(line) || self.take_of_cache(line) || self.take_of_pattern(line);
+        }
+        true
+    }
+
+    fn take_of_mix(&mut self, line: &str) -> bool {
+        let Some(rest) = line.strip_prefix("performing ") else {
+            return false;
+        };
+        self.read_percent = match rest {
+            "read test" => Some(100.0),
+            "write test" => Some(0.0),
+            mix => mix
+                .split_once("ratio: ")
+                .and_then(|(_, ratio)| decimal(ratio.split('/').next()?)),
+        };
+        true
+    }
+
+    fn take_of_cache(&mut self, line: &str) -> bool {
+        match line {
+            "using software cache" => self.bypasses_cache = Some(false),
+            "software cache disabled" => self.bypasses_cache = Some(true),
+            "local software cache disabled, remote cache enabled" => self.bypasses_cache = Some(false),
+            "using hardware write cache, writethrough off" => self.writes_through = Some(false),
+            "hardware write cache disabled, writethrough on"
+            | "hardware and software write caches disabled, writethrough on" => self.writes_through = Some(true),
+            // One line for both, before 2.0.17.
+            "hardware and software cache disabled" => {
+                (self.bypasses_cache, self.writes_through) = (Some(true), Some(true));
+            }
+            "using hardware and software caches" => {
+                (self.bypasses_cache, self.writes_through) = (Some(false), Some(false));
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    fn take_of_pattern(&mut self, line: &str) -> bool {
+        let random = ["using random I/O", "using mixed random/sequential I/O"];
+        let sequential = ["using sequential I/O", "using interlocked sequential I/O"];
+        if random.iter().any(|start| line.starts_with(start)) {
+            self.random = Some(true);
+        } else if sequential.iter().any(|start| line.starts_with(start)) {
+            self.random = Some(false);
+        } else {
+            let plain = [
+                "burst size:",
+                "using I/O Completion Ports",
+                "using completion routines",
+                "thread stride size:",
+                "using parallel async",
+                "memory mapped",
+            ];
+            return plain.iter().any(|start| line.starts_with(start));
+        }
+        true
+    }
+}
+
+/// `65536`, `64KiB`, `1.50GiB`.
+pub(super) fn size(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let units = [
+        ("TiB", 40),
+        ("GiB", 30),
+        ("MiB", 20),
+        ("KiB", 10),
+        ("TB", 40),
+        ("GB", 30),
+        ("MB", 20),
+        ("KB", 10),
+        ("B", 0),
+        ("", 0),
+    ];
+    let (digits, shift) = units
+        .iter()
+        .find_map(|(unit, shift)| Some((text.strip_suffix(unit)?, *shift)))?;
+    let bytes = decimal(digits.trim())? * (1u64 << shift) as f64;
+    (bytes <= 2f64.powi(62)).then_some(bytes.round() as u64)
+}
+
+fn limit(rest: &str) -> Option<Throttle> {
+    let (number, unit) = rest.split_once(' ')?;
+    let number = decimal(number)?;
+    Some(match unit.trim() {
+        "IOPS" => Throttle::Iops(number),
+        _ => Throttle::BytesPerMs(number),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_of_all_versions_are_read() {
+        assert_eq!(size(" 65536"), Some(65_536));
+        assert_eq!(size("64KiB"), Some(65_536));
+        assert_eq!(size("1.50GiB"), Some(3 << 29));
+        assert_eq!(size("2048MiB"), Some(2 << 30));
+        assert_eq!(size("10GB"), Some(10 << 30), "1024-based before 2.0.18 too");
+        assert_eq!(size("KiB"), None);
+        assert_eq!(size("-1"), None);
+    }
+
+    #[test]
+    fn the_queue_depth_before_targets_is_that_of_the_pool() {
+        let mut settings = Settings::default();
+        for line in [
+            "thread pool with 3 threads",
+            "number of outstanding I/O operations per thread: 4",
+            "path: 'a'",
+            "performing mix test (read/write ratio: 50/50)",
+            "IO priority: normal",
+        ] {
+            assert!(settings.take(line), "{line}");
+        }
+        let load = settings.load(Some(3));
+        assert_eq!(
+            (load.depth, load.workers, load.read_percent),
+            (Some(12), Some(3), Some(50.0))
+        );
+        assert!(!settings.take("Następna część to już wyniki"));
+    }
+}

@@ -1,0 +1,483 @@
+//! DiskSpd's text report, of 2.0.x to 2.2, wherever in a text it stands.
+//!
+//! Lines are known by how they begin, and blanks never count: pages and consoles change them. A report begins at its command
+//! line, a time span at its settings and again at its results.
+
+use model::finding::{Finding, Severity};
+use model::observation::{CoreShare, Flow, Latency, Observation, PartFlow};
+use model::{Bytes, Direction, PerDirection};
+
+use super::text_tables::{Cells, Chart, Table, Unreadable, cells, figure, titles};
+use super::{Settings, command, from_ms, from_seconds};
+use crate::Diagnostic;
+use crate::import::numbers::whole;
+use crate::import::{Form, Imported, place_of};
+
+const COMMAND: &str = "Command Line:";
+const RESULTS: &str = "Results for timespan ";
+
+/// True if the text holds such a report.
+pub(in crate::import) fn is_one(text: &str) -> bool {
+    let lines = || text.lines().map(str::trim);
+    let begins = |with: &str| lines().any(|line| line.starts_with(with));
+    begins(RESULTS) || begins("Input parameters:") && begins(COMMAND)
+}
+
+/// Results of a time span as they stand in the tables.
+#[derive(Clone, Debug, Default)]
+struct Span {
+    number: u32,
+    interrupted: bool,
+    time_s: Option<f64>,
+    threads: Option<u32>,
+    cores: Vec<CoreShare>,
+    /// Total, reads, writes.
+    tables: [Option<Table>; 3],
+    charts: Vec<Chart>,
+}
+
+/// What the next lines belong to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Within {
+    #[default]
+    Prose,
+    Settings,
+    Results,
+    Cores,
+    Table(usize),
+    Chart,
+}
+
+#[derive(Default)]
+struct Reader {
+    within: Within,
+    command: Option<String>,
+    settings: Vec<Settings>,
+    spans: Vec<Span>,
+    core_columns: Vec<String>,
+    /// The line before: titles stand above their tables.
+    title: String,
+    commas: bool,
+    form: FormSeen,
+    loads: Vec<Observation>,
+    remarks: Vec<Finding>,
+}
+
+/// What tells versions apart.
+#[derive(Clone, Copy, Debug, Default)]
+struct FormSeen {
+    powers_named: bool,
+    sizes_have_units: bool,
+    counts_processors_in_results: bool,
+    knows_topology: bool,
+}
+
+impl FormSeen {
+    fn version(self) -> &'static str {
+        match self {
+            FormSeen {
+                knows_topology: true, ..
+            } => "2.2",
+            FormSeen {
+                sizes_have_units: true, ..
+            } => "2.1",
+            FormSeen { powers_named: true, .. } => "2.0.18 to 2.0.21",
+            _ => "2.0.17 or older",
+        }
+    }
+}
+
+/// Reads every report of the text.
+pub(in crate::import) fn read(file: &str, text: &str) -> Imported {
+    let mut imported = Imported::new(Form::DiskspdText);
+    let mut reader = Reader::default();
+    for (index, line) in text.lines().enumerate() {
+        let line = line.trim();
+        if let Some(rest) = line.strip_prefix(COMMAND) {
+            reader.finish();
+            reader.command = Some(rest.trim().to_owned());
+            imported.commands.push(rest.trim().to_owned());
+        } else if let Some(rest) = line.strip_prefix("computer name:") {
+            imported.host = Some(rest.trim().to_owned());
+        } else if let Some(rest) = line.strip_prefix("start time:") {
+            imported.started = Some(rest.trim().to_owned());
+        } else if let Some(rest) = line
+            .strip_prefix("cpu count:")
+            .or_else(|| line.strip_prefix("proc count:"))
+        {
+            imported.processors = whole(rest.trim()).map(|count| count as u32);
+            let of_results = line.starts_with("proc");
+            reader.form.counts_processors_in_results |= of_results;
+            reader.form.knows_topology |= !of_results;
+        } else if let Err(found) = reader.take(line) {
+            imported.unread.push(of_line(file, index + 1, line, &found));
+        }
+        if !line.is_empty() {
+            line.clone_into(&mut reader.title);
+        }
+    }
+    reader.finish();
+    imported.loads = reader.loads;
+    imported.remarks = reader.remarks;
+    imported.remarks.extend(of_typing(text, &imported.commands));
+    if reader.commas {
+        let what = "numbers of this report have decimal commas, which DiskSpd never writes";
+        let finding = Finding::new("DECIMAL-COMMA", Severity::Note, what);
+        imported
+            .remarks
+            .push(finding.why("they were read as decimals: their digits are as many as DiskSpd prints"));
+    }
+    imported
+}
+
+fn of_line(file: &str, number: usize, line: &str, found: &Unreadable) -> Diagnostic {
+    let what = format!("`{}` cannot be read: expected {}", found.found, found.expected);
+    Diagnostic::new(what).at(place_of(file, number, line))
+}
+
+impl Reader {
+    fn take(&mut self, line: &str) -> Result<(), Unreadable> {
+        if let Some(rest) = line.strip_prefix(RESULTS) {
+            let number = rest.trim_end_matches(':').trim();
+            let number = whole(number).map_or(1, |number| number as u32);
+            self.spans.push(Span {
+                number,
+                ..Span::default()
+            });
+            self.within = Within::Results;
+            return Ok(());
+        }
+        if line.starts_with("Input parameters:") || line.starts_with("timespan:") {
+            return self.begin_settings(line);
+        }
+        if self.within == Within::Settings {
+            self.form.sizes_have_units |= line.starts_with("block size:") && line.ends_with('B');
+            if let Some(settings) = self.settings.last_mut() {
+                settings.take(line);
+            }
+            return Ok(());
+        }
+        match self.within {
+            Within::Prose | Within::Settings => Ok(()),
+            Within::Results | Within::Cores | Within::Table(_) | Within::Chart => self.take_of_results(line),
+        }
+    }
+
+    fn begin_settings(&mut self, line: &str) -> Result<(), Unreadable> {
+        self.within = Within::Settings;
+        if let Some(rest) = line.strip_prefix("timespan:") {
+            self.settings.push(Settings {
+                number: whole(rest.trim()).map_or(1, |number| number as u32),
+                ..Settings::default()
+            });
+        }
+        Ok(())
+    }
+
+    fn take_of_results(&mut self, line: &str) -> Result<(), Unreadable> {
+        let Some(span) = self.spans.last_mut() else {
+            return Ok(());
+        };
+        if let Some(table) = ["Total IO", "Read IO", "Write IO"]
+            .iter()
+            .position(|title| *title == line)
+        {
+            self.within = Within::Table(table);
+            return Ok(());
+        }
+        if line.starts_with("thread") && line.contains("| ") && line.contains("I/Os") {
+            if let Within::Table(table) = self.within {
+                self.form.powers_named |= line.contains("MiB/s");
+                let columns = titles(line);
+                span.tables[table] = Some(Table {
+                    columns,
+                    ..Table::default()
+                });
+            }
+            return Ok(());
+        }
+        if line.contains("CPU") && line.contains('|') && line.contains("Usage") {
+            (self.within, self.core_columns) = (Within::Cores, titles(line));
+            return Ok(());
+        }
+        if line.starts_with("%-ile") {
+            self.within = Within::Chart;
+            span.charts.push(Chart {
+                total: self.title.starts_with("Total latency distribution") || self.title == "total:",
+                ..Chart::default()
+            });
+            return Ok(());
+        }
+        match self.within {
+            Within::Cores => take_core(span, &self.core_columns, line, &mut self.commas),
+            Within::Table(table) => match &mut span.tables[table] {
+                Some(table) => table.take(line, &mut self.commas).map(drop),
+                None => Ok(()),
+            },
+            Within::Chart => match span.charts.last_mut() {
+                Some(chart) => chart.take(line, &mut self.commas).map(drop),
+                None => Ok(()),
+            },
+            Within::Results => take_head(span, line, &mut self.commas),
+            Within::Prose | Within::Settings => Ok(()),
+        }
+    }
+
+    /// Turns what was read since the last command line into observations.
+    fn finish(&mut self) {
+        let settings = std::mem::take(&mut self.settings);
+        for span in std::mem::take(&mut self.spans) {
+            let asked = settings.iter().find(|settings| settings.number == span.number);
+            self.finish_span(&span, asked);
+        }
+        if let (Some(last), true) = (settings.last(), self.loads.is_empty() && self.remarks.is_empty()) {
+            let what = format!("the report ends before the results of time span {}", last.number);
+            let finding = Finding::new("REPORT-TRUNCATED", Severity::Warning, what);
+            self.remarks
+                .push(finding.help("copy the whole report, or run it again"));
+        }
+        self.command = None;
+        self.within = Within::Prose;
+    }
+
+    fn finish_span(&mut self, span: &Span, settings: Option<&Settings>) {
+        let name = format!("time span {}", span.number);
+        if span.interrupted {
+            let what = "the test was interrupted before the measured time began";
+            let finding = Finding::new("RUN-INTERRUPTED", Severity::Error, what).at(name);
+            self.remarks
+                .push(finding.help("see what DiskSpd wrote to stderr: a target may be missing or too small"));
+            return;
+        }
+        let missing = span.missing(settings);
+        if !missing.is_empty() {
+            let what = format!("the report lacks {}", missing.join(", "));
+            let finding = Finding::new("REPORT-TRUNCATED", Severity::Warning, what).at(&*name);
+            let finding = finding.why("it was cut off, or copied in part; what depends on that is not judged");
+            self.remarks
+                .push(finding.help("copy the whole report, or run it again"));
+        }
+        let Some(total) = span.total() else { return };
+        let files: Vec<String> = span.rows(0).map(|row| row.file.clone()).collect();
+        if let (Some(line), Some(settings)) = (&self.command, settings) {
+            let found = command::disagreement(line, settings, &files);
+            self.remarks.extend(found.map(|finding| finding.at(&*name)));
+        }
+        self.loads.push(self.observation(span, settings, name, total));
+    }
+
+    fn observation(&self, span: &Span, settings: Option<&Settings>, name: String, total: Cells) -> Observation {
+        let mut load = settings.map(|settings| settings.load(span.threads)).unwrap_or_default();
+        load.workers = load.workers.or(span.threads);
+        let sizes: Vec<u64> = span.rows(0).filter_map(|row| row.size).collect();
+        if let Some(first) = sizes.first()
+            && sizes.iter().all(|size| size == first)
+        {
+            load.size = Some(Bytes(*first));
+        }
+        self.complete_by_command(&mut load);
+        let of = |table: usize| {
+            let cells = span.tables[table].as_ref()?.total?;
+            (cells.operations != Some(0)).then(|| flow(&cells, span.quantiles(table)))
+        };
+        Observation {
+            tool: "DiskSpd".into(),
+            version: Some(self.form.version().into()),
+            name,
+            load,
+            measured_ns: span.time_s.map(from_seconds),
+            directions: PerDirection {
+                read: of(1),
+                write: of(2),
+                trim: None,
+            },
+            total: flow(&total, span.quantiles(0)),
+            parts: span.parts(),
+            cores: span.cores.clone(),
+            generator: None,
+            device: None,
+            series: Vec::new(),
+            errors: None,
+        }
+    }
+
+    /// Reports before 2.1 do not mention a limit of the rate; the command line does.
+    fn complete_by_command(&self, load: &mut model::observation::Load) {
+        let asked = self.command.as_deref().and_then(command::load_of);
+        if let Some(asked) = asked
+            && asked.rate_iops.is_some()
+            && load.rate_iops.is_none()
+        {
+            (load.rate_iops, load.closed_loop) = (asked.rate_iops, asked.closed_loop);
+        }
+    }
+}
+
+/// Time, threads, and the sentence of an interrupted run.
+fn take_head(span: &mut Span, line: &str, commas: &mut bool) -> Result<(), Unreadable> {
+    if let Some(rest) = line.strip_prefix("actual test time:") {
+        let text = rest.trim().trim_end_matches('s');
+        let time = figure(text, 2, commas);
+        span.time_s = Some(time.ok_or(Unreadable {
+            found: text.to_owned(),
+            expected: "seconds with a decimal point",
+        })?);
+    } else if let Some(rest) = line.strip_prefix("thread count:") {
+        span.threads = whole(rest.trim()).map(|count| count as u32);
+    } else if line.starts_with("The test was interrupted before the measurements began") {
+        span.interrupted = true;
+    }
+    Ok(())
+}
+
+/// A row of processors: the columns before `CPU` depend on the machine.
+fn take_core(span: &mut Span, columns: &[String], line: &str, commas: &mut bool) -> Result<(), Unreadable> {
+    let cells = cells(line);
+    let at = |title: &str| columns.iter().position(|column| column == title);
+    let (Some(cpu), Some(user), Some(kernel)) = (at("CPU"), at("User"), at("Kernel")) else {
+        return Ok(());
+    };
+    if cells.len() != columns.len() || whole(cells[cpu]).is_none() {
+        return Ok(());
+    }
+    let mut percent = |cell: usize| {
+        let text = cells[cell].trim_end_matches('%').trim();
+        figure(text, 2, commas).ok_or_else(|| Unreadable {
+            found: cells[cell].to_owned(),
+            expected: "a percentage",
+        })
+    };
+    let (user, kernel) = (percent(user)? / 100.0, percent(kernel)? / 100.0);
+    span.cores.push(CoreShare {
+        // Numbers begin again in each group; the order does not.
+        cpu: span.cores.len() as u32,
+        user,
+        kernel,
+        stolen: None,
+    });
+    Ok(())
+}
+
+impl Span {
+    fn total(&self) -> Option<Cells> {
+        self.tables[0].as_ref()?.total
+    }
+
+    fn rows(&self, table: usize) -> impl Iterator<Item = &super::text_tables::Row> {
+        self.tables[table].iter().flat_map(|table| &table.rows)
+    }
+
+    /// Everything that a whole report would have.
+    fn missing(&self, settings: Option<&Settings>) -> Vec<&'static str> {
+        let lacks = |table: usize| self.tables[table].as_ref().is_none_or(|table| table.total.is_none());
+        let has_latency = self.total().is_some_and(|total| total.latency_ms.is_some());
+        let is_cut = |chart: &&Chart| !chart.rows.iter().any(|(share, _)| *share == 1.0);
+        let wants_chart = settings.is_some_and(|settings| settings.measures_latency) || has_latency;
+        [
+            (settings.is_none(), "the input parameters"),
+            (self.time_s.is_none(), "the actual test time"),
+            (self.cores.is_empty(), "the table of processors"),
+            (lacks(0), "the total of all operations"),
+            (lacks(1), "the total of reads"),
+            (lacks(2), "the total of writes"),
+            (
+                wants_chart && self.chart().as_ref().is_none_or(is_cut),
+                "the percentiles, or their last rows",
+            ),
+        ]
+        .into_iter()
+        .filter_map(|(missing, what)| missing.then_some(what))
+        .collect()
+    }
+
+    /// Charts of single targets stand before that of all.
+    fn chart(&self) -> Option<&Chart> {
+        let total = self.charts.iter().rev().find(|chart| chart.total);
+        total.or(self.charts.last())
+    }
+
+    /// Percentiles of all, reads or writes, with the smallest and the largest value first and last.
+    fn quantiles(&self, table: usize) -> Vec<(f64, f64)> {
+        let column = [2, 0, 1][table];
+        let rows = self.chart().into_iter().flat_map(|chart| &chart.rows);
+        let known = rows.filter_map(|(share, values)| Some((*share, from_ms(values[column]?))));
+        known.collect()
+    }
+
+    fn parts(&self) -> Vec<PartFlow> {
+        let directions = [None, Some(Direction::Read), Some(Direction::Write)];
+        let tables = directions.into_iter().enumerate();
+        let rows = tables.flat_map(|(table, direction)| self.rows(table).map(move |row| (direction, row)));
+        rows.map(|(direction, row)| PartFlow {
+            name: format!("thread {}, {}", row.thread, row.file),
+            direction,
+            flow: flow(&row.cells, Vec::new()),
+        })
+        .collect()
+    }
+}
+
+fn flow(cells: &Cells, quantiles: Vec<(f64, f64)>) -> Flow {
+    let at = |share: f64| quantiles.iter().find(|(at, _)| *at == share).map(|(_, value)| *value);
+    let (min_ns, max_ns) = (at(0.0), at(1.0));
+    let inner: Vec<(f64, f64)> = quantiles
+        .iter()
+        .copied()
+        .filter(|(at, _)| *at > 0.0 && *at < 1.0)
+        .collect();
+    // Without operations the mean is printed as 0.000.
+    let some = cells.operations != Some(0);
+    let latency = (some && (cells.latency_ms.is_some() || !inner.is_empty())).then(|| Latency {
+        samples: cells.operations,
+        mean_ns: cells.latency_ms.map(from_ms),
+        deviation_ns: cells.latency_deviation_ms.map(from_ms),
+        min_ns,
+        max_ns,
+        quantiles: inner,
+        histogram: None,
+    });
+    Flow {
+        operations: cells.operations,
+        bytes: cells.bytes.map(Bytes),
+        iops: cells.iops,
+        bytes_per_sec: cells.mib_per_sec.map(|rate| rate * f64::from(1 << 20)),
+        iops_deviation: cells.iops_deviation,
+        latency,
+        response: None,
+        schedule_delay: None,
+    }
+}
+
+/// Slips of the keyboard and switches that are no longer wanted, on the command lines and in the text around the report.
+fn of_typing(text: &str, commands: &[String]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let mut slips: Vec<&str> = text.split_whitespace().filter(|word| is_slip(word)).collect();
+    slips.dedup();
+    for slip in slips {
+        let digits: String = slip.chars().filter(char::is_ascii_digit).skip(1).collect();
+        let what = format!("`{slip}` is no switch of DiskSpd: it begins with the digit 0");
+        let finding = Finding::new("OPTION-TYPO", Severity::Note, what);
+        findings.push(finding.help(format!("-o{digits}, with the letter o, was probably meant")));
+    }
+    let uses = |switch: &str| {
+        commands
+            .iter()
+            .any(|line| line.split_whitespace().any(|word| word == switch))
+    };
+    if uses("-h") {
+        let finding = Finding::new("OPTION-DEPRECATED", Severity::Note, "-h is the old form of -Sh");
+        let finding = finding.why("both bypass the system's cache and write through; newer help texts do not list -h");
+        findings.push(finding.help("write -Sh"));
+    }
+    findings
+}
+
+/// `-08` for `-o8`, with whatever dash the page has.
+fn is_slip(word: &str) -> bool {
+    let mut characters = word.chars();
+    let dash = characters
+        .next()
+        .is_some_and(|first| matches!(first, '-' | '\u{2010}'..='\u{2015}' | '\u{2212}'));
+    let rest = characters.as_str();
+    dash && rest.starts_with('0') && rest.len() > 1 && whole(rest).is_some()
+}

@@ -1,0 +1,382 @@
+//! DiskSpd's XML report, of 2.0.x to 2.2. Elements are found by name and none is required that some version lacks; rates, which
+//! it does not have, follow from its counts and its time.
+
+use std::borrow::Cow;
+
+use model::finding::{Finding, Severity};
+use model::observation::{CoreShare, Flow, Latency, Observation, PartFlow, SeriesPoint};
+use model::{Bytes, Direction, Nanos, PerDirection};
+use roxmltree::{Document, Node};
+
+use super::{Settings, TargetSettings, Throttle, from_ms, from_seconds};
+use crate::Diagnostic;
+use crate::import::numbers::{decimal, whole};
+use crate::import::{Form, Imported, anywhere, place_of};
+
+/// Reads every `Results` of the text.
+///
+/// # Errors
+/// Where the XML is malformed.
+pub(in crate::import) fn read(file: &str, text: &str) -> Result<Imported, Vec<Diagnostic>> {
+    let range = anywhere::xml_of_diskspd(text).unwrap_or(0..text.len());
+    let before = anywhere::line_of(text, range.start) - 1;
+    // Several results one after another have no common root.
+    let whole_text = format!("<All>{}</All>", escaped(&text[range]));
+    let document = Document::parse(&whole_text).map_err(|error| {
+        let row = error.pos().row as usize;
+        let line = whole_text.lines().nth(row.saturating_sub(1)).unwrap_or_default();
+        let complaint = Diagnostic::new(format!("the XML cannot be read: {error}"));
+        let complaint = complaint.at(place_of(file, row + before, line));
+        vec![complaint.help("it was cut off or edited: a whole report ends with </Results>")]
+    })?;
+    let mut imported = Imported::new(Form::DiskspdXml);
+    for results in document.descendants().filter(|node| node.has_tag_name("Results")) {
+        take(&mut imported, results);
+    }
+    Ok(imported)
+}
+
+/// DiskSpd escapes nothing: `&` in a path and `<unknown>` in an attribute make its own XML malformed.
+fn escaped(text: &str) -> Cow<'_, str> {
+    if !text.contains('&') && !text.contains("\"<") {
+        return Cow::Borrowed(text);
+    }
+    let text = text.replace("\"<unknown>\"", "\"unknown\"");
+    let mut out = String::with_capacity(text.len());
+    for (index, character) in text.char_indices() {
+        let entity = || {
+            let rest = &text[index + 1..];
+            let name = rest.split(';').next().filter(|name| name.len() < rest.len());
+            name.is_some_and(|name| matches!(name, "amp" | "lt" | "gt" | "quot" | "apos") || name.starts_with('#'))
+        };
+        out.push(character);
+        if character == '&' && !entity() {
+            out.push_str("amp;");
+        }
+    }
+    Cow::Owned(out)
+}
+
+fn take(imported: &mut Imported, results: Node<'_, '_>) {
+    let system = child(results, "System");
+    let version = system.and_then(|system| text(child(system, "Tool")?, "Version"));
+    if let Some(system) = system {
+        imported.host = text(system, "ComputerName");
+        imported.started = text(system, "RunTime");
+    }
+    let spans = results.children().filter(|node| node.has_tag_name("TimeSpan"));
+    let settings = settings_of(results);
+    for (index, span) in spans.enumerate() {
+        let name = format!("time span {}", index + 1);
+        if let Some(error) = child(span, "Error") {
+            let what = error.text().unwrap_or("the test was interrupted").trim().to_owned();
+            imported
+                .remarks
+                .push(Finding::new("RUN-INTERRUPTED", Severity::Error, what).at(name));
+            continue;
+        }
+        imported.processors = number(span, "ProcCount")
+            .map(|count| count as u32)
+            .or(imported.processors);
+        match observation(span, settings.get(index), name.clone()) {
+            Some(observation) => imported.loads.push(Observation {
+                version: version.clone(),
+                ..observation
+            }),
+            None => {
+                let what = "the report lacks the measured time or the counts of threads";
+                let finding = Finding::new("REPORT-TRUNCATED", Severity::Warning, what).at(name);
+                imported
+                    .remarks
+                    .push(finding.help("keep the whole report, or run it again"));
+            }
+        }
+    }
+}
+
+fn child<'a, 'i>(node: Node<'a, 'i>, name: &str) -> Option<Node<'a, 'i>> {
+    node.children().find(|child| child.has_tag_name(name))
+}
+
+fn text(node: Node<'_, '_>, name: &str) -> Option<String> {
+    Some(child(node, name)?.text()?.trim().to_owned())
+}
+
+fn number(node: Node<'_, '_>, name: &str) -> Option<u64> {
+    whole(&text(node, name)?)
+}
+
+fn real(node: Node<'_, '_>, name: &str) -> Option<f64> {
+    decimal(&text(node, name)?)
+}
+
+fn is_true(node: Node<'_, '_>, name: &str) -> bool {
+    text(node, name).is_some_and(|text| text.eq_ignore_ascii_case("true"))
+}
+
+fn settings_of(results: Node<'_, '_>) -> Vec<Settings> {
+    let spans = child(results, "Profile").and_then(|profile| child(profile, "TimeSpans"));
+    let spans = spans.into_iter().flat_map(|spans| spans.children());
+    let spans = spans.filter(|node| node.has_tag_name("TimeSpan"));
+    spans.map(settings).collect()
+}
+
+fn settings(span: Node<'_, '_>) -> Settings {
+    let targets = child(span, "Targets")
+        .into_iter()
+        .flat_map(|targets| targets.children());
+    let threads = number(span, "ThreadCount")
+        .filter(|threads| *threads > 0)
+        .map(|threads| threads as u32);
+    Settings {
+        duration_s: number(span, "Duration"),
+        warm_up_s: number(span, "Warmup"),
+        measures_latency: is_true(span, "MeasureLatency"),
+        pool_threads: threads,
+        pool_requests: number(span, "RequestCount").map(|requests| requests as u32),
+        targets: targets
+            .filter(|node| node.has_tag_name("Target"))
+            .map(|node| target(node, threads.is_some()))
+            .collect(),
+        complete: true,
+        ..Settings::default()
+    }
+}
+
+fn target(node: Node<'_, '_>, of_pool: bool) -> TargetSettings {
+    let limit = child(node, "Throughput").and_then(|limit| {
+        let number = decimal(limit.text()?.trim()).filter(|number| *number > 0.0)?;
+        Some(match limit.attribute("unit") {
+            Some("IOPS") => Throttle::Iops(number),
+            _ => Throttle::BytesPerMs(number),
+        })
+    });
+    let all = is_true(node, "DisableAllCache");
+    TargetSettings {
+        path: text(node, "Path").unwrap_or_default(),
+        read_percent: real(node, "WriteRatio").map(|writes| 100.0 - writes),
+        block: number(node, "BlockSize"),
+        random: Some(child(node, "Random").is_some() || child(node, "RandomRatio").is_some()),
+        requests: number(node, "RequestCount").map(|requests| requests as u32),
+        threads: number(node, "ThreadsPerFile")
+            .filter(|_| !of_pool)
+            .map(|threads| threads as u32),
+        bypasses_cache: Some(all || is_true(node, "DisableOSCache")),
+        writes_through: Some(all || is_true(node, "WriteThrough")),
+        limit,
+        pauses: number(node, "ThinkTime").is_some_and(|pause| pause > 0),
+        size: number(node, "FileSize").filter(|size| *size > 0),
+    }
+}
+
+/// Operations and bytes of one direction.
+#[derive(Clone, Copy, Debug, Default)]
+struct Count {
+    operations: u64,
+    bytes: u64,
+}
+
+fn count(target: Node<'_, '_>, operations: &str, bytes: &str) -> Option<Count> {
+    Some(Count {
+        operations: number(target, operations)?,
+        bytes: number(target, bytes)?,
+    })
+}
+
+const NAMES: [(&str, &str); 3] = [
+    ("IOCount", "BytesCount"),
+    ("ReadCount", "ReadBytes"),
+    ("WriteCount", "WriteBytes"),
+];
+
+fn observation(span: Node<'_, '_>, settings: Option<&Settings>, name: String) -> Option<Observation> {
+    let time = from_seconds(real(span, "TestTimeSeconds")?);
+    let threads: Vec<Node<'_, '_>> = span.children().filter(|node| node.has_tag_name("Thread")).collect();
+    let targets: Vec<(String, Node<'_, '_>)> = threads.iter().flat_map(|thread| of_thread(*thread)).collect();
+    let sum = |(operations, bytes): (&str, &str)| -> Option<Count> {
+        let mut sum = Count::default();
+        for (_, target) in &targets {
+            let one = count(*target, operations, bytes)?;
+            sum.operations = sum.operations.saturating_add(one.operations);
+            sum.bytes = sum.bytes.saturating_add(one.bytes);
+        }
+        (!targets.is_empty()).then_some(sum)
+    };
+    let totals = NAMES.map(sum);
+    let total = totals[0]?;
+    let latencies = latencies(span);
+    let threads_counted = number(span, "ThreadCount").map(|threads| threads as u32);
+    let mut load = settings
+        .map(|settings| settings.load(threads_counted))
+        .unwrap_or_default();
+    let sizes: Vec<u64> = targets
+        .iter()
+        .filter_map(|(_, target)| number(*target, "FileSize"))
+        .collect();
+    if let Some(first) = sizes.first().filter(|first| sizes.iter().all(|size| size == *first)) {
+        load.size = Some(Bytes(*first));
+    }
+    let deviation = |of: &str| child(span, "Iops").and_then(|iops| real(iops, of));
+    let flow_of = |index: usize, count: Count, deviation: Option<f64>| Flow {
+        iops_deviation: deviation,
+        latency: latencies[index].clone().map(|latency| Latency {
+            samples: Some(count.operations),
+            ..latency
+        }),
+        ..flow(count, time)
+    };
+    let direction = |index: usize, of: &str| {
+        let count = totals[index].filter(|count| count.operations > 0)?;
+        Some(flow_of(index, count, deviation(of)))
+    };
+    Some(Observation {
+        tool: "DiskSpd".into(),
+        version: None,
+        name,
+        load,
+        measured_ns: Some(time),
+        directions: PerDirection {
+            read: direction(1, "ReadIopsStdDev"),
+            write: direction(2, "WriteIopsStdDev"),
+            trim: None,
+        },
+        total: flow_of(0, total, deviation("IopsStdDev")),
+        parts: parts(&targets, time),
+        cores: cores(span),
+        generator: None,
+        device: None,
+        series: series(span, settings),
+        errors: None,
+    })
+}
+
+fn of_thread<'a, 'i>(thread: Node<'a, 'i>) -> Vec<(String, Node<'a, 'i>)> {
+    let id = text(thread, "Id").unwrap_or_else(|| "?".into());
+    let targets = thread.children().filter(|node| node.has_tag_name("Target"));
+    let named = targets.map(|target| {
+        let path = text(target, "Path").unwrap_or_default();
+        (format!("thread {id}, {path}"), target)
+    });
+    named.collect()
+}
+
+fn flow(count: Count, time: Nanos) -> Flow {
+    let seconds = time.as_secs();
+    let rate = |number: u64| (seconds > 0.0).then(|| number as f64 / seconds);
+    Flow {
+        operations: Some(count.operations),
+        bytes: Some(Bytes(count.bytes)),
+        iops: rate(count.operations),
+        bytes_per_sec: rate(count.bytes),
+        ..Flow::default()
+    }
+}
+
+/// Latencies of all, reads and writes.
+fn latencies(span: Node<'_, '_>) -> [Option<Latency>; 3] {
+    let Some(latency) = child(span, "Latency") else {
+        return [None, None, None];
+    };
+    let of = |mean: &str, deviation: &str, column: &str| {
+        let mean_ns = real(latency, mean).map(from_ms)?;
+        let buckets = latency.children().filter(|node| node.has_tag_name("Bucket"));
+        let rows: Vec<(f64, f64)> = buckets
+            .filter_map(|bucket| Some((real(bucket, "Percentile")? / 100.0, from_ms(real(bucket, column)?))))
+            .collect();
+        let at = |share: f64| rows.iter().find(|(at, _)| *at == share).map(|(_, value)| *value);
+        Some(Latency {
+            samples: None,
+            mean_ns: Some(mean_ns),
+            deviation_ns: real(latency, deviation).map(from_ms),
+            min_ns: at(0.0),
+            max_ns: at(1.0),
+            quantiles: rows.iter().copied().filter(|(at, _)| *at > 0.0 && *at < 1.0).collect(),
+            histogram: None,
+        })
+    };
+    [
+        of("AverageTotalMilliseconds", "LatencyStdev", "TotalMilliseconds"),
+        of("AverageReadMilliseconds", "ReadLatencyStdev", "ReadMilliseconds"),
+        of("AverageWriteMilliseconds", "WriteLatencyStdev", "WriteMilliseconds"),
+    ]
+}
+
+fn parts(targets: &[(String, Node<'_, '_>)], time: Nanos) -> Vec<PartFlow> {
+    let directions = [None, Some(Direction::Read), Some(Direction::Write)];
+    let means = [
+        "AverageLatencyMilliseconds",
+        "AverageReadLatencyMilliseconds",
+        "AverageWriteLatencyMilliseconds",
+    ];
+    let rows = directions
+        .into_iter()
+        .zip(NAMES)
+        .zip(means)
+        .flat_map(|((direction, names), mean)| {
+            targets.iter().filter_map(move |(name, target)| {
+                let count = count(*target, names.0, names.1)?;
+                let mean_ns = real(*target, mean).map(from_ms);
+                Some(PartFlow {
+                    name: name.clone(),
+                    direction,
+                    flow: Flow {
+                        latency: mean_ns.map(|mean_ns| Latency {
+                            samples: Some(count.operations),
+                            mean_ns: Some(mean_ns),
+                            ..Latency::default()
+                        }),
+                        ..flow(count, time)
+                    },
+                })
+            })
+        });
+    rows.collect()
+}
+
+fn cores(span: Node<'_, '_>) -> Vec<CoreShare> {
+    let cores = child(span, "CpuUtilization")
+        .into_iter()
+        .flat_map(|node| node.children());
+    let cores = cores.filter(|node| node.has_tag_name("CPU")).enumerate();
+    let read = cores.filter_map(|(index, cpu)| {
+        Some(CoreShare {
+            // Numbers begin again in each group; the order does not.
+            cpu: index as u32,
+            user: real(cpu, "UserPercent")? / 100.0,
+            kernel: real(cpu, "KernelPercent")? / 100.0,
+            stolen: None,
+        })
+    });
+    read.collect()
+}
+
+/// Buckets of `-D`: their counts are per second, and their time is the end of the bucket.
+fn series(span: Node<'_, '_>, settings: Option<&Settings>) -> Vec<SeriesPoint> {
+    let buckets = child(span, "Iops").into_iter().flat_map(|node| node.children());
+    let block = settings
+        .and_then(|settings| settings.same(|target| target.block))
+        .unwrap_or(0);
+    let mut before = Nanos(0);
+    let points = buckets.filter(|node| node.has_tag_name("Bucket")).filter_map(|bucket| {
+        let value = |name: &str| decimal(bucket.attribute(name)?);
+        let end = from_ms(value("SampleMillisecond")?);
+        let end = Nanos(end.round() as u64);
+        let (start, length) = (before, end.since(before));
+        before = end;
+        let seconds = length.as_secs();
+        let operations = [value("Read")?, value("Write")?].map(|rate| (rate * seconds).round() as u64);
+        (length > Nanos(0)).then_some(SeriesPoint {
+            start_ns: start,
+            length_ns: length,
+            operations: [operations[0], operations[1], 0],
+            bytes: [
+                operations[0].saturating_mul(block),
+                operations[1].saturating_mul(block),
+                0,
+            ],
+            mean_ns: None,
+            p99_ns: None,
+        })
+    });
+    points.collect()
+}

@@ -1,0 +1,406 @@
+//! Figures that somebody wrote down: from a picture, a page, a data sheet. TOML with a table `[[load]]` for each, or CSV with a row for
+//! each and the same names as titles. Every figure is as good as who wrote it; nothing is worked out that is not there.
+
+use model::observation::{Flow, Latency, Load, Observation};
+use model::{Direction, Nanos, PerDirection};
+use toml::{Table, Value};
+
+use super::numbers::decimal;
+use super::{Form, Imported, diskspd, place_of};
+use crate::{Diagnostic, nearest};
+
+/// Keys of a load, in the order of the documentation.
+pub(super) const KEYS: [&str; 30] = [
+    "name",
+    "tool",
+    "version",
+    "source",
+    "date",
+    "host",
+    "command",
+    "targets",
+    "block",
+    "read",
+    "random",
+    "depth",
+    "workers",
+    "rate",
+    "direct",
+    "warm_up",
+    "size",
+    "time",
+    "operations",
+    "bytes",
+    "iops",
+    "mib_per_sec",
+    "mb_per_sec",
+    "iops_deviation",
+    "mean",
+    "deviation",
+    "min",
+    "max",
+    "errors",
+    "write",
+];
+
+/// True if the text is a document or a table of such figures.
+pub(super) fn is_one(text: &str) -> bool {
+    rate_of_some_load(text) || titles(text).is_some()
+}
+
+fn rate_of_some_load(text: &str) -> bool {
+    let Ok(document) = text.parse::<Table>() else {
+        return false;
+    };
+    let rates = |table: &Table| {
+        ["iops", "mib_per_sec", "mb_per_sec"]
+            .iter()
+            .any(|key| table.contains_key(*key))
+    };
+    tables(&document).iter().any(|table| {
+        let inner = ["read", "write"]
+            .iter()
+            .filter_map(|key| table.get(*key).and_then(Value::as_table));
+        rates(table) || inner.into_iter().any(rates)
+    })
+}
+
+/// The loads of a document: its tables, or itself.
+fn tables(document: &Table) -> Vec<&Table> {
+    match document.get("load").and_then(Value::as_array) {
+        Some(list) => list.iter().filter_map(Value::as_table).collect(),
+        None => vec![document],
+    }
+}
+
+/// The separator and titles of a table of figures.
+fn titles(text: &str) -> Option<(char, Vec<String>)> {
+    let first = text
+        .lines()
+        .find(|line| !line.trim().is_empty() && !line.trim_start().starts_with('#'))?;
+    let separator = [';', ',', '\t']
+        .into_iter()
+        .find(|separator| first.contains(*separator))?;
+    let titles: Vec<String> = cells(first, separator);
+    let known = |wanted: &[&str]| titles.iter().any(|title| wanted.contains(&title.as_str()));
+    known(&["iops", "mib_per_sec", "mb_per_sec"]).then_some((separator, titles))
+}
+
+fn cells(line: &str, separator: char) -> Vec<String> {
+    let cell = |text: &str| text.trim().trim_matches('"').trim().to_owned();
+    line.split(separator).map(cell).collect()
+}
+
+/// Reads every load.
+///
+/// # Errors
+/// Every key and value that cannot be read.
+pub(super) fn read(file: &str, text: &str) -> Result<Imported, Vec<Diagnostic>> {
+    let mut reader = Reader {
+        file,
+        text,
+        complaints: Vec::new(),
+        imported: Imported::new(Form::Figures),
+    };
+    match text.parse::<Table>() {
+        Ok(document) if titles(text).is_none() || document.contains_key("load") => reader.take_document(&document),
+        _ => reader.take_rows(),
+    }
+    match reader.complaints.is_empty() {
+        true => super::finished(reader.imported, file),
+        false => Err(reader.complaints),
+    }
+}
+
+struct Reader<'a> {
+    file: &'a str,
+    text: &'a str,
+    complaints: Vec<Diagnostic>,
+    imported: Imported,
+}
+
+impl Reader<'_> {
+    fn take_document(&mut self, document: &Table) {
+        let common: Table = document
+            .iter()
+            .filter(|(key, _)| *key != "load")
+            .map(|(key, value)| (key.clone(), value.clone()))
+            .collect();
+        for (index, table) in tables(document).into_iter().enumerate() {
+            // What stands above the tables holds for all of them.
+            let mut whole = common.clone();
+            whole.extend(table.clone());
+            self.take_load(&whole, index);
+        }
+    }
+
+    fn take_rows(&mut self) {
+        let Some((separator, titles)) = titles(self.text) else {
+            return;
+        };
+        let lines = self.text.lines().enumerate();
+        let lines = lines.filter(|(_, line)| !line.trim().is_empty() && !line.trim_start().starts_with('#'));
+        for (row, (index, line)) in lines.skip(1).enumerate() {
+            let cells = cells(line, separator);
+            if cells.len() != titles.len() {
+                let what = format!("{} cells stand under {} titles", cells.len(), titles.len());
+                self.complaints
+                    .push(Diagnostic::new(what).at(place_of(self.file, index + 1, line)));
+                continue;
+            }
+            let filled = titles.iter().zip(cells).filter(|(_, cell)| !cell.is_empty());
+            self.take_load(
+                &filled
+                    .map(|(title, cell)| (title.clone(), Value::String(cell)))
+                    .collect(),
+                row,
+            );
+        }
+    }
+
+    fn take_load(&mut self, table: &Table, index: usize) {
+        for key in table
+            .keys()
+            .filter(|key| !KEYS.contains(&key.as_str()) && quantile_of(key).is_none())
+        {
+            let complaint = Diagnostic::new(format!("there is no figure `{key}`")).at(self.place(key));
+            let near = nearest::nearest(key, KEYS);
+            self.complaints.push(match near {
+                Some(near) => complaint.help(format!("did you mean `{near}`?")),
+                None => complaint.help(format!(
+                    "there are {}, and percentiles such as p99 or p99.9",
+                    KEYS.join(", ")
+                )),
+            });
+        }
+        let text = |key: &str| table.get(key).and_then(Value::as_str).map(str::to_owned);
+        let command = text("command");
+        let of_command = command.as_deref().and_then(diskspd::load_of_command);
+        self.imported.commands.extend(command);
+        self.imported.host = text("host").or(self.imported.host.take());
+        self.imported.started = text("date").or(self.imported.started.take());
+        self.imported.source = text("source").or(self.imported.source.take());
+        let load = self.load(table, of_command.unwrap_or_default());
+        let direction = |direction: Direction| table.get(direction.word()).and_then(Value::as_table).cloned();
+        let [read, write] =
+            [direction(Direction::Read), direction(Direction::Write)].map(|inner| inner.map(|inner| self.flow(&inner)));
+        let observation = Observation {
+            tool: text("tool").unwrap_or_else(|| "figures".into()),
+            version: text("version"),
+            name: text("name").unwrap_or_else(|| format!("load {}", index + 1)),
+            measured_ns: self.value(table, "time", time),
+            total: self.flow(table),
+            directions: PerDirection {
+                read,
+                write,
+                trim: None,
+            },
+            errors: self.value(table, "errors", |text| super::numbers::whole(text)),
+            load,
+            ..Observation::default()
+        };
+        self.imported.loads.push(with_only_direction(observation));
+    }
+
+    fn load(&mut self, table: &Table, command: Load) -> Load {
+        let flag = |text: &str| text.parse::<bool>().ok();
+        let targets: Vec<String> = match table.get("targets") {
+            Some(Value::Array(list)) => list.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+            Some(Value::String(one)) => vec![one.clone()],
+            _ => command.targets,
+        };
+        let rate_iops = self.value(table, "rate", decimal).or(command.rate_iops);
+        let depth = self.value(table, "depth", super::numbers::whole).or(command.depth);
+        Load {
+            targets,
+            workers: self
+                .value(table, "workers", |text| text.parse().ok())
+                .or(command.workers),
+            depth,
+            block: self.value(table, "block", |text| text.parse().ok()).or(command.block),
+            read_percent: match table.get("read") {
+                Some(Value::Table(_)) => command.read_percent,
+                _ => self
+                    .value(table, "read", |text| decimal(text).filter(|percent| *percent <= 100.0))
+                    .or(command.read_percent),
+            },
+            random: self.value(table, "random", flag).or(command.random),
+            closed_loop: match rate_iops {
+                Some(_) => Some(false),
+                None => command.closed_loop,
+            },
+            rate_iops,
+            direct: self.value(table, "direct", flag).or(command.direct),
+            warm_up_ns: self.value(table, "warm_up", time).or(command.warm_up_ns),
+            size: self.value(table, "size", |text| text.parse().ok()).or(command.size),
+        }
+    }
+
+    fn flow(&mut self, table: &Table) -> Flow {
+        let mib = self
+            .value(table, "mib_per_sec", decimal)
+            .map(|rate| rate * f64::from(1 << 20));
+        let mb = self.value(table, "mb_per_sec", decimal).map(|rate| rate * 1e6);
+        let operations = self.value(table, "operations", super::numbers::whole);
+        let mut quantiles = Vec::new();
+        for key in table.keys() {
+            if let Some(share) = quantile_of(key)
+                && let Some(value) = self.value(table, key, nanos)
+            {
+                quantiles.push((share, value));
+            }
+        }
+        quantiles.sort_by(|one, other| one.0.total_cmp(&other.0));
+        let latency = Latency {
+            samples: operations,
+            mean_ns: self.value(table, "mean", nanos),
+            deviation_ns: self.value(table, "deviation", nanos),
+            min_ns: self.value(table, "min", nanos),
+            max_ns: self.value(table, "max", nanos),
+            quantiles,
+            histogram: None,
+        };
+        let known = latency.mean_ns.is_some() || latency.max_ns.is_some() || !latency.quantiles.is_empty();
+        Flow {
+            operations,
+            bytes: self.value(table, "bytes", |text| text.parse().ok()),
+            iops: self.value(table, "iops", decimal),
+            bytes_per_sec: mib.or(mb),
+            iops_deviation: self.value(table, "iops_deviation", decimal),
+            latency: known.then_some(latency),
+            response: None,
+            schedule_delay: None,
+        }
+    }
+
+    /// A value that must be readable if it is there.
+    fn value<T>(&mut self, table: &Table, key: &str, read: impl Fn(&str) -> Option<T>) -> Option<T> {
+        let text = match table.get(key)? {
+            Value::String(text) => text.clone(),
+            Value::Integer(number) => number.to_string(),
+            Value::Float(number) => number.to_string(),
+            Value::Boolean(flag) => flag.to_string(),
+            Value::Datetime(_) | Value::Array(_) | Value::Table(_) => String::new(),
+        };
+        let value = read(text.trim());
+        if value.is_none() {
+            let complaint = Diagnostic::new(format!("`{key}` cannot be read: {text}")).at(self.place(key));
+            self.complaints.push(complaint.help(expected(key)));
+        }
+        value
+    }
+
+    fn place(&self, key: &str) -> crate::Place {
+        let mut lines = self.text.lines().enumerate();
+        let found = lines.find(|(_, line)| line.contains(key));
+        let (index, line) = found.unwrap_or((0, key));
+        place_of(self.file, index + 1, line)
+    }
+}
+
+fn expected(key: &str) -> &'static str {
+    match key {
+        "block" | "size" | "bytes" => "a size such as 4096, 4k or 1.5 GiB",
+        "warm_up" | "time" => "a time such as 30s or 5 min",
+        "mean" | "deviation" | "min" | "max" => "a latency with its unit, such as 1011.46us or 32.763 ms",
+        "random" | "direct" => "true or false",
+        "read" => "percent of the operations that read, from 0 to 100; or a table of their own figures",
+        _ if quantile_of(key).is_some() => "a latency with its unit, such as 1011.46us or 32.763 ms",
+        _ => "a number with a decimal point and without separators",
+    }
+}
+
+/// The share of `p99.9`, `p50` or `p99_9`: a bare key of TOML has no point.
+fn quantile_of(key: &str) -> Option<f64> {
+    let percent = decimal(&key.strip_prefix('p')?.replace('_', "."))?;
+    (percent > 0.0 && percent < 100.0).then_some(percent / 100.0)
+}
+
+/// A latency: without a unit it would be a guess.
+fn nanos(text: &str) -> Option<f64> {
+    let end = text.find(|letter: char| !(letter.is_ascii_digit() || letter == '.'))?;
+    let (number, unit) = text.split_at(end);
+    let factor = match unit.trim() {
+        "ns" => 1.0,
+        "us" | "µs" | "usec" => 1e3,
+        "ms" | "msec" => 1e6,
+        "s" => 1e9,
+        _ => return None,
+    };
+    decimal(number).map(|number| number * factor)
+}
+
+fn time(text: &str) -> Option<Nanos> {
+    text.parse().ok()
+}
+
+/// A load of one direction has one flow, whether or not it was written twice; and one of two has their sum.
+fn with_only_direction(mut observation: Observation) -> Observation {
+    let directions = &mut observation.directions;
+    if observation.total == Flow::default() {
+        let flows: Vec<&Flow> = [&directions.read, &directions.write].into_iter().flatten().collect();
+        observation.total = super::together::sum(&flows).unwrap_or_default();
+    }
+    match observation.load.read_percent {
+        Some(100.0) if directions.write.is_none() && directions.read.is_none() => {
+            directions.read = Some(observation.total.clone())
+        }
+        Some(0.0) if directions.read.is_none() && directions.write.is_none() => {
+            directions.write = Some(observation.total.clone())
+        }
+        _ => {}
+    }
+    observation
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::Bytes;
+
+    #[test]
+    fn a_command_line_tells_the_load() {
+        let text = "tool = \"DiskSpd\"\ncommand = 'diskspd -t2 -o32 -b4k -r4k -w0 -d120 -Sh -D -L -c5G C:\\x\\IO.dat > test01.txt'\n\
+                    time = \"120.006s\"\noperations = 234408\niops = 1953.30\nmib_per_sec = 7.63\nmean = \"32.763 ms\"\np99 = \"60ms\"\n";
+        assert!(is_one(text));
+        let read = read("x", text).expect("sound");
+        let load = &read.loads[0].load;
+        assert_eq!(
+            (load.depth, load.block, load.read_percent),
+            (Some(64), Some(Bytes(4096)), Some(100.0))
+        );
+        assert_eq!(load.direct, Some(true));
+        let latency = read.loads[0].total.latency.as_ref().expect("a mean");
+        assert_eq!((latency.mean_ns, latency.quantile(0.99)), (Some(32.763e6), Some(60e6)));
+        assert!(read.loads[0].directions.read.is_some());
+    }
+
+    #[test]
+    fn tables_have_a_row_for_each_load() {
+        let text = "name,block,read,depth,iops,mean\nqd1,4k,100,1,30000,33.3us\nqd64,4k,100,64,107000,\n";
+        let read = read("x", text).expect("sound");
+        assert_eq!(read.loads.len(), 2);
+        assert_eq!(read.loads[1].load.depth, Some(64));
+        assert_eq!(read.loads[1].total.latency, None);
+    }
+
+    #[test]
+    fn every_mistake_is_told_with_its_line() {
+        let text = "iops = 5\nmean = 3\ndeph = 4\n[read]\niops = \"1,953\"\n";
+        let complaints = read("x", text).expect_err("three mistakes");
+        let lines: Vec<usize> = complaints
+            .iter()
+            .filter_map(|complaint| Some(complaint.at.as_ref()?.line))
+            .collect();
+        assert_eq!(complaints.len(), 3, "{complaints:?}");
+        assert!(lines.contains(&2) && lines.contains(&3), "{complaints:?}");
+        assert!(complaints[0].help.as_deref().is_some_and(|help| help.contains("depth")));
+    }
+
+    #[test]
+    fn other_documents_are_none() {
+        assert!(!is_one("[[job]]\ntarget = \"a\"\n"));
+        assert!(!is_one("Latency, they say, is key\n"));
+        assert!(!is_one(""));
+    }
+}

@@ -1,0 +1,311 @@
+//! fio's JSON of 3.x, with or without bins.
+
+use model::finding::{Finding, Severity};
+use model::observation::{Flow, Generator, Observation, PartFlow};
+use model::{Direction, Nanos, PerDirection};
+use serde_json::Value;
+
+use super::json_flows::{Found, device, found};
+use super::{ONE_AT_A_TIME, Options};
+use crate::Diagnostic;
+use crate::import::{Form, Imported, anywhere, place_of, together};
+
+/// A report entry with what it belongs to.
+struct Entry {
+    name: String,
+    group: u64,
+    options: Options,
+    found: Found,
+    processor: Option<f64>,
+    error: u64,
+    errors: Option<u64>,
+    depth_level_one: Option<f64>,
+}
+
+/// Reads the last document of the text.
+///
+/// # Errors
+/// Where the JSON is malformed.
+pub(in crate::import) fn read(file: &str, text: &str) -> Result<Imported, Vec<Diagnostic>> {
+    let range = anywhere::json_of_fio(text).unwrap_or(0..text.len());
+    let before = anywhere::line_of(text, range.start) - 1;
+    let document: Value = serde_json::from_str(&text[range.clone()]).map_err(|error| {
+        let line = text[range.clone()]
+            .lines()
+            .nth(error.line().saturating_sub(1))
+            .unwrap_or_default();
+        let complaint = Diagnostic::new(format!("the JSON cannot be read: {error}"));
+        let complaint = complaint.at(place_of(file, error.line() + before, line));
+        vec![complaint.help("it was cut off or edited: run it again with --output=FILE")]
+    })?;
+    let mut imported = Imported::new(Form::FioJson);
+    imported.started = document.get("time").and_then(Value::as_str).map(str::to_owned);
+    let version = document.get("fio version").and_then(Value::as_str).map(str::to_owned);
+    let global = options(document.get("global options"));
+    let listed = document.get("jobs").or_else(|| document.get("client_stats"));
+    let listed = listed.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let entries: Vec<Entry> = listed.iter().filter_map(|job| entry(job, &global)).collect();
+    let many_groups = entries.iter().any(|entry| entry.group != entries[0].group);
+    let mut runs: Vec<&[Entry]> = Vec::new();
+    runs.extend(entries.chunk_by(|one, next| one.name == next.name && one.group == next.group && !is_grouped(one)));
+    for run in &runs {
+        let mut load = observation(run, version.clone());
+        if let (Some(measured), false) = (load.measured_ns, many_groups) {
+            load.device = device(&document, measured);
+        }
+        imported.remarks.extend(remarks(run));
+        imported.loads.push(load);
+    }
+    let at_once = at_once(&imported.loads, &runs, version);
+    imported.loads.extend(at_once);
+    for entry in &entries {
+        let idle = Finding::new(
+            "JOB-FAILED",
+            Severity::Error,
+            format!("the job ended with error {}", entry.error),
+        );
+        if entry.error != 0 {
+            imported.remarks.push(
+                idle.at(&*entry.name)
+                    .help("its figures are of the time before the error"),
+            );
+        }
+    }
+    Ok(imported)
+}
+
+fn is_grouped(entry: &Entry) -> bool {
+    entry.options.flag("group_reporting").unwrap_or(false)
+}
+
+fn options(value: Option<&Value>) -> Options {
+    let pairs = value.and_then(Value::as_object).into_iter().flatten();
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    Options(
+        pairs
+            .filter_map(|(name, value)| Some((name.clone(), text(value)?)))
+            .collect(),
+    )
+}
+
+fn entry(job: &Value, global: &Options) -> Option<Entry> {
+    let own = options(job.get("job options"));
+    let name = job.get("jobname").and_then(Value::as_str).unwrap_or("job");
+    let cpu = |key: &str| job.get(key).and_then(Value::as_f64);
+    // The sum over all clients repeats them.
+    if name == "All clients" {
+        return None;
+    }
+    let level = job
+        .get("iodepth_level")
+        .and_then(|levels| levels.get("1"))
+        .and_then(Value::as_f64);
+    let mut options = Options(global.0.iter().chain(&own.0).cloned().collect());
+    // The engine that Windows uses unasked does not wait: the depths that were reached show it.
+    if options.get("ioengine").is_none() && level.is_some_and(|share| share > 0.0 && share < 99.0) {
+        options.0.push(("ioengine".into(), "windowsaio".into()));
+    }
+    Some(Entry {
+        name: name.to_owned(),
+        group: job.get("groupid").and_then(Value::as_u64).unwrap_or(0),
+        options,
+        found: found(job)?,
+        processor: cpu("usr_cpu")
+            .zip(cpu("sys_cpu"))
+            .map(|(user, system)| (user + system) / 100.0),
+        error: job.get("error").and_then(Value::as_u64).unwrap_or(0),
+        errors: job.get("total_err").and_then(Value::as_u64),
+        depth_level_one: level,
+    })
+}
+
+/// One entry, or the clones of a job that have one each.
+fn observation(clones: &[Entry], version: Option<String>) -> Observation {
+    let first = &clones[0];
+    let alone = clones.len() == 1;
+    let workers = if alone {
+        first.options.clones_of_entry()
+    } else {
+        clones.len() as u32
+    };
+    let of = |direction: Direction| {
+        let flows: Vec<&Flow> = clones
+            .iter()
+            .filter_map(|clone| clone.found.directions[direction].as_ref())
+            .collect();
+        together::sum(&flows)
+    };
+    let totals: Vec<&Flow> = clones.iter().map(|clone| &clone.found.total).collect();
+    let busy: Vec<f64> = clones.iter().filter_map(|clone| clone.processor).collect();
+    let single = workers as usize == clones.len() && busy.len() == clones.len();
+    Observation {
+        tool: "fio".into(),
+        version,
+        name: first.name.clone(),
+        load: first.options.load(&first.name, workers),
+        measured_ns: together::longest(clones.iter().map(|clone| clone.found.measured)),
+        directions: PerDirection {
+            read: of(Direction::Read),
+            write: of(Direction::Write),
+            trim: of(Direction::Trim),
+        },
+        total: together::sum(&totals).unwrap_or_default(),
+        parts: if alone { Vec::new() } else { parts(clones) },
+        cores: Vec::new(),
+        generator: single.then(|| Generator {
+            busiest_worker: busy.iter().copied().fold(0.0, f64::max),
+            processors: busy.iter().sum(),
+            ceiling_iops: None,
+        }),
+        device: None,
+        series: Vec::new(),
+        errors: clones
+            .iter()
+            .map(|clone| clone.errors.or((clone.error == 0).then_some(0)))
+            .sum(),
+    }
+}
+
+impl Options {
+    /// Clones that one entry stands for: all where they are reported together, else itself.
+    fn clones_of_entry(&self) -> u32 {
+        if self.flag("group_reporting").unwrap_or(false) {
+            self.clones()
+        } else {
+            1
+        }
+    }
+}
+
+fn parts(clones: &[Entry]) -> Vec<PartFlow> {
+    let parts = clones.iter().enumerate().flat_map(|(number, clone)| {
+        let name = format!("{}, clone {number}", clone.name);
+        let total = PartFlow {
+            name: name.clone(),
+            direction: None,
+            flow: clone.found.total.clone(),
+        };
+        let of_directions = clone.found.directions.iter().filter_map(move |(direction, flow)| {
+            Some(PartFlow {
+                name: name.clone(),
+                direction: Some(direction),
+                flow: flow.clone()?,
+            })
+        });
+        std::iter::once(total).chain(of_directions)
+    });
+    parts.collect()
+}
+
+fn remarks(clones: &[Entry]) -> Vec<Finding> {
+    let first = &clones[0];
+    let mut remarks = Vec::new();
+    if clones.iter().any(|clone| clone.found.completion_percentiles) {
+        let what =
+            "percentiles are those of the completion latency (clat), the mean is that of the total latency (lat)";
+        let finding = Finding::new("PCT-COMPLETION", Severity::Note, what).at(&*first.name);
+        let finding = finding.why("clat begins when the operation was handed over, lat when it was queued");
+        remarks.push(finding.help("lat_percentiles=1 makes fio report those of the total latency"));
+    }
+    if clones.len() > 1 {
+        let what = format!(
+            "each of the {} clones has percentiles of its own; they cannot be added",
+            clones.len()
+        );
+        let finding = Finding::new("PCT-PER-CLONE", Severity::Note, what).at(&*first.name);
+        remarks.push(finding.help("group_reporting makes fio report them together"));
+    }
+    let engine = first.options.get("ioengine").unwrap_or("the default, psync");
+    let waits = first
+        .options
+        .get("ioengine")
+        .is_none_or(|engine| ONE_AT_A_TIME.contains(&engine));
+    let asked = first.options.count("iodepth").unwrap_or(1);
+    if waits && asked > 1 && first.depth_level_one.is_none_or(|share| share > 99.0) {
+        let what = format!("iodepth={asked} had no effect: the engine ({engine}) has one operation in flight");
+        let finding = Finding::new("SYNC-ENGINE", Severity::Warning, what).at(&*first.name);
+        let help = "use an asynchronous engine (ioengine=io_uring or libaio, with direct=1), or more jobs";
+        remarks.push(finding.why("it waits for each operation before the next").help(help));
+    }
+    remarks
+}
+
+/// The jobs of each group together: what stands between them and their storage sees their sum.
+fn at_once(loads: &[Observation], runs: &[&[Entry]], version: Option<String>) -> Vec<Observation> {
+    let groups: Vec<u64> = runs.iter().map(|run| run[0].group).collect();
+    let mut sums = Vec::new();
+    for group in groups
+        .iter()
+        .enumerate()
+        .filter(|(at, group)| !groups[..*at].contains(group))
+        .map(|(_, group)| *group)
+    {
+        let of_group = loads
+            .iter()
+            .zip(&groups)
+            .filter(|(_, of)| **of == group)
+            .map(|(load, _)| load);
+        let members: Vec<&Observation> = of_group.collect();
+        if members.len() > 1 {
+            sums.push(sum(&members, group, version.clone()));
+        }
+    }
+    sums
+}
+
+fn sum(members: &[&Observation], group: u64, version: Option<String>) -> Observation {
+    let of = |direction: Direction| {
+        let flows: Vec<&Flow> = members
+            .iter()
+            .filter_map(|member| member.directions[direction].as_ref())
+            .collect();
+        together::sum(&flows)
+    };
+    let totals: Vec<&Flow> = members.iter().map(|member| &member.total).collect();
+    let mut load = members[0].load.clone();
+    let same = |alike: bool| alike.then_some(());
+    for member in &members[1..] {
+        let other = &member.load;
+        load.targets.extend(other.targets.iter().cloned());
+        load.workers = load
+            .workers
+            .zip(other.workers)
+            .map(|(one, other)| one.saturating_add(other));
+        load.depth = load
+            .depth
+            .zip(other.depth)
+            .map(|(one, other)| one.saturating_add(other));
+        load.block = load
+            .block
+            .and_then(|block| same(other.block == Some(block)).map(|()| block));
+        load.random = load
+            .random
+            .and_then(|random| same(other.random == Some(random)).map(|()| random));
+        load.direct = load
+            .direct
+            .and_then(|direct| same(other.direct == Some(direct)).map(|()| direct));
+        load.closed_loop = load.closed_loop.zip(other.closed_loop).map(|(one, other)| one && other);
+        load.size = load.size.and_then(|size| same(other.size == Some(size)).map(|()| size));
+        load.warm_up_ns = load
+            .warm_up_ns
+            .zip(other.warm_up_ns)
+            .map(|(one, other): (Nanos, Nanos)| one.min(other));
+    }
+    // What was asked for of each does not make a share or a rate of all.
+    (load.read_percent, load.rate_iops) = (None, None);
+    Observation {
+        tool: "fio".into(),
+        version,
+        name: format!("all jobs of group {group} together"),
+        load,
+        measured_ns: together::longest(members.iter().map(|member| member.measured_ns)),
+        directions: PerDirection {
+            read: of(Direction::Read),
+            write: of(Direction::Write),
+            trim: of(Direction::Trim),
+        },
+        total: together::sum(&totals).unwrap_or_default(),
+        errors: members.iter().map(|member| member.errors).sum(),
+        ..Observation::default()
+    }
+}

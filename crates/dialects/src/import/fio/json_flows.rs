@@ -1,0 +1,128 @@
+//! Directions, latencies and devices of fio's JSON.
+
+use model::observation::{DeviceView, Flow, Latency};
+use model::{Bytes, Nanos, PerDirection};
+use serde_json::Value;
+
+use crate::import::together;
+
+fn real(value: &Value, key: &str) -> Option<f64> {
+    value
+        .get(key)?
+        .as_f64()
+        .filter(|number| number.is_finite() && *number >= 0.0)
+}
+
+fn whole(value: &Value, key: &str) -> Option<u64> {
+    value.get(key)?.as_u64()
+}
+
+/// A direction as it stands there; `None` if it did nothing.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct DirectionFound {
+    pub flow: Flow,
+    pub runtime: Option<Nanos>,
+    /// Percentiles are of the completion latency, which begins later than the mean.
+    pub completion_percentiles: bool,
+}
+
+pub(super) fn direction(value: &Value) -> Option<DirectionFound> {
+    let operations = whole(value, "total_ios").filter(|operations| *operations > 0)?;
+    let (total, completion) = (value.get("lat_ns"), value.get("clat_ns"));
+    let measured = |latency: &&Value| whole(latency, "N").is_some_and(|samples| samples > 0);
+    let of_total = total.filter(measured);
+    let of_completion = completion.filter(measured);
+    let main = of_total.or(of_completion);
+    let own = main.map(quantiles).filter(|quantiles| !quantiles.is_empty());
+    let borrowed = own.is_none() && of_total.is_some();
+    let quantiles = own.unwrap_or_else(|| of_completion.map(quantiles).unwrap_or_default());
+    let runtime = whole(value, "runtime")
+        .filter(|ms| *ms > 0)
+        .map(|ms| Nanos(ms.saturating_mul(1_000_000)));
+    Some(DirectionFound {
+        completion_percentiles: (borrowed || of_total.is_none()) && !quantiles.is_empty(),
+        runtime,
+        flow: Flow {
+            operations: Some(operations),
+            bytes: whole(value, "io_bytes").map(Bytes),
+            iops: real(value, "iops"),
+            bytes_per_sec: real(value, "bw_bytes").or_else(|| real(value, "bw").map(|kib| kib * 1024.0)),
+            iops_deviation: real(value, "iops_stddev")
+                .filter(|_| whole(value, "iops_samples").is_some_and(|count| count > 1)),
+            latency: main.map(|main| Latency {
+                samples: whole(main, "N"),
+                mean_ns: real(main, "mean"),
+                deviation_ns: real(main, "stddev"),
+                min_ns: real(main, "min"),
+                max_ns: real(main, "max"),
+                quantiles,
+                histogram: None,
+            }),
+            response: None,
+            schedule_delay: None,
+        },
+    })
+}
+
+fn quantiles(latency: &Value) -> Vec<(f64, f64)> {
+    let listed = latency.get("percentile").and_then(Value::as_object);
+    let listed = listed.into_iter().flatten();
+    let mut rows: Vec<(f64, f64)> = listed
+        .filter_map(|(percent, value)| {
+            let share = percent.parse::<f64>().ok()? / 100.0;
+            (share > 0.0 && share < 1.0).then_some((share, value.as_f64()?))
+        })
+        .collect();
+    rows.sort_by(|one, other| one.0.total_cmp(&other.0));
+    rows
+}
+
+/// All directions of a report entry.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Found {
+    pub directions: PerDirection<Option<Flow>>,
+    pub total: Flow,
+    pub measured: Option<Nanos>,
+    pub completion_percentiles: bool,
+}
+
+/// Reads the directions of a job; `None` if none did anything.
+pub(super) fn found(job: &Value) -> Option<Found> {
+    let of = |name: &str| job.get(name).and_then(direction);
+    // With unified reporting there is one for all.
+    let mixed = of("mixed");
+    let each = PerDirection {
+        read: of("read"),
+        write: of("write"),
+        trim: of("trim"),
+    };
+    let found: Vec<&DirectionFound> = each.iter().filter_map(|(_, found)| found.as_ref()).collect();
+    let flows: Vec<&Flow> = found.iter().map(|found| &found.flow).collect();
+    let total = match &mixed {
+        Some(mixed) => mixed.flow.clone(),
+        None => together::sum(&flows)?,
+    };
+    let of_all = found.iter().copied().chain(&mixed);
+    Some(Found {
+        measured: together::longest(of_all.clone().map(|found| found.runtime)),
+        completion_percentiles: of_all.into_iter().any(|found| found.completion_percentiles),
+        directions: each.map(|found| found.as_ref().map(|found| found.flow.clone())),
+        total,
+    })
+}
+
+/// The only device of the report, over a time.
+pub(super) fn device(document: &Value, measured: Nanos) -> Option<DeviceView> {
+    let [device] = document.get("disk_util")?.as_array()?.as_slice() else {
+        return None;
+    };
+    let seconds = measured.as_secs();
+    let sum = |one: &str, other: &str| Some((whole(device, one)? + whole(device, other)?) as f64);
+    (seconds > 0.0).then_some(())?;
+    Some(DeviceView {
+        in_flight: real(device, "in_queue")? / (seconds * 1000.0),
+        iops: sum("read_ios", "write_ios")? / seconds,
+        bytes_per_sec: sum("read_sectors", "write_sectors")? * 512.0 / seconds,
+        busy: real(device, "util")? / 100.0,
+    })
+}

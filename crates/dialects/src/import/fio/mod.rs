@@ -1,0 +1,256 @@
+//! What fio's two reports have in common: the load that options mean, by fio's rules. `iodepth` and `rate_iops` count for each
+//! clone, and clones are `numjobs`.
+
+pub(super) mod json;
+mod json_flows;
+pub(super) mod normal;
+mod normal_lines;
+
+use model::observation::Load;
+use model::{Bytes, Nanos};
+
+use crate::fio::values::{Unit, names, number, split};
+
+/// Engines that carry out one operation after the other, whatever the queue depth.
+const ONE_AT_A_TIME: [&str; 9] = [
+    "sync",
+    "psync",
+    "vsync",
+    "pvsync",
+    "pvsync2",
+    "mmap",
+    "falloc",
+    "ftruncate",
+    "splice",
+];
+
+/// Options by name, as a report lists them.
+#[derive(Clone, Debug, Default)]
+struct Options(Vec<(String, String)>);
+
+impl Options {
+    /// The last of a name.
+    fn get(&self, name: &str) -> Option<&str> {
+        self.0
+            .iter()
+            .rev()
+            .find(|(of, _)| of == name)
+            .map(|(_, value)| value.as_str())
+    }
+
+    /// A flag: set if it stands there bare or with a number other than 0.
+    fn flag(&self, name: &str) -> Option<bool> {
+        self.get(name).map(|value| value.trim() != "0")
+    }
+
+    fn kb_base(&self) -> u64 {
+        match self.get("kb_base") {
+            Some("1000") => 1000,
+            _ => 1024,
+        }
+    }
+
+    fn bytes(&self, text: &str) -> Option<u64> {
+        let read = number(text.trim(), Unit::Bytes, self.kb_base())?;
+        (!read.percent).then_some(read.raw)
+    }
+
+    fn count(&self, name: &str) -> Option<u64> {
+        self.bytes(self.get(name)?)
+    }
+
+    /// Values for reads and writes: the second is that of the first where it is not given.
+    fn pair(&self, name: &str) -> Option<[Option<u64>; 2]> {
+        let values = split(self.get(name)?, &[',']);
+        let read = self.bytes(values.first()?);
+        let write = match values.get(1) {
+            Some(text) => self.bytes(text),
+            None => read,
+        };
+        Some([read, write])
+    }
+
+    /// Clones of the section.
+    fn clones(&self) -> u32 {
+        self.count("numjobs")
+            .filter(|count| *count > 0)
+            .unwrap_or(1)
+            .min(u64::from(u32::MAX)) as u32
+    }
+
+    /// Bytes of an operation, where all have the same.
+    fn block(&self) -> Option<u64> {
+        if ["bsrange", "bssplit", "blocksize_range"]
+            .iter()
+            .any(|name| self.get(name).is_some())
+        {
+            return None;
+        }
+        match self.pair("bs").or_else(|| self.pair("blocksize")) {
+            Some([read, write]) if read == write => read,
+            Some(_) => None,
+            None => Some(4096),
+        }
+    }
+
+    /// Percent of reads that was asked for.
+    fn read_percent(&self) -> Option<f64> {
+        match Kind::of(self.get("rw").or_else(|| self.get("readwrite"))?)? {
+            Kind {
+                reads: true,
+                writes: true,
+                ..
+            } => Some(match (self.count("rwmixread"), self.count("rwmixwrite")) {
+                (Some(reads), _) => reads.min(100) as f64,
+                (None, Some(writes)) => 100.0 - writes.min(100) as f64,
+                (None, None) => 50.0,
+            }),
+            Kind {
+                reads: true,
+                writes: false,
+                ..
+            } => Some(100.0),
+            Kind { reads: false, .. } => Some(0.0),
+        }
+    }
+
+    /// Operations that one clone may have in flight. Without an engine named it is the one that waits for each.
+    fn depth(&self) -> u64 {
+        match self.get("ioengine") {
+            Some(engine) if !ONE_AT_A_TIME.contains(&engine.split(':').next().unwrap_or(engine)) => {
+                self.count("iodepth").filter(|depth| *depth > 0).unwrap_or(1)
+            }
+            Some(_) | None => 1,
+        }
+    }
+
+    /// Operations per second that one clone asks for; `None` without a rate.
+    fn rate(&self) -> Option<f64> {
+        let read_percent = self.read_percent()?;
+        let applies = [read_percent > 0.0, read_percent < 100.0];
+        let sum = |pair: [Option<u64>; 2], unit: f64| {
+            let mut sum = 0.0;
+            for (value, applies) in pair.into_iter().zip(applies) {
+                sum += if applies { value.unwrap_or(0) as f64 / unit } else { 0.0 };
+            }
+            (sum > 0.0).then_some(sum)
+        };
+        match (self.pair("rate_iops"), self.pair("rate")) {
+            (Some(pair), _) => sum(pair, 1.0),
+            (None, Some(pair)) => sum(pair, self.block()? as f64),
+            (None, None) => None,
+        }
+    }
+
+    fn is_limited(&self) -> bool {
+        let slowed = ["rate_iops", "rate", "thinktime", "latency_target"];
+        slowed
+            .iter()
+            .any(|name| self.get(name).is_some_and(|value| value != "0"))
+    }
+
+    fn targets(&self, job: &str) -> Vec<String> {
+        match (self.get("filename"), self.get("directory")) {
+            (Some(files), _) => names(files),
+            (None, Some(directory)) => vec![format!("{directory}/{job}")],
+            (None, None) => vec![job.to_owned()],
+        }
+    }
+
+    /// The load of `clones` clones together.
+    fn load(&self, job: &str, clones: u32) -> Load {
+        let warm_up = self.get("ramp_time").and_then(|text| number(text, Unit::Seconds, 1024));
+        Load {
+            targets: self.targets(job),
+            workers: Some(clones),
+            depth: Some(self.depth().saturating_mul(u64::from(clones))),
+            block: self.block().map(Bytes),
+            read_percent: self.read_percent(),
+            random: self
+                .get("rw")
+                .or_else(|| self.get("readwrite"))
+                .and_then(Kind::of)
+                .map(|kind| kind.random),
+            closed_loop: Some(!self.is_limited()),
+            rate_iops: self.rate().map(|rate| rate * f64::from(clones)),
+            direct: Some(match (self.flag("direct"), self.flag("buffered")) {
+                (Some(direct), _) => direct,
+                (None, Some(buffered)) => !buffered,
+                (None, None) => false,
+            }),
+            warm_up_ns: Some(warm_up.map_or(Nanos(0), |time| Nanos(time.raw.saturating_mul(1000)))),
+            size: self.get("size").and_then(|text| self.bytes(text)).map(Bytes),
+        }
+    }
+}
+
+/// What a value of `rw` means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Kind {
+    reads: bool,
+    writes: bool,
+    random: bool,
+}
+
+impl Kind {
+    fn of(text: &str) -> Option<Kind> {
+        // Behind a colon stands how often positions are drawn.
+        let word = text.split(':').next()?.trim();
+        let (reads, writes, random) = match word {
+            "read" => (true, false, false),
+            "write" => (false, true, false),
+            "randread" => (true, false, true),
+            "randwrite" => (false, true, true),
+            "rw" | "readwrite" => (true, true, false),
+            "randrw" => (true, true, true),
+            "trim" => (false, false, false),
+            "randtrim" => (false, false, true),
+            "trimwrite" => (false, true, false),
+            "randtrimwrite" => (false, true, true),
+            _ => return None,
+        };
+        Some(Kind { reads, writes, random })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(text: &str) -> Options {
+        let pairs = text
+            .split_whitespace()
+            .map(|pair| pair.split_once('=').unwrap_or((pair, "")));
+        Options(pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect())
+    }
+
+    #[test]
+    fn depths_and_rates_count_for_each_clone() {
+        let given =
+            options("ioengine=windowsaio iodepth=1 numjobs=4 rate_iops=700,300 bs=32k rw=randrw direct=1 ramp_time=5");
+        let load = given.load("random", given.clones());
+        assert_eq!(
+            (load.depth, load.rate_iops, load.closed_loop),
+            (Some(4), Some(4000.0), Some(false))
+        );
+        assert_eq!(load.warm_up_ns, Some(Nanos::secs(5)));
+        let given = options("iodepth=64 numjobs=2 rw=randread");
+        let load = given.load("job", given.clones());
+        assert_eq!(
+            load.depth,
+            Some(2),
+            "the engine that is used unasked waits for each operation"
+        );
+        assert_eq!((load.direct, load.block), (Some(false), Some(Bytes(4096))));
+    }
+
+    #[test]
+    fn mixes_are_read() {
+        assert_eq!(options("rw=randrw rwmixwrite=20").read_percent(), Some(80.0));
+        assert_eq!(options("rw=randrw:8 ").read_percent(), Some(50.0));
+        assert_eq!(options("rw=write").read_percent(), Some(0.0));
+        assert_eq!(options("rw=${RW}").read_percent(), None);
+        assert_eq!(options("bs=4k,64k rw=rw").block(), None);
+        assert_eq!(options("rate=1m bs=4k rw=read").rate(), Some(256.0));
+    }
+}

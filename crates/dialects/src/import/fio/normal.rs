@@ -1,0 +1,265 @@
+//! fio's report for people, of 2.x and 3.x. It does not tell whether I/O was direct, nor what rate or mix was asked for, so none of
+//! that is known of such a load.
+
+use model::finding::{Finding, Severity};
+use model::observation::{Flow, Latency, Load, Observation};
+use model::{Bytes, Direction, Nanos, PerDirection};
+
+use super::normal_lines::{
+    Banner, Head, LatencyLine, Rates, Stage, banner, head, issued, latency, percentiles, rates, unit_of_time,
+};
+use super::{Kind, ONE_AT_A_TIME};
+use crate::Diagnostic;
+use crate::import::{Form, Imported, place_of, together};
+
+/// True if the text holds such a report.
+pub(in crate::import) fn is_one(text: &str) -> bool {
+    text.lines().any(|line| head(line.trim()).is_some())
+}
+
+/// A direction of an entry.
+#[derive(Clone, Debug, Default)]
+struct Part {
+    rates: Rates,
+    completion: Option<LatencyLine>,
+    total: Option<LatencyLine>,
+    percentiles: Vec<(f64, f64)>,
+    /// They are those of the total latency.
+    of_total: bool,
+}
+
+/// An entry of the report.
+#[derive(Clone, Debug)]
+struct Entry {
+    head: Head,
+    /// Reads, writes, trims, and all with unified reporting.
+    parts: [Option<Part>; 4],
+    issued: Option<[u64; 3]>,
+}
+
+#[derive(Default)]
+struct Reader {
+    version: Option<String>,
+    banners: Vec<Banner>,
+    entries: Vec<Entry>,
+    /// The direction that lines belong to.
+    part: Option<usize>,
+    /// Nanoseconds of a unit of the percentiles.
+    unit: Option<f64>,
+}
+
+/// Reads every entry of the text.
+pub(in crate::import) fn read(file: &str, text: &str) -> Imported {
+    let mut imported = Imported::new(Form::FioNormal);
+    let mut reader = Reader::default();
+    for (index, line) in text.lines().enumerate() {
+        let line = line.trim();
+        if let Err(expected) = reader.take(line) {
+            let what = format!("this line cannot be read: expected {expected}");
+            imported
+                .unread
+                .push(Diagnostic::new(what).at(place_of(file, index + 1, line)));
+        }
+    }
+    for entry in &reader.entries {
+        match reader.observation(entry) {
+            Some(load) => imported.loads.push(load),
+            None => {
+                let what = "the entry has no operations: it was cut off, or the job did none";
+                let finding = Finding::new("REPORT-TRUNCATED", Severity::Warning, what).at(&*entry.head.name);
+                imported
+                    .remarks
+                    .push(finding.help("copy the whole report, or run it again"));
+            }
+        }
+        imported.remarks.extend(entry.remarks());
+    }
+    imported
+}
+
+const WORDS: [&str; 4] = ["read", "write", "trim", "mixed"];
+
+impl Reader {
+    fn take(&mut self, line: &str) -> Result<(), &'static str> {
+        if self.take_of_whole(line) {
+            return Ok(());
+        }
+        let Some(entry) = self.entries.last_mut() else {
+            return Ok(());
+        };
+        if let Some((word, rest)) = line.split_once(':')
+            && let Some(number) = WORDS.iter().position(|known| *known == word.trim())
+            && (rest.contains("IOPS=") || rest.contains("iops="))
+        {
+            entry.parts[number] = Some(Part {
+                rates: rates(rest),
+                ..Part::default()
+            });
+            (self.part, self.unit) = (Some(number), None);
+            return Ok(());
+        }
+        if let Some(counts) = issued(line) {
+            entry.issued = Some(counts);
+        }
+        if line.starts_with("cpu ") || line.starts_with("lat (") && line.contains(':') && !line.contains("min=") {
+            self.part = None;
+        }
+        let Some(part) = self.part.and_then(|number| entry.parts[number].as_mut()) else {
+            return Ok(());
+        };
+        part.take(line, &mut self.unit)
+    }
+
+    /// Lines that belong to no entry.
+    fn take_of_whole(&mut self, line: &str) -> bool {
+        if let Some(head) = head(line) {
+            self.entries.push(Entry {
+                head,
+                parts: [None, None, None, None],
+                issued: None,
+            });
+            self.part = None;
+        } else if let Some(banner) = banner(line) {
+            self.banners.push(banner);
+        } else if line.starts_with("fio-") && !line.contains(' ') {
+            self.version = Some(line.to_owned());
+        } else if line.starts_with("Run status group") || line.starts_with("Disk stats") {
+            self.part = None;
+        } else {
+            return false;
+        }
+        true
+    }
+
+    fn observation(&self, entry: &Entry) -> Option<Observation> {
+        let named = |banner: &&Banner| banner.name == entry.head.name;
+        let banner = self.banners.iter().find(named);
+        let flows: Vec<Option<Flow>> = (0..4).map(|number| entry.flow(number)).collect();
+        let each: Vec<&Flow> = flows[..3].iter().flatten().collect();
+        let total = match &flows[3] {
+            Some(mixed) => mixed.clone(),
+            None => together::sum(&each)?,
+        };
+        Some(Observation {
+            tool: "fio".into(),
+            version: self.version.clone(),
+            name: entry.head.name.clone(),
+            load: load(banner, &entry.head),
+            measured_ns: together::longest(entry.parts.iter().flatten().map(|part| part.rates.runtime)),
+            directions: PerDirection {
+                read: flows[0].clone(),
+                write: flows[1].clone(),
+                trim: flows[2].clone(),
+            },
+            total,
+            errors: (entry.head.error == 0).then_some(0),
+            ..Observation::default()
+        })
+    }
+}
+
+impl Part {
+    fn take(&mut self, line: &str, unit: &mut Option<f64>) -> Result<(), &'static str> {
+        if let Some(found) = latency(line) {
+            let found = found?;
+            match found.stage {
+                Stage::Submission => {}
+                Stage::Completion => self.completion = Some(found),
+                Stage::Total => self.total = Some(found),
+            }
+        } else if let Some((_, rest)) = line.split_once("percentiles (") {
+            *unit = rest.split(')').next().and_then(unit_of_time);
+            self.of_total = line.starts_with("lat ");
+        } else if line.starts_with('|')
+            && let Some(factor) = *unit
+        {
+            let found = percentiles(line, factor).ok_or("percentiles such as 99.00th=[  505]")?;
+            self.percentiles.extend(found);
+        }
+        Ok(())
+    }
+}
+
+impl Entry {
+    /// The figures of a direction. Rates are printed with few digits; where count and time are there, they are exact.
+    fn flow(&self, number: usize) -> Option<Flow> {
+        let part = self.parts[number].as_ref()?;
+        let operations = match number {
+            3 => self.issued.map(|counts| counts.iter().sum()),
+            _ => self.issued.map(|counts| counts[number]),
+        };
+        let seconds = part.rates.runtime.filter(|time| *time > Nanos(0)).map(Nanos::as_secs);
+        let counted = operations
+            .zip(seconds)
+            .map(|(operations, seconds)| operations as f64 / seconds);
+        // A count of all clones over the time of one would be no rate of theirs.
+        let near = |counted: &f64| {
+            part.rates
+                .iops
+                .is_none_or(|printed| (counted / printed.max(1e-9) - 1.0).abs() < 0.01)
+        };
+        let main = part.total.or(part.completion);
+        Some(Flow {
+            operations,
+            bytes: None,
+            iops: counted.filter(near).or(part.rates.iops),
+            bytes_per_sec: part.rates.bytes_per_sec,
+            iops_deviation: None,
+            latency: main.map(|line| Latency {
+                samples: operations,
+                mean_ns: Some(line.mean_ns),
+                deviation_ns: line.deviation_ns,
+                min_ns: Some(line.min_ns),
+                max_ns: Some(line.max_ns),
+                quantiles: part.percentiles.clone(),
+                histogram: None,
+            }),
+            response: None,
+            schedule_delay: None,
+        })
+    }
+
+    fn remarks(&self) -> Vec<Finding> {
+        let mut remarks = Vec::new();
+        let borrowed = |part: &Part| !part.of_total && part.total.is_some() && !part.percentiles.is_empty();
+        if self.parts.iter().flatten().any(borrowed) {
+            let what =
+                "percentiles are those of the completion latency (clat), the mean is that of the total latency (lat)";
+            let finding = Finding::new("PCT-COMPLETION", Severity::Note, what).at(&*self.head.name);
+            let finding = finding.why("clat begins when the operation was handed over, lat when it was queued");
+            remarks.push(finding.help("lat_percentiles=1 makes fio report those of the total latency"));
+        }
+        if self.head.error != 0 {
+            let what = format!("the job ended with error {}", self.head.error);
+            let finding = Finding::new("JOB-FAILED", Severity::Error, what).at(&*self.head.name);
+            remarks.push(finding.help("its figures are of the time before the error"));
+        }
+        remarks
+    }
+}
+
+fn load(banner: Option<&Banner>, head: &Head) -> Load {
+    let Some(banner) = banner else {
+        return Load {
+            workers: Some(head.jobs),
+            ..Load::default()
+        };
+    };
+    let kind = Kind::of(&banner.rw);
+    let one = ONE_AT_A_TIME.contains(&banner.engine.as_str());
+    let depth = if one { Some(1) } else { banner.depth };
+    Load {
+        workers: Some(head.jobs),
+        depth: depth.map(|depth| depth.saturating_mul(u64::from(head.jobs))),
+        block: banner.block.map(Bytes),
+        random: kind.map(|kind| kind.random),
+        read_percent: kind.and_then(|kind| match (kind.reads, kind.writes) {
+            (true, false) => Some(100.0),
+            (false, _) => Some(0.0),
+            (true, true) => None,
+        }),
+        ..Load::default()
+    }
+}
+
+const _: () = assert!(WORDS.len() == Direction::ALL.len() + 1);

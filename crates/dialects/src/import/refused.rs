@@ -1,0 +1,75 @@
+//! Results that are recognised and not read: each with why, and with what to do instead.
+
+/// Results of a tool that are known by their look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Foreign {
+    /// Whose they are.
+    pub name: &'static str,
+    /// Why they are not read.
+    pub why: &'static str,
+    /// What to do.
+    pub instead: &'static str,
+}
+
+const NOT_YET: &str = "there is no reader for this form";
+const BY_HAND: &str =
+    "write its figures into a file of figures (docs/explain.md): IOPS, block size, mix, depth, latency";
+
+/// The tool whose output this is, of those that are not read.
+pub(super) fn recognise(text: &str) -> Option<Foreign> {
+    let has = |part: &str| text.contains(part);
+    let of = |name, why, instead| Some(Foreign { name, why, instead });
+    if has("Vdbench") || has("vdbench") && has("interval") {
+        of("a report of Vdbench", NOT_YET, BY_HAND)
+    } else if has("'Test Type,Test Description") || has("Iometer") && has("'Version") {
+        of("a report of Iometer", NOT_YET, BY_HAND)
+    } else if text.lines().any(is_terse) {
+        let instead = "run it again with --output-format=json, or with several: --output-format=terse,json";
+        of(
+            "terse output of fio",
+            "its fields have no names and depend on the version",
+            instead,
+        )
+    } else if text.lines().any(is_dd) {
+        let instead = "`fathom explain anti-patterns dd` tells why, and what to run instead";
+        of("output of dd", "dd is no test of storage", instead)
+    } else {
+        None
+    }
+}
+
+fn is_terse(line: &str) -> bool {
+    let mut fields = line.trim().split(';');
+    let version = fields
+        .next()
+        .is_some_and(|field| matches!(field, "2" | "3" | "4" | "5"));
+    version && fields.next().is_some_and(|field| field.starts_with("fio-"))
+}
+
+fn is_dd(line: &str) -> bool {
+    line.contains(" bytes ") && line.contains(" copied, ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn known_tools_are_named() {
+        let name = |text: &str| recognise(text).map(|found| found.name);
+        assert_eq!(
+            name("1048576 bytes (1.0 MB, 1.0 MiB) copied, 0.001 s, 1.0 GB/s"),
+            Some("output of dd")
+        );
+        assert_eq!(name("3;fio-3.42;job;0;0;1"), Some("terse output of fio"));
+        assert_eq!(
+            name("'Test Type,Test Description\n'Version\n1.1.0"),
+            Some("a report of Iometer")
+        );
+        assert_eq!(
+            name("Vdbench distribution: vdbench50407\ninterval i/o MB/sec"),
+            Some("a report of Vdbench")
+        );
+        assert_eq!(name("hello"), None);
+    }
+}

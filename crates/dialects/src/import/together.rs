@@ -1,0 +1,98 @@
+//! Flows that ran at the same time, added up: counts and rates add, means are weighted, deviations are pooled. Percentiles do not
+//! add, so they are left out.
+
+use model::observation::{Flow, Latency};
+use model::{Bytes, Nanos};
+
+/// The sum of flows; `None` if there is none.
+pub(super) fn sum(flows: &[&Flow]) -> Option<Flow> {
+    if let [only] = flows {
+        return Some((*only).clone());
+    }
+    let all = |of: fn(&Flow) -> Option<f64>| flows.iter().map(|flow| of(flow)).sum::<Option<f64>>();
+    let counts = |of: fn(&Flow) -> Option<u64>| {
+        flows
+            .iter()
+            .map(|flow| of(flow))
+            .try_fold(0u64, |sum, one| sum.checked_add(one?))
+    };
+    (!flows.is_empty()).then(|| Flow {
+        operations: counts(|flow| flow.operations),
+        bytes: counts(|flow| flow.bytes.map(|bytes| bytes.0)).map(Bytes),
+        iops: all(|flow| flow.iops),
+        bytes_per_sec: all(|flow| flow.bytes_per_sec),
+        iops_deviation: None,
+        latency: latency(flows),
+        response: None,
+        schedule_delay: None,
+    })
+}
+
+/// Mean and deviation of all values together, from those of the parts and their counts.
+fn latency(flows: &[&Flow]) -> Option<Latency> {
+    let mut samples = 0u64;
+    let (mut sum, mut squares) = (0.0, Some(0.0));
+    let (mut min_ns, mut max_ns): (Option<f64>, Option<f64>) = (None, None);
+    for flow in flows {
+        let latency = flow.latency.as_ref()?;
+        let (count, mean) = (latency.samples.or(flow.operations)?, latency.mean_ns?);
+        samples = samples.checked_add(count)?;
+        sum += count as f64 * mean;
+        squares = squares
+            .zip(latency.deviation_ns)
+            .map(|(squares, deviation)| squares + count as f64 * (deviation * deviation + mean * mean));
+        min_ns = smaller(min_ns, latency.min_ns, f64::min);
+        max_ns = smaller(max_ns, latency.max_ns, f64::max);
+    }
+    if samples == 0 {
+        return None;
+    }
+    let mean = sum / samples as f64;
+    Some(Latency {
+        samples: Some(samples),
+        mean_ns: Some(mean),
+        deviation_ns: squares.map(|squares| (squares / samples as f64 - mean * mean).max(0.0).sqrt()),
+        min_ns,
+        max_ns,
+        quantiles: Vec::new(),
+        histogram: None,
+    })
+}
+
+fn smaller(one: Option<f64>, other: Option<f64>, choose: fn(f64, f64) -> f64) -> Option<f64> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(choose(one, other)),
+        (one, other) => one.or(other),
+    }
+}
+
+/// The longest of some times.
+pub(super) fn longest(times: impl Iterator<Item = Option<Nanos>>) -> Option<Nanos> {
+    times.flatten().max()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn means_are_weighted_and_deviations_pooled() {
+        let flow = |count: u64, mean: f64| Flow {
+            operations: Some(count),
+            iops: Some(count as f64),
+            latency: Some(Latency {
+                samples: Some(count),
+                mean_ns: Some(mean),
+                deviation_ns: Some(0.0),
+                ..Latency::default()
+            }),
+            ..Flow::default()
+        };
+        let found = sum(&[&flow(1, 0.0), &flow(1, 10.0)]).expect("there are two");
+        let latency = found.latency.expect("both have one");
+        assert_eq!((latency.mean_ns, latency.deviation_ns), (Some(5.0), Some(5.0)));
+        assert_eq!(found.operations, Some(2));
+        assert_eq!(found.bytes, None, "one does not tell");
+        assert_eq!(sum(&[]), None);
+    }
+}

@@ -1,0 +1,301 @@
+//! `fathom baseline`: figures that are kept to compare with.
+
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use archive::Shelf;
+use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
+use report::numbers;
+use study::baseline::{Baseline, Comparison, FORMAT_VERSION, Row, compare};
+
+use super::results;
+use crate::exit::{EXPLAINED, Exit};
+use crate::fault::{Fault, Faults};
+use crate::screen;
+
+/// The command line.
+pub fn command() -> Command {
+    let json = || {
+        Arg::new("json")
+            .long("json")
+            .action(ArgAction::SetTrue)
+            .help("One JSON document for programs")
+    };
+    let name = |help: &'static str| Arg::new("name").value_name("NAME").required(true).help(help);
+    let file = || {
+        Arg::new("file")
+            .value_name("FILE")
+            .required(true)
+            .value_hint(ValueHint::FilePath)
+            .help("Results of any form that `fathom explain` reads; `-` is standard input")
+    };
+    Command::new("baseline")
+        .about("Keeps figures of data sheets and earlier results, and compares results with them")
+        .long_about(
+            "Keeps figures of data sheets and earlier results, and compares results with them. Each is one JSON file below \
+             $FATHOM_DATA/baselines, or else fathom/baselines in $XDG_DATA_HOME or ~/.local/share.",
+        )
+        .after_help(format!(
+            "Examples:\n  fathom baseline import datasheet.csv --name p30-sheet\n  fathom baseline import last-year.txt --name 2025\n  \
+             fathom baseline compare 2025 today.txt\n\n{EXPLAINED}"
+        ))
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .disable_help_subcommand(true)
+        .subcommand(
+            Command::new("import").about("Keeps the figures of a file under a name").arg(file()).args([
+                Arg::new("name").long("name").value_name("NAME").required(true).help("Letters, digits, `-`, `_` and `.`"),
+                Arg::new("replace").long("replace").action(ArgAction::SetTrue).help("One of that name may be replaced"),
+            ]),
+        )
+        .subcommand(Command::new("list").about("Lists what is kept").arg(json()))
+        .subcommand(Command::new("show").about("Shows the figures of one").arg(name("Its name")).arg(json()))
+        .subcommand(Command::new("remove").about("Removes one").arg(name("Its name")))
+        .subcommand(
+            Command::new("compare")
+                .about("Compares a result with one: ratios first, with everything that is not the same")
+                .arg(name("Name of the baseline"))
+                .arg(file())
+                .arg(json()),
+        )
+}
+
+/// Does what is asked for.
+pub fn carry_out(given: &ArgMatches) -> Result<Exit, Faults> {
+    let shelf = Shelf::new(folder()?);
+    match given.subcommand() {
+        Some(("import", given)) => import(&shelf, given),
+        Some(("list", given)) => list(&shelf, given),
+        Some(("show", given)) => show(&shelf, given),
+        Some(("remove", given)) => remove(&shelf, given),
+        Some(("compare", given)) => beside(&shelf, given),
+        _ => unreachable!("clap asks for a subcommand"),
+    }
+}
+
+/// Where this user's baselines lie.
+fn folder() -> Result<PathBuf, Faults> {
+    let set = |name: &str| {
+        std::env::var_os(name)
+            .filter(|value| !value.is_empty())
+            .map(PathBuf::from)
+    };
+    let data = set("FATHOM_DATA")
+        .or_else(|| {
+            set("XDG_DATA_HOME")
+                .filter(|path| path.is_absolute())
+                .map(|path| path.join("fathom"))
+        })
+        .or_else(|| set("HOME").map(|home| home.join(".local/share/fathom")));
+    data.map(|data| data.join("baselines")).ok_or_else(|| {
+        let fault =
+            Fault::new("there is no place to keep baselines: neither FATHOM_DATA nor XDG_DATA_HOME nor HOME is set");
+        Faults::usage(fault.help("set FATHOM_DATA to a directory"))
+    })
+}
+
+fn name(given: &ArgMatches) -> Result<&String, Faults> {
+    let name = given.get_one::<String>("name").expect("clap asks for a name");
+    match Shelf::is_name(name) {
+        true => Ok(name),
+        false => {
+            let fault = Fault::new(format!("`{name}` is no name for a baseline"));
+            Err(Faults::usage(fault.help(
+                "use letters, digits, `-`, `_` and `.`, with a letter or digit first",
+            )))
+        }
+    }
+}
+
+fn import(shelf: &Shelf, given: &ArgMatches) -> Result<Exit, Faults> {
+    let name = name(given)?;
+    let file = given.get_one::<String>("file").expect("clap asks for a file");
+    if shelf.path(name).exists() && !given.get_flag("replace") {
+        let fault = Fault::new(format!("there is a baseline `{name}` already"));
+        return Err(Faults::one(
+            fault.help("choose another name, or add --replace"),
+            Exit::Refused,
+        ));
+    }
+    let found = results::read(file)?;
+    let baseline = Baseline {
+        format_version: FORMAT_VERSION,
+        kind: "baseline".into(),
+        name: name.clone(),
+        file: found.source.file,
+        form: found.source.form,
+        source: found.source.origin,
+        kept_unix_s: SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .map_or(0, |time| time.as_secs()),
+        fingerprint: found.fingerprint,
+        loads: found.loads,
+    };
+    shelf.put(name, &baseline)?;
+    let loads = numbers::some(baseline.loads.len() as u64, "load");
+    screen::put(&format!(
+        "{name}: {loads} of {}, kept in {}\n",
+        baseline.file,
+        shelf.path(name).display()
+    ))
+}
+
+fn get(shelf: &Shelf, name: &str) -> Result<Baseline, Faults> {
+    if !shelf.path(name).exists() {
+        let known = shelf.names()?;
+        let help = if known.is_empty() {
+            "none is kept yet: `fathom baseline import FILE --name NAME`".into()
+        } else {
+            format!("there are {}", known.join(", "))
+        };
+        return Err(Faults::usage(
+            Fault::new(format!("there is no baseline `{name}`")).help(help),
+        ));
+    }
+    let baseline: Baseline = shelf.get(name)?;
+    if baseline.format_version == FORMAT_VERSION && baseline.kind == "baseline" {
+        return Ok(baseline);
+    }
+    let what = format!(
+        "{} has format {}, and this version reads {FORMAT_VERSION}",
+        shelf.path(name).display(),
+        baseline.format_version
+    );
+    Err(Faults::one(
+        Fault::new(what).help("use the version of fathom that made it"),
+        Exit::Refused,
+    ))
+}
+
+fn list(shelf: &Shelf, given: &ArgMatches) -> Result<Exit, Faults> {
+    let names = shelf.names()?;
+    let baselines: Vec<Baseline> = names.iter().map(|name| get(shelf, name)).collect::<Result<_, _>>()?;
+    if given.get_flag("json") {
+        return screen::put(&document(&baselines));
+    }
+    let mut text = String::new();
+    for baseline in &baselines {
+        let loads = numbers::some(baseline.loads.len() as u64, "load");
+        let source = baseline
+            .source
+            .as_ref()
+            .map(|source| format!(", from {source}"))
+            .unwrap_or_default();
+        text += &format!(
+            "{:<24} {loads}, {} ({}){source}\n",
+            baseline.name, baseline.form, baseline.file
+        );
+    }
+    if text.is_empty() {
+        text += "none is kept yet: `fathom baseline import FILE --name NAME`\n";
+    }
+    screen::put(&text)
+}
+
+fn show(shelf: &Shelf, given: &ArgMatches) -> Result<Exit, Faults> {
+    let baseline = get(shelf, name(given)?)?;
+    if given.get_flag("json") {
+        return screen::put(&document(&baseline));
+    }
+    let mut text = format!("{}: {} ({})\n", baseline.name, baseline.form, baseline.file);
+    for (name, value) in &baseline.fingerprint {
+        text += &format!("  {name}: {value}\n");
+    }
+    text += &format!(
+        "\n  {:<40}{:>12}{:>12}{:>12}{:>12}\n",
+        "load", "IOPS", "MiB/s", "mean", "p99"
+    );
+    for load in &baseline.loads {
+        let flow = &load.total;
+        let waited = flow.waited();
+        let cell = |value: Option<String>| value.unwrap_or_else(|| "-".into());
+        text += &format!(
+            "  {:<40}{:>12}{:>12}{:>12}{:>12}\n",
+            load.name,
+            cell(flow.iops.map(numbers::rate)),
+            cell(
+                flow.bytes_per_sec
+                    .map(|rate| numbers::throughput(rate / f64::from(1 << 20)))
+            ),
+            cell(waited.and_then(|latency| latency.mean_ns).map(numbers::time)),
+            cell(waited.and_then(|latency| latency.quantile(0.99)).map(numbers::time)),
+        );
+    }
+    screen::put(&text)
+}
+
+fn remove(shelf: &Shelf, given: &ArgMatches) -> Result<Exit, Faults> {
+    let name = name(given)?;
+    if !shelf.path(name).exists() {
+        get(shelf, name)?;
+    }
+    shelf.remove(name)?;
+    screen::put(&format!("{name} is removed\n"))
+}
+
+fn beside(shelf: &Shelf, given: &ArgMatches) -> Result<Exit, Faults> {
+    let baseline = get(shelf, name(given)?)?;
+    let file = given.get_one::<String>("file").expect("clap asks for a file");
+    let found = results::read(file)?;
+    let comparison = compare(&baseline, &found.fingerprint, &found.loads);
+    if given.get_flag("json") {
+        return screen::put(&document(&comparison));
+    }
+    screen::put(&text(&comparison, Path::new(file)))
+}
+
+fn text(comparison: &Comparison, file: &Path) -> String {
+    let mut text = format!("{} beside {}\n", file.display(), comparison.baseline);
+    for pair in &comparison.pairs {
+        text += &format!("\n{}, in the baseline {}\n", pair.name, pair.base);
+        for row in &pair.rows {
+            text += &line(row);
+        }
+        if pair.rows.is_empty() {
+            text += "  they have no figure in common\n";
+        }
+        for difference in &pair.differences {
+            text += &screen::wrapped(&format!("not the same: {difference}"));
+        }
+    }
+    if !comparison.alone.is_empty() {
+        text.push('\n');
+    }
+    for alone in &comparison.alone {
+        text += &screen::wrapped(alone);
+    }
+    if !comparison.fingerprint.is_empty() {
+        text += "\nWhat the figures depend on and is not the same\n";
+        for difference in &comparison.fingerprint {
+            text += &screen::wrapped(difference);
+        }
+    }
+    text
+}
+
+/// `  IOPS            +3.4 %   1.034x   7,177 (6,940)`, and whether that is better.
+fn line(row: &Row) -> String {
+    let show = |value: f64| match row.figure.rsplit(' ').next() {
+        Some("IOPS") => numbers::rate(value),
+        Some("bytes/s") => format!("{} MiB/s", numbers::throughput(value / f64::from(1 << 20))),
+        _ => numbers::time(value),
+    };
+    let percent = 100.0 * (row.ratio - 1.0);
+    // Less than this no two runs agree to.
+    let word = match (percent.abs() < 1.0, (percent > 0.0) == row.more_is_better) {
+        (true, _) => "",
+        (false, true) => "  better",
+        (false, false) => "  worse",
+    };
+    format!(
+        "  {:<20}{percent:>+8.1} %{:>9.3}x{:>16} ({}){word}\n",
+        row.figure,
+        row.ratio,
+        show(row.now),
+        show(row.base)
+    )
+}
+
+fn document<T: serde::Serialize + ?Sized>(value: &T) -> String {
+    serde_json::to_string_pretty(value).expect("a baseline is plain JSON") + "\n"
+}

@@ -1,0 +1,34 @@
+//! `fathom explain anti-patterns`.
+
+use study::anti_patterns::{ANTI_PATTERNS, AntiPattern, find};
+
+use super::document;
+use crate::exit::Exit;
+use crate::fault::{Fault, Faults};
+use crate::screen;
+
+/// Tells those of the names, or all.
+pub(super) fn tell(names: &[&String], json: bool) -> Result<Exit, Faults> {
+    let list: Vec<&AntiPattern> = if names.is_empty() {
+        ANTI_PATTERNS.iter().collect()
+    } else {
+        let known = || ANTI_PATTERNS.iter().map(|one| one.name).collect::<Vec<_>>().join(", ");
+        let unknown = |name: &str| {
+            let fault = Fault::new(format!("there is no anti-pattern `{name}`")).help(format!("there are {}", known()));
+            Faults::usage(fault)
+        };
+        let found = names.iter().map(|name| find(name).ok_or_else(|| unknown(name)));
+        found.collect::<Result<_, Faults>>()?
+    };
+    if json {
+        return screen::put(&document(&list));
+    }
+    let mut text = String::from("What is often taken for a test of storage and is none\n");
+    for one in list {
+        text += &format!("\n{}\n", one.name);
+        text += &screen::wrapped(one.what);
+        text += &screen::wrapped(one.why);
+        text += &screen::wrapped(&format!("Instead: {}", one.instead));
+    }
+    screen::put(&text)
+}

@@ -1,0 +1,126 @@
+//! `fathom explain`.
+
+mod anti_patterns;
+mod asked;
+mod text;
+
+use clap::builder::PossibleValuesParser;
+use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
+use model::finding::Severity;
+use study::explain::{self, Explanation};
+
+use super::results;
+use crate::exit::{EXPLAINED, Exit};
+use crate::fault::{Fault, Faults};
+use crate::screen;
+
+/// The word that asks for what is no test of storage. A file of that name is `./anti-patterns`.
+const ANTI_PATTERNS: &str = "anti-patterns";
+
+/// The command line.
+pub fn command() -> Command {
+    Command::new("explain")
+        .about("Says what a result means that is there already: of fio, DiskSpd, CrystalDiskMark or fathom")
+        .long_about(
+            "Says what a result means that is there already: what was done, the figures with their units, how many operations \
+             were in flight by Little's law, which percentiles enough operations support, whether the figures agree with each \
+             other, and what weakens them. With limits it says which one the figures lie at, and with a requirement whether it is \
+             kept.\n\n\
+             FILE is a text or XML report of DiskSpd 2.0 to 2.2, a JSON or normal report of fio, a text copied from \
+             CrystalDiskMark, a saved result of fathom, or figures that you wrote down (TOML or CSV; docs/explain.md). The form is \
+             recognised by what the file says, also in the midst of other text. Nothing is run.\n\n\
+             `fathom explain anti-patterns [NAME]` tells what is often taken for a test of storage and is none.",
+        )
+        .after_help(format!(
+            "Examples:\n  fathom explain test01.txt\n  \
+             fio --output-format=json job.fio | fathom explain - --require 'iops>=4000,mean<=3ms'\n  \
+             fathom explain test01.txt --vm Standard_B2ms --disk P30 --disks 4\n  \
+             fathom explain anti-patterns dd\n\n{EXPLAINED}"
+        ))
+        .arg(
+            Arg::new("file")
+                .value_name("FILE")
+                .required(true)
+                .num_args(1..)
+                .value_hint(ValueHint::FilePath)
+                .help("Results; `-` is standard input"),
+        )
+        .args(asked::options())
+        .arg(
+            Arg::new("out")
+                .long("out")
+                .value_name("FORMAT")
+                .value_parser(PossibleValuesParser::new(["text", "json"]))
+                .default_value("text")
+                .help("For people, or one JSON document for programs")
+                .help_heading("Output"),
+        )
+        .arg(
+            Arg::new("strict")
+                .long("strict")
+                .action(ArgAction::SetTrue)
+                .help("Exit with 1 if there are warnings")
+                .help_heading("Output"),
+        )
+}
+
+/// Explains every file.
+pub fn carry_out(given: &ArgMatches) -> Result<Exit, Faults> {
+    let files: Vec<&String> = given.get_many::<String>("file").into_iter().flatten().collect();
+    let json = given.get_one::<String>("out").is_some_and(|format| format == "json");
+    if let Some((first, names)) = files.split_first()
+        && *first == ANTI_PATTERNS
+    {
+        return anti_patterns::tell(names, json);
+    }
+    let asked = asked::read(given)?;
+    let mut explanations = Vec::new();
+    for file in files {
+        let found = results::read(file)?;
+        let asked = explain::Asked {
+            not_admissible: found.not_admissible,
+            ..asked.clone()
+        };
+        if found.loads.is_empty() {
+            let fault = Fault::new(format!("{} has no load that measured anything", found.source.file));
+            return Err(Faults::one(
+                fault.help("nothing was done, or the run was interrupted before it measured"),
+                Exit::Refused,
+            ));
+        }
+        explanations.push(explain::explain(found.source, found.remarks, found.loads, &asked));
+    }
+    screen::put(&shown(&explanations, json))?;
+    Ok(exit(&explanations, given.get_flag("strict")))
+}
+
+fn shown(explanations: &[Explanation], json: bool) -> String {
+    let texts: Vec<String> = match (json, explanations) {
+        (true, [one]) => vec![document(one)],
+        (true, many) => vec![document(&many)],
+        (false, many) => many.iter().map(text::of).collect(),
+    };
+    texts.join("\n")
+}
+
+fn document<T: serde::Serialize + ?Sized>(value: &T) -> String {
+    serde_json::to_string_pretty(value).expect("an explanation is plain JSON") + "\n"
+}
+
+/// The worst verdict decides; without one only errors in the figures do, and warnings if none are wanted.
+fn exit(explanations: &[Explanation], strict: bool) -> Exit {
+    let loads = || explanations.iter().flat_map(|explanation| &explanation.loads);
+    let verdicts: Vec<_> = loads()
+        .filter_map(|load| load.verdict.as_ref())
+        .map(|verdict| verdict.outcome)
+        .collect();
+    if let Some(exit) = asked::exit(&verdicts) {
+        return exit;
+    }
+    let bad = if strict { Severity::Warning } else { Severity::Error };
+    let weak = explanations
+        .iter()
+        .flat_map(Explanation::findings)
+        .any(|finding| finding.severity >= bad);
+    if weak { Exit::Failed } else { Exit::Done }
+}

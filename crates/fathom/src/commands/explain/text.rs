@@ -1,0 +1,181 @@
+//! An explanation for people.
+
+use analysis::identities::{Mark, Value};
+use analysis::standing::{Limited, Standing};
+use analysis::verdict::Verdict;
+use model::finding::Finding;
+use report::{formats, numbers};
+use study::explain::{Explained, Explanation};
+
+use crate::screen;
+
+/// The whole text.
+pub(super) fn of(explanation: &Explanation) -> String {
+    let source = &explanation.source;
+    let mut text = format!("{}: {}\n", source.file, source.form);
+    let facts = [
+        source.host.as_ref().map(|host| format!("on {host}")),
+        source.started.as_ref().map(|started| format!("at {started}")),
+        source
+            .processors
+            .map(|count| numbers::some(u64::from(count), "processor")),
+        source.origin.as_ref().map(|origin| format!("from {origin}")),
+    ];
+    let facts: Vec<String> = facts.into_iter().flatten().collect();
+    if !facts.is_empty() {
+        text += &screen::wrapped(&facts.join(", "));
+    }
+    for command in source.commands.iter().filter(|command| !command.is_empty()) {
+        text += &format!("  $ {command}\n");
+    }
+    for load in &explanation.loads {
+        text += &format!("\n{}\n", load.observation.name);
+        text += &of_load(load);
+    }
+    let findings: Vec<Finding> = explanation.findings().cloned().collect();
+    if !findings.is_empty() {
+        text += "\nWhat weakens the figures\n";
+        text += &findings_of(&findings);
+    }
+    text += "\n";
+    text += &screen::wrapped(
+        "A synthetic load is never quite that of a program: such figures compare best with others of the same load.",
+    );
+    text
+}
+
+fn findings_of(findings: &[Finding]) -> String {
+    let mut bytes = Vec::new();
+    formats::findings(findings, &mut bytes).expect("writing to memory does not fail");
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+fn of_load(load: &Explained) -> String {
+    let mut text = String::new();
+    for sentence in &load.sentences {
+        text += &screen::wrapped(sentence);
+    }
+    text += &percentiles(load);
+    text += &limits(&load.limits);
+    if let Some(verdict) = &load.verdict {
+        text += &of_verdict(verdict);
+    }
+    text
+}
+
+/// A table with a column for each direction that there is.
+fn percentiles(load: &Explained) -> String {
+    let observation = &load.observation;
+    let mixed = observation.directions.read.is_some() && observation.directions.write.is_some();
+    let titles: &[&str] = if mixed { &["read", "write", "all"] } else { &["all"] };
+    let mut rows: Vec<(String, Vec<String>)> = Vec::new();
+    let flows = [
+        observation.directions.read.as_ref(),
+        observation.directions.write.as_ref(),
+        Some(&observation.total),
+    ];
+    let flows = if mixed { &flows[..] } else { &flows[2..] };
+    let edge = |of: fn(&model::observation::Latency) -> Option<f64>| -> Vec<Option<f64>> {
+        flows
+            .iter()
+            .map(|flow| flow.and_then(|flow| flow.waited()).and_then(of))
+            .collect()
+    };
+    let plain = |name: &str, values: Vec<Option<f64>>| {
+        let some = values.iter().any(Option::is_some);
+        let cells = values
+            .into_iter()
+            .map(|value| value.map_or_else(|| "-".into(), numbers::time));
+        some.then(|| (name.to_owned(), cells.collect::<Vec<String>>()))
+    };
+    rows.extend(plain("min", edge(|latency| latency.min_ns)));
+    for row in &load.percentiles {
+        let values = [row.read, row.write, row.total];
+        let values = if mixed { &values[..] } else { &values[2..] };
+        rows.push((row.name.clone(), values.iter().map(|value| cell(*value)).collect()));
+    }
+    if load.percentiles.is_empty() {
+        return String::new();
+    }
+    rows.extend(plain("max", edge(|latency| latency.max_ns)));
+    let mut text = format!("\n  {:<12}", "latency");
+    for title in titles {
+        text += &format!("{title:>12}");
+    }
+    text.push('\n');
+    for (name, cells) in rows {
+        text += &format!("  {name:<12}");
+        for cell in cells {
+            text += &format!("{cell:>12}");
+        }
+        text.push('\n');
+    }
+    let has = |mark: Mark| {
+        let of_rows = load.percentiles.iter().flat_map(|row| [row.read, row.write, row.total]);
+        of_rows.flatten().any(|value| value.mark == mark)
+    };
+    let notes = [
+        (Mark::Weak, "~ fewer than 100 operations lie beyond it"),
+        (
+            Mark::Unsupported,
+            "? fewer than 10 lie beyond it: it says hardly more than the maximum",
+        ),
+    ];
+    for (mark, note) in notes {
+        if has(mark) {
+            text += &format!("  {note}\n");
+        }
+    }
+    text
+}
+
+fn cell(value: Option<Value>) -> String {
+    let Some(value) = value else { return "-".into() };
+    let sign = match value.mark {
+        Mark::Good | Mark::Unknown => "",
+        Mark::Weak => "~",
+        Mark::Unsupported => "?",
+    };
+    format!("{sign}{}", numbers::time(value.ns))
+}
+
+fn limits(limits: &[Standing]) -> String {
+    if limits.is_empty() {
+        return String::new();
+    }
+    let mut text = format!("\n  {:<40}{:>14}{:>16}{:>9}\n", "limit", "measured", "allowed", "share");
+    for standing in limits {
+        let amount = |value: f64| match standing.of {
+            Limited::Iops => format!("{} IOPS", numbers::rate(value)),
+            Limited::BytesPerSec => format!("{} MB/s", numbers::throughput(value / 1e6)),
+        };
+        let sign = if standing.met { " <- at it" } else { "" };
+        text += &format!(
+            "  {:<40}{:>14}{:>16}{:>8.1} %{sign}\n",
+            standing.layer,
+            amount(standing.measured),
+            amount(standing.limit.high),
+            100.0 * standing.share
+        );
+    }
+    text
+}
+
+fn of_verdict(verdict: &Verdict) -> String {
+    let mut text = format!("\n  {}\n", verdict.outcome.word());
+    for reason in &verdict.reasons {
+        text += &screen::wrapped(&reason.what);
+    }
+    for clause in &verdict.clauses {
+        text += &screen::wrapped(&format!(
+            "{} {}: {}",
+            clause.outcome.word(),
+            clause.clause.text,
+            clause.reason
+        ));
+    }
+    for note in &verdict.notes {
+        text += &screen::wrapped(note);
+    }
+    text
+}

@@ -1,0 +1,175 @@
+//! The one way in which results that are there already are read: our own, and those of other tools.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::path::Path;
+
+use dialects::import::{self, Form, Imported};
+use model::finding::{Finding, Severity};
+use model::observation::Observation;
+use model::results::Results;
+use study::explain::Source;
+
+use crate::exit::Exit;
+use crate::fault::{Fault, Faults};
+
+/// The name that stands for standard input.
+const STDIN: &str = "-";
+/// No report is longer; what is, is something else.
+const LONGEST: u64 = 1 << 30;
+
+/// What a file holds.
+#[derive(Debug)]
+pub struct Found {
+    /// Where it comes from.
+    pub source: Source,
+    /// What reading it showed.
+    pub remarks: Vec<Finding>,
+    /// Each load.
+    pub loads: Vec<Observation>,
+    /// What the figures depend on, by name.
+    pub fingerprint: BTreeMap<String, String>,
+    /// Why it is not admissible for a promise, if it is not.
+    pub not_admissible: Option<String>,
+}
+
+/// Reads a file, or standard input for `-`.
+pub fn read(file: &str) -> Result<Found, Faults> {
+    let bytes = bytes_of(file)?;
+    if archive::is_saved(&bytes) {
+        return Ok(ours(file, &archive::load_bytes(&bytes, Path::new(file))?));
+    }
+    let shown = shown(file);
+    let decoded = import::decode(&bytes);
+    let mut imported = import::read(&shown, &decoded.text).map_err(unreadable)?;
+    if decoded.encoding != "UTF-8" {
+        let what = format!("the text is in {}", decoded.encoding);
+        imported.remarks.push(Finding::new("ENCODING", Severity::Note, what));
+    }
+    Ok(theirs(shown, imported))
+}
+
+/// A saved result of ours.
+pub fn saved(file: &str) -> Result<Results, Faults> {
+    let bytes = bytes_of(file)?;
+    Ok(archive::load_bytes(&bytes, Path::new(file))?)
+}
+
+fn bytes_of(file: &str) -> Result<Vec<u8>, Faults> {
+    let mut bytes = Vec::new();
+    let failed =
+        |error: std::io::Error| Faults::one(Fault::of_file("read", Path::new(&shown(file)), &error), Exit::Refused);
+    if file == STDIN {
+        std::io::stdin()
+            .lock()
+            .take(LONGEST)
+            .read_to_end(&mut bytes)
+            .map_err(failed)?;
+    } else {
+        let opened = std::fs::File::open(file).map_err(failed)?;
+        opened.take(LONGEST).read_to_end(&mut bytes).map_err(failed)?;
+    }
+    Ok(bytes)
+}
+
+fn shown(file: &str) -> String {
+    if file == STDIN {
+        "standard input".into()
+    } else {
+        file.to_owned()
+    }
+}
+
+/// What is wrong with a text, told as what it is: not a wrong command line.
+fn unreadable(complaints: Vec<dialects::Diagnostic>) -> Faults {
+    Faults::from(complaints).with(Exit::Refused)
+}
+
+fn ours(file: &str, results: &Results) -> Found {
+    let host = results.hosts.first().map(|host| &host.environment);
+    let mut fingerprint = BTreeMap::new();
+    let mut put = |name: &str, value: String| {
+        if !value.is_empty() {
+            fingerprint.insert(name.to_owned(), value);
+        }
+    };
+    put("tool", format!("{} {}", results.tool.name, results.tool.version));
+    if let Some(host) = host {
+        put("host", host.host.name.clone());
+        put("kernel", host.host.kernel.clone());
+        put("processor", host.cpu.model.clone());
+        put("processors", host.cpu.logical.to_string());
+        put("memory", host.memory.to_string());
+        let devices = host.targets.iter().flat_map(|target| &target.devices);
+        let models: Vec<String> = devices.filter_map(|device| device.model.clone()).collect();
+        put("devices", models.join(", "));
+    }
+    Found {
+        source: Source {
+            file: shown(file),
+            form: "a saved result of fathom".into(),
+            host: host.map(|host| host.host.name.clone()),
+            started: results.hosts.first().map(|host| started(host.started_unix_ns)),
+            processors: host.map(|host| host.cpu.logical),
+            commands: vec![results.plan.origin.arguments.join(" ")],
+            origin: None,
+        },
+        remarks: results.findings.clone(),
+        loads: Observation::all(results),
+        fingerprint,
+        not_admissible: None,
+    }
+}
+
+fn started(unix_ns: u64) -> String {
+    let seconds = i64::try_from(unix_ns / 1_000_000_000).unwrap_or(0);
+    jiff::Timestamp::from_second(seconds).map_or_else(|_| String::new(), |time| time.to_string())
+}
+
+fn theirs(file: String, imported: Imported) -> Found {
+    let mut fingerprint = BTreeMap::new();
+    let mut put = |name: &str, value: Option<String>| {
+        if let Some(value) = value {
+            fingerprint.insert(name.to_owned(), value);
+        }
+    };
+    let first = imported.loads.first();
+    put(
+        "tool",
+        first.map(|load| {
+            format!("{} {}", load.tool, load.version.as_deref().unwrap_or_default())
+                .trim()
+                .to_owned()
+        }),
+    );
+    put("host", imported.host.clone());
+    put("processors", imported.processors.map(|count| count.to_string()));
+    let unread = imported.unread.iter().map(|complaint| {
+        let at = complaint
+            .at
+            .as_ref()
+            .map(|place| format!("{}:{}", place.file, place.line));
+        let finding = Finding::new("REPORT-UNREAD", Severity::Warning, complaint.what.clone());
+        let finding = finding.why("the row is left out");
+        match at {
+            Some(at) => finding.at(at),
+            None => finding,
+        }
+    });
+    let inadmissible = "figures of CrystalDiskMark cannot prove a promise: it cannot be told the promised load";
+    Found {
+        source: Source {
+            file,
+            form: imported.form.name().into(),
+            host: imported.host,
+            started: imported.started,
+            processors: imported.processors,
+            commands: imported.commands,
+            origin: imported.source,
+        },
+        remarks: unread.chain(imported.remarks).collect(),
+        loads: imported.loads,
+        fingerprint,
+        not_admissible: (imported.form == Form::CrystalDiskMark).then(|| inadmissible.to_owned()),
+    }
+}

@@ -1,0 +1,256 @@
+//! Figures that are kept to compare with: those of a data sheet, of a page, of last year. The comparison is of ratios: loads that are
+//! synthetic can be compared with each other better than with anything else.
+
+use std::collections::BTreeMap;
+
+use model::observation::{Flow, Observation};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Version of the form in which baselines are kept.
+pub const FORMAT_VERSION: u32 = 1;
+
+/// A baseline.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Baseline {
+    /// Version of this form.
+    pub format_version: u32,
+    /// `baseline`.
+    pub kind: String,
+    /// What it is called.
+    pub name: String,
+    /// The file it was read from.
+    pub file: String,
+    /// The form of that file, in words.
+    pub form: String,
+    /// Where the figures come from, where that was written down.
+    pub source: Option<String>,
+    /// When it was kept, as seconds since 1970.
+    pub kept_unix_s: u64,
+    /// What the figures depend on, by name: machine, processors, tool.
+    pub fingerprint: BTreeMap<String, String>,
+    /// The loads.
+    pub loads: Vec<Observation>,
+}
+
+/// A load beside that of a baseline.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Beside {
+    /// Its name.
+    pub name: String,
+    /// The name of the baseline's load.
+    pub base: String,
+    /// Figures that both have.
+    pub rows: Vec<Row>,
+    /// What of the two loads is not the same.
+    pub differences: Vec<String>,
+}
+
+/// One figure of both.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    /// What it is.
+    pub figure: String,
+    /// Of the baseline.
+    pub base: f64,
+    /// Of the load.
+    pub now: f64,
+    /// The second as a multiple of the first.
+    pub ratio: f64,
+    /// More of it is better; else less is.
+    pub more_is_better: bool,
+}
+
+/// A comparison.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    /// The baseline's name.
+    pub baseline: String,
+    /// Loads that both have.
+    pub pairs: Vec<Beside>,
+    /// Loads that only one has.
+    pub alone: Vec<String>,
+    /// What the figures depend on and is not the same, or is known of one only.
+    pub fingerprint: Vec<String>,
+}
+
+/// Compares loads with a baseline.
+pub fn compare(baseline: &Baseline, fingerprint: &BTreeMap<String, String>, loads: &[Observation]) -> Comparison {
+    let mut free: Vec<&Observation> = baseline.loads.iter().collect();
+    let (mut pairs, mut alone) = (Vec::new(), Vec::new());
+    for load in loads {
+        let only = loads.len() == 1 && baseline.loads.len() == 1;
+        let found = free.iter().position(|base| alike(base, load));
+        let found = found.or_else(|| free.iter().position(|base| base.name == load.name));
+        match found.or(only.then_some(0)) {
+            Some(index) => pairs.push(beside(free.remove(index), load)),
+            None => alone.push(format!("{} has no counterpart in the baseline", load.name)),
+        }
+    }
+    alone.extend(
+        free.iter()
+            .map(|base| format!("{} of the baseline has no counterpart", base.name)),
+    );
+    Comparison {
+        baseline: baseline.name.clone(),
+        pairs,
+        alone,
+        fingerprint: unlike(&baseline.fingerprint, fingerprint),
+    }
+}
+
+/// The loads ask for the same in everything that both tell.
+fn alike(base: &Observation, load: &Observation) -> bool {
+    let known = |load: &Observation| load.load.block.is_some() && load.load.depth.is_some();
+    known(base) && known(load) && differences(base, load).is_empty()
+}
+
+fn beside(base: &Observation, load: &Observation) -> Beside {
+    let mut rows = Vec::new();
+    let pairs = [
+        ("", Some(&base.total), Some(&load.total)),
+        ("read ", base.directions.read.as_ref(), load.directions.read.as_ref()),
+        ("write ", base.directions.write.as_ref(), load.directions.write.as_ref()),
+    ];
+    // One direction alone is the whole.
+    let mixed = load.directions.read.is_some() && load.directions.write.is_some();
+    for (whose, base, now) in pairs.into_iter().take(if mixed { 3 } else { 1 }) {
+        if let (Some(base), Some(now)) = (base, now) {
+            rows.extend(figures(whose, base, now));
+        }
+    }
+    Beside {
+        name: load.name.clone(),
+        base: base.name.clone(),
+        rows,
+        differences: differences(base, load),
+    }
+}
+
+fn figures(whose: &str, base: &Flow, now: &Flow) -> Vec<Row> {
+    let row = |figure: &str, more_is_better: bool, base: Option<f64>, now: Option<f64>| {
+        let (base, now) = (base?, now?);
+        (base > 0.0).then(|| Row {
+            figure: format!("{whose}{figure}"),
+            base,
+            now,
+            ratio: now / base,
+            more_is_better,
+        })
+    };
+    let mean = |flow: &Flow| flow.waited().and_then(|latency| latency.mean_ns);
+    let at = |flow: &Flow, share: f64| flow.waited().and_then(|latency| latency.quantile(share));
+    [
+        row("IOPS", true, base.iops, now.iops),
+        row("bytes/s", true, base.bytes_per_sec, now.bytes_per_sec),
+        row("mean latency", false, mean(base), mean(now)),
+        row("p50", false, at(base, 0.5), at(now, 0.5)),
+        row("p99", false, at(base, 0.99), at(now, 0.99)),
+        row("p99.9", false, at(base, 0.999), at(now, 0.999)),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+fn differences(base: &Observation, load: &Observation) -> Vec<String> {
+    let (one, other) = (&base.load, &load.load);
+    let mut list = Vec::new();
+    let mut compare = |what: &str, base: Option<String>, now: Option<String>| {
+        if let (Some(base), Some(now)) = (base, now)
+            && base != now
+        {
+            list.push(format!("{what}: {now}, in the baseline {base}"));
+        }
+    };
+    let text = |value: Option<u64>| value.map(|value| value.to_string());
+    let percent = |value: Option<f64>| value.map(|value| format!("{value:.0} % reads"));
+    let flag = |value: Option<bool>, yes: &str, no: &str| value.map(|value| if value { yes } else { no }.to_owned());
+    compare(
+        "block size",
+        one.block.map(|size| size.to_string()),
+        other.block.map(|size| size.to_string()),
+    );
+    compare("mix", percent(one.read_percent), percent(other.read_percent));
+    compare("operations in flight", text(one.depth), text(other.depth));
+    compare(
+        "order",
+        flag(one.random, "random", "sequential"),
+        flag(other.random, "random", "sequential"),
+    );
+    compare(
+        "the system's cache",
+        flag(one.direct, "bypassed", "in use"),
+        flag(other.direct, "bypassed", "in use"),
+    );
+    let rate = |value: Option<f64>| value.map(|value| format!("{value:.0} per second"));
+    compare("rate", rate(one.rate_iops), rate(other.rate_iops));
+    list
+}
+
+/// What differs in two fingerprints, by name.
+fn unlike(base: &BTreeMap<String, String>, now: &BTreeMap<String, String>) -> Vec<String> {
+    let mut names: Vec<&String> = base.keys().chain(now.keys()).collect();
+    names.sort();
+    names.dedup();
+    let told =
+        |of: &BTreeMap<String, String>, name: &String| of.get(name).cloned().unwrap_or_else(|| "not known".into());
+    let differs = names.into_iter().filter(|name| base.get(*name) != now.get(*name));
+    differs
+        .map(|name| format!("{name}: {}, in the baseline {}", told(now, name), told(base, name)))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::Bytes;
+
+    fn load(name: &str, depth: u64, iops: f64) -> Observation {
+        let mut load = Observation {
+            name: name.into(),
+            ..Observation::default()
+        };
+        (load.load.block, load.load.depth, load.total.iops) = (Some(Bytes(4096)), Some(depth), Some(iops));
+        load
+    }
+
+    fn baseline(loads: Vec<Observation>) -> Baseline {
+        Baseline {
+            format_version: FORMAT_VERSION,
+            kind: "baseline".into(),
+            name: "sheet".into(),
+            file: "sheet.csv".into(),
+            form: "written-down figures".into(),
+            source: None,
+            kept_unix_s: 0,
+            fingerprint: BTreeMap::from([("host".to_owned(), "a".to_owned())]),
+            loads,
+        }
+    }
+
+    #[test]
+    fn loads_are_paired_by_what_they_ask_for() {
+        let base = baseline(vec![load("qd1", 1, 30_000.0), load("qd64", 64, 107_000.0)]);
+        let found = compare(
+            &base,
+            &BTreeMap::new(),
+            &[load("time span 1", 64, 53_500.0), load("x", 8, 1.0)],
+        );
+        let [pair] = &*found.pairs else { panic!("{found:?}") };
+        assert_eq!((pair.base.as_str(), pair.rows[0].ratio), ("qd64", 0.5));
+        assert_eq!(found.alone.len(), 2, "{found:?}");
+        assert_eq!(found.fingerprint, ["host: not known, in the baseline a"]);
+    }
+
+    #[test]
+    fn two_single_loads_are_compared_with_what_differs() {
+        let base = baseline(vec![load("qd1", 1, 30_000.0)]);
+        let found = compare(&base, &base.fingerprint, &[load("mine", 4, 60_000.0)]);
+        assert_eq!(
+            found.pairs[0].differences,
+            ["operations in flight: 4, in the baseline 1"]
+        );
+        assert_eq!(found.fingerprint, [""; 0]);
+    }
+}

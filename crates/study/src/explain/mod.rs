@@ -1,0 +1,145 @@
+//! What a result means that is there already, whoever measured it: its load, its figures with their units, how far they can be
+//! trusted, and where they stand to limits.
+
+mod sentences;
+
+use analysis::caps::Layer;
+use analysis::identities::{self, Little, Percentile, Purpose};
+use analysis::policies::{Burst, Workload};
+use analysis::requirement::Clause;
+use analysis::standing::{Standing, standings};
+use analysis::verdict::{self, Cause, Outcome, Reason, Verdict};
+use model::finding::Finding;
+use model::observation::Observation;
+use serde::Serialize;
+
+/// Version of the explanation's form.
+pub const FORMAT_VERSION: u32 = 1;
+
+/// Where a result comes from.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Source {
+    /// The file, or `standard input`.
+    pub file: String,
+    /// Its form, in words.
+    pub form: String,
+    /// The machine that measured, as the result names it.
+    pub host: Option<String>,
+    /// When, as the result says it.
+    pub started: Option<String>,
+    /// Processors that the result counts.
+    pub processors: Option<u32>,
+    /// Command lines that it echoes.
+    pub commands: Vec<String>,
+    /// Where figures that somebody wrote down come from.
+    pub origin: Option<String>,
+}
+
+/// What it is held against.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Asked {
+    /// Limits between the program and its data.
+    pub layers: Vec<Layer>,
+    /// What is promised.
+    pub clauses: Vec<Clause>,
+    /// The load that the promise is about; absent: any.
+    pub workload: Option<Workload>,
+    /// Credits of the storage.
+    pub bursts: Vec<Burst>,
+    /// The latency that concurrency is sized by where no clause limits it, in nanoseconds.
+    pub latency_ns: Option<f64>,
+    /// Why the figures are not admissible for a promise, if they are not.
+    pub not_admissible: Option<String>,
+}
+
+/// An explanation.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Explanation {
+    /// Version of this form.
+    pub format_version: u32,
+    /// `explanation`.
+    pub kind: String,
+    /// Where the result comes from.
+    pub source: Source,
+    /// What reading it showed.
+    pub remarks: Vec<Finding>,
+    /// Each load by itself.
+    pub loads: Vec<Explained>,
+}
+
+/// One load.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Explained {
+    /// What the result says of it.
+    pub observation: Observation,
+    /// What that means.
+    pub sentences: Vec<String>,
+    /// Operations in flight.
+    pub little: Option<Little>,
+    /// Percentiles, with how far each can be trusted.
+    pub percentiles: Vec<Percentile>,
+    /// Where it stands to each limit, the nearest first.
+    pub limits: Vec<Standing>,
+    /// Whether it keeps what is promised, where something is.
+    pub verdict: Option<Verdict>,
+    /// What weakens it.
+    pub findings: Vec<Finding>,
+}
+
+/// Explains loads of a source. `remarks` is what reading it showed.
+pub fn explain(source: Source, remarks: Vec<Finding>, loads: Vec<Observation>, asked: &Asked) -> Explanation {
+    Explanation {
+        format_version: FORMAT_VERSION,
+        kind: "explanation".into(),
+        source,
+        remarks,
+        loads: loads.into_iter().map(|load| explained(load, asked)).collect(),
+    }
+}
+
+fn explained(observation: Observation, asked: &Asked) -> Explained {
+    let limits = standings(&observation, &asked.layers);
+    let promise = !asked.clauses.is_empty();
+    let findings = identities::examine(&observation, Purpose { promise });
+    Explained {
+        sentences: sentences::of(&observation, &limits),
+        little: identities::little(&observation),
+        percentiles: identities::percentiles(&observation),
+        verdict: promise.then(|| judged(&observation, asked, &findings)),
+        findings,
+        limits,
+        observation,
+    }
+}
+
+fn judged(observation: &Observation, asked: &Asked, findings: &[Finding]) -> Verdict {
+    let context = verdict::Context {
+        workload: asked.workload.as_ref(),
+        findings,
+        bursts: &asked.bursts,
+        latency_ns: asked.latency_ns,
+        ..verdict::Context::default()
+    };
+    let mut verdict = verdict::judge(&asked.clauses, observation, &context);
+    if let Some(why) = &asked.not_admissible {
+        verdict.outcome = Outcome::Inconclusive;
+        let what = why.clone();
+        verdict.reasons.insert(
+            0,
+            Reason {
+                cause: Some(Cause::Load),
+                what,
+            },
+        );
+    }
+    verdict
+}
+
+impl Explanation {
+    /// Every finding, those of reading first.
+    pub fn findings(&self) -> impl Iterator<Item = &Finding> {
+        self.remarks
+            .iter()
+            .chain(self.loads.iter().flat_map(|load| &load.findings))
+    }
+}
