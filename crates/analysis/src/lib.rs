@@ -7,12 +7,12 @@
 pub mod calc;
 pub mod caps;
 pub mod checks;
-pub mod lint;
 pub mod compare;
 pub mod knee;
+pub mod lint;
 
-mod figures;
 pub mod diagnosis;
+mod figures;
 pub mod identities;
 pub mod policies;
 pub mod requirement;

@@ -113,7 +113,11 @@ fn write<T: Serialize>(what: &T, path: &Path) -> Result<(), ArchiveError> {
 /// # Errors
 /// [`ArchiveError`], with what is wrong with the file.
 pub fn load(path: &Path) -> Result<Results, ArchiveError> {
-    match load_any(path)? {
+    only_run(load_any(path)?, path)
+}
+
+fn only_run(saved: Saved, path: &Path) -> Result<Results, ArchiveError> {
+    match saved {
         Saved::Run(results) => Ok(*results),
         Saved::Study(study) => Err(ArchiveError::Foreign {
             path: path.to_owned(),
@@ -147,7 +151,7 @@ pub fn load_any(path: &Path) -> Result<Saved, ArchiveError> {
         path: path.to_owned(),
         source,
     };
-    load_bytes(&fs::read(path).map_err(failed)?, path)
+    unpacked(&fs::read(path).map_err(failed)?, path)
 }
 
 /// Whether bytes are meant to be a saved result of ours, judged by how they begin.
@@ -158,11 +162,15 @@ pub fn is_saved(bytes: &[u8]) -> bool {
     bytes.starts_with(&ZSTD_MAGIC) || head.trim_start().starts_with('{') && head.contains("\"format_version\"")
 }
 
-/// The same from bytes that were read already; `path` is only named in errors.
+/// A saved result from bytes that were read already; `path` is only named in errors.
 ///
 /// # Errors
 /// [`ArchiveError`], with what is wrong with them.
 pub fn load_bytes(bytes: &[u8], path: &Path) -> Result<Results, ArchiveError> {
+    only_run(unpacked(bytes, path)?, path)
+}
+
+fn unpacked(bytes: &[u8], path: &Path) -> Result<Saved, ArchiveError> {
     let foreign = |why: String| ArchiveError::Foreign {
         path: path.to_owned(),
         why,

@@ -11,7 +11,6 @@ pub mod native;
 
 mod diagnostic;
 mod nearest;
-pub use nearest::nearest;
 
 pub use diagnostic::{Diagnostic, Place};
 pub use nearest::nearest;

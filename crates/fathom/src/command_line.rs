@@ -288,7 +288,7 @@ pub(crate) fn output_options() -> Vec<Arg> {
         output("strict")
             .action(ArgAction::SetTrue)
             .help("Exit with 1 if there are warnings"),
-        crate::commands::lint::silence().help_heading("Output"),
+        commands::lint::silence().help_heading("Output"),
     ]
 }
 
@@ -364,8 +364,8 @@ fn man() -> Command {
         Arg::new("of")
             .value_name("COMMAND")
             .value_parser(PossibleValuesParser::new([
-                "run", "quick", "verify", "sweep", "ab", "compare", "calc", "policies", "advise", "explain", "show", "baseline",
-                "convert", "lint", "targets", "selftest",
+                "run", "quick", "verify", "sweep", "ab", "compare", "calc", "policies", "advise", "explain", "show",
+                "baseline", "convert", "lint", "targets", "selftest",
             ]))
             .help("Of one command; without it, of the program"),
     )

@@ -6,12 +6,12 @@
 #![forbid(unsafe_code)]
 
 pub mod ab;
-pub mod ground;
-pub mod confirm;
-pub mod diagnosis;
 pub mod anti_patterns;
 pub mod baseline;
+pub mod confirm;
+pub mod diagnosis;
 pub mod explain;
+pub mod ground;
 pub mod quick;
 pub mod selftest;
 pub mod sweep;

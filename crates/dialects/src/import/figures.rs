@@ -164,7 +164,7 @@ impl Reader<'_> {
             .filter(|key| !KEYS.contains(&key.as_str()) && quantile_of(key).is_none())
         {
             let complaint = Diagnostic::new(format!("there is no figure `{key}`")).at(self.place(key));
-            let near = nearest::nearest(key, KEYS);
+            let near = nearest(key, KEYS);
             self.complaints.push(match near {
                 Some(near) => complaint.help(format!("did you mean `{near}`?")),
                 None => complaint.help(format!(

@@ -1,11 +1,11 @@
 //! One file for each command.
 
 pub mod ab;
-pub mod calc;
-pub mod compare;
 pub mod advise;
-mod catalogue;
 pub mod baseline;
+pub mod calc;
+mod catalogue;
+pub mod compare;
 pub mod completions;
 pub mod convert;
 pub mod explain;
@@ -18,9 +18,9 @@ pub mod results;
 pub mod run;
 pub mod schema;
 pub mod selftest;
+pub mod show;
 mod source;
 mod study_outputs;
 pub mod sweep;
-pub mod show;
 pub mod targets;
 pub mod verify;
