@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 pub mod calc;
+pub mod baseline;
 pub mod caps;
 pub mod checks;
 pub mod compare;

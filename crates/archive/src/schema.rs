@@ -2,6 +2,7 @@
 //!
 //! The files in `docs/schema` are these texts; a test compares them.
 
+use analysis::baseline::Baseline;
 use analysis::verdict::Verified;
 use model::plan::Plan;
 use model::results::Results;
@@ -51,6 +52,11 @@ pub const SCHEMAS: &[Schema] = &[
         name: "verdict",
         about: "the `json` format of `fathom verify`: a promise, what was issued, and what came of it",
         text: text::<Verified>,
+    },
+    Schema {
+        name: "baseline",
+        about: "figures that `fathom baseline` keeps: loads of any tool, with what they depend on",
+        text: text::<Baseline>,
     },
 ];
 

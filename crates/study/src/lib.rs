@@ -7,7 +7,6 @@
 
 pub mod ab;
 pub mod anti_patterns;
-pub mod baseline;
 pub mod confirm;
 pub mod diagnosis;
 pub mod explain;

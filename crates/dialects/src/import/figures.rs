@@ -10,7 +10,7 @@ use super::{Form, Imported, diskspd, place_of};
 use crate::{Diagnostic, nearest};
 
 /// Keys of a load, in the order of the documentation.
-pub(super) const KEYS: [&str; 30] = [
+const KEYS: [&str; 30] = [
     "name",
     "tool",
     "version",
@@ -41,6 +41,20 @@ pub(super) const KEYS: [&str; 30] = [
     "max",
     "errors",
     "write",
+];
+
+/// Keys of the figures of one direction.
+const KEYS_OF_DIRECTION: [&str; 10] = [
+    "operations",
+    "bytes",
+    "iops",
+    "mib_per_sec",
+    "mb_per_sec",
+    "iops_deviation",
+    "mean",
+    "deviation",
+    "min",
+    "max",
 ];
 
 /// True if the text is a document or a table of such figures.
@@ -159,19 +173,11 @@ impl Reader<'_> {
     }
 
     fn take_load(&mut self, table: &Table, index: usize) {
-        for key in table
-            .keys()
-            .filter(|key| !KEYS.contains(&key.as_str()) && quantile_of(key).is_none())
-        {
-            let complaint = Diagnostic::new(format!("there is no figure `{key}`")).at(self.place(key));
-            let near = nearest(key, KEYS);
-            self.complaints.push(match near {
-                Some(near) => complaint.help(format!("did you mean `{near}`?")),
-                None => complaint.help(format!(
-                    "there are {}, and percentiles such as p99 or p99.9",
-                    KEYS.join(", ")
-                )),
-            });
+        self.complain_of_keys(table, &KEYS);
+        for direction in ["read", "write"] {
+            if let Some(inner) = table.get(direction).and_then(Value::as_table) {
+                self.complain_of_keys(inner, &KEYS_OF_DIRECTION);
+            }
         }
         let text = |key: &str| table.get(key).and_then(Value::as_str).map(str::to_owned);
         let command = text("command");
@@ -200,6 +206,22 @@ impl Reader<'_> {
             ..Observation::default()
         };
         self.imported.loads.push(with_only_direction(observation));
+    }
+
+    /// A figure that nobody reads would be left out in silence.
+    fn complain_of_keys(&mut self, table: &Table, known: &[&'static str]) {
+        let unknown = |key: &&String| !known.contains(&key.as_str()) && quantile_of(key).is_none();
+        for key in table.keys().filter(unknown) {
+            let complaint = Diagnostic::new(format!("there is no figure `{key}`")).at(self.place(key));
+            let near = nearest::nearest(key, known.iter().copied());
+            self.complaints.push(match near {
+                Some(near) => complaint.help(format!("did you mean `{near}`?")),
+                None => complaint.help(format!(
+                    "there are {}, and percentiles such as p99 or p99.9",
+                    known.join(", ")
+                )),
+            });
+        }
     }
 
     fn load(&mut self, table: &Table, command: Load) -> Load {
@@ -386,13 +408,13 @@ mod tests {
 
     #[test]
     fn every_mistake_is_told_with_its_line() {
-        let text = "iops = 5\nmean = 3\ndeph = 4\n[read]\niops = \"1,953\"\n";
-        let complaints = read("x", text).expect_err("three mistakes");
+        let text = "iops = 5\nmean = 3\ndeph = 4\n[read]\niops = \"1,953\"\nblock = 4\n";
+        let complaints = read("x", text).expect_err("four mistakes");
         let lines: Vec<usize> = complaints
             .iter()
             .filter_map(|complaint| Some(complaint.at.as_ref()?.line))
             .collect();
-        assert_eq!(complaints.len(), 3, "{complaints:?}");
+        assert_eq!(complaints.len(), 4, "{complaints:?}");
         assert!(lines.contains(&2) && lines.contains(&3), "{complaints:?}");
         assert!(complaints[0].help.as_deref().is_some_and(|help| help.contains("depth")));
     }

@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use analysis::baseline::{Baseline, Comparison, FORMAT_VERSION, Row, compare};
 use archive::Shelf;
 use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
 use report::numbers;
-use study::baseline::{Baseline, Comparison, FORMAT_VERSION, Row, compare};
 
 use super::results;
 use crate::exit::{EXPLAINED, Exit};

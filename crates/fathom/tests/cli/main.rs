@@ -3,9 +3,11 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test that meets the unexpected fails")]
 
+mod baseline;
 mod convert;
 mod diagnosis;
 mod examples;
+mod explain;
 mod faults;
 mod guard;
 mod help;

@@ -10,6 +10,8 @@ use crate::numbers::{rounded, throughput, time};
 
 /// Processors that are less busy than this were not the limit.
 const IDLE: f64 = 0.7;
+/// A rate that was asked for is kept from this share on.
+const HELD: f64 = 0.97;
 
 /// Everything that is said of a load.
 pub(super) fn of(load: &Observation, limits: &[Standing]) -> Vec<String> {
@@ -18,7 +20,7 @@ pub(super) fn of(load: &Observation, limits: &[Standing]) -> Vec<String> {
     list.extend(directions(load));
     list.extend(little(load).map(|found| in_flight(load, &found)));
     list.extend(processors(load));
-    list.extend(of_limits(limits));
+    list.extend(of_limits(load, limits));
     list
 }
 
@@ -115,10 +117,21 @@ fn figures(load: &Observation) -> Option<String> {
 fn waited(flow: &Flow) -> Option<String> {
     let latency = flow.waited()?;
     let mean = time(latency.mean_ns?);
-    Some(match latency.deviation_ns {
-        Some(deviation) => format!("{mean} on average (standard deviation {})", time(deviation)),
-        None => format!("{mean} on average"),
-    })
+    let deviation = latency
+        .deviation_ns
+        .map(|deviation| format!(" (standard deviation {})", time(deviation)));
+    let service = flow.response.as_ref().and_then(|_| flow.latency.as_ref()?.mean_ns);
+    let from = service.map(|service| {
+        format!(
+            ", counted from when it was due; {} from when it was issued",
+            time(service)
+        )
+    });
+    Some(format!(
+        "{mean} on average{}{}",
+        deviation.unwrap_or_default(),
+        from.unwrap_or_default()
+    ))
 }
 
 /// Reads and writes by themselves, where there are both.
@@ -197,33 +210,59 @@ fn processors(load: &Observation) -> Option<String> {
 }
 
 /// The limit that is met, what lies behind it unused, and how to make sure.
-fn of_limits(limits: &[Standing]) -> Vec<String> {
-    let Some(first) = limits.first() else { return Vec::new() };
-    let percent = |standing: &Standing| format!("{:.1} %", 100.0 * standing.share);
-    let met: Vec<&Standing> = limits.iter().filter(|standing| standing.met).collect();
-    // Of several that are met the smallest is in front.
-    let Some(met) = met.first() else {
-        let place = if first.share > 1.0 { "above" } else { "below" };
-        return vec![format!(
-            "It lies at no limit that is known: nearest is {}, {} of whose {} it reaches ({place}).",
+fn of_limits(load: &Observation, limits: &[Standing]) -> Vec<String> {
+    let (beyond, within): (Vec<&Standing>, Vec<&Standing>) = limits
+        .iter()
+        .partition(|standing| standing.share > 1.0 && !standing.met);
+    let mut list: Vec<String> = beyond
+        .iter()
+        .map(|standing| {
+            format!(
+                "It goes beyond the limit of {}: {} is {:.1} % of {}. Operations did not all come that way (a cache answered), or that \
+                 is not the limit.",
+                standing.layer,
+                amount(standing.of, standing.measured),
+                100.0 * standing.share,
+                limit(standing)
+            )
+        })
+        .collect();
+    let Some(first) = within.first() else { return list };
+    if let (Some(asked), Some(found)) = (load.load.rate_iops, load.total.iops)
+        && found >= HELD * asked
+    {
+        list.push(format!(
+            "It was held to {} per second and kept that, so it does not show where a limit lies; that of {} is {}.",
+            rounded(asked),
             first.layer,
-            percent(first),
             limit(first)
-        )];
-    };
+        ));
+        return list;
+    }
+    match first.met {
+        true => list.extend(at_limit(first, &within[1..])),
+        false => list.push(format!(
+            "It lies at no limit that is known: nearest is that of {}, {} of {} ({:.1} %).",
+            first.layer,
+            amount(first.of, first.measured),
+            limit(first),
+            100.0 * first.share
+        )),
+    }
+    list
+}
+
+fn at_limit(met: &Standing, others: &[&Standing]) -> Vec<String> {
     let mut list = vec![format!(
-        "It lies at the limit of {}: {} of {} is {}.",
+        "It lies at the limit of {}: {} of {} is {:.1} %.",
         met.layer,
         amount(met.of, met.measured),
         limit(met),
-        percent(met)
+        100.0 * met.share
     )];
-    let behind = limits
-        .iter()
-        .filter(|other| other.of == met.of && !other.met && other.kind == LayerKind::Disk);
-    for other in behind {
+    for other in others.iter().filter(|other| other.of == met.of && !other.met) {
         let stranded = other.limit.low - met.limit.high;
-        if stranded > 0.0 {
+        if other.kind == LayerKind::Disk && stranded > 0.0 {
             list.push(format!(
                 "{} would allow {}: {} of them ({:.0} %) cannot be reached behind it.",
                 other.layer,
@@ -249,5 +288,76 @@ fn limit(standing: &Standing) -> String {
     match (high - low) > 0.001 * low {
         true => format!("{} to {}", amount(standing.of, low), amount(standing.of, high)),
         false => amount(standing.of, low),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use analysis::caps::{Layer, Limit};
+    use analysis::standing::standings;
+
+    fn said(iops: f64, rate: Option<f64>, caps: &[(&str, f64)]) -> String {
+        let mut load = Observation::default();
+        (load.total.iops, load.load.rate_iops) = (Some(iops), rate);
+        let layers: Vec<Layer> = caps
+            .iter()
+            .map(|(name, iops)| Layer {
+                name: (*name).into(),
+                iops: Some(Limit::exactly(*iops)),
+                ..Layer::default()
+            })
+            .collect();
+        of_limits(&load, &standings(&load, &layers)).join(" ")
+    }
+
+    #[test]
+    fn limits_are_named_as_far_as_the_load_shows_them() {
+        let check = |said: String, expected: &str| assert!(said.contains(expected), "{said}");
+        let two = [("VM", 1920.0), ("4 x P30", 20_000.0)];
+        check(
+            said(1953.3, None, &two),
+            "at the limit of VM: 1,953 IOPS of 1,920 IOPS is 101.7 %.",
+        );
+        check(said(1953.3, None, &two), "18,080 IOPS of them (90 %) cannot be reached");
+        check(
+            said(1000.0, None, &two),
+            "at no limit that is known: nearest is that of VM",
+        );
+        check(said(78_000.0, None, &two), "goes beyond the limit of VM");
+        check(said(1900.0, Some(1900.0), &two), "does not show where a limit lies");
+        check(said(1900.0, Some(4000.0), &two), "at the limit of VM");
+        assert_eq!(said(1.0, None, &[]), "");
+    }
+
+    #[test]
+    fn directions_and_units_are_told() {
+        let latency = |mean_ns: f64| {
+            Some(model::observation::Latency {
+                mean_ns: Some(mean_ns),
+                ..Default::default()
+            })
+        };
+        let flow = |iops: f64, mean: f64| Flow {
+            iops: Some(iops),
+            latency: latency(mean),
+            ..Flow::default()
+        };
+        let load = Observation {
+            tool: "fio".into(),
+            total: flow(4001.0, 848_559.0),
+            directions: model::PerDirection {
+                read: Some(flow(2800.0, 1_011_460.0)),
+                write: Some(flow(1201.0, 468_780.0)),
+                trim: None,
+            },
+            ..Observation::default()
+        };
+        let said = of(&load, &[]).join(" ");
+        assert!(
+            said.contains("2,800 reads per second at 1.01 ms and 1,201 writes per second at 469 us"),
+            "{said}"
+        );
+        assert!(said.contains("how many were allowed the result does not say"), "{said}");
     }
 }

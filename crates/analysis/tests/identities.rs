@@ -1,0 +1,36 @@
+//! The page that explains the rules knows each of them.
+
+use std::fs;
+
+#[test]
+fn every_rule_is_explained() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/explain.md");
+    let page = fs::read_to_string(path).expect("docs/explain.md");
+    for name in analysis::identities::RULES.iter().flat_map(|rule| rule.names) {
+        assert!(
+            page.contains(&format!("| `{name}` |")),
+            "docs/explain.md does not explain {name}"
+        );
+    }
+    // What reading shows is explained there too.
+    for name in [
+        "REPORT-TRUNCATED",
+        "REPORT-EDITED",
+        "REPORT-UNREAD",
+        "RUN-INTERRUPTED",
+        "DECIMAL-COMMA",
+        "ENCODING",
+        "OPTION-TYPO",
+        "OPTION-DEPRECATED",
+        "PCT-COMPLETION",
+        "PCT-PER-CLONE",
+        "SYNC-ENGINE",
+        "JOB-FAILED",
+        "NOT-ADMISSIBLE",
+    ] {
+        assert!(
+            page.contains(&format!("| `{name}` |")),
+            "docs/explain.md does not explain {name}"
+        );
+    }
+}

@@ -1,0 +1,231 @@
+//! `fathom explain` and `fathom show`: published reports and figures, whose right answers are known.
+
+use std::fs;
+use std::io::Write;
+use std::process::Stdio;
+
+use testbed::{Directory, need};
+
+use crate::support::{command, end, fathom, text};
+
+fn data(path: &str) -> String {
+    format!("{}/../../tests/data/{path}", env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The text with every run of blanks as one: lines are broken for people.
+fn flat(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn the_published_report_of_a_database_is_explained() {
+    let ran = fathom(&["explain", &data("diskspd/legacy/report.txt")]);
+    ran.expect(0, &["SHORT-RUN", "IRQ-SKEW", "OPTION-DEPRECATED", "REPORT-EDITED"]);
+    let told = flat(&ran.out);
+    for expected in [
+        "64 KiB random operations, 80 % of them reads, past the system's cache",
+        "N = 63.98 operations were in flight on average, of 64 allowed: the queue was full",
+        "5,728 reads per second at 8.07 ms and 1,449 writes per second at 12.2 ms",
+        // 4-nines: too few writes, a few of all; 5-nines: too few of any.
+        "p99.99 ~260 ms ?324 ms ~299 ms",
+        "p99.999 ?329 ms ?361 ms ?336 ms",
+        "p99.9 (229 ms) is 9.6 times p99 (23.8 ms)",
+        "is 1.35 times its mean",
+        "processor 0 spent 12.29 % of its time in the kernel",
+    ] {
+        assert!(told.contains(expected), "`{expected}` is missing:\n{}", ran.out);
+    }
+    assert!(
+        !told.contains("MISMATCH"),
+        "its figures agree with each other:\n{}",
+        ran.out
+    );
+    fathom(&["explain", "--strict", &data("diskspd/legacy/report.txt")]).expect(1, &[]);
+}
+
+#[test]
+fn the_limit_of_a_virtual_machine_is_named() {
+    let figures = data("figures/azure-stack-hci.toml");
+    let ran = fathom(&[
+        "explain",
+        &figures,
+        "--vm",
+        "Standard_B2ms",
+        "--disk",
+        "P30",
+        "--disks",
+        "4",
+    ]);
+    ran.expect(0, &[]);
+    let told = flat(&ran.out);
+    for expected in [
+        "N = 64.00 operations were in flight on average, of 64",
+        "at the limit of VM Standard_B2ms, uncached: 1,953 IOPS of 1,920 IOPS is 101.7 %",
+        "4 × P30 would allow 20,000 IOPS: 18,080 IOPS of them (90 %) cannot be reached behind it",
+    ] {
+        assert!(told.contains(expected), "`{expected}` is missing:\n{}", ran.out);
+    }
+    let given = fathom(&["explain", &figures, "--cap", "iops=1920"]);
+    assert!(flat(&given.expect(0, &[]).out).contains("1,953 IOPS of 1,920 IOPS is 101.7 %"));
+}
+
+#[test]
+fn limits_with_and_without_the_hosts_cache_are_told_apart() {
+    let figures = data("figures/azure-d8ds-v4.csv");
+    let plain = fathom(&["explain", &figures, "--vm", "Standard_D8ds_v4"]);
+    let told = flat(&plain.expect(0, &["NO-LATENCY"]).out);
+    assert!(told.contains("13,053 IOPS of 12,800 IOPS is 102.0 %"), "{told}");
+    assert!(
+        told.contains("It goes beyond the limit of VM Standard_D8ds_v4, uncached"),
+        "{told}"
+    );
+    let cached = fathom(&["explain", &figures, "--vm", "Standard_D8ds_v4", "--host-cache"]);
+    let told = flat(&cached.expect(0, &[]).out);
+    assert!(told.contains("78,521 IOPS of 77,000 IOPS is 102.0 %"), "{told}");
+    assert!(
+        !told.contains("MISMATCH"),
+        "bytes, counts, times and rates agree: {told}"
+    );
+}
+
+#[test]
+fn a_promise_is_judged() {
+    let figures = data("figures/virtual-disk-sla.toml");
+    let ran = fathom(&[
+        "explain",
+        &figures,
+        "--require",
+        "iops>=4000,mean<=3ms,read.mean<=3ms,write.mean<=3ms",
+    ]);
+    // The figures of DiskSpd are of all operations together.
+    ran.expect(2, &["INCONCLUSIVE read.mean<=3ms"]);
+    let told = flat(&ran.out);
+    assert!(told.contains("PASS PASS iops>=4000: 4001"), "{told}");
+    assert!(told.contains("PASS read.mean<=3ms: 1.01 ms"), "{told}");
+    assert!(told.contains("PASS write.mean<=3ms: 469 us"), "{told}");
+    assert!(
+        told.contains("N = 3.40 operations were in flight on average, of 4"),
+        "{told}"
+    );
+    assert!(
+        told.contains("N = 1.44 operations were in flight on average, of 2"),
+        "{told}"
+    );
+    assert!(told.contains("up to 5,618 per second"), "{told}");
+    fathom(&["explain", &figures, "--require", "mean<=3ms"]).expect(0, &["PASS"]);
+    fathom(&["explain", &figures, "--require", "mean<=100us"]).expect(1, &["FAIL"]);
+    fathom(&["explain", &figures, "--require", "speed>=3"]).expect(4, &["--require speed>=3"]);
+}
+
+#[test]
+fn a_pipe_and_json_serve_programs() {
+    let mut child = command(&["explain", "-", "--out", "json"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let report = fs::read(data("fio/golden/05-sla-70-30/out.json")).unwrap();
+    let mut pipe = child.stdin.take().unwrap();
+    pipe.write_all(&report).unwrap();
+    drop(pipe);
+    let ran = end(child);
+    let document = ran.expect(0, &[]).json();
+    assert_eq!(document["kind"], "explanation");
+    assert_eq!(document["source"]["file"], "standard input");
+    let load = &document["loads"][0];
+    assert_eq!(load["observation"]["load"]["depth"], 32);
+    assert!(load["little"]["in_flight"].as_f64().unwrap() > 0.0, "{load}");
+    assert_eq!(load["percentiles"][12]["name"], "p99");
+}
+
+#[test]
+fn figures_that_contradict_each_other_fail() {
+    let Some(folder) = need(Directory::new()) else { return };
+    let path = folder.path().join("r.txt");
+    let report = fs::read_to_string(data("diskspd/legacy/report.txt")).unwrap();
+    fs::write(&path, report.replace("| 7177.32 |", "| 9177.32 |")).unwrap();
+    let ran = fathom(&["explain", text(&path)]);
+    ran.expect(
+        1,
+        &[
+            "error RATE-MISMATCH",
+            "error LITTLE-MISMATCH",
+            "error PARTS-MISMATCH",
+            "that cannot be",
+        ],
+    );
+}
+
+#[test]
+fn what_cannot_be_explained_is_refused_with_the_reason() {
+    let Some(folder) = need(Directory::new()) else { return };
+    let path = |name: &str, content: &str| {
+        let path = folder.path().join(name);
+        fs::write(&path, content).unwrap();
+        text(&path).to_owned()
+    };
+    fathom(&["explain", "/nowhere/at/all"]).expect(3, &["cannot read /nowhere/at/all", "ENOENT"]);
+    fathom(&["explain", &path("a", "hello")])
+        .expect(3, &["holds no result that fathom knows", "a text report of DiskSpd"]);
+    fathom(&["explain", &path("b", "10 bytes (10 B) copied, 1 s, 10 B/s")]).expect(3, &["dd is no test of storage"]);
+    fathom(&["explain", &path("c", "{\"format_version\": 99}")]).expect(5, &["format 99"]);
+    let cdm = "CrystalDiskMark 8.0.4 x64 (C) 2007-2021 hiyohiyo\n[Read]\n  RND    4KiB (Q= 32, T= 1):   300.100 MB/s [ 73266.6 IOPS] <   430.00 us>\n";
+    let ran = fathom(&["explain", &path("d", cdm), "--require", "iops>=1000"]);
+    ran.expect(
+        2,
+        &["NOT-ADMISSIBLE", "INCONCLUSIVE", "cannot be told the promised load"],
+    );
+    let report = data("diskspd/legacy/report.txt");
+    fathom(&["explain", &report, "--disks", "4"]).expect(4, &["--disks counts disks"]);
+    fathom(&["explain", &report, "--cap", "mbps=4"]).expect(4, &["--cap mbps=4", "for example"]);
+    fathom(&["explain", &report, "--vm", "Standard_Q99"]).expect(4, &["Standard_Q99"]);
+}
+
+#[test]
+fn anti_patterns_are_told() {
+    let all = fathom(&["explain", "anti-patterns"]);
+    all.expect(
+        0,
+        &[
+            "file-copy",
+            "drag-and-drop",
+            "dd",
+            "unzip",
+            "mkfile",
+            "rlarge-wlarge",
+            "crystaldiskmark",
+            "Instead:",
+        ],
+    );
+    let one = fathom(&["explain", "anti-patterns", "dd"]);
+    one.expect(0, &["Zeros compress"]);
+    assert!(!one.out.contains("file-copy\n"), "{}", one.out);
+    fathom(&["explain", "anti-patterns", "fio"]).expect(4, &["there are file-copy"]);
+}
+
+#[test]
+fn saved_results_are_explained_and_shown_again() {
+    let saved = data("results/mixed.json");
+    let ran = fathom(&["explain", &saved]);
+    ran.expect(
+        0,
+        &["a saved result of fathom", "N = 16.00", "160,137 operations per second"],
+    );
+    fathom(&["show", &saved]).expect(0, &["160,137"]);
+    let fio = fathom(&["show", &saved, "--out", "fio-json"]);
+    fio.expect(0, &["\"fio version\""]);
+    // What it shows in fio's form, explain reads again.
+    let mut child = command(&["explain", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut pipe = child.stdin.take().unwrap();
+    pipe.write_all(fio.out.as_bytes()).unwrap();
+    drop(pipe);
+    end(child).expect(0, &["160,137 operations per second"]);
+    fathom(&["show", &saved, "--out", "ndjson"]).expect(4, &["while a run goes on"]);
+    fathom(&["show", &data("diskspd/legacy/report.txt")]).expect(5, &["is not a saved result of fathom"]);
+}
