@@ -6,11 +6,13 @@
 #![forbid(unsafe_code)]
 
 mod atomic;
+mod compressed;
 mod fio_logs;
 mod saved;
 mod schema;
 
 pub use atomic::write_whole;
-pub use fio_logs::write_fio_logs;
+pub use compressed::inflate_fio_log;
+pub use fio_logs::{write_fio_logs, write_fio_totals};
 pub use saved::{ArchiveError, load, save};
 pub use schema::{SCHEMAS, Schema};

@@ -134,6 +134,7 @@ fn results(workload: &Workload, operations: u64, latency: Nanos) -> Results {
             environment: Environment::default(),
             started_unix_ns: 0,
             ended_unix_ns: 1_000_000_000,
+            idleness: None,
         }],
         steps: vec![StepResults {
             jobs: vec![job],

@@ -152,6 +152,7 @@ fn empty() -> Results {
             // Sat Nov 21 19:36:04 2026 UTC.
             started_unix_ns: 1_795_289_764_250_000_000,
             ended_unix_ns: 1_795_289_764_750_000_000,
+            idleness: None,
         }],
         steps: Vec::new(),
         findings: Vec::new(),
