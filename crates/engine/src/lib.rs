@@ -6,6 +6,7 @@
 
 pub mod clock;
 pub mod fill;
+pub mod idle;
 pub mod probe;
 pub mod sys;
 
@@ -99,8 +100,8 @@ pub struct Setup {
     pub buffer_bytes: usize,
     /// Alignment of each buffer in bytes; at least the page size is used.
     pub buffer_alignment: usize,
-    /// Buffers from the pool of huge pages.
-    pub huge_pages: bool,
+    /// Buffers from the pool of huge pages, in multiples of so many bytes, a power of two; absent: usual pages.
+    pub huge_page: Option<usize>,
     /// Open files and devices; [`Request::file`] is an index into them.
     pub files: Vec<File>,
     /// Files may be exchanged for others while the engine is in use, so that they are registered nowhere.

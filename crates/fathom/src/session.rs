@@ -9,7 +9,7 @@ use model::event::Event;
 use model::plan::Plan;
 use model::results::{Equivalent, Results};
 use run::targets::guard::Permissions;
-use run::{Conditions, RunError};
+use run::{Conditions, RunError, Wishes};
 
 use crate::fault::{Fault, Faults};
 
@@ -64,10 +64,10 @@ impl Session {
         permissions: &Permissions,
         watcher: &mut dyn FnMut(Event),
     ) -> Result<Results, RunError> {
-        self.attempt_with(plan, permissions, None, watcher)
+        self.attempt_with(plan, permissions, Wishes::default(), watcher)
     }
 
-    /// The same with a look at the results so far each time the flag is raised.
+    /// The same for who has wishes while it goes on.
     ///
     /// # Errors
     /// [`RunError`] if nothing could be measured.
@@ -75,7 +75,7 @@ impl Session {
         &self,
         plan: Plan,
         permissions: &Permissions,
-        snapshots: Option<&AtomicBool>,
+        wishes: Wishes<'_>,
         watcher: &mut dyn FnMut(Event),
     ) -> Result<Results, RunError> {
         let conditions = Conditions {
@@ -85,7 +85,7 @@ impl Session {
         };
         // Nothing that could go wrong here is to stand between a measurement and its results.
         let equivalents = equivalents(&plan);
-        let mut results = run::carry_out_with(plan, conditions, snapshots, watcher)?;
+        let mut results = run::carry_out_with(plan, conditions, wishes, watcher)?;
         results.equivalents = equivalents;
         let found = analysis::check(&results);
         results.findings.extend(found);

@@ -125,6 +125,7 @@ fn host(name: &str, operations: &[Done]) -> Results {
             started_unix_ns: 0,
             ended_unix_ns: 0,
             system: None,
+            idleness: None,
         }],
         steps: vec![StepResults {
             jobs: vec![job],

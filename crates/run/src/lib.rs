@@ -6,9 +6,11 @@
 #![deny(unsafe_code)]
 
 mod control;
+mod control_groups;
 mod gather;
 mod governor;
 mod operation_log;
+mod schedulers;
 mod sources;
 mod step;
 pub mod targets;
@@ -16,8 +18,8 @@ mod unsupported;
 mod verify;
 mod worker;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use engine::probe::{self, System, SystemTimes};
@@ -28,9 +30,11 @@ use model::finding::{Finding, Severity};
 use model::plan::{Plan, PlanError, TargetKind};
 use model::results::{FORMAT_VERSION, HostResults, Kind, Results, StepResults, Tool};
 
+use control_groups::ControlGroups;
+use schedulers::Schedulers;
 use targets::guard::{Permissions, Refusal};
 use targets::{Objection, Preparation, TargetError};
-pub use worker::SetupError;
+pub use worker::{Setting, SetupError};
 
 /// Raised whenever a change of the measuring code may change figures.
 pub const ENGINE_REVISION: u32 = 1;
@@ -77,22 +81,32 @@ pub struct Conditions<'a> {
     pub permissions: &'a Permissions,
 }
 
+/// What whoever watches a run may ask of it while it goes on.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Wishes<'a> {
+    /// Raised for each look at the results so far ([`Event::Snapshot`]) that is wanted; there is one at the end of each step
+    /// too.
+    pub snapshots: Option<&'a AtomicBool>,
+    /// Jobs, by step and number, that must not begin. It is looked at once a step is ready ([`Event::Ready`]).
+    pub called_off: Option<&'a Mutex<Vec<(usize, usize)>>>,
+}
+
 /// Carries out a plan.
 ///
 /// # Errors
 /// [`RunError`] if nothing could be measured at all. Errors of single operations are in the results.
 pub fn carry_out(plan: Plan, conditions: Conditions<'_>, watcher: &mut dyn FnMut(Event)) -> Result<Results, RunError> {
-    carry_out_with(plan, conditions, None, watcher)
+    carry_out_with(plan, conditions, Wishes::default(), watcher)
 }
 
-/// The same, with a look at the results so far ([`Event::Snapshot`]) each time the flag is raised, and at the end of each step.
+/// The same for who has wishes while it goes on.
 ///
 /// # Errors
 /// Those of [`carry_out`].
 pub fn carry_out_with(
     plan: Plan,
     conditions: Conditions<'_>,
-    snapshots: Option<&AtomicBool>,
+    wishes: Wishes<'_>,
     watcher: &mut dyn FnMut(Event),
 ) -> Result<Results, RunError> {
     check(&plan)?;
@@ -127,11 +141,14 @@ pub fn carry_out_with(
             .targets
             .iter()
             .all(|target| matches!(target.kind, TargetKind::Simulated { .. })),
+        control_groups: Arc::new(ControlGroups::of(&plan)),
         plan: Arc::clone(&plan),
         clock,
         interrupt,
-        snapshots,
+        wishes,
         devices: Vec::new(),
+        facts: Vec::new(),
+        schedulers: Schedulers::default(),
     };
     let mut environment = probe::environment(&System::live(), clock.describe());
     let outcome = run_steps(&mut around, &preparation, &mut ready, watcher);
@@ -154,6 +171,7 @@ pub fn carry_out_with(
             started_unix_ns,
             ended_unix_ns: unix_now(),
             system: (!around_is_simulated).then(|| SystemTimes::read(&System::live()).since(&system_then)),
+            idleness: None,
         }],
         steps,
         findings,
@@ -178,6 +196,7 @@ pub fn nothing_measured(plan: Plan, clock: &Clock) -> Results {
             started_unix_ns: now,
             ended_unix_ns: now,
             system: None,
+            idleness: None,
         }],
         findings: Vec::new(),
         interrupted: false,
@@ -260,6 +279,7 @@ fn run_steps(
             .list
             .iter()
             .for_each(|target| target.shared_position.store(0, Ordering::Relaxed));
+        around.facts.clone_from(&ready.facts);
         let targets = &Arc::new(ready.list.clone());
         let mut noting = |event: Event| {
             if let Event::Notice { finding } = &event {

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use engine::probe::{CoreTimes, DeviceTimes, System, VolumeCounters};
 use engine::{Clock, Identity};
+use model::environment::TargetFacts;
 use model::event::{EndReason, Event, Phase};
 use model::finding::{Finding, Severity};
 use model::plan::{Dialect, Plan};
@@ -18,12 +19,14 @@ use model::sequence::effective_ranges;
 use model::{Bytes, Nanos};
 
 use crate::control::JobControl;
+use crate::control_groups::ControlGroups;
 use crate::gather::Gather;
 use crate::governor::Governor;
 use crate::operation_log::OperationLog;
+use crate::schedulers::Schedulers;
 use crate::sources::Sources;
 use crate::worker::{Assignment, CellKey, Ended, Inbox, ReadyTarget, SetupError, set_up};
-use crate::{RunError, WorkerFault};
+use crate::{RunError, Wishes, WorkerFault};
 
 /// How long a thread takes to end after its last act, or a little less.
 const AFTERWARDS: Duration = Duration::from_micros(50);
@@ -42,10 +45,13 @@ pub(crate) struct Surroundings<'a> {
     /// All targets are simulated devices.
     pub(crate) simulated: bool,
     pub(crate) interrupt: &'a AtomicBool,
-    /// Somebody wants to see results before the end: raised for each time, and told at the end of each step.
-    pub(crate) snapshots: Option<&'a AtomicBool>,
+    pub(crate) wishes: Wishes<'a>,
     /// Devices under the targets, with the targets that lie on each.
     pub(crate) devices: Vec<(String, Vec<u32>)>,
+    /// What is known of each target.
+    pub(crate) facts: Vec<TargetFacts>,
+    pub(crate) control_groups: Arc<ControlGroups>,
+    pub(crate) schedulers: Schedulers,
 }
 
 /// A job while its step runs.
@@ -153,6 +159,7 @@ pub(crate) fn run_step(
     let plan = &around.plan;
     let (sender, answers) = channel();
     let (rope, bell) = channel();
+    choose_schedulers(around, step)?;
     let sources = Sources::of(&plan.steps[step])
         .map_err(|(job, worker, why)| RunError::Setup(vec![WorkerFault { job, worker, why }]))?;
     let shared = (targets, &Arc::new(sources));
@@ -166,6 +173,7 @@ pub(crate) fn run_step(
         return Err(error);
     }
     watcher(Event::Ready { step: step as u32 });
+    call_off(around, step, &mut jobs);
     let mut watch = Watch::new(&around.devices);
     loop {
         (0..jobs.len()).for_each(|job| start_if_due(around, step, &mut jobs, job, watcher));
@@ -175,6 +183,7 @@ pub(crate) fn run_step(
             watch.look(&jobs, around.clock);
         }
         if around
+            .wishes
             .snapshots
             .is_some_and(|wanted| wanted.swap(false, Ordering::Relaxed))
         {
@@ -211,13 +220,42 @@ pub(crate) fn run_step(
         note_effective_ranges(plan, &mut job, targets);
         results.jobs.push(job);
     }
-    if around.snapshots.is_some() {
+    if around.wishes.snapshots.is_some() {
         watcher(Event::Snapshot {
             step: step as u32,
             results: Box::new(results.clone()),
         });
     }
     Ok(results)
+}
+
+/// Chooses the I/O schedulers that the jobs want.
+fn choose_schedulers(around: &Surroundings<'_>, step: usize) -> Result<(), RunError> {
+    for (job, plan) in around.plan.steps[step].jobs.iter().enumerate() {
+        if let Err(why) = around.schedulers.choose(plan, &around.facts) {
+            // The others can do without.
+            let why = Arc::new(why);
+            let fault = |worker| WorkerFault {
+                job,
+                worker,
+                why: SetupError::Common(Arc::clone(&why)),
+            };
+            return Err(RunError::Setup((0..plan.workers.len()).map(fault).collect()));
+        }
+    }
+    Ok(())
+}
+
+/// Jobs that must not begin after all.
+fn call_off(around: &Surroundings<'_>, step: usize, jobs: &mut [LiveJob]) {
+    let Some(called_off) = around.wishes.called_off.and_then(|list| list.lock().ok()) else {
+        return;
+    };
+    for (_, job) in called_off.iter().filter(|(of, _)| *of == step) {
+        if let Some(job) = jobs.get_mut(*job) {
+            job.stop(EndReason::Interrupted);
+        }
+    }
 }
 
 /// What the jobs have measured so far.
@@ -280,6 +318,7 @@ fn launch(
         let (plan, targets, sources) = (Arc::clone(&around.plan), Arc::clone(targets), Arc::clone(sources));
         let (control, gate, answers) = (Arc::clone(&control), Arc::clone(&gate), answers.clone());
         let (clock, spin, answers_on_failure) = (around.clock, around.spin, answers.clone());
+        let control_groups = Arc::clone(&around.control_groups);
         let pen = pens.next();
         let bell = Bell(rope.clone());
         let body = move || {
@@ -297,6 +336,7 @@ fn launch(
                 spin,
                 checks_alignment: plan.origin.dialect != Dialect::Fio,
                 sources: &sources,
+                control_groups: &control_groups,
             };
             let mut ready = match set_up(&given) {
                 Ok((ready, inbox)) => {
@@ -713,6 +753,7 @@ fn worker_results(
         submitted: totals.submitted,
         completed: totals.completed,
         waits: totals.waits,
+        usage: totals.usage,
         failure: lost,
         ..WorkerResults::default()
     };

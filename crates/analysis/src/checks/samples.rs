@@ -164,6 +164,7 @@ fn results(workload: &Workload, operations: u64, latency: Nanos) -> Results {
             started_unix_ns: 0,
             ended_unix_ns: 1_000_000_000,
             system: None,
+            idleness: None,
         }],
         steps: vec![StepResults {
             jobs: vec![job],

@@ -216,6 +216,7 @@ impl Comparing {
             operation_log,
             windows,
             prepare_only,
+            scheduler,
             workers: _,
         } = wanted;
         self.kept(
@@ -328,6 +329,9 @@ impl Comparing {
             got.operation_log.as_ref(),
             |file| file.to_string(),
         );
+        self.given(&of::SCHEDULER, scheduler.as_ref(), got.scheduler.as_ref(), |name| {
+            name.to_string()
+        });
         self.kept(
             &of::OPERATION_LOG,
             "a log of latencies, window by window",
@@ -473,6 +477,7 @@ impl Comparing {
             nice,
             user,
             group,
+            control_group,
         } = placement;
         let bound = |cpus: &[u32]| match cpus {
             [] => "no binding".to_owned(),
@@ -504,8 +509,15 @@ impl Comparing {
         self.given(&of::NICE, *nice, theirs.nice, i8::to_string);
         self.given(&of::USER, *user, theirs.user, u32::to_string);
         self.given(&of::GROUP, *group, theirs.group, u32::to_string);
+        self.given(
+            &of::CONTROL_GROUP,
+            control_group.as_ref(),
+            theirs.control_group.as_ref(),
+            |group| words::control_group(group),
+        );
         let Memory {
             huge_pages,
+            huge_page,
             alignment,
             pinned,
         } = *memory;
@@ -514,6 +526,9 @@ impl Comparing {
             words::size(bytes.0)
         });
         self.kept(&of::HUGE_PAGES, "huge pages", huge_pages, got.memory.huge_pages);
+        self.given(&of::HUGE_PAGE, some(huge_page), some(got.memory.huge_page), |bytes| {
+            words::size(bytes.0)
+        });
         let align = |alignment: u32| (alignment > 0).then_some(alignment);
         self.given(
             &of::BUFFER_ALIGNMENT,

@@ -293,6 +293,7 @@ fn section(job: &Job, name: String, workers: Vec<Worker>, last_of: &[u32]) -> Jo
         operation_log: _,
         windows,
         prepare_only,
+        scheduler,
         workers: _,
     } = job;
     let Phases {
@@ -374,6 +375,7 @@ fn section(job: &Job, name: String, workers: Vec<Worker>, last_of: &[u32]) -> Jo
         operation_log: None,
         windows: windows.clone(),
         prepare_only: *prepare_only,
+        scheduler: scheduler.clone(),
         workers,
     }
 }

@@ -142,6 +142,7 @@ fn section(plan: &Plan, number: usize, job: &Job) -> Options {
         operation_log: _,
         windows,
         prepare_only,
+        scheduler,
         workers,
     } = job;
     let worker = &workers[0];
@@ -151,6 +152,9 @@ fn section(plan: &Plan, number: usize, job: &Job) -> Options {
         say("description", text.clone());
     }
     on(&mut say, "create_only", *prepare_only);
+    if let Some(scheduler) = scheduler {
+        say("ioscheduler", scheduler.clone());
+    }
     for kept in windows {
         let (log, length) = match kept.histograms {
             true => ("write_hist_log", "log_hist_msec"),
@@ -908,8 +912,18 @@ fn system(worker: &Worker, clones: &[Worker], stream: &Stream, say: Say<'_>) {
     if let Some(group) = worker.placement.group {
         say("gid", group.to_string());
     }
+    if let Some(group) = &worker.placement.control_group {
+        say("cgroup", group.path.clone());
+        if let Some(weight) = group.weight {
+            say("cgroup_weight", weight.to_string());
+        }
+        on(say, "cgroup_nodelete", group.keep);
+    }
     if worker.memory.huge_pages {
         say("mem", "mmaphuge".into());
+    }
+    if worker.memory.huge_page.0 > 0 {
+        say("hugepage-size", size(worker.memory.huge_page.0));
     }
     if worker.memory.alignment > 0 {
         say("iomem_align", size(u64::from(worker.memory.alignment)));

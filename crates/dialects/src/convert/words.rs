@@ -5,7 +5,8 @@ use model::block_size::BlockSizes;
 use model::content::Content;
 use model::mix::Mix;
 use model::plan::{
-    Control, ErrorPolicy, FlushKind, MapFlush, Mapping, MemoryNodes, Priority, PriorityClass, Stream, SyncRule, Tracked,
+    Control, ControlGroup, ErrorPolicy, FlushKind, MapFlush, Mapping, MemoryNodes, Priority, PriorityClass, Stream,
+    SyncRule, Tracked,
 };
 use model::{Direction, Nanos, PerDirection};
 
@@ -380,6 +381,16 @@ pub(super) fn memory_nodes(nodes: &MemoryNodes) -> String {
         MemoryNodes::Bind { nodes } => format!("bind:{}", cpus(nodes)),
         MemoryNodes::Interleave { nodes } => format!("interleave:{}", cpus(nodes)),
     }
+}
+
+/// A control group, with its weight.
+pub(super) fn control_group(group: &ControlGroup) -> String {
+    let ControlGroup { path, weight, keep } = group;
+    let weight = weight
+        .map(|weight| format!(" with the weight {weight}"))
+        .unwrap_or_default();
+    let kept = if *keep { ", which stays" } else { "" };
+    format!("{path}{weight}{kept}")
 }
 
 /// Tolerated errors.

@@ -154,6 +154,17 @@ const CHANGES: &[Change] = &[
     }),
     ("nice", |plan| worker(plan).placement.nice = Some(5)),
     ("huge pages", |plan| worker(plan).memory.huge_pages = true),
+    ("huge page size", |plan| worker(plan).memory.huge_page = Bytes::mib(4)),
+    ("control group", |plan| {
+        worker(plan).placement.control_group = Some(model::plan::ControlGroup {
+            path: "a".into(),
+            weight: Some(200),
+            keep: false,
+        })
+    }),
+    ("scheduler", |plan| {
+        plan.steps[0].jobs[0].scheduler = Some("none".into())
+    }),
     ("buffer alignment", |plan| worker(plan).memory.alignment = 8192),
     ("files", |plan| {
         plan.targets.push(Target {

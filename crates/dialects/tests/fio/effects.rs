@@ -367,13 +367,19 @@ const JOBS_AND_FILES: &[Effect] = &[
     }),
     ("filesize", "--filesize=2m --size=1m", |plan| laid_out(plan) == 2 * M),
     ("filesize", DRAWN, |plan| {
-        let different: HashSet<u64> = sizes(plan).into_iter().collect();
-        different.len() == 3
-            && different
-                .iter()
-                .all(|size| (M..=8 * M).contains(size) && size % 4096 == 0)
-            && stream(plan).region.length.is_none()
+        // As fio 3.33 makes them.
+        sizes(plan) == [2_105_344, 3_330_048, 3_227_648] && stream(plan).region.length.is_none()
     }),
+    (
+        "filesize",
+        "--numjobs=2 --nrfiles=3 --filesize=10k-100k --bs=1k --size=100k",
+        |plan| sizes(plan) == [22_528, 37_888, 36_864, 35_840, 90_112, 23_552],
+    ),
+    (
+        "randrepeat",
+        "--randrepeat=0 --nrfiles=3 --filesize=1m-8m --size=30m",
+        |plan| sizes(plan) != [2_105_344, 3_330_048, 3_227_648],
+    ),
     (
         "randseed",
         "--randseed=42 --nrfiles=3 --filesize=1m-8m --size=30m",
@@ -810,6 +816,27 @@ const SYSTEM: &[Effect] = &[
         stream(plan).hint.write_lifetime == Some(2)
     }),
     ("mem", "--mem=mmaphuge", |plan| worker(plan).memory.huge_pages),
+    ("hugepage-size", "--mem=mmaphuge --hugepage-size=4m", |plan| {
+        worker(plan).memory.huge_page == Bytes(4 * M)
+    }),
+    ("mem", "--mem=shmhuge --hugepage-size=1g", |plan| {
+        worker(plan).memory.huge_page == Bytes(K * M)
+    }),
+    ("ioscheduler", "--ioscheduler=none", |plan| {
+        job(plan).scheduler.as_deref() == Some("none")
+    }),
+    ("cgroup", "--cgroup=a/b", |plan| {
+        let group = worker(plan).placement.control_group.as_ref();
+        group.is_some_and(|group| group.path == "a/b" && group.weight.is_none() && !group.keep)
+    }),
+    ("cgroup_weight", "--cgroup=a --cgroup_weight=500", |plan| {
+        let group = worker(plan).placement.control_group.as_ref();
+        group.is_some_and(|group| group.weight == Some(500))
+    }),
+    ("cgroup_nodelete", "--cgroup=a --cgroup_nodelete=1", |plan| {
+        let group = worker(plan).placement.control_group.as_ref();
+        group.is_some_and(|group| group.keep)
+    }),
     ("iomem_align", "--iomem_align=8k", |plan| {
         worker(plan).memory.alignment == 8192
     }),
@@ -1227,6 +1254,16 @@ type Saying = (&'static str, &'static str, &'static str);
 /// What readers of figures are told. The line of iodepth is fio's own, the others are notes of ours.
 const SAYINGS: &[Saying] = &[
     (
+        "cgroup_weight",
+        "--cgroup_weight=500",
+        "x: cgroup_weight and cgroup_nodelete have no effect without cgroup",
+    ),
+    (
+        "cgroup_nodelete",
+        "--cgroup_nodelete=1",
+        "x: cgroup_weight and cgroup_nodelete have no effect without cgroup",
+    ),
+    (
         "iodepth",
         "--ioengine=psync --iodepth=16",
         "note: both iodepth >= 1 and synchronous I/O engine are selected, queue depth will be capped at 1",
@@ -1295,6 +1332,16 @@ const SILENCES: &[Saying] = &[
 
 /// Options that do not go together here, and the line about them.
 const COMPLAINTS: &[Saying] = &[
+    (
+        "filesize",
+        "--filesize=8m-1m --size=8m",
+        "fio: filesize: the range from 8 MiB to 1 MiB ends before it begins",
+    ),
+    (
+        "hugepage-size",
+        "--mem=mmaphuge --hugepage-size=3m",
+        "fio: hugepage-size=3145728, which is no power of two, is not supported by this program",
+    ),
     (
         "dedupe_percentage",
         "--dedupe_percentage=10 --buffer_compress_percentage=50",
@@ -1483,6 +1530,21 @@ const ELSEWHERE: &[(&str, &str, &str)] = &[
         "nowait",
         "crates/fathom/tests/fio/options.rs",
         "calls_that_must_not_wait_fail_instead",
+    ),
+    (
+        "log_store_compressed",
+        "crates/fathom/tests/fio/logs.rs",
+        "compressed_logs_come_back",
+    ),
+    (
+        "log_alternate_epoch_clock_id",
+        "crates/fathom/tests/fio/logs.rs",
+        "times_are_those_of_the_clock_that_was_asked_for",
+    ),
+    (
+        "job_start_clock_id",
+        "crates/fathom/tests/fio/logs.rs",
+        "times_are_those_of_the_clock_that_was_asked_for",
     ),
     (
         "sqthread_poll_cpu",

@@ -125,7 +125,8 @@ fn flags_are_typed() {
         (flags.sections, flags.debug),
         (vec!["x".into(), "y".into()], vec!["parse".into(), "io".into()])
     );
-    assert!(flags.readonly && flags.warnings_fatal && flags.bandwidth_log);
+    assert!(flags.readonly && flags.warnings_fatal);
+    assert_eq!(flags.bandwidth_log.as_deref(), Some("agg"));
     assert_eq!(flags.output.as_deref(), Some("o"));
     let minimal = jobs("--output-format=json --minimal --name=x").flags.formats;
     assert!(minimal.terse && !minimal.json && !minimal.normal);

@@ -49,7 +49,7 @@ pub fn setup(kind: EngineKind, files: Vec<File>, slots: u32) -> Setup {
         complete_max: None,
         buffer_bytes: BLOCK as usize,
         buffer_alignment: 4096,
-        huge_pages: false,
+        huge_page: None,
         files,
         exchanges_files: false,
         split_stamps: false,

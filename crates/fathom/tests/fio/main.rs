@@ -11,6 +11,7 @@ mod clients;
 mod differential;
 mod endings;
 mod errors;
+mod flags;
 mod golden;
 mod logs;
 #[path = "../../../report/tests/fio/masks.rs"]

@@ -114,6 +114,9 @@ pub struct Job {
     /// Its targets are prepared and nothing else is done (fio `create_only`).
     #[serde(default)]
     pub prepare_only: bool,
+    /// I/O scheduler that the devices under its targets have from its step to the end of the run; absent: as they have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scheduler: Option<String>,
     /// Threads.
     pub workers: Vec<Worker>,
 }
@@ -449,6 +452,22 @@ pub struct ThreadPlacement {
     /// Number of the group that it opens files as.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<u32>,
+    /// Control group that it belongs to while it runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub control_group: Option<ControlGroup>,
+}
+
+/// A control group of the kernel for block I/O.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ControlGroup {
+    /// Its path below the place where control groups are mounted. It is made if it is not there.
+    pub path: String,
+    /// Its share of the I/O relative to others, 100 to 1000; absent: as it is.
+    #[serde(default)]
+    pub weight: Option<u32>,
+    /// It stays after the run even if it was made for it.
+    #[serde(default)]
+    pub keep: bool,
 }
 
 /// Which NUMA nodes memory comes from.
@@ -482,12 +501,19 @@ pub struct Memory {
     /// Huge pages from the reserved pool; an error if there are none.
     #[serde(default)]
     pub huge_pages: bool,
+    /// Memory of huge pages is taken in multiples of this, a power of two; 0 stands for 2 MiB.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub huge_page: Bytes,
     /// Alignment of each buffer in bytes; 0 stands for the page size.
     #[serde(default)]
     pub alignment: u32,
     /// Memory that the worker pins beside its buffers as long as it runs, so that less is left for caches (fio `lockmem`).
     #[serde(default)]
     pub pinned: Bytes,
+}
+
+fn is_nothing(bytes: &Bytes) -> bool {
+    bytes.0 == 0
 }
 
 /// Which stamps make submission and completion latency.

@@ -83,6 +83,7 @@ pub fn results(targets: &[(&str, u64)]) -> Results {
             started_unix_ns: 1_767_323_045_900_000_000,
             ended_unix_ns: 1_767_323_047_900_000_000,
             system: None,
+            idleness: None,
         }],
         steps: Vec::new(),
         findings: Vec::new(),

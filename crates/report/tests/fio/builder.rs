@@ -153,6 +153,7 @@ fn empty() -> Results {
             started_unix_ns: 1_795_289_764_250_000_000,
             ended_unix_ns: 1_795_289_764_750_000_000,
             system: None,
+            idleness: None,
         }],
         steps: Vec::new(),
         findings: Vec::new(),

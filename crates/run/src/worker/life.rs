@@ -134,6 +134,9 @@ impl Worker<'_> {
     fn exchange(&mut self, at: Nanos) {
         self.grids.absorb(&mut self.recorder);
         self.recorder.end = at;
+        if self.timeline.phase() == Phase::Measured {
+            self.recorder.usage = self.usage_so_far();
+        }
         let bytes = if self.warm_up_bytes_left.is_some() {
             self.bytes_recorded()
         } else {
@@ -210,7 +213,8 @@ impl Worker<'_> {
 
     fn stop_measuring(&mut self, at: Nanos) {
         self.measured.end = at;
-        self.measured.usage = sys::thread::usage().since(self.measured.usage_at_start);
+        self.measured.usage = self.usage_so_far();
+        self.recorder.usage = self.measured.usage;
         self.grids.finish(&mut self.recorder);
         for (number, stream) in self.streams.iter().enumerate() {
             if let Some(gate) = &stream.gate {
@@ -221,6 +225,12 @@ impl Worker<'_> {
                 }
             }
         }
+    }
+
+    /// What the thread has used in the measured window. Only the thread itself can ask, so it does at every boundary: a report
+    /// before the end has no other source.
+    fn usage_so_far(&self) -> Usage {
+        sys::thread::usage().since(self.measured.usage_at_start)
     }
 
     /// The recorder of an ended phase must go: phases are never mixed. Waits for an empty one, if need be; this is after

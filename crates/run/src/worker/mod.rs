@@ -32,8 +32,8 @@ use model::{Direction, Nanos};
 pub(crate) use life::Ended;
 pub(crate) use outbox::{Inbox, Outbox, mailbox};
 pub(crate) use recorder::{CellKey, CellKind, Recorder};
-pub use setup::SetupError;
 pub(crate) use setup::{Assignment, ReadyKind, ReadyTarget, set_up};
+pub use setup::{Setting, SetupError};
 
 use crate::control::JobControl;
 use crate::operation_log::Pen;

@@ -8,7 +8,7 @@ use engine::{Action, Completion, Request, Slot};
 use model::event::Phase;
 use model::histogram::Histogram;
 use model::plan::Windows;
-use model::results::{Distribution, Point, Waits};
+use model::results::{Distribution, Point, Usage, Waits};
 use model::{Direction, Nanos, PerDirection};
 
 use super::windows::{OpenWindows, WindowRoom, WindowRows};
@@ -129,6 +129,8 @@ pub(crate) struct Recorder {
     /// The interval, on the clock of the engine.
     pub(crate) start: Nanos,
     pub(crate) end: Nanos,
+    /// What the thread has used from the start of the measured window to the end of this interval.
+    pub(crate) usage: Usage,
     /// Intervals that were joined to this one because no empty recorder was there.
     pub(crate) joined: u64,
 }
@@ -182,6 +184,7 @@ impl Recorder {
             phase_start: Nanos(0),
             start: Nanos(0),
             end: Nanos(0),
+            usage: Usage::default(),
             joined: 0,
         }
     }

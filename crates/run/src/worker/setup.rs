@@ -31,6 +31,7 @@ use super::{
     USUAL_BATCH, Worker, mailbox,
 };
 use crate::control::JobControl;
+use crate::control_groups::ControlGroups;
 use crate::sources::Sources;
 
 /// Rows of interval series beyond those of one interval that a recorder holds for each cell: an interval may be joined to the
@@ -57,6 +58,7 @@ pub(crate) struct Assignment<'plan> {
     pub(crate) checks_alignment: bool,
     /// What writes are taken from, where they are.
     pub(crate) sources: &'plan Sources,
+    pub(crate) control_groups: &'plan ControlGroups,
 }
 
 /// A target after preparation.
@@ -142,6 +144,19 @@ pub enum SetupError {
     /// The system cannot start another thread.
     #[error("the system cannot start another thread: {0}")]
     Thread(std::io::Error),
+    /// A setting of the system cannot be as it was asked for.
+    #[error("{what}: {source}")]
+    Setting {
+        /// Which.
+        setting: Setting,
+        /// What was asked.
+        what: String,
+        /// The system's error.
+        source: std::io::Error,
+    },
+    /// What keeps several workers from being set up.
+    #[error(transparent)]
+    Common(Arc<SetupError>),
     /// The thread cannot be placed as asked.
     #[error("{what}: {source}")]
     Placement {
@@ -150,6 +165,15 @@ pub enum SetupError {
         /// The system's error.
         source: std::io::Error,
     },
+}
+
+/// Settings of the system that a run changes while it lasts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Setting {
+    /// The control group of a worker.
+    ControlGroup,
+    /// The I/O scheduler of a device.
+    Scheduler,
 }
 
 impl SetupError {
@@ -180,6 +204,14 @@ impl SetupError {
             SetupError::NotRemote { .. } => {
                 Some("bypass every cache (`cache direct`, DiskSpd `-Su`), or use a file on a network share".into())
             }
+            SetupError::Setting { setting, source, .. } => match (setting, source.kind()) {
+                (_, ErrorKind::PermissionDenied) => Some("run as root, or do without".into()),
+                (Setting::Scheduler, _) => {
+                    Some("its file queue/scheduler below /sys/block lists those that it has".into())
+                }
+                (Setting::ControlGroup, _) => None,
+            },
+            SetupError::Common(why) => why.help(),
             SetupError::Access { .. } | SetupError::Content { .. } | SetupError::Placement { .. } => None,
         }
     }
@@ -228,7 +260,7 @@ impl Assignment<'_> {
 /// Opens files and engine and makes everything ready. To be called on the worker's own thread: rings belong to a thread.
 pub(crate) fn set_up<'plan>(given: &Assignment<'plan>) -> Result<(Worker<'plan>, Inbox), SetupError> {
     let plan = given.worker;
-    place_thread(plan)?;
+    place_thread(plan, given.control_groups)?;
     let pinned = pin_memory(plan)?;
     let slots = plan.slots();
     let opened = open_files(given)?;
@@ -294,7 +326,7 @@ pub(crate) fn set_up<'plan>(given: &Assignment<'plan>) -> Result<(Worker<'plan>,
         complete_max: plan.batching.complete_max,
         buffer_bytes,
         buffer_alignment: plan.memory.alignment as usize,
-        huge_pages: plan.memory.huge_pages,
+        huge_page: plan.memory.huge_pages.then_some(plan.memory.huge_page.0 as usize),
         files: opened.files,
         exchanges_files,
         split_stamps,
@@ -461,7 +493,7 @@ fn pin_memory(plan: &Plan) -> Result<Option<engine::Pinned>, SetupError> {
     Ok(Some(pinned))
 }
 
-fn place_thread(plan: &Plan) -> Result<(), SetupError> {
+fn place_thread(plan: &Plan, control_groups: &ControlGroups) -> Result<(), SetupError> {
     let failed = |what: String| move |source| SetupError::Placement { what, source };
     let placement = &plan.placement;
     let mut cpus = placement.cpus.clone();
@@ -498,6 +530,9 @@ fn place_thread(plan: &Plan) -> Result<(), SetupError> {
         }
     }
     sys::thread::sharpen_timers();
+    if let Some(group) = &placement.control_group {
+        control_groups.enter(group)?;
+    }
     // Last: what comes before may be a matter for root.
     if placement.user.is_some() || placement.group.is_some() {
         let id = |id: Option<u32>| id.map_or("the same".into(), |id| id.to_string());

@@ -1,7 +1,7 @@
 //! Which files and devices a clone uses, how large they are, and how they are made ready.
 
 use model::block_size::BlockSizes;
-use model::draws::{Draws, DrawsForm, Purpose};
+use model::draws::{DrawsForm, Purpose, Reduction};
 use model::plan::{
     AllocateMode, AtEndOfJob, Extent, FileService, Prepare, Region, StreamTarget, Target, TargetId, TargetKind,
 };
@@ -11,6 +11,7 @@ use super::{Clone, Lowering, Unusable, complain, data, pattern};
 use crate::fio::options::JobOptions;
 use crate::fio::options::files::{Fallocate, FileType, ServiceType};
 use crate::fio::options::pattern::Rw;
+use crate::fio::options::typed::Range;
 use crate::fio::values::Amount;
 
 /// What lowering asks of the file system.
@@ -120,6 +121,14 @@ impl Lowering<'_> {
                 );
                 names.push(folder.clone());
             }
+        }
+        let range = options.files.filesize;
+        if range.low > range.high {
+            let (low, high) = (Bytes(range.low), Bytes(range.high));
+            complain(
+                &mut self.complaints,
+                format!("fio: filesize: the range from {low} to {high} ends before it begins"),
+            );
         }
         let base = base(clone, &names, self.here.disk);
         let mut ids = Vec::new();
@@ -328,11 +337,11 @@ fn extents(clone: Clone<'_>, number: usize, count: usize, base: Extent, found: O
     if range.high > 0 {
         let size = match range.low >= range.high {
             true => range.high,
-            false => drawn(clone, number, range.low, range.high, block),
+            false => drawn(clone.draws, number, range, block),
         };
         return Extents {
             base,
-            file: Some(size),
+            file: Some(size).filter(|size| *size > 0),
             length: Some(Extent::bytes(size.saturating_sub(base.bytes.0))),
         };
     }
@@ -372,19 +381,15 @@ fn extents(clone: Clone<'_>, number: usize, count: usize, base: Extent, found: O
     }
 }
 
-/// A size within a range, in whole blocks, the same for the same clone and file in every run.
-fn drawn(clone: Clone<'_>, number: usize, low: u64, high: u64, block: u64) -> u64 {
-    let form = DrawsForm::PerPurpose {
-        seed: clone.job.options.pattern.randseed.unwrap_or(super::USUAL_SEED),
-        number: clone.number,
-    };
-    let mut draws: Draws = form.start();
-    let mut unit = 0.0;
+/// A size within a range, in whole blocks: what fio draws for this file of this clone. Ranges that begin within the first block
+/// can give 0, which is a file without a size in fio too.
+fn drawn(form: DrawsForm, number: usize, range: Range, block: u64) -> u64 {
+    let mut draws = form.start();
+    let mut size = range.low;
     for _ in 0..=number {
-        unit = draws.unit(Purpose::File);
+        size = range.low + draws.below(Purpose::FileSize, range.high - range.low, Reduction::MultiplyHigh32);
     }
-    let size = low + (unit * (high - low + 1) as f64) as u64;
-    (size - size % block).max(low)
+    size - size % block
 }
 
 /// The paths of a clone, in order.

@@ -109,6 +109,8 @@ struct Clone<'a> {
     index: u32,
     /// Its number in the run, from 1.
     number: u32,
+    /// Where its random numbers come from.
+    draws: DrawsForm,
 }
 
 impl<'a> Lowering<'a> {
@@ -149,6 +151,10 @@ impl<'a> Lowering<'a> {
                 job,
                 index: clone,
                 number: self.clones,
+                draws: DrawsForm::PerPurpose {
+                    seed: self.seed(&job.options),
+                    number: self.clones,
+                },
             };
             workers.push(self.worker(clone, place));
         }
@@ -166,6 +172,7 @@ impl<'a> Lowering<'a> {
             operation_log: None,
             windows: report::windows(&job.options),
             prepare_only: job.options.job.create_only,
+            scheduler: job.options.queue.ioscheduler.clone(),
             workers,
         };
         self.steps[step].jobs.push(plan);
@@ -181,15 +188,11 @@ impl<'a> Lowering<'a> {
             );
         }
         let files = self.files_of(clone, place);
-        let draws = DrawsForm::PerPurpose {
-            seed: self.seed(options),
-            number: clone.number,
-        };
         Worker {
             engine: queue::engine(options),
             depth: Depth::PerStream,
             batching: queue::batching(options),
-            draws,
+            draws: clone.draws,
             placement: queue::placement(options, clone.number, &mut self.complaints),
             memory: queue::memory(options),
             latency: match asynchronous {

@@ -1,8 +1,8 @@
 //! How the system is asked: engine, depth, batches, caches, flushes, placement, priorities, errors.
 
 use model::plan::{
-    Batching, CacheMode, EngineChoice, EngineKind, ErrorPolicy, FileRangeFlags, FlushKind, Memory, MemoryNodes,
-    OpenHint, Priority, PriorityClass, SyncRule, ThreadPlacement, WriteThrough,
+    Batching, CacheMode, ControlGroup, EngineChoice, EngineKind, ErrorPolicy, FileRangeFlags, FlushKind, Memory,
+    MemoryNodes, OpenHint, Priority, PriorityClass, SyncRule, ThreadPlacement, WriteThrough,
 };
 use model::{Bytes, Direction, Nanos, PerDirection};
 
@@ -91,6 +91,10 @@ pub(super) fn refuse(options: &JobOptions, complaints: &mut Vec<Diagnostic>) {
     if queue.mem == Mem::CudaMalloc {
         refuse("mem=cudamalloc".into());
     }
+    let huge_page = queue.hugepage_size;
+    if has_huge_pages(options) && !(huge_page > 0 && huge_page.unsigned_abs().is_power_of_two()) {
+        refuse(format!("hugepage-size={huge_page}, which is no power of two,"));
+    }
     if queue.mem_path.is_some() {
         refuse("mem with a file behind a colon".into());
     }
@@ -177,6 +181,11 @@ pub(super) fn placement(options: &JobOptions, number: u32, complaints: &mut Vec<
         nice: i8::try_from(system.nice).ok().filter(|nice| *nice != 0),
         user: id(system.uid),
         group: id(system.gid),
+        control_group: system.cgroup.as_ref().map(|path| ControlGroup {
+            path: path.clone(),
+            weight: system.cgroup_weight.and_then(|weight| u32::try_from(weight).ok()),
+            keep: system.cgroup_nodelete,
+        }),
     }
 }
 
@@ -212,9 +221,20 @@ fn memory_nodes(text: &str) -> Option<MemoryNodes> {
     }
 }
 
+/// fio's `hugepage-size` where none is given.
+const USUAL_HUGE_PAGE: i64 = 2 << 20;
+
+fn has_huge_pages(options: &JobOptions) -> bool {
+    matches!(options.queue.mem, Mem::MmapHuge | Mem::ShmHuge)
+}
+
 pub(super) fn memory(options: &JobOptions) -> Memory {
     Memory {
-        huge_pages: matches!(options.queue.mem, Mem::MmapHuge | Mem::ShmHuge),
+        huge_pages: has_huge_pages(options),
+        huge_page: match (has_huge_pages(options), options.queue.hugepage_size) {
+            (false, _) | (true, USUAL_HUGE_PAGE) => Bytes(0),
+            (true, bytes) => Bytes(bytes.unsigned_abs()),
+        },
         alignment: options.queue.iomem_align.max(0) as u32,
         pinned: Bytes(options.queue.lockmem),
     }

@@ -108,6 +108,10 @@ impl Lowering<'_> {
                 self.notes.push(note);
             }
         };
+        let system = &options.system;
+        if system.cgroup.is_none() && (system.cgroup_weight.is_some() || system.cgroup_nodelete) {
+            note("cgroup_weight and cgroup_nodelete have no effect without cgroup".into());
+        }
         let mixed = matches!(pattern.rw, Rw::ReadWrite | Rw::RandReadWrite);
         let paced = |direction: Direction| pace.rate[direction] > 0 || pace.rate_iops[direction] > 0;
         let ratio = |rates: model::PerDirection<u64>| rates.read * (100 - pattern.rwmixread.clamp(0, 100) as u64);

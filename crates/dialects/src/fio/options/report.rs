@@ -104,7 +104,6 @@ pub const ROWS: &[Row] = &[
         .example("1"),
     int("job_start_clock_id", |job| &mut job.report.job_start_clock_id)
         .default("0")
-        .later()
         .help("Clock of the start time in reports.")
         .example("1"),
 ];

@@ -160,7 +160,7 @@ pub fn atomic_write_sizes(file: &fs::File) -> Option<(u32, u32)> {
 
 /// True if reads of this file may be started without waiting, which io_uring needs to avoid its kernel threads.
 pub(crate) fn supports_nowait(file: &fs::File, alignment: u64) -> bool {
-    let mut buffer = crate::sys::memory::Mapping::new(alignment.max(4096) as usize, 4096, false);
+    let mut buffer = crate::sys::memory::Mapping::new(alignment.max(4096) as usize, 4096, None);
     let Ok(buffer) = buffer.as_mut() else { return false };
     let mut parts = [io::IoSliceMut::new(buffer.bytes_mut())];
     !matches!(

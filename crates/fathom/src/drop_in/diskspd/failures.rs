@@ -350,6 +350,8 @@ fn of_setup(fault: &WorkerFault, profile: &Profile, told: &mut Told) {
         | SetupError::Access { .. }
         | SetupError::Unfit { .. }
         | SetupError::Log { .. }
+        | SetupError::Setting { .. }
+        | SetupError::Common(_)
         | SetupError::Thread(_) => told.line(format!("ERROR: {}", fault.why)),
     }
 }

@@ -10,7 +10,7 @@ use report::formats::fio as reports;
 use report::formats::fio::errors::missed_rate;
 use run::targets::guard::Refusal;
 use run::targets::{FillError, TargetError};
-use run::{RunError, SetupError};
+use run::{RunError, Setting, SetupError};
 
 use super::{Origin, mismatches};
 
@@ -149,6 +149,10 @@ pub(super) fn of_error(error: &RunError, plan: &Plan, places: &[Vec<Origin>]) ->
                     told.hints.push(fault.why.to_string());
                     told.hints.extend(fault.why.help());
                 }
+                let scheduler = &plan.steps[origin.step].jobs[origin.job].scheduler;
+                if let Some(name) = scheduler.as_ref().filter(|_| function == SCHEDULER) {
+                    told.stderr.push(format!("fio: unable to set io scheduler to {name}"));
+                }
                 told.stdout.push(process_line(errno, &function));
                 told.unusable.push(Unusable {
                     job: (origin.step, origin.job),
@@ -213,6 +217,9 @@ fn ids(target: &StreamTarget) -> impl Iterator<Item = &model::plan::TargetId> {
     target.ids().iter()
 }
 
+/// The function of fio that chooses an I/O scheduler.
+const SCHEDULER: &str = "iosched_switch";
+
 fn of_setup(why: &SetupError) -> (i32, String) {
     const INVALID: i32 = 22;
     match why {
@@ -221,6 +228,14 @@ fn of_setup(why: &SetupError) -> (i32, String) {
             format!("open({})", error.path.display()),
         ),
         SetupError::Alignment { .. } => (INVALID, "io_u error".into()),
+        SetupError::Setting { setting, source, .. } => {
+            let function = match setting {
+                Setting::ControlGroup => "cgroup",
+                Setting::Scheduler => SCHEDULER,
+            };
+            (source.raw_os_error().unwrap_or(INVALID), function.into())
+        }
+        SetupError::Common(why) => of_setup(why),
         _ => (INVALID, "setup".into()),
     }
 }

@@ -25,7 +25,7 @@ pub(super) struct Entry<'a> {
     /// Those of the last member.
     pub options: &'a Options,
     pub settings: JobSettings,
-    /// Wall-clock time of its first operation, in milliseconds since 1970.
+    /// Time of its first operation on the clock that was asked for, usually milliseconds since 1970.
     pub started_ms: u64,
     /// With mixed reporting everything stands under read.
     pub parts: PerDirection<Figures>,
@@ -214,7 +214,7 @@ impl<'a> Entry<'a> {
             group: group?,
             members: members.len(),
             options: echo.map_or(&[], |echo| &echo.options),
-            started_ms: started_ms(results, first),
+            started_ms: started_ms(results, first, settings.start_ahead_ns),
             together,
             flushes: sums.flushes,
             flush_latency: sums.flush_latency,
@@ -238,13 +238,13 @@ fn shares(counts: [u64; 7]) -> [f64; 7] {
     counts.map(|count| bins::share(count, total, 0.1))
 }
 
-fn started_ms(results: &Results, member: &Member) -> u64 {
+fn started_ms(results: &Results, member: &Member, ahead_ns: i64) -> u64 {
     let Some(worker) = member.worker else { return 0 };
     let host = results.hosts.get(worker.host as usize);
     let run = host.map_or(0, |host| host.started_unix_ns);
     // Warm-up is I/O too.
     let start = worker.started_ns.0.saturating_sub(member.job.phases.warm_up_ns.0);
-    (run + start) / 1_000_000
+    (run + start).saturating_add_signed(ahead_ns) / 1_000_000
 }
 
 /// What adds up over the members of an entry.

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use model::Direction;
 use model::histogram::Histogram;
 use model::plan::Tracked;
-use model::results::Results;
+use model::results::{Idleness, Results};
 
 use super::bins::{self, CLASS_ENDS, LAST_MS};
 use super::clock::End;
@@ -16,7 +16,7 @@ use super::figures::Figures;
 use super::groups::{GroupTotals, groups};
 use super::latency::Spread;
 use super::markup::{Object, Value};
-use super::normal::mean;
+use super::normal::{idleness, mean};
 use super::settings::{JobSettings, Settings, Unified};
 
 /// Programs shorter than this many seconds have no estimate of their end, not even when they have ended.
@@ -55,7 +55,21 @@ pub(super) fn write(results: &Results, with_bins: bool, out: &mut dyn Write) -> 
             Value::Array(each.map(|disk| Value::Object(disk_object(disk))).collect()),
         );
     }
+    if let Some(idleness) = idleness(results) {
+        document.object("cpu_idleness", idleness_object(idleness, settings.idle_of_each));
+    }
     document.write(out)
+}
+
+fn idleness_object(idleness: &Idleness, of_each: bool) -> Object<'static> {
+    let mut object = Object::new();
+    object.real("system", idleness.percent());
+    for cpu in idleness.cpus.iter().filter(|_| of_each) {
+        object.real(format!("cpu-{}", cpu.cpu), cpu.percent);
+    }
+    object.real("unit_mean", idleness.unit_ns_mean / 1000.0);
+    object.real("unit_stddev", idleness.unit_ns_deviation / 1000.0);
+    object
 }
 
 fn options(options: &[(String, String)]) -> Object<'_> {

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use model::plan::Tracked;
-use model::results::Results;
+use model::results::{Idleness, Results};
 use model::{Direction, Nanos};
 
 use super::bins::{CLASS_ENDS, Classes, LAST_MS};
@@ -45,7 +45,39 @@ pub(super) fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     if !disks.is_empty() {
         writeln!(out, "\nDisk stats (read/write):")?;
     }
-    disks.iter().try_for_each(|disk| write_disk(out, disk))
+    disks.iter().try_for_each(|disk| write_disk(out, disk))?;
+    match idleness(results) {
+        Some(idleness) => {
+            writeln!(out)?;
+            write_idleness(out, idleness, settings.idle_of_each)
+        }
+        None => Ok(()),
+    }
+}
+
+/// What `--idle-prof=calibrate` prints: how long a unit of work takes.
+pub(super) fn write_calibration(out: &mut dyn Write, idleness: &Idleness) -> io::Result<()> {
+    writeln!(out, "CPU idleness:")?;
+    write_unit(out, idleness)
+}
+
+fn write_idleness(out: &mut dyn Write, idleness: &Idleness, of_each: bool) -> io::Result<()> {
+    writeln!(out, "CPU idleness:\n  system: {:.2}%", idleness.percent())?;
+    if of_each {
+        let each: Vec<String> = idleness.cpus.iter().map(|cpu| format!("{:.2}%", cpu.percent)).collect();
+        writeln!(out, "  percpu: {}", each.join(", "))?;
+    }
+    write_unit(out, idleness)
+}
+
+fn write_unit(out: &mut dyn Write, idleness: &Idleness) -> io::Result<()> {
+    let (mean, deviation) = (idleness.unit_ns_mean / 1000.0, idleness.unit_ns_deviation / 1000.0);
+    writeln!(out, "  unit work: mean={mean:.2}us, stddev={deviation:.2}")
+}
+
+/// How idle the processors of the first machine were, where that was measured: fio knows no other.
+pub(super) fn idleness(results: &Results) -> Option<&Idleness> {
+    results.hosts.first()?.idleness.as_ref()
 }
 
 fn write_head(out: &mut dyn Write, entry: &Entry, settings: &Settings, end: &End) -> io::Result<()> {
