@@ -25,6 +25,7 @@ mod libaio;
 mod mmap;
 mod null;
 mod offload;
+mod one_by_one;
 mod portions;
 mod psync;
 mod sim;
@@ -43,6 +44,8 @@ pub use sys::memory::Pinned;
 use model::Nanos;
 use model::plan::{EngineChoice, EngineKind, SimulatedDevice};
 use model::results::EngineUsed;
+
+use one_by_one::OneByOne;
 
 /// Something that carries out I/O for one thread.
 pub trait Engine {
@@ -154,15 +157,16 @@ fn open_one(setup: Setup) -> Result<Box<dyn Engine>, EngineError> {
             "this is a fault of the program; please report it",
         )),
         EngineKind::Null => Ok(Box::new(null::Null::open(setup)?)),
-        EngineKind::Psync | EngineKind::Pvsync2 => Ok(Box::new(psync::Psync::open(setup)?)),
-        EngineKind::Falloc => Ok(Box::new(falloc::Falloc::open(setup)?)),
+        EngineKind::Psync => OneByOne::open(setup, psync::Psync::<false>::open),
+        EngineKind::Pvsync2 => OneByOne::open(setup, psync::Psync::<true>::open),
+        EngineKind::Falloc => OneByOne::open(setup, falloc::Falloc::open),
         EngineKind::Simulated => Ok(Box::new(sim::Simulated::open(setup)?)),
         #[cfg(target_os = "linux")]
         EngineKind::IoUring => Ok(Box::new(uring::IoUring::open(setup)?)),
         #[cfg(target_os = "linux")]
         EngineKind::Libaio => Ok(Box::new(libaio::Libaio::open(setup)?)),
         #[cfg(target_os = "linux")]
-        EngineKind::Mmap => Ok(Box::new(mmap::Mmap::open(setup)?)),
+        EngineKind::Mmap => OneByOne::open(setup, mmap::Mmap::open),
         #[cfg(not(target_os = "linux"))]
         kind => Err(EngineError::unavailable(
             kind,
