@@ -149,7 +149,7 @@ fn the_same_work_as_debians_fio() {
     {
         return testbed::skip("fio is not installed");
     }
-    let ours = place.programs().join("fio");
+    let ours = place.program();
     let mut failed = Vec::new();
     for (job, same) in JOBS {
         let theirs = seen(&place, "/usr/bin/fio", job);

@@ -16,6 +16,9 @@ mod logs;
 #[path = "../../../report/tests/fio/masks.rs"]
 mod masks;
 mod options;
+#[path = "../drop_in/place.rs"]
+#[allow(dead_code, reason = "shared by the tests of both drop-in modes")]
+mod place;
 mod seeds;
 mod status;
 mod support;
