@@ -14,6 +14,7 @@ mod batch;
 mod beside;
 mod buffers;
 mod choose;
+mod cpu;
 mod error;
 mod falloc;
 mod file;
@@ -23,15 +24,22 @@ mod identity;
 mod libaio;
 #[cfg(target_os = "linux")]
 mod mmap;
+mod names;
 mod null;
 mod offload;
 mod one_by_one;
 mod portions;
+mod program;
 mod psync;
 mod sim;
 mod sleep;
 #[cfg(target_os = "linux")]
+mod splice;
+mod truncate;
+#[cfg(target_os = "linux")]
 mod uring;
+#[cfg(target_os = "linux")]
+mod vsync;
 
 pub use batch::{Action, Batch, Completion, Completions, RangeFlush, Request, Slot};
 pub use choose::{Choice, choose};
@@ -160,6 +168,15 @@ fn open_one(setup: Setup) -> Result<Box<dyn Engine>, EngineError> {
         EngineKind::Psync => OneByOne::open(setup, psync::Psync::<false>::open),
         EngineKind::Pvsync2 => OneByOne::open(setup, psync::Psync::<true>::open),
         EngineKind::Falloc => OneByOne::open(setup, falloc::Falloc::open),
+        EngineKind::Truncate => OneByOne::open(setup, truncate::Truncate::open),
+        EngineKind::FileCreate
+        | EngineKind::FileStat
+        | EngineKind::FileDelete
+        | EngineKind::DirectoryCreate
+        | EngineKind::DirectoryStat
+        | EngineKind::DirectoryDelete => OneByOne::open(setup, names::Names::open),
+        EngineKind::Cpu => OneByOne::open(setup, cpu::Cpu::open),
+        EngineKind::Program => OneByOne::open(setup, program::Runner::open),
         EngineKind::Simulated => Ok(Box::new(sim::Simulated::open(setup)?)),
         #[cfg(target_os = "linux")]
         EngineKind::IoUring => Ok(Box::new(uring::IoUring::open(setup)?)),
@@ -167,6 +184,10 @@ fn open_one(setup: Setup) -> Result<Box<dyn Engine>, EngineError> {
         EngineKind::Libaio => Ok(Box::new(libaio::Libaio::open(setup)?)),
         #[cfg(target_os = "linux")]
         EngineKind::Mmap => OneByOne::open(setup, mmap::Mmap::open),
+        #[cfg(target_os = "linux")]
+        EngineKind::Splice => OneByOne::open(setup, splice::Splice::open),
+        #[cfg(target_os = "linux")]
+        EngineKind::Vsync => Ok(Box::new(vsync::Vsync::open(setup)?)),
         #[cfg(not(target_os = "linux"))]
         kind => Err(EngineError::unavailable(
             kind,

@@ -13,6 +13,18 @@ use crate::{Engine, File, Setup};
 
 /// How single operations are carried out.
 pub(crate) trait Calls {
+    /// Does what is to be done between two operations and belongs to neither. True if that took time.
+    #[inline(always)]
+    fn tidy(&mut self) -> bool {
+        false
+    }
+
+    /// No operation begins before this time; the present one or an earlier one for those that never rest.
+    #[inline(always)]
+    fn rests_until(&self) -> Nanos {
+        Nanos(0)
+    }
+
     /// Carries out an operation. Returns bytes, or a negative error number.
     fn perform(&mut self, io: &Request) -> i64;
 
@@ -65,12 +77,20 @@ impl<C: Calls> Engine for OneByOne<C> {
     #[inline]
     fn turn(&mut self, requests: &[Request], at_least: u32, until: Nanos, done: &mut Batch) -> Result<(), EngineError> {
         done.done.clear();
-        done.before = if done.chained { done.reaped } else { self.clock.now() };
+        let chained = done.chained && !self.calls.tidy();
+        done.before = if chained { done.reaped } else { self.clock.now() };
         if requests.is_empty() {
             if at_least > 0 {
                 self.sleep.until(until, &self.clock);
             }
             done.reaped = self.clock.now();
+        } else if self.calls.rests_until() > done.before {
+            self.sleep.until(self.calls.rests_until().min(until), &self.clock);
+            done.reaped = self.clock.now();
+            (done.before, done.returned, done.submitted) = (done.reaped, done.reaped, 0);
+            if done.reaped < self.calls.rests_until() {
+                return Ok(());
+            }
         }
         let mut last = done.reaped;
         done.done.in_turn(requests, |request| {

@@ -122,6 +122,10 @@ fn target(target: &Target) -> Target {
         path: path.clone(),
         kind: match kind {
             TargetKind::Path | TargetKind::Template { .. } => TargetKind::Path,
+            TargetKind::Name { size, directory } => TargetKind::Name {
+                size: *size,
+                directory: *directory,
+            },
             TargetKind::Nothing { size } => TargetKind::Nothing { size: *size },
             TargetKind::Simulated { device } => TargetKind::Nothing { size: device.size },
         },
@@ -293,6 +297,7 @@ fn section(job: &Job, name: String, workers: Vec<Worker>, last_of: &[u32]) -> Jo
         operation_log: _,
         windows,
         prepare_only,
+        ends_with_io,
         workers: _,
     } = job;
     let Phases {
@@ -374,6 +379,7 @@ fn section(job: &Job, name: String, workers: Vec<Worker>, last_of: &[u32]) -> Jo
         operation_log: None,
         windows: windows.clone(),
         prepare_only: *prepare_only,
+        ends_with_io: *ends_with_io,
         workers,
     }
 }
@@ -400,6 +406,7 @@ fn clone(plan: &Plan, worker: &Worker, stream: Stream, number: u32) -> Worker {
         kind if kind.is_synchronous() => LatencyPoints::BeforeCall,
         // Null with one operation at a time is synchronous too.
         EngineKind::Null if stream.depth <= 1 => LatencyPoints::BeforeCall,
+        EngineKind::Vsync => LatencyPoints::BeforeCall,
         _ => LatencyPoints::AfterCall,
     };
     let Batching {
@@ -451,13 +458,17 @@ fn engine_of(plan: &Plan, choice: &EngineChoice, stream: &Stream) -> EngineChoic
         no_wait,
         submission_cpu,
         huge_maps,
+        look,
+        work,
+        ref program,
     } = *choice;
     let is_file = |kind: &TargetKind| match kind {
-        TargetKind::Path | TargetKind::Template { .. } => true,
+        TargetKind::Path | TargetKind::Name { .. } | TargetKind::Template { .. } => true,
         TargetKind::Nothing { .. } | TargetKind::Simulated { .. } => false,
     };
     let files = stream.target.ids().iter().all(|id| is_file(&plan.target(*id).kind));
     let kind = match (kind, stream.depth) {
+        (kind, _) if kind.moves_nothing() => kind,
         // Where there is no file, fio would make one.
         _ if !files => EngineKind::Null,
         _ if stream.cache.mapping.is_some() => EngineKind::Mmap,
@@ -481,6 +492,9 @@ fn engine_of(plan: &Plan, choice: &EngineChoice, stream: &Stream) -> EngineChoic
         no_wait,
         submission_cpu,
         huge_maps,
+        look,
+        work,
+        program: program.clone(),
     }
 }
 

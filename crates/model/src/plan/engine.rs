@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::units::Nanos;
+
 /// How operations reach the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EngineChoice {
@@ -41,6 +43,19 @@ pub struct EngineChoice {
     /// Memory maps ask for transparent huge pages (fio `thp`).
     #[serde(default)]
     pub huge_maps: bool,
+    /// How the names of files and directories are looked up, for the engines that do this.
+    #[serde(default, skip_serializing_if = "is_usual")]
+    pub look: LookCall,
+    /// What the processor does, for the engine that only uses processors.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work: Option<CpuWork>,
+    /// What is run, for the engine that runs a program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<Program>,
+}
+
+fn is_usual(call: &LookCall) -> bool {
+    *call == LookCall::Stat
 }
 
 fn all() -> u8 {
@@ -63,6 +78,9 @@ impl Default for EngineChoice {
             no_wait: false,
             submission_cpu: None,
             huge_maps: false,
+            look: LookCall::Stat,
+            work: None,
+            program: None,
         }
     }
 }
@@ -87,6 +105,30 @@ pub enum EngineKind {
     /// Space is allocated and given back instead of data moved: a read allocates without changing the size, a write
     /// allocates and may extend, a trim punches a hole (fio `falloc`).
     Falloc,
+    /// Files are cut or extended instead of written: a write makes its position the end of the file; there are no others
+    /// (fio `ftruncate`).
+    Truncate,
+    /// Data goes through a pipe: `splice` and `vmsplice`.
+    Splice,
+    /// `preadv` and `pwritev` of operations that were handed over together and lie one behind the other in a file.
+    Vsync,
+    /// The operation at the start of a file makes it, if it is not there; the others of that file do nothing, and have no
+    /// latency (fio `filecreate`).
+    FileCreate,
+    /// The same, which looks the file up.
+    FileStat,
+    /// The same, which removes it.
+    FileDelete,
+    /// The same, which makes a directory.
+    DirectoryCreate,
+    /// The same, which looks a directory up.
+    DirectoryStat,
+    /// The same, which removes a directory.
+    DirectoryDelete,
+    /// Processors are used and no data is moved (fio `cpuio`).
+    Cpu,
+    /// A program runs beside the others and no data is moved (fio `exec`).
+    Program,
     /// Nothing is done: measures the tool itself.
     Null,
     /// A simulated device with its own clock.
@@ -95,7 +137,7 @@ pub enum EngineKind {
 
 impl EngineKind {
     /// Every engine that can be asked for by name, with that name.
-    pub const NAMED: [(EngineKind, &'static str); 9] = [
+    pub const NAMED: [(EngineKind, &'static str); 20] = [
         (EngineKind::Auto, "auto"),
         (EngineKind::IoUring, "io_uring"),
         (EngineKind::Libaio, "libaio"),
@@ -103,6 +145,17 @@ impl EngineKind {
         (EngineKind::Pvsync2, "pvsync2"),
         (EngineKind::Mmap, "mmap"),
         (EngineKind::Falloc, "falloc"),
+        (EngineKind::Truncate, "ftruncate"),
+        (EngineKind::Splice, "splice"),
+        (EngineKind::Vsync, "vsync"),
+        (EngineKind::FileCreate, "filecreate"),
+        (EngineKind::FileStat, "filestat"),
+        (EngineKind::FileDelete, "filedelete"),
+        (EngineKind::DirectoryCreate, "dircreate"),
+        (EngineKind::DirectoryStat, "dirstat"),
+        (EngineKind::DirectoryDelete, "dirdelete"),
+        (EngineKind::Cpu, "cpuio"),
+        (EngineKind::Program, "exec"),
         (EngineKind::Null, "null"),
         (EngineKind::Simulated, "simulated"),
     ];
@@ -117,11 +170,117 @@ impl EngineKind {
 
     /// True if each operation ends before the next begins, so that no more than one is ever in flight.
     pub fn is_synchronous(self) -> bool {
+        match self {
+            EngineKind::Psync
+            | EngineKind::Pvsync2
+            | EngineKind::Mmap
+            | EngineKind::Falloc
+            | EngineKind::Truncate
+            | EngineKind::Splice
+            | EngineKind::FileCreate
+            | EngineKind::FileStat
+            | EngineKind::FileDelete
+            | EngineKind::DirectoryCreate
+            | EngineKind::DirectoryStat
+            | EngineKind::DirectoryDelete
+            | EngineKind::Cpu
+            | EngineKind::Program => true,
+            EngineKind::Auto
+            | EngineKind::IoUring
+            | EngineKind::Libaio
+            | EngineKind::Vsync
+            | EngineKind::Null
+            | EngineKind::Simulated => false,
+        }
+    }
+
+    /// True if it makes, looks up or removes files or directories by their names, and opens none.
+    pub fn works_on_names(self) -> bool {
+        self.act().is_some()
+    }
+
+    /// What it does to the names that it works on, in a word.
+    pub fn act(self) -> Option<&'static str> {
+        match self {
+            EngineKind::FileCreate | EngineKind::DirectoryCreate => Some("creation"),
+            EngineKind::FileStat | EngineKind::DirectoryStat => Some("look-up"),
+            EngineKind::FileDelete | EngineKind::DirectoryDelete => Some("removal"),
+            _ => None,
+        }
+    }
+
+    /// True if its operations stand for no bytes at all.
+    pub fn moves_nothing(self) -> bool {
+        matches!(self, EngineKind::Cpu | EngineKind::Program)
+    }
+
+    /// True if a user may ask for it in a job of our own; the others are what fio's jobs ask for.
+    pub fn is_native(self) -> bool {
         matches!(
             self,
-            EngineKind::Psync | EngineKind::Pvsync2 | EngineKind::Mmap | EngineKind::Falloc
+            EngineKind::Auto
+                | EngineKind::IoUring
+                | EngineKind::Libaio
+                | EngineKind::Psync
+                | EngineKind::Pvsync2
+                | EngineKind::Mmap
+                | EngineKind::Null
+                | EngineKind::Simulated
         )
     }
+}
+
+/// The call that looks up a name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LookCall {
+    /// `stat`, which follows links.
+    #[default]
+    Stat,
+    /// `lstat`, which does not.
+    Lstat,
+    /// `statx`.
+    Statx,
+}
+
+/// What a processor does, operation after operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "work", rename_all = "snake_case")]
+pub enum CpuWork {
+    /// It spins.
+    Spin {
+        /// For so long.
+        time_ns: Nanos,
+    },
+    /// It sorts numbers in memory, up and down and by different keys, and rests after each time.
+    Sort {
+        /// How many.
+        numbers: u64,
+        /// The part of the time in which it does not rest.
+        percent: u8,
+    },
+}
+
+/// A program that runs beside the jobs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Program {
+    /// Its name or path.
+    pub path: String,
+    /// Its arguments.
+    #[serde(default)]
+    pub arguments: Vec<String>,
+    /// The file that its output goes to, emptied before; absent: where ours goes.
+    #[serde(default)]
+    pub output: Option<String>,
+    /// The same for its errors.
+    #[serde(default)]
+    pub errors: Option<String>,
+    /// How often it is looked at.
+    pub look_ns: Nanos,
+    /// When it is asked to end (`SIGTERM`), from its start.
+    pub ends_after_ns: Nanos,
+    /// How long it then has before it is ended (`SIGKILL`).
+    pub grace_ns: Nanos,
 }
 
 fn yes() -> bool {

@@ -28,7 +28,7 @@ use crate::units::{Bytes, Nanos};
 
 pub use check::{PlanError, PlanFault};
 pub use control::{Control, LatencyTarget, MinimumRate, Precision, SteadyState, Tracked};
-pub use engine::{EngineChoice, EngineKind};
+pub use engine::{CpuWork, EngineChoice, EngineKind, LookCall, Program};
 pub use load::{CatchUp, Pacing, Process, Rate, RateUnit, Think, ThinkCount};
 pub use operation::{
     CacheMode, ErrorPolicy, FileRangeFlags, FlushKind, MapFlush, Mapping, OpenHint, Priority, PriorityClass, SyncRule,
@@ -111,8 +111,15 @@ pub struct Job {
     /// Its targets are prepared and nothing else is done (fio `create_only`).
     #[serde(default)]
     pub prepare_only: bool,
+    /// It ends when no job that moves data is running or waiting any more (fio `exit_on_io_done`).
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub ends_with_io: bool,
     /// Threads.
     pub workers: Vec<Worker>,
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 /// A thread that issues I/O.
@@ -451,6 +458,11 @@ impl Plan {
 }
 
 impl Job {
+    /// True if some worker moves data, or pretends to.
+    pub fn moves_data(&self) -> bool {
+        self.workers.iter().any(|worker| !worker.engine.kind.moves_nothing())
+    }
+
     /// Operations that the job aims to keep in flight over all its workers.
     pub fn depth(&self) -> u64 {
         self.workers.iter().map(|worker| u64::from(worker.slots())).sum()

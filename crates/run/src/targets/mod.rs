@@ -162,6 +162,8 @@ pub enum Action {
         /// It is removed at the end.
         own: bool,
     },
+    /// A directory is made.
+    CreateDirectory,
     /// A file of ours is filled further.
     Extend {
         /// Bytes it holds now.
@@ -215,7 +217,8 @@ impl ReadyTargets {
     pub(crate) fn finish(self) {
         drop(self.own);
         for path in self.remove {
-            let _ = fs::remove_file(path);
+            // What is a directory is removed only if it is empty.
+            let _ = fs::remove_file(&path).or_else(|_| fs::remove_dir(&path));
         }
     }
 }
@@ -239,10 +242,12 @@ pub fn directions(plan: &Plan, target: TargetId) -> Vec<Direction> {
 pub fn examine(plan: &Plan) -> Result<Vec<Examined>, Vec<TargetError>> {
     let (mut examined, mut errors) = (Vec::new(), Vec::new());
     for (number, target) in plan.targets.iter().enumerate() {
-        if target.kind != TargetKind::Path {
-            continue;
-        }
-        match examine_one(plan, number, target) {
+        let found = match target.kind {
+            TargetKind::Path => examine_one(plan, number, target),
+            TargetKind::Name { directory, .. } => examine_name(plan, number, target, directory),
+            TargetKind::Nothing { .. } | TargetKind::Simulated { .. } | TargetKind::Template { .. } => continue,
+        };
+        match found {
             Ok(one) => examined.push(one),
             Err(error) => errors.push(error),
         }
@@ -310,7 +315,7 @@ fn examine_one(plan: &Plan, number: usize, target: &Target) -> Result<Examined, 
         FileKind::CharacterDevice if plan.origin.dialect == Dialect::Fio => {
             Ok(found(path, Some(kind), wanted(target).unwrap_or(0), Action::UseAsItIs))
         }
-        FileKind::CharacterDevice | FileKind::Other | FileKind::Nothing => {
+        FileKind::CharacterDevice | FileKind::Directory | FileKind::Other | FileKind::Nothing => {
             let what = if kind == FileKind::CharacterDevice {
                 "a character device"
             } else {
@@ -324,6 +329,32 @@ fn examine_one(plan: &Plan, number: usize, target: &Target) -> Result<Examined, 
             })
         }
     }
+}
+
+/// The same for a name that an engine makes, looks up or removes. Nothing need be there.
+fn examine_name(plan: &Plan, number: usize, target: &Target, directory: bool) -> Result<Examined, TargetError> {
+    let path = PathBuf::from(&target.path);
+    let look = |source| TargetError::Look {
+        path: target.path.clone(),
+        source,
+    };
+    let (kind, size) = match fs::metadata(&path) {
+        Ok(meta) if meta.is_dir() => (Some(FileKind::Directory), 0),
+        Ok(_) => identify(&path, &target.path).map(|(kind, size)| (Some(kind), size))?,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => (None, 0),
+        Err(error) => return Err(look(error)),
+    };
+    Ok(Examined {
+        number,
+        path,
+        kind,
+        size,
+        action: match directory && kind.is_none() {
+            true => Action::CreateDirectory,
+            false => Action::UseAsItIs,
+        },
+        directions: directions(plan, TargetId(number as u32)),
+    })
 }
 
 /// True if an earlier entry of the plan makes a file of the same path.
@@ -532,6 +563,10 @@ pub(crate) fn prepare(
                     .unwrap_or_default();
                 (ReadyKind::Path(path), made_up(target, "", Bytes(0)), None)
             }
+            TargetKind::Name { size, .. } => {
+                let path = preparation.make_name_ready(number, &mut ready)?;
+                (ReadyKind::Path(path), made_up(target, "name", *size), None)
+            }
             // Refused before anything is examined.
             TargetKind::Template { .. } => (ReadyKind::Nothing, made_up(target, "nothing", Bytes(0)), None),
         };
@@ -575,6 +610,25 @@ impl Preparation<'_> {
 
     fn one(&self, number: usize) -> Option<&(Examined, Option<Claim>)> {
         self.permitted.iter().find(|(one, _)| one.number == number)
+    }
+
+    /// Makes the directory that an engine is to look up or remove, where that is wanted.
+    fn make_name_ready(&self, number: usize, ready: &mut ReadyTargets) -> Result<PathBuf, TargetError> {
+        let Some((one, _)) = self.one(number) else {
+            return Ok(PathBuf::new());
+        };
+        if one.action == Action::CreateDirectory
+            && let Err(source) = sys::names::create_directory(&one.path)
+            // Two jobs may want the same.
+            && source.kind() != std::io::ErrorKind::AlreadyExists
+        {
+            return Err(TargetError::Look {
+                path: one.path.display().to_string(),
+                source,
+            });
+        }
+        note_end(&self.plan.targets[number], one, ready);
+        Ok(one.path.clone())
     }
 
     fn make_ready(
@@ -656,7 +710,7 @@ impl Preparation<'_> {
     ) -> Result<String, TargetError> {
         let plan = self.plan;
         let (from, size, how) = match &one.action {
-            Action::UseAsItIs => {
+            Action::UseAsItIs | Action::CreateDirectory => {
                 note_end(target, one, ready);
                 return Ok("used as it is".into());
             }

@@ -10,6 +10,7 @@ mod pace;
 mod pattern;
 mod queue;
 mod report;
+mod special;
 mod verify;
 
 use model::draws::DrawsForm;
@@ -159,13 +160,17 @@ impl<'a> Lowering<'a> {
             name: job.name().to_owned(),
             description: job.options.job.description.clone(),
             phases: job::phases(&job.options),
-            stop: self.stop(job),
+            stop: match queue::engine(&job.options).kind.moves_nothing() {
+                true => special::stop(&job.options),
+                false => self.stop(job),
+            },
             after: self.waits_for(index, job),
             ends_with: Default::default(),
             control: pace::control(&job.options),
             operation_log: None,
             windows: report::windows(&job.options),
             prepare_only: job.options.job.create_only,
+            ends_with_io: special::ends_with_io(&job.options),
             workers,
         };
         self.steps[step].jobs.push(plan);
@@ -174,13 +179,15 @@ impl<'a> Lowering<'a> {
     fn worker(&mut self, clone: Clone<'_>, place: (usize, usize)) -> Worker {
         let options = &clone.job.options;
         let (depth, asynchronous) = (queue::depth(options), queue::is_asynchronous(options));
-        if !asynchronous && options.queue.iodepth > 1 {
+        if !asynchronous && !queue::joins(options) && options.queue.iodepth > 1 {
             self.said.push(
                 "note: both iodepth >= 1 and synchronous I/O engine are selected, queue depth will be capped at 1"
                     .into(),
             );
         }
         let files = self.files_of(clone, place);
+        self.unusable.extend(special::unusable(clone, place));
+        self.said.extend(special::introduced(clone));
         let draws = DrawsForm::PerPurpose {
             seed: self.seed(options),
             number: clone.number,
@@ -206,13 +213,17 @@ impl<'a> Lowering<'a> {
             target: files.target,
             region: files.region,
             mix: pattern::mix(options),
-            pattern: pattern::pattern(options),
+            pattern: match queue::engine(options).kind.works_on_names() {
+                true => special::pattern(options),
+                false => pattern::pattern(options),
+            },
             content: data::content(options, self.here.disk, &mut self.complaints),
             cache: queue::cache(options),
             hint: queue::hint(options),
             sync: queue::sync(options),
             pacing: pace::pacing(options),
-            think: pace::think(options, self.was_given(clone.job, "thinktime_blocks")),
+            think: special::think(options)
+                .unwrap_or_else(|| pace::think(options, self.was_given(clone.job, "thinktime_blocks"))),
             depth,
             weight: 1,
             priority: queue::priority(options),

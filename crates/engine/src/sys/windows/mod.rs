@@ -1,9 +1,11 @@
 //! Windows. So far the synchronous engine only.
 
 pub(crate) mod memory;
+pub(crate) mod program;
 
 pub mod clock;
 pub mod facts;
 pub mod file;
+pub mod names;
 pub mod signals;
 pub mod thread;
