@@ -10,6 +10,7 @@ mod calling;
 mod clients;
 mod differential;
 mod endings;
+mod engines;
 mod errors;
 mod golden;
 mod logs;

@@ -179,7 +179,7 @@ impl<'a> Lowering<'a> {
     fn worker(&mut self, clone: Clone<'_>, place: (usize, usize)) -> Worker {
         let options = &clone.job.options;
         let (depth, asynchronous) = (queue::depth(options), queue::is_asynchronous(options));
-        if !asynchronous && !queue::joins(options) && options.queue.iodepth > 1 {
+        if !asynchronous && options.queue.iodepth > 1 {
             self.said.push(
                 "note: both iodepth >= 1 and synchronous I/O engine are selected, queue depth will be capped at 1"
                     .into(),

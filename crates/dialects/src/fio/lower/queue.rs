@@ -31,7 +31,7 @@ pub(super) fn is_asynchronous(options: &JobOptions) -> bool {
     }
 }
 
-/// Operations that follow one another in a file can be one call.
+/// Operations that follow one another in a file can be one call. fio says that such a queue is one deep, and keeps it deeper.
 pub(super) fn joins(options: &JobOptions) -> bool {
     options.queue.ioengine == "vsync"
 }

@@ -187,8 +187,8 @@ pub const ROWS: &[Row] = &[
     word(
         "cpumode",
         &[
-            Word::new("noop", "spin", |job| job.engine.cpumode = CpuMode::Noop),
-            Word::new("qsort", "sort numbers", |job| job.engine.cpumode = CpuMode::Qsort),
+            Word::new("noop", "NOOP instructions", |job| job.engine.cpumode = CpuMode::Noop),
+            Word::new("qsort", "QSORT computation", |job| job.engine.cpumode = CpuMode::Qsort),
         ],
     )
     .default("noop")
@@ -221,11 +221,9 @@ pub const ROWS: &[Row] = &[
     word(
         "stat_type",
         &[
-            Word::new("stat", "follow links", |job| job.engine.stat_type = LookCall::Stat),
-            Word::new("lstat", "do not follow links", |job| {
-                job.engine.stat_type = LookCall::Lstat
-            }),
-            Word::new("statx", "the extended call", |job| {
+            Word::new("stat", "Use stat(2)", |job| job.engine.stat_type = LookCall::Stat),
+            Word::new("lstat", "Use lstat(2)", |job| job.engine.stat_type = LookCall::Lstat),
+            Word::new("statx", "Use statx(2) if exists", |job| {
                 job.engine.stat_type = LookCall::Statx
             }),
         ],

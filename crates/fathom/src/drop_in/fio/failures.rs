@@ -4,7 +4,7 @@ use std::fs::OpenOptions;
 
 use dialects::fio::Unusable;
 use model::Direction;
-use model::plan::{Control, Job, Plan, Prepare, Stream, StreamTarget, TargetKind, Tracked, Worker};
+use model::plan::{Control, EngineKind, Job, Plan, Prepare, Stream, StreamTarget, TargetKind, Tracked, Worker};
 use model::results::{FailedOperation, Failure, JobResults, Results, WorkerResults};
 use report::formats::fio as reports;
 use report::formats::fio::errors::missed_rate;
@@ -310,6 +310,7 @@ fn of_failure(failure: &Failure, streams: &[Stream], worker: &WorkerResults, tol
             too_slow.took_ns.0, too_slow.most_ns.0, offset.0
         )),
         None if errno == MISMATCH || worker.engine.kind.works_on_names() => {}
+        None if worker.engine.kind == EngineKind::Truncate => {}
         None => told.stderr.extend(operation_line(failure)),
     }
     let direct = streams

@@ -74,6 +74,8 @@ pub fn place(failure: &Failure, engine: EngineKind) -> String {
     match (&failure.operation, failure.errno) {
         (Some(operation), _) if operation.too_slow.is_some() => "max latency exceeded".into(),
         (Some(operation), _) if engine.works_on_names() => format!("{}({})", call(engine), operation.path),
+        // It knows no other operation than writes.
+        (Some(_), _) if engine == EngineKind::Truncate => "td_io_queue".into(),
         (Some(_), Some(MISMATCH)) => "io_u_sync_complete".into(),
         (Some(_), _) => "io_u error".into(),
         (None, _) => failure.what.clone(),
