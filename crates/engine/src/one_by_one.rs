@@ -77,7 +77,8 @@ impl<C: Calls> Engine for OneByOne<C> {
     #[inline]
     fn turn(&mut self, requests: &[Request], at_least: u32, until: Nanos, done: &mut Batch) -> Result<(), EngineError> {
         done.done.clear();
-        let chained = done.chained && !self.calls.tidy();
+        let tidied = self.calls.tidy();
+        let chained = done.chained && !tidied;
         done.before = if chained { done.reaped } else { self.clock.now() };
         if requests.is_empty() {
             if at_least > 0 {

@@ -33,10 +33,10 @@ impl Calls for Splice {
         let Some(handle) = file.handle() else {
             return i64::from(io.length);
         };
-        let buffer = self.buffers.of(io.slot, io.length as usize);
+        let (slot, length) = (io.slot, io.length as usize);
         let result = match io.action {
-            Action::Read => self.pipe.read_from(handle, buffer, io.offset),
-            Action::Write => self.pipe.write_to(handle, buffer, io.offset),
+            Action::Read => self.pipe.read_from(handle, self.buffers.of(slot, length), io.offset),
+            Action::Write => self.pipe.write_to(handle, self.buffers.of(slot, length), io.offset),
             Action::Trim | Action::Flush | Action::FlushData | Action::FlushRange(_) => return file.without_buffer(io),
         };
         if result < 0 {

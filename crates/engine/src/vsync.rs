@@ -54,6 +54,9 @@ impl Vsync {
         let Some(handle) = file.handle() else {
             return requests.iter().map(|io| i64::from(io.length)).sum();
         };
+        if !matches!(first.action, Action::Read | Action::Write) {
+            return file.without_buffer(first);
+        }
         let mut parts = self.vectors.fill();
         for io in requests {
             // SAFETY: each slot has a buffer of its own in a mapping that stays where it is. Those of a turn are nobody
@@ -62,8 +65,7 @@ impl Vsync {
         }
         match first.action {
             Action::Read => parts.read_at(handle, first.offset),
-            Action::Write => parts.write_at(handle, first.offset),
-            Action::Trim | Action::Flush | Action::FlushData | Action::FlushRange(_) => file.without_buffer(first),
+            _ => parts.write_at(handle, first.offset),
         }
     }
 }
@@ -76,8 +78,13 @@ impl Engine for Vsync {
         if requests.is_empty() && at_least > 0 {
             self.sleep.until(until, &self.clock);
         }
-        let joined = &requests[..self.neighbours(requests)];
-        let result = self.perform(joined);
+        let mut joined = &requests[..self.neighbours(requests)];
+        let mut result = self.perform(joined);
+        if result < 0 && joined.len() > 1 {
+            // The error may be that of any of them: each has to answer for itself.
+            joined = &joined[..1];
+            result = self.perform(joined);
+        }
         done.reaped = self.clock.now();
         done.returned = done.reaped;
         let mut left = result;
