@@ -158,6 +158,20 @@ fn engines_need_to_be_told_what_to_do() {
 }
 
 #[test]
+fn devices_are_no_names() {
+    for engine in ["filecreate", "filestat", "filedelete", "dirstat"] {
+        assert!(
+            lowered(&words(&format!("--ioengine={engine} --filename=f"))).is_some(),
+            "{engine}"
+        );
+        assert!(
+            lowered(&words(&format!("--ioengine={engine} --filename=dev"))).is_none(),
+            "{engine}"
+        );
+    }
+}
+
+#[test]
 fn what_moves_no_data_cannot_be_verified() {
     for engine in [
         "filecreate",

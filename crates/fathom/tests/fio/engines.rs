@@ -88,13 +88,13 @@ fn every_pass_looks_at_every_name_again() {
 #[test]
 fn more_names_than_may_be_open() {
     let place = Place::new();
-    let job = "--name=x --nrfiles=3000 --output-format=json";
+    let job = "--name=x --nrfiles=1500 --output-format=json";
     for engine in ["filecreate", "filedelete"] {
         let ran = place.line(&format!(
             "{job} --ioengine={engine} --filesize=4k --rw=write --fallocate=none"
         ));
-        assert_eq!(figures(&entry(&ran.expect(0, &[]).out), "write").2, 3000, "{engine}");
-        assert_eq!(place.names().len(), if engine == "filecreate" { 3000 } else { 0 });
+        assert_eq!(figures(&entry(&ran.expect(0, &[]).out), "write").2, 1500, "{engine}");
+        assert_eq!(place.names().len(), if engine == "filecreate" { 1500 } else { 0 });
     }
 }
 
@@ -152,12 +152,12 @@ fn data_that_goes_through_a_pipe_comes_back() {
 #[test]
 fn processors_are_used_and_no_data_is_moved() {
     let place = Place::new();
-    let job = "--name=x --ioengine=cpuio --cpuload=50 --cpuchunks=2000 --number_ios=5 --output-format=json";
+    let job = "--name=x --ioengine=cpuio --cpuload=50 --cpuchunks=2000 --number_ios=3 --output-format=json";
     for (more, mode) in [("", "noop"), (" --cpumode=qsort", "qsort")] {
         let ran = place.line(&format!("{job}{more}"));
         ran.expect(0, &[&format!("x ({mode}): ioengine=cpuio, cpuload=50, cpucycle=2000")]);
         let entry = entry(&ran.out);
-        assert_eq!(figures(&entry, "read"), (5, 0, 5), "{mode}");
+        assert_eq!(figures(&entry, "read"), (3, 0, 3), "{mode}");
         assert_eq!(
             (&entry["read"]["runtime"], &entry["read"]["bw"]),
             (&0.into(), &0.into())

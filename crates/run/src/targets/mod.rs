@@ -6,6 +6,7 @@ pub mod guard;
 pub mod marker;
 
 mod fill;
+mod names;
 mod own;
 mod permit;
 
@@ -27,6 +28,7 @@ use model::{Bytes, Direction};
 use fill::Expected;
 pub use fill::FillError;
 use guard::Claim;
+use names::{examine_name, fits_engines};
 use own::OwnFile;
 pub(crate) use permit::permit;
 pub use permit::{Judged, Objection, judge};
@@ -217,8 +219,7 @@ impl ReadyTargets {
     pub(crate) fn finish(self) {
         drop(self.own);
         for path in self.remove {
-            // What is a directory is removed only if it is empty.
-            let _ = fs::remove_file(&path).or_else(|_| fs::remove_dir(&path));
+            let _ = fs::remove_file(path);
         }
     }
 }
@@ -247,7 +248,7 @@ pub fn examine(plan: &Plan) -> Result<Vec<Examined>, Vec<TargetError>> {
             TargetKind::Name { directory, .. } => examine_name(plan, number, target, directory),
             TargetKind::Nothing { .. } | TargetKind::Simulated { .. } | TargetKind::Template { .. } => continue,
         };
-        match found {
+        match found.and_then(|one| fits_engines(plan, target, one)) {
             Ok(one) => examined.push(one),
             Err(error) => errors.push(error),
         }
@@ -329,32 +330,6 @@ fn examine_one(plan: &Plan, number: usize, target: &Target) -> Result<Examined, 
             })
         }
     }
-}
-
-/// The same for a name that an engine makes, looks up or removes. Nothing need be there.
-fn examine_name(plan: &Plan, number: usize, target: &Target, directory: bool) -> Result<Examined, TargetError> {
-    let path = PathBuf::from(&target.path);
-    let look = |source| TargetError::Look {
-        path: target.path.clone(),
-        source,
-    };
-    let (kind, size) = match fs::metadata(&path) {
-        Ok(meta) if meta.is_dir() => (Some(FileKind::Directory), 0),
-        Ok(_) => identify(&path, &target.path).map(|(kind, size)| (Some(kind), size))?,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => (None, 0),
-        Err(error) => return Err(look(error)),
-    };
-    Ok(Examined {
-        number,
-        path,
-        kind,
-        size,
-        action: match directory && kind.is_none() {
-            true => Action::CreateDirectory,
-            false => Action::UseAsItIs,
-        },
-        directions: directions(plan, TargetId(number as u32)),
-    })
 }
 
 /// True if an earlier entry of the plan makes a file of the same path.
@@ -610,25 +585,6 @@ impl Preparation<'_> {
 
     fn one(&self, number: usize) -> Option<&(Examined, Option<Claim>)> {
         self.permitted.iter().find(|(one, _)| one.number == number)
-    }
-
-    /// Makes the directory that an engine is to look up or remove, where that is wanted.
-    fn make_name_ready(&self, number: usize, ready: &mut ReadyTargets) -> Result<PathBuf, TargetError> {
-        let Some((one, _)) = self.one(number) else {
-            return Ok(PathBuf::new());
-        };
-        if one.action == Action::CreateDirectory
-            && let Err(source) = sys::names::create_directory(&one.path)
-            // Two jobs may want the same.
-            && source.kind() != std::io::ErrorKind::AlreadyExists
-        {
-            return Err(TargetError::Look {
-                path: one.path.display().to_string(),
-                source,
-            });
-        }
-        note_end(&self.plan.targets[number], one, ready);
-        Ok(one.path.clone())
     }
 
     fn make_ready(

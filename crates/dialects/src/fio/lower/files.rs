@@ -157,6 +157,10 @@ impl Lowering<'_> {
 
     /// A file has to be of the kind that was said.
     fn check_kind(&mut self, options: &JobOptions, name: &str, found: Option<Found>) {
+        let is_device = |found: Found| matches!(found.kind, FoundKind::Device | FoundKind::CharacterDevice);
+        if are_names(options) && found.is_some_and(is_device) {
+            complain(&mut self.complaints, "fio: only files are supported");
+        }
         let kind = found.map_or(FoundKind::File, |found| found.kind);
         let (fits, wanted) = match options.files.filetype {
             FileType::None => return,
