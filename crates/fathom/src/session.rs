@@ -184,5 +184,14 @@ pub fn permissions_of_environment() -> Permissions {
     if let Ok(text) = std::env::var("FATHOM_ALLOW_DESTROY") {
         permissions.allow_destroy_list(&text);
     }
+    permissions.programs = programs_allowed();
     permissions
+}
+
+/// The variable that allows commands and programs of job files to be run.
+pub const ALLOW_PROGRAMS: &str = "FATHOM_ALLOW_EXEC";
+
+/// The user allows it.
+pub fn programs_allowed() -> bool {
+    std::env::var_os(ALLOW_PROGRAMS).is_some_and(|value| value == "1")
 }

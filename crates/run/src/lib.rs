@@ -110,6 +110,7 @@ pub fn carry_out_with(
     watcher: &mut dyn FnMut(Event),
 ) -> Result<Results, RunError> {
     check(&plan)?;
+    unsupported::unpermitted(&plan, conditions.permissions)?;
     sys::signals::ignore_file_size_signal();
     let started_unix_ns = unix_now();
     let system_then = SystemTimes::read(&System::live());
@@ -118,7 +119,7 @@ pub fn carry_out_with(
         interrupt,
         permissions,
     } = conditions;
-    let permitted = targets::permit(&plan, permissions).map_err(|objection| match objection {
+    let mut permitted = targets::permit(&plan, permissions).map_err(|objection| match objection {
         Objection::Unusable(errors) => RunError::Targets(errors),
         Objection::Refused(refusals) => RunError::Refused(refusals),
     })?;
@@ -135,6 +136,13 @@ pub fn carry_out_with(
         interrupt,
     };
     let mut ready = targets::prepare(&preparation, watcher).map_err(unprepared)?;
+    permitted.let_go_of_names(&plan);
+    let preparation = Preparation {
+        plan: &plan,
+        permitted: &permitted.targets,
+        clock,
+        interrupt,
+    };
     let mut around = step::Surroundings {
         spin: may_spin(&plan),
         simulated: plan

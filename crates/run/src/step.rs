@@ -11,7 +11,7 @@ use engine::{Clock, Identity};
 use model::environment::TargetFacts;
 use model::event::{EndReason, Event, Phase};
 use model::finding::{Finding, Severity};
-use model::plan::{Dialect, Plan};
+use model::plan::{Dialect, Job, Plan};
 use model::results::{
     EffectiveShare, Failure, HostCoreUse, HostDeviceUse, HostVolumeUse, JobResults, StepResults, WorkerResults,
 };
@@ -178,6 +178,7 @@ pub(crate) fn run_step(
     loop {
         (0..jobs.len()).for_each(|job| start_if_due(around, step, &mut jobs, job, watcher));
         (0..jobs.len()).for_each(|job| look_at(around, step, &mut jobs, job, watcher));
+        end_with_io(around, step, &mut jobs);
         // What this machine does meanwhile has nothing to do with a simulated device.
         if !around.simulated {
             watch.look(&jobs, around.clock);
@@ -273,7 +274,7 @@ fn snapshot(around: &Surroundings<'_>, step: usize, jobs: &[LiveJob], watch: &Wa
 }
 
 /// Which ranges of a stepped distribution were in effect on the real targets.
-fn note_effective_ranges(plan: &model::plan::Job, results: &mut JobResults, targets: &[ReadyTarget]) {
+fn note_effective_ranges(plan: &Job, results: &mut JobResults, targets: &[ReadyTarget]) {
     let workers = plan.workers.iter().zip(&mut results.workers);
     for (stream, results) in workers.flat_map(|(plan, results)| plan.streams.iter().zip(&mut results.streams)) {
         let Some(target) = stream.target.ids().first().and_then(|id| targets.get(id.0 as usize)) else {
@@ -551,6 +552,26 @@ fn end_others(around: &Surroundings<'_>, step: usize, jobs: &mut [LiveJob], inde
     }
 }
 
+/// Jobs that are there for the I/O of others end when all of that is done. I/O of a later step is still to come, so they go on
+/// then, as they do in fio.
+fn end_with_io(around: &Surroundings<'_>, step: usize, jobs: &mut [LiveJob]) {
+    let plans = &around.plan.steps[step].jobs;
+    let mut later = around.plan.steps[step + 1..].iter().flat_map(|step| &step.jobs);
+    let mut moving = plans
+        .iter()
+        .zip(jobs.iter())
+        .filter(|(plan, _)| plan.moves_data())
+        .peekable();
+    if moving.peek().is_none() || !moving.all(|(_, job)| job.has_ended()) || later.any(Job::moves_data) {
+        return;
+    }
+    for (plan, job) in plans.iter().zip(jobs) {
+        if plan.ends_with_io && !job.has_ended() {
+            job.stop(EndReason::OtherJob);
+        }
+    }
+}
+
 /// Waits until a worker has ended, or until it is time to look at all of them.
 fn wait_for_a_change(bell: &Receiver<()>, jobs: &[LiveJob]) {
     let ended = || {
@@ -691,7 +712,7 @@ impl LiveJob {
     }
 
     /// What is known before the end.
-    fn so_far(&self, plan: &model::plan::Job) -> JobResults {
+    fn so_far(&self, plan: &Job) -> JobResults {
         let (totals, series) = self.gather.so_far(plan);
         let workers = totals.into_iter().zip(&self.workers).enumerate();
         let workers = workers.map(|(number, ((totals, start, end), worker))| {
@@ -714,7 +735,7 @@ impl LiveJob {
         }
     }
 
-    fn into_results(mut self, plan: &model::plan::Job) -> JobResults {
+    fn into_results(mut self, plan: &Job) -> JobResults {
         let reason = self.reason();
         let ran = self.state == State::Ended { ran: true };
         let windows = self.gather.take_windows();

@@ -1,7 +1,9 @@
 //! What a plan can say and a run cannot yet do. It is refused before anything starts, never silently left out.
 
 use model::finding::{Finding, Severity};
-use model::plan::{Plan, PlanFault, Stream};
+use model::plan::{Plan, PlanError, PlanFault, Stream};
+
+use crate::targets::guard::Permissions;
 
 /// Every part of the plan that would not be carried out.
 pub(crate) fn faults(plan: &Plan) -> Vec<PlanFault> {
@@ -21,6 +23,32 @@ pub(crate) fn faults(plan: &Plan) -> Vec<PlanFault> {
         }
     }
     faults
+}
+
+/// Refuses programs that the user has not allowed to be run.
+///
+/// # Errors
+/// [`PlanError`] with a line for each of them.
+pub(crate) fn unpermitted(plan: &Plan, permissions: &Permissions) -> Result<(), PlanError> {
+    let mut faults: Vec<PlanFault> = Vec::new();
+    for (_, job) in plan.jobs().filter(|_| !permissions.programs) {
+        for program in job.workers.iter().filter_map(|worker| worker.engine.program.as_ref()) {
+            let fault = PlanFault {
+                at: format!("job `{}`", job.name),
+                what: format!(
+                    "it runs {} with the rights of this user; set FATHOM_ALLOW_EXEC=1 to allow it",
+                    program.path
+                ),
+            };
+            if !faults.contains(&fault) {
+                faults.push(fault);
+            }
+        }
+    }
+    match faults.is_empty() {
+        true => Ok(()),
+        false => Err(PlanError(faults)),
+    }
 }
 
 /// Parts of the plan that change nothing about what is measured or found, and are not carried out: said aloud instead.

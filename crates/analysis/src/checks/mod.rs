@@ -20,7 +20,7 @@ mod samples;
 
 use model::environment::Environment;
 use model::finding::Finding;
-use model::plan::{self, Pacing, Stream};
+use model::plan::{self, Pacing, Stream, Worker};
 use model::results::{JobResults, Results, StepResults};
 
 /// A check that every result goes through.
@@ -100,8 +100,12 @@ impl<'a> JobView<'a> {
 
     /// Operations follow one another as soon as there is a free place in the queue.
     fn is_closed_loop(&self) -> bool {
-        self.streams()
-            .all(|stream| stream.pacing == Pacing::Unpaced && stream.think.is_none())
+        // Some operations of these have no latency, or they rest in between.
+        let plain = |worker: &Worker| !worker.engine.kind.works_on_names() && !worker.engine.kind.moves_nothing();
+        self.plan.workers.iter().all(plain)
+            && self
+                .streams()
+                .all(|stream| stream.pacing == Pacing::Unpaced && stream.think.is_none())
     }
 
     fn has_failed(&self) -> bool {

@@ -7,10 +7,10 @@ use model::access::Access;
 use model::draws::DrawsForm;
 use model::mix::Mix;
 use model::plan::{
-    AtEndOfJob, Batching, CacheMode, CatchUp, Control, Depth, Dialect, EndsWith, EngineChoice, EngineKind, ErrorPolicy,
-    Job, LatencyPoints, Memory, OpenHint, Pacing, Pattern, Phases, Plan, Prepare, Process, Rate, RateUnit, Region,
-    Span, Step, Stop, Stream, StreamTarget, Target, TargetKind, Think, ThinkCount, ThreadPlacement, Worker,
-    WriteThrough,
+    AtEndOfJob, Batching, CacheMode, CatchUp, Control, CpuWork, Depth, Dialect, EndsWith, EngineChoice, EngineKind,
+    ErrorPolicy, Job, LatencyPoints, LookCall, Memory, OpenHint, Pacing, Pattern, Phases, Plan, Prepare, Process, Rate,
+    RateUnit, Region, Span, Step, Stop, Stream, StreamTarget, Target, TargetKind, Think, ThinkCount, ThreadPlacement,
+    Worker, WriteThrough,
 };
 use model::{Bytes, Direction, PerDirection};
 
@@ -217,6 +217,7 @@ impl Comparing {
             windows,
             prepare_only,
             scheduler,
+            ends_with_io,
             workers: _,
         } = wanted;
         self.kept(
@@ -224,6 +225,12 @@ impl Comparing {
             "its files are made and nothing else is done",
             *prepare_only,
             got.prepare_only,
+        );
+        self.kept(
+            &of::ENDS_WITH_IO,
+            "it ends when all other I/O is done",
+            *ends_with_io,
+            got.ends_with_io,
         );
         if let Some(text) = description.as_ref().filter(|_| got.description != *description) {
             self.note(Differs, &of::DESCRIPTION, text, "");
@@ -560,6 +567,9 @@ impl Comparing {
             no_wait,
             submission_cpu,
             huge_maps,
+            look,
+            work,
+            ref program,
         } = *wanted;
         let part = |percent: u8| (percent != 100).then_some(percent);
         self.given(&of::POLL, part(poll_percent), part(got.poll_percent), |percent| {
@@ -571,6 +581,21 @@ impl Comparing {
             format!("a kernel thread on CPU {cpu}")
         });
         self.kept(&of::HUGE_MAPS, "maps of huge pages", huge_maps, got.huge_maps);
+        let call = |call: LookCall| match call {
+            LookCall::Stat => "stat",
+            LookCall::Lstat => "lstat",
+            LookCall::Statx => "statx",
+        };
+        self.same(Gone, &of::LOOK, call(look).into(), call(got.look).into());
+        self.given(&of::WORK, work, got.work, |work| match work {
+            CpuWork::Spin { time_ns } => format!("a processor that spins for {}", words::time(*time_ns)),
+            CpuWork::Sort { numbers, percent } => {
+                format!("a processor that sorts {numbers} numbers, {percent} % of the time")
+            }
+        });
+        self.given(&of::PROGRAM, program.clone(), got.program.clone(), |program| {
+            format!("running {}", program.path)
+        });
         let special = |kind: EngineKind| matches!(kind, EngineKind::Null | EngineKind::Simulated);
         let mapped = stream.cache.mapping.is_some();
         match kind == got.kind || mapped || kind == EngineKind::Auto {
@@ -789,6 +814,14 @@ impl Comparing {
         } = wanted;
         let behaviour = |kind: &TargetKind| match kind {
             TargetKind::Path | TargetKind::Template { number: _ } => "a file or device".to_owned(),
+            TargetKind::Name {
+                size: _,
+                directory: false,
+            } => "a name".to_owned(),
+            TargetKind::Name {
+                size: _,
+                directory: true,
+            } => "a directory".to_owned(),
             TargetKind::Nothing { size } => format!("nothing of {}", words::size(size.0)),
             TargetKind::Simulated { device } => format!("a simulated device: {device:?}"),
         };
@@ -849,7 +882,7 @@ impl Comparing {
         let size = |place: Place<'_>| {
             let target = place.stream.target.ids().first().map(|id| place.plan.target(*id));
             target.and_then(|target| match &target.kind {
-                TargetKind::Nothing { size } => Some(size.0),
+                TargetKind::Nothing { size } | TargetKind::Name { size, .. } => Some(size.0),
                 TargetKind::Simulated { device } => Some(device.size.0),
                 TargetKind::Path | TargetKind::Template { .. } => made(&target.prepare),
             })

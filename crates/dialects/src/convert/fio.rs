@@ -122,6 +122,10 @@ fn target(target: &Target) -> Target {
         path: path.clone(),
         kind: match kind {
             TargetKind::Path | TargetKind::Template { .. } => TargetKind::Path,
+            TargetKind::Name { size, directory } => TargetKind::Name {
+                size: *size,
+                directory: *directory,
+            },
             TargetKind::Nothing { size } => TargetKind::Nothing { size: *size },
             TargetKind::Simulated { device } => TargetKind::Nothing { size: device.size },
         },
@@ -294,6 +298,7 @@ fn section(job: &Job, name: String, workers: Vec<Worker>, last_of: &[u32]) -> Jo
         windows,
         prepare_only,
         scheduler,
+        ends_with_io,
         workers: _,
     } = job;
     let Phases {
@@ -376,6 +381,7 @@ fn section(job: &Job, name: String, workers: Vec<Worker>, last_of: &[u32]) -> Jo
         windows: windows.clone(),
         prepare_only: *prepare_only,
         scheduler: scheduler.clone(),
+        ends_with_io: *ends_with_io,
         workers,
     }
 }
@@ -402,6 +408,7 @@ fn clone(plan: &Plan, worker: &Worker, stream: Stream, number: u32) -> Worker {
         kind if kind.is_synchronous() => LatencyPoints::BeforeCall,
         // Null with one operation at a time is synchronous too.
         EngineKind::Null if stream.depth <= 1 => LatencyPoints::BeforeCall,
+        EngineKind::Vsync => LatencyPoints::BeforeCall,
         _ => LatencyPoints::AfterCall,
     };
     let Batching {
@@ -453,13 +460,17 @@ fn engine_of(plan: &Plan, choice: &EngineChoice, stream: &Stream) -> EngineChoic
         no_wait,
         submission_cpu,
         huge_maps,
+        look,
+        work,
+        ref program,
     } = *choice;
     let is_file = |kind: &TargetKind| match kind {
-        TargetKind::Path | TargetKind::Template { .. } => true,
+        TargetKind::Path | TargetKind::Name { .. } | TargetKind::Template { .. } => true,
         TargetKind::Nothing { .. } | TargetKind::Simulated { .. } => false,
     };
     let files = stream.target.ids().iter().all(|id| is_file(&plan.target(*id).kind));
     let kind = match (kind, stream.depth) {
+        (kind, _) if kind.moves_nothing() => kind,
         // Where there is no file, fio would make one.
         _ if !files => EngineKind::Null,
         _ if stream.cache.mapping.is_some() => EngineKind::Mmap,
@@ -483,6 +494,9 @@ fn engine_of(plan: &Plan, choice: &EngineChoice, stream: &Stream) -> EngineChoic
         no_wait,
         submission_cpu,
         huge_maps,
+        look,
+        work,
+        program: program.clone(),
     }
 }
 

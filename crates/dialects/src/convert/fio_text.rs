@@ -7,9 +7,9 @@ use model::block_size::BlockSizes;
 use model::content::Content;
 use model::mix::Mix;
 use model::plan::{
-    AllocateMode, AtEndOfJob, Control, EngineKind, ErrorPolicy, Extent, FileService, FlushKind, Job, Pacing, Plan,
-    Prepare, PriorityClass, Process, RateUnit, Stop, Stream, StreamTarget, TargetKind, Tracked, Verify, VerifyMethod,
-    Worker, WriteThrough,
+    AllocateMode, AtEndOfJob, Control, CpuWork, EngineKind, ErrorPolicy, Extent, FileService, FlushKind, Job, LookCall,
+    Pacing, Plan, Prepare, PriorityClass, Process, RateUnit, Stop, Stream, StreamTarget, TargetKind, Tracked, Verify,
+    VerifyMethod, Worker, WriteThrough,
 };
 use model::{Direction, Nanos, PerDirection};
 
@@ -143,6 +143,7 @@ fn section(plan: &Plan, number: usize, job: &Job) -> Options {
         windows,
         prepare_only,
         scheduler,
+        ends_with_io,
         workers,
     } = job;
     let worker = &workers[0];
@@ -169,6 +170,7 @@ fn section(plan: &Plan, number: usize, job: &Job) -> Options {
     }
     files(plan, workers, &mut say);
     engine(worker, &mut say);
+    on(&mut say, "exit_on_io_done", *ends_with_io);
     pattern(stream, &mut say);
     if workers.len() > 1 {
         say("numjobs", workers.len().to_string());
@@ -292,7 +294,7 @@ fn files(plan: &Plan, clones: &[Worker], say: Say<'_>) {
     let target = plan.target(ids[0]);
     let region = stream.region;
     let made = compare::made(&target.prepare).or(match target.kind {
-        TargetKind::Nothing { size } => Some(size.0),
+        TargetKind::Nothing { size } | TargetKind::Name { size, .. } => Some(size.0),
         TargetKind::Path | TargetKind::Template { .. } | TargetKind::Simulated { .. } => None,
     });
     // fio's size is that of all files of a clone.
@@ -365,13 +367,10 @@ fn files(plan: &Plan, clones: &[Worker], say: Say<'_>) {
 fn engine(worker: &Worker, say: Say<'_>) {
     let engine = &worker.engine;
     let name = match engine.kind {
-        EngineKind::Auto | EngineKind::Psync => "psync",
-        EngineKind::IoUring => "io_uring",
-        EngineKind::Libaio => "libaio",
-        EngineKind::Pvsync2 => "pvsync2",
-        EngineKind::Mmap => "mmap",
-        EngineKind::Falloc => "falloc",
-        EngineKind::Null | EngineKind::Simulated => "null",
+        EngineKind::Auto => "psync",
+        EngineKind::Simulated => "null",
+        // The others have the names that they have in fio.
+        kind => kind.name(),
     };
     if name != "psync" {
         say("ioengine", name.into());
@@ -391,6 +390,7 @@ fn engine(worker: &Worker, say: Say<'_>) {
         say("sqthread_poll_cpu", cpu.to_string());
     }
     on(say, "thp", engine.huge_maps);
+    special_engine(worker, say);
     on(say, "serialize_overlap", worker.batching.serialize_overlap);
     if worker.memory.pinned.0 > 0 {
         say("lockmem", size(worker.memory.pinned.0));
@@ -413,6 +413,39 @@ fn engine(worker: &Worker, say: Say<'_>) {
         let usual = matches!(name, "iodepth_batch" | "iodepth_batch_complete_min");
         if let Some(value) = value.filter(|value| !usual || *value != 1) {
             say(name, value.to_string());
+        }
+    }
+}
+
+/// What only engines know that move no data.
+fn special_engine(worker: &Worker, say: Say<'_>) {
+    let engine = &worker.engine;
+    match engine.look {
+        LookCall::Stat => {}
+        LookCall::Lstat => say("stat_type", "lstat".into()),
+        LookCall::Statx => say("stat_type", "statx".into()),
+    }
+    match engine.work {
+        None => {}
+        Some(CpuWork::Spin { time_ns }) => {
+            let pause = worker.streams[0].think.map_or(0, |think| think.pause_ns.0);
+            let part = time_ns.0 * 100 / (time_ns.0 + pause).max(1);
+            say("cpuload", part.max(1).to_string());
+            say("cpuchunks", (time_ns.0 / 1000).to_string());
+        }
+        Some(CpuWork::Sort { percent, .. }) => {
+            say("cpuload", percent.to_string());
+            say("cpumode", "qsort".into());
+        }
+    }
+    if let Some(program) = &engine.program {
+        say("program", program.path.clone());
+        if !program.arguments.is_empty() {
+            say("arguments", program.arguments.join(" "));
+        }
+        say("grace_time", (program.grace_ns.0 / 1_000_000_000).to_string());
+        if program.output.is_none() {
+            say("std_redirect", "0".into());
         }
     }
 }

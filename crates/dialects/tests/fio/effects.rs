@@ -82,21 +82,21 @@ pub fn lowered(words: &[String]) -> Option<Lowered> {
 }
 
 /// An option, words of a command line that have it, and what their plan must hold.
-type Effect = (&'static str, &'static str, fn(&Plan) -> bool);
+pub type Effect = (&'static str, &'static str, fn(&Plan) -> bool);
 
-fn job(plan: &Plan) -> &Job {
+pub fn job(plan: &Plan) -> &Job {
     &plan.steps[0].jobs[0]
 }
 
-fn worker(plan: &Plan) -> &Worker {
+pub fn worker(plan: &Plan) -> &Worker {
     &job(plan).workers[0]
 }
 
-fn stream(plan: &Plan) -> &Stream {
+pub fn stream(plan: &Plan) -> &Stream {
     &worker(plan).streams[0]
 }
 
-fn target(plan: &Plan) -> &Target {
+pub fn target(plan: &Plan) -> &Target {
     plan.target(stream(plan).target.ids()[0])
 }
 
@@ -1243,9 +1243,17 @@ const REPORTS: &[Effect] = &[
 ];
 
 fn effects() -> impl Iterator<Item = &'static Effect> {
-    [JOBS_AND_FILES, PATTERN, SYSTEM, PACE, DATA, REPORTS]
-        .into_iter()
-        .flatten()
+    [
+        JOBS_AND_FILES,
+        PATTERN,
+        SYSTEM,
+        PACE,
+        DATA,
+        REPORTS,
+        crate::engines::ENGINES,
+    ]
+    .into_iter()
+    .flatten()
 }
 
 /// An option, words of a command line that have it, and what is said because of it.
@@ -1568,7 +1576,7 @@ fn row(name: &str) -> &'static Row {
 }
 
 /// The words of an entry; a job is begun where none is.
-fn words(line: &str) -> Vec<String> {
+pub fn words(line: &str) -> Vec<String> {
     let mut words = split(line);
     if !words.iter().any(|word| word.starts_with("--name=")) {
         words.insert(0, "--name=x".into());

@@ -222,10 +222,9 @@ fn engines_are_told_their_own_options() {
 #[test]
 fn what_nothing_here_does_is_refused() {
     for (line, what) in [
-        ("--ioengine=cpuio", "ioengine=cpuio is not supported by this program"),
         (
-            "--ioengine=filecreate",
-            "ioengine=filecreate is not supported by this program",
+            "--ioengine=filecreate --verify=md5",
+            "verify with ioengine=filecreate is not supported by this program",
         ),
         ("--mem=cudamalloc", "mem=cudamalloc is not supported by this program"),
         (

@@ -162,6 +162,7 @@ fn prepared(action: &Action) -> String {
         Action::Reuse { size } => format!("holds {size} of random data from an earlier run, used again"),
         Action::Create { size, own: true } => format!("made with {size} of random data, removed at the end"),
         Action::Create { size, own: false } => format!("made with {size} of random data"),
+        Action::CreateDirectory => "made as a directory".into(),
         Action::Extend { from, to } => format!("extended from {from} to {to}"),
         Action::Rewrite { size } => format!("emptied and written anew with {size}"),
     }

@@ -10,6 +10,7 @@ mod calling;
 mod clients;
 mod differential;
 mod endings;
+mod engines;
 mod errors;
 mod flags;
 mod golden;
@@ -17,6 +18,9 @@ mod logs;
 #[path = "../../../report/tests/fio/masks.rs"]
 mod masks;
 mod options;
+#[path = "../drop_in/place.rs"]
+#[allow(dead_code, reason = "shared by the tests of both drop-in modes")]
+mod place;
 mod seeds;
 mod status;
 mod support;

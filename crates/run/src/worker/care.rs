@@ -69,10 +69,15 @@ impl Worker<'_> {
         if let Some(overlap) = &mut self.overlap {
             overlap.ended(slot);
         }
-        self.log(&record, direction, result, error, at);
+        let timed = !self.works_on_names || record.offset == 0;
+        if timed {
+            self.log(&record, direction, result, error, at);
+        }
         if let Some(most_ns) = too_slow {
             let took_ns = total;
             self.settle_slow(slot, direction, TooSlow { took_ns, most_ns }, (result, at));
+        } else if !timed {
+            self.recorder.count_untimed(record.key as u32, record.length);
         } else if result == i64::from(record.length) {
             let mut run = Run::starting_with(&record);
             (run.operations, run.bytes) = (1, u64::from(record.length));

@@ -286,7 +286,7 @@ impl Worker<'_> {
         };
         // One is closed before the other is opened: not even for a moment may there be more.
         exchange(File::nothing(0))?;
-        let mut with = open_target(target, set.how)
+        let mut with = open_target(target, set.how, self.plan.engine.kind)
             .map_err(|error| failed(error.to_string(), error.source.raw_os_error(), target))?;
         with.set_priority(set.priority);
         self.files[usize::from(index)] = super::setup::for_messages(&with);

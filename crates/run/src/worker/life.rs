@@ -342,7 +342,8 @@ impl Worker<'_> {
     pub(super) fn settle_exception(&mut self, slot: Slot, result: i64, reaped: Nanos) {
         let record = *self.slots.get(slot);
         let direction = self.direction_of(&record);
-        let verb = direction.map_or("flush", Direction::word);
+        let act = self.plan.engine.kind.act();
+        let verb = act.unwrap_or(direction.map_or("flush", Direction::word));
         if result > 0 {
             let mut run = Run::starting_with(&record);
             (run.operations, run.bytes) = (1, result as u64);

@@ -85,6 +85,10 @@ pub(crate) struct Worker<'plan> {
     one_at_a_time: bool,
     /// One lane, one stream, and nothing that holds it back: the usual case, which is spared all questions about others.
     plain: bool,
+    /// Only the operation at the start of a file does something to it; the others have no latency.
+    works_on_names: bool,
+    /// Operations stand for no bytes.
+    moves_nothing: bool,
     /// Operations are counted one by one, because each may have taken too long, is logged, or issues the next.
     careful: bool,
     /// Where a line for each operation goes.
@@ -527,6 +531,7 @@ impl Worker<'_> {
             offset,
             length,
         } = *operation;
+        let length = if self.moves_nothing { 0 } else { length };
         self.budget.operations -= 1;
         // The last operation may go beyond the amount.
         self.budget.bytes = self.budget.bytes.saturating_sub(u64::from(length));
@@ -731,6 +736,8 @@ impl Worker<'_> {
         }
         if self.careful {
             self.settle_carefully(completion.slot, completion.result, completion.at);
+        } else if self.works_on_names && offset > 0 {
+            self.recorder.count_untimed(key as u32, length);
         } else if completion.result == i64::from(length) {
             self.recorder.count_one(key as u32, length, due, start, completion.at);
         } else {

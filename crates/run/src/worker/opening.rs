@@ -127,7 +127,8 @@ impl Opening<'_> {
             what: "a worker cannot have more than 65536 files open".into(),
             help: "let fewer be open at once, or spread them over more workers".into(),
         })?;
-        let mut file = open_target(&self.given.targets[target as usize], how)?;
+        let engine = self.given.worker.engine.kind;
+        let mut file = open_target(&self.given.targets[target as usize], how, engine)?;
         file.set_priority(priority);
         self.files.push(file);
         self.known.push(entry);
@@ -135,9 +136,10 @@ impl Opening<'_> {
     }
 }
 
-/// Opens a target, and no other that has taken its place since it was judged.
-pub(super) fn open_target(ready: &ReadyTarget, how: OpenHow) -> Result<File, OpenError> {
+/// Opens a target, and no other that has taken its place since it was judged. Engines that work on names get the name.
+pub(super) fn open_target(ready: &ReadyTarget, how: OpenHow, engine: EngineKind) -> Result<File, OpenError> {
     match &ready.what {
+        ReadyKind::Path(path) if engine.works_on_names() => Ok(File::named(path, ready.size)),
         ReadyKind::Path(path) => open_judged(path, how, ready.identity),
         ReadyKind::Nothing | ReadyKind::Simulated(_) => Ok(File::nothing(ready.size)),
     }
@@ -148,8 +150,8 @@ fn how_of(stream: &Stream, engine: EngineKind) -> OpenHow {
     let reads = stream.mix.includes(Direction::Read) || stream.verify.is_some();
     let access = match (reads, writes(&stream.mix)) {
         (true, true) => Access::ReadWrite,
-        // Its reads change what is allocated.
-        _ if engine == EngineKind::Falloc => Access::ReadWrite,
+        // Their reads change what is allocated, or fail for another reason than that the file cannot be opened.
+        _ if matches!(engine, EngineKind::Falloc | EngineKind::Truncate) => Access::ReadWrite,
         (false, true) => Access::Write,
         _ => Access::Read,
     };
@@ -171,13 +173,17 @@ pub(super) fn prepare_caches(given: &Assignment<'_>, opened: &Opened) -> Result<
             match of_stream.files.get(number) {
                 Some(file) => prepare_cache(stream, &opened.files[usize::from(*file)])?,
                 None if stream.cache.drop_before || stream.cache.fill_before => {
-                    prepare_cache(stream, &open_target(&given.targets[id.0 as usize], of_stream.how)?)?;
+                    prepare_cache(stream, &reopened(given, id.0, of_stream.how)?)?;
                 }
                 None => {}
             }
         }
     }
     Ok(())
+}
+
+fn reopened(given: &Assignment<'_>, target: u32, how: OpenHow) -> Result<File, OpenError> {
+    open_target(&given.targets[target as usize], how, given.worker.engine.kind)
 }
 
 fn prepare_cache(stream: &Stream, file: &File) -> Result<(), SetupError> {

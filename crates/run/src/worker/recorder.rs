@@ -66,6 +66,8 @@ pub(crate) struct SlotRecord {
 #[derive(Debug, Default)]
 pub(crate) struct Cell {
     pub(crate) bytes: u64,
+    /// Operations without a latency.
+    untimed: u64,
     pub(crate) short: u64,
     pub(crate) errors: u64,
     pub(crate) first_error: Option<i32>,
@@ -261,6 +263,13 @@ impl Recorder {
         }
     }
 
+    /// Counts an operation that did nothing and took no time of its own.
+    pub(crate) fn count_untimed(&mut self, cell: u32, length: u32) {
+        let cell = &mut self.cells[cell as usize];
+        cell.bytes += u64::from(length);
+        cell.untimed += 1;
+    }
+
     /// Makes the recorder whole before it is handed on.
     pub(crate) fn close(&mut self) {
         self.cells.iter_mut().for_each(Cell::close);
@@ -270,6 +279,7 @@ impl Recorder {
     pub(crate) fn clear(&mut self) {
         for cell in &mut self.cells {
             (cell.bytes, cell.short, cell.errors, cell.first_error) = (0, 0, 0, None);
+            cell.untimed = 0;
             for histogram in [
                 &mut cell.immediate,
                 &mut cell.submission,
@@ -314,7 +324,7 @@ impl Cell {
 
     /// Operations completed.
     pub(crate) fn operations(&self) -> u64 {
-        self.immediate.n() + self.total.n()
+        self.immediate.n() + self.total.n() + self.untimed
     }
 
     /// Places of the histograms whose values interval series show, together: response time when paced, total otherwise; or

@@ -380,6 +380,8 @@ pub(crate) fn set_up<'plan>(given: &Assignment<'plan>) -> Result<(Worker<'plan>,
         },
         next_lane: 0,
         learns_inline: probes && submit.is_none(),
+        works_on_names: plan.engine.kind.works_on_names(),
+        moves_nothing: plan.engine.kind.moves_nothing(),
         refilling: true,
         one_at_a_time,
         plain,
@@ -440,6 +442,8 @@ fn is_plain(given: &Assignment<'_>) -> bool {
         && stream.mix != Mix::TrimThenWrite
         && !is_careful(given)
         && worker.batching.refill_below.is_none()
+        && !worker.engine.kind.works_on_names()
+        && !worker.engine.kind.moves_nothing()
         && !matches!(worker.draws, DrawsForm::Single { .. })
 }
 
@@ -584,7 +588,11 @@ fn check_choice(plan: &Plan, choice: &EngineChoice, opened: &Opened) -> Result<(
     if !choice.atomic {
         return Ok(());
     }
-    if matches!(choice.kind, EngineKind::Psync | EngineKind::Mmap) {
+    let knows = matches!(
+        choice.kind,
+        EngineKind::Pvsync2 | EngineKind::Libaio | EngineKind::IoUring | EngineKind::Null | EngineKind::Simulated
+    );
+    if !knows {
         return unfit(
             format!("the {name} engine knows no writes that happen whole or not at all"),
             "use the engine pvsync2, io_uring or libaio",

@@ -157,7 +157,8 @@ impl Lowering<'_> {
         Files {
             target: target(options, ids),
             region: Region {
-                base,
+                // Their first operation is the one that counts.
+                base: if are_names(options) { Extent::default() } else { base },
                 length: length.filter(|_| !uneven),
             },
         }
@@ -165,6 +166,10 @@ impl Lowering<'_> {
 
     /// A file has to be of the kind that was said.
     fn check_kind(&mut self, options: &JobOptions, name: &str, found: Option<Found>) {
+        let is_device = |found: Found| matches!(found.kind, FoundKind::Device | FoundKind::CharacterDevice);
+        if are_names(options) && found.is_some_and(is_device) {
+            complain(&mut self.complaints, "fio: only files are supported");
+        }
         let kind = found.map_or(FoundKind::File, |found| found.kind);
         let (fits, wanted) = match options.files.filetype {
             FileType::None => return,
@@ -229,13 +234,36 @@ impl Lowering<'_> {
 
 /// Nothing is done to files.
 pub(super) fn is_diskless(options: &JobOptions) -> bool {
-    matches!(options.queue.ioengine.as_str(), "null" | "cpuio" | "exec")
+    matches!(
+        options.queue.ioengine.as_str(),
+        "null" | "cpuio" | "exec" | "filecreate" | "dircreate" | "dirstat" | "dirdelete"
+    )
 }
+
+/// Files have names, of which the engine makes something.
+fn are_names(options: &JobOptions) -> bool {
+    super::queue::engine(options).kind.works_on_names()
+}
+
+/// Names that an engine is given at a time.
+const MOST_NAMES: usize = 1024;
 
 /// Room for a job that does no I/O, or a part of what is not there.
 const ROOM: u64 = 1 << 40;
 
 fn kind(options: &JobOptions, extents: &Extents) -> TargetKind {
+    let size = || Bytes(extents.file.unwrap_or_else(|| pattern::shortest(options)));
+    let directory = match options.queue.ioengine.as_str() {
+        "filecreate" | "dircreate" => Some(false),
+        "dirstat" | "dirdelete" => Some(true),
+        _ => None,
+    };
+    if let Some(directory) = directory {
+        return TargetKind::Name {
+            size: size(),
+            directory,
+        };
+    }
     match is_diskless(options) {
         true => TargetKind::Nothing {
             size: Bytes(extents.file.unwrap_or(ROOM)),
@@ -261,6 +289,8 @@ fn target(options: &JobOptions, ids: Vec<TargetId>) -> StreamTarget {
     let parameter = files.file_service_count;
     StreamTarget::Files {
         open_at_once: match files.openfiles {
+            // What is not opened can be used in any number, though not all at once.
+            _ if are_names(options) => ids.len().min(MOST_NAMES) as u32,
             0 => ids.len() as u32,
             most => most.clamp(1, ids.len() as i64) as u32,
         },
@@ -371,6 +401,7 @@ fn extents(clone: Clone<'_>, number: usize, count: usize, base: Extent, found: O
         _ => Extents {
             base,
             file: match found.map_or(0, |found| found.size) {
+                _ if are_names(options) && is_diskless(options) => Some(block),
                 // These do no I/O, and need no size.
                 0 if is_diskless(options) && options.queue.ioengine != "null" => Some(ROOM),
                 0 => None,

@@ -10,6 +10,7 @@ mod pace;
 mod pattern;
 mod queue;
 mod report;
+mod special;
 mod verify;
 
 use model::draws::DrawsForm;
@@ -165,7 +166,10 @@ impl<'a> Lowering<'a> {
             name: job.name().to_owned(),
             description: job.options.job.description.clone(),
             phases: job::phases(&job.options),
-            stop: self.stop(job),
+            stop: match queue::engine(&job.options).kind.moves_nothing() {
+                true => special::stop(&job.options),
+                false => self.stop(job),
+            },
             after: self.waits_for(index, job),
             ends_with: Default::default(),
             control: pace::control(&job.options),
@@ -173,6 +177,7 @@ impl<'a> Lowering<'a> {
             windows: report::windows(&job.options),
             prepare_only: job.options.job.create_only,
             scheduler: job.options.queue.ioscheduler.clone(),
+            ends_with_io: special::ends_with_io(&job.options),
             workers,
         };
         self.steps[step].jobs.push(plan);
@@ -188,6 +193,8 @@ impl<'a> Lowering<'a> {
             );
         }
         let files = self.files_of(clone, place);
+        self.unusable.extend(special::unusable(clone, place));
+        self.said.extend(special::introduced(clone));
         Worker {
             engine: queue::engine(options),
             depth: Depth::PerStream,
@@ -209,13 +216,17 @@ impl<'a> Lowering<'a> {
             target: files.target,
             region: files.region,
             mix: pattern::mix(options),
-            pattern: pattern::pattern(options),
+            pattern: match queue::engine(options).kind.works_on_names() {
+                true => special::pattern(options),
+                false => pattern::pattern(options),
+            },
             content: data::content(options, self.here.disk, &mut self.complaints),
             cache: queue::cache(options),
             hint: queue::hint(options),
             sync: queue::sync(options),
             pacing: pace::pacing(options),
-            think: pace::think(options, self.was_given(clone.job, "thinktime_blocks")),
+            think: special::think(options)
+                .unwrap_or_else(|| pace::think(options, self.was_given(clone.job, "thinktime_blocks"))),
             depth,
             weight: 1,
             priority: queue::priority(options),

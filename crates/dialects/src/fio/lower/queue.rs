@@ -7,7 +7,7 @@ use model::plan::{
 use model::{Bytes, Direction, Nanos, PerDirection};
 
 use super::job::us;
-use super::{complain, pattern};
+use super::{complain, pattern, special};
 use crate::Diagnostic;
 use crate::fio::engines;
 use crate::fio::options::JobOptions;
@@ -15,7 +15,7 @@ use crate::fio::options::files::Fadvise;
 use crate::fio::options::job::ContinueOnError;
 use crate::fio::options::queue::{Memory as Mem, SubmitMode, Sync, WriteHint};
 use crate::fio::options::system::CpuPolicy;
-use crate::fio::options::verify::VerifyPolicy;
+use crate::fio::options::verify::{Checksum, VerifyPolicy};
 
 /// EIO.
 const INPUT_OUTPUT: i32 = 5;
@@ -31,9 +31,15 @@ pub(super) fn is_asynchronous(options: &JobOptions) -> bool {
     }
 }
 
+/// Operations that follow one another in a file can be one call. fio says that such a queue is one deep, and keeps it deeper.
+pub(super) fn joins(options: &JobOptions) -> bool {
+    options.queue.ioengine == "vsync"
+}
+
 /// Operations to keep in flight.
 pub(super) fn depth(options: &JobOptions) -> u32 {
-    match is_asynchronous(options) || options.queue.io_submit_mode == SubmitMode::Offload {
+    let several = is_asynchronous(options) || joins(options);
+    match several || options.queue.io_submit_mode == SubmitMode::Offload {
         true => options.queue.iodepth.clamp(1, i64::from(u32::MAX)) as u32,
         false => 1,
     }
@@ -50,7 +56,18 @@ pub(super) fn engine(options: &JobOptions) -> EngineChoice {
             "mmap" => EngineKind::Mmap,
             "null" => EngineKind::Null,
             "falloc" => EngineKind::Falloc,
-            // Others are refused.
+            "ftruncate" => EngineKind::Truncate,
+            "splice" => EngineKind::Splice,
+            "vsync" => EngineKind::Vsync,
+            "filecreate" => EngineKind::FileCreate,
+            "filestat" => EngineKind::FileStat,
+            "filedelete" => EngineKind::FileDelete,
+            "dircreate" => EngineKind::DirectoryCreate,
+            "dirstat" => EngineKind::DirectoryStat,
+            "dirdelete" => EngineKind::DirectoryDelete,
+            "cpuio" => EngineKind::Cpu,
+            "exec" => EngineKind::Program,
+            // Plain calls too; whatever else there is, is refused.
             _ => EngineKind::Psync,
         },
         poll: own.hipri,
@@ -63,13 +80,16 @@ pub(super) fn engine(options: &JobOptions) -> EngineChoice {
         uncached: own.uncached != 0,
         no_wait: own.nowait,
         huge_maps: own.thp != 0,
+        look: own.stat_type,
+        work: special::work(options),
+        program: special::program(options),
         submission_cpu: own.sqthread_poll_cpu.and_then(|cpu| u32::try_from(cpu).ok()),
     }
 }
 
 /// Says which of the wishes of a job nothing here fulfils.
 pub(super) fn refuse(options: &JobOptions, complaints: &mut Vec<Diagnostic>) {
-    const CARRIED_OUT: [&str; 12] = [
+    const CARRIED_OUT: [&str; 22] = [
         "libaio",
         "io_uring",
         "posixaio",
@@ -82,6 +102,16 @@ pub(super) fn refuse(options: &JobOptions, complaints: &mut Vec<Diagnostic>) {
         "mmap",
         "null",
         "falloc",
+        "ftruncate",
+        "splice",
+        "filecreate",
+        "filestat",
+        "filedelete",
+        "dircreate",
+        "dirstat",
+        "dirdelete",
+        "cpuio",
+        "exec",
     ];
     let (queue, own) = (&options.queue, &options.engine);
     let mut refuse = |what: String| complain(complaints, format!("fio: {what} is not supported by this program"));
@@ -100,6 +130,11 @@ pub(super) fn refuse(options: &JobOptions, complaints: &mut Vec<Diagnostic>) {
     }
     if options.verify.verify_policy.contains(&VerifyPolicy::Fsynced) {
         refuse("verify_policy=fsynced".into());
+    }
+    let kind = engine(options).kind;
+    let unreadable = kind.works_on_names() || kind.moves_nothing() || kind == EngineKind::Truncate;
+    if unreadable && options.verify.verify != Checksum::Off {
+        refuse(format!("verify with ioengine={}", queue.ioengine));
     }
     let mix = pattern::mix(options);
     let both = mix.includes(Direction::Read) && mix.includes(Direction::Write);
@@ -280,7 +315,8 @@ pub(super) fn hint(options: &JobOptions) -> OpenHint {
 
 pub(super) fn sync(options: &JobOptions) -> SyncRule {
     let queue = &options.queue;
-    if !pattern::mix(options).includes(Direction::Write) {
+    // What works on names has nothing to flush; fio asks such an engine all the same, which does nothing.
+    if !pattern::mix(options).includes(Direction::Write) || engine(options).kind.works_on_names() {
         return SyncRule::default();
     }
     let range = &queue.sync_file_range;

@@ -122,7 +122,11 @@ pub fn identify(file: &fs::File) -> io::Result<(FileKind, (u32, u32), u64)> {
     if meta.file_type().is_char_device() {
         return Ok((FileKind::CharacterDevice, split(meta.st_rdev()), 0));
     }
-    Ok((FileKind::Other, split(meta.st_dev()), meta.len()))
+    let kind = match meta.is_dir() {
+        true => FileKind::Directory,
+        false => FileKind::Other,
+    };
+    Ok((kind, split(meta.st_dev()), meta.len()))
 }
 
 /// What offsets, lengths and buffers of direct I/O must be multiples of, as the kernel tells it.

@@ -7,14 +7,7 @@ use dialects::fio::{Job, Jobs};
 use model::plan::Plan;
 
 use super::output::Output;
-
-/// The variable that allows commands.
-pub(super) const ALLOWED: &str = "FATHOM_ALLOW_EXEC";
-
-/// The user allows commands.
-pub(super) fn is_allowed() -> bool {
-    std::env::var_os(ALLOWED).is_some_and(|value| value == "1")
-}
+use crate::session::{ALLOW_PROGRAMS, programs_allowed};
 
 /// The commands of a run, by step and number of the job in the plan.
 #[derive(Debug, Default)]
@@ -39,6 +32,10 @@ impl Commands {
     /// # Errors
     /// The line that refuses them.
     pub(super) fn of(jobs: &Jobs, plan: &Plan) -> Result<Commands, String> {
+        let runs_program = |job: &&Job| job.options.queue.ioengine == "exec" && job.options.engine.program.is_some();
+        if let Some(job) = jobs.jobs.iter().find(runs_program).filter(|_| !programs_allowed()) {
+            return Err(refusal(job.name(), "ioengine=exec runs a program"));
+        }
         let commanded = |(place, job): ((usize, usize), &Job)| Commanded {
             job: place,
             name: job.name().to_owned(),
@@ -49,15 +46,13 @@ impl Commands {
         let places = plan.jobs().map(|(place, _)| place);
         let mut list: Vec<Commanded> = places.zip(&jobs.jobs).map(commanded).collect();
         list.retain(|one| one.before.is_some() || one.after.is_some());
-        match list.first().filter(|_| !is_allowed()) {
-            Some(one) => Err(format!(
-                "fio: {}: {} runs a command of the job file with the rights of this user; set {ALLOWED}=1 to allow it",
-                one.name,
-                if one.before.is_some() {
-                    "exec_prerun"
-                } else {
-                    "exec_postrun"
-                }
+        match list.first().filter(|_| !programs_allowed()) {
+            Some(one) => Err(refusal(
+                &one.name,
+                match one.before {
+                    Some(_) => "exec_prerun runs a command of the job file",
+                    None => "exec_postrun runs a command of the job file",
+                },
             )),
             None => Ok(Commands {
                 list,
@@ -93,6 +88,10 @@ impl Commands {
             one.run(one.after.as_deref(), "postrun", output);
         }
     }
+}
+
+fn refusal(job: &str, what: &str) -> String {
+    format!("fio: {job}: {what} with the rights of this user; set {ALLOW_PROGRAMS}=1 to allow it")
 }
 
 impl Commanded {

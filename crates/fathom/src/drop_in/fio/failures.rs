@@ -4,7 +4,7 @@ use std::fs::OpenOptions;
 
 use dialects::fio::Unusable;
 use model::Direction;
-use model::plan::{Control, Job, Plan, Prepare, Stream, StreamTarget, TargetKind, Tracked, Worker};
+use model::plan::{Control, EngineKind, Job, Plan, Prepare, Stream, StreamTarget, TargetKind, Tracked, Worker};
 use model::results::{FailedOperation, Failure, JobResults, Results, WorkerResults};
 use report::formats::fio as reports;
 use report::formats::fio::errors::missed_rate;
@@ -50,7 +50,13 @@ fn line_of(process: u32, errno: i32, function: &str) -> String {
 
 /// Where fio would have met an error.
 fn place(errno: i32, function: &str) -> String {
-    format!("file:fathom:0, func={function}, error={}", words(errno))
+    let why = match function {
+        // What an engine says that was not told what it needs.
+        "cpuio" => "cpu thread needs rate (cpuload=)".to_owned(),
+        "exec" => "no program is defined, it is mandatory to define one".to_owned(),
+        _ => words(errno),
+    };
+    format!("file:fathom:0, func={function}, error={why}")
 }
 
 /// Workers whose files cannot be used as they need them, as far as that shows before anything is made.
@@ -318,7 +324,8 @@ fn of_failure(failure: &Failure, streams: &[Stream], worker: &WorkerResults, tol
             "fio: latency of {} nsec exceeds specified max ({} nsec): {path} {verb} {} {length}",
             too_slow.took_ns.0, too_slow.most_ns.0, offset.0
         )),
-        None if errno == MISMATCH => {}
+        None if errno == MISMATCH || worker.engine.kind.works_on_names() => {}
+        None if worker.engine.kind == EngineKind::Truncate => {}
         None => told.stderr.extend(operation_line(failure)),
     }
     let direct = streams
@@ -331,7 +338,10 @@ fn of_failure(failure: &Failure, streams: &[Stream], worker: &WorkerResults, tol
     if direct && errno == INVALID && moved.sum::<u64>() == 0 {
         told.stdout.push(NO_DIRECT.into());
     }
-    told.stdout.push(process_line(errno, reports::errors::place(failure)));
+    told.stdout.push(process_line(
+        errno,
+        &reports::errors::place(failure, worker.engine.kind),
+    ));
     add_help(failure.help.as_deref().or(help(errno)), told);
 }
 

@@ -287,6 +287,10 @@ fn tell_unusable(unusable: &[Unusable], output: &mut Output) {
         match (one.line.is_empty(), one.function.is_empty()) {
             (true, _) => output.line(&failures::process_line(one.errno, &one.function)),
             (false, true) => output.complaint(&one.line),
+            (false, false) if matches!(one.function.as_str(), "cpuio" | "exec") => {
+                output.complaint(&one.line);
+                output.line(&failures::process_line(one.errno, &one.function));
+            }
             // fio has no process for it yet.
             (false, false) => {
                 output.complaint(&one.line);
@@ -296,6 +300,8 @@ fn tell_unusable(unusable: &[Unusable], output: &mut Output) {
     }
     let help = |one: &Unusable| match one.function.as_str() {
         "total_file_size" => Some("give a size, or name a file or device that is there and not empty"),
+        "cpuio" => Some("say how much of a processor it shall use, such as cpuload=50"),
+        "exec" => Some("name a program, such as program=/usr/bin/vmstat"),
         _ => failures::help(one.errno),
     };
     let mut hints: Vec<&str> = unusable.iter().filter_map(help).collect();

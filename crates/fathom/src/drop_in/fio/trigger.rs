@@ -58,10 +58,10 @@ impl Trigger {
             }
             return Ok(Trigger { state, waiting: None });
         }
-        if wanted.command.is_some() && !exec::is_allowed() {
+        if wanted.command.is_some() && !programs_allowed() {
             return Err(format!(
                 "fio: --trigger runs a command with the rights of this user; set {}=1 to allow it",
-                exec::ALLOWED
+                ALLOW_PROGRAMS
             ));
         }
         let shared = Arc::clone(&state);

@@ -130,6 +130,11 @@ impl Member<'_> {
         self.planned().is_none_or(|worker| worker.streams.iter().any(reads))
     }
 
+    /// fio measures only how long it takes such engines to open a file, and nothing of its operations.
+    pub(super) fn works_on_names(&self) -> bool {
+        self.planned().is_some_and(|worker| worker.engine.kind.works_on_names())
+    }
+
     /// Only engines that hand over and wait separately have a submission latency.
     pub(super) fn has_slat(&self) -> bool {
         self.planned()
@@ -197,7 +202,7 @@ impl<'a> Entry<'a> {
         let operations = sums.parts.iter().map(|(_, figures)| figures.operations).sum();
         let issued = sums.parts.iter().map(|(_, figures)| figures.issued).sum();
         let mut completion = Histogram::new();
-        for (_, figures) in sums.parts.iter() {
+        for (_, figures) in sums.parts.iter().filter(|_| !first.works_on_names()) {
             completion.merge(&figures.latency.clat);
         }
         let mut together = (settings.unified == Unified::Both).then(Figures::default);

@@ -92,7 +92,11 @@ pub(super) fn of_worker(member: &Member, worker: &WorkerResults, settings: &JobS
     let mut figures: PerDirection<Figures> = PerDirection::default();
     for (direction, found) in worker.streams.iter().flat_map(directions) {
         let mine = &mut figures[place(direction, settings)];
-        mine.count(found, member.has_slat(), settings.shown);
+        let shown = Latencies {
+            lat: settings.shown.lat && !member.works_on_names(),
+            ..settings.shown
+        };
+        mine.count(found, member.has_slat(), shown);
         if found.bytes.0 > 0 {
             let runtime = took(direction, member, worker).0.div_ceil(1_000_000);
             mine.runtime_ms = mine.runtime_ms.max(runtime);
