@@ -26,7 +26,7 @@ use model::environment::TargetFacts;
 use model::event::{EndReason, Event};
 use model::finding::{Finding, Severity};
 use model::plan::{Plan, PlanError, TargetKind};
-use model::results::{FORMAT_VERSION, HostResults, Kind, Results, StepResults, Tool};
+use model::results::{FORMAT_VERSION, HostResults, JobResults, Kind, Results, StepResults, Tool};
 
 use targets::guard::{Permissions, Refusal};
 use targets::{Objection, Preparation, TargetError};
@@ -108,7 +108,6 @@ pub fn carry_out_with(
         Objection::Refused(refusals) => RunError::Refused(refusals),
     })?;
     let mut findings: Vec<Finding> = permitted.notes.iter().map(note).collect();
-    findings.extend(unsupported::notes(&plan));
     for finding in findings.clone() {
         watcher(Event::Notice { finding });
     }
@@ -140,6 +139,7 @@ pub fn carry_out_with(
     drop(permitted);
     let (steps, noticed) = outcome?;
     findings.extend(noticed);
+    findings.extend(not_kept(&steps));
     environment.clock.drift_ppm = if around.simulated { None } else { clock.drift_ppm() };
     let interrupted = interrupt.load(Ordering::Relaxed);
     drop(around);
@@ -271,7 +271,7 @@ fn run_steps(
             }
             Err(error) => return Err(error),
         };
-        let failed = |job: &model::results::JobResults| job.ended == Some(EndReason::Failed);
+        let failed = |job: &JobResults| job.ended == Some(EndReason::Failed);
         let stops = plan
             .jobs
             .iter()
@@ -324,4 +324,16 @@ fn unix_now() -> u64 {
     SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .map_or(0, |since| since.as_nanos() as u64)
+}
+
+/// What verification was to keep for a later check and could not.
+fn not_kept(steps: &[StepResults]) -> Vec<Finding> {
+    let jobs = steps.iter().flat_map(|step| &step.jobs);
+    let told = jobs.flat_map(|job| job.workers.iter().map(move |worker| (job, worker)));
+    let told = told.flat_map(|(job, worker)| worker.not_kept.iter().map(move |what| (job, what)));
+    let finding = |(job, what): (&JobResults, &String)| {
+        let finding = Finding::new("VERIFY", Severity::Warning, what.clone());
+        finding.at(&*job.name)
+    };
+    told.map(finding).collect()
 }

@@ -269,7 +269,6 @@ fn flags_that_nothing_follows_from_are_refused() {
         "--idle-prof=system",
         "--trigger-file=x",
         "--trigger=x",
-        "--aux-path=x",
     ] {
         let ran = place.line(&format!("{flag} --name=a --size=64k --rw=write"));
         let name = flag.trim_start_matches('-').split('=').next().unwrap();

@@ -19,3 +19,4 @@ mod options;
 mod seeds;
 mod status;
 mod support;
+mod verify;

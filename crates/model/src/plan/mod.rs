@@ -30,7 +30,7 @@ pub use control::{Control, LatencyTarget, MinimumRate, Precision, SteadyState, T
 pub use load::{CatchUp, Pacing, Process, Rate, RateUnit, Think, ThinkCount};
 pub use operation::{
     CacheMode, ErrorPolicy, FileRangeFlags, FlushKind, MapFlush, Mapping, OpenHint, Priority, PriorityClass, SyncRule,
-    Verify, VerifyMethod, WriteThrough,
+    TrimWritten, Verify, VerifyMethod, WriteThrough,
 };
 pub use origin::{Dialect, JobEcho, Origin, Presentation};
 pub use phases::{Dependency, EndsWith, Phases, Span, Stop};

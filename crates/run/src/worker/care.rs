@@ -69,6 +69,9 @@ impl Worker<'_> {
         if let Some(overlap) = &mut self.overlap {
             overlap.ended(slot);
         }
+        if let (Some(lives), Some(direction)) = (&mut self.streams[record.stream as usize].lives, direction) {
+            lives.ended(direction, record.offset, (result, record.length));
+        }
         self.log(&record, direction, result, error, at);
         if let Some(most_ns) = too_slow {
             let took_ns = total;

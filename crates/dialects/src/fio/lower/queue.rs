@@ -15,7 +15,6 @@ use crate::fio::options::files::Fadvise;
 use crate::fio::options::job::ContinueOnError;
 use crate::fio::options::queue::{Memory as Mem, SubmitMode, Sync, WriteHint};
 use crate::fio::options::system::CpuPolicy;
-use crate::fio::options::verify::VerifyPolicy;
 
 /// EIO.
 const INPUT_OUTPUT: i32 = 5;
@@ -93,9 +92,6 @@ pub(super) fn refuse(options: &JobOptions, complaints: &mut Vec<Diagnostic>) {
     }
     if queue.mem_path.is_some() {
         refuse("mem with a file behind a colon".into());
-    }
-    if options.verify.verify_policy.contains(&VerifyPolicy::Fsynced) {
-        refuse("verify_policy=fsynced".into());
     }
     let mix = pattern::mix(options);
     let both = mix.includes(Direction::Read) && mix.includes(Direction::Write);
@@ -332,6 +328,7 @@ pub(super) fn on_error(options: &JobOptions, complaints: &mut Vec<Diagnostic>) -
         tolerate_write: list(1, &[Write, Io, All]),
         tolerate_verify: list(2, &[Verify, All]),
         tell_tolerated: job.error_dump,
+        block_lifetimes: options.report.block_error_percentiles && pattern::mix(options).includes(Direction::Trim),
         full_is_end: options.files.fill_device,
         latency_ns_max: options
             .pace

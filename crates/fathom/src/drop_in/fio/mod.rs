@@ -208,7 +208,6 @@ fn refused_flag(jobs: &Jobs) -> Option<String> {
         ("trigger-file", flags.trigger_file.is_some()),
         ("trigger-timeout", flags.trigger_timeout_us > 0),
         ("trigger", flags.trigger.is_some()),
-        ("aux-path", flags.aux_path.is_some()),
     ];
     let (name, _) = given.into_iter().find(|(_, given)| *given)?;
     Some(format!("fio: option {name} is not supported by this program"))
