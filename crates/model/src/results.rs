@@ -6,6 +6,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::block_lifetimes::BlockLifetimes;
 use crate::diagnosis::JobDiagnosis;
 use crate::direction::{Direction, PerDirection};
 use crate::environment::{CoreUse, DeviceUse, Environment, SystemUse, VolumeUse};
@@ -296,6 +297,12 @@ pub struct WorkerResults {
     /// How many it found in all.
     #[serde(default, skip_serializing_if = "none_found")]
     pub mismatch_count: u64,
+    /// How often blocks were trimmed before something failed there, where the plan asks for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub block_lifetimes: Option<BlockLifetimes>,
+    /// What verification was to keep for a later check and could not, in sentences.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_kept: Vec<String>,
     /// Failures that were tolerated, where they are to be told: the first of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tolerated: Vec<Failure>,

@@ -28,7 +28,7 @@ use model::environment::TargetFacts;
 use model::event::{EndReason, Event};
 use model::finding::{Finding, Severity};
 use model::plan::{Plan, PlanError, TargetKind};
-use model::results::{FORMAT_VERSION, HostResults, Kind, Results, StepResults, Tool};
+use model::results::{FORMAT_VERSION, HostResults, JobResults, Kind, Results, StepResults, Tool};
 
 use control_groups::ControlGroups;
 use schedulers::Schedulers;
@@ -124,7 +124,6 @@ pub fn carry_out_with(
         Objection::Refused(refusals) => RunError::Refused(refusals),
     })?;
     let mut findings: Vec<Finding> = permitted.notes.iter().map(note).collect();
-    findings.extend(unsupported::notes(&plan));
     for finding in findings.clone() {
         watcher(Event::Notice { finding });
     }
@@ -166,6 +165,7 @@ pub fn carry_out_with(
     drop(permitted);
     let (steps, noticed) = outcome?;
     findings.extend(noticed);
+    findings.extend(not_kept(&steps));
     environment.clock.drift_ppm = if around.simulated { None } else { clock.drift_ppm() };
     let (interrupted, around_is_simulated) = (interrupt.load(Ordering::Relaxed), around.simulated);
     drop(around);
@@ -304,7 +304,7 @@ fn run_steps(
             }
             Err(error) => return Err(error),
         };
-        let failed = |job: &model::results::JobResults| job.ended == Some(EndReason::Failed);
+        let failed = |job: &JobResults| job.ended == Some(EndReason::Failed);
         let stops = plan
             .jobs
             .iter()
@@ -357,4 +357,16 @@ fn unix_now() -> u64 {
     SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .map_or(0, |since| since.as_nanos() as u64)
+}
+
+/// What verification was to keep for a later check and could not.
+fn not_kept(steps: &[StepResults]) -> Vec<Finding> {
+    let jobs = steps.iter().flat_map(|step| &step.jobs);
+    let told = jobs.flat_map(|job| job.workers.iter().map(move |worker| (job, worker)));
+    let told = told.flat_map(|(job, worker)| worker.not_kept.iter().map(move |what| (job, what)));
+    let finding = |(job, what): (&JobResults, &String)| {
+        let finding = Finding::new("VERIFY", Severity::Warning, what.clone());
+        finding.at(&*job.name)
+    };
+    told.map(finding).collect()
 }

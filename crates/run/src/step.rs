@@ -781,8 +781,11 @@ fn worker_results(
     let Some(ended) = ended else { return results };
     results.engine = ended.engine.clone();
     results.started_ns = ended.measured_start;
-    results.measured_ns = ended.measured_end.since(ended.measured_start);
+    // Reading back between rounds is no part of what was measured of the writes.
+    results.measured_ns = ended.measured_end.since(ended.measured_start + ended.verified_between);
     results.verified_ns = ended.verified;
+    results.block_lifetimes = ended.lifetimes.clone();
+    results.not_kept = ended.not_kept.clone();
     (results.mismatches, results.mismatch_count) = (ended.mismatches.clone(), ended.mismatch_count);
     results.active_ns = ended.active;
     results.slots = ended.slots;

@@ -1,6 +1,5 @@
 //! What a plan can say and a run cannot yet do. It is refused before anything starts, never silently left out.
 
-use model::finding::{Finding, Severity};
 use model::plan::{Plan, PlanError, PlanFault, Stream};
 
 use crate::targets::guard::Permissions;
@@ -49,29 +48,6 @@ pub(crate) fn unpermitted(plan: &Plan, permissions: &Permissions) -> Result<(), 
         true => Ok(()),
         false => Err(PlanError(faults)),
     }
-}
-
-/// Parts of the plan that change nothing about what is measured or found, and are not carried out: said aloud instead.
-pub(crate) fn notes(plan: &Plan) -> Vec<Finding> {
-    let mut notes: Vec<Finding> = Vec::new();
-    for (_, job) in plan.jobs() {
-        let verifies = job.workers.iter().flat_map(|worker| &worker.streams);
-        for verify in verifies.filter_map(|stream| stream.verify.as_ref()) {
-            let mut add = |what: &str| {
-                let note = Finding::new("VERIFY", Severity::Note, what.to_owned()).at(&*job.name);
-                if !notes.contains(&note) {
-                    notes.push(note);
-                }
-            };
-            if verify.save_state {
-                add("no file is left that would tell a later check how far the writes came");
-            }
-            if verify.threads > 0 {
-                add("each worker checks what it has read by itself, without further threads");
-            }
-        }
-    }
-    notes
 }
 
 fn of_stream(stream: &Stream, add: &mut impl FnMut(&str)) {

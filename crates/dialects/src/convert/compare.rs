@@ -10,7 +10,7 @@ use model::plan::{
     AtEndOfJob, Batching, CacheMode, CatchUp, Control, CpuWork, Depth, Dialect, EndsWith, EngineChoice, EngineKind,
     ErrorPolicy, Job, LatencyPoints, LookCall, Memory, OpenHint, Pacing, Pattern, Phases, Plan, Prepare, Process, Rate,
     RateUnit, Region, Span, Step, Stop, Stream, StreamTarget, Target, TargetKind, Think, ThinkCount, ThreadPlacement,
-    Worker, WriteThrough,
+    Verify, Worker, WriteThrough,
 };
 use model::{Bytes, Direction, PerDirection};
 
@@ -729,6 +729,7 @@ impl Comparing {
             latency_ns_max,
             // What is told of errors.
             tell_tolerated: _,
+            block_lifetimes: _,
         } = on_error;
         self.kept(
             &of::FULL,
@@ -745,7 +746,14 @@ impl Comparing {
             longest(latency_ns_max),
             longest(&theirs.on_error.latency_ns_max),
         );
-        if let Some(verify) = verify.as_ref().filter(|_| theirs.verify != *verify) {
+        // Where it is kept follows from the names of the jobs.
+        let kept_anywhere = |verify: &Verify| Verify {
+            state_file: String::new(),
+            directory: String::new(),
+            ..verify.clone()
+        };
+        let same = |verify: &Verify| theirs.verify.as_ref().map(kept_anywhere) == Some(kept_anywhere(verify));
+        if let Some(verify) = verify.as_ref().filter(|verify| !same(verify)) {
             self.note(Gone, &of::VERIFY, format!("{:?}", verify.method).to_lowercase(), "");
         }
     }

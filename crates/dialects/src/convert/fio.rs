@@ -540,9 +540,13 @@ fn of_clone(plan: &Plan, stream: Stream) -> Stream {
             Content::Duplicated {
                 percent,
                 working_set: _,
+                shared: _,
+                constant,
             } => Content::Duplicated {
                 percent,
                 working_set: 0,
+                shared: false,
+                constant,
             },
             Content::Fresh
             | Content::Stamped

@@ -699,15 +699,24 @@ fn content(stream: &Stream, say: Say<'_>) {
             pattern,
         } => {
             flag(say, "refill_buffers", true);
-            say("buffer_compress_percentage", percent.to_string());
-            if *chunk != 512 {
-                say("buffer_compress_chunk", size(u64::from(*chunk)));
-            }
-            if !pattern.is_empty() {
-                say("buffer_pattern", format!("0x{}", words::hexadecimal(pattern)));
+            constant_part(*percent, *chunk, pattern, say);
+        }
+        Content::Duplicated { percent, constant, .. } => {
+            say("dedupe_percentage", percent.to_string());
+            if let Some(part) = constant {
+                constant_part(part.percent, part.chunk, &part.pattern, say);
             }
         }
-        Content::Duplicated { percent, .. } => say("dedupe_percentage", percent.to_string()),
+    }
+}
+
+fn constant_part(percent: u8, chunk: u32, pattern: &[u8], say: Say<'_>) {
+    say("buffer_compress_percentage", percent.to_string());
+    if chunk != 512 {
+        say("buffer_compress_chunk", size(u64::from(chunk)));
+    }
+    if !pattern.is_empty() {
+        say("buffer_pattern", format!("0x{}", words::hexadecimal(pattern)));
     }
 }
 
@@ -786,7 +795,9 @@ fn errors(policy: &ErrorPolicy, say: Say<'_>) {
         full_is_end,
         latency_ns_max,
         tell_tolerated,
+        block_lifetimes,
     } = policy;
+    on(say, "block_error_percentiles", *block_lifetimes);
     on(say, "error_dump", *tell_tolerated);
     let word = match (
         tolerate_read.is_empty(),
@@ -841,6 +852,15 @@ fn verification(verify: &Verify, say: Say<'_>) {
         // Written into the pattern below.
         pattern_offsets: _,
         pattern_of_interval,
+        processors,
+        header_at,
+        flushed_only,
+        work_out_again,
+        load_state,
+        // They follow from the name of the job and the command line.
+        state_file: _,
+        directory: _,
+        trims,
     } = verify;
     let word = match method {
         VerifyMethod::Md5 => "md5",
@@ -894,6 +914,28 @@ fn verification(verify: &Verify, say: Say<'_>) {
     on(say, "verify_fatal", *fatal);
     on(say, "verify_dump", *dump);
     flag(say, "verify_only", *only);
+    if !processors.is_empty() {
+        let list: Vec<String> = processors.iter().map(u32::to_string).collect();
+        say("verify_async_cpus", list.join(","));
+    }
+    if *header_at > 0 {
+        say("verify_offset", header_at.to_string());
+    }
+    if *flushed_only {
+        say("verify_policy", "fsynced".into());
+    }
+    on(say, "experimental_verify", *work_out_again);
+    on(say, "verify_state_load", *load_state);
+    if let Some(trims) = trims {
+        say("trim_percentage", trims.percent.to_string());
+        say("trim_backlog", trims.backlog.to_string());
+        if trims.batch > 0 {
+            say("trim_backlog_batch", trims.batch.to_string());
+        }
+        if !trims.read_as_zeros {
+            say("trim_verify_zero", "0".into());
+        }
+    }
 }
 
 /// A pattern with `%o` where the offset of the block stands.

@@ -2,7 +2,7 @@
 
 use model::access::{Access, Advance, Between, Placement, Positions, RangeBasis, RangeShare};
 use model::block_size::BlockSizes;
-use model::content::Content;
+use model::content::{ConstantPart, Content};
 use model::mix::Mix;
 use model::plan::{
     Control, ControlGroup, ErrorPolicy, FlushKind, MapFlush, Mapping, MemoryNodes, Priority, PriorityClass, Stream,
@@ -263,10 +263,32 @@ pub(super) fn content(content: &Content) -> String {
             };
             format!("{percent} % compressible in each {}{with}", size(u64::from(*chunk)))
         }
-        Content::Duplicated { percent, working_set } => match working_set {
-            0 => format!("{percent} % repeats of the write before"),
-            set => format!("{percent} % repeats of {set} buffers"),
-        },
+        Content::Duplicated {
+            percent,
+            working_set,
+            shared,
+            constant,
+        } => {
+            let of = match (working_set, shared) {
+                (0, _) => "the write before".into(),
+                (set, false) => format!("{set} buffers"),
+                (set, true) => format!("{set} buffers that jobs share"),
+            };
+            let part = constant.as_ref().map(|part| {
+                let ConstantPart {
+                    percent,
+                    chunk,
+                    pattern,
+                } = part.clone();
+                let alone = Content::Compressible {
+                    percent,
+                    chunk,
+                    pattern,
+                };
+                format!(", {}", self::content(&alone))
+            });
+            format!("{percent} % repeats of {of}{}", part.unwrap_or_default())
+        }
         Content::Source { size: of, file } => match file {
             None => format!("pieces of {} of random data", size(of.0)),
             Some(file) => format!("pieces of {} of {file}", size(of.0)),
@@ -402,6 +424,7 @@ pub(super) fn errors(policy: &ErrorPolicy) -> String {
         full_is_end: _,
         latency_ns_max: _,
         tell_tolerated: _,
+        block_lifetimes: _,
     } = policy;
     let lists = [
         ("reads", tolerate_read),

@@ -31,7 +31,7 @@ pub struct Flags {
     pub show_command: bool,
     /// A warning about a job is an error.
     pub warnings_fatal: bool,
-    /// Where verify states and dumps go: refused, not carried out yet.
+    /// Where verify states and dumps go; the working directory if absent.
     pub aux_path: Option<String>,
     /// What to trace.
     pub debug: Vec<String>,
@@ -345,7 +345,7 @@ pub const FLAGS: &[Flag] = &[
     flag(
         "aux-path",
         "DIR",
-        "Where verify states and dumps go: refused, not carried out yet.",
+        "Where verify states and dumps go.",
         set!(flags, path => {
             flags.aux_path = Some(path.to_string())
         }),

@@ -307,6 +307,8 @@ const CHANGES: &[Change] = &[
         stream(plan).content = Content::Duplicated {
             percent: 40,
             working_set: 100,
+            shared: false,
+            constant: None,
         }
     }),
     ("source", |plan| {
@@ -435,7 +437,6 @@ fn think() -> Think {
 
 fn verify() -> Verify {
     Verify {
-        method: VerifyMethod::Crc32c,
         interval: 4096,
         pattern: vec![7],
         after_writes: true,
@@ -446,10 +447,8 @@ fn verify() -> Verify {
         save_state: true,
         fatal: true,
         dump: true,
-        only: false,
         threads: 2,
-        pattern_offsets: Vec::new(),
-        pattern_of_interval: false,
+        ..Verify::new(VerifyMethod::Crc32c)
     }
 }
 

@@ -13,7 +13,7 @@ use model::access::{
     Zipf,
 };
 use model::block_size::BlockSizes;
-use model::content::Content;
+use model::content::{ConstantPart, Content};
 use model::draws::{DrawsForm, Reduction};
 use model::mix::Mix;
 use model::plan::{
@@ -110,6 +110,14 @@ fn verify(plan: &Plan) -> &Verify {
 
 fn is_verified(plan: &Plan, how: fn(&Verify) -> bool) -> bool {
     stream(plan).verify.as_ref().is_some_and(how)
+}
+
+/// What of duplicated data is constant.
+fn constant_part(plan: &Plan) -> Option<&ConstantPart> {
+    match &stream(plan).content {
+        Content::Duplicated { constant, .. } => constant.as_ref(),
+        _ => None,
+    }
 }
 
 /// A setting of the report.
@@ -1068,8 +1076,43 @@ const DATA: &[Effect] = &[
             == Content::Duplicated {
                 percent: 30,
                 working_set: 0,
+                shared: false,
+                constant: None,
             }
     }),
+    (
+        "dedupe_percentage",
+        "--rw=write --dedupe_percentage=30 --buffer_compress_percentage=50",
+        |plan| {
+            let constant = constant_part(plan);
+            constant.is_some_and(|part| (part.percent, part.chunk) == (50, 512))
+        },
+    ),
+    (
+        "buffer_compress_percentage",
+        "--rw=write --dedupe_percentage=30 --buffer_compress_percentage=50",
+        |plan| constant_part(plan).is_some_and(|part| part.percent == 50),
+    ),
+    (
+        "buffer_compress_chunk",
+        "--rw=write --dedupe_percentage=30 --buffer_compress_percentage=50 --buffer_compress_chunk=4k",
+        |plan| constant_part(plan).is_some_and(|part| part.chunk == 4096),
+    ),
+    (
+        "buffer_pattern",
+        "--rw=write --dedupe_percentage=30 --buffer_compress_percentage=50 --buffer_pattern=0xab",
+        |plan| constant_part(plan).is_some_and(|part| part.pattern == [0xab]),
+    ),
+    (
+        "dedupe_global",
+        "--rw=write --size=4m --dedupe_percentage=30 --dedupe_mode=working_set --dedupe_global=1",
+        |plan| matches!(stream(plan).content, Content::Duplicated { shared: true, .. }),
+    ),
+    (
+        "dedupe_mode",
+        "--rw=write --size=4m --dedupe_percentage=30 --dedupe_mode=working_set --dedupe_global=1",
+        |plan| matches!(stream(plan).content, Content::Duplicated { shared: true, .. }),
+    ),
     (
         "dedupe_mode",
         "--rw=write --size=4m --dedupe_percentage=30 --dedupe_mode=working_set",
@@ -1079,6 +1122,8 @@ const DATA: &[Effect] = &[
                 == Content::Duplicated {
                     percent: 30,
                     working_set: 51,
+                    shared: false,
+                    constant: None,
                 }
         },
     ),
@@ -1090,6 +1135,8 @@ const DATA: &[Effect] = &[
                 == Content::Duplicated {
                     percent: 30,
                     working_set: 51,
+                    shared: false,
+                    constant: None,
                 }
         },
     ),
@@ -1101,6 +1148,8 @@ const DATA: &[Effect] = &[
                 == Content::Duplicated {
                     percent: 30,
                     working_set: 512,
+                    shared: false,
+                    constant: None,
                 }
         },
     ),
@@ -1112,6 +1161,8 @@ const DATA: &[Effect] = &[
                 == Content::Duplicated {
                     percent: 30,
                     working_set: 51,
+                    shared: false,
+                    constant: None,
                 }
         },
     ),
@@ -1172,7 +1223,76 @@ const DATA: &[Effect] = &[
         "--rw=write --verify=md5 --verify_state_save=0",
         |plan| !verify(plan).save_state,
     ),
+    (
+        "verify_state_save",
+        "--rw=write --verify=md5 --verify_state_save=0",
+        |plan| verify(plan).state_file.is_empty(),
+    ),
+    ("name", "--name=a/b --rw=write --verify=md5", |plan| {
+        is_verified(plan, |verify| verify.state_file == "local-a.b-0-verify.state")
+    }),
+    ("numjobs", "--rw=write --verify=md5 --numjobs=2", |plan| {
+        let second = &job(plan).workers.get(1).map(|worker| &worker.streams[0]);
+        let verify = second.and_then(|stream| stream.verify.as_ref());
+        verify.is_some_and(|verify| verify.state_file == "local-x-1-verify.state")
+    }),
+    (
+        "verify_state_load",
+        "--rw=read --verify=md5 --verify_state_load=1",
+        |plan| {
+            is_verified(plan, |verify| {
+                verify.load_state && verify.state_file == "local-x-0-verify.state"
+            })
+        },
+    ),
+    (
+        "verify_async",
+        "--rw=write --verify=md5 --verify_async=2 --verify_async_cpus=0-1",
+        |plan| verify(plan).threads == 2,
+    ),
+    (
+        "verify_async_cpus",
+        "--rw=write --verify=md5 --verify_async=2 --verify_async_cpus=0-1",
+        |plan| verify(plan).processors == [0, 1],
+    ),
+    ("verify_offset", "--rw=write --verify=md5 --verify_offset=512", |plan| {
+        verify(plan).header_at == 512
+    }),
+    (
+        "verify_policy",
+        "--rw=write --verify=md5 --verify_policy=fsynced",
+        |plan| verify(plan).flushed_only,
+    ),
+    (
+        "experimental_verify",
+        "--rw=write --verify=md5 --experimental_verify=1",
+        |plan| verify(plan).work_out_again,
+    ),
+    ("trim_percentage", TRIMS, |plan| {
+        is_verified(plan, |verify| verify.trims.is_some_and(|trims| trims.percent == 20))
+    }),
+    ("trim_backlog", TRIMS, |plan| {
+        is_verified(plan, |verify| verify.trims.is_some_and(|trims| trims.backlog == 64))
+    }),
+    ("trim_backlog_batch", TRIMS, |plan| {
+        is_verified(plan, |verify| verify.trims.is_some_and(|trims| trims.batch == 8))
+    }),
+    ("trim_verify_zero", TRIMS, |plan| {
+        is_verified(plan, |verify| verify.trims.is_some_and(|trims| !trims.read_as_zeros))
+    }),
+    (
+        "block_error_percentiles",
+        "--rw=trimwrite --block_error_percentiles=1",
+        |plan| stream(plan).on_error.block_lifetimes,
+    ),
+    ("rw", "--rw=trimwrite --block_error_percentiles=1", |plan| {
+        stream(plan).on_error.block_lifetimes
+    }),
 ];
+
+/// Written blocks that are discarded.
+const TRIMS: &str = "--rw=randtrimwrite --verify=md5 --trim_percentage=20 --trim_backlog=64 --trim_backlog_batch=8 \
+                     --trim_verify_zero=0";
 
 /// Effects on reports.
 const REPORTS: &[Effect] = &[
@@ -1312,6 +1432,11 @@ const SAYINGS: &[Saying] = &[
         "x: without time_based the job ends as soon as its size is done, even if its runtime is not over",
     ),
     (
+        "trim_percentage",
+        "--rw=trimwrite --verify=md5 --trim_percentage=20",
+        "x: trim_percentage discards nothing without trim_backlog and a verification after the writes",
+    ),
+    (
         "name",
         "--name=x --direct=0",
         "x: reads go through the page cache (direct=0): what is cached is not read from the device",
@@ -1336,6 +1461,8 @@ const SILENCES: &[Saying] = &[
     ),
     ("rwmixread", "--rw=randrw --rwmixread=70 --rate=7m,3m", "rwmixread"),
     ("ioengine", "--ioengine=libaio --iodepth=16", "has no effect"),
+    ("trim_backlog", TRIMS, "discards nothing"),
+    ("verify", TRIMS, "discards nothing"),
 ];
 
 /// Options that do not go together here, and the line about them.
@@ -1351,24 +1478,14 @@ const COMPLAINTS: &[Saying] = &[
         "fio: hugepage-size=3145728, which is no power of two, is not supported by this program",
     ),
     (
-        "dedupe_percentage",
-        "--dedupe_percentage=10 --buffer_compress_percentage=50",
-        "fio: buffer_compress_percentage beside dedupe_percentage is not supported by this program; leave one of them out",
-    ),
-    (
-        "buffer_compress_percentage",
-        "--dedupe_percentage=10 --buffer_compress_percentage=50",
-        "fio: buffer_compress_percentage beside dedupe_percentage is not supported by this program; leave one of them out",
-    ),
-    (
         "buffer_pattern",
         "--buffer_pattern='missing'",
         "fio: buffer_pattern: cannot read 'missing': No such file or directory",
     ),
     (
-        "verify_policy",
-        "--rw=write --verify=md5 --verify_policy=fsynced",
-        "fio: verify_policy=fsynced is not supported by this program",
+        "num_range",
+        "--rw=trim --num_range=4",
+        "fio: num_range: no engine of this program names more than one range in a trim; leave it out",
     ),
     (
         "ignore_error",
@@ -1380,7 +1497,7 @@ const COMPLAINTS: &[Saying] = &[
 /// Options that act in the program and not in the plan: the test that shows each, and its file.
 const ELSEWHERE: &[(&str, &str, &str)] = &[
     (
-        "verify_policy",
+        "num_range",
         "crates/dialects/tests/fio/effects.rs",
         "every_saying_follows_from_its_option",
     ),

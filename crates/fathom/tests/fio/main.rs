@@ -24,3 +24,4 @@ mod place;
 mod seeds;
 mod status;
 mod support;
+mod verify;

@@ -33,7 +33,7 @@ pub use engine::{CpuWork, EngineChoice, EngineKind, LookCall, Program};
 pub use load::{CatchUp, Pacing, Process, Rate, RateUnit, Think, ThinkCount};
 pub use operation::{
     CacheMode, ErrorPolicy, FileRangeFlags, FlushKind, MapFlush, Mapping, OpenHint, Priority, PriorityClass, SyncRule,
-    Verify, VerifyMethod, WriteThrough,
+    TrimWritten, Verify, VerifyMethod, WriteThrough,
 };
 pub use origin::{Dialect, JobEcho, Origin, Presentation};
 pub use phases::{Dependency, EndsWith, Phases, Span, Stop};

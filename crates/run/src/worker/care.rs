@@ -69,6 +69,9 @@ impl Worker<'_> {
         if let Some(overlap) = &mut self.overlap {
             overlap.ended(slot);
         }
+        if let (Some(lives), Some(direction)) = (&mut self.streams[record.stream as usize].lives, direction) {
+            lives.ended(direction, record.offset, (result, record.length));
+        }
         let timed = !self.works_on_names || record.offset == 0;
         if timed {
             self.log(&record, direction, result, error, at);

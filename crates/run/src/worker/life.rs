@@ -1,6 +1,7 @@
 //! The course of a worker's life outside the loop: start, boundaries, commands, errors, end.
 
 use engine::{Action, EngineError, Request, Slot, os_error_name, sys};
+use model::block_lifetimes::BlockLifetimes;
 use model::draws::{DrawsForm, Purpose};
 use model::event::{EndReason, Phase};
 use model::mismatch::Mismatch;
@@ -9,6 +10,7 @@ use model::results::{EngineUsed, FailedOperation, Failure, Usage};
 use model::{Bytes, Direction, Nanos};
 
 use super::recorder::{Run, SlotRecord};
+use super::setup::occurring;
 use super::{Budget, Worker};
 
 /// More tolerated failures than this are counted and not told.
@@ -33,8 +35,13 @@ pub(crate) struct Ended {
     pub(crate) late: Vec<(u32, Direction, u64)>,
     /// How long reading back took.
     pub(crate) verified: Nanos,
+    /// How much of that lies in the measured window.
+    pub(crate) verified_between: Nanos,
     pub(crate) mismatches: Vec<Mismatch>,
     pub(crate) mismatch_count: u64,
+    pub(crate) lifetimes: Option<BlockLifetimes>,
+    /// What verification was to keep and could not.
+    pub(crate) not_kept: Vec<String>,
     pub(crate) tolerated: Vec<Failure>,
     pub(crate) joined_rows: u64,
 }
@@ -55,8 +62,11 @@ impl Ended {
             map_bytes: 0,
             late: Vec::new(),
             verified: never,
+            verified_between: never,
             mismatches: Vec::new(),
             mismatch_count: 0,
+            lifetimes: None,
+            not_kept: Vec::new(),
             tolerated: Vec::new(),
             joined_rows: 0,
         }
@@ -183,6 +193,7 @@ impl Worker<'_> {
         self.timeline.enter(next, at);
         if next == Phase::Verify {
             (self.verification.0, self.winding_down, self.budget) = (at, false, Budget::OPEN);
+            self.begin_reading_back();
         }
         if next == Phase::Draining {
             self.winding_down = true;
@@ -213,6 +224,7 @@ impl Worker<'_> {
 
     fn stop_measuring(&mut self, at: Nanos) {
         self.measured.end = at;
+        self.between_rounds.end(at);
         self.measured.usage = self.usage_so_far();
         self.recorder.usage = self.measured.usage;
         self.grids.finish(&mut self.recorder);
@@ -248,6 +260,7 @@ impl Worker<'_> {
             self.full_budget
         };
         self.all_done = false;
+        self.trims_the_rest = false;
         self.winding_down = self.timeline.phase() == Phase::Draining;
         for stream in &mut self.streams {
             stream.passes = 0;
@@ -274,13 +287,31 @@ impl Worker<'_> {
         if self.in_flight > 0 || !self.requests.is_empty() {
             return false;
         }
+        if self.verifies {
+            self.await_checks();
+        }
         self.timeline.phase() == Phase::Draining || self.end_of_work()
     }
 
     /// Everything that was to be done is done. Jobs that repeat begin anew; others end, with their last completion.
     #[inline(never)]
     fn end_of_work(&mut self) -> bool {
-        let another_round = self.timeline.phase() == Phase::Measured && self.rounds_left > 1;
+        let measured = self.timeline.phase() == Phase::Measured;
+        let at = self.measured.last_completion.max(self.timeline.phase_start());
+        if measured && self.may_trim_the_rest() {
+            return false;
+        }
+        if measured && !self.between_rounds.end(at) {
+            self.writes_are_over();
+            // fio reads back what each round has written before the next.
+            if self.rounds_left > 1 && self.has_to_verify() {
+                self.between_rounds.begin(at);
+                (self.winding_down, self.budget) = (false, Budget::OPEN);
+                self.begin_reading_back();
+                return false;
+            }
+        }
+        let another_round = measured && self.rounds_left > 1;
         if another_round {
             self.rounds_left -= 1;
         }
@@ -290,10 +321,12 @@ impl Worker<'_> {
             self.restart_draws();
             for stream in &mut self.streams {
                 stream.restart(&mut self.draws);
+                if let Some(verification) = &mut stream.verification {
+                    verification.begin_round();
+                }
             }
             return false;
         }
-        let at = self.measured.last_completion.max(self.timeline.phase_start());
         self.leave_phase(at, EndReason::Done);
         self.set_boundary();
         self.timeline.phase() == Phase::Draining
@@ -388,11 +421,8 @@ impl Worker<'_> {
     /// What an operation did; absent for a flush.
     pub(super) fn direction_of(&self, record: &SlotRecord) -> Option<Direction> {
         let number = record.stream as usize;
-        let mix = &self.plan.streams[number].mix;
         // Directions that do not occur have no cell of their own.
-        let reads_back = self.streams[number].verification.is_some();
-        let occurs = |direction: &Direction| mix.includes(*direction) || reads_back && *direction == Direction::Read;
-        let mut occurring = Direction::ALL.into_iter().filter(occurs);
+        let mut occurring = occurring(&self.plan.streams[number]);
         occurring.find(|direction| self.streams[number].cells[*direction] == record.key as u32)
     }
 
@@ -472,6 +502,12 @@ impl Worker<'_> {
         if self.failure.is_none() {
             self.flush_at_end();
         }
+        let not_kept = self.save_states();
+        let lives = self.streams.iter().filter_map(|stream| stream.lives.as_ref());
+        let lifetimes = lives.map(|lives| lives.lifetimes()).reduce(|mut all, more| {
+            all.merge(&more);
+            all
+        });
         // What completed while draining belongs to no window, but to the lifetime counters.
         let last = self.measured.last_completion;
         self.send_final(last);
@@ -497,7 +533,10 @@ impl Worker<'_> {
             },
             map_bytes: self.map_bytes,
             late: self.measured.late,
-            verified: self.verification.1,
+            verified: self.verification.1 + self.between_rounds.took,
+            verified_between: self.between_rounds.took,
+            lifetimes,
+            not_kept,
             mismatches: self.mismatches,
             mismatch_count: self.mismatch_count,
             tolerated: self.tolerated,
@@ -508,7 +547,7 @@ impl Worker<'_> {
 
 impl Worker<'_> {
     /// Flushes that the plan wants when the job is over, outside all latencies.
-    fn flush_at_end(&mut self) {
+    pub(super) fn flush_at_end(&mut self) {
         for number in 0..self.streams.len() {
             let plan = &self.plan.streams[number];
             let writes = plan.mix.includes(Direction::Write) || plan.mix.includes(Direction::Trim);

@@ -8,9 +8,11 @@ mod care;
 mod file_set;
 mod lane;
 mod life;
+mod lives;
 mod opening;
 mod outbox;
 mod overlap;
+mod read_back;
 mod recorder;
 mod requests;
 mod setup;
@@ -43,6 +45,7 @@ use recorder::{Grids, Run, SlotRecord, SlotTable};
 use requests::Requests;
 use stream::{LiveStream, Ready};
 use timeline::Timeline;
+use verification::BetweenRounds;
 
 /// Operations handed over at once where the plan leaves it open: most of what batching saves is saved by eight, and more
 /// would delay the first of them.
@@ -139,6 +142,10 @@ pub(crate) struct Worker<'plan> {
     _pinned: Option<engine::Pinned>,
     /// When reading back began, and how long it took.
     verification: (Nanos, Nanos),
+    /// The same for reading back between two rounds, which lies in the measured window.
+    between_rounds: BetweenRounds,
+    /// All is written, and only blocks that are due to be discarded again are left.
+    trims_the_rest: bool,
     plan: &'plan model::plan::Worker,
     job: &'plan Job,
     /// Path and direct-I/O alignment of each file of the engine, for messages.
@@ -395,6 +402,8 @@ impl Worker<'_> {
         match self.timeline.phase() {
             Phase::Draining => return,
             Phase::Verify => return self.issue_checks(),
+            _ if self.between_rounds.are_under_way() => return self.issue_checks(),
+            _ if self.trims_the_rest => return self.issue_last_trims(),
             _ if self.holds_back() => return,
             _ => {}
         }
@@ -462,7 +471,7 @@ impl Worker<'_> {
             lane.streams.start
         };
         let number_in_lane = slot.0 - lane.first_slot;
-        if self.verifies && self.read_backlog(index, number, slot) {
+        if self.verifies && (self.read_backlog(index, number, slot) || self.trim_written(index, number, slot)) {
             return true;
         }
         let now = self.batch.reaped;
@@ -498,7 +507,7 @@ impl Worker<'_> {
             return self.pass_ended(number);
         };
         if self.verifies
-            && let Some(go_on) = self.replay(number, &operation)
+            && let Some(go_on) = self.pass_over(number, &operation)
         {
             return go_on;
         }
@@ -594,26 +603,11 @@ impl Worker<'_> {
     /// Queues a flush, which takes a slot like any other operation.
     #[inline(never)]
     fn queue_flush(&mut self, lane: usize, number: usize, slot: Slot, action: Action) {
-        let (file, cell) = (self.streams[number].file, self.streams[number].sync_cell);
-        self.round = self.round.wrapping_add(1);
-        *self.slots.get_mut(slot) = SlotRecord {
-            key: u64::from(self.round) << 32 | u64::from(cell),
-            queued: self.batch.reaped,
-            due: self.batch.reaped,
-            lane: lane as u32,
-            stream: number as u32,
-            file,
-            used: true,
-            ..SlotRecord::default()
-        };
-        self.requests.push(Request {
-            offset: 0,
-            length: 0,
-            slot,
-            file,
-            action,
-        });
-        self.lanes[lane].free_count -= 1;
+        let file = self.streams[number].file;
+        if self.verifies {
+            self.expect_flush(number, slot);
+        }
+        self.queue_beside(lane, number, slot, (file, action), (0, 0));
     }
 
     /// How many completions the next turn waits for, and until when.

@@ -20,11 +20,13 @@ use model::sequence::Sequence;
 use model::{Bytes, Direction, Nanos, PerDirection};
 
 use super::file_set::FileSet;
+use super::lives::{Lives, MOST_BLOCKS};
 use super::opening::{Opened, OpenedStream, check_alignment, direct_alignment_of, open_files, prepare_caches};
+use super::read_back::load_state;
 use super::recorder::{Grids, SlotTable};
 use super::stream::{Gate, LiveStream, flushes};
 use super::timeline::Timeline;
-use super::verification::Verification;
+use super::verification::{self, BetweenRounds, Verification};
 use super::windows::WindowRoom;
 use super::{
     AT_ONCE, AT_ONCE_BYTES, Budget, CellKey, CellKind, Inbox, Inline, Lane, Measured, PROBE_TURNS, Requests,
@@ -33,6 +35,8 @@ use super::{
 use crate::control::JobControl;
 use crate::control_groups::ControlGroups;
 use crate::sources::Sources;
+use crate::verify::Checker;
+use crate::verify::pool::Pool;
 
 /// Rows of interval series beyond those of one interval that a recorder holds for each cell: an interval may be joined to the
 /// next.
@@ -133,6 +137,14 @@ pub enum SetupError {
         /// Why not.
         source: std::io::Error,
     },
+    /// What an earlier run recorded of its writes cannot be read.
+    #[error("cannot read the verification state {path}: {source}")]
+    State {
+        /// The file.
+        path: String,
+        /// Why not.
+        source: std::io::Error,
+    },
     /// Two wishes that do not go together here.
     #[error("{what}")]
     Unfit {
@@ -200,6 +212,9 @@ impl SetupError {
             }),
             SetupError::Thread(_) => Some("use fewer workers, or raise the limit (ulimit -u)".into()),
             SetupError::Unfit { help, .. } => Some(help.clone()),
+            SetupError::State { .. } => Some(
+                "run the job that writes first, with the same name and in the same directory, or do without verify_state_load".into(),
+            ),
             SetupError::Log { .. } => Some("name another file; what is there now was not touched".into()),
             SetupError::NotRemote { .. } => {
                 Some("bypass every cache (`cache direct`, DiskSpd `-Su`), or use a file on a network share".into())
@@ -225,11 +240,7 @@ impl Assignment<'_> {
         let mut keys = Vec::new();
         for (number, stream) in self.worker.streams.iter().enumerate() {
             let stream_number = number as u32;
-            // What was written is read back as reads of the same stream.
-            let reads_back = stream.verify.is_some();
-            let occurs =
-                |direction: &Direction| stream.mix.includes(*direction) || reads_back && *direction == Direction::Read;
-            for direction in Direction::ALL.into_iter().filter(occurs) {
+            for direction in occurring(stream) {
                 let paced = match &stream.pacing {
                     Pacing::Unpaced => false,
                     Pacing::Together { .. } => true,
@@ -255,6 +266,18 @@ impl Assignment<'_> {
         }
         keys
     }
+}
+
+/// The directions that operations of a stream have. What was written is read back as reads of the same stream, and discarded
+/// as trims of it.
+pub(super) fn occurring(stream: &Stream) -> impl Iterator<Item = Direction> {
+    let verified = |direction: Direction| match (&stream.verify, direction) {
+        (Some(_), Direction::Read) => true,
+        (Some(verify), Direction::Trim) => verify.trims.is_some() && stream.mix.includes(Direction::Write),
+        (Some(_), Direction::Write) | (None, _) => false,
+    };
+    let occurs = move |direction: &Direction| stream.mix.includes(*direction) || verified(*direction);
+    Direction::ALL.into_iter().filter(occurs)
 }
 
 /// Opens files and engine and makes everything ready. To be called on the worker's own thread: rings belong to a thread.
@@ -418,6 +441,8 @@ pub(crate) fn set_up<'plan>(given: &Assignment<'plan>) -> Result<(Worker<'plan>,
         tolerated: Vec::new(),
         _pinned: pinned,
         verification: (Nanos(0), Nanos(0)),
+        between_rounds: BetweenRounds::default(),
+        trims_the_rest: false,
         plan,
         job: given.job,
         files: files_for_messages,
@@ -458,6 +483,7 @@ fn is_careful(given: &Assignment<'_>) -> bool {
             .iter()
             .any(|stream| stream.think.is_some_and(|think| think.cycles_each > 0))
         || streams.iter().any(|stream| stream.verify.is_some())
+        || streams.iter().any(|stream| stream.on_error.block_lifetimes)
         || streams
             .iter()
             .any(|stream| stream.on_error.latency_ns_max.iter().any(|(_, most)| most.is_some()))
@@ -712,6 +738,7 @@ fn live_streams(
             },
             sync_cell: cell(number, CellKind::Sync),
             verification: verification_of(given, stream, slots)?,
+            lives: lives_of(given, stream)?,
             filler: if stream.mix.includes(Direction::Write) {
                 Some(filler_of(given, stream, number))
             } else {
@@ -780,7 +807,35 @@ fn verification_of(
         DrawsForm::PerPurpose { number, .. } => number as u16,
         DrawsForm::Native { .. } | DrawsForm::Single { .. } => 0,
     };
-    let verification = Verification::new(stream, verify, given.job, slots, number);
+    let recorded = match verify.load_state {
+        true => Some(load_state(verify).map_err(|(path, source)| SetupError::State {
+            path: path.display().to_string(),
+            source,
+        })?),
+        false => None,
+    };
+    let pool = match verify.threads {
+        0 => None,
+        threads => {
+            let checker = Checker::new(verify, number);
+            let (buffers, length) = ((slots + threads) as usize, longest_buffer(stream));
+            let pool = Pool::new(&checker, threads as usize, &verify.processors, buffers, length);
+            Some(pool.map_err(|source| SetupError::Placement {
+                what: match verify.processors.is_empty() {
+                    true => format!("{threads} threads that check cannot be started"),
+                    false => format!("threads that check cannot be bound to the CPUs {:?}", verify.processors),
+                },
+                source,
+            })?)
+        }
+    };
+    let rest = verification::Given {
+        slots,
+        number,
+        recorded,
+        pool,
+    };
+    let verification = Verification::new(given.worker, stream, verify, given.job, rest);
     let shortest = match verify.interval {
         0 => stream.pattern.shortest(&stream.mix).0,
         interval => u64::from(interval),
@@ -792,7 +847,44 @@ fn verification_of(
             help: format!("use blocks and verification intervals of at least {least} bytes, or verify a pattern"),
         });
     }
+    if let Some((place, least)) = verification.misplaced() {
+        return Err(SetupError::Unfit {
+            what: format!(
+                "a header cannot stand {place} bytes from the beginning, where it would overlap its own place"
+            ),
+            help: format!("use a place of at least {least} bytes"),
+        });
+    }
     Ok(Some(Box::new(verification)))
+}
+
+/// The lives of the blocks of a stream, if they are asked for.
+fn lives_of(given: &Assignment<'_>, stream: &Stream) -> Result<Option<Box<Lives>>, SetupError> {
+    if !stream.on_error.block_lifetimes {
+        return Ok(None);
+    }
+    let unfit = |what: String, help: &str| SetupError::Unfit {
+        what,
+        help: help.into(),
+    };
+    let StreamTarget::One { target } = stream.target else {
+        let what = "the lives of blocks are kept for one file, and the stream has several";
+        return Err(unfit(
+            what.into(),
+            "use one file, or do without block_error_percentiles",
+        ));
+    };
+    let (base, length) = stream.region.resolve(given.targets[target.0 as usize].size);
+    let block = stream.pattern.shortest_of(Direction::Trim).0.max(1);
+    let count = length / block;
+    if count > MOST_BLOCKS {
+        let what = format!("the lives of {count} blocks cannot be kept, which is more than {MOST_BLOCKS}");
+        return Err(unfit(
+            what,
+            "use larger trims or a smaller size, or do without block_error_percentiles",
+        ));
+    }
+    Ok(Some(Box::new(Lives::new(base, block, count))))
 }
 
 /// What messages say of a file of the engine.

@@ -9,6 +9,7 @@ use model::sequence::Sequence;
 use model::{Direction, Nanos, PerDirection};
 
 use super::file_set::FileSet;
+use super::lives::Lives;
 use super::verification::Verification;
 
 /// A stream while it runs.
@@ -28,6 +29,8 @@ pub(crate) struct LiveStream {
     pub(crate) sync_cell: u32,
     /// Checks of what it reads or wrote.
     pub(crate) verification: Option<Box<Verification>>,
+    /// How often each block was trimmed before something failed there, where that is asked for.
+    pub(crate) lives: Option<Box<Lives>>,
     /// Fills write buffers; absent if they do not change from write to write.
     pub(crate) filler: Option<Filler>,
     /// Passes over its region so far.

@@ -231,7 +231,7 @@ impl<'a> Lowering<'a> {
             weight: 1,
             priority: queue::priority(options),
             on_error: queue::on_error(options, &mut self.complaints),
-            verify: verify::verify(options, self.here.disk, &mut self.complaints),
+            verify: verify::verify(clone, &self.jobs.flags, self.here.disk, &mut self.complaints),
         }
     }
 

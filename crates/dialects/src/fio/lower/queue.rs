@@ -15,7 +15,7 @@ use crate::fio::options::files::Fadvise;
 use crate::fio::options::job::ContinueOnError;
 use crate::fio::options::queue::{Memory as Mem, SubmitMode, Sync, WriteHint};
 use crate::fio::options::system::CpuPolicy;
-use crate::fio::options::verify::{Checksum, VerifyPolicy};
+use crate::fio::options::verify::Checksum;
 
 /// EIO.
 const INPUT_OUTPUT: i32 = 5;
@@ -127,9 +127,6 @@ pub(super) fn refuse(options: &JobOptions, complaints: &mut Vec<Diagnostic>) {
     }
     if queue.mem_path.is_some() {
         refuse("mem with a file behind a colon".into());
-    }
-    if options.verify.verify_policy.contains(&VerifyPolicy::Fsynced) {
-        refuse("verify_policy=fsynced".into());
     }
     let kind = engine(options).kind;
     let unreadable = kind.works_on_names() || kind.moves_nothing() || kind == EngineKind::Truncate;
@@ -388,6 +385,7 @@ pub(super) fn on_error(options: &JobOptions, complaints: &mut Vec<Diagnostic>) -
         tolerate_write: list(1, &[Write, Io, All]),
         tolerate_verify: list(2, &[Verify, All]),
         tell_tolerated: job.error_dump,
+        block_lifetimes: options.report.block_error_percentiles && pattern::mix(options).includes(Direction::Trim),
         full_is_end: options.files.fill_device,
         latency_ns_max: options
             .pace

@@ -103,8 +103,7 @@ pub const ROWS: &[Row] = &[
     int("num_range", |job| &mut job.system.num_range)
         .most(256)
         .default("1")
-        .later()
-        .help("Ranges that one trim names.")
+        .help("Ranges that one trim names: no engine here takes more than one.")
         .example("4"),
     refused("gpu_dev_id", "int")
         .default("0")

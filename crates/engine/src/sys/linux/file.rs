@@ -272,6 +272,24 @@ pub(crate) fn trim(file: &fs::File, kind: FileKind, offset: u64, length: u64) ->
         let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
         return result_of(fallocate(file, flags, offset, length).map(|()| length as usize));
     }
+    let result = discard(file, offset, length);
+    if result != -i64::from(libc::EBUSY) {
+        return result;
+    }
+    // The guard has the device for itself, so the kernel does not let others throw cached pages away that are not on the
+    // device yet. Once they are there, it does.
+    let all = FileRangeFlags {
+        wait_before: true,
+        write: true,
+        wait_after: true,
+    };
+    match flush_range(file, offset, length, all) {
+        0 => discard(file, offset, length),
+        _ => result,
+    }
+}
+
+fn discard(file: &fs::File, offset: u64, length: u64) -> i64 {
     const BLKDISCARD: libc::Ioctl = 0x1277u32 as libc::Ioctl;
     let range = [offset, length];
     let fd = file.as_raw_fd();

@@ -347,6 +347,7 @@ fn of_setup(fault: &WorkerFault, profile: &Profile, told: &mut Told) {
         }
         SetupError::Placement { .. } => told.line(format!("Error setting affinity mask in thread {number}")),
         SetupError::Engine(_)
+        | SetupError::State { .. }
         | SetupError::Access { .. }
         | SetupError::Unfit { .. }
         | SetupError::Log { .. }

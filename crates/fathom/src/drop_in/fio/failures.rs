@@ -151,6 +151,9 @@ pub(super) fn of_error(error: &RunError, plan: &Plan, places: &[Vec<Origin>]) ->
                     continue;
                 };
                 let (errno, function) = of_setup(&fault.why);
+                if let SetupError::State { path, source } = &fault.why {
+                    told.stderr.extend(state_lines(path, source));
+                }
                 if !told.hints.contains(&fault.why.to_string()) {
                     told.hints.push(fault.why.to_string());
                     told.hints.extend(fault.why.help());
@@ -171,6 +174,17 @@ pub(super) fn of_error(error: &RunError, plan: &Plan, places: &[Vec<Origin>]) ->
         }
     }
     told
+}
+
+/// What fio says of a state that cannot be loaded.
+fn state_lines(path: &str, why: &std::io::Error) -> Vec<String> {
+    match why.raw_os_error() {
+        Some(errno) => vec![
+            format!("fio: open state file: {}", words(errno)),
+            format!("fio: state file: {path} (for_write=0)"),
+        ],
+        None => vec![format!("fio: verify state is corrupt: {path}: {why}")],
+    }
 }
 
 fn of_refusal(refusal: &Refusal) -> String {
@@ -233,6 +247,7 @@ fn of_setup(why: &SetupError) -> (i32, String) {
             error.source.raw_os_error().unwrap_or(INVALID),
             format!("open({})", error.path.display()),
         ),
+        SetupError::State { source, .. } => (source.raw_os_error().unwrap_or(INVALID), "verify_load_state".into()),
         SetupError::Alignment { .. } => (INVALID, "io_u error".into()),
         SetupError::Setting { setting, source, .. } => {
             let function = match setting {
@@ -273,6 +288,8 @@ pub(super) fn of_results(results: &Results) -> Told {
                 .mismatches
                 .iter()
                 .for_each(|mismatch| told.stderr.extend(mismatches::lines(mismatch)));
+            let not_kept = worker.not_kept.iter().map(|what| format!("fio: {what}"));
+            told.stderr.extend(not_kept);
             // Those that were never begun were told of then.
             if let Some(failure) = worker.failure.as_ref().filter(|failure| failure.operation.is_some()) {
                 let streams = plan.workers.get(number).map_or(&[][..], |worker| &worker.streams);

@@ -223,7 +223,7 @@ fn prepared<'a>(
     profile: Vec<String>,
     started: Instant,
 ) -> Result<Prepared<'a>, Vec<String>> {
-    if let Some(line) = jobs.refusal().or_else(|| refused_flag(jobs)) {
+    if let Some(line) = jobs.refusal() {
         return Err(vec![line]);
     }
     let lowered = lower(jobs, &session.arguments);
@@ -271,14 +271,6 @@ fn add_clocks(jobs: &Jobs, plan: &mut Plan) -> Result<(), String> {
         presentation.push(("idle_prof".into(), "percpu".into()));
     }
     Ok(())
-}
-
-/// The line about a flag that is read and that nothing would follow from.
-fn refused_flag(jobs: &Jobs) -> Option<String> {
-    let flags = &jobs.flags;
-    let given = [("aux-path", flags.aux_path.is_some())];
-    let (name, _) = given.into_iter().find(|(_, given)| *given)?;
-    Some(format!("fio: option {name} is not supported by this program"))
 }
 
 /// What is told of workers that cannot begin.

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use dialects::fio::Jobs;
 
-use super::exec;
 use super::output::Output;
+use crate::session::{ALLOW_PROGRAMS, programs_allowed};
 
 /// How often it is looked for the file.
 const LOOK: Duration = Duration::from_millis(50);

@@ -1,6 +1,7 @@
 //! What fio lists: one entry for each worker, or for a whole group with `group_reporting`, with every figure computed once
 //! for all forms of the report.
 
+use model::block_lifetimes::BlockLifetimes;
 use model::histogram::Histogram;
 use model::plan::{EngineKind, Job, LatencyPoints, Plan, Stream, Worker};
 use model::results::{Distribution, JobResults, Results, WorkerResults};
@@ -10,6 +11,7 @@ use super::bins::{self, Classes};
 use super::control::{self, Steady, Target};
 use super::errors::{self, EntryError, Tolerated};
 use super::figures::{self, Figures};
+use super::lifetimes;
 use super::settings::{JobSettings, Unified, is_of_fio};
 
 /// Options as name and value.
@@ -42,6 +44,7 @@ pub(super) struct Entry<'a> {
     pub error: Option<EntryError>,
     pub tolerated: Option<Tolerated>,
     pub target: Option<Target>,
+    pub lifetimes: Option<BlockLifetimes>,
     pub steady: Option<Steady>,
 }
 
@@ -230,6 +233,7 @@ impl<'a> Entry<'a> {
             classes: Classes::of(&completion, operations),
             error: members.iter().find_map(errors::of_member),
             tolerated: errors::tolerated(members),
+            lifetimes: lifetimes::of(members),
             target: control::target(last, &settings, of_fio),
             steady: control::steady(last),
             parts: sums.parts,

@@ -15,6 +15,7 @@ use super::entries::{BATCHES, DEPTHS, Entry, entries};
 use super::figures::Figures;
 use super::groups::{GroupTotals, groups};
 use super::latency::Spread;
+use super::lifetimes;
 use super::markup::{Object, Value};
 use super::normal::{idleness, mean};
 use super::settings::{JobSettings, Settings, Unified};
@@ -235,6 +236,9 @@ impl<'a> Form<'a> {
         }
         if let Some(description) = entry.description {
             job.text("desc", description);
+        }
+        if let Some(found) = &entry.lifetimes {
+            job.object("block", lifetimes::object(found, &entry.settings.percentiles));
         }
         if let Some(steady) = &entry.steady {
             job.object("steadystate", steady_object(steady));

@@ -77,6 +77,7 @@ mod figures;
 mod groups;
 mod json;
 mod latency;
+mod lifetimes;
 pub mod logs;
 mod markup;
 mod normal;

@@ -15,6 +15,7 @@ use super::errors;
 use super::figures::Figures;
 use super::groups::{GroupTotals, Total, groups};
 use super::latency::{Spread, scaled_percentiles};
+use super::lifetimes;
 use super::numbers::{Style, Unit};
 use super::samples::Samples;
 use super::settings::{JobSettings, Settings, Unified, Units};
@@ -298,6 +299,9 @@ fn write_counters(out: &mut dyn Write, entry: &Entry) -> io::Result<()> {
     }
     if let Some(target) = &entry.target {
         write_target(out, target)?;
+    }
+    if let Some(found) = &entry.lifetimes {
+        lifetimes::write(out, found, &entry.settings.percentiles)?;
     }
     entry
         .steady

@@ -65,7 +65,10 @@ impl Intent {
                 (Direction::Write, Intent::WRITE),
                 (Direction::Trim, if regular { Intent::PUNCH } else { Intent::TRIM }),
             ] {
-                if stream.mix.includes(direction) {
+                let discards_written = direction == Direction::Trim
+                    && stream.mix.includes(Direction::Write)
+                    && stream.verify.as_ref().is_some_and(|verify| verify.trims.is_some());
+                if stream.mix.includes(direction) || discards_written {
                     intent |= does;
                 }
             }
