@@ -4,8 +4,8 @@
 
 #![forbid(unsafe_code)]
 
-pub mod calc;
 pub mod baseline;
+pub mod calc;
 pub mod caps;
 pub mod checks;
 pub mod compare;

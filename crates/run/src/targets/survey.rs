@@ -25,7 +25,7 @@ fn look(system: &System, target: &Target) -> TargetFacts {
     match &target.kind {
         TargetKind::Nothing { size } => of_kind("nothing", *size),
         TargetKind::Simulated { device } => of_kind("simulated", device.size),
-        TargetKind::Template { .. } => of_kind("", Bytes(0)),
+        TargetKind::Template { .. } | TargetKind::Name { .. } => of_kind("", Bytes(0)),
         TargetKind::Path => path(system, &target.path),
     }
 }
