@@ -227,10 +227,6 @@ fn what_nothing_here_does_is_refused() {
             "verify with ioengine=filecreate is not supported by this program",
         ),
         ("--mem=cudamalloc", "mem=cudamalloc is not supported by this program"),
-        (
-            "--verify_policy=fsynced",
-            "verify_policy=fsynced is not supported by this program",
-        ),
         ("--zonemode=zbd", "zonemode=zbd is not supported by this program"),
         ("--zonesize=1m", "zonesize needs zonemode=strided"),
         ("--zonemode=strided", "zonemode=strided needs a zonesize"),

@@ -205,7 +205,8 @@ pub struct ErrorPolicy {
     #[serde(default)]
     pub latency_ns_max: PerDirection<Option<Nanos>>,
     /// Keep for each block how often it was trimmed, and what failed there first (fio `block_error_percentiles`).
-    #[serde(default)]
+    // Plans that do not ask for it, which is nearly all, stay as they were before it could be asked for.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub block_lifetimes: bool,
 }
 

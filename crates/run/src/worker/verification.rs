@@ -531,7 +531,7 @@ impl BetweenRounds {
     /// They have ended. False if none were under way.
     pub(super) fn end(&mut self, at: Nanos) -> bool {
         let Some(since) = self.since.take() else { return false };
-        self.took = self.took + at.since(since);
+        self.took += at.since(since);
         true
     }
 }
