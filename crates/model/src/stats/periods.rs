@@ -65,7 +65,7 @@ mod tests {
         #[test]
         fn a_pulse_train_has_its_period(lag in 3usize..20, seed in 0u64..1000) {
             let mut draws = DrawsForm::Native { seed }.start();
-            let pulse = |at: usize| if at % lag == 0 { 100.0 } else { 0.0 };
+            let pulse = |at: usize| if at.is_multiple_of(lag) { 100.0 } else { 0.0 };
             let series: Vec<f64> = (0..lag * 8).map(|at| pulse(at) + 10.0 * draws.unit(Purpose::Offset)).collect();
             let found = period(&series).unwrap();
             prop_assert_eq!(found.lag, lag);

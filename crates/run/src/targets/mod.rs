@@ -531,7 +531,7 @@ pub(crate) fn prepare(
             TargetKind::Nothing { size } => (ReadyKind::Nothing, made_up(target, "nothing", *size), None),
             TargetKind::Simulated { device } => {
                 let facts = made_up(target, "simulated", device.size);
-                (ReadyKind::Simulated(device.clone()), facts, None)
+                (ReadyKind::Simulated(Box::new(device.clone())), facts, None)
             }
             TargetKind::Path if !later => preparation.make_ready(number, &mut ready, watcher)?,
             TargetKind::Path => {

@@ -81,7 +81,7 @@ pub(crate) struct ReadyTarget {
 pub(crate) enum ReadyKind {
     Path(PathBuf),
     Nothing,
-    Simulated(SimulatedDevice),
+    Simulated(Box<SimulatedDevice>),
 }
 
 /// Why a worker could not be set up.
@@ -696,7 +696,7 @@ fn simulated_device(given: &Assignment<'_>) -> Option<SimulatedDevice> {
         .iter()
         .flat_map(|stream| stream.target.ids())
         .find_map(|id| match &given.targets[id.0 as usize].what {
-            ReadyKind::Simulated(device) => Some(device.clone()),
+            ReadyKind::Simulated(device) => Some(device.as_ref().clone()),
             ReadyKind::Path(_) | ReadyKind::Nothing => None,
         })
 }
