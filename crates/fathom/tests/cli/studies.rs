@@ -75,7 +75,7 @@ fn a_sweep_finds_the_knee_of_a_device_with_eight_servers() {
 }
 
 #[test]
-fn a_saved_study_obeys_its_schema_and_has_every_run_whole() {
+fn a_saved_study_has_every_run_whole() {
     let folder = folder();
     let job = device(folder.path(), "one", 1, "100us");
     let saved = folder.path().join("saved");

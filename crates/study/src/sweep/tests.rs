@@ -5,7 +5,7 @@
 use analysis::knee::AdviceKind;
 use model::event::EndReason;
 use model::histogram::Histogram;
-use model::plan::{Plan, Step, Stop, Target, TargetId, Workload};
+use model::plan::{AtEndOfJob, Plan, Prepare, Step, Stop, Target, TargetId, TargetKind, Workload};
 use model::results::{DirectionResults, JobResults, Kind, Point, Series, StepResults, StreamResults, WorkerResults};
 use model::{Bytes, PerDirection};
 
@@ -66,7 +66,12 @@ fn found(depth: u32, iops: f64, time: Nanos) -> Results {
             engine_revision: 1,
         },
         plan: Plan {
-            targets: vec![Target::default()],
+            targets: vec![Target {
+                path: "disk".into(),
+                kind: TargetKind::Nothing { size: Bytes::gib(1) },
+                prepare: Prepare::Existing,
+                at_end: AtEndOfJob::default(),
+            }],
             steps: vec![Step {
                 jobs: vec![workload.job(0)],
                 ..Step::default()
