@@ -78,6 +78,7 @@ fn found(depth: u32, iops: f64, time: Nanos) -> Results {
             }],
             ..Plan::default()
         },
+        diagnoses: Vec::new(),
         hosts: Vec::new(),
         steps: vec![StepResults {
             jobs: vec![job],
