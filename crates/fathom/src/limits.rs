@@ -99,7 +99,19 @@ fn of_catalogue(machine: Option<&str>, disks: &[String], count: u32) -> Result<K
         Fault::new(why)
             .help("a limit that is not in the catalogue can be named: --cap 'VM:iops=1920,mbps=22.5,kind=vm'")
     };
-    let burst = |(layer, burst): (String, Burst)| KnownBurst {
+    Ok(Known {
+        layers: stack(&catalogue, &wanted).map_err(unknown)?,
+        bursts: credits(&catalogue, &wanted)
+            .map_err(unknown)?
+            .into_iter()
+            .map(|(layer, credits)| burst(layer, credits))
+            .collect(),
+    })
+}
+
+/// Credits of the catalogue in the words of a diagnosis.
+pub fn burst(layer: String, burst: Burst) -> KnownBurst {
+    KnownBurst {
         layer,
         counts: match burst.of {
             BurstOf::Iops => Counts::Operations,
@@ -108,15 +120,7 @@ fn of_catalogue(machine: Option<&str>, disks: &[String], count: u32) -> Result<K
         ceiling: burst.ceiling,
         refill: burst.refill,
         bucket: burst.bucket,
-    };
-    Ok(Known {
-        layers: stack(&catalogue, &wanted).map_err(unknown)?,
-        bursts: credits(&catalogue, &wanted)
-            .map_err(unknown)?
-            .into_iter()
-            .map(burst)
-            .collect(),
-    })
+    }
 }
 
 /// One limit as the user writes it.

@@ -105,30 +105,37 @@ fn of_disk(policy: &Policy, wish: &Wish) -> Advice {
 }
 
 /// A disk of a size, with as much ordered beside as the need takes. Where the throughput that can be ordered depends on
-/// the operations that are, more operations are ordered.
+/// the operations that are, more operations are ordered; where operations come with the throughput, more throughput.
 fn attempt(policy: &Policy, wish: &Wish, size: f64) -> Result<Resolved, PolicyError> {
-    let with = |iops: Option<f64>| {
+    let with = |iops: Option<f64>, bytes_per_sec: Option<f64>| {
         let inputs = policy.inputs_for(&Wanted {
             size: Some(size),
             iops,
-            bytes_per_sec: wish.bytes_per_sec,
+            bytes_per_sec,
         })?;
         resolve(policy, &inputs, wish)
     };
-    let first = with(wish.iops)?;
-    let short_of_bytes = |resolved: &Resolved| {
-        let most = most_bytes(resolved);
-        wish.bytes_per_sec.zip(most).is_some_and(|(wanted, most)| most < wanted)
+    let first = with(wish.iops, wish.bytes_per_sec)?;
+    let takes = |name: &str| policy.inputs().any(|(known, ..)| known == name);
+    let (by_iops, by_bytes) = (takes("iops"), takes("mbps"));
+    let is_short = |resolved: &Resolved| {
+        let bytes = wish.bytes_per_sec.zip(most_bytes(resolved));
+        let iops = wish.iops.zip(resolved.reach.as_ref());
+        (by_iops && bytes.is_some_and(|(wanted, most)| most < wanted))
+            || (by_bytes && iops.is_some_and(|(wanted, reach)| reach.iops.low < wanted))
     };
-    if !short_of_bytes(&first) || !policy.inputs().any(|(name, ..)| name == "iops") {
+    if !is_short(&first) {
         return Ok(first);
     }
-    let mut iops = wish.iops.unwrap_or(100.0);
-    // Doubling reaches the largest disk of any vendor.
-    for _ in 0..16 {
-        iops *= 2.0;
-        let more = with(Some(iops))?;
-        if !short_of_bytes(&more) {
+    let (mut iops, mut bytes) = (wish.iops.unwrap_or(100.0), wish.bytes_per_sec.unwrap_or(1e6));
+    // Doubling reaches the most that any vendor sells.
+    for _ in 0..20 {
+        (iops, bytes) = (iops * 2.0, bytes * 2.0);
+        let more = with(
+            if by_iops { Some(iops) } else { wish.iops },
+            if by_iops { wish.bytes_per_sec } else { Some(bytes) },
+        )?;
+        if !is_short(&more) {
             return Ok(more);
         }
     }

@@ -160,20 +160,32 @@ impl Catalogue {
         }
     }
 
-    /// The name that shares the longest part with one that is unknown.
+    /// The name that an unknown one was probably meant to be: its whole or its last part is at most two letters away.
     fn nearest(&self, name: &str) -> Option<&str> {
         let wanted = name.to_ascii_lowercase();
-        let shared = |known: &str| {
-            let parts = wanted.split(['/', '-', '_']).filter(|part| part.len() > 2);
-            parts
-                .filter(|part| known.contains(part))
-                .map(str::len)
-                .max()
-                .unwrap_or(0)
+        let away = |policy: &&Policy| {
+            let last = policy.id().rsplit('/').next().unwrap_or_default();
+            letters_apart(&wanted, policy.id()).min(letters_apart(&wanted, last))
         };
-        let best = self.entries().max_by_key(|policy| shared(policy.id()))?;
-        (shared(best.id()) > 0).then(|| best.id())
+        let best = self.entries().min_by_key(away)?;
+        (away(&best) <= 2 && wanted.len() > 2).then(|| best.id())
     }
+}
+
+/// Letters to change, leave out or put in (Levenshtein 1965).
+fn letters_apart(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, of_a) in a.chars().enumerate() {
+        let mut corner = row[0];
+        row[0] = i + 1;
+        for (j, of_b) in b.iter().enumerate() {
+            let change = corner + usize::from(of_a != *of_b);
+            corner = row[j + 1];
+            row[j + 1] = change.min(row[j] + 1).min(corner + 1);
+        }
+    }
+    row[b.len()]
 }
 
 impl Policy {

@@ -546,6 +546,10 @@ fn read_input(input: &Input, text: &str) -> Result<f64, PolicyError> {
 pub(super) fn show_input(kind: InputKind, value: f64) -> String {
     match kind {
         _ if value.is_infinite() => "any".into(),
+        // Disks are ordered in GiB: 4097 of them are not 4.00 TiB.
+        InputKind::Size if value % Bytes::gib(1).0 as f64 == 0.0 && value % Bytes::gib(1024).0 as f64 != 0.0 => {
+            format!("{:.0} GiB", value / Bytes::gib(1).0 as f64)
+        }
         InputKind::Size => Bytes(value.round() as u64).to_string(),
         InputKind::Number if value.fract() == 0.0 => format!("{value:.0}"),
         InputKind::Number => format!("{value:.2}"),

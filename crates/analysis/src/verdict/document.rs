@@ -1,5 +1,6 @@
 //! A verdict with all that belongs to it: what programs read, and what is kept.
 
+use model::diagnosis::JobDiagnosis;
 use model::finding::Finding;
 use model::results::Tool;
 use model::{Bytes, Nanos};
@@ -32,6 +33,8 @@ pub struct Verified {
     pub machine: Option<Machine>,
     /// What came of it.
     pub verdict: Verdict,
+    /// What limited the load, where the promise is not kept.
+    pub diagnoses: Vec<JobDiagnosis>,
     /// What the self-checks found.
     pub findings: Vec<Finding>,
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use analysis::policies::{Advice, PolicyKind, Wish, advise};
 use analysis::requirement::{self, Metric};
+use archive::ArchiveError;
 use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
 use model::observation::Observation;
 use model::{Bytes, Nanos};
@@ -128,7 +129,13 @@ fn percent(given: &ArgMatches) -> Result<Option<f64>, Faults> {
 
 /// The load of a saved result: that of its first job.
 fn of_result(file: &Path) -> Result<Wish, Faults> {
-    let results = archive::load(file)?;
+    // A file of the user's: it is not our fault if it cannot be read.
+    let results = archive::load(file).map_err(|error| {
+        Faults::usage(match error {
+            ArchiveError::System { verb, path, source } => Fault::of_file(verb, &path, &source),
+            other => Fault::new(other.to_string()).help("name a file that `--save` has written"),
+        })
+    })?;
     let Some(observation) = Observation::all(&results).into_iter().next() else {
         return Err(Faults::usage(
             Fault::new(format!("{} has measured nothing", file.display())).help("name a result with figures"),

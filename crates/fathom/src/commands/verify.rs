@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use ::run::targets::guard::Permissions;
+use analysis::caps::Layer;
 use analysis::policies::{self, Catalogue, Disks, Overrides, Policy, Resolved, Workload};
 use analysis::requirement::{self, Clause};
 use analysis::verdict::{self, ClauseVerdict, FORMAT_VERSION, Machine, Outcome, Verdict, Verified, VerifiedKind};
@@ -15,13 +16,15 @@ use model::plan::SimulatedDevice;
 use model::results::Results;
 use model::{Bytes, Nanos};
 use report::junit::{self, Case, CaseOutcome, Suite};
-use study::verify::{self, Promise, QUICK, QUICK_WARM_UP, Unverifiable, Verification};
+use study::diagnosis::Known;
+use study::verify::{self, Paragraph, Promise, QUICK, QUICK_WARM_UP, Unverifiable, Verification};
 
 use super::catalogue::{catalogue, catalogue_option, input_options, inputs, today};
 use super::run::describe;
 use crate::command_line::{output_options, safety_options};
 use crate::exit::{EXPLAINED, Exit};
 use crate::fault::{Fault, Faults};
+use crate::limits;
 use crate::outputs::{self, Outputs};
 use crate::screen::{self, Screen};
 use crate::session::{self, Session};
@@ -42,6 +45,7 @@ pub fn command() -> Command {
             .help(help)
             .help_heading("Load")
     };
+    let flag = |name: &'static str, help: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue).help(help);
     let around = |name: &'static str, value: &'static str, help: &'static str| {
         Arg::new(name)
             .long(name)
@@ -87,14 +91,13 @@ pub fn command() -> Command {
         .args(input_options())
         .arg(catalogue_option())
         .args([
-            load("quick", "", "30 s instead of the policy's time: shows a limit, not whether it lasts")
-                .action(ArgAction::SetTrue)
+            flag("quick", "30 s instead of the policy's time: shows a limit, not whether it lasts").help_heading("Load")
                 .conflicts_with("time"),
             load("time", "TIME", "Measured window, if not the policy's"),
             load("warm-up", "TIME", "I/O before it, if not the policy's"),
             load("block", "SIZE", "Block size, if not the policy's [alone: 4KiB]"),
             load("read", "PERCENT", "Percent of reads, if not the policy's [alone: 100]"),
-            load("sequential", "", "Sequential positions, whatever the policy says").action(ArgAction::SetTrue),
+            flag("sequential", "Sequential positions, whatever the policy says").help_heading("Load"),
             load("rate", "IOPS", "Operations per second to issue, if not what is promised"),
             load("depth", "NUMBER", "Operations in flight over all workers, if not what it takes")
                 .value_parser(value_parser!(u32).range(1..=65_536)),
@@ -107,7 +110,7 @@ pub fn command() -> Command {
             around("disks", "NUMBER", "How many of each share the load")
                 .default_value("1")
                 .value_parser(value_parser!(u32).range(1..=1024)),
-            around("host-cache", "", "The host's cache serves the operations").action(ArgAction::SetTrue),
+            flag("host-cache", "The host's cache serves the operations").help_heading("Machine and disks around it"),
         ])
         .arg(
             Arg::new("junit")
@@ -135,6 +138,7 @@ struct Asked {
     requirement: Option<String>,
     expired: Option<String>,
     machine: Option<Machine>,
+    known: Known,
 }
 
 /// Tests a promise.
@@ -156,7 +160,11 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
         outputs.also(path, &plan)?;
     }
     let started = Zoned::now();
-    let (results, verdict, attempt) = attempts(session, given, &asked, &permissions, &mut outputs)?;
+    let (mut results, verdict, attempt) = attempts(session, given, &asked, &permissions, &mut outputs)?;
+    if verdict.outcome != Outcome::Pass {
+        // What the user named, what the policy knows, and what the system itself limits: one of them may be why.
+        results.diagnoses = study::diagnosis::diagnoses(&results, &asked.known, None);
+    }
     let verified = document(&asked, &results, verdict, attempt);
     let text = text(&verified);
     let json = serde_json::to_string_pretty(&verified).expect("plain values are valid JSON") + "\n";
@@ -245,13 +253,14 @@ fn understand(session: &Session, given: &ArgMatches) -> Result<Asked, Faults> {
         }
     };
     let promise = promise.map_err(|Unverifiable { what, help }| Faults::usage(Fault::new(what).help(help)))?;
-    let machine = machine(given, &catalogue, &promise)?;
+    let (machine, known) = around(given, &catalogue, &promise)?;
     Ok(Asked {
         verification: verification(session, given, promise)?,
         policy,
         requirement: given.get_one::<String>("require").cloned(),
         expired,
         machine,
+        known,
     })
 }
 
@@ -359,7 +368,8 @@ fn rate(given: &ArgMatches) -> Result<Option<f64>, Faults> {
     }
 }
 
-fn machine(given: &ArgMatches, catalogue: &Catalogue, promise: &Promise) -> Result<Option<Machine>, Faults> {
+/// The limits of machine and disks that are named; with those of the policy, what a diagnosis may find.
+fn around(given: &ArgMatches, catalogue: &Catalogue, promise: &Promise) -> Result<(Option<Machine>, Known), Faults> {
     let disks: Vec<String> = given
         .get_many::<String>("disk")
         .into_iter()
@@ -372,15 +382,25 @@ fn machine(given: &ArgMatches, catalogue: &Catalogue, promise: &Promise) -> Resu
         count: given.get_one::<u32>("disks").copied().unwrap_or(1),
         cached: given.get_flag("host-cache"),
     };
+    let unknown = |why: String| Faults::usage(Fault::new(why).help("`fathom policies` lists what is known"));
+    let named = policies::stack(catalogue, &wanted).map_err(unknown)?;
+    let credits = policies::credits(catalogue, &wanted).map_err(unknown)?;
+    let layers: Vec<Layer> = named.into_iter().chain(promise.layers.iter().cloned()).collect();
+    let of_policy = promise.bursts.iter().map(|burst| (promise.name.clone(), *burst));
+    let known = Known {
+        layers: layers.clone(),
+        bursts: credits
+            .into_iter()
+            .chain(of_policy)
+            .map(|(layer, burst)| limits::burst(layer, burst))
+            .collect(),
+    };
     if wanted.machine.is_none() && wanted.disks.is_empty() {
-        return Ok(None);
+        return Ok((None, known));
     }
-    let named = policies::stack(catalogue, &wanted)
-        .map_err(|why| Faults::usage(Fault::new(why).help("`fathom policies` lists what is known")))?;
-    let layers: Vec<_> = named.into_iter().chain(promise.layers.iter().cloned()).collect();
     let workload = &promise.workload;
     let reach = policies::reach(&layers, workload.block, workload.read_percent);
-    Ok(Some(Machine { layers, reach }))
+    Ok((Some(Machine { layers, reach }), known))
 }
 
 fn verification(session: &Session, given: &ArgMatches, promise: Promise) -> Result<Verification, Faults> {
@@ -464,17 +484,23 @@ fn document(asked: &Asked, results: &Results, verdict: Verdict, attempt: u32) ->
         issued: asked.verification.issued(attempt),
         machine: asked.machine.clone(),
         verdict,
+        diagnoses: results.diagnoses.clone(),
         findings: results.findings.clone(),
     }
 }
 
 fn text(verified: &Verified) -> String {
     let mut text = String::new();
-    for (indent, line) in verify::text(verified) {
-        text += &match indent {
-            0 => format!("{line}\n"),
-            _ => screen::wrapped(&line),
+    for paragraph in verify::text(verified) {
+        text += &match paragraph {
+            Paragraph::Line(line) => format!("{line}\n"),
+            Paragraph::Sentences(sentences) => screen::wrapped(&sentences),
         };
+    }
+    if !verified.diagnoses.is_empty() {
+        let mut bytes = b"\n".to_vec();
+        report::diagnosis::write(&verified.diagnoses, &mut bytes).expect("writing to memory does not fail");
+        text += &String::from_utf8_lossy(&bytes);
     }
     text
 }

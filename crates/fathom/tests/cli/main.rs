@@ -16,3 +16,4 @@ mod stopping;
 mod studies;
 mod support;
 mod truth;
+mod verify;

@@ -8,8 +8,19 @@ use analysis::verdict::{ClauseVerdict, Verified};
 const OUTCOME: usize = 13;
 const CLAUSE: usize = 24;
 
-/// The report, in paragraphs: each begins with how far it is to be set in, and may be wrapped.
-pub fn text(verified: &Verified) -> Vec<(usize, String)> {
+/// A piece of the report.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Paragraph {
+    /// A line that stands as it is: a heading, or a row of a table.
+    Line(String),
+    /// Sentences that may be set in and wrapped.
+    Sentences(String),
+}
+
+use Paragraph::{Line, Sentences};
+
+/// The report.
+pub fn text(verified: &Verified) -> Vec<Paragraph> {
     let mut lines = Vec::new();
     promise(verified, &mut lines);
     issued(verified, &mut lines);
@@ -18,44 +29,50 @@ pub fn text(verified: &Verified) -> Vec<(usize, String)> {
             let iops = layer.iops.map(|limit| format!("{} IOPS", Metric::Iops.show(limit.low)));
             let bytes = layer.bytes_per_sec.map(|limit| Metric::Throughput.show(limit.low));
             let limits = [iops, bytes].into_iter().flatten().collect::<Vec<_>>().join(", ");
-            lines.push((2, format!("limit: {}: {limits}", layer.name)));
+            lines.push(Sentences(format!("limit: {}: {limits}", layer.name)));
         }
         if let Some(reach) = &machine.reach {
-            lines.push((2, self::reach(reach)));
+            lines.push(Sentences(self::reach(reach)));
         }
     }
-    lines.push((0, String::new()));
+    lines.push(Line(String::new()));
     for judged in &verified.verdict.clauses {
-        lines.push((2, clause(judged)));
+        lines.push(Line(clause(judged)));
     }
-    lines.push((0, String::new()));
-    lines.push((0, verified.verdict.outcome.word().to_owned()));
+    lines.push(Line(String::new()));
+    lines.push(Line(verified.verdict.outcome.word().to_owned()));
     for reason in &verified.verdict.reasons {
-        lines.push((2, format!("{}.", reason.what)));
+        lines.push(Sentences(format!("{}.", reason.what)));
     }
     let costs = verified.issued.quick.then(|| {
         "This was the short form: 30 s show a limit that is always there; a promise of providers is about 300 s, so repeat \
          without --quick before you rely on it or complain."
             .to_owned()
     });
-    lines.extend(costs.map(|text| (2, text)));
-    lines.extend(verified.verdict.notes.iter().map(|note| (2, format!("Note: {note}."))));
+    lines.extend(costs.map(Sentences));
+    lines.extend(
+        verified
+            .verdict
+            .notes
+            .iter()
+            .map(|note| Sentences(format!("Note: {note}."))),
+    );
     lines.extend(
         verified
             .promise
             .expired
             .iter()
-            .map(|note| (2, format!("Note: {note}."))),
+            .map(|note| Sentences(format!("Note: {note}."))),
     );
     lines
 }
 
-fn promise(verified: &Verified, lines: &mut Vec<(usize, String)>) {
+fn promise(verified: &Verified, lines: &mut Vec<Paragraph>) {
     if let Some(policy) = &verified.promise.policy {
         let tier = policy.tier.as_ref().map(|tier| format!(", {tier}")).unwrap_or_default();
-        lines.push((0, format!("{}: {}{tier}", policy.id, policy.title)));
+        lines.push(Line(format!("{}: {}{tier}", policy.id, policy.title)));
         if let Some(wording) = &policy.wording {
-            lines.push((2, wording.clone()));
+            lines.push(Sentences(wording.clone()));
         }
         let source = format!(
             "as of {}, {}: {}",
@@ -63,22 +80,21 @@ fn promise(verified: &Verified, lines: &mut Vec<(usize, String)>) {
             policy.confidence.words(),
             policy.source
         );
-        lines.push((2, source));
+        lines.push(Sentences(source));
     }
     if let Some(requirement) = &verified.promise.requirement {
-        lines.push((0, format!("required: {requirement}")));
+        lines.push(Line(format!("required: {requirement}")));
     }
 }
 
-fn issued(verified: &Verified, lines: &mut Vec<(usize, String)>) {
+fn issued(verified: &Verified, lines: &mut Vec<Paragraph>) {
     let issued = &verified.issued;
     let pattern = if issued.random { "random" } else { "sequential" };
     let attempt = match issued.attempt {
         1 => String::new(),
         _ => ", in a second attempt with twice as much in flight".to_owned(),
     };
-    lines.push((
-        0,
+    lines.push(Sentences(
         format!(
             "issued to {}: {} {pattern}, {} % reads, direct; {} per second by {} workers, up to {} in flight; {} after {} of \
              warm-up{attempt}",
@@ -97,7 +113,7 @@ fn issued(verified: &Verified, lines: &mut Vec<(usize, String)>) {
 
 fn clause(judged: &ClauseVerdict) -> String {
     let (outcome, clause) = (judged.outcome.word(), judged.clause.to_string());
-    format!("{outcome:<OUTCOME$} {clause:<CLAUSE$} {}", judged.reason)
+    format!("  {outcome:<OUTCOME$} {clause:<CLAUSE$} {}", judged.reason)
 }
 
 /// What can be reached, and what of the other limits is out of reach.

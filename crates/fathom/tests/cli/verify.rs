@@ -1,0 +1,380 @@
+//! Promises: on simulated devices, whose truth is known, and on a real file behind a limit of the kernel's.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+use testbed::{Directory, Ext4, Limit, Throttle, need};
+
+use crate::support::{Ran, fathom, text};
+
+/// A simulated device in a file of its own, and the test of a promise on it. Its time is simulated, so it is over at once.
+fn on_device(lines: &str, arguments: &[&str]) -> Option<Ran> {
+    let folder = need(Directory::new())?;
+    let device = folder.path().join("device.toml");
+    fs::write(&device, format!("[simulated.disk]\nsize = \"8GiB\"\n{lines}\n")).unwrap();
+    let mut words = vec!["verify", text(&device), "--warm-up", "1s", "--quiet"];
+    words.extend_from_slice(arguments);
+    Some(fathom(&words))
+}
+
+/// Serves 4 at once in 2 ms each on average: up to 2000 a second, if nothing else limits it.
+const DEVICE: &str = "servers = 4\nservice = \"exponential 2ms\"";
+
+fn capped(iops: u32) -> String {
+    format!("servers = 8\nservice = \"exponential 1ms\"\niops-cap = {iops}")
+}
+
+fn clause<'a>(json: &'a Value, start: &str) -> &'a Value {
+    let clauses = json["verdict"]["clauses"].as_array().unwrap();
+    let of = |clause: &&Value| clause["clause"]["text"].as_str().unwrap().starts_with(start);
+    clauses.iter().find(of).unwrap_or_else(|| panic!("{start} in {json:#}"))
+}
+
+#[test]
+fn a_promise_that_is_kept_passes() {
+    // 10 IOPS for each GB: 400 of 32 KiB, 70 % reads, at most 3 ms.
+    let policy = ["--policy", "s4/ssd-ultra", "--size", "40GB"];
+    if let Some(ran) = on_device(DEVICE, &[&policy[..], &["--time", "60s", "--out", "json"]].concat()) {
+        let json = ran.expect(0, &[]).json();
+        assert_eq!(json["verdict"]["outcome"], "pass", "{json:#}");
+        let issued = &json["issued"];
+        assert_eq!(
+            (issued["block"].as_u64(), issued["rate_iops"].as_f64()),
+            (Some(32_768), Some(400.0))
+        );
+        assert_eq!(
+            (issued["concurrency"].as_u64(), issued["attempt"].as_u64()),
+            (Some(2), Some(1))
+        );
+        for start in ["iops", "mean", "read.mean", "write.mean"] {
+            assert_eq!(clause(&json, start)["outcome"], "pass");
+        }
+        assert_eq!(clause(&json, "availability")["outcome"], "consistent");
+        let mean = clause(&json, "mean")["value"].as_f64().unwrap();
+        assert!((1.8e6..2.2e6).contains(&mean), "{mean} for 2 ms");
+    }
+}
+
+#[test]
+fn a_promise_that_is_broken_fails_with_its_figures() {
+    let policy = ["--policy", "s4/ssd-ultra", "--size", "40GB", "--time", "60s"];
+    if let Some(ran) = on_device(&capped(360), &policy) {
+        ran.expect(
+            1,
+            &[
+                "FAIL          iops >= 400",
+                "360",
+                "is below 400",
+                "FAIL          mean <= 3 ms",
+            ],
+        );
+    }
+    // The rate is kept, the latency is not.
+    let slow = "servers = 16\nservice = \"exponential 5ms\"";
+    if let Some(ran) = on_device(
+        slow,
+        &[
+            "--require",
+            "iops>=200,mean<=3ms,p99<=100ms",
+            "--depth",
+            "16",
+            "--time",
+            "60s",
+        ],
+    ) {
+        ran.expect(
+            1,
+            &[
+                "PASS          iops >= 200",
+                "FAIL          mean <= 3 ms",
+                "PASS          p99 <= 100 ms",
+            ],
+        );
+    }
+}
+
+#[test]
+fn near_the_limit_nothing_is_said() {
+    // 98 % of what is promised: neither kept nor broken. The backlog grows all the same, so no latency is promised.
+    if let Some(ran) = on_device(&capped(392), &["--require", "iops>=400", "--time", "60s"]) {
+        ran.expect(2, &["INCONCLUSIVE  iops >= 400", "where it neither passes nor fails"]);
+    }
+    if let Some(ran) = on_device(DEVICE, &["--require", "iops>=200,p99.99<=50ms", "--time", "60s"]) {
+        ran.expect(
+            2,
+            &[
+                "PASS          iops >= 200",
+                "INCONCLUSIVE  p99.99 <= 50 ms",
+                "100000 are needed",
+            ],
+        );
+    }
+}
+
+#[test]
+fn a_generator_that_is_too_small_is_doubled_once() {
+    let require = ["--require", "iops>=1200,mean<=20ms", "--time", "30s", "--out", "json"];
+    if let Some(ran) = on_device("servers = 64\nservice = \"20ms\"", &require) {
+        // By Little's law 30 are enough for 1200 a second at 20 ms with a quarter more; nothing is repeated.
+        let json = ran.expect(0, &[]).json();
+        assert_eq!(
+            (
+                json["issued"]["concurrency"].as_u64(),
+                json["issued"]["attempt"].as_u64()
+            ),
+            (Some(30), Some(1))
+        );
+    }
+    // Without a promised latency nobody knows how many it takes: 32 at 40 ms are 800 a second, 64 are 1600.
+    let require = ["--require", "iops>=1200", "--time", "30s", "--out", "json"];
+    if let Some(ran) = on_device("servers = 64\nservice = \"40ms\"", &require) {
+        let json = ran.expect(0, &[]).json();
+        assert_eq!(
+            (
+                json["issued"]["concurrency"].as_u64(),
+                json["issued"]["attempt"].as_u64()
+            ),
+            (Some(64), Some(2))
+        );
+    }
+    // What the user has fixed stays, and then the generator was the limit.
+    let fixed = ["--require", "iops>=1200", "--depth", "2", "--time", "30s"];
+    if let Some(ran) = on_device("servers = 64\nservice = \"40ms\"", &fixed) {
+        ran.expect(2, &["INCONCLUSIVE  iops >= 1200", "2 operations in flight are too few"]);
+    }
+}
+
+#[test]
+fn a_file_without_a_device_is_refused() {
+    let Some(folder) = need(Directory::new()) else { return };
+    let device = folder.path().join("device.toml");
+    for (lines, part) in [
+        (
+            "[simulated.disk]\nsize = \"8GiB\"\nspeed = 1\n",
+            "a simulated device has no `speed`",
+        ),
+        ("name = \"x\"\n", "has no simulated device"),
+        (
+            "[simulated.a]\nsize = \"1GiB\"\n[simulated.b]\nsize = \"1GiB\"\n",
+            "several simulated devices",
+        ),
+    ] {
+        fs::write(&device, lines).unwrap();
+        fathom(&["verify", text(&device), "--require", "iops>=1"]).expect(4, &[part]);
+    }
+}
+
+#[test]
+fn a_verdict_is_written_for_people_programs_and_build_servers() {
+    let Some(folder) = need(Directory::new()) else { return };
+    let (junit, json) = (folder.path().join("junit.xml"), folder.path().join("verdict.json"));
+    let out = format!("text,json={}", text(&json));
+    let arguments = [
+        "--policy",
+        "s4/ssd-ultra",
+        "--size",
+        "40GB",
+        "--time",
+        "20s",
+        "--junit",
+        text(&junit),
+        "--out",
+        &out,
+        "--vm",
+        "B2ms",
+        "--disk",
+        "P30",
+        "--disks",
+        "4",
+    ];
+    let Some(ran) = on_device(&capped(300), &arguments) else {
+        return;
+    };
+    let parts = [
+        "limit: VM Standard_B2ms, uncached: 1920 IOPS",
+        "stranded",
+        "measured for 20 s, where the promise asks for 300 s",
+    ];
+    ran.expect(1, &parts);
+    let verdict: Value = serde_json::from_str(&fs::read_to_string(&json).unwrap()).unwrap();
+    assert_eq!(
+        (verdict["kind"].as_str(), verdict["format_version"].as_u64()),
+        (Some("verdict"), Some(1))
+    );
+    assert_eq!(
+        verdict["machine"]["reach"]["iops"]["low"], 400.0,
+        "the policy's own limit binds: {verdict:#}"
+    );
+    let text = fs::read_to_string(&junit).unwrap();
+    let tree = roxmltree::Document::parse(&text).unwrap();
+    let suite = tree.root_element().first_element_child().unwrap();
+    assert_eq!(
+        (suite.attribute("tests"), suite.attribute("errors")),
+        (Some("5"), Some("0")),
+        "{text}"
+    );
+    assert!(
+        suite.attribute("failures").unwrap().parse::<u32>().unwrap() >= 2,
+        "{text}"
+    );
+}
+
+#[test]
+fn what_is_asked_for_must_make_sense() {
+    let fails = |arguments: &[&str], parts: &[&str]| {
+        let words: Vec<&str> = ["verify", "/tmp"].iter().chain(arguments).copied().collect();
+        fathom(&words).expect(4, parts);
+    };
+    fails(&[], &["--policy"]);
+    fails(
+        &["--policy", "aws/gp9"],
+        &["there is no policy `aws/gp9`", "did you mean `aws/gp"],
+    );
+    fails(
+        &["--policy", "aws/gp3"],
+        &["it needs `size`", "fathom policies aws/gp3"],
+    );
+    fails(
+        &["--policy", "aws/gp3", "--size", "1TiB", "--iops", "900000"],
+        &["`iops` must lie between 3000 and 80000"],
+    );
+    fails(&["--require", "p99<=3ms"], &["no rate at which it holds", "--rate"]);
+    fails(
+        &["--require", "p99<=3,iops>3000,max<=1ms"],
+        &["`p99<=3`: `3` has no unit", "`max<=1ms`", "a single operation"],
+    );
+    fails(
+        &["--require", "iops>=4000", "--size", "5g"],
+        &["no --policy is named", "--file-size"],
+    );
+    fails(
+        &["--require", "iops>=4000", "--vm", "D8ds_v9"],
+        &["no machine `D8ds_v9`"],
+    );
+    fails(&["--policy", "/tmp/none.toml"], &["there is no policy"]);
+    fails(
+        &["--require", "iops>=1", "--quick", "--time", "9s"],
+        &["cannot be used with"],
+    );
+}
+
+#[test]
+fn a_policy_can_be_a_file() {
+    let Some(folder) = need(Directory::new()) else { return };
+    let file = folder.path().join("mine.toml");
+    let policy = fathom(&["policies", "s4/ssd-ultra", "--toml"])
+        .expect(0, &["[policy]"])
+        .out
+        .clone();
+    let mine = policy
+        .replace("s4/ssd-ultra", "our/disk")
+        .replace("10 * size_gb", "2 * size_gb");
+    fs::write(&file, mine).unwrap();
+    let arguments = ["--policy", text(&file), "--size", "100GB", "--time", "20s"];
+    if let Some(ran) = on_device(&capped(300), &arguments) {
+        ran.expect(0, &["our/disk", "iops >= 200"]);
+    }
+    fathom(&["policies", "--catalogue", text(folder.path())]).expect(0, &["our/disk", "mine.toml"]);
+    fs::write(&file, "schema = 1\n[policy]\nid = 3\n").unwrap();
+    fathom(&["policies", "--catalogue", text(folder.path())]).expect(4, &["mine.toml", "line 3"]);
+}
+
+#[test]
+fn the_catalogue_is_listed_and_explained() {
+    fathom(&["policies"]).expect(0, &["aws/gp3", "s4/ssd-ultra", "azure/vm", "older than 12 months"]);
+    fathom(&["policies", "azure/premium", "--tier", "P30"])
+        .expect(0, &["5000 IOPS, 200 MB/s", "39.1 KiB", "iops >= 5000"]);
+    fathom(&["policies", "gp2", "--size", "100GiB"]).expect(0, &["3000 IOPS for 2000 s, then 300 IOPS"]);
+    fathom(&["policies", "aws/gp3"]).expect(0, &["--size SIZE", "Give these"]);
+    fathom(&["policies", "premium"]).expect(0, &["azure/premium"]);
+    fathom(&["policies", "nothing"]).expect(4, &["there is no policy `nothing`"]);
+    let json = fathom(&["policies", "azure/premium", "--set", "tier=P30", "--json"])
+        .expect(0, &[])
+        .json();
+    assert_eq!(json["resolved"]["layers"][0]["iops"]["low"], 5000.0);
+    let all = fathom(&["policies", "--json"]).expect(0, &[]).json();
+    assert!(all.as_array().unwrap().len() >= 29);
+}
+
+#[test]
+fn advice_says_what_to_order() {
+    let arguments = [
+        "advise",
+        "--iops",
+        "6000",
+        "--mbps",
+        "300",
+        "--latency",
+        "10ms",
+        "--size",
+        "500GiB",
+    ];
+    fathom(&arguments).expect(
+        0,
+        &[
+            "aws/gp3",
+            "size 500 GiB; iops 6000; mbps 287",
+            "Does not",
+            "at most 262.1 MB/s",
+        ],
+    );
+    let json = fathom(&[&arguments[..], &["--json"]].concat()).expect(0, &[]).json();
+    assert_eq!(json["need"]["iops"], 6000.0);
+    fathom(&["advise"]).expect(4, &["nothing is needed"]);
+    fathom(&["advise", "--latency", "3"]).expect(4, &["has no unit"]);
+    let saved = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/results/mixed.json");
+    fathom(&["advise", "--from", text(&saved)]).expect(0, &["Needed: ", "IOPS of", "MB/s", "on average"]);
+    fathom(&["advise", "--from", "/tmp/none.json"]).expect(4, &["cannot read"]);
+}
+
+/// The whole process in a control group that lets 1000 reads a second through.
+#[test]
+fn a_limit_of_the_kernel_is_found_on_a_real_file() {
+    let Some(disk) = need(Ext4::of_size(256 << 20)) else {
+        return;
+    };
+    let Some(throttle) = need(Throttle::new()) else { return };
+    // Made before the limit holds, and used again by both tests.
+    let file = disk.path().join("f");
+    let make = [
+        "run",
+        "--target",
+        text(&file),
+        "--size",
+        "64m",
+        "--time",
+        "1s",
+        "--warm-up",
+        "0",
+        "--quiet",
+    ];
+    fathom(&make).expect(0, &[]);
+    if need(throttle.set(disk.device().path(), Limit::ReadOperations(1000))).is_none() {
+        return;
+    }
+    let Some(_inside) = need(throttle.enter()) else { return };
+    let verify = |require: &str| {
+        let ran = fathom(&[
+            "verify",
+            text(&file),
+            "--require",
+            require,
+            "--quick",
+            "--quiet",
+            "--out",
+            "json",
+        ]);
+        assert!(!ran.err.contains("panicked"), "{ran:#?}");
+        ran
+    };
+    let kept = verify("iops>=900");
+    let json = kept.expect(0, &[]).json();
+    assert_eq!(json["verdict"]["outcome"], "pass", "{json:#}");
+    let broken = verify("iops>=1200");
+    let json = broken.expect(1, &[]).json();
+    let iops = &clause(&json, "iops");
+    assert_eq!(iops["outcome"], "fail", "{json:#}");
+    let found = iops["value"].as_f64().unwrap();
+    assert!((980.0..=1020.0).contains(&found), "{found} of 1000: {json:#}");
+}
