@@ -7,7 +7,7 @@ use model::mix::Mix;
 use model::plan::{
     Batching, Control, Dependency, EndsWith, ErrorPolicy, FileRangeFlags, FlushKind, Grid, GridScope, Group, Job,
     LatencyTarget, MinimumRate, Pacing, Phases, Process, Rate, Region, Span, SteadyState, Stop, Stream, SyncRule,
-    Think, ThinkCount, Tracked, Verify, VerifyMethod,
+    Think, ThinkCount, Tracked, TrimWritten, Verify, VerifyMethod,
 };
 use model::{Bytes, Direction, Nanos, PerDirection};
 
@@ -295,6 +295,7 @@ fn settings_beside_the_pattern_are_kept() {
                 trim: None,
             },
             tell_tolerated: true,
+            block_lifetimes: true,
         },
         depth: 32,
         ..stream(0, Mix::WRITES, pattern(random(MAP), fixed(4 * K)), region(0, 4 * M))

@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-use model::draws::{DrawsForm, Purpose};
+use model::draws::DrawsForm;
 use testbed::{Unavailable, need};
 
 use super::*;
