@@ -126,6 +126,7 @@ fn host(name: &str, operations: &[Done]) -> Results {
             ended_unix_ns: 0,
         }],
         steps: vec![StepResults {
+            volumes: Vec::new(),
             jobs: vec![job],
             devices: vec![device.clone()],
             devices_measured: vec![device],
