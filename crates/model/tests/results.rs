@@ -128,6 +128,7 @@ fn host(name: &str, operations: &[Done]) -> Results {
             idleness: None,
         }],
         steps: vec![StepResults {
+            volumes: Vec::new(),
             jobs: vec![job],
             devices: vec![device.clone()],
             devices_measured: vec![device],
