@@ -23,6 +23,7 @@ pub mod plan;
 pub mod results;
 pub mod sequence;
 pub mod stats;
+pub mod trace;
 pub mod units;
 
 mod direction;

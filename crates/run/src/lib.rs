@@ -6,12 +6,17 @@
 #![deny(unsafe_code)]
 
 mod control;
+mod file_lock;
+mod flow;
 mod gather;
 mod governor;
+mod issue_trace;
+mod line_log;
 mod operation_log;
 mod sources;
 mod step;
 pub mod targets;
+mod trace_source;
 mod unsupported;
 mod verify;
 mod worker;

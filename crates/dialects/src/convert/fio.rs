@@ -291,6 +291,7 @@ fn section(job: &Job, name: String, workers: Vec<Worker>, last_of: &[u32]) -> Jo
         ends_with,
         control,
         operation_log: _,
+        trace,
         windows,
         prepare_only,
         workers: _,
@@ -372,6 +373,7 @@ fn section(job: &Job, name: String, workers: Vec<Worker>, last_of: &[u32]) -> Jo
         },
         control: kept,
         operation_log: None,
+        trace: trace.clone(),
         windows: windows.clone(),
         prepare_only: *prepare_only,
         workers,
@@ -501,6 +503,10 @@ fn of_clone(plan: &Plan, stream: Stream) -> Stream {
         priority,
         on_error,
         verify,
+        priorities,
+        lock,
+        flow,
+        replay,
     } = stream.clone();
     let size = target
         .ids()
@@ -554,6 +560,10 @@ fn of_clone(plan: &Plan, stream: Stream) -> Stream {
         weight: 1,
         on_error,
         verify,
+        priorities,
+        lock,
+        flow,
+        replay,
     }
 }
 
@@ -635,6 +645,7 @@ fn hint_of(hint: OpenHint, cache: CacheMode, access: &Access) -> OpenHint {
 fn mix_of(mix: Mix) -> Mix {
     match mix {
         Mix::Only { direction } => Mix::Only { direction },
+        Mix::Traced { reads, writes, trims } => Mix::Traced { reads, writes, trims },
         Mix::TrimThenWrite => Mix::TrimThenWrite,
         Mix::Drawn { write_percent, rule: _ } | Mix::Exact { write_percent } => match write_percent.round() {
             0.0 => Mix::READS,

@@ -16,6 +16,8 @@ mod logs;
 #[path = "../../../report/tests/fio/masks.rs"]
 mod masks;
 mod options;
+mod replay;
 mod seeds;
+mod shared;
 mod status;
 mod support;

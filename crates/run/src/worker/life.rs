@@ -37,6 +37,8 @@ pub(crate) struct Ended {
     pub(crate) mismatch_count: u64,
     pub(crate) tolerated: Vec<Failure>,
     pub(crate) joined_rows: u64,
+    /// Times it had caught up with the reader of its trace.
+    pub(crate) trace_waits: u64,
 }
 
 impl Ended {
@@ -59,6 +61,7 @@ impl Ended {
             mismatch_count: 0,
             tolerated: Vec::new(),
             joined_rows: 0,
+            trace_waits: 0,
         }
     }
 }
@@ -84,6 +87,7 @@ impl Worker<'_> {
             }
         }
         self.first_issue = start;
+        self.begin_trace(start);
         self.begin_budget_anew();
         self.outbox.say_phase(self.timeline.phase());
         self.measured.last_completion = start;
@@ -270,12 +274,18 @@ impl Worker<'_> {
     /// Everything that was to be done is done. Jobs that repeat begin anew; others end, with their last completion.
     #[inline(never)]
     fn end_of_work(&mut self) -> bool {
+        // A trace is carried out once.
+        let played = self
+            .streams
+            .iter()
+            .flat_map(|stream| &stream.playback)
+            .any(|playback| playback.over);
         let another_round = self.timeline.phase() == Phase::Measured && self.rounds_left > 1;
         if another_round {
             self.rounds_left -= 1;
         }
         let repeats = self.repeat_until_time && self.timeline.phase() != Phase::Verify;
-        if self.timeline.phase() == Phase::WarmUp || repeats || another_round {
+        if !played && (self.timeline.phase() == Phase::WarmUp || repeats || another_round) {
             self.begin_budget_anew();
             self.restart_draws();
             for stream in &mut self.streams {
@@ -461,6 +471,7 @@ impl Worker<'_> {
         if self.failure.is_none() {
             self.flush_at_end();
         }
+        self.end_trace();
         // What completed while draining belongs to no window, but to the lifetime counters.
         let last = self.measured.last_completion;
         self.send_final(last);
@@ -491,6 +502,12 @@ impl Worker<'_> {
             mismatch_count: self.mismatch_count,
             tolerated: self.tolerated,
             joined_rows: self.grids.joined_rows(),
+            trace_waits: self
+                .streams
+                .iter()
+                .flat_map(|stream| &stream.playback)
+                .map(|playback| playback.waits)
+                .sum(),
         }
     }
 }
@@ -535,6 +552,7 @@ impl Worker<'_> {
             file,
             action,
         };
+        self.trace_queued(file, action, 0, 0);
         let path = &self.files[usize::from(file)].0;
         let result = match self.engine.turn(&[request], 1, Nanos::NEVER, &mut self.batch) {
             Ok(()) => self.batch.done.first().map_or(0, |completion| completion.result),

@@ -268,6 +268,9 @@ impl Worker<'_> {
             action: Action::Read,
         });
         self.lanes[lane].free_count -= 1;
+        if self.tracing.is_some() {
+            self.trace_queued(file, Action::Read, block.offset, block.length);
+        }
         true
     }
 

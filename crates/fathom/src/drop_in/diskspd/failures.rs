@@ -350,6 +350,7 @@ fn of_setup(fault: &WorkerFault, profile: &Profile, told: &mut Told) {
         | SetupError::Access { .. }
         | SetupError::Unfit { .. }
         | SetupError::Log { .. }
+        | SetupError::Trace { .. }
         | SetupError::Thread(_) => told.line(format!("ERROR: {}", fault.why)),
     }
 }

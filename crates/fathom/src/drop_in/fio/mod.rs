@@ -173,6 +173,7 @@ fn run(session: &Session, jobs: &Jobs, output: &mut Output) -> u8 {
         return FAILED;
     }
     lowered.said.iter().for_each(|line| output.line(line));
+    lowered.complained.iter().for_each(|line| output.complaint(line));
     let mut commands = match Commands::of(jobs, &plan) {
         Ok(commands) => commands,
         Err(line) => {
