@@ -27,6 +27,7 @@ pub mod results;
 pub mod sequence;
 pub mod stats;
 pub mod study;
+pub mod trace;
 pub mod units;
 
 mod direction;

@@ -216,7 +216,7 @@ pub struct JobResults {
     /// Intervals whose histogram had to be joined to the next because the gatherer was late.
     #[serde(default)]
     pub lost_intervals: u64,
-    /// Times a worker had to wait for its operation log.
+    /// Times a worker had to wait for its operation log, or for the trace that it writes.
     #[serde(default)]
     pub log_waits: u64,
     /// Why it ended; absent if it never started.
@@ -264,6 +264,9 @@ pub struct WorkerResults {
     /// reads of its stream, as is what a backlog read within the window.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub verified_ns: Nanos,
+    /// Times it had caught up with the reader of the trace that it carries out, and waited for more.
+    #[serde(default, skip_serializing_if = "none_found")]
+    pub trace_waits: u64,
     /// Time from its first operation to its last completion, all phases.
     pub active_ns: Nanos,
     /// Streams in plan order.
@@ -424,6 +427,33 @@ pub struct DirectionResults {
     /// Due → reaped, when paced.
     #[serde(default)]
     pub response: Option<Histogram>,
+    /// The same operations by I/O priority, where parts of them have one of their own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub priorities: Vec<PriorityResults>,
+}
+
+/// Operations of one direction with the same I/O priority.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PriorityResults {
+    /// The kernel's number of the class: 0 none, 1 real time, 2 best effort, 3 idle.
+    pub class: u8,
+    /// Level within the class.
+    pub level: u8,
+    /// Hint to the device.
+    #[serde(default)]
+    pub hint: u16,
+    /// Operations completed.
+    pub operations: u64,
+    /// Issued → reaped.
+    pub completion: Histogram,
+    /// Queued → reaped.
+    pub total: Histogram,
+}
+
+impl PriorityResults {
+    fn is_like(&self, other: &PriorityResults) -> bool {
+        (self.class, self.level, self.hint) == (other.class, other.level, other.hint)
+    }
 }
 
 impl DirectionResults {
@@ -451,6 +481,16 @@ impl DirectionResults {
                 (Some(mine), Some(theirs)) => mine.merge(theirs),
                 (None, Some(theirs)) => *mine = Some(theirs.clone()),
                 (_, None) => {}
+            }
+        }
+        for theirs in &other.priorities {
+            match self.priorities.iter_mut().find(|mine| mine.is_like(theirs)) {
+                Some(mine) => {
+                    mine.operations += theirs.operations;
+                    mine.completion.merge(&theirs.completion);
+                    mine.total.merge(&theirs.total);
+                }
+                None => self.priorities.push(theirs.clone()),
             }
         }
     }

@@ -8,8 +8,8 @@ use model::event::{Counts, Interval, Phase};
 use model::histogram::Histogram;
 use model::plan::{Grid, GridScope, Job, Windows};
 use model::results::{
-    DirectionResults, Distribution, IntervalHistogram, Point, Series, StreamResults, SyncResults, Usage, Waits,
-    WindowSeries,
+    DirectionResults, Distribution, IntervalHistogram, Point, PriorityResults, Series, StreamResults, SyncResults, Usage,
+    Waits, WindowSeries,
 };
 use model::{Bytes, Direction, Nanos, PerDirection};
 
@@ -490,6 +490,17 @@ impl Received {
                 CellKind::Moves(direction) => {
                     stream.lifetime[direction] = cell.lifetime;
                     stream.directions[direction] = Some(cell.results);
+                }
+                CellKind::OfPriority(direction, number) => {
+                    let of_direction = stream.directions[direction].get_or_insert_default();
+                    of_direction.priorities.push(PriorityResults {
+                        class: (number >> 13) as u8,
+                        level: (number & 7) as u8,
+                        hint: number >> 3 & 0x3ff,
+                        operations: cell.results.operations,
+                        completion: cell.results.completion,
+                        total: cell.results.total,
+                    });
                 }
                 CellKind::Sync => {
                     let latency = cell.results.total;

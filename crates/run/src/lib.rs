@@ -7,13 +7,18 @@
 
 mod control;
 mod control_groups;
+mod file_lock;
+mod flow;
 mod gather;
 mod governor;
+mod issue_trace;
+mod line_log;
 mod operation_log;
 mod schedulers;
 mod sources;
 mod step;
 pub mod targets;
+mod trace_source;
 mod unsupported;
 mod verify;
 mod worker;

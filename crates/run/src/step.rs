@@ -20,9 +20,11 @@ use model::{Bytes, Nanos};
 
 use crate::control::JobControl;
 use crate::control_groups::ControlGroups;
+use crate::flow::Flows;
 use crate::gather::Gather;
 use crate::governor::Governor;
-use crate::operation_log::OperationLog;
+use crate::issue_trace::{self, IssueTrace};
+use crate::operation_log::{self, OperationLog};
 use crate::schedulers::Schedulers;
 use crate::sources::Sources;
 use crate::worker::{Assignment, CellKey, Ended, Inbox, ReadyTarget, SetupError, set_up};
@@ -61,6 +63,7 @@ struct LiveJob {
     gather: Gather,
     governor: Governor,
     log: Option<OperationLog>,
+    trace: Option<IssueTrace>,
     workers: Vec<LiveWorker>,
     state: State,
     told: Phase,
@@ -114,6 +117,14 @@ impl StartGate {
     }
 }
 
+/// What the workers of a step share.
+#[derive(Clone)]
+struct Shared {
+    targets: Arc<Vec<ReadyTarget>>,
+    sources: Arc<Sources>,
+    flows: Arc<Flows>,
+}
+
 /// A worker's answer to being set up.
 struct Answer {
     job: usize,
@@ -162,9 +173,13 @@ pub(crate) fn run_step(
     choose_schedulers(around, step)?;
     let sources = Sources::of(&plan.steps[step])
         .map_err(|(job, worker, why)| RunError::Setup(vec![WorkerFault { job, worker, why }]))?;
-    let shared = (targets, &Arc::new(sources));
+    let shared = Shared {
+        targets: Arc::clone(targets),
+        sources: Arc::new(sources),
+        flows: Arc::default(),
+    };
     let mut jobs: Vec<LiveJob> = (0..plan.steps[step].jobs.len())
-        .map(|job| launch(around, step, job, shared, &sender, &rope))
+        .map(|job| launch(around, step, job, &shared, &sender, &rope))
         .collect();
     drop(sender);
     drop(rope);
@@ -296,7 +311,7 @@ fn launch(
     around: &Surroundings<'_>,
     step: usize,
     job: usize,
-    (targets, sources): (&Arc<Vec<ReadyTarget>>, &Arc<Sources>),
+    shared: &Shared,
     answers: &Sender<Answer>,
     rope: &Sender<()>,
 ) -> LiveJob {
@@ -312,15 +327,21 @@ fn launch(
     let log = plan_job
         .operation_log
         .as_ref()
-        .map(|path| OperationLog::new(path, count));
+        .map(|path| OperationLog::new(path, operation_log::form(), count));
     let (log, pens) = log.unzip();
     let mut pens = pens.unwrap_or_default().into_iter();
+    let trace = plan_job
+        .trace
+        .as_ref()
+        .map(|path| IssueTrace::new(path, issue_trace::form(&around.plan, plan_job), count));
+    let (trace, trace_pens) = trace.unzip();
+    let mut trace_pens = trace_pens.unwrap_or_default().into_iter();
     let workers = (0..plan_job.workers.len()).map(|worker| {
-        let (plan, targets, sources) = (Arc::clone(&around.plan), Arc::clone(targets), Arc::clone(sources));
+        let (plan, shared) = (Arc::clone(&around.plan), shared.clone());
         let (control, gate, answers) = (Arc::clone(&control), Arc::clone(&gate), answers.clone());
         let (clock, spin, answers_on_failure) = (around.clock, around.spin, answers.clone());
         let control_groups = Arc::clone(&around.control_groups);
-        let pen = pens.next();
+        let (pen, trace_pen) = (pens.next(), trace_pens.next());
         let bell = Bell(rope.clone());
         let body = move || {
             let _bell = bell;
@@ -329,14 +350,15 @@ fn launch(
             let given = Assignment {
                 job: job_plan,
                 worker: &job_plan.workers[worker],
-                targets: &targets,
+                targets: &shared.targets,
                 control: &control,
                 clock,
                 interval,
                 grids: &grids,
                 spin,
                 checks_alignment: plan.origin.dialect != Dialect::Fio,
-                sources: &sources,
+                sources: &shared.sources,
+                flows: &shared.flows,
                 control_groups: &control_groups,
             };
             let mut ready = match set_up(&given) {
@@ -360,6 +382,9 @@ fn launch(
             drop(answers);
             if let Some(pen) = pen {
                 ready.take_pen(pen);
+            }
+            if let Some(pen) = trace_pen {
+                ready.take_trace_pen(pen);
             }
             match gate.wait() {
                 Some(_) if job_plan.prepare_only => Ended {
@@ -398,6 +423,7 @@ fn launch(
         gather: Gather::new(plan_job, &around.plan.grids, interval),
         governor,
         log,
+        trace,
         control,
         gate,
         workers,
@@ -429,16 +455,25 @@ fn await_setup(jobs: &mut [LiveJob], answers: &Receiver<Answer>) -> Result<(), R
     }
 }
 
-/// Opens the operation logs of the jobs, now that nothing else can keep them from starting.
+/// Opens the logs and traces that the jobs write, now that nothing else can keep them from starting.
 fn start_logs(jobs: &mut [LiveJob], targets: &[ReadyTarget]) -> Result<(), RunError> {
     let targets: Vec<Option<Identity>> = targets.iter().map(|target| target.identity).collect();
     let mut faults: Vec<WorkerFault> = Vec::new();
     for (job, live) in jobs.iter_mut().enumerate() {
-        let Some(log) = &mut live.log else { continue };
-        if let Err(source) = log.start(&targets) {
-            let path = log.path().to_owned();
-            let why = SetupError::Log { path, source };
-            faults.push(WorkerFault { job, worker: 0, why });
+        let log = live
+            .log
+            .as_mut()
+            .map(|log| (log.start(&targets), "operation log", log.path()));
+        let trace = live
+            .trace
+            .as_mut()
+            .map(|log| (log.start(&targets), "trace", log.path()));
+        for (started, what, path) in log.into_iter().chain(trace) {
+            if let Err(source) = started {
+                let path = path.to_owned();
+                let why = SetupError::Log { what, path, source };
+                faults.push(WorkerFault { job, worker: 0, why });
+            }
         }
     }
     if faults.is_empty() {
@@ -651,13 +686,21 @@ impl LiveJob {
 
     /// A log that cannot be written on ends the job, with what is known by then. A job that is over completes its log.
     fn look_after_log(&mut self, over: bool) {
-        let Some(log) = &mut self.log else { return };
+        let (log, trace) = (&mut self.log, &mut self.trace);
         if over {
-            if let (Some(failure), Some(worker)) = (log.finish(), self.workers.first_mut()) {
+            let failures = [
+                log.as_mut().and_then(OperationLog::finish),
+                trace.as_mut().and_then(IssueTrace::finish),
+            ];
+            for failure in failures.into_iter().flatten() {
                 self.failed = true;
-                worker.lost.get_or_insert(failure);
+                if let Some(worker) = self.workers.first_mut() {
+                    worker.lost.get_or_insert(failure);
+                }
             }
-        } else if log.has_failed() {
+        } else if log.as_ref().is_some_and(OperationLog::has_failed)
+            || trace.as_ref().is_some_and(IssueTrace::has_failed)
+        {
             self.stop(EndReason::Failed);
         }
     }
@@ -743,7 +786,8 @@ impl LiveJob {
         let mut results = JobResults {
             name: plan.name.clone(),
             lost_intervals: self.gather.lost(),
-            log_waits: self.log.as_ref().map_or(0, OperationLog::waits),
+            log_waits: self.log.as_ref().map_or(0, OperationLog::waits)
+                + self.trace.as_ref().map_or(0, IssueTrace::waits),
             ended: ran.then_some(reason),
             control: self.governor.outcomes(),
             windows,
@@ -794,6 +838,7 @@ fn worker_results(
     results.failure = ended.failure.clone().or(results.failure);
     results.tolerated = ended.tolerated.clone();
     results.joined_rows = ended.joined_rows;
+    results.trace_waits = ended.trace_waits;
     for (stream, direction, count) in &ended.late {
         if let Some(direction) = &mut results.streams[*stream as usize].directions[*direction] {
             direction.late += count;

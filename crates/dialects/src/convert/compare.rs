@@ -8,7 +8,7 @@ use model::draws::DrawsForm;
 use model::mix::Mix;
 use model::plan::{
     AtEndOfJob, Batching, CacheMode, CatchUp, Control, CpuWork, Depth, Dialect, EndsWith, EngineChoice, EngineKind,
-    ErrorPolicy, Job, LatencyPoints, LookCall, Memory, OpenHint, Pacing, Pattern, Phases, Plan, Prepare, Process, Rate,
+    ErrorPolicy, Job, LatencyPoints, LookCall, Memory, OpenHint, Pacing, Pattern, Phases, Plan, Prepare, PriorityRule, Process, Rate,
     RateUnit, Region, Span, Step, Stop, Stream, StreamTarget, Target, TargetKind, Think, ThinkCount, ThreadPlacement,
     Verify, Worker, WriteThrough,
 };
@@ -214,6 +214,7 @@ impl Comparing {
             ends_with,
             control,
             operation_log,
+            trace,
             windows,
             prepare_only,
             scheduler,
@@ -339,6 +340,7 @@ impl Comparing {
         self.given(&of::SCHEDULER, scheduler.as_ref(), got.scheduler.as_ref(), |name| {
             name.to_string()
         });
+        self.given(&of::TRACE, trace.as_ref(), got.trace.as_ref(), |file| file.to_string());
         self.kept(
             &of::OPERATION_LOG,
             "a log of latencies, window by window",
@@ -657,6 +659,10 @@ impl Comparing {
             priority,
             on_error,
             verify,
+            priorities,
+            lock,
+            flow,
+            replay,
         } = wanted.stream;
         self.targets(target, wanted, got);
         self.regions(region, wanted, got);
@@ -715,6 +721,24 @@ impl Comparing {
             words::priority(*priority),
             words::priority(theirs.priority),
         );
+        let rules = |rules: &[PriorityRule]| {
+            let words: Vec<String> = rules.iter().map(words::priority_rule).collect();
+            match words.is_empty() {
+                true => "no part has one of its own".to_owned(),
+                false => words.join("; "),
+            }
+        };
+        self.same(Gone, &of::PRIORITIES, rules(priorities), rules(&theirs.priorities));
+        self.same(
+            Gone,
+            &of::FILE_LOCK,
+            words::file_lock(*lock),
+            words::file_lock(theirs.lock),
+        );
+        self.given(&of::FLOW, flow.as_ref(), theirs.flow.as_ref(), |flow| words::flow(flow));
+        self.given(&of::REPLAY, replay.as_ref(), theirs.replay.as_ref(), |replay| {
+            words::replay(replay)
+        });
         self.same(
             Gone,
             &of::ERRORS,
@@ -920,7 +944,9 @@ impl Comparing {
                     rule: model::mix::MixRule::AfterPlace,
                     write_percent,
                 } => write_percent > 0.0 && write_percent < 100.0,
-                Mix::Drawn { .. } | Mix::Only { .. } | Mix::Exact { .. } | Mix::TrimThenWrite => false,
+                Mix::Drawn { .. } | Mix::Only { .. } | Mix::Exact { .. } | Mix::TrimThenWrite | Mix::Traced { .. } => {
+                    false
+                }
             };
             mixed && mix
         };

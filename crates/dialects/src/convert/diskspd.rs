@@ -436,7 +436,7 @@ fn write_percent(mix: &Mix) -> u8 {
         Mix::Only {
             direction: Direction::Trim,
         } => 100,
-        Mix::Only { .. } | Mix::Drawn { .. } | Mix::Exact { .. } | Mix::TrimThenWrite => {
+        Mix::Only { .. } | Mix::Drawn { .. } | Mix::Exact { .. } | Mix::TrimThenWrite | Mix::Traced { .. } => {
             words::write_share(mix).round().clamp(0.0, 100.0) as u8
         }
     }

@@ -295,6 +295,7 @@ fn section(job: &Job, name: String, workers: Vec<Worker>, last_of: &[u32]) -> Jo
         ends_with,
         control,
         operation_log: _,
+        trace,
         windows,
         prepare_only,
         scheduler,
@@ -378,6 +379,7 @@ fn section(job: &Job, name: String, workers: Vec<Worker>, last_of: &[u32]) -> Jo
         },
         control: kept,
         operation_log: None,
+        trace: trace.clone(),
         windows: windows.clone(),
         prepare_only: *prepare_only,
         scheduler: scheduler.clone(),
@@ -517,6 +519,10 @@ fn of_clone(plan: &Plan, stream: Stream) -> Stream {
         priority,
         on_error,
         verify,
+        priorities,
+        lock,
+        flow,
+        replay,
     } = stream.clone();
     let size = target
         .ids()
@@ -574,6 +580,10 @@ fn of_clone(plan: &Plan, stream: Stream) -> Stream {
         weight: 1,
         on_error,
         verify,
+        priorities,
+        lock,
+        flow,
+        replay,
     }
 }
 
@@ -655,6 +665,7 @@ fn hint_of(hint: OpenHint, cache: CacheMode, access: &Access) -> OpenHint {
 fn mix_of(mix: Mix) -> Mix {
     match mix {
         Mix::Only { direction } => Mix::Only { direction },
+        Mix::Traced { reads, writes, trims } => Mix::Traced { reads, writes, trims },
         Mix::TrimThenWrite => Mix::TrimThenWrite,
         Mix::Drawn { write_percent, rule: _ } | Mix::Exact { write_percent } => match write_percent.round() {
             0.0 => Mix::READS,

@@ -15,6 +15,7 @@ use model::{Direction, Nanos, PerDirection};
 
 use super::compare;
 use super::fio::{SEED, usual_hint};
+use super::fio_text_more as more;
 use super::native::quoted;
 use super::words::{self, size};
 
@@ -33,7 +34,17 @@ pub(super) struct Written {
 type Options = Vec<(&'static str, Option<String>)>;
 
 /// Options that are understood only behind the engine that has them.
-const OF_ENGINES: [&str; 4] = ["ioengine", "hipri", "sqthread_poll", "force_async"];
+const OF_ENGINES: [&str; 9] = [
+    "ioengine",
+    "hipri",
+    "sqthread_poll",
+    "force_async",
+    "cmdprio_percentage",
+    "cmdprio_class",
+    "cmdprio",
+    "cmdprio_hint",
+    "cmdprio_bssplit",
+];
 
 /// Writes a plan of fio's shape.
 pub(super) fn write(plan: &Plan) -> Written {
@@ -140,6 +151,7 @@ fn section(plan: &Plan, number: usize, job: &Job) -> Options {
         ends_with,
         control,
         operation_log: _,
+        trace,
         windows,
         prepare_only,
         scheduler,
@@ -156,6 +168,11 @@ fn section(plan: &Plan, number: usize, job: &Job) -> Options {
     if let Some(scheduler) = scheduler {
         say("ioscheduler", scheduler.clone());
     }
+    if let Some(path) = trace {
+        say("write_iolog", path.clone());
+    }
+    more::replays(workers, &mut say);
+    more::shared(stream, &mut say);
     for kept in windows {
         let (log, length) = match kept.histograms {
             true => ("write_hist_log", "log_hist_msec"),
@@ -229,7 +246,7 @@ fn section(plan: &Plan, number: usize, job: &Job) -> Options {
         .collect()
 }
 
-type Say<'a> = &'a mut dyn FnMut(&'static str, String);
+pub(super) type Say<'a> = &'a mut dyn FnMut(&'static str, String);
 
 /// A flag is a name without a value.
 fn flag(say: Say<'_>, name: &'static str, is: bool) {
@@ -238,7 +255,7 @@ fn flag(say: Say<'_>, name: &'static str, is: bool) {
     }
 }
 
-fn on(say: Say<'_>, name: &'static str, is: bool) {
+pub(super) fn on(say: Say<'_>, name: &'static str, is: bool) {
     if is {
         say(name, "1".into());
     }
@@ -1012,6 +1029,7 @@ fn system(worker: &Worker, clones: &[Worker], stream: &Stream, say: Say<'_>) {
         say("prioclass", class.into());
         say("prio", priority.level.to_string());
     }
+    more::priorities(stream, say);
 }
 
 fn steer(rule: &Control, say: Say<'_>) {

@@ -5,8 +5,8 @@ use model::block_size::BlockSizes;
 use model::content::{ConstantPart, Content};
 use model::mix::Mix;
 use model::plan::{
-    Control, ControlGroup, ErrorPolicy, FlushKind, MapFlush, Mapping, MemoryNodes, Priority, PriorityClass, Stream,
-    SyncRule, Tracked,
+    Control, ControlGroup, ErrorPolicy, FileLock, Flow, FlushKind, MapFlush, Mapping, MemoryNodes, Priority, PriorityClass,
+    PriorityRule, Replay, Stream, SyncRule, TraceSkip, Tracked,
 };
 use model::{Direction, Nanos, PerDirection};
 
@@ -65,6 +65,15 @@ pub(super) fn write_share(mix: &Mix) -> f64 {
         Mix::Only { direction } => f64::from(u8::from(*direction == Direction::Write)) * 100.0,
         Mix::Drawn { write_percent, rule: _ } | Mix::Exact { write_percent } => *write_percent,
         Mix::TrimThenWrite => 100.0,
+        Mix::Traced {
+            reads,
+            writes,
+            trims: _,
+        } => match (reads, writes) {
+            (true, true) => 50.0,
+            (true, false) => 0.0,
+            (false, _) => 100.0,
+        },
     }
 }
 
@@ -72,6 +81,7 @@ pub(super) fn mix(mix: &Mix) -> String {
     let trims = mix.includes(Direction::Trim);
     match (mix, write_share(mix)) {
         (Mix::TrimThenWrite, _) => "each block trimmed and then written".into(),
+        (Mix::Traced { .. }, _) => "as a trace says".into(),
         _ if trims => "trims".into(),
         (_, 0.0) => "reads".into(),
         (_, 100.0) => "writes".into(),
@@ -364,6 +374,83 @@ pub(super) fn flushes(sync: &SyncRule) -> String {
         true => "no flushes".into(),
         false => words.join(", "),
     }
+}
+
+/// A rule for a part of the operations.
+pub(super) fn priority_rule(rule: &PriorityRule) -> String {
+    let PriorityRule {
+        direction,
+        length,
+        percent,
+        class,
+        level,
+        hint,
+    } = *rule;
+    let of = length.map_or(String::new(), |length| format!(" of {length}"));
+    let given = Priority {
+        class,
+        level,
+        hint,
+        percent,
+    };
+    format!("{}s{of}: {}", direction.word(), priority(Some(given)))
+}
+
+pub(super) fn file_lock(lock: FileLock) -> String {
+    let words = match lock {
+        FileLock::None => "files are not locked",
+        FileLock::Exclusive => "files are used by one at a time",
+        FileLock::ReadersTogether => "files are written to by one at a time",
+    };
+    words.into()
+}
+
+pub(super) fn flow(flow: &Flow) -> String {
+    let Flow { id, weight, pause_ns } = flow;
+    let pause = if pause_ns.0 > 0 {
+        format!(", looking again after {pause_ns}")
+    } else {
+        String::new()
+    };
+    format!("a share of {weight} in the operations of flow {id}{pause}")
+}
+
+pub(super) fn replay(replay: &Replay) -> String {
+    let Replay {
+        trace,
+        // How the trace is read follows from what it is.
+        form: _,
+        files: _,
+        flushes: _,
+        redirected,
+        without_times,
+        speed_percent,
+        scale,
+        align,
+        skip,
+    } = replay;
+    let mut words = vec![format!("the operations of {trace}")];
+    let TraceSkip {
+        reads,
+        writes,
+        trims,
+        flushes,
+    } = *skip;
+    let mut add = |given: bool, what: String| words.extend(given.then_some(what));
+    add(*redirected, "all on one file".into());
+    add(*without_times, "without their times".into());
+    add(*speed_percent != 100, format!("at {speed_percent} % of their speed"));
+    add(*scale > 1, format!("positions divided by {scale}"));
+    add(*align > 0, format!("positions aligned to {align}"));
+    for (left_out, what) in [
+        (reads, "reads"),
+        (writes, "writes"),
+        (trims, "trims"),
+        (flushes, "flushes"),
+    ] {
+        add(left_out, format!("without {what}"));
+    }
+    words.join(", ")
 }
 
 pub(super) fn priority(priority: Option<Priority>) -> String {

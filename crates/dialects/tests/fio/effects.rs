@@ -7,7 +7,7 @@ use std::path::Path;
 
 use dialects::Diagnostic;
 use dialects::fio::options::{Kind, Row, Status, rows};
-use dialects::fio::{Disk, Found, FoundKind, Here, Lowered, Reading, lower};
+use dialects::fio::{Disk, Found, FoundKind, Here, Lowered, Reading, TraceFile, lower};
 use model::access::{
     Access, Between, BlockList, Every, Mixed, Normal, Once, OnceMethod, Pareto, Placement, RangeBasis, Ranges, Uniform,
     Zipf,
@@ -17,9 +17,9 @@ use model::content::{ConstantPart, Content};
 use model::draws::{DrawsForm, Reduction};
 use model::mix::Mix;
 use model::plan::{
-    AllocateMode, AtEndOfJob, Control, Dependency, EngineKind, Extent, FileService, Job, LatencyPoints, Pacing, Plan,
-    Prepare, PriorityClass, Process, Rate, Stream, StreamTarget, Target, TargetKind, Think, ThinkCount, Tracked,
-    Verify, VerifyMethod, Worker, WriteThrough,
+    AllocateMode, AtEndOfJob, Control, Dependency, EngineKind, Extent, FileLock, FileService, Flow, Job, LatencyPoints,
+    Pacing, Plan, Prepare, PriorityClass, PriorityRule, Process, Rate, Replay, Stream, StreamTarget, Target,
+    TargetKind, Think, ThinkCount, TraceForm, TraceSkip, Tracked, Verify, VerifyMethod, Worker, WriteThrough,
 };
 use model::{Bytes, Direction, Nanos, PerDirection};
 
@@ -39,6 +39,7 @@ impl Disk for FakeDisk {
             "f" => (FoundKind::File, 128 * K),
             "dev" => (FoundKind::Device, M),
             "bytes" => (FoundKind::File, 2),
+            "trace" | "other" | "records" => (FoundKind::File, 100),
             _ => return None,
         };
         Some(Found { kind, size })
@@ -54,6 +55,45 @@ impl Disk for FakeDisk {
     fn below(&self, _: &str) -> Result<Vec<String>, String> {
         Ok(Vec::new())
     }
+
+    fn trace(&self, path: &str) -> Result<TraceFile, String> {
+        let bytes = match path {
+            "trace" => TRACE.as_bytes().to_vec(),
+            "other" => b"fio version 2 iolog\nz add\nz open\nz read 0 512\nz close\n".to_vec(),
+            "records" => records(),
+            _ => return Err("No such file or directory".into()),
+        };
+        Ok(TraceFile {
+            path: path.into(),
+            bytes: Box::new(std::io::Cursor::new(bytes)),
+        })
+    }
+
+    fn device(&self, major: u32, minor: u32) -> Option<String> {
+        ((major, minor) == (8, 16)).then(|| "dev".into())
+    }
+}
+
+/// Of two files, of which only `f` is there.
+const TRACE: &str = "fio version 3 iolog\n1 f add\n1 y add\n2 f open\n3 f read 0 8192\n4 y open\n5 y write 4096 4096\n\
+                     6 f read 8192 512\n7 f sync 0 0\n";
+
+/// Two reads of the device 8:16 as blktrace writes them, both in flight at once.
+fn records() -> Vec<u8> {
+    let record = |time: u64, sector: u64, action: u32| {
+        let mut record = Vec::new();
+        record.extend(0x6561_7407_u32.to_ne_bytes());
+        record.extend(1_u32.to_ne_bytes());
+        record.extend(time.to_ne_bytes());
+        record.extend(sector.to_ne_bytes());
+        record.extend(4096_u32.to_ne_bytes());
+        record.extend((action | 1 << 16).to_ne_bytes());
+        record.extend(1_u32.to_ne_bytes());
+        record.extend((8_u32 << 20 | 16).to_ne_bytes());
+        record.extend([0; 8]);
+        record
+    };
+    [record(1, 0, 1), record(2, 8, 1), record(3, 0, 8), record(4, 8, 8)].concat()
 }
 
 /// What a command line means here; nothing if it is not even read.
@@ -886,31 +926,235 @@ const SYSTEM: &[Effect] = &[
     (
         "cmdprio_percentage",
         "--ioengine=libaio --direct=1 --cmdprio_percentage=10",
-        |plan| {
-            stream(plan)
-                .priority
-                .is_some_and(|given| given.percent == 10 && given.class == PriorityClass::RealTime)
-        },
+        |plan| rules(plan) == [rule(Direction::Read, None, 10, (PriorityClass::RealTime, 0, 0))],
     ),
     (
         "cmdprio_class",
         "--ioengine=libaio --direct=1 --cmdprio_percentage=10 --cmdprio_class=3",
-        |plan| {
-            stream(plan)
-                .priority
-                .is_some_and(|given| given.class == PriorityClass::Idle)
-        },
+        |plan| rules(plan) == [rule(Direction::Read, None, 10, (PriorityClass::Idle, 0, 0))],
     ),
     (
         "cmdprio",
         "--ioengine=libaio --direct=1 --cmdprio_percentage=10 --cmdprio=5",
-        |plan| stream(plan).priority.is_some_and(|given| given.level == 5),
+        |plan| rules(plan) == [rule(Direction::Read, None, 10, (PriorityClass::RealTime, 5, 0))],
+    ),
+    (
+        "cmdprio_hint",
+        "--ioengine=libaio --direct=1 --cmdprio_percentage=10 --cmdprio_hint=3",
+        |plan| rules(plan) == [rule(Direction::Read, None, 10, (PriorityClass::RealTime, 0, 3))],
+    ),
+    (
+        "cmdprio_bssplit",
+        "--ioengine=io_uring --rw=randrw --cmdprio_bssplit=4k/10:64k/30/2/7/5,8k/50 --cmdprio_class=1,3",
+        |plan| {
+            rules(plan)
+                == [
+                    rule(Direction::Read, Some(4 * K), 10, (PriorityClass::RealTime, 0, 0)),
+                    rule(Direction::Read, Some(64 * K), 30, (PriorityClass::BestEffort, 7, 5)),
+                    rule(Direction::Write, Some(8 * K), 50, (PriorityClass::Idle, 0, 0)),
+                ]
+        },
     ),
     (
         "rw",
-        "--rw=write --ioengine=libaio --direct=1 --cmdprio_percentage=0,10",
-        |plan| stream(plan).priority.is_some_and(|given| given.percent == 10),
+        "--rw=randrw --ioengine=libaio --direct=1 --cmdprio_percentage=20,10 --cmdprio=1,2 --cmdprio_class=1,2",
+        |plan| {
+            rules(plan)
+                == [
+                    rule(Direction::Read, None, 20, (PriorityClass::RealTime, 1, 0)),
+                    rule(Direction::Write, None, 10, (PriorityClass::BestEffort, 2, 0)),
+                ]
+        },
     ),
+];
+
+fn rules(plan: &Plan) -> &[PriorityRule] {
+    &stream(plan).priorities
+}
+
+fn rule(
+    direction: Direction,
+    length: Option<u64>,
+    percent: u8,
+    (class, level, hint): (PriorityClass, u8, u16),
+) -> PriorityRule {
+    PriorityRule {
+        direction,
+        length: length.map(Bytes),
+        percent,
+        class,
+        level,
+        hint,
+    }
+}
+
+/// Something of the trace that is carried out.
+fn replayed(plan: &Plan, how: fn(&Replay) -> bool) -> bool {
+    stream(plan).replay.as_ref().is_some_and(how)
+}
+
+/// Effects on what jobs share, and on traces.
+const SHARED: &[Effect] = &[
+    ("lockfile", "--lockfile=exclusive", |plan| {
+        stream(plan).lock == FileLock::Exclusive
+    }),
+    ("lockfile", "--lockfile=readwrite", |plan| {
+        stream(plan).lock == FileLock::ReadersTogether
+    }),
+    ("flow", "--flow=8", |plan| {
+        stream(plan).flow
+            == Some(Flow {
+                id: 0,
+                weight: 8,
+                pause_ns: Nanos(0),
+            })
+    }),
+    ("flow_id", "--flow=8 --flow_id=3", |plan| {
+        stream(plan).flow.is_some_and(|flow| flow.id == 3)
+    }),
+    ("flow_sleep", "--flow=8 --flow_sleep=100", |plan| {
+        stream(plan)
+            .flow
+            .is_some_and(|flow| flow.pause_ns == Nanos::micros(100))
+    }),
+    ("write_iolog", "--write_iolog=out", |plan| {
+        job(plan).trace.as_deref() == Some("out")
+    }),
+    ("read_iolog", "--read_iolog=trace", |plan| {
+        let lengths = &stream(plan).pattern.sizes;
+        let sizes = |low, high| BlockSizes::Range {
+            low: Bytes(low),
+            high: Bytes(high),
+            unaligned: true,
+        };
+        paths(plan) == ["f", "y"]
+            && stream(plan).mix
+                == Mix::Traced {
+                    reads: true,
+                    writes: true,
+                    trims: false,
+                }
+            && lengths.read == sizes(512, 8192)
+            && lengths.write == BlockSizes::Fixed { size: Bytes(4096) }
+            && job(plan).stop.passes == Some(1)
+            && job(plan).stop.bytes.is_none()
+            && plan.targets[0].prepare == Prepare::Existing
+            && matches!(
+                plan.targets[1].prepare,
+                Prepare::LayOut {
+                    size: Bytes(0),
+                    may_create: true,
+                    ..
+                }
+            )
+            && replayed(plan, |replay| {
+                let usual = Replay {
+                    trace: "trace".into(),
+                    form: TraceForm::FioText,
+                    files: ["f", "y"].map(String::from).to_vec(),
+                    redirected: false,
+                    flushes: true,
+                    without_times: false,
+                    speed_percent: 100,
+                    scale: 1,
+                    align: 0,
+                    skip: TraceSkip::default(),
+                };
+                *replay == usual
+            })
+    }),
+    // Clones take the traces in turn.
+    ("read_iolog", "--numjobs=3 --read_iolog=trace:other", |plan| {
+        let workers = &job(plan).workers;
+        let names = workers
+            .iter()
+            .map(|worker| worker.streams[0].replay.as_ref().map(|replay| &*replay.trace));
+        names.eq([Some("trace"), Some("other"), Some("trace")])
+    }),
+    ("read_iolog", "--read_iolog=records --ioengine=libaio", |plan| {
+        paths(plan) == ["dev"]
+            && stream(plan).depth == 2
+            && stream(plan).cache.direct
+            && replayed(plan, |replay| {
+                replay.form == TraceForm::Blktrace { swapped: false } && replay.files == ["8:16"]
+            })
+    }),
+    (
+        "iodepth",
+        "--read_iolog=records --ioengine=libaio --iodepth=7",
+        |plan| stream(plan).depth == 7,
+    ),
+    ("direct", "--read_iolog=records --direct=0", |plan| {
+        !stream(plan).cache.direct && stream(plan).replay.is_some()
+    }),
+    ("bs", "--read_iolog=records --bs=512", |plan| {
+        !stream(plan).cache.direct && stream(plan).replay.is_some()
+    }),
+    ("runtime", "--read_iolog=trace --runtime=3", |plan| {
+        job(plan).stop.after_ns == Some(Nanos::secs(3))
+    }),
+    (
+        "allow_file_create",
+        "--read_iolog=trace --allow_file_create=0",
+        |plan| matches!(plan.targets[1].prepare, Prepare::LayOut { may_create: false, .. }),
+    ),
+    ("unlink", "--read_iolog=trace --unlink=1", |plan| {
+        plan.targets[0].at_end == AtEndOfJob::Remove
+    }),
+    ("unlink_each_loop", "--read_iolog=trace --unlink_each_loop=1", |plan| {
+        plan.targets[0].at_end == AtEndOfJob::Remove
+    }),
+    ("ioengine", "--read_iolog=trace --ioengine=null", |plan| {
+        matches!(target(plan).kind, TargetKind::Nothing { .. })
+    }),
+    ("end_fsync", "--read_iolog=trace --end_fsync=1", |plan| {
+        stream(plan).sync.at_end
+    }),
+    ("fsync_on_close", "--read_iolog=trace --fsync_on_close=1", |plan| {
+        stream(plan).sync.on_close
+    }),
+    ("end_syncfs", "--read_iolog=trace --end_syncfs=1", |plan| {
+        stream(plan).sync.file_system_at_end
+    }),
+    ("replay_no_stall", "--read_iolog=trace --replay_no_stall=1", |plan| {
+        replayed(plan, |replay| replay.without_times)
+    }),
+    ("replay_redirect", "--read_iolog=trace --replay_redirect=f", |plan| {
+        paths(plan) == ["f"] && replayed(plan, |replay| replay.redirected && replay.files == ["f"])
+    }),
+    ("replay_scale", "--read_iolog=trace --replay_scale=2", |plan| {
+        replayed(plan, |replay| replay.scale == 2)
+    }),
+    ("replay_align", "--read_iolog=trace --replay_align=4k", |plan| {
+        replayed(plan, |replay| replay.align == 4096)
+    }),
+    (
+        "replay_time_scale",
+        "--read_iolog=trace --replay_time_scale=50",
+        |plan| replayed(plan, |replay| replay.speed_percent == 50),
+    ),
+    ("replay_skip", "--read_iolog=trace --replay_skip=write,sync", |plan| {
+        stream(plan).mix
+            == Mix::Traced {
+                reads: true,
+                writes: false,
+                trims: false,
+            }
+            && replayed(plan, |replay| {
+                !replay.flushes
+                    && replay.skip
+                        == TraceSkip {
+                            writes: true,
+                            flushes: true,
+                            ..TraceSkip::default()
+                        }
+            })
+    }),
+    ("replay_skip", "--read_iolog=trace --replay_skip=read,trim", |plan| {
+        replayed(plan, |replay| {
+            replay.skip.reads && replay.skip.trims && !replay.skip.writes && !replay.skip.flushes
+        })
+    }),
 ];
 
 /// Effects on speed and limits.
@@ -1367,6 +1611,7 @@ fn effects() -> impl Iterator<Item = &'static Effect> {
         JOBS_AND_FILES,
         PATTERN,
         SYSTEM,
+        SHARED,
         PACE,
         DATA,
         REPORTS,
@@ -1437,6 +1682,11 @@ const SAYINGS: &[Saying] = &[
         "x: trim_percentage discards nothing without trim_backlog and a verification after the writes",
     ),
     (
+        "read_iolog",
+        "--read_iolog=trace --rw=write --bs=8k --loops=3",
+        "x: the trace says what is done, and nothing follows from loops, rw, bs",
+    ),
+    (
         "name",
         "--name=x --direct=0",
         "x: reads go through the page cache (direct=0): what is cached is not read from the device",
@@ -1486,6 +1736,46 @@ const COMPLAINTS: &[Saying] = &[
         "num_range",
         "--rw=trim --num_range=4",
         "fio: num_range: no engine of this program names more than one range in a trim; leave it out",
+    ),
+    (
+        "cmdprio_percentage",
+        "--ioengine=libaio --cmdprio_percentage=10 --cmdprio_bssplit=4k/10",
+        "fio: cmdprio_percentage and cmdprio_bssplit options are mutually exclusive",
+    ),
+    (
+        "read_iolog",
+        "--read_iolog=missing",
+        "fopen read iolog: No such file or directory (missing)",
+    ),
+    (
+        "read_iolog",
+        "--read_iolog=dev",
+        "fio: read_iolog: dev: it is no regular file: save the trace in one, or give it on standard input (`-`)",
+    ),
+    (
+        "verify",
+        "--read_iolog=trace --verify=md5",
+        "fio: verify beside read_iolog is not supported by this program; leave one of them out",
+    ),
+    (
+        "directory",
+        "--directory=d --read_iolog=trace",
+        "fio: directory beside read_iolog: a trace names its files with their paths; leave directory out",
+    ),
+    (
+        "create_only",
+        "--create_only=1 --read_iolog=trace",
+        "fio: create_only beside read_iolog is not supported by this program; leave one of them out",
+    ),
+    (
+        "cmdprio_percentage",
+        "--ioengine=libaio --cmdprio_percentage=10 --read_iolog=trace",
+        "fio: cmdprio_percentage or cmdprio_bssplit beside read_iolog is not supported by this program",
+    ),
+    (
+        "replay_skip",
+        "--read_iolog=trace --replay_skip=read,write",
+        "fio: read_iolog: trace: there is nothing in it to carry out",
     ),
     (
         "ignore_error",

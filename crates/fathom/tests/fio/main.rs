@@ -21,7 +21,9 @@ mod options;
 #[path = "../drop_in/place.rs"]
 #[allow(dead_code, reason = "shared by the tests of both drop-in modes")]
 mod place;
+mod replay;
 mod seeds;
+mod shared;
 mod status;
 mod support;
 mod verify;

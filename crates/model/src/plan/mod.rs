@@ -12,6 +12,7 @@ mod load;
 mod operation;
 mod origin;
 mod phases;
+mod replay;
 mod simulated;
 mod target;
 mod workload;
@@ -30,13 +31,15 @@ use crate::units::{Bytes, Nanos};
 pub use check::{PlanError, PlanFault};
 pub use control::{Control, LatencyTarget, MinimumRate, Precision, SteadyState, Tracked};
 pub use engine::{CpuWork, EngineChoice, EngineKind, LookCall, Program};
-pub use load::{CatchUp, Pacing, Process, Rate, RateUnit, Think, ThinkCount};
+pub use load::{CatchUp, Flow, Pacing, Process, Rate, RateUnit, Think, ThinkCount};
 pub use operation::{
-    CacheMode, ErrorPolicy, FileRangeFlags, FlushKind, MapFlush, Mapping, OpenHint, Priority, PriorityClass, SyncRule,
+    CacheMode, ErrorPolicy, FileLock, FileRangeFlags, FlushKind, MapFlush, Mapping, OpenHint, Priority, PriorityClass,
+    PriorityRule, SyncRule,
     TrimWritten, Verify, VerifyMethod, WriteThrough,
 };
 pub use origin::{Dialect, JobEcho, Origin, Presentation};
 pub use phases::{Dependency, EndsWith, Phases, Span, Stop};
+pub use replay::{Replay, TraceForm, TraceSkip};
 pub use simulated::{
     SimulatedCache, SimulatedCollection, SimulatedCount, SimulatedDevice, SimulatedFault, SimulatedHolding,
     SimulatedLayer, SimulatedNeighbour, SimulatedPause, SimulatedService, SimulatedWriteBuffer,
@@ -110,6 +113,9 @@ pub struct Job {
     /// Keep a line for every operation in this file.
     #[serde(default)]
     pub operation_log: Option<String>,
+    /// Write down everything that is issued at the end of this file, in fio's form of a trace, so that it can be replayed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<String>,
     /// Latencies of each worker to keep window by window, beside the interval series.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub windows: Vec<Windows>,
@@ -199,6 +205,18 @@ pub struct Stream {
     /// Checks of what is read back.
     #[serde(default)]
     pub verify: Option<Verify>,
+    /// Parts of its operations that have an I/O priority of their own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub priorities: Vec<PriorityRule>,
+    /// Who else must not use a file while this stream does.
+    #[serde(default, skip_serializing_if = "FileLock::is_none")]
+    pub lock: FileLock,
+    /// How it shares operations with others of its step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flow: Option<Flow>,
+    /// Its operations come from a trace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replay: Option<Replay>,
 }
 
 fn one() -> u32 {

@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::direction::PerDirection;
-use crate::units::Nanos;
+use crate::direction::{Direction, PerDirection};
+use crate::units::{Bytes, Nanos};
 
 /// Which caches lie between the worker and the device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -169,6 +169,48 @@ pub struct Priority {
 
 fn all() -> u8 {
     100
+}
+
+/// An I/O priority for a part of a stream's operations (fio `cmdprio_percentage`, `cmdprio_bssplit`). What no rule picks has the
+/// priority of the stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PriorityRule {
+    /// Operations of this direction.
+    pub direction: Direction,
+    /// Only those of this length; absent: of any.
+    #[serde(default)]
+    pub length: Option<Bytes>,
+    /// Share of them that it picks, in percent, spread evenly. Rules for the same direction and length add up.
+    pub percent: u8,
+    /// The class.
+    pub class: PriorityClass,
+    /// Level within the class, 0 (highest) to 7.
+    pub level: u8,
+    /// What the device is told beside it; 0 for nothing.
+    #[serde(default)]
+    pub hint: u16,
+}
+
+/// Who must not use a file while a stream hands over operations on it (fio `lockfile`). Only streams of the same step that
+/// lock too are held back; with a synchronous engine that is for as long as an operation takes, otherwise for the call that
+/// hands it over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FileLock {
+    /// Nobody is held back.
+    #[default]
+    None,
+    /// Readers may use it together, a writer only alone.
+    ReadersTogether,
+    /// Nobody else may use it.
+    Exclusive,
+}
+
+impl FileLock {
+    /// True if nobody is held back.
+    pub fn is_none(&self) -> bool {
+        *self == FileLock::None
+    }
 }
 
 /// I/O priority classes of Linux; DiskSpd's very low, low and normal map to idle, best effort 7 and none.

@@ -180,6 +180,10 @@ fn planned(work: &Work) -> Job {
         priority: None,
         on_error: ErrorPolicy::default(),
         verify: None,
+        priorities: Vec::new(),
+        lock: Default::default(),
+        flow: None,
+        replay: None,
     };
     let worker = Worker {
         engine: EngineChoice::default(),

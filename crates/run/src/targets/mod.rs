@@ -553,6 +553,7 @@ pub(crate) fn prepare(
             identity,
             size: facts.size.0,
             shared_position: Arc::new(AtomicU64::new(0)),
+            lock: Arc::default(),
         });
         ready.facts.push(facts);
     }

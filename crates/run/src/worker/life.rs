@@ -44,6 +44,8 @@ pub(crate) struct Ended {
     pub(crate) not_kept: Vec<String>,
     pub(crate) tolerated: Vec<Failure>,
     pub(crate) joined_rows: u64,
+    /// Times it had caught up with the reader of its trace.
+    pub(crate) trace_waits: u64,
 }
 
 impl Ended {
@@ -69,6 +71,7 @@ impl Ended {
             not_kept: Vec::new(),
             tolerated: Vec::new(),
             joined_rows: 0,
+            trace_waits: 0,
         }
     }
 }
@@ -94,6 +97,7 @@ impl Worker<'_> {
             }
         }
         self.first_issue = start;
+        self.begin_trace(start);
         self.begin_budget_anew();
         self.outbox.say_phase(self.timeline.phase());
         self.measured.last_completion = start;
@@ -296,6 +300,12 @@ impl Worker<'_> {
     /// Everything that was to be done is done. Jobs that repeat begin anew; others end, with their last completion.
     #[inline(never)]
     fn end_of_work(&mut self) -> bool {
+        // A trace is carried out once.
+        let played = self
+            .streams
+            .iter()
+            .flat_map(|stream| &stream.playback)
+            .any(|playback| playback.over);
         let measured = self.timeline.phase() == Phase::Measured;
         let at = self.measured.last_completion.max(self.timeline.phase_start());
         if measured && self.may_trim_the_rest() {
@@ -316,7 +326,7 @@ impl Worker<'_> {
             self.rounds_left -= 1;
         }
         let repeats = self.repeat_until_time && self.timeline.phase() != Phase::Verify;
-        if self.timeline.phase() == Phase::WarmUp || repeats || another_round {
+        if !played && (self.timeline.phase() == Phase::WarmUp || repeats || another_round) {
             self.begin_budget_anew();
             self.restart_draws();
             for stream in &mut self.streams {
@@ -502,6 +512,7 @@ impl Worker<'_> {
         if self.failure.is_none() {
             self.flush_at_end();
         }
+        self.end_trace();
         let not_kept = self.save_states();
         let lives = self.streams.iter().filter_map(|stream| stream.lives.as_ref());
         let lifetimes = lives.map(|lives| lives.lifetimes()).reduce(|mut all, more| {
@@ -541,6 +552,12 @@ impl Worker<'_> {
             mismatch_count: self.mismatch_count,
             tolerated: self.tolerated,
             joined_rows: self.grids.joined_rows(),
+            trace_waits: self
+                .streams
+                .iter()
+                .flat_map(|stream| &stream.playback)
+                .map(|playback| playback.waits)
+                .sum(),
         }
     }
 }
@@ -585,6 +602,7 @@ impl Worker<'_> {
             file,
             action,
         };
+        self.trace_queued(file, action, 0, 0);
         let path = &self.files[usize::from(file)].0;
         let result = match self.engine.turn(&[request], 1, Nanos::NEVER, &mut self.batch) {
             Ok(()) => self.batch.done.first().map_or(0, |completion| completion.result),

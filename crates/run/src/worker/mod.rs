@@ -12,12 +12,16 @@ mod lives;
 mod opening;
 mod outbox;
 mod overlap;
+mod playback;
+mod priorities;
 mod read_back;
 mod recorder;
 mod requests;
 mod setup;
+mod sharing;
 mod stream;
 mod timeline;
+mod tracing;
 mod verification;
 mod windows;
 
@@ -100,6 +104,22 @@ pub(crate) struct Worker<'plan> {
     held_up: bool,
     /// Operations that overlap are kept apart.
     overlap: Option<Box<overlap::Overlap>>,
+    /// What is issued is written down.
+    tracing: Option<Box<tracing::Tracing>>,
+    /// Number of the target behind each file of the engine.
+    targets_of_files: Vec<u32>,
+    /// I/O priority of each file of the engine.
+    priorities_of_files: Vec<u16>,
+    /// Parts of some stream have I/O priorities of their own.
+    prioritised: bool,
+    /// What streams of the step divide among themselves.
+    flows: &'plan crate::flow::Flows,
+    /// Files that are locked around each turn.
+    locks: Option<Box<sharing::Locks>>,
+    /// Some stream divides its operations with others.
+    divides: bool,
+    /// The operations of its stream come from a trace.
+    plays: bool,
     /// Nothing more is to be issued.
     winding_down: bool,
     split_stamps: bool,
@@ -243,12 +263,16 @@ impl Worker<'_> {
                 (false, _) => self.issue(),
             }
             let (at_least, until) = self.what_to_wait_for();
-            if let Err(error) =
-                self.engine
-                    .turn(self.requests.first(self.submit_batch), at_least, until, &mut self.batch)
-            {
+            let requests = self.requests.first(self.submit_batch);
+            if CAREFUL && let Some(locks) = &mut self.locks {
+                locks.take(requests);
+            }
+            if let Err(error) = self.engine.turn(requests, at_least, until, &mut self.batch) {
                 self.fail_with_engine(&error);
                 break;
+            }
+            if CAREFUL && let Some(locks) = &mut self.locks {
+                locks.give_back();
             }
             let reaped = self.batch.reaped;
             let crosses = reaped >= self.boundary;
@@ -452,8 +476,14 @@ impl Worker<'_> {
             return false;
         }
         let slot = lane.free[lane.free_count - 1];
+        if self.divides && self.is_ahead_of_flow(self.lanes[index].streams.start) {
+            return false;
+        }
         if self.overlap.is_some() && self.keeps_apart(index, slot) {
             return false;
+        }
+        if self.plays {
+            return self.issue_from_trace(index, slot);
         }
         // A flush belongs to the writes before it and waits for nobody's schedule.
         for number in self.lanes[index].streams.clone() {
@@ -524,6 +554,9 @@ impl Worker<'_> {
             return false;
         }
         let now = self.batch.reaped;
+        if let Some(flow) = &mut self.streams[number].flow {
+            flow.issued();
+        }
         if let Some(gate) = &mut self.streams[number].gate {
             gate.issued(operation.direction, operation.length, now, &mut self.draws);
             // Each paced operation has a due time of its own, so none is counted together with another.
@@ -555,7 +588,7 @@ impl Worker<'_> {
             _ => {}
         }
         let stream = &mut self.streams[number];
-        let (cell, file) = (stream.cells[direction], stream.file_of_next());
+        let (cell, file) = (stream.cells[direction], stream.file_for(operation));
         *self.slots.get_mut(slot) = SlotRecord {
             key: u64::from(self.round) << 32 | u64::from(cell),
             queued: self.batch.reaped,
@@ -576,6 +609,9 @@ impl Worker<'_> {
             action: action_of(direction),
         });
         self.lanes[lane].free_count -= 1;
+        if self.tracing.is_some() {
+            self.trace_queued(file, action_of(direction), offset, length);
+        }
         true
     }
 
@@ -618,7 +654,10 @@ impl Worker<'_> {
             return (1, self.boundary);
         }
         let waiting = self.requests.len();
-        let more_to_hand_over = waiting > self.submit_batch || self.inline.seen && waiting > 0 && self.has_room();
+        // Nobody else may wait for a lock while this worker waits for completions.
+        let locked = self.locks.is_some() && waiting > 0;
+        let more_to_hand_over =
+            locked || waiting > self.submit_batch || self.inline.seen && waiting > 0 && self.has_room();
         if more_to_hand_over || self.inline.probes_left > 0 && waiting > 0 {
             return (0, Nanos::NEVER);
         }
@@ -816,7 +855,12 @@ impl Worker<'_> {
         if self.exchanges_files {
             self.tell_sets();
         }
-        for completion in self.batch.done.iter() {
+        for index in 0..self.batch.done.len() {
+            let completion = self.batch.done[index];
+            if self.plays {
+                let record = *self.slots.get(completion.slot);
+                self.tell_playback(record.stream as usize, record.file);
+            }
             let stream = self.slots.get(completion.slot).stream as usize;
             if let Some(gate) = &mut self.streams[stream].gate {
                 gate.completed(reaped);

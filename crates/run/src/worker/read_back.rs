@@ -120,6 +120,9 @@ impl Worker<'_> {
             action,
         });
         self.lanes[lane].free_count -= 1;
+        if self.tracing.is_some() {
+            self.trace_queued(file, action, offset, length);
+        }
     }
 
     /// Checks what was read, or has it checked.

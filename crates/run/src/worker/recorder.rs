@@ -35,6 +35,8 @@ pub(crate) enum CellKind {
     Moves(Direction),
     /// Flushes.
     Sync,
+    /// Operations of a direction that have this I/O priority, which are counted in the cell of their direction too.
+    OfPriority(Direction, u16),
 }
 
 /// What is known of an operation while it is in flight.

@@ -13,8 +13,8 @@ use model::event::Phase;
 use model::file_choice::FileChoice;
 use model::mix::Mix;
 use model::plan::{
-    Depth, EngineChoice, EngineKind, Job, LatencyPoints, Pacing, Priority, PriorityClass, SimulatedDevice, Stream,
-    StreamTarget, TargetId, Worker as Plan,
+    Depth, EngineChoice, EngineKind, Job, LatencyPoints, Pacing, Priority, SimulatedDevice, Stream, StreamTarget,
+    TargetId, Worker as Plan,
 };
 use model::sequence::Sequence;
 use model::{Bytes, Direction, Nanos, PerDirection};
@@ -22,8 +22,11 @@ use model::{Bytes, Direction, Nanos, PerDirection};
 use super::file_set::FileSet;
 use super::lives::{Lives, MOST_BLOCKS};
 use super::opening::{Opened, OpenedStream, check_alignment, direct_alignment_of, open_files, prepare_caches};
+use super::playback::Playback;
+use super::priorities;
 use super::read_back::load_state;
 use super::recorder::{Grids, SlotTable};
+use super::sharing::{LiveFlow, Locks};
 use super::stream::{Gate, LiveStream, flushes};
 use super::timeline::Timeline;
 use super::verification::{self, BetweenRounds, Verification};
@@ -34,7 +37,10 @@ use super::{
 };
 use crate::control::JobControl;
 use crate::control_groups::ControlGroups;
+use crate::file_lock::FileLock;
+use crate::flow::Flows;
 use crate::sources::Sources;
+use crate::trace_source::TraceSource;
 use crate::verify::Checker;
 use crate::verify::pool::Pool;
 
@@ -63,6 +69,8 @@ pub(crate) struct Assignment<'plan> {
     /// What writes are taken from, where they are.
     pub(crate) sources: &'plan Sources,
     pub(crate) control_groups: &'plan ControlGroups,
+    /// What streams of the step divide among themselves.
+    pub(crate) flows: &'plan Flows,
 }
 
 /// A target after preparation.
@@ -74,6 +82,8 @@ pub(crate) struct ReadyTarget {
     pub(crate) size: u64,
     /// The position that interlocked streams of a step share.
     pub(crate) shared_position: Arc<AtomicU64>,
+    /// The lock that streams of a step take where they want one.
+    pub(crate) lock: Arc<FileLock>,
 }
 
 /// What a target turned out to be.
@@ -129,9 +139,19 @@ pub enum SetupError {
         /// The system's error.
         source: std::io::Error,
     },
-    /// The operation log cannot be written. Nothing was issued.
-    #[error("cannot write the operation log {path}: {source}")]
+    /// The trace that is to be carried out cannot be read. Nothing was issued.
+    #[error("cannot read the trace {path}: {source}")]
+    Trace {
+        /// The file.
+        path: String,
+        /// The system's error.
+        source: std::io::Error,
+    },
+    /// A log cannot be written. Nothing was issued.
+    #[error("cannot write the {what} {path}: {source}")]
     Log {
+        /// What it is.
+        what: &'static str,
         /// The file.
         path: String,
         /// Why not.
@@ -227,7 +247,10 @@ impl SetupError {
                 (Setting::ControlGroup, _) => None,
             },
             SetupError::Common(why) => why.help(),
-            SetupError::Access { .. } | SetupError::Content { .. } | SetupError::Placement { .. } => None,
+            SetupError::Access { .. }
+            | SetupError::Content { .. }
+            | SetupError::Trace { .. }
+            | SetupError::Placement { .. } => None,
         }
     }
 }
@@ -254,7 +277,18 @@ impl Assignment<'_> {
                     in_windows,
                 });
             }
-            if flushes(&stream.sync) {
+            for direction in Direction::ALL.into_iter().filter(occurs) {
+                for priority in priorities::numbers_of(stream, direction) {
+                    keys.push(CellKey {
+                        stream: stream_number,
+                        kind: CellKind::OfPriority(direction, priority),
+                        paced: false,
+                        completion_in_series,
+                        in_windows: false,
+                    });
+                }
+            }
+            if flushes(&stream.sync) || stream.replay.as_ref().is_some_and(|replay| replay.flushes) {
                 keys.push(CellKey {
                     stream: stream_number,
                     kind: CellKind::Sync,
@@ -331,10 +365,13 @@ pub(crate) fn set_up<'plan>(given: &Assignment<'plan>) -> Result<(Worker<'plan>,
     let mut draws = plan.draws.start();
     let keys = given.cells();
     let mut streams = live_streams(given, &keys, &opened.streams, slots, &mut draws)?;
-    let exchanges_files = streams
+    let plays = streams.iter().any(|stream| stream.playback.is_some());
+    let of_sets = streams
         .iter()
         .any(|stream| stream.set.as_ref().is_some_and(|set| set.exchanges_files()));
+    let exchanges_files = of_sets || plays;
     let files_for_messages = opened.files.iter().map(for_messages).collect();
+    let locks = locks_of(given, &opened, slots);
     let split_stamps = plan.latency == LatencyPoints::AfterCall && !waits;
     let completes_inside = matches!(
         choice.kind,
@@ -379,7 +416,8 @@ pub(crate) fn set_up<'plan>(given: &Assignment<'plan>) -> Result<(Worker<'plan>,
     };
     let map_bytes = streams.iter().map(LiveStream::extra_bytes).sum();
     let mut batch = Batch::new(slots);
-    batch.chained = one_at_a_time;
+    // Waiting for a lock takes its time, which is no operation's.
+    batch.chained = one_at_a_time && locks.is_none();
     let worker = Worker {
         engine,
         batch,
@@ -412,6 +450,14 @@ pub(crate) fn set_up<'plan>(given: &Assignment<'plan>) -> Result<(Worker<'plan>,
         pen: None,
         held_up: false,
         overlap: plan.batching.serialize_overlap.then(Box::default),
+        tracing: None,
+        targets_of_files: opened.targets,
+        priorities_of_files: opened.priorities,
+        prioritised: plan.streams.iter().any(|stream| !priorities::rules(stream).is_empty()),
+        locks,
+        flows: given.flows,
+        divides: plan.streams.iter().any(|stream| stream.flow.is_some()),
+        plays,
         winding_down: false,
         split_stamps,
         next_due: Nanos::NEVER,
@@ -463,7 +509,7 @@ fn is_plain(given: &Assignment<'_>) -> bool {
         && !flushes(&stream.sync)
         && given.job.stop.bytes.is_none()
         && given.job.stop.region_percent.is_none()
-        && stream.priority.is_none_or(|priority| priority.percent >= 100)
+        && stream.flow.is_none()
         && stream.mix != Mix::TrimThenWrite
         && !is_careful(given)
         && worker.batching.refill_below.is_none()
@@ -476,6 +522,11 @@ fn is_plain(given: &Assignment<'_>) -> bool {
 fn is_careful(given: &Assignment<'_>) -> bool {
     let streams = &given.worker.streams;
     given.job.operation_log.is_some()
+        || given.job.trace.is_some()
+        || streams
+            .iter()
+            .any(|stream| stream.replay.is_some() || !stream.lock.is_none())
+        || streams.iter().any(|stream| !priorities::rules(stream).is_empty())
         || given.worker.batching.completion_routines
         || given.worker.batching.count_waits
         || given.worker.batching.serialize_overlap
@@ -545,19 +596,18 @@ fn place_thread(plan: &Plan, control_groups: &ControlGroups) -> Result<(), Setup
         sys::thread::set_nice(nice).map_err(failed(format!("a worker cannot get the nice value {nice}")))?;
     }
     let set_priority = |priority: Priority| {
-        sys::thread::set_io_priority(class_number(priority), priority.level, priority.hint)
+        sys::thread::set_io_priority(priorities::class_number(priority.class), priority.level, priority.hint)
             .map_err(failed("a worker cannot get its I/O priority".to_owned()))
     };
+    // Better refused here than by the first operation.
+    let own: Vec<Priority> = all_priorities(plan).collect();
+    if has_own_priorities(plan) {
+        own.iter().try_for_each(|priority| set_priority(*priority))?;
+    }
     match common_priority(plan) {
         Some(priority) => set_priority(priority)?,
-        None => {
-            let own: Vec<Priority> = plan.streams.iter().filter_map(|stream| stream.priority).collect();
-            // Better refused here than by the first operation.
-            own.iter().try_for_each(|priority| set_priority(*priority))?;
-            if !own.is_empty() {
-                sys::thread::set_io_priority(0, 0, 0).map_err(failed("an I/O priority cannot be given back".into()))?;
-            }
-        }
+        None if own.is_empty() => {}
+        None => sys::thread::set_io_priority(0, 0, 0).map_err(failed("an I/O priority cannot be given back".into()))?,
     }
     sys::thread::sharpen_timers();
     if let Some(group) = &placement.control_group {
@@ -584,16 +634,21 @@ fn common_priority(plan: &Plan) -> Option<Priority> {
 
 /// True if operations carry I/O priorities of their own.
 pub(super) fn has_own_priorities(plan: &Plan) -> bool {
-    common_priority(plan).is_none() && plan.streams.iter().any(|stream| stream.priority.is_some())
+    let of_streams = common_priority(plan).is_none() && plan.streams.iter().any(|stream| stream.priority.is_some());
+    of_streams || plan.streams.iter().any(|stream| !priorities::rules(stream).is_empty())
 }
 
-/// The numbers that the kernel has for the classes.
-pub(super) fn class_number(priority: Priority) -> u8 {
-    match priority.class {
-        PriorityClass::RealTime => 1,
-        PriorityClass::BestEffort => 2,
-        PriorityClass::Idle => 3,
-    }
+/// Every priority that some operation can have.
+fn all_priorities(plan: &Plan) -> impl Iterator<Item = Priority> {
+    plan.streams.iter().flat_map(|stream| {
+        let of_rules = stream.priorities.iter().map(|rule| Priority {
+            class: rule.class,
+            level: rule.level,
+            hint: rule.hint,
+            percent: rule.percent,
+        });
+        stream.priority.into_iter().chain(of_rules)
+    })
 }
 
 /// Can the engine do all that is wanted of it with these files?
@@ -726,11 +781,22 @@ fn live_streams(
     let mut streams = Vec::new();
     for (number, (stream, opened)) in given.worker.streams.iter().zip(opened).enumerate() {
         let (sequence, set) = sequence_and_set(given, stream, opened, slots, draws)?;
+        let of_priorities: Vec<(Direction, u16, u32)> = keys
+            .iter()
+            .zip(0..)
+            .filter(|(key, _)| key.stream as usize == number)
+            .filter_map(|(key, cell)| match key.kind {
+                CellKind::OfPriority(direction, priority) => Some((direction, priority, cell)),
+                CellKind::Moves(_) | CellKind::Sync => None,
+            })
+            .collect();
         streams.push(LiveStream {
             sequence,
             set,
             file: opened.first(),
-            priority: opened.share_of(0),
+            priorities: opened.priorities_of(0, &of_priorities),
+            playback: playback_of(given, stream, opened)?,
+            flow: None,
             cells: PerDirection {
                 read: cell(number, CellKind::Moves(Direction::Read)),
                 write: cell(number, CellKind::Moves(Direction::Write)),
@@ -777,6 +843,9 @@ fn sequence_and_set(
             }
         })
     };
+    if stream.replay.is_some() {
+        return Ok((Sequence::nothing(stream.mix), None));
+    }
     let target = |id: &TargetId| &given.targets[id.0 as usize];
     match &stream.target {
         StreamTarget::One { target: id } => Ok((sequence_on(target(id), draws)?, None)),
@@ -794,6 +863,49 @@ fn sequence_and_set(
             Ok((first, Some(Box::new(set))))
         }
     }
+}
+
+/// The trace that a stream carries out, if it does.
+fn playback_of(
+    given: &Assignment<'_>,
+    stream: &Stream,
+    opened: &OpenedStream,
+) -> Result<Option<Box<Playback>>, SetupError> {
+    let Some(replay) = &stream.replay else {
+        return Ok(None);
+    };
+    let source = TraceSource::open(replay, given.job.workers.len()).map_err(|source| SetupError::Trace {
+        path: replay.trace.clone(),
+        source,
+    })?;
+    let targets = stream
+        .target
+        .ids()
+        .iter()
+        .map(|id| given.targets[id.0 as usize].clone());
+    Ok(Some(Box::new(Playback::new(source, stream, targets, opened))))
+}
+
+/// The locks that the worker takes, if a stream of it wants any.
+fn locks_of(given: &Assignment<'_>, opened: &Opened, slots: u32) -> Option<Box<Locks>> {
+    let streams = &given.worker.streams;
+    if streams.iter().all(|stream| stream.lock.is_none()) {
+        return None;
+    }
+    // Streams that use the same file in the same way share its place; if one of them locks, it is locked for both.
+    let wanted = |place: usize| {
+        let of_place = streams.iter().zip(&opened.streams).filter(|(_, opened)| {
+            let of_rules = opened.rules.iter().flat_map(|(_, files)| files);
+            let mut files = opened.files.iter().chain(of_rules);
+            files.any(|file| usize::from(*file) == place)
+        });
+        of_place.map(|(stream, _)| stream.lock).max().unwrap_or_default()
+    };
+    let of_files = opened.targets.iter().enumerate().map(|(place, target)| {
+        let lock = Arc::clone(&given.targets[*target as usize].lock);
+        (*target, lock, wanted(place))
+    });
+    Some(Box::new(Locks::new(of_files.collect(), slots as usize)))
 }
 
 /// The verification of a stream, if it wants one. `slots` are those of the worker.
@@ -982,6 +1094,12 @@ impl Worker<'_> {
         self.timeline = Timeline::new(&self.job.phases, &self.job.stop, start, self.interval);
         for (stream, plan) in self.streams.iter_mut().zip(&self.plan.streams) {
             stream.gate = Gate::new(plan, start, &mut self.draws);
+        }
+        for (stream, plan) in self.streams.iter_mut().zip(&self.plan.streams) {
+            stream.flow = plan.flow.map(|flow| LiveFlow::new(self.flows.join(flow)));
+            if let Some(playback) = &mut stream.playback {
+                playback.start(start);
+            }
         }
         self.gated = self.exchanges_files || self.streams.iter().any(|stream| stream.gate.is_some());
         self.recorder.phase = self.timeline.phase();

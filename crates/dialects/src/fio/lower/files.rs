@@ -7,7 +7,7 @@ use model::plan::{
 };
 use model::{Bytes, Direction};
 
-use super::{Clone, Lowering, Unusable, complain, data, pattern};
+use super::{Clone, Lowering, TraceFile, Unusable, complain, data, pattern};
 use crate::fio::options::JobOptions;
 use crate::fio::options::files::{Fallocate, FileType, ServiceType};
 use crate::fio::options::pattern::Rw;
@@ -30,6 +30,15 @@ pub trait Disk {
     /// # Errors
     /// The system's words for the reason.
     fn below(&self, folder: &str) -> Result<Vec<String>, String>;
+
+    /// A trace, which may be too large to be held; `-` is standard input.
+    ///
+    /// # Errors
+    /// The system's words for the reason.
+    fn trace(&self, path: &str) -> Result<TraceFile, String>;
+
+    /// The path of the block device with these numbers.
+    fn device(&self, major: u32, minor: u32) -> Option<String>;
 }
 
 /// What lies at a path.
@@ -68,7 +77,7 @@ pub(super) struct Targets {
 
 impl Targets {
     /// The target of a path. Jobs that share a file have it made as the one wants it that needs most.
-    fn add(&mut self, new: Target) -> TargetId {
+    pub(super) fn add(&mut self, new: Target) -> TargetId {
         let Some(index) = self.list.iter().position(|target| target.path == new.path) else {
             self.list.push(new);
             return TargetId(self.list.len() as u32 - 1);
@@ -249,7 +258,7 @@ fn are_names(options: &JobOptions) -> bool {
 const MOST_NAMES: usize = 1024;
 
 /// Room for a job that does no I/O, or a part of what is not there.
-const ROOM: u64 = 1 << 40;
+pub(super) const ROOM: u64 = 1 << 40;
 
 fn kind(options: &JobOptions, extents: &Extents) -> TargetKind {
     let size = || Bytes(extents.file.unwrap_or_else(|| pattern::shortest(options)));

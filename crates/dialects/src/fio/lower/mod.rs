@@ -8,7 +8,9 @@ mod files;
 mod job;
 mod pace;
 mod pattern;
+mod priorities;
 mod queue;
+mod replay;
 mod report;
 mod special;
 mod verify;
@@ -20,6 +22,7 @@ use super::jobs::{Job, Jobs};
 use crate::Diagnostic;
 
 pub use files::{Disk, Found, FoundKind};
+pub use replay::TraceFile;
 
 /// fio's seed where none is given.
 const USUAL_SEED: u64 = 0x89;
@@ -46,6 +49,8 @@ pub struct Lowered {
     pub plan: Plan,
     /// Lines for stdout once the jobs begin.
     pub said: Vec<String>,
+    /// Lines for stderr: what of a trace is left out.
+    pub complained: Vec<String>,
     /// What a reader of the figures should know, in sentences.
     pub notes: Vec<String>,
     /// Clones whose files cannot be made ready, counted from 1 over all jobs, with why.
@@ -97,9 +102,12 @@ struct Lowering<'a> {
     /// Bytes that the last clone works on, where they are known.
     area: Option<u64>,
     said: Vec<String>,
+    complained: Vec<String>,
     notes: Vec<String>,
     unusable: Vec<Unusable>,
     complaints: Vec<Diagnostic>,
+    /// Traces that were looked through, by their names and how they are carried out.
+    traces: Vec<((String, super::options::replay::Replay), replay::Played)>,
 }
 
 /// A clone of a job.
@@ -126,9 +134,11 @@ impl<'a> Lowering<'a> {
             clones: 0,
             area: None,
             said: Vec::new(),
+            complained: Vec::new(),
             notes: Vec::new(),
             unusable: Vec::new(),
             complaints: Vec::new(),
+            traces: Vec::new(),
         }
     }
 
@@ -161,19 +171,23 @@ impl<'a> Lowering<'a> {
         }
         queue::refuse(&job.options, &mut self.complaints);
         pattern::refuse(&job.options, &mut self.complaints);
+        replay::refuse(job, &mut self.complaints);
         self.notes_of(job);
+        self.note_options_without_meaning(job);
         let plan = PlanJob {
             name: job.name().to_owned(),
             description: job.options.job.description.clone(),
             phases: job::phases(&job.options),
-            stop: match queue::engine(&job.options).kind.moves_nothing() {
-                true => special::stop(&job.options),
-                false => self.stop(job),
+            stop: match (queue::engine(&job.options).kind.moves_nothing(), &job.options.replay.read_iolog) {
+                (true, _) => special::stop(&job.options),
+                (false, Some(_)) => replay::stop(&job.options),
+                (false, None) => self.stop(job),
             },
             after: self.waits_for(index, job),
             ends_with: Default::default(),
             control: pace::control(&job.options),
             operation_log: None,
+            trace: job.options.replay.write_iolog.clone(),
             windows: report::windows(&job.options),
             prepare_only: job.options.job.create_only,
             scheduler: job.options.queue.ioscheduler.clone(),
@@ -192,7 +206,15 @@ impl<'a> Lowering<'a> {
                     .into(),
             );
         }
-        let files = self.files_of(clone, place);
+        let played = self.played(clone);
+        let depth = match &played {
+            Some(played) => played.depth(options, self.was_given(clone.job, "iodepth")),
+            None => depth,
+        };
+        let files = match &played {
+            Some(played) => self.files_of_trace(clone, played),
+            None => self.files_of(clone, place),
+        };
         self.unusable.extend(special::unusable(clone, place));
         self.said.extend(special::introduced(clone));
         Worker {
@@ -206,7 +228,10 @@ impl<'a> Lowering<'a> {
                 true => LatencyPoints::AfterCall,
                 false => LatencyPoints::BeforeCall,
             },
-            streams: vec![self.stream(clone, files, depth)],
+            streams: vec![match &played {
+                Some(played) => self.stream_of_trace(clone, files, depth, played),
+                None => self.stream(clone, files, depth),
+            }],
         }
     }
 
@@ -232,6 +257,36 @@ impl<'a> Lowering<'a> {
             priority: queue::priority(options),
             on_error: queue::on_error(options, &mut self.complaints),
             verify: verify::verify(clone, &self.jobs.flags, self.here.disk, &mut self.complaints),
+            priorities: priorities::rules(options, &mut self.complaints),
+            lock: queue::lock(options),
+            flow: queue::flow(options),
+            replay: None,
+        }
+    }
+
+    fn stream_of_trace(
+        &mut self,
+        clone: Clone<'_>,
+        files: files::Files,
+        depth: u32,
+        played: &replay::Played,
+    ) -> Stream {
+        let options = &clone.job.options;
+        let direct = self.was_given(clone.job, "direct") || self.was_given(clone.job, "buffered");
+        let stream = self.stream(clone, files, depth);
+        Stream {
+            mix: played.mix(),
+            pattern: played.pattern(),
+            cache: model::plan::CacheMode {
+                direct: played.is_direct(options, direct),
+                ..stream.cache
+            },
+            sync: played.sync(options),
+            pacing: model::plan::Pacing::Unpaced,
+            verify: None,
+            priorities: Vec::new(),
+            replay: Some(played.replay.clone()),
+            ..stream
         }
     }
 
@@ -267,6 +322,7 @@ impl<'a> Lowering<'a> {
         Lowered {
             plan,
             said: self.said,
+            complained: self.complained,
             notes: self.notes,
             unusable: self.unusable,
         }

@@ -1,17 +1,17 @@
 //! How the system is asked: engine, depth, batches, caches, flushes, placement, priorities, errors.
 
 use model::plan::{
-    Batching, CacheMode, ControlGroup, EngineChoice, EngineKind, ErrorPolicy, FileRangeFlags, FlushKind, Memory,
-    MemoryNodes, OpenHint, Priority, PriorityClass, SyncRule, ThreadPlacement, WriteThrough,
+    Batching, CacheMode, ControlGroup, EngineChoice, EngineKind, ErrorPolicy, FileLock, FileRangeFlags, Flow, FlushKind,
+    Memory, MemoryNodes, OpenHint, Priority, SyncRule, ThreadPlacement, WriteThrough,
 };
-use model::{Bytes, Direction, Nanos, PerDirection};
+use model::{Bytes, Direction, Nanos};
 
 use super::job::us;
-use super::{complain, pattern, special};
+use super::{complain, priorities, special};
 use crate::Diagnostic;
 use crate::fio::engines;
 use crate::fio::options::JobOptions;
-use crate::fio::options::files::Fadvise;
+use crate::fio::options::files::{Fadvise, LockFile};
 use crate::fio::options::job::ContinueOnError;
 use crate::fio::options::queue::{Memory as Mem, SubmitMode, Sync, WriteHint};
 use crate::fio::options::system::CpuPolicy;
@@ -113,7 +113,7 @@ pub(super) fn refuse(options: &JobOptions, complaints: &mut Vec<Diagnostic>) {
         "cpuio",
         "exec",
     ];
-    let (queue, own) = (&options.queue, &options.engine);
+    let queue = &options.queue;
     let mut refuse = |what: String| complain(complaints, format!("fio: {what} is not supported by this program"));
     if !CARRIED_OUT.contains(&queue.ioengine.as_str()) {
         refuse(format!("ioengine={}", queue.ioengine));
@@ -132,16 +132,6 @@ pub(super) fn refuse(options: &JobOptions, complaints: &mut Vec<Diagnostic>) {
     let unreadable = kind.works_on_names() || kind.moves_nothing() || kind == EngineKind::Truncate;
     if unreadable && options.verify.verify != Checksum::Off {
         refuse(format!("verify with ioengine={}", queue.ioengine));
-    }
-    let mix = pattern::mix(options);
-    let both = mix.includes(Direction::Read) && mix.includes(Direction::Write);
-    let differ = |of: &PerDirection<u64>| of.read != of.write;
-    if both
-        && [&own.cmdprio_percentage, &own.cmdprio_class, &own.cmdprio]
-            .into_iter()
-            .any(differ)
-    {
-        refuse("a cmdprio that differs for reads and writes of one job".into());
     }
 }
 
@@ -333,37 +323,37 @@ pub(super) fn sync(options: &JobOptions) -> SyncRule {
     }
 }
 
+/// The priority of every operation.
 pub(super) fn priority(options: &JobOptions) -> Option<Priority> {
-    let class = |number: i64| match number {
-        1 => PriorityClass::RealTime,
-        3 => PriorityClass::Idle,
-        _ => PriorityClass::BestEffort,
-    };
-    let own = &options.engine;
-    let direction = match pattern::mix(options).includes(Direction::Read) {
-        true => Direction::Read,
-        false => Direction::Write,
-    };
-    if own.cmdprio_percentage[direction] > 0 {
-        return Some(Priority {
-            class: class(match own.cmdprio_class[direction] {
-                0 => 1,
-                given => given as i64,
-            }),
-            level: own.cmdprio[direction].min(7) as u8,
-            hint: 0,
-            percent: own.cmdprio_percentage[direction].min(100) as u8,
-        });
-    }
     let system = &options.system;
     if system.prio.is_none() && system.prioclass.is_none() && system.priohint.is_none() {
         return None;
     }
     Some(Priority {
-        class: class(system.prioclass.unwrap_or(2)),
+        class: priorities::class(system.prioclass.unwrap_or(2)),
         level: system.prio.unwrap_or(0).clamp(0, 7) as u8,
         hint: system.priohint.unwrap_or(0).clamp(0, 1023) as u16,
         percent: 100,
+    })
+}
+
+/// Who waits while a job uses a file.
+pub(super) fn lock(options: &JobOptions) -> FileLock {
+    match options.files.lockfile {
+        LockFile::None => FileLock::None,
+        LockFile::Exclusive => FileLock::Exclusive,
+        LockFile::ReadWrite => FileLock::ReadersTogether,
+    }
+}
+
+/// How jobs divide operations.
+pub(super) fn flow(options: &JobOptions) -> Option<Flow> {
+    let job = &options.job;
+    let weight = u32::try_from(job.flow).ok().filter(|weight| *weight > 0)?;
+    Some(Flow {
+        id: job.flow_id,
+        weight,
+        pause_ns: us(job.flow_sleep.max(0) as u64),
     })
 }
 

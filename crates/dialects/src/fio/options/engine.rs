@@ -1,6 +1,7 @@
 //! Options that only some engines have.
 
-use super::{Row, Word, boolean, flag, int, optional_int, per_direction, refused, text, word};
+use super::typed::PrioritySplit;
+use super::{Row, Word, boolean, flag, int, optional_int, per_direction, refused, special, text, word};
 use crate::fio::values::Unit;
 use model::PerDirection;
 use model::plan::LookCall;
@@ -28,7 +29,7 @@ pub struct Engine {
     pub cmdprio_class: PerDirection<u64>,
     pub cmdprio: PerDirection<u64>,
     pub cmdprio_hint: PerDirection<u64>,
-    pub cmdprio_bssplit: Option<String>,
+    pub cmdprio_bssplit: Option<PerDirection<Vec<PrioritySplit>>>,
     pub thp: i64,
     pub no_completion_thread: bool,
     pub cpuload: i64,
@@ -137,14 +138,12 @@ pub const ROWS: &[Row] = &[
         .least(0)
         .most(1023)
         .engines(&["libaio", "io_uring"])
-        .later()
         .help("Hint to go with it.")
         .example("1"),
-    text("cmdprio_bssplit", |job| &mut job.engine.cmdprio_bssplit)
+    special("cmdprio_bssplit", special::priorities)
         .engines(&["libaio", "io_uring"])
-        .later()
-        .help("Priorities by block size.")
-        .example("4k/10:64k/0"),
+        .help("Share of operations with a priority by block size: size/percent, or size/percent/class/level/hint.")
+        .example("4k/10:64k/50/2/7"),
     refused("md_per_io_size", "int")
         .engines(&["io_uring"])
         .help("Bytes of metadata of an operation.")

@@ -353,6 +353,7 @@ fn of_setup(fault: &WorkerFault, profile: &Profile, told: &mut Told) {
         | SetupError::Log { .. }
         | SetupError::Setting { .. }
         | SetupError::Common(_)
+        | SetupError::Trace { .. }
         | SetupError::Thread(_) => told.line(format!("ERROR: {}", fault.why)),
     }
 }

@@ -186,6 +186,7 @@ fn run(session: &Session, (jobs, started): (&Jobs, Instant), output: &mut Output
         return FAILED;
     }
     prepared.said.iter().for_each(|line| output.line(line));
+    prepared.complained.iter().for_each(|line| output.complaint(line));
     for job in prepared.watched.commands.before_all(output) {
         unusable.extend(left_out(plan, job));
     }
@@ -209,6 +210,7 @@ struct Prepared<'a> {
     plan: Plan,
     unusable: Vec<Unusable>,
     said: Vec<String>,
+    complained: Vec<String>,
     logs: logs::Logs,
     watched: Watched<'a>,
 }
@@ -244,6 +246,7 @@ fn prepared<'a>(
         plan,
         unusable: lowered.unusable,
         said: lowered.said,
+        complained: lowered.complained,
         logs,
         watched: Watched {
             jobs,

@@ -272,7 +272,7 @@ fn watched(step: usize, number: usize, job: &model::plan::Job) -> Watched {
                 direction: Direction::Trim,
             }
             | Mix::TrimThenWrite => 'd',
-            Mix::Drawn { .. } | Mix::Exact { .. } => 'm',
+            Mix::Drawn { .. } | Mix::Exact { .. } | Mix::Traced { .. } => 'm',
         };
         if sequential {
             letter.to_ascii_uppercase()

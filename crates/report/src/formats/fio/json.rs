@@ -12,7 +12,7 @@ use super::clock::End;
 use super::control::Steady;
 use super::disks::{Disk, disks};
 use super::entries::{BATCHES, DEPTHS, Entry, entries};
-use super::figures::Figures;
+use super::figures::{Figures, OfPriority};
 use super::groups::{GroupTotals, groups};
 use super::latency::Spread;
 use super::lifetimes;
@@ -146,6 +146,7 @@ impl<'a> Form<'a> {
         object.object("slat_ns", self.latency(&latency.slat, wanted.slat));
         object.object("clat_ns", self.latency(&latency.clat, wanted.clat));
         object.object("lat_ns", self.latency(&latency.lat, wanted.lat));
+        self.put_priorities(&mut object, figures);
         object.integer("bw_min", figures.bandwidth.min);
         object.integer("bw_max", figures.bandwidth.max);
         object.real("bw_agg", figures.share_of_group(group));
@@ -158,6 +159,23 @@ impl<'a> Form<'a> {
         object.real("iops_stddev", figures.iops.deviation());
         object.integer("iops_samples", figures.iops.count);
         object
+    }
+
+    fn put_priorities(&self, object: &mut Object<'a>, figures: &Figures) {
+        let wanted = self.entry.settings.percentiles_of;
+        let one = |of: &OfPriority| {
+            let mut object = Object::new();
+            object.integer("prioclass", of.class.into());
+            object.integer("prio", of.level.into());
+            object.integer("priohint", of.hint.into());
+            let name = if wanted.lat { "lat_ns" } else { "clat_ns" };
+            object.object(name, self.latency(&of.latency, wanted.clat || wanted.lat));
+            Value::Object(object)
+        };
+        let priorities = figures.by_priority();
+        if !priorities.is_empty() {
+            object.put("prios", Value::Array(priorities.into_iter().map(one).collect()));
+        }
     }
 
     fn latency(&self, histogram: &Histogram, percentiles: bool) -> Object<'a> {

@@ -12,7 +12,7 @@ use super::control::{Steady, Target};
 use super::disks::{Disk, disks};
 use super::entries::{BATCHES, DEPTHS, Entry, entries};
 use super::errors;
-use super::figures::Figures;
+use super::figures::{Figures, OfPriority};
 use super::groups::{GroupTotals, Total, groups};
 use super::latency::{Spread, scaled_percentiles};
 use super::lifetimes;
@@ -142,6 +142,15 @@ fn write_row(
     write_spread(out, "slat", &Spread::of(&latency.slat))?;
     write_spread(out, "clat", &Spread::of(&latency.clat))?;
     write_spread(out, " lat", &Spread::of(&latency.lat))?;
+    let kind = if wanted.lat { "lat" } else { "clat" };
+    let priorities: Vec<(String, &OfPriority)> = figures
+        .by_priority()
+        .into_iter()
+        .map(|of| (format!("{kind} prio {}/{}/{}", of.class, of.level, of.hint), of))
+        .collect();
+    for (name, of) in &priorities {
+        write_spread(out, name, &Spread::of(&of.latency))?;
+    }
     for (name, histogram, wanted) in [
         ("slat", &latency.slat, wanted.slat),
         ("clat", &latency.clat, wanted.clat),
@@ -152,6 +161,13 @@ fn write_row(
             writeln!(out, "    {name} percentiles ({}):", scale.word())?;
             write_percentiles(out, &values, settings.percentile_decimals)?;
         }
+    }
+    let all: u64 = priorities.iter().map(|(_, of)| of.latency.n()).sum();
+    for (name, of) in priorities.iter().filter(|_| wanted.clat || wanted.lat) {
+        let (scale, values) = scaled_percentiles(&of.latency, &settings.percentiles);
+        let share = of.latency.n() as f64 * 100.0 / all as f64;
+        writeln!(out, "    {name} ({share:.2}% of IOs) percentiles ({}):", scale.word())?;
+        write_percentiles(out, &values, settings.percentile_decimals)?;
     }
     Ok(())
 }
