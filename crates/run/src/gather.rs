@@ -8,8 +8,8 @@ use model::event::{Counts, Interval, Phase};
 use model::histogram::Histogram;
 use model::plan::{Grid, GridScope, Job, Windows};
 use model::results::{
-    DirectionResults, Distribution, IntervalHistogram, Point, PriorityResults, Series, StreamResults, SyncResults, Usage,
-    Waits, WindowSeries,
+    DirectionResults, Distribution, IntervalHistogram, Point, PriorityResults, Series, StreamResults, SyncResults,
+    Usage, Waits, WindowSeries,
 };
 use model::{Bytes, Direction, Nanos, PerDirection};
 

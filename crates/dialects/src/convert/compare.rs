@@ -8,9 +8,9 @@ use model::draws::DrawsForm;
 use model::mix::Mix;
 use model::plan::{
     AtEndOfJob, Batching, CacheMode, CatchUp, Control, CpuWork, Depth, Dialect, EndsWith, EngineChoice, EngineKind,
-    ErrorPolicy, Job, LatencyPoints, LookCall, Memory, OpenHint, Pacing, Pattern, Phases, Plan, Prepare, PriorityRule, Process, Rate,
-    RateUnit, Region, Span, Step, Stop, Stream, StreamTarget, Target, TargetKind, Think, ThinkCount, ThreadPlacement,
-    Verify, Worker, WriteThrough,
+    ErrorPolicy, Job, LatencyPoints, LookCall, Memory, OpenHint, Pacing, Pattern, Phases, Plan, Prepare, PriorityRule,
+    Process, Rate, RateUnit, Region, Span, Step, Stop, Stream, StreamTarget, Target, TargetKind, Think, ThinkCount,
+    ThreadPlacement, Verify, Worker, WriteThrough,
 };
 use model::{Bytes, Direction, PerDirection};
 

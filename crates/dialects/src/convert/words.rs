@@ -5,8 +5,8 @@ use model::block_size::BlockSizes;
 use model::content::{ConstantPart, Content};
 use model::mix::Mix;
 use model::plan::{
-    Control, ControlGroup, ErrorPolicy, FileLock, Flow, FlushKind, MapFlush, Mapping, MemoryNodes, Priority, PriorityClass,
-    PriorityRule, Replay, Stream, SyncRule, TraceSkip, Tracked,
+    Control, ControlGroup, ErrorPolicy, FileLock, Flow, FlushKind, MapFlush, Mapping, MemoryNodes, Priority,
+    PriorityClass, PriorityRule, Replay, Stream, SyncRule, TraceSkip, Tracked,
 };
 use model::{Direction, Nanos, PerDirection};
 

@@ -287,7 +287,7 @@ fn a_command_that_fails_calls_its_job_off() {
     let ran = calling::finish(place.command(&arguments).env("FATHOM_ALLOW_EXEC", "1"));
     assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{ran:#?}");
     let begins = ran.out.find("{\n").unwrap();
-    let report: serde_json::Value = serde_json::from_str(&ran.out[begins..]).unwrap();
+    let report: Value = serde_json::from_str(&ran.out[begins..]).unwrap();
     let jobs = report["jobs"].as_array().unwrap();
     let done: Vec<(u64, u64)> = jobs
         .iter()

@@ -34,8 +34,7 @@ pub use engine::{CpuWork, EngineChoice, EngineKind, LookCall, Program};
 pub use load::{CatchUp, Flow, Pacing, Process, Rate, RateUnit, Think, ThinkCount};
 pub use operation::{
     CacheMode, ErrorPolicy, FileLock, FileRangeFlags, FlushKind, MapFlush, Mapping, OpenHint, Priority, PriorityClass,
-    PriorityRule, SyncRule,
-    TrimWritten, Verify, VerifyMethod, WriteThrough,
+    PriorityRule, SyncRule, TrimWritten, Verify, VerifyMethod, WriteThrough,
 };
 pub use origin::{Dialect, JobEcho, Origin, Presentation};
 pub use phases::{Dependency, EndsWith, Phases, Span, Stop};

@@ -277,7 +277,7 @@ impl Assignment<'_> {
                     in_windows,
                 });
             }
-            for direction in Direction::ALL.into_iter().filter(occurs) {
+            for direction in occurring(stream) {
                 for priority in priorities::numbers_of(stream, direction) {
                     keys.push(CellKey {
                         stream: stream_number,

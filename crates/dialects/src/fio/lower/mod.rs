@@ -178,7 +178,10 @@ impl<'a> Lowering<'a> {
             name: job.name().to_owned(),
             description: job.options.job.description.clone(),
             phases: job::phases(&job.options),
-            stop: match (queue::engine(&job.options).kind.moves_nothing(), &job.options.replay.read_iolog) {
+            stop: match (
+                queue::engine(&job.options).kind.moves_nothing(),
+                &job.options.replay.read_iolog,
+            ) {
                 (true, _) => special::stop(&job.options),
                 (false, Some(_)) => replay::stop(&job.options),
                 (false, None) => self.stop(job),

@@ -1,13 +1,13 @@
 //! How the system is asked: engine, depth, batches, caches, flushes, placement, priorities, errors.
 
 use model::plan::{
-    Batching, CacheMode, ControlGroup, EngineChoice, EngineKind, ErrorPolicy, FileLock, FileRangeFlags, Flow, FlushKind,
-    Memory, MemoryNodes, OpenHint, Priority, SyncRule, ThreadPlacement, WriteThrough,
+    Batching, CacheMode, ControlGroup, EngineChoice, EngineKind, ErrorPolicy, FileLock, FileRangeFlags, Flow,
+    FlushKind, Memory, MemoryNodes, OpenHint, Priority, SyncRule, ThreadPlacement, WriteThrough,
 };
 use model::{Bytes, Direction, Nanos};
 
 use super::job::us;
-use super::{complain, priorities, special};
+use super::{complain, pattern, priorities, special};
 use crate::Diagnostic;
 use crate::fio::engines;
 use crate::fio::options::JobOptions;

@@ -102,7 +102,7 @@ impl Figures {
     }
 
     /// Adds what a stream found.
-    fn count(&mut self, found: &DirectionResults, has_slat: bool, (shown, of_lat): (Latencies, bool)) {
+    fn count(&mut self, found: &DirectionResults, has_slat: bool, (shown, of_lat): (Latencies<bool>, bool)) {
         self.bytes += found.bytes.0;
         self.operations += found.operations;
         self.issued += found.operations + found.errors;
