@@ -74,7 +74,7 @@ impl Ground {
             .iter_mut()
             .find(|made| made.path.display().to_string() == *target);
         if let Some(made) = made.filter(|made| made.held.is_none() && !made.keep) {
-            // Where it cannot be held it stays behind, which is told by its name at the end of the preparation.
+            // A file that cannot be held stays behind; its name and size were told when it was made.
             made.held = HeldFile::adopt(&made.path).ok();
         }
     }
@@ -124,7 +124,7 @@ mod tests {
             ground.permissions(&Permissions::default()).overwrite.is_empty(),
             "it is not made yet"
         );
-        std::fs::write(&file, b"data").unwrap();
+        std::fs::File::create(&file).unwrap().set_len(1 << 20).unwrap();
         ground.take(&Event::Prepared {
             target: file.display().to_string(),
             how: String::new(),

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use ::run::targets::guard::Permissions;
 use analysis::compare::{Change, MARGIN};
 use clap::{Arg, ArgMatches, Command, ValueHint, value_parser};
 use dialects::native::{self, Document};
@@ -9,7 +10,7 @@ use model::plan::Plan;
 use model::study::{LeftOut, StudyRun};
 use report::numbers::duration;
 use report::words;
-use study::ab::{self, Report, Side};
+use study::ab::{self, Report, Side, Turn};
 use study::ground::Ground;
 
 use super::run;
@@ -92,7 +93,7 @@ pub(super) fn margin_option() -> Arg {
 /// The share that `--margin` gives.
 pub(super) fn margin(given: &ArgMatches) -> Result<f64, Faults> {
     let share = given.get_one::<f64>("margin").map_or(MARGIN, |percent| percent / 100.0);
-    match share >= 0.0 && share < 1.0 {
+    match (0.0..1.0).contains(&share) {
         true => Ok(share),
         false => Err(Faults::usage(Fault::new("a margin is 0 to 100 percent").at("--margin"))),
     }
@@ -125,7 +126,25 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
     }
     let targets: Vec<_> = bases.iter().flat_map(|plan| plan.targets.clone()).collect();
     outputs.prove(&targets)?;
-    let quiet = given.get_flag("quiet");
+    let (runs, left_out) = take_turns(session, &documents, &turns, &permissions, given.get_flag("quiet"))?;
+    let failed = !left_out.is_empty();
+    let study = ab::study((&a, &b), runs, left_out, session.is_interrupted())
+        .ok_or_else(|| Faults::one(Fault::new("nothing was measured"), Exit::Failed))?;
+    let report = Report::of(&study, margin).expect("a comparison was made here");
+    outputs.finish(&contents(&report, &study))?;
+    Ok(sweep::exit(&study.runs, failed, session))
+}
+
+type Taken = (Vec<StudyRun>, Vec<LeftOut>);
+
+/// Runs both in turns, on targets that are prepared once. What cannot be done at all is told by the first run.
+fn take_turns(
+    session: &Session,
+    documents: &[Document; 2],
+    turns: &[Turn],
+    permissions: &Permissions,
+    quiet: bool,
+) -> Result<Taken, Faults> {
     let (mut ground, mut runs, mut left_out): (Ground, Vec<StudyRun>, Vec<LeftOut>) = Default::default();
     for (number, turn) in turns.iter().enumerate() {
         let side = match turn.side {
@@ -141,7 +160,7 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
             let what = words::operations(&plan.steps[0].jobs[0]);
             eprintln!("[{}/{}] {}: {what}", number + 1, turns.len(), turn.side.letter());
         }
-        let allowed = ground.permissions(&permissions);
+        let allowed = ground.permissions(permissions);
         let mut screen = Screen::new(1, quiet);
         let outcome = session.carry_out(plan, &allowed, &mut |event| {
             ground.take(&event);
@@ -161,12 +180,7 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
             break;
         }
     }
-    drop(ground);
-    let study = ab::study((&a, &b), runs, left_out, session.is_interrupted())
-        .ok_or_else(|| Faults::one(Fault::new("nothing was measured"), Exit::Failed))?;
-    let report = Report::of(&study, margin).expect("a comparison was made here");
-    outputs.finish(&contents(&report, &study))?;
-    Ok(sweep::exit(&study.runs, session))
+    Ok((runs, left_out))
 }
 
 fn contents<'a>(report: &'a Report, study: &'a model::study::Study) -> Contents<'a, Report> {
@@ -260,7 +274,7 @@ fn words_of(line: &str) -> Option<Vec<String>> {
     quote.is_none().then_some(words)
 }
 
-fn dry_run(bases: &[Plan; 2], runs: usize, permissions: &::run::targets::guard::Permissions) -> Result<Exit, Faults> {
+fn dry_run(bases: &[Plan; 2], runs: usize, permissions: &Permissions) -> Result<Exit, Faults> {
     let mut text = String::new();
     let mut refused = false;
     for (plan, letter) in bases.iter().zip(["A", "B"]) {

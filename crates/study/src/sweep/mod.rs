@@ -105,7 +105,7 @@ impl Sweep {
     }
 
     /// Settings of the run that comes next; `None` at the end.
-    pub fn next(&mut self) -> Option<Next> {
+    pub fn next_run(&mut self) -> Option<Next> {
         loop {
             while let Some(next) = (!self.pending.is_empty()).then(|| self.pending.remove(0)) {
                 match self.ruled_out(&next) {

@@ -106,7 +106,7 @@ fn asked(over_what: &[&str]) -> Asked {
 /// Carries a sweep out on a device with so many servers, each taking so long. Returns the study and the order of depths.
 fn swept(asked: Asked, servers: f64, service_us: f64) -> (Study, Vec<f64>) {
     let (mut sweep, mut order) = (Sweep::new(asked), Vec::new());
-    while let Some(next) = sweep.next() {
+    while let Some(next) = sweep.next_run() {
         let depth = next.settings[0].number.unwrap();
         order.push(depth);
         let iops = depth.min(servers) / service_us * 1e6;
@@ -257,7 +257,7 @@ fn a_matrix_has_a_curve_for_each_row() {
 fn what_drifted_is_said() {
     let mut sweep = Sweep::new(asked(&["depth=1,2,4,8"]));
     let mut number = 0.0;
-    while let Some(next) = sweep.next() {
+    while let Some(next) = sweep.next_run() {
         // Each run is 5 % slower than the one before.
         number += 1.0;
         let depth = next.settings[0].number.unwrap();
@@ -272,7 +272,7 @@ fn what_drifted_is_said() {
 fn an_interrupted_sweep_keeps_what_it_has() {
     let mut sweep = Sweep::new(asked(&["depth=1..512"]));
     for cut in [false, false, true] {
-        let next = sweep.next().unwrap();
+        let next = sweep.next_run().unwrap();
         let depth = next.settings[0].number.unwrap();
         let results = Results {
             interrupted: cut,
@@ -291,7 +291,7 @@ fn an_interrupted_sweep_keeps_what_it_has() {
 #[test]
 fn the_time_left_counts_what_is_to_come() {
     let mut sweep = Sweep::new(asked(&["depth=1..8"]));
-    let next = sweep.next().unwrap();
+    let next = sweep.next_run().unwrap();
     // Four of the grid, two beside the knee, one again: 25 s each.
     assert_eq!((next.number, next.of_about, next.left), (1, 7, Nanos::secs(175)));
 }

@@ -121,6 +121,7 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
     }
     let mut document = document(session, given)?;
     let asked = asked(given, &mut document, limit)?;
+    try_settings(&document, &asked)?;
     let base = native::lower(&document)?;
     let permissions = session::permissions(given);
     if given.get_flag("dry-run") {
@@ -137,19 +138,20 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
         quiet,
     };
     let mut sweep = Sweep::new(asked);
-    while let Some(next) = sweep.next() {
+    let mut failed = false;
+    while let Some(next) = sweep.next_run() {
         match errand.measure(&next) {
             Ok(results) => {
                 errand.tell(&next, &results);
                 sweep.take(next, results);
             }
             // What cannot be done at all is told at once; what cannot be done at one point is told in the report.
-            Err(faults) if session.is_interrupted() || next.number == 1 => {
-                if next.number == 1 {
-                    return Err(faults);
-                }
+            Err(faults) if next.number == 1 => return Err(faults),
+            Err(_) if session.is_interrupted() => {}
+            Err(faults) => {
+                failed = true;
+                sweep.failed(next, faults.first());
             }
-            Err(faults) => sweep.failed(next, faults.first()),
         }
         if session.is_interrupted() {
             break;
@@ -162,16 +164,17 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
     })?;
     let report = Report::of(&study, limit).expect("a sweep was made here");
     outputs.finish(&contents(&report, &study))?;
-    Ok(exit(&study.runs, session))
+    Ok(exit(&study.runs, failed, session))
 }
 
-/// The code of all runs together: the worst of them.
-pub(super) fn exit(runs: &[model::study::StudyRun], session: &Session) -> Exit {
+/// The code of all runs together: that of the first which did not end well. `failed` says that some could not be made.
+pub(super) fn exit(runs: &[model::study::StudyRun], failed: bool, session: &Session) -> Exit {
     if session.is_interrupted() {
         return Exit::Interrupted(engine::sys::signals::stop_signal().unwrap_or(2));
     }
-    let each = runs.iter().map(|run| Exit::of(&run.results, false));
-    each.filter(|exit| *exit != Exit::Done).last().unwrap_or(Exit::Done)
+    let mut each = runs.iter().map(|run| Exit::of(&run.results, false));
+    let usual = if failed { Exit::Partial } else { Exit::Done };
+    each.find(|exit| *exit != Exit::Done).unwrap_or(usual)
 }
 
 fn contents<'a>(report: &'a Report, study: &'a model::study::Study) -> Contents<'a, Report> {
@@ -285,6 +288,12 @@ fn set(job: &mut JobSpec, setting: &Setting) -> Result<(), Faults> {
     native::apply(job, &setting.name, &setting.value, place).map_err(|complaint| Faults::from(vec![complaint]))
 }
 
+/// Every value is tried on the job before anything is measured: a mistake in the last of them is not told after an hour.
+fn try_settings(document: &Document, asked: &Asked) -> Result<(), Faults> {
+    let mut settings = asked.varied.iter().flat_map(|varied| &varied.values);
+    settings.try_for_each(|setting| set(&mut document.jobs[0].clone(), setting))
+}
+
 /// The plan of a point.
 fn plan(document: &Document, next: &Next) -> Result<Plan, Faults> {
     let mut document = document.clone();
@@ -341,7 +350,7 @@ impl Errand<'_> {
 
 fn dry_run(document: &Document, asked: Asked, base: &Plan, permissions: &Permissions) -> Result<Exit, Faults> {
     let mut sweep = Sweep::new(asked.clone());
-    let first = sweep.next().expect("a sweep has a point");
+    let first = sweep.next_run().expect("a sweep has a point");
     let shown = plan(document, &first)?;
     ::run::check(&shown).map_err(|error| Faults::from(::run::RunError::Plan(error)))?;
     let judged = ::run::targets::judge(base, permissions)?;
