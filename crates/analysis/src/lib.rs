@@ -5,9 +5,15 @@
 #![forbid(unsafe_code)]
 
 pub mod baseline;
+pub mod calc;
 pub mod caps;
 pub mod checks;
+pub mod compare;
+pub mod knee;
+pub mod lint;
+
 pub mod diagnosis;
+mod figures;
 pub mod identities;
 pub mod policies;
 pub mod requirement;

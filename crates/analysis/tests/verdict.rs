@@ -83,7 +83,7 @@ fn expect(verdict: &Verdict, outcome: Outcome) {
 #[test]
 fn the_published_example_of_the_provider_passes() {
     let verdict = of_policy(&provider_example(2800.0, 1201.0), &ssd_ultra());
-    expect(&verdict, Outcome::Pass);
+    expect(&verdict, Pass);
     let outcomes: Vec<Outcome> = verdict.clauses.iter().map(|clause| clause.outcome).collect();
     use Outcome::{Inconclusive, Pass};
     assert_eq!(

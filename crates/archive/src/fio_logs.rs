@@ -8,11 +8,13 @@ use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use model::Direction;
 use model::results::Results;
 use report::formats::fio::logs::{self, LogFile, LogRequest};
 
 use crate::ArchiveError;
 use crate::atomic::{Part, WholePart};
+use crate::compressed::LogWriter;
 
 /// So many files are open at a time; where there are more, the operation log is read again for the next ones.
 const MOST_OPEN: usize = 128;
@@ -35,7 +37,7 @@ pub fn write_fio_logs(
         let (from_operations, others): (Vec<&LogFile>, Vec<&LogFile>) =
             of_job.iter().partition(|file| file.needs_operations());
         for file in others {
-            let (mut part, path) = begin(file, folder)?;
+            let (mut part, path) = begin(&file.name, folder)?;
             let whole = write_summary(file, &mut part).and_then(|()| part.finish());
             written.push((file, whole.map_err(failed("write", &path))?));
         }
@@ -54,16 +56,44 @@ fn failed<'a>(verb: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> A
     }
 }
 
-fn begin(file: &LogFile, folder: &Path) -> Result<(Part, PathBuf), ArchiveError> {
-    let path = folder.join(&file.name);
+/// Writes the logs of the rate of all jobs together, one for each direction, and returns their paths. `prefix` is the first part
+/// of their names.
+///
+/// # Errors
+/// [`ArchiveError::System`], with the file that could not be written.
+pub fn write_fio_totals(results: &Results, prefix: &str, folder: &Path) -> Result<Vec<PathBuf>, ArchiveError> {
+    let mut ready = Vec::new();
+    for direction in Direction::ALL {
+        let (mut part, path) = begin(&logs::name_of_total(prefix, direction), folder)?;
+        let mut out = BufWriter::new(part.file());
+        let written = logs::write_total(results, direction, &mut out).and_then(|()| out.flush());
+        drop(out);
+        let whole = written.and_then(|()| part.finish()).map_err(failed("write", &path))?;
+        ready.push((path, whole));
+    }
+    named(ready)
+}
+
+/// Gives files their names, and returns these.
+fn named(ready: Vec<(PathBuf, WholePart)>) -> Result<Vec<PathBuf>, ArchiveError> {
+    let mut paths = Vec::new();
+    for (path, part) in ready {
+        part.into_place().map_err(failed("write", &path))?;
+        paths.push(path);
+    }
+    Ok(paths)
+}
+
+fn begin(name: &str, folder: &Path) -> Result<(Part, PathBuf), ArchiveError> {
+    let path = folder.join(name);
     let part = Part::beside(&path).map_err(failed("write", &path))?;
     Ok((part, path))
 }
 
 fn write_summary(file: &LogFile, part: &mut Part) -> io::Result<()> {
-    let mut out = BufWriter::new(part.file());
+    let mut out = LogWriter::new(part.file(), file.compressed);
     file.write(&mut out)?;
-    out.flush()
+    out.finish()
 }
 
 /// Writes some logs of one job in one reading of its operation log.
@@ -78,16 +108,17 @@ fn write_operations<'a>(
     let job = results.plan.jobs().nth(first.job).map(|(_, job)| job);
     let log = job.and_then(|job| job.operation_log.as_deref()).unwrap_or_default();
     let log = Path::new(log);
-    let parts = files.iter().map(|file| begin(file, folder));
+    let parts = files.iter().map(|file| begin(&file.name, folder));
     let mut parts = parts.collect::<Result<Vec<_>, _>>()?;
     {
-        let outs = parts.iter_mut().map(|(part, _)| BufWriter::new(part.file()));
+        let parts = files.iter().zip(&mut parts);
+        let outs = parts.map(|(file, (part, _))| LogWriter::new(part.file(), file.compressed));
         let mut outs: Vec<_> = files.iter().copied().cloned().zip(outs).collect();
         let mut lines = BufReader::new(File::open(log).map_err(failed("read", log))?);
         let written = logs::write_operations(&mut outs, &mut lines);
         written.map_err(failed("turn into fio's logs", log))?;
-        for (file, out) in &mut outs {
-            out.flush().map_err(failed("write", &folder.join(&file.name)))?;
+        for (file, out) in outs {
+            out.finish().map_err(failed("write", &folder.join(&file.name)))?;
         }
     }
     let finished = files.iter().zip(parts).map(|(file, (part, path))| {
@@ -112,12 +143,7 @@ fn into_place(written: Vec<(&LogFile, WholePart)>, folder: &Path) -> Result<Vec<
         let whole = behind_what_is_there(&path, &parts).map_err(failed("append to", &path))?;
         ready.push((path, whole));
     }
-    let mut paths = Vec::new();
-    for (path, part) in ready {
-        part.into_place().map_err(failed("write", &path))?;
-        paths.push(path);
-    }
-    Ok(paths)
+    named(ready)
 }
 
 /// A copy of a file with the parts behind its content.

@@ -6,13 +6,15 @@
 #![forbid(unsafe_code)]
 
 mod atomic;
+mod compressed;
 mod fio_logs;
 mod saved;
 mod schema;
 mod shelf;
 
 pub use atomic::write_whole;
-pub use fio_logs::write_fio_logs;
-pub use saved::{ArchiveError, is_saved, load, load_bytes, save};
+pub use compressed::inflate_fio_log;
+pub use fio_logs::{write_fio_logs, write_fio_totals};
+pub use saved::{ArchiveError, Saved, is_saved, load, load_any, load_bytes, load_study, save, save_study};
 pub use schema::{SCHEMAS, Schema};
 pub use shelf::Shelf;

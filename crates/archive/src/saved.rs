@@ -1,4 +1,4 @@
-//! The saved form of results: JSON, compressed above 1 MiB.
+//! The saved form of results and studies: JSON, compressed above 1 MiB.
 
 use std::borrow::Cow;
 use std::fs;
@@ -6,6 +6,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use model::results::{FORMAT_VERSION, Results};
+use model::study::Study;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::atomic::write_whole;
@@ -39,6 +42,12 @@ pub enum ArchiveError {
         /// What is wrong with it.
         why: String,
     },
+    /// It is one run where several were wanted.
+    #[error("{path} holds one run and no study: sweeps and comparisons in turns save studies")]
+    NoStudy {
+        /// The file.
+        path: PathBuf,
+    },
     /// It was made by a version whose files this one does not know.
     #[error("{path} has format {found}, which {}", version_words(*.found))]
     Version {
@@ -60,17 +69,38 @@ fn version_words(found: u64) -> String {
     }
 }
 
+/// What a saved file holds.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Saved {
+    /// One run.
+    Run(Box<Results>),
+    /// Several.
+    Study(Box<Study>),
+}
+
 /// Writes results to a file, which appears whole or not at all.
 ///
 /// # Errors
 /// [`ArchiveError::System`].
 pub fn save(results: &Results, path: &Path) -> Result<(), ArchiveError> {
+    write(results, path)
+}
+
+/// Writes a study to a file, which appears whole or not at all.
+///
+/// # Errors
+/// [`ArchiveError::System`].
+pub fn save_study(study: &Study, path: &Path) -> Result<(), ArchiveError> {
+    write(study, path)
+}
+
+fn write<T: Serialize>(what: &T, path: &Path) -> Result<(), ArchiveError> {
     let failed = |source| ArchiveError::System {
         verb: "write",
         path: path.to_owned(),
         source,
     };
-    let mut bytes = serde_json::to_vec(results).map_err(|error| failed(error.into()))?;
+    let mut bytes = serde_json::to_vec(what).map_err(|error| failed(error.into()))?;
     bytes.push(b'\n');
     if bytes.len() > COMPRESS_ABOVE {
         bytes = zstd::bulk::compress(&bytes, LEVEL).map_err(failed)?;
@@ -83,12 +113,45 @@ pub fn save(results: &Results, path: &Path) -> Result<(), ArchiveError> {
 /// # Errors
 /// [`ArchiveError`], with what is wrong with the file.
 pub fn load(path: &Path) -> Result<Results, ArchiveError> {
+    only_run(load_any(path)?, path)
+}
+
+fn only_run(saved: Saved, path: &Path) -> Result<Results, ArchiveError> {
+    match saved {
+        Saved::Run(results) => Ok(*results),
+        Saved::Study(study) => Err(ArchiveError::Foreign {
+            path: path.to_owned(),
+            why: format!("it holds a study of {} runs", study.runs.len()),
+        }),
+    }
+}
+
+/// Reads a saved study of this format version or the one before.
+///
+/// # Errors
+/// [`ArchiveError`], with what is wrong with the file.
+pub fn load_study(path: &Path) -> Result<Study, ArchiveError> {
+    match load_any(path)? {
+        Saved::Study(study) if study.runs.is_empty() => Err(ArchiveError::Foreign {
+            path: path.to_owned(),
+            why: "it holds a study without runs".into(),
+        }),
+        Saved::Study(study) => Ok(*study),
+        Saved::Run(_) => Err(ArchiveError::NoStudy { path: path.to_owned() }),
+    }
+}
+
+/// Reads whatever this program has saved.
+///
+/// # Errors
+/// [`ArchiveError`], with what is wrong with the file.
+pub fn load_any(path: &Path) -> Result<Saved, ArchiveError> {
     let failed = |source| ArchiveError::System {
         verb: "read",
         path: path.to_owned(),
         source,
     };
-    load_bytes(&fs::read(path).map_err(failed)?, path)
+    unpacked(&fs::read(path).map_err(failed)?, path)
 }
 
 /// Whether bytes are meant to be a saved result of ours, judged by how they begin.
@@ -99,11 +162,15 @@ pub fn is_saved(bytes: &[u8]) -> bool {
     bytes.starts_with(&ZSTD_MAGIC) || head.trim_start().starts_with('{') && head.contains("\"format_version\"")
 }
 
-/// The same from bytes that were read already; `path` is only named in errors.
+/// A saved result from bytes that were read already; `path` is only named in errors.
 ///
 /// # Errors
 /// [`ArchiveError`], with what is wrong with them.
 pub fn load_bytes(bytes: &[u8], path: &Path) -> Result<Results, ArchiveError> {
+    only_run(unpacked(bytes, path)?, path)
+}
+
+fn unpacked(bytes: &[u8], path: &Path) -> Result<Saved, ArchiveError> {
     let foreign = |why: String| ArchiveError::Foreign {
         path: path.to_owned(),
         why,
@@ -119,7 +186,16 @@ pub fn load_bytes(bytes: &[u8], path: &Path) -> Result<Results, ArchiveError> {
         path: path.to_owned(),
         found: version,
     })?;
-    serde_json::from_value(value).map_err(|error| foreign(error.to_string()))
+    match value.get("kind").and_then(Value::as_str) {
+        Some("study") => read(value).map(Saved::Study).map_err(foreign),
+        _ => read(value).map(Saved::Run).map_err(foreign),
+    }
+}
+
+fn read<T: DeserializeOwned>(value: Value) -> Result<Box<T>, String> {
+    serde_json::from_value(value)
+        .map(Box::new)
+        .map_err(|error| error.to_string())
 }
 
 /// Raises a result of the format before to the present one. There is none before the first.

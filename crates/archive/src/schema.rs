@@ -6,6 +6,7 @@ use analysis::baseline::Baseline;
 use analysis::verdict::Verified;
 use model::plan::Plan;
 use model::results::Results;
+use model::study::Study;
 use report::Summary;
 use report::stream::Line;
 use schemars::{JsonSchema, schema_for};
@@ -33,6 +34,11 @@ pub const SCHEMAS: &[Schema] = &[
         text: text::<Results>,
     },
     Schema {
+        name: "study",
+        about: "a saved study, before compression: what was varied, and the result of every run",
+        text: text::<Study>,
+    },
+    Schema {
         name: "summary",
         about: "the `json` format: the figures that people read",
         text: text::<Summary>,
@@ -43,14 +49,14 @@ pub const SCHEMAS: &[Schema] = &[
         text: text::<Line>,
     },
     Schema {
-        name: "baseline",
-        about: "figures that `fathom baseline` keeps: loads of any tool, with what they depend on",
-        text: text::<Baseline>,
-    },
-    Schema {
         name: "verdict",
         about: "the `json` format of `fathom verify`: a promise, what was issued, and what came of it",
         text: text::<Verified>,
+    },
+    Schema {
+        name: "baseline",
+        about: "figures that `fathom baseline` keeps: loads of any tool, with what they depend on",
+        text: text::<Baseline>,
     },
 ];
 

@@ -7,6 +7,7 @@ use archive::{SCHEMAS, Schema};
 use jsonschema::Validator;
 use model::event::Event;
 use model::results::Results;
+use model::study::{LeftOut, Parameter, Question, Role, Setting, Study, StudyKind, StudyRun, Varied};
 use report::{Summary, stream};
 use serde_json::Value;
 
@@ -74,6 +75,52 @@ fn saved_results_and_their_summaries_are_valid() {
         let results: Results = serde_json::from_value(value).expect("a result");
         let summary = serde_json::to_value(Summary::of(&results)).expect("plain data");
         assert_valid(&of_summary, &summary, &name);
+    }
+}
+
+#[test]
+fn studies_are_valid() {
+    let of_study = validator("study");
+    for (name, text) in examples() {
+        let results: Results = serde_json::from_str(&text).expect("a result");
+        let study = study_of(results);
+        let value = serde_json::to_value(&study).expect("plain data");
+        assert_valid(&of_study, &value, &name);
+        let mut wrong = value;
+        wrong["kind"] = "run".into();
+        assert!(!of_study.is_valid(&wrong), "{name}");
+    }
+}
+
+/// A sweep of one point that was run and one that was not.
+fn study_of(results: Results) -> Study {
+    let depth = |number: f64| Setting {
+        name: "depth".into(),
+        value: number.to_string(),
+        number: Some(number),
+    };
+    Study {
+        format_version: 1,
+        kind: StudyKind::Study,
+        tool: results.tool.clone(),
+        name: "sweep".into(),
+        question: Question::Sweep {
+            varied: vec![Varied {
+                parameter: Parameter::Depth,
+                values: vec![depth(1.0), depth(2.0)],
+            }],
+            limit: Some("p99 <= 3 ms".into()),
+        },
+        runs: vec![StudyRun {
+            settings: vec![depth(1.0)],
+            role: Role::Point,
+            results,
+        }],
+        left_out: vec![LeftOut {
+            settings: vec![depth(2.0)],
+            why: "the sweep was interrupted".into(),
+        }],
+        interrupted: true,
     }
 }
 

@@ -39,11 +39,11 @@ impl Buffers {
         if bytes as u64 > available {
             return Err(refused(available));
         }
-        let mapping = Mapping::new(bytes, step, setup.huge_pages).map_err(|_| match setup.huge_pages {
-            true => EngineError::HugePages {
-                needed: Bytes(bytes as u64),
+        let mapping = Mapping::new(bytes, step, setup.huge_page).map_err(|_| match setup.huge_page {
+            Some(page) => EngineError::HugePages {
+                needed: Bytes(bytes.next_multiple_of(page.max(1)) as u64),
             },
-            false => refused(available),
+            None => refused(available),
         })?;
         Ok(Buffers {
             mapping,

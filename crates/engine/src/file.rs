@@ -34,7 +34,9 @@ pub enum FileKind {
     CharacterDevice,
     /// Nothing: for engines that touch no file.
     Nothing,
-    /// A directory, socket or pipe.
+    /// A directory.
+    Directory,
+    /// A socket or pipe.
     Other,
 }
 
@@ -113,6 +115,14 @@ impl File {
             how,
             priority: 0,
         })
+    }
+
+    /// A name for engines that make, look up or remove what it names. Nothing is opened, and nothing need be there.
+    pub fn named(path: &Path, size: u64) -> File {
+        File {
+            path: path.to_owned(),
+            ..File::nothing(size)
+        }
     }
 
     /// A stand-in of the given size for engines that touch no file.

@@ -6,6 +6,7 @@
 
 pub mod clock;
 pub mod fill;
+pub mod idle;
 pub mod probe;
 pub mod sys;
 
@@ -14,6 +15,7 @@ mod batch;
 mod beside;
 mod buffers;
 mod choose;
+mod cpu;
 mod error;
 mod falloc;
 mod file;
@@ -23,14 +25,22 @@ mod identity;
 mod libaio;
 #[cfg(target_os = "linux")]
 mod mmap;
+mod names;
 mod null;
 mod offload;
+mod one_by_one;
 mod portions;
+mod program;
 mod psync;
 mod sim;
 mod sleep;
 #[cfg(target_os = "linux")]
+mod splice;
+mod truncate;
+#[cfg(target_os = "linux")]
 mod uring;
+#[cfg(target_os = "linux")]
+mod vsync;
 
 pub use batch::{Action, Batch, Completion, Completions, RangeFlush, Request, Slot};
 pub use choose::{Choice, choose};
@@ -43,6 +53,8 @@ pub use sys::memory::Pinned;
 use model::Nanos;
 use model::plan::{EngineChoice, EngineKind, SimulatedDevice};
 use model::results::EngineUsed;
+
+use one_by_one::OneByOne;
 
 /// Something that carries out I/O for one thread.
 pub trait Engine {
@@ -99,8 +111,8 @@ pub struct Setup {
     pub buffer_bytes: usize,
     /// Alignment of each buffer in bytes; at least the page size is used.
     pub buffer_alignment: usize,
-    /// Buffers from the pool of huge pages.
-    pub huge_pages: bool,
+    /// Buffers from the pool of huge pages, in multiples of so many bytes, a power of two; absent: usual pages.
+    pub huge_page: Option<usize>,
     /// Open files and devices; [`Request::file`] is an index into them.
     pub files: Vec<File>,
     /// Files may be exchanged for others while the engine is in use, so that they are registered nowhere.
@@ -154,15 +166,29 @@ fn open_one(setup: Setup) -> Result<Box<dyn Engine>, EngineError> {
             "this is a fault of the program; please report it",
         )),
         EngineKind::Null => Ok(Box::new(null::Null::open(setup)?)),
-        EngineKind::Psync | EngineKind::Pvsync2 => Ok(Box::new(psync::Psync::open(setup)?)),
-        EngineKind::Falloc => Ok(Box::new(falloc::Falloc::open(setup)?)),
+        EngineKind::Psync => OneByOne::open(setup, psync::Psync::<false>::open),
+        EngineKind::Pvsync2 => OneByOne::open(setup, psync::Psync::<true>::open),
+        EngineKind::Falloc => OneByOne::open(setup, falloc::Falloc::open),
+        EngineKind::Truncate => OneByOne::open(setup, truncate::Truncate::open),
+        EngineKind::FileCreate
+        | EngineKind::FileStat
+        | EngineKind::FileDelete
+        | EngineKind::DirectoryCreate
+        | EngineKind::DirectoryStat
+        | EngineKind::DirectoryDelete => OneByOne::open(setup, names::Names::open),
+        EngineKind::Cpu => OneByOne::open(setup, cpu::Cpu::open),
+        EngineKind::Program => OneByOne::open(setup, program::Runner::open),
         EngineKind::Simulated => Ok(Box::new(sim::Simulated::open(setup)?)),
         #[cfg(target_os = "linux")]
         EngineKind::IoUring => Ok(Box::new(uring::IoUring::open(setup)?)),
         #[cfg(target_os = "linux")]
         EngineKind::Libaio => Ok(Box::new(libaio::Libaio::open(setup)?)),
         #[cfg(target_os = "linux")]
-        EngineKind::Mmap => Ok(Box::new(mmap::Mmap::open(setup)?)),
+        EngineKind::Mmap => OneByOne::open(setup, mmap::Mmap::open),
+        #[cfg(target_os = "linux")]
+        EngineKind::Splice => OneByOne::open(setup, splice::Splice::open),
+        #[cfg(target_os = "linux")]
+        EngineKind::Vsync => Ok(Box::new(vsync::Vsync::open(setup)?)),
         #[cfg(not(target_os = "linux"))]
         kind => Err(EngineError::unavailable(
             kind,

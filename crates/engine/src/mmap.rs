@@ -1,25 +1,21 @@
 //! A memory map of the target and copies: one operation at a time.
 
-use model::Nanos;
 use model::plan::{EngineKind, MapFlush, Mapping};
 use model::results::EngineUsed;
 
-use crate::batch::{Action, Batch, Completion, Request, Slot};
+use crate::batch::{Action, Request, Slot};
 use crate::buffers::Buffers;
-use crate::clock::Clock;
 use crate::error::EngineError;
 use crate::file::Access;
-use crate::sleep::PreciseSleep;
+use crate::one_by_one::{Calls, used};
 use crate::sys::{self, mapped::FileMap};
-use crate::{Engine, File, Setup};
+use crate::{File, Setup};
 
 pub(crate) struct Mmap {
     files: Vec<File>,
     maps: Vec<Option<MappedFile>>,
     huge: bool,
     buffers: Buffers,
-    clock: Clock,
-    sleep: PreciseSleep,
 }
 
 /// A file in memory, and how it is used there.
@@ -41,19 +37,7 @@ impl Mmap {
             huge: setup.choice.huge_maps,
             buffers: Buffers::new(&setup)?,
             files: setup.files,
-            clock: setup.clock,
-            sleep: PreciseSleep::new(setup.spin),
         })
-    }
-
-    fn perform(&mut self, io: &Request) -> i64 {
-        let Some(map) = &mut self.maps[io.file as usize] else {
-            return i64::from(io.length);
-        };
-        match io.action {
-            Action::Trim => self.files[io.file as usize].without_buffer(io),
-            _ => map.perform(io, self.buffers.whole(io.slot)),
-        }
     }
 }
 
@@ -127,37 +111,15 @@ impl MappedFile {
     }
 }
 
-impl Engine for Mmap {
-    fn turn(&mut self, requests: &[Request], at_least: u32, until: Nanos, done: &mut Batch) -> Result<(), EngineError> {
-        done.done.clear();
-        done.before = if done.chained { done.reaped } else { self.clock.now() };
-        if requests.is_empty() {
-            if at_least > 0 {
-                self.sleep.until(until, &self.clock);
-            }
-            done.reaped = self.clock.now();
+impl Calls for Mmap {
+    fn perform(&mut self, io: &Request) -> i64 {
+        let Some(map) = &mut self.maps[io.file as usize] else {
+            return i64::from(io.length);
+        };
+        match io.action {
+            Action::Trim => self.files[io.file as usize].without_buffer(io),
+            _ => map.perform(io, self.buffers.whole(io.slot)),
         }
-        let mut last = done.reaped;
-        done.done.in_turn(requests, |request| {
-            let result = self.perform(request);
-            last = self.clock.now();
-            (
-                Completion {
-                    slot: request.slot,
-                    result,
-                    at: last,
-                },
-                last < until,
-            )
-        });
-        done.reaped = last;
-        done.submitted = done.done.len() as u32;
-        done.returned = done.reaped;
-        Ok(())
-    }
-
-    fn now(&self) -> Nanos {
-        self.clock.now()
     }
 
     fn buffer(&mut self, slot: Slot) -> &mut [u8] {
@@ -173,11 +135,6 @@ impl Engine for Mmap {
     }
 
     fn describe(&self) -> EngineUsed {
-        EngineUsed {
-            kind: EngineKind::Mmap,
-            submit_batch: 1,
-            inline: true,
-            ..EngineUsed::default()
-        }
+        used(EngineKind::Mmap)
     }
 }

@@ -71,7 +71,7 @@ impl Offload {
         }
         let step = setup.buffer_alignment.max(Mapping::PAGE).next_power_of_two();
         let each = setup.buffer_bytes.max(1);
-        let buffers = (0..setup.slots).map(|_| Mapping::new(each, step, setup.huge_pages).map(Some));
+        let buffers = (0..setup.slots).map(|_| Mapping::new(each, step, setup.huge_page).map(Some));
         let buffers = buffers
             .collect::<Result<Vec<_>, _>>()
             .map_err(|_| EngineError::Memory {

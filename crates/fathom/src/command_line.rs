@@ -37,6 +37,11 @@ pub fn command() -> Command {
             commands::advise::command(),
             diskspd(),
             convert(),
+            commands::lint::command(),
+            commands::sweep::command(),
+            commands::ab::command(),
+            commands::compare::command(),
+            commands::calc::command(),
             commands::explain::command(),
             commands::show::command(),
             commands::baseline::command(),
@@ -152,7 +157,7 @@ fn quick() -> Command {
 }
 
 fn run() -> Command {
-    let mut command = Command::new("run")
+    let command = Command::new("run")
         .about("Runs a job file, or a test described by flags")
         .long_about(
             "Runs a job file, or a test described by flags. Keys of a job file and flags are the same; with both, flags \
@@ -170,13 +175,24 @@ fn run() -> Command {
                 .value_hint(ValueHint::FilePath)
                 .help("Job file"),
         );
-    for option in OPTIONS {
-        let mut arg = Arg::new(option.name)
+    command
+        .args(load_options())
+        .arg(name_option())
+        .arg(dry_run_option())
+        .args(limits::arguments())
+        .args(output_options())
+        .args(safety_options())
+}
+
+/// The options of the dialect's table: what a load is.
+pub fn load_options() -> Vec<Arg> {
+    let arg = |option: &'static dialects::native::NativeOption| {
+        let arg = Arg::new(option.name)
             .long(option.name)
             .help(option.help.trim_end_matches('.'))
             .long_help(long_help(option))
             .help_heading(heading(option.group));
-        arg = match option.value {
+        let arg = match option.value {
             "" => arg.action(ArgAction::SetTrue),
             value if option.name == "target" => arg
                 .action(ArgAction::Append)
@@ -185,29 +201,49 @@ fn run() -> Command {
             value => arg.action(ArgAction::Set).value_name(value).allow_hyphen_values(true),
         };
         // Each of them says what the operations are.
-        if DIRECTIONS.contains(&option.name) {
-            arg = arg.conflicts_with_all(DIRECTIONS.iter().filter(|name| **name != option.name));
+        match DIRECTIONS.contains(&option.name) {
+            true => arg.conflicts_with_all(DIRECTIONS.iter().filter(|name| **name != option.name)),
+            false => arg,
         }
-        command = command.arg(arg);
-    }
-    command
-        .arg(
-            Arg::new("name")
-                .long("name")
-                .value_name("NAME")
-                .help("Name of the test, for reports")
-                .help_heading("Output"),
-        )
-        .arg(
-            Arg::new("dry-run")
-                .long("dry-run")
-                .action(ArgAction::SetTrue)
-                .help("Show what would be done and whether it may be; nothing is opened for writing")
-                .help_heading("Safety"),
-        )
-        .args(limits::arguments())
-        .args(output_options())
-        .args(safety_options())
+    };
+    OPTIONS.iter().map(arg).collect()
+}
+
+/// `--name`.
+pub fn name_option() -> Arg {
+    Arg::new("name")
+        .long("name")
+        .value_name("NAME")
+        .help("Name of the test, for reports")
+        .help_heading("Output")
+}
+
+/// `--dry-run`.
+pub fn dry_run_option() -> Arg {
+    Arg::new("dry-run")
+        .long("dry-run")
+        .action(ArgAction::SetTrue)
+        .help("Show what would be done and whether it may be; nothing is opened for writing")
+        .help_heading("Safety")
+}
+
+/// `--out` and `--save` of studies, which have formats of their own, `--seed` and `--quiet`.
+pub fn study_output_options() -> Vec<Arg> {
+    let kept = |arg: &Arg| ["seed", "quiet"].contains(&arg.get_id().as_str());
+    let output = |name: &'static str| Arg::new(name).long(name).help_heading("Output");
+    let own = [
+        output("out")
+            .value_name("FORMAT[=FILE],…")
+            .action(ArgAction::Append)
+            .help("Reports to write, each to stdout or a file: text, json, csv [default: text]"),
+        output("save")
+            .value_name("FILE")
+            .value_hint(ValueHint::FilePath)
+            .help("Keep every run whole in this file, so that it can be asked anew"),
+    ];
+    own.into_iter()
+        .chain(output_options().into_iter().filter(kept))
+        .collect()
 }
 
 fn long_help(option: &dialects::native::NativeOption) -> String {
@@ -252,9 +288,11 @@ pub(crate) fn output_options() -> Vec<Arg> {
         output("strict")
             .action(ArgAction::SetTrue)
             .help("Exit with 1 if there are warnings"),
+        commands::lint::silence().help_heading("Output"),
     ]
 }
 
+/// What the user names again.
 pub(crate) fn safety_options() -> Vec<Arg> {
     let safety = |name: &'static str| {
         Arg::new(name)
@@ -326,8 +364,8 @@ fn man() -> Command {
         Arg::new("of")
             .value_name("COMMAND")
             .value_parser(PossibleValuesParser::new([
-                "run", "quick", "verify", "policies", "advise", "convert", "explain", "show", "baseline", "targets",
-                "selftest",
+                "run", "quick", "verify", "sweep", "ab", "compare", "calc", "policies", "advise", "explain", "show",
+                "baseline", "convert", "lint", "targets", "selftest",
             ]))
             .help("Of one command; without it, of the program"),
     )

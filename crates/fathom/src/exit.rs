@@ -12,7 +12,7 @@ pub enum Exit {
     Done,
     /// Operations failed, a promise is broken, or there are warnings where none are wanted.
     Failed,
-    /// A verdict: the test cannot tell.
+    /// A verdict, or a test that cannot tell.
     Inconclusive,
     /// Refused by the guard, or not possible with this target.
     Refused,
@@ -29,9 +29,9 @@ pub enum Exit {
 /// The list for help texts.
 pub const EXPLAINED: &str = "\
 Exit codes:
-  0        done; of a promise: PASS
-  1        I/O errors, or warnings under --strict; of a promise: FAIL
-  2        of a promise: INCONCLUSIVE
+  0        done; what is required or promised is kept: PASS
+  1        I/O errors, warnings under --strict, figures that contradict each other; a promise or requirement is not kept: FAIL
+  2        whether it is kept cannot be told: INCONCLUSIVE
   3        refused or not possible: guard, target, plan
   4        wrong command line or job file
   5        internal error, or a result could not be written

@@ -231,7 +231,9 @@ impl From<ArchiveError> for Faults {
     fn from(error: ArchiveError) -> Faults {
         let fault = match &error {
             ArchiveError::System { verb, path, source } => Fault::of_file(verb, path, source),
-            ArchiveError::Foreign { .. } | ArchiveError::Version { .. } => Fault::new(error.to_string()),
+            ArchiveError::Foreign { .. } | ArchiveError::NoStudy { .. } | ArchiveError::Version { .. } => {
+                Fault::new(error.to_string())
+            }
         };
         Faults::one(fault, Exit::Internal)
     }

@@ -117,51 +117,12 @@ impl Outputs {
         files.chain(self.save.as_deref())
     }
 
-    /// A report must not replace what is tested, nor be written over a disk.
     fn spare_targets(&self, plan: &Plan) -> Result<(), Faults> {
-        for path in self.files() {
-            let identity = identity_of(path);
-            let fault = |what: String| {
-                let fault = Fault::new(what).help("give the report a file of its own");
-                Err(Faults::one(fault, Exit::Refused))
-            };
-            if matches!(identity, Some(Identity::BlockDevice(_))) {
-                return fault(format!(
-                    "a report must not be written to {}, a block device",
-                    path.display()
-                ));
-            }
-            let is = |target: &Target| {
-                Path::new(&target.path) == path
-                    || (identity.is_some() && identity_of(Path::new(&target.path)) == identity)
-            };
-            if plan.targets.iter().any(is) {
-                return fault(format!(
-                    "a report must not be written to {}, which is tested",
-                    path.display()
-                ));
-            }
-        }
-        Ok(())
+        spare_targets(self.files(), &plan.targets)
     }
 
-    /// A file that turns out to be unwritable after an hour of measuring is worse than one that does so now.
     fn prove_writable(&self) -> Result<(), Faults> {
-        for path in self.files() {
-            let folder = match path.parent() {
-                Some(folder) if !folder.as_os_str().is_empty() => folder,
-                _ => Path::new("."),
-            };
-            let failed = |error: &io::Error| Faults::one(Fault::of_file("write", path, error), Exit::Refused);
-            if path.is_dir() {
-                return Err(failed(&io::Error::from(io::ErrorKind::IsADirectory)));
-            }
-            // A device such as /dev/null or a pipe is written as it is.
-            if !path.exists() || path.is_file() {
-                tempfile::tempfile_in(folder).map_err(|error| failed(&error))?;
-            }
-        }
-        Ok(())
+        prove_writable(self.files())
     }
 
     fn open_streams(&mut self) -> Result<(), Faults> {
@@ -252,6 +213,52 @@ impl Outputs {
         let _ = io::stderr().write_all(&rescue);
         Err(Faults::many(faults, Exit::Internal))
     }
+}
+
+/// A report must not replace what is tested, nor be written over a disk.
+pub(crate) fn spare_targets<'a>(files: impl Iterator<Item = &'a Path>, targets: &[Target]) -> Result<(), Faults> {
+    for path in files {
+        let identity = identity_of(path);
+        let fault = |what: String| {
+            let fault = Fault::new(what).help("give the report a file of its own");
+            Err(Faults::one(fault, Exit::Refused))
+        };
+        if matches!(identity, Some(Identity::BlockDevice(_))) {
+            return fault(format!(
+                "a report must not be written to {}, a block device",
+                path.display()
+            ));
+        }
+        let is = |target: &Target| {
+            Path::new(&target.path) == path || (identity.is_some() && identity_of(Path::new(&target.path)) == identity)
+        };
+        if targets.iter().any(is) {
+            return fault(format!(
+                "a report must not be written to {}, which is tested",
+                path.display()
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// A file that turns out to be unwritable after an hour of measuring is worse than one that does so now.
+pub(crate) fn prove_writable<'a>(files: impl Iterator<Item = &'a Path>) -> Result<(), Faults> {
+    for path in files {
+        let folder = match path.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder,
+            _ => Path::new("."),
+        };
+        let failed = |error: &io::Error| Faults::one(Fault::of_file("write", path, error), Exit::Refused);
+        if path.is_dir() {
+            return Err(failed(&io::Error::from(io::ErrorKind::IsADirectory)));
+        }
+        // A device such as /dev/null or a pipe is written as it is.
+        if !path.exists() || path.is_file() {
+            tempfile::tempfile_in(folder).map_err(|error| failed(&error))?;
+        }
+    }
+    Ok(())
 }
 
 /// Files appear whole or not at all; devices and pipes are written as they are.

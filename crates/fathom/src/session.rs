@@ -9,9 +9,9 @@ use model::event::Event;
 use model::plan::Plan;
 use model::results::{Equivalent, Results};
 use run::targets::guard::Permissions;
-use run::{Conditions, RunError};
+use run::{Conditions, RunError, Wishes};
 
-use crate::fault::Faults;
+use crate::fault::{Fault, Faults};
 
 /// What every command has.
 #[derive(Debug)]
@@ -64,10 +64,10 @@ impl Session {
         permissions: &Permissions,
         watcher: &mut dyn FnMut(Event),
     ) -> Result<Results, RunError> {
-        self.attempt_with(plan, permissions, None, watcher)
+        self.attempt_with(plan, permissions, Wishes::default(), watcher)
     }
 
-    /// The same with a look at the results so far each time the flag is raised.
+    /// The same for who has wishes while it goes on.
     ///
     /// # Errors
     /// [`RunError`] if nothing could be measured.
@@ -75,7 +75,7 @@ impl Session {
         &self,
         plan: Plan,
         permissions: &Permissions,
-        snapshots: Option<&AtomicBool>,
+        wishes: Wishes<'_>,
         watcher: &mut dyn FnMut(Event),
     ) -> Result<Results, RunError> {
         let conditions = Conditions {
@@ -85,10 +85,14 @@ impl Session {
         };
         // Nothing that could go wrong here is to stand between a measurement and its results.
         let equivalents = equivalents(&plan);
-        let mut results = run::carry_out_with(plan, conditions, snapshots, watcher)?;
+        let mut results = run::carry_out_with(plan, conditions, wishes, watcher)?;
         results.equivalents = equivalents;
         let found = analysis::check(&results);
         results.findings.extend(found);
+        let found = analysis::lint::beside(&results);
+        results.findings.extend(found);
+        let silenced = silenced_by_environment();
+        results.findings = analysis::lint::heard(results.findings, &silenced);
         Ok(results)
     }
 
@@ -129,6 +133,39 @@ fn equivalents(plan: &Plan) -> Vec<Equivalent> {
         .collect()
 }
 
+/// Rules that `FATHOM_SILENCE` names, for all commands and the drop-in modes.
+fn silenced_by_environment() -> Vec<String> {
+    let text = std::env::var("FATHOM_SILENCE").unwrap_or_default();
+    let names = text.split([',', ' ']).filter(|name| !name.is_empty());
+    names.map(str::to_owned).collect()
+}
+
+/// Rules that `--silence` names.
+///
+/// # Errors
+/// A name that no rule has, with the nearest one.
+pub fn silenced(given: &ArgMatches) -> Result<Vec<String>, Faults> {
+    let values = given.get_many::<String>("silence").into_iter().flatten();
+    let names: Vec<String> = values
+        .flat_map(|value| value.split(','))
+        .map(str::trim)
+        .map(str::to_owned)
+        .collect();
+    for name in &names {
+        let known = analysis::lint::names().any(|rule| rule.eq_ignore_ascii_case(name));
+        if !known {
+            let fault = Fault::new(format!("no rule is called `{name}`"));
+            let wanted = name.to_ascii_uppercase();
+            let near = dialects::nearest(&wanted, analysis::lint::names());
+            let help = near.map_or("docs/lint.md lists the rules".to_owned(), |near| {
+                format!("did you mean {near}?")
+            });
+            return Err(Faults::usage(fault.help(help)));
+        }
+    }
+    Ok(names)
+}
+
 /// What the user has named again: flags, and the variable that also works in scripts.
 pub fn permissions(given: &ArgMatches) -> Permissions {
     let list = |name: &str| -> Vec<String> {
@@ -147,5 +184,14 @@ pub fn permissions_of_environment() -> Permissions {
     if let Ok(text) = std::env::var("FATHOM_ALLOW_DESTROY") {
         permissions.allow_destroy_list(&text);
     }
+    permissions.programs = programs_allowed();
     permissions
+}
+
+/// The variable that allows commands and programs of job files to be run.
+pub const ALLOW_PROGRAMS: &str = "FATHOM_ALLOW_EXEC";
+
+/// The user allows it.
+pub fn programs_allowed() -> bool {
+    std::env::var_os(ALLOW_PROGRAMS).is_some_and(|value| value == "1")
 }

@@ -53,6 +53,12 @@ pub enum Content {
         /// How many different buffers there are to repeat; 0 repeats only the last one.
         #[serde(default)]
         working_set: u64,
+        /// The working set is the same for all streams that say so (fio `dedupe_global`).
+        #[serde(default)]
+        shared: bool,
+        /// A part of every buffer is constant.
+        #[serde(default)]
+        constant: Option<ConstantPart>,
     },
     /// Parts of a source buffer that all workers share (DiskSpd `-Z<size>`).
     Source {
@@ -62,6 +68,18 @@ pub enum Content {
         #[serde(default)]
         file: Option<String>,
     },
+}
+
+/// The part of random data that is constant.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ConstantPart {
+    /// In percent.
+    pub percent: u8,
+    /// Bytes over which the share is kept; 0 for the whole block.
+    pub chunk: u32,
+    /// What it holds; empty for zeros.
+    #[serde(default)]
+    pub pattern: Vec<u8>,
 }
 
 impl Content {
@@ -145,6 +163,9 @@ pub fn source(content: &Content, file: &[u8], fill_random: RandomFill) -> Arc<[u
     bytes.into()
 }
 
+/// What the numbers of a working set that streams share are mixed with to make seeds.
+const SHARED_SET: u64 = 0xded0_b5e7_0000_0001;
+
 /// Fills the write buffers of one worker.
 #[derive(Clone, Debug)]
 pub struct Filler {
@@ -224,18 +245,29 @@ impl Filler {
                 (self.fill_random)(&mut self.random, buffer);
                 make_constant(buffer, *percent, *chunk as usize, pattern);
             }
-            Content::Duplicated { percent, working_set } => {
-                let repeats = self.made > 0 && draws.half(Purpose::Content) % 100 < u32::from(*percent);
-                let number = match (repeats, *working_set) {
+            Content::Duplicated {
+                percent,
+                working_set,
+                shared,
+                constant,
+            } => {
+                let may_repeat = self.made > 0 || *shared;
+                let repeats = may_repeat && draws.half(Purpose::Content) % 100 < u32::from(*percent);
+                let (seed, number) = match (repeats, *working_set) {
                     (false, _) => {
                         self.made += 1;
-                        self.made
+                        (self.seed, self.made)
                     }
-                    (true, 0) => self.made,
-                    (true, set) => 1 + draws.word(Purpose::Content) % set.min(self.made),
+                    (true, 0) => (self.seed, self.made),
+                    // Not from the run's seed, or the streams would not have the same set.
+                    (true, set) if *shared => (SHARED_SET, 1 + draws.word(Purpose::Content) % set),
+                    (true, set) => (self.seed, 1 + draws.word(Purpose::Content) % set.min(self.made)),
                 };
-                let mut random = WideRandom::new(self.seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+                let mut random = WideRandom::new(seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
                 (self.fill_random)(&mut random, buffer);
+                if let Some(part) = constant {
+                    make_constant(buffer, part.percent, part.chunk as usize, &part.pattern);
+                }
             }
             Content::Source { .. } => {
                 let room = (self.source.len() - buffer.len().min(self.source.len())) as u64 + 1;
@@ -254,13 +286,16 @@ impl Filler {
     /// verified. Contents that are constant in part are so here too; all others are random.
     pub fn fill_from_seed(&self, buffer: &mut [u8], seed: u64) {
         (self.fill_random)(&mut WideRandom::new(seed), buffer);
-        if let Content::Compressible {
-            percent,
-            chunk,
-            pattern,
-        } = &self.content
-        {
-            make_constant(buffer, *percent, *chunk as usize, pattern);
+        match &self.content {
+            Content::Compressible {
+                percent,
+                chunk,
+                pattern,
+            } => make_constant(buffer, *percent, *chunk as usize, pattern),
+            Content::Duplicated {
+                constant: Some(part), ..
+            } => make_constant(buffer, part.percent, part.chunk as usize, &part.pattern),
+            _ => {}
         }
     }
 }
@@ -399,12 +434,61 @@ mod tests {
                 Content::Duplicated {
                     percent: 50,
                     working_set,
+                    shared: false,
+                    constant: None,
                 },
                 64,
                 2000,
             );
             let different: std::collections::HashSet<&Vec<u8>> = blocks.iter().collect();
             assert!((900..1100).contains(&different.len()), "{}", different.len());
+        }
+    }
+
+    #[test]
+    fn duplicates_may_be_constant_in_part_and_keep_both_shares() {
+        let part = ConstantPart {
+            percent: 50,
+            chunk: 64,
+            pattern: b"x".to_vec(),
+        };
+        let content = Content::Duplicated {
+            percent: 50,
+            working_set: 20,
+            shared: false,
+            constant: Some(part),
+        };
+        let blocks = filled(content, 128, 2000);
+        let different: std::collections::HashSet<&Vec<u8>> = blocks.iter().collect();
+        assert!((900..1100).contains(&different.len()), "{}", different.len());
+        for chunk in blocks.concat().chunks(64) {
+            assert!(chunk[..32].iter().all(|byte| *byte == b'x'));
+            assert!(chunk[32..].iter().any(|byte| *byte != b'x'));
+        }
+    }
+
+    #[test]
+    fn a_working_set_is_shared_only_by_those_who_say_so() {
+        // The two fillers have different seeds.
+        let blocks_of = |seed: u64, shared: bool| {
+            let content = Content::Duplicated {
+                percent: 50,
+                working_set: 8,
+                shared,
+                constant: None,
+            };
+            let mut draws = DrawsForm::Native { seed }.start();
+            let mut filler = Filler::new(&content, seed, WideRandom::fill, Arc::default(), 1);
+            let mut buffer = [0u8; 64];
+            let mut block = |_| {
+                filler.fill(&mut buffer, 0, Nanos(0), &mut draws);
+                buffer
+            };
+            (0..400).map(&mut block).collect::<std::collections::HashSet<_>>()
+        };
+        for (shared, common) in [(false, 0), (true, 8)] {
+            let (one, other) = (blocks_of(3, shared), blocks_of(4, shared));
+            assert_eq!(one.intersection(&other).count(), common, "shared: {shared}");
         }
     }
 

@@ -22,6 +22,32 @@ pub struct Environment {
     /// One entry for each target of the plan, in plan order.
     #[serde(default)]
     pub targets: Vec<TargetFacts>,
+    /// What others did to the devices before the test began; absent where nobody looked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<Before>,
+}
+
+/// What others did to the devices under the targets before the test began.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Before {
+    /// How long was looked.
+    pub watched_ns: Nanos,
+    /// The devices that were busy with anything.
+    pub devices: Vec<DeviceUse>,
+    /// Programs that read or wrote most in that time, the busiest first: their names and numbers.
+    #[serde(default)]
+    pub programs: Vec<BusyProgram>,
+}
+
+/// A program that reads or writes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct BusyProgram {
+    /// Its number.
+    pub process: u32,
+    /// Its name.
+    pub name: String,
+    /// Bytes that it caused to be read from and written to devices.
+    pub bytes: Bytes,
 }
 
 /// A machine.
@@ -60,6 +86,18 @@ pub struct Cpu {
     /// Where each logical CPU sits, in ascending order of number; empty where the system does not tell.
     #[serde(default)]
     pub topology: Vec<LogicalCpu>,
+    /// The deepest idle state that the system may enter, where it tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deepest_idle: Option<IdleState>,
+}
+
+/// A state in which an idle processor saves power.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct IdleState {
+    /// Its name, such as `C6`.
+    pub name: String,
+    /// Time to leave it.
+    pub exit_ns: Nanos,
 }
 
 /// Where a logical CPU sits.
@@ -150,6 +188,9 @@ pub struct TargetFacts {
     /// How its space is allocated, where the file system tells.
     #[serde(default)]
     pub allocation: Option<Allocation>,
+    /// The node of a cluster that owns the volume, where it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
 }
 
 /// A mounted file system.
@@ -191,6 +232,9 @@ pub struct Device {
     /// Requests that the kernel queues for it.
     #[serde(default)]
     pub queue_requests: Option<u32>,
+    /// Hardware queues, each with so many requests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hardware_queues: Option<u32>,
     /// Largest request the kernel sends it.
     #[serde(default)]
     pub largest_request: Option<Bytes>,
@@ -212,6 +256,24 @@ pub struct Device {
     /// What it is made of where sysfs names no device: the backing file of a loop device, the name of a mapping.
     #[serde(default)]
     pub detail: Option<String>,
+    /// What it or the system says of its health; absent where neither does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub health: Option<Health>,
+}
+
+/// The health of a device.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Health {
+    /// Where this comes from, such as `NVMe health log` or `md`.
+    pub source: String,
+    /// What is wrong, in words; empty if nothing is.
+    pub complaints: Vec<String>,
+    /// Temperature in degrees Celsius.
+    #[serde(default)]
+    pub celsius: Option<i32>,
+    /// Share of the promised life that is used up, in percent; may go beyond 100.
+    #[serde(default)]
+    pub used_percent: Option<u32>,
 }
 
 /// How the space of a file is allocated.
@@ -261,6 +323,34 @@ impl DeviceUse {
         self.busy_ns += other.busy_ns;
         self.weighted_ns += other.weighted_ns;
     }
+}
+
+/// What the system counted over a run beside devices and processors.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SystemUse {
+    /// Segments that TCP sent, and those of them that it had to send again.
+    #[serde(default)]
+    pub tcp_segments: Option<[u64; 2]>,
+    /// Network interfaces that lost anything.
+    #[serde(default)]
+    pub losses: Vec<InterfaceLosses>,
+    /// Time for which the control group kept this process from running.
+    #[serde(default)]
+    pub throttled_ns: Option<Nanos>,
+    /// Times at which a processor slowed down because it was too hot.
+    #[serde(default)]
+    pub thermal_events: Option<u64>,
+}
+
+/// What a network interface lost.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct InterfaceLosses {
+    /// Its name.
+    pub name: String,
+    /// Packets or frames with errors.
+    pub errors: u64,
+    /// Those that were dropped.
+    pub dropped: u64,
 }
 
 /// Time of one logical CPU over a window.

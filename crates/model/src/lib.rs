@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 pub mod access;
+pub mod block_lifetimes;
 pub mod block_size;
 pub mod content;
 pub mod diagnosis;
@@ -25,6 +26,8 @@ pub mod plan;
 pub mod results;
 pub mod sequence;
 pub mod stats;
+pub mod study;
+pub mod trace;
 pub mod units;
 
 mod direction;

@@ -65,6 +65,13 @@ pub enum BlockFault {
         /// How many of its bits are wrong.
         bad_bits: u32,
     },
+    /// It was discarded and does not read as zeros.
+    NotZero {
+        /// The first byte that is not 0, counted from the start of the piece.
+        at: u32,
+        /// That byte.
+        found: u8,
+    },
 }
 
 /// The numbers in a header that are checked.
@@ -117,6 +124,9 @@ impl std::fmt::Display for BlockFault {
                 at, found, expected, ..
             } => {
                 write!(out, "byte {at} is {found:02x} instead of {expected:02x}")
+            }
+            BlockFault::NotZero { at, found } => {
+                write!(out, "it was discarded, and byte {at} is {found:02x} instead of 00")
             }
         }
     }

@@ -29,6 +29,15 @@ pub enum Mix {
     },
     /// A block is trimmed, then the same block is written (fio `trimwrite`).
     TrimThenWrite,
+    /// A trace says it; these are the directions that occur in it.
+    Traced {
+        /// Reads.
+        reads: bool,
+        /// Writes.
+        writes: bool,
+        /// Trims.
+        trims: bool,
+    },
 }
 
 /// When and how the direction of an operation is drawn.
@@ -65,6 +74,11 @@ impl Mix {
                 Direction::Trim => false,
             },
             Mix::TrimThenWrite => wanted != Direction::Read,
+            Mix::Traced { reads, writes, trims } => match wanted {
+                Direction::Read => *reads,
+                Direction::Write => *writes,
+                Direction::Trim => *trims,
+            },
         }
     }
 
@@ -94,6 +108,8 @@ impl Mix {
             } => (Kind::Redrawn, write_percent),
             Mix::Exact { write_percent } => (Kind::Exact, write_percent),
             Mix::TrimThenWrite => (Kind::TrimThenWrite, 0.0),
+            // Nobody asks: the trace decides.
+            Mix::Traced { .. } => (Kind::Only(Direction::Read), 0.0),
         };
         MixCursor {
             kind,

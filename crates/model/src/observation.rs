@@ -304,7 +304,7 @@ impl Load {
         let streams = || job.workers.iter().flat_map(|worker| &worker.streams);
         let ids = streams().flat_map(|stream| stream.target.ids());
         let mut targets: Vec<String> = Vec::new();
-        for path in ids.map(|id| &plan.target(*id).path) {
+        for path in ids.filter_map(|id| Some(&plan.targets.get(id.0 as usize)?.path)) {
             if !targets.contains(path) {
                 targets.push(path.clone());
             }

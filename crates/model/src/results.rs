@@ -6,9 +6,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::block_lifetimes::BlockLifetimes;
 use crate::diagnosis::JobDiagnosis;
 use crate::direction::{Direction, PerDirection};
-use crate::environment::{CoreUse, DeviceUse, Environment, VolumeUse};
+use crate::environment::{CoreUse, DeviceUse, Environment, SystemUse, VolumeUse};
 use crate::event::{Counts, EndReason};
 use crate::finding::Finding;
 use crate::histogram::Histogram;
@@ -108,6 +109,40 @@ pub struct HostResults {
     pub started_unix_ns: u64,
     /// Wall-clock end.
     pub ended_unix_ns: u64,
+    /// What the system counted from start to end; absent where it does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub system: Option<SystemUse>,
+    /// How idle its processors were, where that was measured (fio `--idle-prof`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idleness: Option<Idleness>,
+}
+
+/// How idle processors were, measured by work that is done only while nothing else wants to run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Idleness {
+    /// Each processor that the program may use.
+    pub cpus: Vec<CpuIdleness>,
+    /// How long a unit of that work takes on a processor that has nothing else to do: the mean over the processors.
+    pub unit_ns_mean: f64,
+    /// The standard deviation of that between the processors.
+    pub unit_ns_deviation: f64,
+}
+
+/// How idle a processor was.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CpuIdleness {
+    /// Its number.
+    pub cpu: u32,
+    /// The part of the time in which nothing else ran on it, in percent.
+    pub percent: f64,
+}
+
+impl Idleness {
+    /// The mean over the processors, in percent.
+    pub fn percent(&self) -> f64 {
+        let sum: f64 = self.cpus.iter().map(|cpu| cpu.percent).sum();
+        sum / self.cpus.len().max(1) as f64
+    }
 }
 
 /// One step.
@@ -181,7 +216,7 @@ pub struct JobResults {
     /// Intervals whose histogram had to be joined to the next because the gatherer was late.
     #[serde(default)]
     pub lost_intervals: u64,
-    /// Times a worker had to wait for its operation log.
+    /// Times a worker had to wait for its operation log, or for the trace that it writes.
     #[serde(default)]
     pub log_waits: u64,
     /// Why it ended; absent if it never started.
@@ -229,6 +264,9 @@ pub struct WorkerResults {
     /// reads of its stream, as is what a backlog read within the window.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub verified_ns: Nanos,
+    /// Times it had caught up with the reader of the trace that it carries out, and waited for more.
+    #[serde(default, skip_serializing_if = "none_found")]
+    pub trace_waits: u64,
     /// Time from its first operation to its last completion, all phases.
     pub active_ns: Nanos,
     /// Streams in plan order.
@@ -262,6 +300,12 @@ pub struct WorkerResults {
     /// How many it found in all.
     #[serde(default, skip_serializing_if = "none_found")]
     pub mismatch_count: u64,
+    /// How often blocks were trimmed before something failed there, where the plan asks for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub block_lifetimes: Option<BlockLifetimes>,
+    /// What verification was to keep for a later check and could not, in sentences.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_kept: Vec<String>,
     /// Failures that were tolerated, where they are to be told: the first of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tolerated: Vec<Failure>,
@@ -383,6 +427,33 @@ pub struct DirectionResults {
     /// Due → reaped, when paced.
     #[serde(default)]
     pub response: Option<Histogram>,
+    /// The same operations by I/O priority, where parts of them have one of their own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub priorities: Vec<PriorityResults>,
+}
+
+/// Operations of one direction with the same I/O priority.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PriorityResults {
+    /// The kernel's number of the class: 0 none, 1 real time, 2 best effort, 3 idle.
+    pub class: u8,
+    /// Level within the class.
+    pub level: u8,
+    /// Hint to the device.
+    #[serde(default)]
+    pub hint: u16,
+    /// Operations completed.
+    pub operations: u64,
+    /// Issued → reaped.
+    pub completion: Histogram,
+    /// Queued → reaped.
+    pub total: Histogram,
+}
+
+impl PriorityResults {
+    fn is_like(&self, other: &PriorityResults) -> bool {
+        (self.class, self.level, self.hint) == (other.class, other.level, other.hint)
+    }
 }
 
 impl DirectionResults {
@@ -410,6 +481,16 @@ impl DirectionResults {
                 (Some(mine), Some(theirs)) => mine.merge(theirs),
                 (None, Some(theirs)) => *mine = Some(theirs.clone()),
                 (_, None) => {}
+            }
+        }
+        for theirs in &other.priorities {
+            match self.priorities.iter_mut().find(|mine| mine.is_like(theirs)) {
+                Some(mine) => {
+                    mine.operations += theirs.operations;
+                    mine.completion.merge(&theirs.completion);
+                    mine.total.merge(&theirs.total);
+                }
+                None => self.priorities.push(theirs.clone()),
             }
         }
     }

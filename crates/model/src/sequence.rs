@@ -94,6 +94,22 @@ pub struct Sequence {
 }
 
 impl Sequence {
+    /// No operations at all: for a stream that takes them from elsewhere.
+    pub fn nothing(mix: Mix) -> Sequence {
+        Sequence {
+            mix: mix.start(),
+            cursors: Vec::new(),
+            cursor_of: PerDirection::default(),
+            sizes: PerDirection::all(BlockSizes::default()),
+            sizes_by_place: false,
+            walks: false,
+            end: 0,
+            last: Operation::NONE,
+            planned: Planned::default(),
+            ahead: 0,
+        }
+    }
+
     /// Makes a stream's pattern ready for `base … base + length` of its target.
     ///
     /// # Errors

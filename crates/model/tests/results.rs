@@ -1,8 +1,8 @@
 //! Results add up, whoever obtained which part, and come back from a saved file as they were.
 
 use model::environment::{
-    Allocation, Clock, CoreUse, Cpu, Device, DeviceLimit, DeviceUse, Environment, FileSystem, Host, Limits, LogicalCpu,
-    TargetFacts,
+    Allocation, Before, BusyProgram, Clock, CoreUse, Cpu, Device, DeviceLimit, DeviceUse, Environment, FileSystem,
+    Host, IdleState, Limits, LogicalCpu, TargetFacts,
 };
 use model::event::{Counts, EndReason};
 use model::finding::{Finding, Severity};
@@ -124,8 +124,11 @@ fn host(name: &str, operations: &[Done]) -> Results {
             },
             started_unix_ns: 0,
             ended_unix_ns: 0,
+            system: None,
+            idleness: None,
         }],
         steps: vec![StepResults {
+            volumes: Vec::new(),
             jobs: vec![job],
             devices: vec![device.clone()],
             devices_measured: vec![device],
@@ -422,6 +425,10 @@ fn environment() -> Environment {
                 node: 0,
                 efficiency_class: 1,
             }],
+            deepest_idle: Some(IdleState {
+                name: "C6".into(),
+                exit_ns: Nanos::micros(133),
+            }),
         },
         memory: Bytes::gib(8),
         clock: Clock {
@@ -460,7 +467,17 @@ fn environment() -> Environment {
                 unwritten: Bytes(2),
                 extents: 3,
             }),
+            owner: Some("node1".into()),
         }],
+        before: Some(Before {
+            watched_ns: Nanos::secs(10),
+            devices: Vec::new(),
+            programs: vec![BusyProgram {
+                process: 7,
+                name: "cp".into(),
+                bytes: Bytes::kib(4),
+            }],
+        }),
     }
 }
 

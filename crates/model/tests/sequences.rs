@@ -148,7 +148,7 @@ proptest! {
                     prop_assert_eq!((pair[0].offset, pair[0].length), (pair[1].offset, pair[1].length));
                 }
             }
-            Mix::Only { .. } | Mix::Drawn { .. } => {}
+            Mix::Only { .. } | Mix::Drawn { .. } | Mix::Traced { .. } => {}
         }
     }
 

@@ -8,7 +8,8 @@ use model::event::{Counts, Interval, Phase};
 use model::histogram::Histogram;
 use model::plan::{Grid, GridScope, Job, Windows};
 use model::results::{
-    DirectionResults, Distribution, IntervalHistogram, Point, Series, StreamResults, SyncResults, Waits, WindowSeries,
+    DirectionResults, Distribution, IntervalHistogram, Point, PriorityResults, Series, StreamResults, SyncResults,
+    Usage, Waits, WindowSeries,
 };
 use model::{Bytes, Direction, Nanos, PerDirection};
 
@@ -49,6 +50,8 @@ struct Received {
     next: IntervalKey,
     /// Start and end of the measured time that has been received.
     measured: (Nanos, Nanos),
+    /// What its thread used in that time.
+    usage: Usage,
     ended: bool,
 }
 
@@ -79,6 +82,8 @@ pub(crate) struct WorkerTotals {
     pub(crate) submitted: Distribution,
     pub(crate) completed: Distribution,
     pub(crate) waits: Waits,
+    /// What the thread used in the measured time that has been received.
+    pub(crate) usage: Usage,
 }
 
 impl Gather {
@@ -95,6 +100,7 @@ impl Gather {
             windows: plan.windows.iter().map(|windows| no_windows(worker, windows)).collect(),
             next: (Phase::Delay, 0, 0),
             measured: (Nanos(0), Nanos(0)),
+            usage: Usage::default(),
             ended: false,
         };
         Gather {
@@ -189,6 +195,7 @@ impl Gather {
             }
             if recorder.phase == Phase::Measured {
                 self.workers[worker].measured = (recorder.phase_start, recorder.end);
+                self.workers[worker].usage = recorder.usage;
                 self.add_rows(worker, recorder);
                 self.workers[worker].add_windows(recorder);
             }
@@ -208,7 +215,7 @@ impl Gather {
             for distribution in [&mut worker.depth, &mut worker.submitted, &mut worker.completed] {
                 *distribution = Distribution::ready();
             }
-            worker.waits = Waits::default();
+            (worker.waits, worker.usage) = (Waits::default(), Usage::default());
             for series in &mut worker.windows {
                 series.windows = PerDirection::default();
             }
@@ -484,6 +491,17 @@ impl Received {
                     stream.lifetime[direction] = cell.lifetime;
                     stream.directions[direction] = Some(cell.results);
                 }
+                CellKind::OfPriority(direction, number) => {
+                    let of_direction = stream.directions[direction].get_or_insert_default();
+                    of_direction.priorities.push(PriorityResults {
+                        class: (number >> 13) as u8,
+                        level: (number & 7) as u8,
+                        hint: number >> 3 & 0x3ff,
+                        operations: cell.results.operations,
+                        completion: cell.results.completion,
+                        total: cell.results.total,
+                    });
+                }
                 CellKind::Sync => {
                     let latency = cell.results.total;
                     stream.sync = Some(SyncResults {
@@ -503,6 +521,7 @@ impl Received {
             submitted,
             completed,
             waits: self.waits,
+            usage: self.usage,
         }
     }
 }

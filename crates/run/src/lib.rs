@@ -6,31 +6,40 @@
 #![deny(unsafe_code)]
 
 mod control;
+mod control_groups;
+mod file_lock;
+mod flow;
 mod gather;
 mod governor;
+mod issue_trace;
+mod line_log;
 mod operation_log;
+mod schedulers;
 mod sources;
 mod step;
 pub mod targets;
+mod trace_source;
 mod unsupported;
 mod verify;
 mod worker;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use engine::probe::{self, System};
+use engine::probe::{self, System, SystemTimes};
 use engine::{Clock, sys};
 use model::environment::TargetFacts;
 use model::event::{EndReason, Event};
 use model::finding::{Finding, Severity};
 use model::plan::{Plan, PlanError, TargetKind};
-use model::results::{FORMAT_VERSION, HostResults, Kind, Results, StepResults, Tool};
+use model::results::{FORMAT_VERSION, HostResults, JobResults, Kind, Results, StepResults, Tool};
 
+use control_groups::ControlGroups;
+use schedulers::Schedulers;
 use targets::guard::{Permissions, Refusal};
 use targets::{Objection, Preparation, TargetError};
-pub use worker::SetupError;
+pub use worker::{Setting, SetupError};
 
 /// Raised whenever a change of the measuring code may change figures.
 pub const ENGINE_REVISION: u32 = 1;
@@ -77,38 +86,49 @@ pub struct Conditions<'a> {
     pub permissions: &'a Permissions,
 }
 
+/// What whoever watches a run may ask of it while it goes on.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Wishes<'a> {
+    /// Raised for each look at the results so far ([`Event::Snapshot`]) that is wanted; there is one at the end of each step
+    /// too.
+    pub snapshots: Option<&'a AtomicBool>,
+    /// Jobs, by step and number, that must not begin. It is looked at once a step is ready ([`Event::Ready`]).
+    pub called_off: Option<&'a Mutex<Vec<(usize, usize)>>>,
+}
+
 /// Carries out a plan.
 ///
 /// # Errors
 /// [`RunError`] if nothing could be measured at all. Errors of single operations are in the results.
 pub fn carry_out(plan: Plan, conditions: Conditions<'_>, watcher: &mut dyn FnMut(Event)) -> Result<Results, RunError> {
-    carry_out_with(plan, conditions, None, watcher)
+    carry_out_with(plan, conditions, Wishes::default(), watcher)
 }
 
-/// The same, with a look at the results so far ([`Event::Snapshot`]) each time the flag is raised, and at the end of each step.
+/// The same for who has wishes while it goes on.
 ///
 /// # Errors
 /// Those of [`carry_out`].
 pub fn carry_out_with(
     plan: Plan,
     conditions: Conditions<'_>,
-    snapshots: Option<&AtomicBool>,
+    wishes: Wishes<'_>,
     watcher: &mut dyn FnMut(Event),
 ) -> Result<Results, RunError> {
     check(&plan)?;
+    unsupported::unpermitted(&plan, conditions.permissions)?;
     sys::signals::ignore_file_size_signal();
     let started_unix_ns = unix_now();
+    let system_then = SystemTimes::read(&System::live());
     let Conditions {
         clock,
         interrupt,
         permissions,
     } = conditions;
-    let permitted = targets::permit(&plan, permissions).map_err(|objection| match objection {
+    let mut permitted = targets::permit(&plan, permissions).map_err(|objection| match objection {
         Objection::Unusable(errors) => RunError::Targets(errors),
         Objection::Refused(refusals) => RunError::Refused(refusals),
     })?;
     let mut findings: Vec<Finding> = permitted.notes.iter().map(note).collect();
-    findings.extend(unsupported::notes(&plan));
     for finding in findings.clone() {
         watcher(Event::Notice { finding });
     }
@@ -120,17 +140,27 @@ pub fn carry_out_with(
         interrupt,
     };
     let mut ready = targets::prepare(&preparation, watcher).map_err(unprepared)?;
+    permitted.let_go_of_names(&plan);
+    let preparation = Preparation {
+        plan: &plan,
+        permitted: &permitted.targets,
+        clock,
+        interrupt,
+    };
     let mut around = step::Surroundings {
         spin: may_spin(&plan),
         simulated: plan
             .targets
             .iter()
             .all(|target| matches!(target.kind, TargetKind::Simulated { .. })),
+        control_groups: Arc::new(ControlGroups::of(&plan)),
         plan: Arc::clone(&plan),
         clock,
         interrupt,
-        snapshots,
+        wishes,
         devices: Vec::new(),
+        facts: Vec::new(),
+        schedulers: Schedulers::default(),
     };
     let mut environment = probe::environment(&System::live(), clock.describe());
     let outcome = run_steps(&mut around, &preparation, &mut ready, watcher);
@@ -140,8 +170,9 @@ pub fn carry_out_with(
     drop(permitted);
     let (steps, noticed) = outcome?;
     findings.extend(noticed);
+    findings.extend(not_kept(&steps));
     environment.clock.drift_ppm = if around.simulated { None } else { clock.drift_ppm() };
-    let interrupted = interrupt.load(Ordering::Relaxed);
+    let (interrupted, around_is_simulated) = (interrupt.load(Ordering::Relaxed), around.simulated);
     drop(around);
     Ok(Results {
         format_version: FORMAT_VERSION,
@@ -152,6 +183,8 @@ pub fn carry_out_with(
             environment,
             started_unix_ns,
             ended_unix_ns: unix_now(),
+            system: (!around_is_simulated).then(|| SystemTimes::read(&System::live()).since(&system_then)),
+            idleness: None,
         }],
         steps,
         findings,
@@ -175,6 +208,8 @@ pub fn nothing_measured(plan: Plan, clock: &Clock) -> Results {
             environment: probe::environment(&System::live(), clock.describe()),
             started_unix_ns: now,
             ended_unix_ns: now,
+            system: None,
+            idleness: None,
         }],
         findings: Vec::new(),
         interrupted: false,
@@ -257,6 +292,7 @@ fn run_steps(
             .list
             .iter()
             .for_each(|target| target.shared_position.store(0, Ordering::Relaxed));
+        around.facts.clone_from(&ready.facts);
         let targets = &Arc::new(ready.list.clone());
         let mut noting = |event: Event| {
             if let Event::Notice { finding } = &event {
@@ -273,7 +309,7 @@ fn run_steps(
             }
             Err(error) => return Err(error),
         };
-        let failed = |job: &model::results::JobResults| job.ended == Some(EndReason::Failed);
+        let failed = |job: &JobResults| job.ended == Some(EndReason::Failed);
         let stops = plan
             .jobs
             .iter()
@@ -326,4 +362,16 @@ fn unix_now() -> u64 {
     SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .map_or(0, |since| since.as_nanos() as u64)
+}
+
+/// What verification was to keep for a later check and could not.
+fn not_kept(steps: &[StepResults]) -> Vec<Finding> {
+    let jobs = steps.iter().flat_map(|step| &step.jobs);
+    let told = jobs.flat_map(|job| job.workers.iter().map(move |worker| (job, worker)));
+    let told = told.flat_map(|(job, worker)| worker.not_kept.iter().map(move |what| (job, what)));
+    let finding = |(job, what): (&JobResults, &String)| {
+        let finding = Finding::new("VERIFY", Severity::Warning, what.clone());
+        finding.at(&*job.name)
+    };
+    told.map(finding).collect()
 }

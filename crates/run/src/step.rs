@@ -8,9 +8,10 @@ use std::time::{Duration, Instant};
 
 use engine::probe::{CoreTimes, DeviceTimes, System, VolumeCounters};
 use engine::{Clock, Identity};
+use model::environment::TargetFacts;
 use model::event::{EndReason, Event, Phase};
 use model::finding::{Finding, Severity};
-use model::plan::{Dialect, Plan};
+use model::plan::{Dialect, Job, Plan};
 use model::results::{
     EffectiveShare, Failure, HostCoreUse, HostDeviceUse, HostVolumeUse, JobResults, StepResults, WorkerResults,
 };
@@ -18,12 +19,16 @@ use model::sequence::effective_ranges;
 use model::{Bytes, Nanos};
 
 use crate::control::JobControl;
+use crate::control_groups::ControlGroups;
+use crate::flow::Flows;
 use crate::gather::Gather;
 use crate::governor::Governor;
-use crate::operation_log::OperationLog;
+use crate::issue_trace::{self, IssueTrace};
+use crate::operation_log::{self, OperationLog};
+use crate::schedulers::Schedulers;
 use crate::sources::Sources;
 use crate::worker::{Assignment, CellKey, Ended, Inbox, ReadyTarget, SetupError, set_up};
-use crate::{RunError, WorkerFault};
+use crate::{RunError, Wishes, WorkerFault};
 
 /// How long a thread takes to end after its last act, or a little less.
 const AFTERWARDS: Duration = Duration::from_micros(50);
@@ -42,10 +47,13 @@ pub(crate) struct Surroundings<'a> {
     /// All targets are simulated devices.
     pub(crate) simulated: bool,
     pub(crate) interrupt: &'a AtomicBool,
-    /// Somebody wants to see results before the end: raised for each time, and told at the end of each step.
-    pub(crate) snapshots: Option<&'a AtomicBool>,
+    pub(crate) wishes: Wishes<'a>,
     /// Devices under the targets, with the targets that lie on each.
     pub(crate) devices: Vec<(String, Vec<u32>)>,
+    /// What is known of each target.
+    pub(crate) facts: Vec<TargetFacts>,
+    pub(crate) control_groups: Arc<ControlGroups>,
+    pub(crate) schedulers: Schedulers,
 }
 
 /// A job while its step runs.
@@ -55,6 +63,7 @@ struct LiveJob {
     gather: Gather,
     governor: Governor,
     log: Option<OperationLog>,
+    trace: Option<IssueTrace>,
     workers: Vec<LiveWorker>,
     state: State,
     told: Phase,
@@ -108,6 +117,14 @@ impl StartGate {
     }
 }
 
+/// What the workers of a step share.
+#[derive(Clone)]
+struct Shared {
+    targets: Arc<Vec<ReadyTarget>>,
+    sources: Arc<Sources>,
+    flows: Arc<Flows>,
+}
+
 /// A worker's answer to being set up.
 struct Answer {
     job: usize,
@@ -153,11 +170,16 @@ pub(crate) fn run_step(
     let plan = &around.plan;
     let (sender, answers) = channel();
     let (rope, bell) = channel();
+    choose_schedulers(around, step)?;
     let sources = Sources::of(&plan.steps[step])
         .map_err(|(job, worker, why)| RunError::Setup(vec![WorkerFault { job, worker, why }]))?;
-    let shared = (targets, &Arc::new(sources));
+    let shared = Shared {
+        targets: Arc::clone(targets),
+        sources: Arc::new(sources),
+        flows: Arc::default(),
+    };
     let mut jobs: Vec<LiveJob> = (0..plan.steps[step].jobs.len())
-        .map(|job| launch(around, step, job, shared, &sender, &rope))
+        .map(|job| launch(around, step, job, &shared, &sender, &rope))
         .collect();
     drop(sender);
     drop(rope);
@@ -166,15 +188,18 @@ pub(crate) fn run_step(
         return Err(error);
     }
     watcher(Event::Ready { step: step as u32 });
+    call_off(around, step, &mut jobs);
     let mut watch = Watch::new(&around.devices);
     loop {
         (0..jobs.len()).for_each(|job| start_if_due(around, step, &mut jobs, job, watcher));
         (0..jobs.len()).for_each(|job| look_at(around, step, &mut jobs, job, watcher));
+        end_with_io(around, step, &mut jobs);
         // What this machine does meanwhile has nothing to do with a simulated device.
         if !around.simulated {
             watch.look(&jobs, around.clock);
         }
         if around
+            .wishes
             .snapshots
             .is_some_and(|wanted| wanted.swap(false, Ordering::Relaxed))
         {
@@ -211,13 +236,42 @@ pub(crate) fn run_step(
         note_effective_ranges(plan, &mut job, targets);
         results.jobs.push(job);
     }
-    if around.snapshots.is_some() {
+    if around.wishes.snapshots.is_some() {
         watcher(Event::Snapshot {
             step: step as u32,
             results: Box::new(results.clone()),
         });
     }
     Ok(results)
+}
+
+/// Chooses the I/O schedulers that the jobs want.
+fn choose_schedulers(around: &Surroundings<'_>, step: usize) -> Result<(), RunError> {
+    for (job, plan) in around.plan.steps[step].jobs.iter().enumerate() {
+        if let Err(why) = around.schedulers.choose(plan, &around.facts) {
+            // The others can do without.
+            let why = Arc::new(why);
+            let fault = |worker| WorkerFault {
+                job,
+                worker,
+                why: SetupError::Common(Arc::clone(&why)),
+            };
+            return Err(RunError::Setup((0..plan.workers.len()).map(fault).collect()));
+        }
+    }
+    Ok(())
+}
+
+/// Jobs that must not begin after all.
+fn call_off(around: &Surroundings<'_>, step: usize, jobs: &mut [LiveJob]) {
+    let Some(called_off) = around.wishes.called_off.and_then(|list| list.lock().ok()) else {
+        return;
+    };
+    for (_, job) in called_off.iter().filter(|(of, _)| *of == step) {
+        if let Some(job) = jobs.get_mut(*job) {
+            job.stop(EndReason::Interrupted);
+        }
+    }
 }
 
 /// What the jobs have measured so far.
@@ -235,7 +289,7 @@ fn snapshot(around: &Surroundings<'_>, step: usize, jobs: &[LiveJob], watch: &Wa
 }
 
 /// Which ranges of a stepped distribution were in effect on the real targets.
-fn note_effective_ranges(plan: &model::plan::Job, results: &mut JobResults, targets: &[ReadyTarget]) {
+fn note_effective_ranges(plan: &Job, results: &mut JobResults, targets: &[ReadyTarget]) {
     let workers = plan.workers.iter().zip(&mut results.workers);
     for (stream, results) in workers.flat_map(|(plan, results)| plan.streams.iter().zip(&mut results.streams)) {
         let Some(target) = stream.target.ids().first().and_then(|id| targets.get(id.0 as usize)) else {
@@ -257,7 +311,7 @@ fn launch(
     around: &Surroundings<'_>,
     step: usize,
     job: usize,
-    (targets, sources): (&Arc<Vec<ReadyTarget>>, &Arc<Sources>),
+    shared: &Shared,
     answers: &Sender<Answer>,
     rope: &Sender<()>,
 ) -> LiveJob {
@@ -273,14 +327,21 @@ fn launch(
     let log = plan_job
         .operation_log
         .as_ref()
-        .map(|path| OperationLog::new(path, count));
+        .map(|path| OperationLog::new(path, operation_log::form(), count));
     let (log, pens) = log.unzip();
     let mut pens = pens.unwrap_or_default().into_iter();
+    let trace = plan_job
+        .trace
+        .as_ref()
+        .map(|path| IssueTrace::new(path, issue_trace::form(&around.plan, plan_job), count));
+    let (trace, trace_pens) = trace.unzip();
+    let mut trace_pens = trace_pens.unwrap_or_default().into_iter();
     let workers = (0..plan_job.workers.len()).map(|worker| {
-        let (plan, targets, sources) = (Arc::clone(&around.plan), Arc::clone(targets), Arc::clone(sources));
+        let (plan, shared) = (Arc::clone(&around.plan), shared.clone());
         let (control, gate, answers) = (Arc::clone(&control), Arc::clone(&gate), answers.clone());
         let (clock, spin, answers_on_failure) = (around.clock, around.spin, answers.clone());
-        let pen = pens.next();
+        let control_groups = Arc::clone(&around.control_groups);
+        let (pen, trace_pen) = (pens.next(), trace_pens.next());
         let bell = Bell(rope.clone());
         let body = move || {
             let _bell = bell;
@@ -289,14 +350,16 @@ fn launch(
             let given = Assignment {
                 job: job_plan,
                 worker: &job_plan.workers[worker],
-                targets: &targets,
+                targets: &shared.targets,
                 control: &control,
                 clock,
                 interval,
                 grids: &grids,
                 spin,
                 checks_alignment: plan.origin.dialect != Dialect::Fio,
-                sources: &sources,
+                sources: &shared.sources,
+                flows: &shared.flows,
+                control_groups: &control_groups,
             };
             let mut ready = match set_up(&given) {
                 Ok((ready, inbox)) => {
@@ -319,6 +382,9 @@ fn launch(
             drop(answers);
             if let Some(pen) = pen {
                 ready.take_pen(pen);
+            }
+            if let Some(pen) = trace_pen {
+                ready.take_trace_pen(pen);
             }
             match gate.wait() {
                 Some(_) if job_plan.prepare_only => Ended {
@@ -357,6 +423,7 @@ fn launch(
         gather: Gather::new(plan_job, &around.plan.grids, interval),
         governor,
         log,
+        trace,
         control,
         gate,
         workers,
@@ -388,16 +455,25 @@ fn await_setup(jobs: &mut [LiveJob], answers: &Receiver<Answer>) -> Result<(), R
     }
 }
 
-/// Opens the operation logs of the jobs, now that nothing else can keep them from starting.
+/// Opens the logs and traces that the jobs write, now that nothing else can keep them from starting.
 fn start_logs(jobs: &mut [LiveJob], targets: &[ReadyTarget]) -> Result<(), RunError> {
     let targets: Vec<Option<Identity>> = targets.iter().map(|target| target.identity).collect();
     let mut faults: Vec<WorkerFault> = Vec::new();
     for (job, live) in jobs.iter_mut().enumerate() {
-        let Some(log) = &mut live.log else { continue };
-        if let Err(source) = log.start(&targets) {
-            let path = log.path().to_owned();
-            let why = SetupError::Log { path, source };
-            faults.push(WorkerFault { job, worker: 0, why });
+        let log = live
+            .log
+            .as_mut()
+            .map(|log| (log.start(&targets), "operation log", log.path()));
+        let trace = live
+            .trace
+            .as_mut()
+            .map(|log| (log.start(&targets), "trace", log.path()));
+        for (started, what, path) in log.into_iter().chain(trace) {
+            if let Err(source) = started {
+                let path = path.to_owned();
+                let why = SetupError::Log { what, path, source };
+                faults.push(WorkerFault { job, worker: 0, why });
+            }
         }
     }
     if faults.is_empty() {
@@ -511,6 +587,26 @@ fn end_others(around: &Surroundings<'_>, step: usize, jobs: &mut [LiveJob], inde
     }
 }
 
+/// Jobs that are there for the I/O of others end when all of that is done. I/O of a later step is still to come, so they go on
+/// then, as they do in fio.
+fn end_with_io(around: &Surroundings<'_>, step: usize, jobs: &mut [LiveJob]) {
+    let plans = &around.plan.steps[step].jobs;
+    let mut later = around.plan.steps[step + 1..].iter().flat_map(|step| &step.jobs);
+    let mut moving = plans
+        .iter()
+        .zip(jobs.iter())
+        .filter(|(plan, _)| plan.moves_data())
+        .peekable();
+    if moving.peek().is_none() || !moving.all(|(_, job)| job.has_ended()) || later.any(Job::moves_data) {
+        return;
+    }
+    for (plan, job) in plans.iter().zip(jobs) {
+        if plan.ends_with_io && !job.has_ended() {
+            job.stop(EndReason::OtherJob);
+        }
+    }
+}
+
 /// Waits until a worker has ended, or until it is time to look at all of them.
 fn wait_for_a_change(bell: &Receiver<()>, jobs: &[LiveJob]) {
     let ended = || {
@@ -590,13 +686,21 @@ impl LiveJob {
 
     /// A log that cannot be written on ends the job, with what is known by then. A job that is over completes its log.
     fn look_after_log(&mut self, over: bool) {
-        let Some(log) = &mut self.log else { return };
+        let (log, trace) = (&mut self.log, &mut self.trace);
         if over {
-            if let (Some(failure), Some(worker)) = (log.finish(), self.workers.first_mut()) {
+            let failures = [
+                log.as_mut().and_then(OperationLog::finish),
+                trace.as_mut().and_then(IssueTrace::finish),
+            ];
+            for failure in failures.into_iter().flatten() {
                 self.failed = true;
-                worker.lost.get_or_insert(failure);
+                if let Some(worker) = self.workers.first_mut() {
+                    worker.lost.get_or_insert(failure);
+                }
             }
-        } else if log.has_failed() {
+        } else if log.as_ref().is_some_and(OperationLog::has_failed)
+            || trace.as_ref().is_some_and(IssueTrace::has_failed)
+        {
             self.stop(EndReason::Failed);
         }
     }
@@ -651,7 +755,7 @@ impl LiveJob {
     }
 
     /// What is known before the end.
-    fn so_far(&self, plan: &model::plan::Job) -> JobResults {
+    fn so_far(&self, plan: &Job) -> JobResults {
         let (totals, series) = self.gather.so_far(plan);
         let workers = totals.into_iter().zip(&self.workers).enumerate();
         let workers = workers.map(|(number, ((totals, start, end), worker))| {
@@ -674,7 +778,7 @@ impl LiveJob {
         }
     }
 
-    fn into_results(mut self, plan: &model::plan::Job) -> JobResults {
+    fn into_results(mut self, plan: &Job) -> JobResults {
         let reason = self.reason();
         let ran = self.state == State::Ended { ran: true };
         let windows = self.gather.take_windows();
@@ -682,7 +786,8 @@ impl LiveJob {
         let mut results = JobResults {
             name: plan.name.clone(),
             lost_intervals: self.gather.lost(),
-            log_waits: self.log.as_ref().map_or(0, OperationLog::waits),
+            log_waits: self.log.as_ref().map_or(0, OperationLog::waits)
+                + self.trace.as_ref().map_or(0, IssueTrace::waits),
             ended: ran.then_some(reason),
             control: self.governor.outcomes(),
             windows,
@@ -713,14 +818,18 @@ fn worker_results(
         submitted: totals.submitted,
         completed: totals.completed,
         waits: totals.waits,
+        usage: totals.usage,
         failure: lost,
         ..WorkerResults::default()
     };
     let Some(ended) = ended else { return results };
     results.engine = ended.engine.clone();
     results.started_ns = ended.measured_start;
-    results.measured_ns = ended.measured_end.since(ended.measured_start);
+    // Reading back between rounds is no part of what was measured of the writes.
+    results.measured_ns = ended.measured_end.since(ended.measured_start + ended.verified_between);
     results.verified_ns = ended.verified;
+    results.block_lifetimes = ended.lifetimes.clone();
+    results.not_kept = ended.not_kept.clone();
     (results.mismatches, results.mismatch_count) = (ended.mismatches.clone(), ended.mismatch_count);
     results.active_ns = ended.active;
     results.slots = ended.slots;
@@ -729,6 +838,7 @@ fn worker_results(
     results.failure = ended.failure.clone().or(results.failure);
     results.tolerated = ended.tolerated.clone();
     results.joined_rows = ended.joined_rows;
+    results.trace_waits = ended.trace_waits;
     for (stream, direction, count) in &ended.late {
         if let Some(direction) = &mut results.streams[*stream as usize].directions[*direction] {
             direction.late += count;

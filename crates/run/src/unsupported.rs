@@ -1,7 +1,8 @@
 //! What a plan can say and a run cannot yet do. It is refused before anything starts, never silently left out.
 
-use model::finding::{Finding, Severity};
-use model::plan::{Plan, PlanFault, Stream};
+use model::plan::{Plan, PlanError, PlanFault, Stream};
+
+use crate::targets::guard::Permissions;
 
 /// Every part of the plan that would not be carried out.
 pub(crate) fn faults(plan: &Plan) -> Vec<PlanFault> {
@@ -23,27 +24,30 @@ pub(crate) fn faults(plan: &Plan) -> Vec<PlanFault> {
     faults
 }
 
-/// Parts of the plan that change nothing about what is measured or found, and are not carried out: said aloud instead.
-pub(crate) fn notes(plan: &Plan) -> Vec<Finding> {
-    let mut notes: Vec<Finding> = Vec::new();
-    for (_, job) in plan.jobs() {
-        let verifies = job.workers.iter().flat_map(|worker| &worker.streams);
-        for verify in verifies.filter_map(|stream| stream.verify.as_ref()) {
-            let mut add = |what: &str| {
-                let note = Finding::new("VERIFY", Severity::Note, what.to_owned()).at(&*job.name);
-                if !notes.contains(&note) {
-                    notes.push(note);
-                }
+/// Refuses programs that the user has not allowed to be run.
+///
+/// # Errors
+/// [`PlanError`] with a line for each of them.
+pub(crate) fn unpermitted(plan: &Plan, permissions: &Permissions) -> Result<(), PlanError> {
+    let mut faults: Vec<PlanFault> = Vec::new();
+    for (_, job) in plan.jobs().filter(|_| !permissions.programs) {
+        for program in job.workers.iter().filter_map(|worker| worker.engine.program.as_ref()) {
+            let fault = PlanFault {
+                at: format!("job `{}`", job.name),
+                what: format!(
+                    "it runs {} with the rights of this user; set FATHOM_ALLOW_EXEC=1 to allow it",
+                    program.path
+                ),
             };
-            if verify.save_state {
-                add("no file is left that would tell a later check how far the writes came");
-            }
-            if verify.threads > 0 {
-                add("each worker checks what it has read by itself, without further threads");
+            if !faults.contains(&fault) {
+                faults.push(fault);
             }
         }
     }
-    notes
+    match faults.is_empty() {
+        true => Ok(()),
+        false => Err(PlanError(faults)),
+    }
 }
 
 fn of_stream(stream: &Stream, add: &mut impl FnMut(&str)) {

@@ -149,6 +149,7 @@ fn fixed(mut results: Results) -> Results {
         },
         limits: Default::default(),
         targets: host.environment.targets.clone(),
+        before: None,
     };
     let started = 1_767_225_600_000_000_000;
     (host.started_unix_ns, host.ended_unix_ns) = (started, started + 5_000_000_000);

@@ -52,21 +52,9 @@ const METHODS: [(VerifyMethod, &str); 18] = [
 fn verify(method: VerifyMethod) -> Verify {
     let has_pattern = matches!(method, VerifyMethod::Pattern | VerifyMethod::PatternWithHeader);
     Verify {
-        method,
-        interval: 0,
         pattern: if has_pattern { vec![0xab, 0x12] } else { Vec::new() },
         after_writes: true,
-        backlog: 0,
-        backlog_batch: 0,
-        pattern_offsets: Vec::new(),
-        pattern_of_interval: false,
-        any_seed: false,
-        any_order: false,
-        save_state: false,
-        fatal: false,
-        dump: false,
-        only: false,
-        threads: 0,
+        ..Verify::new(method)
     }
 }
 

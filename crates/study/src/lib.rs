@@ -5,12 +5,15 @@
 
 #![forbid(unsafe_code)]
 
+pub mod ab;
 pub mod anti_patterns;
 pub mod confirm;
 pub mod diagnosis;
 pub mod explain;
+pub mod ground;
 pub mod quick;
 pub mod selftest;
+pub mod sweep;
 pub mod verify;
 
 mod figures;

@@ -93,8 +93,9 @@ pub(super) const CLOCK: Check = Check {
 };
 
 pub(super) const INTERVALS: Check = Check {
-    rules: &["LOST-INTERVALS", "LOG-WAITS"],
-    about: "Intervals that were joined because nobody collected them in time; waits for the operation log.",
+    rules: &["LOST-INTERVALS", "LOG-WAITS", "TRACE-WAITS"],
+    about: "Intervals that were joined because nobody collected them in time; waits for the operation log, or for the trace that \
+            is carried out.",
     look: |subject, findings| {
         for job in subject.jobs() {
             let rows: u64 = job.results.workers.iter().map(|worker| worker.joined_rows).sum();
@@ -105,12 +106,25 @@ pub(super) const INTERVALS: Check = Check {
                 findings.push(finding.why("nothing is lost from the totals, but the series is coarser there"));
             }
             if job.results.log_waits > 0 {
-                let what = format!("workers waited {} times for the operation log", job.results.log_waits);
+                let what = format!(
+                    "workers waited {} times for the log of operations or the trace that they write",
+                    job.results.log_waits
+                );
                 let finding = Finding::new("LOG-WAITS", Severity::Warning, what).at(&*job.plan.name);
                 findings.push(
                     finding
                         .why("the log slowed the test down")
                         .help("put the log on another, faster disk"),
+                );
+            }
+            let waits: u64 = job.results.workers.iter().map(|worker| worker.trace_waits).sum();
+            if waits > 0 {
+                let what = format!("workers waited {waits} times for the trace that they carry out");
+                let finding = Finding::new("TRACE-WAITS", Severity::Warning, what).at(&*job.plan.name);
+                findings.push(
+                    finding
+                        .why("operations came later than the trace has them")
+                        .help("put the trace on another, faster disk, or leave a processor free to read it"),
                 );
             }
         }

@@ -3,6 +3,7 @@
 //! One row of [`CHECKS`] for each; a check says nothing when all is well. They judge whether the figures can be trusted,
 //! not whether they are good.
 
+mod course;
 mod diagnosis;
 mod generator;
 mod kernel;
@@ -10,6 +11,7 @@ mod little;
 mod outcome;
 mod schedule;
 mod support;
+mod surroundings;
 mod target;
 mod totals;
 
@@ -18,7 +20,7 @@ mod samples;
 
 use model::environment::Environment;
 use model::finding::Finding;
-use model::plan::{self, Pacing, Stream};
+use model::plan::{self, Pacing, Stream, Worker};
 use model::results::{JobResults, Results, StepResults};
 
 /// A check that every result goes through.
@@ -45,6 +47,9 @@ pub const CHECKS: &[Check] = &[
     generator::PROCESSOR,
     generator::CLOCK,
     generator::INTERVALS,
+    course::COURSE,
+    surroundings::NETWORK,
+    surroundings::HELD,
     support::PERCENTILES,
     diagnosis::DIAGNOSIS,
 ];
@@ -95,8 +100,12 @@ impl<'a> JobView<'a> {
 
     /// Operations follow one another as soon as there is a free place in the queue.
     fn is_closed_loop(&self) -> bool {
-        self.streams()
-            .all(|stream| stream.pacing == Pacing::Unpaced && stream.think.is_none())
+        // Some operations of these have no latency, or they rest in between.
+        let plain = |worker: &Worker| !worker.engine.kind.works_on_names() && !worker.engine.kind.moves_nothing();
+        self.plan.workers.iter().all(plain)
+            && self
+                .streams()
+                .all(|stream| stream.pacing == Pacing::Unpaced && stream.think.is_none())
     }
 
     fn has_failed(&self) -> bool {

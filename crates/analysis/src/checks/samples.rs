@@ -61,6 +61,29 @@ pub(super) fn on_device(results: &mut Results, name: &str, cache: CacheMode, rea
     }];
 }
 
+/// A closed loop that keeps its queue full and completes so many reads in each interval of 100 ms.
+pub(super) fn with_series(workload: &Workload, time: Nanos, operations: &[u64]) -> Results {
+    let total: u64 = operations.iter().sum();
+    let latency = Nanos(time.0 * u64::from(workload.depth) / total.max(1));
+    let mut results = results(workload, total, latency);
+    let job = &mut results.steps[0].jobs[0];
+    job.workers[0].measured_ns = time;
+    let point = |operations: &u64| Point {
+        operations: *operations,
+        bytes: operations * 4096,
+        ..Point::default()
+    };
+    job.series = vec![Series {
+        length_ns: Nanos::millis(100),
+        of: None,
+        points: PerDirection {
+            read: operations.iter().map(point).collect(),
+            ..PerDirection::default()
+        },
+    }];
+    results
+}
+
 fn results(workload: &Workload, operations: u64, latency: Nanos) -> Results {
     let mut times = Histogram::new();
     times.record_times(latency.0, operations);
@@ -140,6 +163,8 @@ fn results(workload: &Workload, operations: u64, latency: Nanos) -> Results {
             environment: Environment::default(),
             started_unix_ns: 0,
             ended_unix_ns: 1_000_000_000,
+            system: None,
+            idleness: None,
         }],
         steps: vec![StepResults {
             jobs: vec![job],

@@ -3,7 +3,7 @@
 
 use model::Direction;
 use model::finding::{Finding, Severity};
-use model::plan::Stream;
+use model::plan::{EngineKind, Stream};
 use model::results::{DirectionResults, StreamResults};
 
 use super::{Check, JobView};
@@ -17,7 +17,8 @@ pub(super) const TOTALS: Check = Check {
             let workers = job.plan.workers.iter().zip(&job.results.workers);
             for (plan, results) in workers {
                 let streams = plan.streams.iter().zip(&results.streams);
-                streams.for_each(|(plan, results)| stream_faults(plan, results, &mut faults));
+                let kind = plan.engine.kind;
+                streams.for_each(|(plan, results)| stream_faults(plan, kind, results, &mut faults));
             }
             series_faults(&job, &mut faults);
             findings.extend(faults.into_iter().map(|fault| {
@@ -28,11 +29,14 @@ pub(super) const TOTALS: Check = Check {
     },
 };
 
-fn stream_faults(plan: &Stream, results: &StreamResults, faults: &mut Vec<String>) {
+fn stream_faults(plan: &Stream, engine: EngineKind, results: &StreamResults, faults: &mut Vec<String>) {
     for (direction, found) in results.directions.iter() {
         let Some(found) = found else { continue };
         let word = direction.word();
-        let (least, most) = bounds(plan, direction, found);
+        let (least, most) = match engine.moves_nothing() {
+            true => (0, 0),
+            false => bounds(plan, direction, found),
+        };
         if found.bytes.0 < least || found.bytes.0 > most {
             let (bytes, operations) = (found.bytes.0, found.operations);
             faults.push(format!(
@@ -47,7 +51,12 @@ fn stream_faults(plan: &Stream, results: &StreamResults, faults: &mut Vec<String
         ];
         for (name, histogram) in histograms {
             let counted = histogram.map_or(found.operations, model::histogram::Histogram::n);
-            if counted != found.operations {
+            // Of the operations on a name only one has a latency.
+            let sound = match engine.works_on_names() {
+                true => counted <= found.operations,
+                false => counted == found.operations,
+            };
+            if !sound {
                 let operations = found.operations;
                 faults.push(format!(
                     "the histogram of {word} {name} latency holds {counted} of {operations} operations"
@@ -96,6 +105,34 @@ mod tests {
     #[test]
     fn sound_results_are_silent() {
         assert!(!broken(|_| ()));
+    }
+
+    #[test]
+    fn engines_that_do_no_io_are_held_to_what_they_do() {
+        use model::plan::EngineKind;
+        let told = |kind: EngineKind, bytes: u64, samples: u64| {
+            let mut results = samples::closed_loop(10, 10_000, Nanos::millis(1));
+            results.plan.steps[0].jobs[0].workers[0].engine.kind = kind;
+            let reads = samples::reads(&mut results.steps[0].jobs[0]);
+            reads.bytes = Bytes(bytes);
+            for _ in 0..samples {
+                reads.total.record(1);
+            }
+            let whole = reads.operations;
+            for histogram in [&mut reads.submission, &mut reads.completion, &mut reads.total] {
+                if samples == 0 && kind.works_on_names() {
+                    histogram.clear();
+                    histogram.record_times(1_000_000, whole / 2);
+                }
+            }
+            rules(&results).contains(&"TOTALS-MISMATCH".to_owned())
+        };
+        let bytes = 10_000 * 4096;
+        assert!(!told(EngineKind::FileStat, bytes, 0));
+        assert!(told(EngineKind::FileStat, bytes, 1), "more latencies than operations");
+        assert!(told(EngineKind::Psync, bytes, 1));
+        assert!(!told(EngineKind::Cpu, 0, 0));
+        assert!(told(EngineKind::Cpu, bytes, 0), "no bytes can have been moved");
     }
 
     #[test]

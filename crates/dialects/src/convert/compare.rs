@@ -7,10 +7,10 @@ use model::access::Access;
 use model::draws::DrawsForm;
 use model::mix::Mix;
 use model::plan::{
-    AtEndOfJob, Batching, CacheMode, CatchUp, Control, Depth, Dialect, EndsWith, EngineChoice, EngineKind, ErrorPolicy,
-    Job, LatencyPoints, Memory, OpenHint, Pacing, Pattern, Phases, Plan, Prepare, Process, Rate, RateUnit, Region,
-    Span, Step, Stop, Stream, StreamTarget, Target, TargetKind, Think, ThinkCount, ThreadPlacement, Worker,
-    WriteThrough,
+    AtEndOfJob, Batching, CacheMode, CatchUp, Control, CpuWork, Depth, Dialect, EndsWith, EngineChoice, EngineKind,
+    ErrorPolicy, Job, LatencyPoints, LookCall, Memory, OpenHint, Pacing, Pattern, Phases, Plan, Prepare, PriorityRule,
+    Process, Rate, RateUnit, Region, Span, Step, Stop, Stream, StreamTarget, Target, TargetKind, Think, ThinkCount,
+    ThreadPlacement, Verify, Worker, WriteThrough,
 };
 use model::{Bytes, Direction, PerDirection};
 
@@ -214,8 +214,11 @@ impl Comparing {
             ends_with,
             control,
             operation_log,
+            trace,
             windows,
             prepare_only,
+            scheduler,
+            ends_with_io,
             workers: _,
         } = wanted;
         self.kept(
@@ -223,6 +226,12 @@ impl Comparing {
             "its files are made and nothing else is done",
             *prepare_only,
             got.prepare_only,
+        );
+        self.kept(
+            &of::ENDS_WITH_IO,
+            "it ends when all other I/O is done",
+            *ends_with_io,
+            got.ends_with_io,
         );
         if let Some(text) = description.as_ref().filter(|_| got.description != *description) {
             self.note(Differs, &of::DESCRIPTION, text, "");
@@ -328,6 +337,10 @@ impl Comparing {
             got.operation_log.as_ref(),
             |file| file.to_string(),
         );
+        self.given(&of::SCHEDULER, scheduler.as_ref(), got.scheduler.as_ref(), |name| {
+            name.to_string()
+        });
+        self.given(&of::TRACE, trace.as_ref(), got.trace.as_ref(), |file| file.to_string());
         self.kept(
             &of::OPERATION_LOG,
             "a log of latencies, window by window",
@@ -473,6 +486,7 @@ impl Comparing {
             nice,
             user,
             group,
+            control_group,
         } = placement;
         let bound = |cpus: &[u32]| match cpus {
             [] => "no binding".to_owned(),
@@ -504,8 +518,15 @@ impl Comparing {
         self.given(&of::NICE, *nice, theirs.nice, i8::to_string);
         self.given(&of::USER, *user, theirs.user, u32::to_string);
         self.given(&of::GROUP, *group, theirs.group, u32::to_string);
+        self.given(
+            &of::CONTROL_GROUP,
+            control_group.as_ref(),
+            theirs.control_group.as_ref(),
+            |group| words::control_group(group),
+        );
         let Memory {
             huge_pages,
+            huge_page,
             alignment,
             pinned,
         } = *memory;
@@ -514,6 +535,9 @@ impl Comparing {
             words::size(bytes.0)
         });
         self.kept(&of::HUGE_PAGES, "huge pages", huge_pages, got.memory.huge_pages);
+        self.given(&of::HUGE_PAGE, some(huge_page), some(got.memory.huge_page), |bytes| {
+            words::size(bytes.0)
+        });
         let align = |alignment: u32| (alignment > 0).then_some(alignment);
         self.given(
             &of::BUFFER_ALIGNMENT,
@@ -545,6 +569,9 @@ impl Comparing {
             no_wait,
             submission_cpu,
             huge_maps,
+            look,
+            work,
+            ref program,
         } = *wanted;
         let part = |percent: u8| (percent != 100).then_some(percent);
         self.given(&of::POLL, part(poll_percent), part(got.poll_percent), |percent| {
@@ -556,6 +583,21 @@ impl Comparing {
             format!("a kernel thread on CPU {cpu}")
         });
         self.kept(&of::HUGE_MAPS, "maps of huge pages", huge_maps, got.huge_maps);
+        let call = |call: LookCall| match call {
+            LookCall::Stat => "stat",
+            LookCall::Lstat => "lstat",
+            LookCall::Statx => "statx",
+        };
+        self.same(Gone, &of::LOOK, call(look).into(), call(got.look).into());
+        self.given(&of::WORK, work, got.work, |work| match work {
+            CpuWork::Spin { time_ns } => format!("a processor that spins for {}", words::time(*time_ns)),
+            CpuWork::Sort { numbers, percent } => {
+                format!("a processor that sorts {numbers} numbers, {percent} % of the time")
+            }
+        });
+        self.given(&of::PROGRAM, program.clone(), got.program.clone(), |program| {
+            format!("running {}", program.path)
+        });
         let special = |kind: EngineKind| matches!(kind, EngineKind::Null | EngineKind::Simulated);
         let mapped = stream.cache.mapping.is_some();
         match kind == got.kind || mapped || kind == EngineKind::Auto {
@@ -617,6 +659,10 @@ impl Comparing {
             priority,
             on_error,
             verify,
+            priorities,
+            lock,
+            flow,
+            replay,
         } = wanted.stream;
         self.targets(target, wanted, got);
         self.regions(region, wanted, got);
@@ -675,6 +721,24 @@ impl Comparing {
             words::priority(*priority),
             words::priority(theirs.priority),
         );
+        let rules = |rules: &[PriorityRule]| {
+            let words: Vec<String> = rules.iter().map(words::priority_rule).collect();
+            match words.is_empty() {
+                true => "no part has one of its own".to_owned(),
+                false => words.join("; "),
+            }
+        };
+        self.same(Gone, &of::PRIORITIES, rules(priorities), rules(&theirs.priorities));
+        self.same(
+            Gone,
+            &of::FILE_LOCK,
+            words::file_lock(*lock),
+            words::file_lock(theirs.lock),
+        );
+        self.given(&of::FLOW, flow.as_ref(), theirs.flow.as_ref(), |flow| words::flow(flow));
+        self.given(&of::REPLAY, replay.as_ref(), theirs.replay.as_ref(), |replay| {
+            words::replay(replay)
+        });
         self.same(
             Gone,
             &of::ERRORS,
@@ -689,6 +753,7 @@ impl Comparing {
             latency_ns_max,
             // What is told of errors.
             tell_tolerated: _,
+            block_lifetimes: _,
         } = on_error;
         self.kept(
             &of::FULL,
@@ -705,7 +770,14 @@ impl Comparing {
             longest(latency_ns_max),
             longest(&theirs.on_error.latency_ns_max),
         );
-        if let Some(verify) = verify.as_ref().filter(|_| theirs.verify != *verify) {
+        // Where it is kept follows from the names of the jobs.
+        let kept_anywhere = |verify: &Verify| Verify {
+            state_file: String::new(),
+            directory: String::new(),
+            ..verify.clone()
+        };
+        let same = |verify: &Verify| theirs.verify.as_ref().map(kept_anywhere) == Some(kept_anywhere(verify));
+        if let Some(verify) = verify.as_ref().filter(|verify| !same(verify)) {
             self.note(Gone, &of::VERIFY, format!("{:?}", verify.method).to_lowercase(), "");
         }
     }
@@ -774,6 +846,14 @@ impl Comparing {
         } = wanted;
         let behaviour = |kind: &TargetKind| match kind {
             TargetKind::Path | TargetKind::Template { number: _ } => "a file or device".to_owned(),
+            TargetKind::Name {
+                size: _,
+                directory: false,
+            } => "a name".to_owned(),
+            TargetKind::Name {
+                size: _,
+                directory: true,
+            } => "a directory".to_owned(),
             TargetKind::Nothing { size } => format!("nothing of {}", words::size(size.0)),
             TargetKind::Simulated { device } => format!("a simulated device: {device:?}"),
         };
@@ -834,7 +914,7 @@ impl Comparing {
         let size = |place: Place<'_>| {
             let target = place.stream.target.ids().first().map(|id| place.plan.target(*id));
             target.and_then(|target| match &target.kind {
-                TargetKind::Nothing { size } => Some(size.0),
+                TargetKind::Nothing { size } | TargetKind::Name { size, .. } => Some(size.0),
                 TargetKind::Simulated { device } => Some(device.size.0),
                 TargetKind::Path | TargetKind::Template { .. } => made(&target.prepare),
             })
@@ -864,7 +944,9 @@ impl Comparing {
                     rule: model::mix::MixRule::AfterPlace,
                     write_percent,
                 } => write_percent > 0.0 && write_percent < 100.0,
-                Mix::Drawn { .. } | Mix::Only { .. } | Mix::Exact { .. } | Mix::TrimThenWrite => false,
+                Mix::Drawn { .. } | Mix::Only { .. } | Mix::Exact { .. } | Mix::TrimThenWrite | Mix::Traced { .. } => {
+                    false
+                }
             };
             mixed && mix
         };

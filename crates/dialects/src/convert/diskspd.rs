@@ -217,7 +217,8 @@ fn pool(plan: &Plan, workers: &[&Worker]) -> Option<Vec<Target>> {
         for (id, stream) in uses(worker) {
             let same =
                 |(other, known, _): &(TargetId, Stream, Vec<ThreadTarget>)| *other == id && alike(known, &stream);
-            let free = (0..all.len()).find(|at| !mine.contains(at) && same(&all[*at]));
+            // The dearer question comes second: with many files each stream is looked for among all of them.
+            let free = (0..all.len()).find(|at| same(&all[*at]) && !mine.contains(at));
             let at = free.unwrap_or_else(|| {
                 all.push((id, stream.clone(), Vec::new()));
                 all.len() - 1
@@ -435,7 +436,7 @@ fn write_percent(mix: &Mix) -> u8 {
         Mix::Only {
             direction: Direction::Trim,
         } => 100,
-        Mix::Only { .. } | Mix::Drawn { .. } | Mix::Exact { .. } | Mix::TrimThenWrite => {
+        Mix::Only { .. } | Mix::Drawn { .. } | Mix::Exact { .. } | Mix::TrimThenWrite | Mix::Traced { .. } => {
             words::write_share(mix).round().clamp(0.0, 100.0) as u8
         }
     }

@@ -122,6 +122,10 @@ fn target(target: &Target) -> Target {
         path: path.clone(),
         kind: match kind {
             TargetKind::Path | TargetKind::Template { .. } => TargetKind::Path,
+            TargetKind::Name { size, directory } => TargetKind::Name {
+                size: *size,
+                directory: *directory,
+            },
             TargetKind::Nothing { size } => TargetKind::Nothing { size: *size },
             TargetKind::Simulated { device } => TargetKind::Nothing { size: device.size },
         },
@@ -291,8 +295,11 @@ fn section(job: &Job, name: String, workers: Vec<Worker>, last_of: &[u32]) -> Jo
         ends_with,
         control,
         operation_log: _,
+        trace,
         windows,
         prepare_only,
+        scheduler,
+        ends_with_io,
         workers: _,
     } = job;
     let Phases {
@@ -372,8 +379,11 @@ fn section(job: &Job, name: String, workers: Vec<Worker>, last_of: &[u32]) -> Jo
         },
         control: kept,
         operation_log: None,
+        trace: trace.clone(),
         windows: windows.clone(),
         prepare_only: *prepare_only,
+        scheduler: scheduler.clone(),
+        ends_with_io: *ends_with_io,
         workers,
     }
 }
@@ -400,6 +410,7 @@ fn clone(plan: &Plan, worker: &Worker, stream: Stream, number: u32) -> Worker {
         kind if kind.is_synchronous() => LatencyPoints::BeforeCall,
         // Null with one operation at a time is synchronous too.
         EngineKind::Null if stream.depth <= 1 => LatencyPoints::BeforeCall,
+        EngineKind::Vsync => LatencyPoints::BeforeCall,
         _ => LatencyPoints::AfterCall,
     };
     let Batching {
@@ -451,13 +462,17 @@ fn engine_of(plan: &Plan, choice: &EngineChoice, stream: &Stream) -> EngineChoic
         no_wait,
         submission_cpu,
         huge_maps,
+        look,
+        work,
+        ref program,
     } = *choice;
     let is_file = |kind: &TargetKind| match kind {
-        TargetKind::Path | TargetKind::Template { .. } => true,
+        TargetKind::Path | TargetKind::Name { .. } | TargetKind::Template { .. } => true,
         TargetKind::Nothing { .. } | TargetKind::Simulated { .. } => false,
     };
     let files = stream.target.ids().iter().all(|id| is_file(&plan.target(*id).kind));
     let kind = match (kind, stream.depth) {
+        (kind, _) if kind.moves_nothing() => kind,
         // Where there is no file, fio would make one.
         _ if !files => EngineKind::Null,
         _ if stream.cache.mapping.is_some() => EngineKind::Mmap,
@@ -481,6 +496,9 @@ fn engine_of(plan: &Plan, choice: &EngineChoice, stream: &Stream) -> EngineChoic
         no_wait,
         submission_cpu,
         huge_maps,
+        look,
+        work,
+        program: program.clone(),
     }
 }
 
@@ -501,6 +519,10 @@ fn of_clone(plan: &Plan, stream: Stream) -> Stream {
         priority,
         on_error,
         verify,
+        priorities,
+        lock,
+        flow,
+        replay,
     } = stream.clone();
     let size = target
         .ids()
@@ -524,9 +546,13 @@ fn of_clone(plan: &Plan, stream: Stream) -> Stream {
             Content::Duplicated {
                 percent,
                 working_set: _,
+                shared: _,
+                constant,
             } => Content::Duplicated {
                 percent,
                 working_set: 0,
+                shared: false,
+                constant,
             },
             Content::Fresh
             | Content::Stamped
@@ -554,6 +580,10 @@ fn of_clone(plan: &Plan, stream: Stream) -> Stream {
         weight: 1,
         on_error,
         verify,
+        priorities,
+        lock,
+        flow,
+        replay,
     }
 }
 
@@ -635,6 +665,7 @@ fn hint_of(hint: OpenHint, cache: CacheMode, access: &Access) -> OpenHint {
 fn mix_of(mix: Mix) -> Mix {
     match mix {
         Mix::Only { direction } => Mix::Only { direction },
+        Mix::Traced { reads, writes, trims } => Mix::Traced { reads, writes, trims },
         Mix::TrimThenWrite => Mix::TrimThenWrite,
         Mix::Drawn { write_percent, rule: _ } | Mix::Exact { write_percent } => match write_percent.round() {
             0.0 => Mix::READS,

@@ -7,14 +7,15 @@ use model::block_size::BlockSizes;
 use model::content::Content;
 use model::mix::Mix;
 use model::plan::{
-    AllocateMode, AtEndOfJob, Control, EngineKind, ErrorPolicy, Extent, FileService, FlushKind, Job, Pacing, Plan,
-    Prepare, PriorityClass, Process, RateUnit, Stop, Stream, StreamTarget, TargetKind, Tracked, Verify, VerifyMethod,
-    Worker, WriteThrough,
+    AllocateMode, AtEndOfJob, Control, CpuWork, EngineKind, ErrorPolicy, Extent, FileService, FlushKind, Job, LookCall,
+    Pacing, Plan, Prepare, PriorityClass, Process, RateUnit, Stop, Stream, StreamTarget, TargetKind, Tracked, Verify,
+    VerifyMethod, Worker, WriteThrough,
 };
 use model::{Direction, Nanos, PerDirection};
 
 use super::compare;
 use super::fio::{SEED, usual_hint};
+use super::fio_text_more as more;
 use super::native::quoted;
 use super::words::{self, size};
 
@@ -33,7 +34,17 @@ pub(super) struct Written {
 type Options = Vec<(&'static str, Option<String>)>;
 
 /// Options that are understood only behind the engine that has them.
-const OF_ENGINES: [&str; 4] = ["ioengine", "hipri", "sqthread_poll", "force_async"];
+const OF_ENGINES: [&str; 9] = [
+    "ioengine",
+    "hipri",
+    "sqthread_poll",
+    "force_async",
+    "cmdprio_percentage",
+    "cmdprio_class",
+    "cmdprio",
+    "cmdprio_hint",
+    "cmdprio_bssplit",
+];
 
 /// Writes a plan of fio's shape.
 pub(super) fn write(plan: &Plan) -> Written {
@@ -140,8 +151,11 @@ fn section(plan: &Plan, number: usize, job: &Job) -> Options {
         ends_with,
         control,
         operation_log: _,
+        trace,
         windows,
         prepare_only,
+        scheduler,
+        ends_with_io,
         workers,
     } = job;
     let worker = &workers[0];
@@ -151,6 +165,14 @@ fn section(plan: &Plan, number: usize, job: &Job) -> Options {
         say("description", text.clone());
     }
     on(&mut say, "create_only", *prepare_only);
+    if let Some(scheduler) = scheduler {
+        say("ioscheduler", scheduler.clone());
+    }
+    if let Some(path) = trace {
+        say("write_iolog", path.clone());
+    }
+    more::replays(workers, &mut say);
+    more::shared(stream, &mut say);
     for kept in windows {
         let (log, length) = match kept.histograms {
             true => ("write_hist_log", "log_hist_msec"),
@@ -165,6 +187,7 @@ fn section(plan: &Plan, number: usize, job: &Job) -> Options {
     }
     files(plan, workers, &mut say);
     engine(worker, &mut say);
+    on(&mut say, "exit_on_io_done", *ends_with_io);
     pattern(stream, &mut say);
     if workers.len() > 1 {
         say("numjobs", workers.len().to_string());
@@ -223,7 +246,7 @@ fn section(plan: &Plan, number: usize, job: &Job) -> Options {
         .collect()
 }
 
-type Say<'a> = &'a mut dyn FnMut(&'static str, String);
+pub(super) type Say<'a> = &'a mut dyn FnMut(&'static str, String);
 
 /// A flag is a name without a value.
 fn flag(say: Say<'_>, name: &'static str, is: bool) {
@@ -232,7 +255,7 @@ fn flag(say: Say<'_>, name: &'static str, is: bool) {
     }
 }
 
-fn on(say: Say<'_>, name: &'static str, is: bool) {
+pub(super) fn on(say: Say<'_>, name: &'static str, is: bool) {
     if is {
         say(name, "1".into());
     }
@@ -288,7 +311,7 @@ fn files(plan: &Plan, clones: &[Worker], say: Say<'_>) {
     let target = plan.target(ids[0]);
     let region = stream.region;
     let made = compare::made(&target.prepare).or(match target.kind {
-        TargetKind::Nothing { size } => Some(size.0),
+        TargetKind::Nothing { size } | TargetKind::Name { size, .. } => Some(size.0),
         TargetKind::Path | TargetKind::Template { .. } | TargetKind::Simulated { .. } => None,
     });
     // fio's size is that of all files of a clone.
@@ -361,13 +384,10 @@ fn files(plan: &Plan, clones: &[Worker], say: Say<'_>) {
 fn engine(worker: &Worker, say: Say<'_>) {
     let engine = &worker.engine;
     let name = match engine.kind {
-        EngineKind::Auto | EngineKind::Psync => "psync",
-        EngineKind::IoUring => "io_uring",
-        EngineKind::Libaio => "libaio",
-        EngineKind::Pvsync2 => "pvsync2",
-        EngineKind::Mmap => "mmap",
-        EngineKind::Falloc => "falloc",
-        EngineKind::Null | EngineKind::Simulated => "null",
+        EngineKind::Auto => "psync",
+        EngineKind::Simulated => "null",
+        // The others have the names that they have in fio.
+        kind => kind.name(),
     };
     if name != "psync" {
         say("ioengine", name.into());
@@ -387,6 +407,7 @@ fn engine(worker: &Worker, say: Say<'_>) {
         say("sqthread_poll_cpu", cpu.to_string());
     }
     on(say, "thp", engine.huge_maps);
+    special_engine(worker, say);
     on(say, "serialize_overlap", worker.batching.serialize_overlap);
     if worker.memory.pinned.0 > 0 {
         say("lockmem", size(worker.memory.pinned.0));
@@ -409,6 +430,39 @@ fn engine(worker: &Worker, say: Say<'_>) {
         let usual = matches!(name, "iodepth_batch" | "iodepth_batch_complete_min");
         if let Some(value) = value.filter(|value| !usual || *value != 1) {
             say(name, value.to_string());
+        }
+    }
+}
+
+/// What only engines know that move no data.
+fn special_engine(worker: &Worker, say: Say<'_>) {
+    let engine = &worker.engine;
+    match engine.look {
+        LookCall::Stat => {}
+        LookCall::Lstat => say("stat_type", "lstat".into()),
+        LookCall::Statx => say("stat_type", "statx".into()),
+    }
+    match engine.work {
+        None => {}
+        Some(CpuWork::Spin { time_ns }) => {
+            let pause = worker.streams[0].think.map_or(0, |think| think.pause_ns.0);
+            let part = time_ns.0 * 100 / (time_ns.0 + pause).max(1);
+            say("cpuload", part.max(1).to_string());
+            say("cpuchunks", (time_ns.0 / 1000).to_string());
+        }
+        Some(CpuWork::Sort { percent, .. }) => {
+            say("cpuload", percent.to_string());
+            say("cpumode", "qsort".into());
+        }
+    }
+    if let Some(program) = &engine.program {
+        say("program", program.path.clone());
+        if !program.arguments.is_empty() {
+            say("arguments", program.arguments.join(" "));
+        }
+        say("grace_time", (program.grace_ns.0 / 1_000_000_000).to_string());
+        if program.output.is_none() {
+            say("std_redirect", "0".into());
         }
     }
 }
@@ -662,15 +716,24 @@ fn content(stream: &Stream, say: Say<'_>) {
             pattern,
         } => {
             flag(say, "refill_buffers", true);
-            say("buffer_compress_percentage", percent.to_string());
-            if *chunk != 512 {
-                say("buffer_compress_chunk", size(u64::from(*chunk)));
-            }
-            if !pattern.is_empty() {
-                say("buffer_pattern", format!("0x{}", words::hexadecimal(pattern)));
+            constant_part(*percent, *chunk, pattern, say);
+        }
+        Content::Duplicated { percent, constant, .. } => {
+            say("dedupe_percentage", percent.to_string());
+            if let Some(part) = constant {
+                constant_part(part.percent, part.chunk, &part.pattern, say);
             }
         }
-        Content::Duplicated { percent, .. } => say("dedupe_percentage", percent.to_string()),
+    }
+}
+
+fn constant_part(percent: u8, chunk: u32, pattern: &[u8], say: Say<'_>) {
+    say("buffer_compress_percentage", percent.to_string());
+    if chunk != 512 {
+        say("buffer_compress_chunk", size(u64::from(chunk)));
+    }
+    if !pattern.is_empty() {
+        say("buffer_pattern", format!("0x{}", words::hexadecimal(pattern)));
     }
 }
 
@@ -749,7 +812,9 @@ fn errors(policy: &ErrorPolicy, say: Say<'_>) {
         full_is_end,
         latency_ns_max,
         tell_tolerated,
+        block_lifetimes,
     } = policy;
+    on(say, "block_error_percentiles", *block_lifetimes);
     on(say, "error_dump", *tell_tolerated);
     let word = match (
         tolerate_read.is_empty(),
@@ -804,6 +869,15 @@ fn verification(verify: &Verify, say: Say<'_>) {
         // Written into the pattern below.
         pattern_offsets: _,
         pattern_of_interval,
+        processors,
+        header_at,
+        flushed_only,
+        work_out_again,
+        load_state,
+        // They follow from the name of the job and the command line.
+        state_file: _,
+        directory: _,
+        trims,
     } = verify;
     let word = match method {
         VerifyMethod::Md5 => "md5",
@@ -857,6 +931,28 @@ fn verification(verify: &Verify, say: Say<'_>) {
     on(say, "verify_fatal", *fatal);
     on(say, "verify_dump", *dump);
     flag(say, "verify_only", *only);
+    if !processors.is_empty() {
+        let list: Vec<String> = processors.iter().map(u32::to_string).collect();
+        say("verify_async_cpus", list.join(","));
+    }
+    if *header_at > 0 {
+        say("verify_offset", header_at.to_string());
+    }
+    if *flushed_only {
+        say("verify_policy", "fsynced".into());
+    }
+    on(say, "experimental_verify", *work_out_again);
+    on(say, "verify_state_load", *load_state);
+    if let Some(trims) = trims {
+        say("trim_percentage", trims.percent.to_string());
+        say("trim_backlog", trims.backlog.to_string());
+        if trims.batch > 0 {
+            say("trim_backlog_batch", trims.batch.to_string());
+        }
+        if !trims.read_as_zeros {
+            say("trim_verify_zero", "0".into());
+        }
+    }
 }
 
 /// A pattern with `%o` where the offset of the block stands.
@@ -908,8 +1004,18 @@ fn system(worker: &Worker, clones: &[Worker], stream: &Stream, say: Say<'_>) {
     if let Some(group) = worker.placement.group {
         say("gid", group.to_string());
     }
+    if let Some(group) = &worker.placement.control_group {
+        say("cgroup", group.path.clone());
+        if let Some(weight) = group.weight {
+            say("cgroup_weight", weight.to_string());
+        }
+        on(say, "cgroup_nodelete", group.keep);
+    }
     if worker.memory.huge_pages {
         say("mem", "mmaphuge".into());
+    }
+    if worker.memory.huge_page.0 > 0 {
+        say("hugepage-size", size(worker.memory.huge_page.0));
     }
     if worker.memory.alignment > 0 {
         say("iomem_align", size(u64::from(worker.memory.alignment)));
@@ -923,6 +1029,7 @@ fn system(worker: &Worker, clones: &[Worker], stream: &Stream, say: Say<'_>) {
         say("prioclass", class.into());
         say("prio", priority.level.to_string());
     }
+    more::priorities(stream, say);
 }
 
 fn steer(rule: &Control, say: Say<'_>) {

@@ -11,6 +11,7 @@ mod diskspd_line;
 mod fields;
 mod fio;
 mod fio_text;
+mod fio_text_more;
 mod native;
 mod words;
 

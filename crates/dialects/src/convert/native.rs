@@ -107,7 +107,9 @@ impl<'a> Text<'a> {
         }
         let simulated = plan.targets.iter().filter_map(|target| match &target.kind {
             TargetKind::Simulated { device } => Some((target_name(target)["simulated:".len()..].to_owned(), device)),
-            TargetKind::Path | TargetKind::Template { .. } | TargetKind::Nothing { .. } => None,
+            TargetKind::Path | TargetKind::Name { .. } | TargetKind::Template { .. } | TargetKind::Nothing { .. } => {
+                None
+            }
         });
         let native = plan.origin.dialect == Dialect::Native;
         Text {
@@ -279,7 +281,7 @@ fn crews_of(job: &Job) -> Vec<Crew<'_>> {
 
 fn target_name(target: &Target) -> String {
     match &target.kind {
-        TargetKind::Path | TargetKind::Template { .. } => target.path.clone(),
+        TargetKind::Path | TargetKind::Name { .. } | TargetKind::Template { .. } => target.path.clone(),
         TargetKind::Nothing { .. } => "null".into(),
         TargetKind::Simulated { .. } if target.path.starts_with("simulated:") => target.path.clone(),
         TargetKind::Simulated { .. } => format!("simulated:{}", target.path),
@@ -635,7 +637,9 @@ fn system(crew: &Crew<'_>, stream: &Stream, say: &mut dyn FnMut(&'static str, St
     }
     match worker.engine.kind {
         EngineKind::Auto => {}
-        kind => say("engine", kind.name().into()),
+        kind if kind.is_native() => say("engine", kind.name().into()),
+        // Found again as what it is not, and told.
+        _ => {}
     }
     if let Some(batch) = worker.batching.submit {
         say("batch", batch.to_string());

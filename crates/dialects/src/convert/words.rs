@@ -2,10 +2,11 @@
 
 use model::access::{Access, Advance, Between, Placement, Positions, RangeBasis, RangeShare};
 use model::block_size::BlockSizes;
-use model::content::Content;
+use model::content::{ConstantPart, Content};
 use model::mix::Mix;
 use model::plan::{
-    Control, ErrorPolicy, FlushKind, MapFlush, Mapping, MemoryNodes, Priority, PriorityClass, Stream, SyncRule, Tracked,
+    Control, ControlGroup, ErrorPolicy, FileLock, Flow, FlushKind, MapFlush, Mapping, MemoryNodes, Priority,
+    PriorityClass, PriorityRule, Replay, Stream, SyncRule, TraceSkip, Tracked,
 };
 use model::{Direction, Nanos, PerDirection};
 
@@ -64,6 +65,15 @@ pub(super) fn write_share(mix: &Mix) -> f64 {
         Mix::Only { direction } => f64::from(u8::from(*direction == Direction::Write)) * 100.0,
         Mix::Drawn { write_percent, rule: _ } | Mix::Exact { write_percent } => *write_percent,
         Mix::TrimThenWrite => 100.0,
+        Mix::Traced {
+            reads,
+            writes,
+            trims: _,
+        } => match (reads, writes) {
+            (true, true) => 50.0,
+            (true, false) => 0.0,
+            (false, _) => 100.0,
+        },
     }
 }
 
@@ -71,6 +81,7 @@ pub(super) fn mix(mix: &Mix) -> String {
     let trims = mix.includes(Direction::Trim);
     match (mix, write_share(mix)) {
         (Mix::TrimThenWrite, _) => "each block trimmed and then written".into(),
+        (Mix::Traced { .. }, _) => "as a trace says".into(),
         _ if trims => "trims".into(),
         (_, 0.0) => "reads".into(),
         (_, 100.0) => "writes".into(),
@@ -262,10 +273,32 @@ pub(super) fn content(content: &Content) -> String {
             };
             format!("{percent} % compressible in each {}{with}", size(u64::from(*chunk)))
         }
-        Content::Duplicated { percent, working_set } => match working_set {
-            0 => format!("{percent} % repeats of the write before"),
-            set => format!("{percent} % repeats of {set} buffers"),
-        },
+        Content::Duplicated {
+            percent,
+            working_set,
+            shared,
+            constant,
+        } => {
+            let of = match (working_set, shared) {
+                (0, _) => "the write before".into(),
+                (set, false) => format!("{set} buffers"),
+                (set, true) => format!("{set} buffers that jobs share"),
+            };
+            let part = constant.as_ref().map(|part| {
+                let ConstantPart {
+                    percent,
+                    chunk,
+                    pattern,
+                } = part.clone();
+                let alone = Content::Compressible {
+                    percent,
+                    chunk,
+                    pattern,
+                };
+                format!(", {}", self::content(&alone))
+            });
+            format!("{percent} % repeats of {of}{}", part.unwrap_or_default())
+        }
         Content::Source { size: of, file } => match file {
             None => format!("pieces of {} of random data", size(of.0)),
             Some(file) => format!("pieces of {} of {file}", size(of.0)),
@@ -343,6 +376,83 @@ pub(super) fn flushes(sync: &SyncRule) -> String {
     }
 }
 
+/// A rule for a part of the operations.
+pub(super) fn priority_rule(rule: &PriorityRule) -> String {
+    let PriorityRule {
+        direction,
+        length,
+        percent,
+        class,
+        level,
+        hint,
+    } = *rule;
+    let of = length.map_or(String::new(), |length| format!(" of {length}"));
+    let given = Priority {
+        class,
+        level,
+        hint,
+        percent,
+    };
+    format!("{}s{of}: {}", direction.word(), priority(Some(given)))
+}
+
+pub(super) fn file_lock(lock: FileLock) -> String {
+    let words = match lock {
+        FileLock::None => "files are not locked",
+        FileLock::Exclusive => "files are used by one at a time",
+        FileLock::ReadersTogether => "files are written to by one at a time",
+    };
+    words.into()
+}
+
+pub(super) fn flow(flow: &Flow) -> String {
+    let Flow { id, weight, pause_ns } = flow;
+    let pause = if pause_ns.0 > 0 {
+        format!(", looking again after {pause_ns}")
+    } else {
+        String::new()
+    };
+    format!("a share of {weight} in the operations of flow {id}{pause}")
+}
+
+pub(super) fn replay(replay: &Replay) -> String {
+    let Replay {
+        trace,
+        // How the trace is read follows from what it is.
+        form: _,
+        files: _,
+        flushes: _,
+        redirected,
+        without_times,
+        speed_percent,
+        scale,
+        align,
+        skip,
+    } = replay;
+    let mut words = vec![format!("the operations of {trace}")];
+    let TraceSkip {
+        reads,
+        writes,
+        trims,
+        flushes,
+    } = *skip;
+    let mut add = |given: bool, what: String| words.extend(given.then_some(what));
+    add(*redirected, "all on one file".into());
+    add(*without_times, "without their times".into());
+    add(*speed_percent != 100, format!("at {speed_percent} % of their speed"));
+    add(*scale > 1, format!("positions divided by {scale}"));
+    add(*align > 0, format!("positions aligned to {align}"));
+    for (left_out, what) in [
+        (reads, "reads"),
+        (writes, "writes"),
+        (trims, "trims"),
+        (flushes, "flushes"),
+    ] {
+        add(left_out, format!("without {what}"));
+    }
+    words.join(", ")
+}
+
 pub(super) fn priority(priority: Option<Priority>) -> String {
     let Some(Priority {
         class,
@@ -382,6 +492,16 @@ pub(super) fn memory_nodes(nodes: &MemoryNodes) -> String {
     }
 }
 
+/// A control group, with its weight.
+pub(super) fn control_group(group: &ControlGroup) -> String {
+    let ControlGroup { path, weight, keep } = group;
+    let weight = weight
+        .map(|weight| format!(" with the weight {weight}"))
+        .unwrap_or_default();
+    let kept = if *keep { ", which stays" } else { "" };
+    format!("{path}{weight}{kept}")
+}
+
 /// Tolerated errors.
 pub(super) fn errors(policy: &ErrorPolicy) -> String {
     let ErrorPolicy {
@@ -391,6 +511,7 @@ pub(super) fn errors(policy: &ErrorPolicy) -> String {
         full_is_end: _,
         latency_ns_max: _,
         tell_tolerated: _,
+        block_lifetimes: _,
     } = policy;
     let lists = [
         ("reads", tolerate_read),

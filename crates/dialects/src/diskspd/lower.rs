@@ -452,6 +452,10 @@ fn stream(span: &TimeSpan, target: &Target, relative: u32) -> Stream {
         priority: priority(target),
         on_error: ErrorPolicy::default(),
         verify: None,
+        priorities: Vec::new(),
+        lock: Default::default(),
+        flow: None,
+        replay: None,
     }
 }
 

@@ -18,10 +18,10 @@ pub fn read(program: &str, arguments: &[String], around: &mut dyn Surroundings) 
         files: Vec::new(),
     };
     let outcome = line.all(arguments);
-    let read = line.session.read;
+    let (read, errand) = (line.session.read, line.session.errand);
     match outcome {
         Ok(()) => Reading::Run(read),
-        Err(Halt(code)) => Reading::End(End { code, read }),
+        Err(Halt(code)) => Reading::End(End { code, read, errand }),
     }
 }
 
@@ -214,6 +214,10 @@ impl CommandLine<'_, '_> {
                 Err(Halt(0))
             }
             flags::Action::OptionHelp(name) => Err(self.answer(show::option_help(&name))),
+            flags::Action::Errand(errand) => {
+                self.session.errand = Some(errand);
+                Err(Halt(0))
+            }
             flags::Action::EngineHelp(name) => Err(self.answer(show::engine_help(&name))),
         }
     }

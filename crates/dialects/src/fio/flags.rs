@@ -12,7 +12,7 @@ pub struct Flags {
     /// Version of the terse form.
     pub terse_version: u8,
     /// A log of the total bandwidth is written.
-    pub bandwidth_log: bool,
+    pub bandwidth_log: Option<String>,
     /// When the status line is shown.
     pub eta: Eta,
     /// Microseconds after which the status line begins on a new line; 0 for never.
@@ -31,12 +31,12 @@ pub struct Flags {
     pub show_command: bool,
     /// A warning about a job is an error.
     pub warnings_fatal: bool,
-    /// Where verify states and dumps go: refused, not carried out yet.
+    /// Where verify states and dumps go; the working directory if absent.
     pub aux_path: Option<String>,
     /// What to trace.
     pub debug: Vec<String>,
     /// How idle processors are measured.
-    pub idle_profile: Option<String>,
+    pub idle_profile: Option<IdleProfile>,
     /// A file whose appearance ends the jobs.
     pub trigger_file: Option<String>,
     /// Microseconds after which a trigger ends the jobs; 0 for never.
@@ -56,6 +56,24 @@ pub struct Formats {
     pub json: bool,
     /// JSON with histograms.
     pub json_plus: bool,
+}
+
+/// How idleness of processors is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IdleProfile {
+    /// Of all together.
+    System,
+    /// Of each as well.
+    EachCpu,
+}
+
+/// Something that is done in place of jobs. The program ends with it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Errand {
+    /// The lines of this compressed log are printed.
+    InflateLog(String),
+    /// How long a unit of work takes is measured and printed.
+    CalibrateIdle,
 }
 
 /// When the status line is shown.
@@ -79,7 +97,7 @@ impl Default for Flags {
                 ..Formats::NONE
             },
             terse_version: 3,
-            bandwidth_log: false,
+            bandwidth_log: None,
             eta: Eta::Auto,
             eta_newline_us: 0,
             eta_interval_us: 1_000_000,
@@ -150,6 +168,8 @@ pub(super) enum Action {
     OptionHelp(String),
     /// An engine is explained.
     EngineHelp(String),
+    /// The program ends with this.
+    Errand(Errand),
 }
 
 fn refuse(line: impl Into<String>) -> Action {
@@ -235,9 +255,12 @@ pub const FLAGS: &[Flag] = &[
     ),
     flag(
         "bandwidth-log",
-        "",
-        "Write logs of the total bandwidth: refused, not carried out yet.",
-        set!(flags, _ => flags.bandwidth_log = true),
+        "[NAME]",
+        "Write logs of the rate of all jobs together; their names begin with NAME, or agg.",
+        set!(flags, name => flags.bandwidth_log = Some(match name {
+            "" => "agg".into(),
+            name => name.to_string(),
+        })),
     ),
     flag(
         "eta",
@@ -322,7 +345,7 @@ pub const FLAGS: &[Flag] = &[
     flag(
         "aux-path",
         "DIR",
-        "Where verify states and dumps go: refused, not carried out yet.",
+        "Where verify states and dumps go.",
         set!(flags, path => {
             flags.aux_path = Some(path.to_string())
         }),
@@ -349,19 +372,21 @@ pub const FLAGS: &[Flag] = &[
     flag(
         "idle-prof",
         "KIND",
-        "Measure idle processors: refused, not carried out yet.",
-        |flags, kind| match kind {
-            "system" | "percpu" | "calibrate" => {
-                flags.idle_profile = Some(kind.to_string());
-                Action::Go
-            }
-            _ => refuse(format!("fio: unknown idle profile option: {kind}")),
+        "Measure how idle processors are: system, percpu; or calibrate, to measure what a unit of work takes and end.",
+        |flags, kind| {
+            flags.idle_profile = Some(match kind {
+                "system" => IdleProfile::System,
+                "percpu" => IdleProfile::EachCpu,
+                "calibrate" => return Action::Errand(Errand::CalibrateIdle),
+                _ => return refuse(format!("fio: incorrect idle-prof option: {kind}")),
+            });
+            Action::Go
         },
     ),
     flag(
         "trigger-file",
         "FILE",
-        "End the jobs when this file appears: refused, not carried out yet.",
+        "End the jobs when this file appears.",
         set!(flags, path => {
             flags.trigger_file = Some(path.to_string())
         }),
@@ -369,13 +394,13 @@ pub const FLAGS: &[Flag] = &[
     flag(
         "trigger-timeout",
         "TIME",
-        "End the jobs after this time: refused, not carried out yet.",
+        "End the jobs this long after the start of the program (bare: seconds).",
         |flags, text| time(text, &mut flags.trigger_timeout_us, "time"),
     ),
     flag(
         "trigger",
         "COMMAND",
-        "Carry this out when a trigger ends the jobs: refused, not carried out yet.",
+        "Carry this out when such a trigger ends the jobs, where FATHOM_ALLOW_EXEC=1 allows it.",
         set!(flags, command => {
             flags.trigger = Some(command.to_string())
         }),
@@ -388,7 +413,12 @@ pub const FLAGS: &[Flag] = &[
     unsupported("cpuclock-test", "", "Not supported."),
     unsupported("crctest", "[TYPE]", "Not supported."),
     unsupported("memcpytest", "[TYPE]", "Not supported."),
-    unsupported("inflate-log", "LOG", "Not supported."),
+    flag(
+        "inflate-log",
+        "LOG",
+        "Print a log that log_store_compressed has compressed, and end.",
+        |_, path| Action::Errand(Errand::InflateLog(path.to_string())),
+    ),
     unsupported("server", "[ADDRESS]", "Not supported."),
     unsupported("daemonize", "FILE", "Not supported."),
     unsupported("client", "HOST", "Not supported."),

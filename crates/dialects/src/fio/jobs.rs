@@ -1,7 +1,7 @@
 //! What a command line and its job files ask for, typed.
 
 use super::apply::Told;
-use super::flags::Flags;
+use super::flags::{Errand, Flags};
 use super::options::JobOptions;
 use crate::Place;
 
@@ -21,6 +21,8 @@ pub struct End {
     pub code: u8,
     /// What was read up to there: `told` is what is to be printed, `flags.output` where.
     pub read: Jobs,
+    /// What is to be done first; the code is that of an errand that went well.
+    pub errand: Option<Errand>,
 }
 
 /// Flags and jobs.

@@ -24,6 +24,6 @@ pub use apply::{Surroundings, Told};
 pub use command_line::read;
 pub use flags::Flags;
 pub use jobs::{End, Job, Jobs, Reading};
-pub use lower::{Disk, Found, FoundKind, Here, Lowered, Unusable, lower};
+pub use lower::{Disk, Found, FoundKind, Here, Lowered, TraceFile, Unusable, lower};
 pub use options::JobOptions;
 pub use show::VERSION;

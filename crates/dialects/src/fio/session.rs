@@ -1,6 +1,7 @@
 //! What is known while a command line and its job files are read, and how a job comes to be.
 
 use super::apply::{Reader, Surroundings, Told, Wrong};
+use super::flags::Errand;
 use super::jobs::{Job, Jobs};
 use super::options::{JobOptions, Row, Status};
 use super::{checks, engines};
@@ -15,6 +16,8 @@ pub(super) struct Session<'a> {
     pub(super) read: Jobs,
     /// What global sections have said.
     pub(super) defaults: Draft,
+    /// What is done in place of jobs.
+    pub(super) errand: Option<Errand>,
 }
 
 /// A section that is being read.
@@ -92,6 +95,7 @@ impl<'a> Session<'a> {
             around,
             read: Jobs::default(),
             defaults: Draft::built_in(),
+            errand: None,
         }
     }
 

@@ -213,7 +213,7 @@ impl Reader<'_> {
         let unknown = |key: &&String| !known.contains(&key.as_str()) && quantile_of(key).is_none();
         for key in table.keys().filter(unknown) {
             let complaint = Diagnostic::new(format!("there is no figure `{key}`")).at(self.place(key));
-            let near = nearest::nearest(key, known.iter().copied());
+            let near = nearest(key, known.iter().copied());
             self.complaints.push(match near {
                 Some(near) => complaint.help(format!("did you mean `{near}`?")),
                 None => complaint.help(format!(

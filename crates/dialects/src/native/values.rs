@@ -261,6 +261,8 @@ pub(super) fn content(text: &str) -> Result<Content, String> {
         "duplicated" => Ok(Content::Duplicated {
             percent: share()?,
             working_set: 0,
+            shared: false,
+            constant: None,
         }),
         other => Err(format!(
             "`{other}` is none of random, once, zeros, counting, compressible:PERCENT, duplicated:PERCENT"

@@ -154,6 +154,17 @@ const CHANGES: &[Change] = &[
     }),
     ("nice", |plan| worker(plan).placement.nice = Some(5)),
     ("huge pages", |plan| worker(plan).memory.huge_pages = true),
+    ("huge page size", |plan| worker(plan).memory.huge_page = Bytes::mib(4)),
+    ("control group", |plan| {
+        worker(plan).placement.control_group = Some(model::plan::ControlGroup {
+            path: "a".into(),
+            weight: Some(200),
+            keep: false,
+        })
+    }),
+    ("scheduler", |plan| {
+        plan.steps[0].jobs[0].scheduler = Some("none".into())
+    }),
     ("buffer alignment", |plan| worker(plan).memory.alignment = 8192),
     ("files", |plan| {
         plan.targets.push(Target {
@@ -296,6 +307,8 @@ const CHANGES: &[Change] = &[
         stream(plan).content = Content::Duplicated {
             percent: 40,
             working_set: 100,
+            shared: false,
+            constant: None,
         }
     }),
     ("source", |plan| {
@@ -424,7 +437,6 @@ fn think() -> Think {
 
 fn verify() -> Verify {
     Verify {
-        method: VerifyMethod::Crc32c,
         interval: 4096,
         pattern: vec![7],
         after_writes: true,
@@ -435,10 +447,8 @@ fn verify() -> Verify {
         save_state: true,
         fatal: true,
         dump: true,
-        only: false,
         threads: 2,
-        pattern_offsets: Vec::new(),
-        pattern_of_interval: false,
+        ..Verify::new(VerifyMethod::Crc32c)
     }
 }
 

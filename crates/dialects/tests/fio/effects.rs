@@ -7,19 +7,19 @@ use std::path::Path;
 
 use dialects::Diagnostic;
 use dialects::fio::options::{Kind, Row, Status, rows};
-use dialects::fio::{Disk, Found, FoundKind, Here, Lowered, Reading, lower};
+use dialects::fio::{Disk, Found, FoundKind, Here, Lowered, Reading, TraceFile, lower};
 use model::access::{
     Access, Between, BlockList, Every, Mixed, Normal, Once, OnceMethod, Pareto, Placement, RangeBasis, Ranges, Uniform,
     Zipf,
 };
 use model::block_size::BlockSizes;
-use model::content::Content;
+use model::content::{ConstantPart, Content};
 use model::draws::{DrawsForm, Reduction};
 use model::mix::Mix;
 use model::plan::{
-    AllocateMode, AtEndOfJob, Control, Dependency, EngineKind, Extent, FileService, Job, LatencyPoints, Pacing, Plan,
-    Prepare, PriorityClass, Process, Rate, Stream, StreamTarget, Target, TargetKind, Think, ThinkCount, Tracked,
-    Verify, VerifyMethod, Worker, WriteThrough,
+    AllocateMode, AtEndOfJob, Control, Dependency, EngineKind, Extent, FileLock, FileService, Flow, Job, LatencyPoints,
+    Pacing, Plan, Prepare, PriorityClass, PriorityRule, Process, Rate, Replay, Stream, StreamTarget, Target,
+    TargetKind, Think, ThinkCount, TraceForm, TraceSkip, Tracked, Verify, VerifyMethod, Worker, WriteThrough,
 };
 use model::{Bytes, Direction, Nanos, PerDirection};
 
@@ -39,6 +39,7 @@ impl Disk for FakeDisk {
             "f" => (FoundKind::File, 128 * K),
             "dev" => (FoundKind::Device, M),
             "bytes" => (FoundKind::File, 2),
+            "trace" | "other" | "records" => (FoundKind::File, 100),
             _ => return None,
         };
         Some(Found { kind, size })
@@ -54,6 +55,45 @@ impl Disk for FakeDisk {
     fn below(&self, _: &str) -> Result<Vec<String>, String> {
         Ok(Vec::new())
     }
+
+    fn trace(&self, path: &str) -> Result<TraceFile, String> {
+        let bytes = match path {
+            "trace" => TRACE.as_bytes().to_vec(),
+            "other" => b"fio version 2 iolog\nz add\nz open\nz read 0 512\nz close\n".to_vec(),
+            "records" => records(),
+            _ => return Err("No such file or directory".into()),
+        };
+        Ok(TraceFile {
+            path: path.into(),
+            bytes: Box::new(std::io::Cursor::new(bytes)),
+        })
+    }
+
+    fn device(&self, major: u32, minor: u32) -> Option<String> {
+        ((major, minor) == (8, 16)).then(|| "dev".into())
+    }
+}
+
+/// Of two files, of which only `f` is there.
+const TRACE: &str = "fio version 3 iolog\n1 f add\n1 y add\n2 f open\n3 f read 0 8192\n4 y open\n5 y write 4096 4096\n\
+                     6 f read 8192 512\n7 f sync 0 0\n";
+
+/// Two reads of the device 8:16 as blktrace writes them, both in flight at once.
+fn records() -> Vec<u8> {
+    let record = |time: u64, sector: u64, action: u32| {
+        let mut record = Vec::new();
+        record.extend(0x6561_7407_u32.to_ne_bytes());
+        record.extend(1_u32.to_ne_bytes());
+        record.extend(time.to_ne_bytes());
+        record.extend(sector.to_ne_bytes());
+        record.extend(4096_u32.to_ne_bytes());
+        record.extend((action | 1 << 16).to_ne_bytes());
+        record.extend(1_u32.to_ne_bytes());
+        record.extend((8_u32 << 20 | 16).to_ne_bytes());
+        record.extend([0; 8]);
+        record
+    };
+    [record(1, 0, 1), record(2, 8, 1), record(3, 0, 8), record(4, 8, 8)].concat()
 }
 
 /// What a command line means here; nothing if it is not even read.
@@ -82,21 +122,21 @@ pub fn lowered(words: &[String]) -> Option<Lowered> {
 }
 
 /// An option, words of a command line that have it, and what their plan must hold.
-type Effect = (&'static str, &'static str, fn(&Plan) -> bool);
+pub type Effect = (&'static str, &'static str, fn(&Plan) -> bool);
 
-fn job(plan: &Plan) -> &Job {
+pub fn job(plan: &Plan) -> &Job {
     &plan.steps[0].jobs[0]
 }
 
-fn worker(plan: &Plan) -> &Worker {
+pub fn worker(plan: &Plan) -> &Worker {
     &job(plan).workers[0]
 }
 
-fn stream(plan: &Plan) -> &Stream {
+pub fn stream(plan: &Plan) -> &Stream {
     &worker(plan).streams[0]
 }
 
-fn target(plan: &Plan) -> &Target {
+pub fn target(plan: &Plan) -> &Target {
     plan.target(stream(plan).target.ids()[0])
 }
 
@@ -110,6 +150,14 @@ fn verify(plan: &Plan) -> &Verify {
 
 fn is_verified(plan: &Plan, how: fn(&Verify) -> bool) -> bool {
     stream(plan).verify.as_ref().is_some_and(how)
+}
+
+/// What of duplicated data is constant.
+fn constant_part(plan: &Plan) -> Option<&ConstantPart> {
+    match &stream(plan).content {
+        Content::Duplicated { constant, .. } => constant.as_ref(),
+        _ => None,
+    }
 }
 
 /// A setting of the report.
@@ -367,13 +415,19 @@ const JOBS_AND_FILES: &[Effect] = &[
     }),
     ("filesize", "--filesize=2m --size=1m", |plan| laid_out(plan) == 2 * M),
     ("filesize", DRAWN, |plan| {
-        let different: HashSet<u64> = sizes(plan).into_iter().collect();
-        different.len() == 3
-            && different
-                .iter()
-                .all(|size| (M..=8 * M).contains(size) && size % 4096 == 0)
-            && stream(plan).region.length.is_none()
+        // As fio 3.33 makes them.
+        sizes(plan) == [2_105_344, 3_330_048, 3_227_648] && stream(plan).region.length.is_none()
     }),
+    (
+        "filesize",
+        "--numjobs=2 --nrfiles=3 --filesize=10k-100k --bs=1k --size=100k",
+        |plan| sizes(plan) == [22_528, 37_888, 36_864, 35_840, 90_112, 23_552],
+    ),
+    (
+        "randrepeat",
+        "--randrepeat=0 --nrfiles=3 --filesize=1m-8m --size=30m",
+        |plan| sizes(plan) != [2_105_344, 3_330_048, 3_227_648],
+    ),
     (
         "randseed",
         "--randseed=42 --nrfiles=3 --filesize=1m-8m --size=30m",
@@ -810,6 +864,27 @@ const SYSTEM: &[Effect] = &[
         stream(plan).hint.write_lifetime == Some(2)
     }),
     ("mem", "--mem=mmaphuge", |plan| worker(plan).memory.huge_pages),
+    ("hugepage-size", "--mem=mmaphuge --hugepage-size=4m", |plan| {
+        worker(plan).memory.huge_page == Bytes(4 * M)
+    }),
+    ("mem", "--mem=shmhuge --hugepage-size=1g", |plan| {
+        worker(plan).memory.huge_page == Bytes(K * M)
+    }),
+    ("ioscheduler", "--ioscheduler=none", |plan| {
+        job(plan).scheduler.as_deref() == Some("none")
+    }),
+    ("cgroup", "--cgroup=a/b", |plan| {
+        let group = worker(plan).placement.control_group.as_ref();
+        group.is_some_and(|group| group.path == "a/b" && group.weight.is_none() && !group.keep)
+    }),
+    ("cgroup_weight", "--cgroup=a --cgroup_weight=500", |plan| {
+        let group = worker(plan).placement.control_group.as_ref();
+        group.is_some_and(|group| group.weight == Some(500))
+    }),
+    ("cgroup_nodelete", "--cgroup=a --cgroup_nodelete=1", |plan| {
+        let group = worker(plan).placement.control_group.as_ref();
+        group.is_some_and(|group| group.keep)
+    }),
     ("iomem_align", "--iomem_align=8k", |plan| {
         worker(plan).memory.alignment == 8192
     }),
@@ -851,31 +926,235 @@ const SYSTEM: &[Effect] = &[
     (
         "cmdprio_percentage",
         "--ioengine=libaio --direct=1 --cmdprio_percentage=10",
-        |plan| {
-            stream(plan)
-                .priority
-                .is_some_and(|given| given.percent == 10 && given.class == PriorityClass::RealTime)
-        },
+        |plan| rules(plan) == [rule(Direction::Read, None, 10, (PriorityClass::RealTime, 0, 0))],
     ),
     (
         "cmdprio_class",
         "--ioengine=libaio --direct=1 --cmdprio_percentage=10 --cmdprio_class=3",
-        |plan| {
-            stream(plan)
-                .priority
-                .is_some_and(|given| given.class == PriorityClass::Idle)
-        },
+        |plan| rules(plan) == [rule(Direction::Read, None, 10, (PriorityClass::Idle, 0, 0))],
     ),
     (
         "cmdprio",
         "--ioengine=libaio --direct=1 --cmdprio_percentage=10 --cmdprio=5",
-        |plan| stream(plan).priority.is_some_and(|given| given.level == 5),
+        |plan| rules(plan) == [rule(Direction::Read, None, 10, (PriorityClass::RealTime, 5, 0))],
+    ),
+    (
+        "cmdprio_hint",
+        "--ioengine=libaio --direct=1 --cmdprio_percentage=10 --cmdprio_hint=3",
+        |plan| rules(plan) == [rule(Direction::Read, None, 10, (PriorityClass::RealTime, 0, 3))],
+    ),
+    (
+        "cmdprio_bssplit",
+        "--ioengine=io_uring --rw=randrw --cmdprio_bssplit=4k/10:64k/30/2/7/5,8k/50 --cmdprio_class=1,3",
+        |plan| {
+            rules(plan)
+                == [
+                    rule(Direction::Read, Some(4 * K), 10, (PriorityClass::RealTime, 0, 0)),
+                    rule(Direction::Read, Some(64 * K), 30, (PriorityClass::BestEffort, 7, 5)),
+                    rule(Direction::Write, Some(8 * K), 50, (PriorityClass::Idle, 0, 0)),
+                ]
+        },
     ),
     (
         "rw",
-        "--rw=write --ioengine=libaio --direct=1 --cmdprio_percentage=0,10",
-        |plan| stream(plan).priority.is_some_and(|given| given.percent == 10),
+        "--rw=randrw --ioengine=libaio --direct=1 --cmdprio_percentage=20,10 --cmdprio=1,2 --cmdprio_class=1,2",
+        |plan| {
+            rules(plan)
+                == [
+                    rule(Direction::Read, None, 20, (PriorityClass::RealTime, 1, 0)),
+                    rule(Direction::Write, None, 10, (PriorityClass::BestEffort, 2, 0)),
+                ]
+        },
     ),
+];
+
+fn rules(plan: &Plan) -> &[PriorityRule] {
+    &stream(plan).priorities
+}
+
+fn rule(
+    direction: Direction,
+    length: Option<u64>,
+    percent: u8,
+    (class, level, hint): (PriorityClass, u8, u16),
+) -> PriorityRule {
+    PriorityRule {
+        direction,
+        length: length.map(Bytes),
+        percent,
+        class,
+        level,
+        hint,
+    }
+}
+
+/// Something of the trace that is carried out.
+fn replayed(plan: &Plan, how: fn(&Replay) -> bool) -> bool {
+    stream(plan).replay.as_ref().is_some_and(how)
+}
+
+/// Effects on what jobs share, and on traces.
+const SHARED: &[Effect] = &[
+    ("lockfile", "--lockfile=exclusive", |plan| {
+        stream(plan).lock == FileLock::Exclusive
+    }),
+    ("lockfile", "--lockfile=readwrite", |plan| {
+        stream(plan).lock == FileLock::ReadersTogether
+    }),
+    ("flow", "--flow=8", |plan| {
+        stream(plan).flow
+            == Some(Flow {
+                id: 0,
+                weight: 8,
+                pause_ns: Nanos(0),
+            })
+    }),
+    ("flow_id", "--flow=8 --flow_id=3", |plan| {
+        stream(plan).flow.is_some_and(|flow| flow.id == 3)
+    }),
+    ("flow_sleep", "--flow=8 --flow_sleep=100", |plan| {
+        stream(plan)
+            .flow
+            .is_some_and(|flow| flow.pause_ns == Nanos::micros(100))
+    }),
+    ("write_iolog", "--write_iolog=out", |plan| {
+        job(plan).trace.as_deref() == Some("out")
+    }),
+    ("read_iolog", "--read_iolog=trace", |plan| {
+        let lengths = &stream(plan).pattern.sizes;
+        let sizes = |low, high| BlockSizes::Range {
+            low: Bytes(low),
+            high: Bytes(high),
+            unaligned: true,
+        };
+        paths(plan) == ["f", "y"]
+            && stream(plan).mix
+                == Mix::Traced {
+                    reads: true,
+                    writes: true,
+                    trims: false,
+                }
+            && lengths.read == sizes(512, 8192)
+            && lengths.write == BlockSizes::Fixed { size: Bytes(4096) }
+            && job(plan).stop.passes == Some(1)
+            && job(plan).stop.bytes.is_none()
+            && plan.targets[0].prepare == Prepare::Existing
+            && matches!(
+                plan.targets[1].prepare,
+                Prepare::LayOut {
+                    size: Bytes(0),
+                    may_create: true,
+                    ..
+                }
+            )
+            && replayed(plan, |replay| {
+                let usual = Replay {
+                    trace: "trace".into(),
+                    form: TraceForm::FioText,
+                    files: ["f", "y"].map(String::from).to_vec(),
+                    redirected: false,
+                    flushes: true,
+                    without_times: false,
+                    speed_percent: 100,
+                    scale: 1,
+                    align: 0,
+                    skip: TraceSkip::default(),
+                };
+                *replay == usual
+            })
+    }),
+    // Clones take the traces in turn.
+    ("read_iolog", "--numjobs=3 --read_iolog=trace:other", |plan| {
+        let workers = &job(plan).workers;
+        let names = workers
+            .iter()
+            .map(|worker| worker.streams[0].replay.as_ref().map(|replay| &*replay.trace));
+        names.eq([Some("trace"), Some("other"), Some("trace")])
+    }),
+    ("read_iolog", "--read_iolog=records --ioengine=libaio", |plan| {
+        paths(plan) == ["dev"]
+            && stream(plan).depth == 2
+            && stream(plan).cache.direct
+            && replayed(plan, |replay| {
+                replay.form == TraceForm::Blktrace { swapped: false } && replay.files == ["8:16"]
+            })
+    }),
+    (
+        "iodepth",
+        "--read_iolog=records --ioengine=libaio --iodepth=7",
+        |plan| stream(plan).depth == 7,
+    ),
+    ("direct", "--read_iolog=records --direct=0", |plan| {
+        !stream(plan).cache.direct && stream(plan).replay.is_some()
+    }),
+    ("bs", "--read_iolog=records --bs=512", |plan| {
+        !stream(plan).cache.direct && stream(plan).replay.is_some()
+    }),
+    ("runtime", "--read_iolog=trace --runtime=3", |plan| {
+        job(plan).stop.after_ns == Some(Nanos::secs(3))
+    }),
+    (
+        "allow_file_create",
+        "--read_iolog=trace --allow_file_create=0",
+        |plan| matches!(plan.targets[1].prepare, Prepare::LayOut { may_create: false, .. }),
+    ),
+    ("unlink", "--read_iolog=trace --unlink=1", |plan| {
+        plan.targets[0].at_end == AtEndOfJob::Remove
+    }),
+    ("unlink_each_loop", "--read_iolog=trace --unlink_each_loop=1", |plan| {
+        plan.targets[0].at_end == AtEndOfJob::Remove
+    }),
+    ("ioengine", "--read_iolog=trace --ioengine=null", |plan| {
+        matches!(target(plan).kind, TargetKind::Nothing { .. })
+    }),
+    ("end_fsync", "--read_iolog=trace --end_fsync=1", |plan| {
+        stream(plan).sync.at_end
+    }),
+    ("fsync_on_close", "--read_iolog=trace --fsync_on_close=1", |plan| {
+        stream(plan).sync.on_close
+    }),
+    ("end_syncfs", "--read_iolog=trace --end_syncfs=1", |plan| {
+        stream(plan).sync.file_system_at_end
+    }),
+    ("replay_no_stall", "--read_iolog=trace --replay_no_stall=1", |plan| {
+        replayed(plan, |replay| replay.without_times)
+    }),
+    ("replay_redirect", "--read_iolog=trace --replay_redirect=f", |plan| {
+        paths(plan) == ["f"] && replayed(plan, |replay| replay.redirected && replay.files == ["f"])
+    }),
+    ("replay_scale", "--read_iolog=trace --replay_scale=2", |plan| {
+        replayed(plan, |replay| replay.scale == 2)
+    }),
+    ("replay_align", "--read_iolog=trace --replay_align=4k", |plan| {
+        replayed(plan, |replay| replay.align == 4096)
+    }),
+    (
+        "replay_time_scale",
+        "--read_iolog=trace --replay_time_scale=50",
+        |plan| replayed(plan, |replay| replay.speed_percent == 50),
+    ),
+    ("replay_skip", "--read_iolog=trace --replay_skip=write,sync", |plan| {
+        stream(plan).mix
+            == Mix::Traced {
+                reads: true,
+                writes: false,
+                trims: false,
+            }
+            && replayed(plan, |replay| {
+                !replay.flushes
+                    && replay.skip
+                        == TraceSkip {
+                            writes: true,
+                            flushes: true,
+                            ..TraceSkip::default()
+                        }
+            })
+    }),
+    ("replay_skip", "--read_iolog=trace --replay_skip=read,trim", |plan| {
+        replayed(plan, |replay| {
+            replay.skip.reads && replay.skip.trims && !replay.skip.writes && !replay.skip.flushes
+        })
+    }),
 ];
 
 /// Effects on speed and limits.
@@ -1041,8 +1320,43 @@ const DATA: &[Effect] = &[
             == Content::Duplicated {
                 percent: 30,
                 working_set: 0,
+                shared: false,
+                constant: None,
             }
     }),
+    (
+        "dedupe_percentage",
+        "--rw=write --dedupe_percentage=30 --buffer_compress_percentage=50",
+        |plan| {
+            let constant = constant_part(plan);
+            constant.is_some_and(|part| (part.percent, part.chunk) == (50, 512))
+        },
+    ),
+    (
+        "buffer_compress_percentage",
+        "--rw=write --dedupe_percentage=30 --buffer_compress_percentage=50",
+        |plan| constant_part(plan).is_some_and(|part| part.percent == 50),
+    ),
+    (
+        "buffer_compress_chunk",
+        "--rw=write --dedupe_percentage=30 --buffer_compress_percentage=50 --buffer_compress_chunk=4k",
+        |plan| constant_part(plan).is_some_and(|part| part.chunk == 4096),
+    ),
+    (
+        "buffer_pattern",
+        "--rw=write --dedupe_percentage=30 --buffer_compress_percentage=50 --buffer_pattern=0xab",
+        |plan| constant_part(plan).is_some_and(|part| part.pattern == [0xab]),
+    ),
+    (
+        "dedupe_global",
+        "--rw=write --size=4m --dedupe_percentage=30 --dedupe_mode=working_set --dedupe_global=1",
+        |plan| matches!(stream(plan).content, Content::Duplicated { shared: true, .. }),
+    ),
+    (
+        "dedupe_mode",
+        "--rw=write --size=4m --dedupe_percentage=30 --dedupe_mode=working_set --dedupe_global=1",
+        |plan| matches!(stream(plan).content, Content::Duplicated { shared: true, .. }),
+    ),
     (
         "dedupe_mode",
         "--rw=write --size=4m --dedupe_percentage=30 --dedupe_mode=working_set",
@@ -1052,6 +1366,8 @@ const DATA: &[Effect] = &[
                 == Content::Duplicated {
                     percent: 30,
                     working_set: 51,
+                    shared: false,
+                    constant: None,
                 }
         },
     ),
@@ -1063,6 +1379,8 @@ const DATA: &[Effect] = &[
                 == Content::Duplicated {
                     percent: 30,
                     working_set: 51,
+                    shared: false,
+                    constant: None,
                 }
         },
     ),
@@ -1074,6 +1392,8 @@ const DATA: &[Effect] = &[
                 == Content::Duplicated {
                     percent: 30,
                     working_set: 512,
+                    shared: false,
+                    constant: None,
                 }
         },
     ),
@@ -1085,6 +1405,8 @@ const DATA: &[Effect] = &[
                 == Content::Duplicated {
                     percent: 30,
                     working_set: 51,
+                    shared: false,
+                    constant: None,
                 }
         },
     ),
@@ -1145,7 +1467,76 @@ const DATA: &[Effect] = &[
         "--rw=write --verify=md5 --verify_state_save=0",
         |plan| !verify(plan).save_state,
     ),
+    (
+        "verify_state_save",
+        "--rw=write --verify=md5 --verify_state_save=0",
+        |plan| verify(plan).state_file.is_empty(),
+    ),
+    ("name", "--name=a/b --rw=write --verify=md5", |plan| {
+        is_verified(plan, |verify| verify.state_file == "local-a.b-0-verify.state")
+    }),
+    ("numjobs", "--rw=write --verify=md5 --numjobs=2", |plan| {
+        let second = &job(plan).workers.get(1).map(|worker| &worker.streams[0]);
+        let verify = second.and_then(|stream| stream.verify.as_ref());
+        verify.is_some_and(|verify| verify.state_file == "local-x-1-verify.state")
+    }),
+    (
+        "verify_state_load",
+        "--rw=read --verify=md5 --verify_state_load=1",
+        |plan| {
+            is_verified(plan, |verify| {
+                verify.load_state && verify.state_file == "local-x-0-verify.state"
+            })
+        },
+    ),
+    (
+        "verify_async",
+        "--rw=write --verify=md5 --verify_async=2 --verify_async_cpus=0-1",
+        |plan| verify(plan).threads == 2,
+    ),
+    (
+        "verify_async_cpus",
+        "--rw=write --verify=md5 --verify_async=2 --verify_async_cpus=0-1",
+        |plan| verify(plan).processors == [0, 1],
+    ),
+    ("verify_offset", "--rw=write --verify=md5 --verify_offset=512", |plan| {
+        verify(plan).header_at == 512
+    }),
+    (
+        "verify_policy",
+        "--rw=write --verify=md5 --verify_policy=fsynced",
+        |plan| verify(plan).flushed_only,
+    ),
+    (
+        "experimental_verify",
+        "--rw=write --verify=md5 --experimental_verify=1",
+        |plan| verify(plan).work_out_again,
+    ),
+    ("trim_percentage", TRIMS, |plan| {
+        is_verified(plan, |verify| verify.trims.is_some_and(|trims| trims.percent == 20))
+    }),
+    ("trim_backlog", TRIMS, |plan| {
+        is_verified(plan, |verify| verify.trims.is_some_and(|trims| trims.backlog == 64))
+    }),
+    ("trim_backlog_batch", TRIMS, |plan| {
+        is_verified(plan, |verify| verify.trims.is_some_and(|trims| trims.batch == 8))
+    }),
+    ("trim_verify_zero", TRIMS, |plan| {
+        is_verified(plan, |verify| verify.trims.is_some_and(|trims| !trims.read_as_zeros))
+    }),
+    (
+        "block_error_percentiles",
+        "--rw=trimwrite --block_error_percentiles=1",
+        |plan| stream(plan).on_error.block_lifetimes,
+    ),
+    ("rw", "--rw=trimwrite --block_error_percentiles=1", |plan| {
+        stream(plan).on_error.block_lifetimes
+    }),
 ];
+
+/// Written blocks that are discarded.
+const TRIMS: &str = "--rw=randtrimwrite --verify=md5 --trim_percentage=20 --trim_backlog=64 --trim_backlog_batch=8 \
+                     --trim_verify_zero=0";
 
 /// Effects on reports.
 const REPORTS: &[Effect] = &[
@@ -1216,9 +1607,18 @@ const REPORTS: &[Effect] = &[
 ];
 
 fn effects() -> impl Iterator<Item = &'static Effect> {
-    [JOBS_AND_FILES, PATTERN, SYSTEM, PACE, DATA, REPORTS]
-        .into_iter()
-        .flatten()
+    [
+        JOBS_AND_FILES,
+        PATTERN,
+        SYSTEM,
+        SHARED,
+        PACE,
+        DATA,
+        REPORTS,
+        crate::engines::ENGINES,
+    ]
+    .into_iter()
+    .flatten()
 }
 
 /// An option, words of a command line that have it, and what is said because of it.
@@ -1226,6 +1626,16 @@ type Saying = (&'static str, &'static str, &'static str);
 
 /// What readers of figures are told. The line of iodepth is fio's own, the others are notes of ours.
 const SAYINGS: &[Saying] = &[
+    (
+        "cgroup_weight",
+        "--cgroup_weight=500",
+        "x: cgroup_weight and cgroup_nodelete have no effect without cgroup",
+    ),
+    (
+        "cgroup_nodelete",
+        "--cgroup_nodelete=1",
+        "x: cgroup_weight and cgroup_nodelete have no effect without cgroup",
+    ),
     (
         "iodepth",
         "--ioengine=psync --iodepth=16",
@@ -1267,6 +1677,16 @@ const SAYINGS: &[Saying] = &[
         "x: without time_based the job ends as soon as its size is done, even if its runtime is not over",
     ),
     (
+        "trim_percentage",
+        "--rw=trimwrite --verify=md5 --trim_percentage=20",
+        "x: trim_percentage discards nothing without trim_backlog and a verification after the writes",
+    ),
+    (
+        "read_iolog",
+        "--read_iolog=trace --rw=write --bs=8k --loops=3",
+        "x: the trace says what is done, and nothing follows from loops, rw, bs",
+    ),
+    (
         "name",
         "--name=x --direct=0",
         "x: reads go through the page cache (direct=0): what is cached is not read from the device",
@@ -1291,19 +1711,21 @@ const SILENCES: &[Saying] = &[
     ),
     ("rwmixread", "--rw=randrw --rwmixread=70 --rate=7m,3m", "rwmixread"),
     ("ioengine", "--ioengine=libaio --iodepth=16", "has no effect"),
+    ("trim_backlog", TRIMS, "discards nothing"),
+    ("verify", TRIMS, "discards nothing"),
 ];
 
 /// Options that do not go together here, and the line about them.
 const COMPLAINTS: &[Saying] = &[
     (
-        "dedupe_percentage",
-        "--dedupe_percentage=10 --buffer_compress_percentage=50",
-        "fio: buffer_compress_percentage beside dedupe_percentage is not supported by this program; leave one of them out",
+        "filesize",
+        "--filesize=8m-1m --size=8m",
+        "fio: filesize: the range from 8 MiB to 1 MiB ends before it begins",
     ),
     (
-        "buffer_compress_percentage",
-        "--dedupe_percentage=10 --buffer_compress_percentage=50",
-        "fio: buffer_compress_percentage beside dedupe_percentage is not supported by this program; leave one of them out",
+        "hugepage-size",
+        "--mem=mmaphuge --hugepage-size=3m",
+        "fio: hugepage-size=3145728, which is no power of two, is not supported by this program",
     ),
     (
         "buffer_pattern",
@@ -1311,9 +1733,49 @@ const COMPLAINTS: &[Saying] = &[
         "fio: buffer_pattern: cannot read 'missing': No such file or directory",
     ),
     (
-        "verify_policy",
-        "--rw=write --verify=md5 --verify_policy=fsynced",
-        "fio: verify_policy=fsynced is not supported by this program",
+        "num_range",
+        "--rw=trim --num_range=4",
+        "fio: num_range: no engine of this program names more than one range in a trim; leave it out",
+    ),
+    (
+        "cmdprio_percentage",
+        "--ioengine=libaio --cmdprio_percentage=10 --cmdprio_bssplit=4k/10",
+        "fio: cmdprio_percentage and cmdprio_bssplit options are mutually exclusive",
+    ),
+    (
+        "read_iolog",
+        "--read_iolog=missing",
+        "fopen read iolog: No such file or directory (missing)",
+    ),
+    (
+        "read_iolog",
+        "--read_iolog=dev",
+        "fio: read_iolog: dev: it is no regular file: save the trace in one, or give it on standard input (`-`)",
+    ),
+    (
+        "verify",
+        "--read_iolog=trace --verify=md5",
+        "fio: verify beside read_iolog is not supported by this program; leave one of them out",
+    ),
+    (
+        "directory",
+        "--directory=d --read_iolog=trace",
+        "fio: directory beside read_iolog: a trace names its files with their paths; leave directory out",
+    ),
+    (
+        "create_only",
+        "--create_only=1 --read_iolog=trace",
+        "fio: create_only beside read_iolog is not supported by this program; leave one of them out",
+    ),
+    (
+        "cmdprio_percentage",
+        "--ioengine=libaio --cmdprio_percentage=10 --read_iolog=trace",
+        "fio: cmdprio_percentage or cmdprio_bssplit beside read_iolog is not supported by this program",
+    ),
+    (
+        "replay_skip",
+        "--read_iolog=trace --replay_skip=read,write",
+        "fio: read_iolog: trace: there is nothing in it to carry out",
     ),
     (
         "ignore_error",
@@ -1325,7 +1787,7 @@ const COMPLAINTS: &[Saying] = &[
 /// Options that act in the program and not in the plan: the test that shows each, and its file.
 const ELSEWHERE: &[(&str, &str, &str)] = &[
     (
-        "verify_policy",
+        "num_range",
         "crates/dialects/tests/fio/effects.rs",
         "every_saying_follows_from_its_option",
     ),
@@ -1485,6 +1947,21 @@ const ELSEWHERE: &[(&str, &str, &str)] = &[
         "calls_that_must_not_wait_fail_instead",
     ),
     (
+        "log_store_compressed",
+        "crates/fathom/tests/fio/logs.rs",
+        "compressed_logs_come_back",
+    ),
+    (
+        "log_alternate_epoch_clock_id",
+        "crates/fathom/tests/fio/logs.rs",
+        "times_are_those_of_the_clock_that_was_asked_for",
+    ),
+    (
+        "job_start_clock_id",
+        "crates/fathom/tests/fio/logs.rs",
+        "times_are_those_of_the_clock_that_was_asked_for",
+    ),
+    (
         "sqthread_poll_cpu",
         "crates/fathom/tests/fio/options.rs",
         "the_thread_of_the_kernel_is_bound",
@@ -1506,7 +1983,7 @@ fn row(name: &str) -> &'static Row {
 }
 
 /// The words of an entry; a job is begun where none is.
-fn words(line: &str) -> Vec<String> {
+pub fn words(line: &str) -> Vec<String> {
     let mut words = split(line);
     if !words.iter().any(|word| word.starts_with("--name=")) {
         words.insert(0, "--name=x".into());

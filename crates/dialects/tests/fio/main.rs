@@ -5,6 +5,7 @@
 #[path = "../../../model/tests/drive/mod.rs"]
 mod drive;
 mod effects;
+mod engines;
 mod errors;
 mod golden;
 mod job_files;

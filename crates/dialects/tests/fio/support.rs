@@ -99,7 +99,7 @@ pub fn reading(line: &str) -> Reading {
 /// Everything read, however it ended.
 pub fn all(reading: Reading) -> (u8, Jobs) {
     match reading {
-        Reading::End(End { code, read }) => (code, read),
+        Reading::End(End { code, read, .. }) => (code, read),
         Reading::Run(read) => (0, read),
     }
 }

@@ -214,6 +214,8 @@ pub(super) fn facts(system: &System, device: &BlockDevice) -> Device {
             .words(&queue("scheduler"))
             .and_then(|text| scheduler_in_use(&text)),
         queue_requests: system.value(&queue("nr_requests")),
+        // Drivers of one queue from before multi-queue block layers have no such folder.
+        hardware_queues: Some(system.names(&at("mq")).len() as u32).filter(|count| *count > 0),
         largest_request: system
             .value::<u64>(&queue("max_sectors_kb"))
             .map(|kib| Bytes(kib.saturating_mul(1024))),
@@ -223,6 +225,7 @@ pub(super) fn facts(system: &System, device: &BlockDevice) -> Device {
         kind: word_of(&device.kind).into(),
         read_only: device.read_only,
         detail,
+        health: super::health::health(system, device),
     }
 }
 

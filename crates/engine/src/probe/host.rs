@@ -5,6 +5,7 @@ use std::io::Read;
 use model::environment::{Cpu, Host, LogicalCpu};
 
 use super::System;
+use super::surroundings::deepest_idle;
 use crate::sys;
 
 /// The machine.
@@ -95,6 +96,7 @@ pub fn cpu(system: &System) -> Cpu {
             .map_or(1, |list| numbers(&list).len() as u32),
         governor: system.words("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
         topology: topology(system),
+        deepest_idle: deepest_idle(system),
     }
 }
 

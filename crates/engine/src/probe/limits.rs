@@ -42,6 +42,27 @@ pub fn limits(system: &System) -> Limits {
     limits
 }
 
+/// Folders of the control groups of this process that have a controller, the own one first: those of version 2, and those
+/// of version 1 for the controller.
+pub(super) fn own_groups(system: &System, controller: &str) -> Vec<String> {
+    let mounts = own_mounts(system);
+    let groups = system.text("/proc/self/cgroup").unwrap_or_default();
+    let of = |line: &str| -> Option<Vec<String>> {
+        let mut parts = line.splitn(3, ':').skip(1);
+        let (controllers, group) = (parts.next()?, parts.next()?);
+        let has = |list: &str| list.split(',').any(|name| name == controller);
+        let mount = match controllers {
+            "" => mounts.iter().find(|mount| mount.kind == "cgroup2"),
+            list if has(list) => mounts
+                .iter()
+                .find(|mount| mount.kind == "cgroup" && has(&mount.super_options)),
+            _ => None,
+        };
+        mount.map(|mount| folders(mount, group))
+    };
+    groups.lines().filter_map(of).flatten().collect()
+}
+
 /// The folders of a group and of those above it, the own one first.
 fn folders(mount: &Mount, group: &str) -> Vec<String> {
     let inside = match mount.root.as_str() {

@@ -6,12 +6,14 @@
 
 mod blocks;
 mod counters;
+mod health;
 mod host;
 mod inventory;
 mod limits;
 mod machines;
 mod memory;
 mod mounts;
+mod surroundings;
 mod swaps;
 mod system;
 mod target;
@@ -25,6 +27,7 @@ pub use limits::limits;
 pub use machines::{HeldFile, Process};
 pub use memory::{memory_available, memory_total};
 pub use mounts::Mount;
+pub use surroundings::{SystemTimes, watch_others};
 pub use swaps::Swap;
 pub use system::System;
 pub use target::{device_chain, file_system, target};
@@ -42,5 +45,6 @@ pub fn environment(system: &System, clock: Clock) -> Environment {
         clock,
         limits: limits(system),
         targets: Vec::new(),
+        before: None,
     }
 }

@@ -39,7 +39,7 @@ pub fn target(system: &System, file: &File, prepared: &str) -> TargetFacts {
                 .and_then(|handle| sys::facts::allocation(handle, file.size()));
         }
         FileKind::BlockDevice => facts.devices = device_chain(system, &[number]),
-        FileKind::CharacterDevice | FileKind::Nothing | FileKind::Other => {}
+        FileKind::CharacterDevice | FileKind::Directory | FileKind::Nothing | FileKind::Other => {}
     }
     facts
 }
@@ -49,6 +49,7 @@ fn word_of(kind: FileKind) -> &'static str {
         FileKind::Regular => "file",
         FileKind::BlockDevice => "block device",
         FileKind::CharacterDevice => "character device",
+        FileKind::Directory => "directory",
         FileKind::Nothing => "nothing",
         FileKind::Other => "other",
     }

@@ -13,13 +13,33 @@ use crate::watchdog::watch;
 /// Bytes of a block, which suits every place.
 pub const BLOCK: u32 = 4096;
 
-/// Every engine that can be opened on whatever is tested. The one that allocates space moves no data and wants regular files:
-/// it is tested where it is used.
+/// Every engine that moves data to and from whatever is tested, or pretends to. What the others do is tested one by one.
 pub fn engines() -> impl Iterator<Item = EngineKind> {
     EngineKind::NAMED
         .iter()
         .map(|(kind, _)| *kind)
-        .filter(|kind| !matches!(kind, EngineKind::Auto | EngineKind::Falloc))
+        .filter(|kind| match kind {
+            EngineKind::IoUring
+            | EngineKind::Libaio
+            | EngineKind::Psync
+            | EngineKind::Pvsync2
+            | EngineKind::Mmap
+            | EngineKind::Splice
+            | EngineKind::Vsync
+            | EngineKind::Null
+            | EngineKind::Simulated => true,
+            EngineKind::Auto
+            | EngineKind::Falloc
+            | EngineKind::Truncate
+            | EngineKind::FileCreate
+            | EngineKind::FileStat
+            | EngineKind::FileDelete
+            | EngineKind::DirectoryCreate
+            | EngineKind::DirectoryStat
+            | EngineKind::DirectoryDelete
+            | EngineKind::Cpu
+            | EngineKind::Program => false,
+        })
 }
 
 /// Every engine that moves data.
@@ -49,7 +69,7 @@ pub fn setup(kind: EngineKind, files: Vec<File>, slots: u32) -> Setup {
         complete_max: None,
         buffer_bytes: BLOCK as usize,
         buffer_alignment: 4096,
-        huge_pages: false,
+        huge_page: None,
         files,
         exchanges_files: false,
         split_stamps: false,

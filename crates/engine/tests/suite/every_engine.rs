@@ -490,12 +490,8 @@ fn what_is_in_use_is_described() {
         let rig = Rig::new(kind, vec![file_for(kind, &target)], 8);
         let used = rig.engine.describe();
         assert_eq!(used.kind, kind);
-        assert_eq!(
-            used.inline,
-            kind.is_synchronous() || kind == EngineKind::Null,
-            "{}",
-            kind.name()
-        );
+        let inline = kind.is_synchronous() || matches!(kind, EngineKind::Null | EngineKind::Vsync);
+        assert_eq!(used.inline, inline, "{}", kind.name());
     }
 }
 

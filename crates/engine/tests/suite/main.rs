@@ -12,4 +12,5 @@ mod endings;
 mod every_engine;
 mod place;
 mod pool;
+mod special;
 mod watchdog;

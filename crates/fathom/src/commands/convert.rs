@@ -1,40 +1,16 @@
 //! `fathom convert`.
 
 use std::io::Write;
-use std::path::Path;
 
 use clap::ArgMatches;
 use dialects::convert::{self, Conversion};
-use dialects::diskspd::text::TextForm;
-use dialects::diskspd::{self, EventRole, Processors, Reading, Request, Surroundings, xml};
-use dialects::native;
-use model::plan::{Dialect, Plan};
+use model::plan::Dialect;
 
-use super::fio_plan::fio_plan;
-use super::run;
-use crate::command_line;
-use crate::drop_in::diskspd::surroundings::Here;
+use super::source;
 use crate::exit::Exit;
-use crate::fault::{Fault, Faults};
+use crate::fault::Faults;
 use crate::screen;
 use crate::session::Session;
-
-/// A test that was read, and what its reading has already lost.
-struct Source {
-    plan: Plan,
-    lost: Vec<String>,
-    differs: Vec<String>,
-}
-
-impl From<Plan> for Source {
-    fn from(plan: Plan) -> Source {
-        Source {
-            plan,
-            lost: Vec::new(),
-            differs: Vec::new(),
-        }
-    }
-}
 
 /// Says a test in other words.
 pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
@@ -44,7 +20,7 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
         .flatten()
         .cloned()
         .collect();
-    let source = read(session, &words)?;
+    let source = source::read(session, &words)?;
     let wanted = given.get_one::<String>("to").map(String::as_str);
     let conversions = match wanted {
         Some("fio") => vec![convert::to(Dialect::Fio, &source.plan)],
@@ -89,144 +65,4 @@ fn text(conversion: &Conversion, headed: bool) -> String {
         text += &format!("# {line}\n");
     }
     text + &conversion.text
-}
-
-fn read(session: &Session, words: &[String]) -> Result<Source, Faults> {
-    let (first, rest) = words.split_first().expect("clap asks for a source");
-    match (first.as_str(), rest) {
-        ("diskspd", line) => read_diskspd(line),
-        ("native", flags) => read_flags(session, flags).map(Source::from),
-        ("fio", line) => fio_plan(line).map(Source::from),
-        (file, []) => read_file(file),
-        (_, [second, ..]) => {
-            let fault = Fault::new(format!("`{first}` is one file, and `{second}` stands behind it"));
-            let help = "name the dialect of a command line first: `fathom convert --to fio diskspd -b8K …`";
-            Err(Faults::usage(fault.help(help)))
-        }
-    }
-}
-
-fn read_flags(session: &Session, flags: &[String]) -> Result<Plan, Faults> {
-    let given = command_line::flags_of_run()
-        .try_get_matches_from(flags)
-        .map_err(|error| {
-            let what = error.to_string();
-            let what = what.lines().next().unwrap_or_default().trim_start_matches("error: ");
-            Faults::usage(Fault::new(what).help("`fathom run --help` lists the flags"))
-        })?;
-    Ok(native::lower(&run::document(session, &given)?)?)
-}
-
-/// By its name: a profile, a job file, or else a saved result.
-fn read_file(file: &str) -> Result<Source, Faults> {
-    let path = Path::new(file);
-    let extension = path
-        .extension()
-        .map(|extension| extension.to_string_lossy().to_ascii_lowercase());
-    let text = || {
-        let read = std::fs::read_to_string(path);
-        read.map_err(|error| Faults::usage(Fault::of_file("read", path, &error)))
-    };
-    match extension.as_deref() {
-        Some("toml") => {
-            let document = native::read_job_file(file, &text()?)?;
-            Ok(native::lower(&document)?.into())
-        }
-        Some("xml") => {
-            let text = Here::default().read_profile(file);
-            let text = text.map_err(|why| Faults::usage(Fault::new(format!("cannot read {file}: {why}"))))?;
-            let profile = xml::read(&text).map_err(|error| refused(&error.lines()))?;
-            lowered(&profile)
-        }
-        Some("fio" | "ini" | "job") => fio_plan(&[file.to_owned()]).map(Source::from),
-        _ => match archive::load(path) {
-            Ok(results) => Ok(results.plan.into()),
-            Err(error) => {
-                let help = "a source is FILE.xml, FILE.toml, a saved result, or a dialect with its arguments";
-                Err(Faults::usage(Fault::new(error.to_string()).help(help)))
-            }
-        },
-    }
-}
-
-fn read_diskspd(line: &[String]) -> Result<Source, Faults> {
-    let mut around = Quiet(Here::default());
-    let request = match diskspd::read("diskspd", line, &mut around) {
-        Reading::Run(request) | Reading::Print(request) => request,
-        Reading::End(end) if end.stderr.is_empty() => {
-            return Err(Faults::usage(Fault::new("this DiskSpd line runs nothing")));
-        }
-        Reading::End(end) => return Err(refused(&end.stderr)),
-    };
-    let Request {
-        profile,
-        events,
-        stderr: _,
-        notes,
-    } = request;
-    let mut source = lowered(&profile)?;
-    let named = [
-        ("-ys", &events.start),
-        ("-yf", &events.finish),
-        ("-yr", &events.wait),
-        ("-yp", &events.stop),
-    ];
-    for (switch, event) in named {
-        if let Some(name) = event {
-            source.lost.push(format!(
-                "DiskSpd {switch}: the event `{name}`; no other dialect has events"
-            ));
-        }
-    }
-    source
-        .differs
-        .extend(notes.iter().map(|note| format!("DiskSpd: {note}")));
-    Ok(source)
-}
-
-fn lowered(profile: &diskspd::Profile) -> Result<Source, Faults> {
-    let cpus = engine::sys::thread::usable_cpus();
-    let here = diskspd::Here {
-        cpus: &cpus,
-        arguments: &[],
-        form: TextForm::V2_2,
-        windows: cfg!(windows),
-    };
-    let lowered = diskspd::lower(profile, here)?;
-    Ok(Source {
-        plan: lowered.plan,
-        lost: Vec::new(),
-        differs: lowered.notes.iter().map(|note| format!("DiskSpd {note}")).collect(),
-    })
-}
-
-/// What DiskSpd says of its own words.
-fn refused(lines: &[String]) -> Faults {
-    let fault = |line: &String| Fault::new(line.trim_start_matches("ERROR: "));
-    Faults::many(lines.iter().map(fault).collect(), Exit::Usage)
-}
-
-/// This machine without its events: reading a line for its meaning must not set one.
-struct Quiet(Here);
-
-impl Surroundings for Quiet {
-    fn processors(&self) -> Processors {
-        self.0.processors()
-    }
-
-    fn milliseconds_since_start(&self) -> u64 {
-        self.0.milliseconds_since_start()
-    }
-
-    fn read_profile(&mut self, path: &str) -> Result<String, String> {
-        self.0.read_profile(path)
-    }
-
-    fn open_event(&mut self, _: EventRole, _: &str) -> Result<(), String> {
-        Ok(())
-    }
-
-    fn signal_event(&mut self, _: &str) -> Result<(), String> {
-        Ok(())
-    }
 }

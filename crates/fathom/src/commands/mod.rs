@@ -1,12 +1,16 @@
 //! One file for each command.
 
+pub mod ab;
 pub mod advise;
 pub mod baseline;
+pub mod calc;
 mod catalogue;
+pub mod compare;
 pub mod completions;
 pub mod convert;
 pub mod explain;
 mod fio_plan;
+pub mod lint;
 pub mod man;
 pub mod policies;
 pub mod quick;
@@ -15,5 +19,8 @@ pub mod run;
 pub mod schema;
 pub mod selftest;
 pub mod show;
+mod source;
+mod study_outputs;
+pub mod sweep;
 pub mod targets;
 pub mod verify;

@@ -17,6 +17,7 @@ use crate::session::{self, Session};
 /// Screens a disk.
 pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
     let permissions = session::permissions(given);
+    let silenced = session::silenced(given)?;
     let size = given.get_one::<String>("size").map(|text| {
         let mut job = JobSpec::default();
         native::apply(&mut job, "size", text, || dialects::Place {
@@ -51,7 +52,8 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
         outputs.take(&event);
     });
     drop(screen);
-    let results = results?;
+    let mut results = results?;
+    results.findings = analysis::lint::heard(results.findings, &silenced);
     let text = text(&results, &refusals, &session.program());
     outputs.finish(&results, Some(&text))?;
     Ok(Exit::of(&results, given.get_flag("strict")))

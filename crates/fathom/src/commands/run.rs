@@ -24,6 +24,7 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
     let document = document(session, given)?;
     let mut plan = native::lower(&document)?;
     let permissions = session::permissions(given);
+    let silenced = session::silenced(given)?;
     let diagnosed = limits::asks(given).then(|| limits::known(given)).transpose()?;
     let confirmed = given.get_flag("confirm").then(|| confirm::extend(&plan));
     if let Some(confirmed) = &confirmed {
@@ -54,13 +55,22 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
     if let Some(confirmed) = &confirmed {
         results.findings.extend(confirmed.findings());
     }
+    results.findings = analysis::lint::heard(results.findings, &silenced);
     outputs.finish(&results, None)?;
     Ok(Exit::of(&results, given.get_flag("strict")))
 }
 
 /// The jobs of a file or of flags.
 pub(super) fn document(session: &Session, given: &ArgMatches) -> Result<Document, Faults> {
-    let mut document = match given.get_one::<String>("file") {
+    let mut document = document_of(given.get_one::<String>("file"))?;
+    document.arguments.clone_from(&session.arguments);
+    apply_flags(&mut document, given)?;
+    Ok(document)
+}
+
+/// The jobs of a file, or one job of which nothing is said yet.
+pub(super) fn document_of(file: Option<&String>) -> Result<Document, Faults> {
+    Ok(match file {
         Some(file) => {
             let text = std::fs::read_to_string(file)
                 .map_err(|error| Faults::usage(Fault::of_file("read", Path::new(file), &error)))?;
@@ -70,8 +80,11 @@ pub(super) fn document(session: &Session, given: &ArgMatches) -> Result<Document
             jobs: vec![JobSpec::default()],
             ..Document::default()
         },
-    };
-    document.arguments.clone_from(&session.arguments);
+    })
+}
+
+/// Changes every job as the flags say.
+pub(super) fn apply_flags(document: &mut Document, given: &ArgMatches) -> Result<(), Faults> {
     if let Some(seed) = given.get_one::<u64>("seed") {
         document.seed = Some(*seed);
     }
@@ -108,7 +121,7 @@ pub(super) fn document(session: &Session, given: &ArgMatches) -> Result<Document
         }
     }
     if complaints.is_empty() {
-        Ok(document)
+        Ok(())
     } else {
         Err(complaints.into())
     }
@@ -149,6 +162,7 @@ fn prepared(action: &Action) -> String {
         Action::Reuse { size } => format!("holds {size} of random data from an earlier run, used again"),
         Action::Create { size, own: true } => format!("made with {size} of random data, removed at the end"),
         Action::Create { size, own: false } => format!("made with {size} of random data"),
+        Action::CreateDirectory => "made as a directory".into(),
         Action::Extend { from, to } => format!("extended from {from} to {to}"),
         Action::Rewrite { size } => format!("emptied and written anew with {size}"),
     }

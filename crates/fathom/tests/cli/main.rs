@@ -13,6 +13,7 @@ mod guard;
 mod help;
 mod outputs;
 mod stopping;
+mod studies;
 mod support;
 mod truth;
 mod verify;

@@ -11,6 +11,9 @@ mod endings;
 mod legacy;
 mod masks;
 mod offsets;
+#[path = "../drop_in/place.rs"]
+#[allow(dead_code, reason = "shared by the tests of both drop-in modes")]
+mod place;
 mod profiles;
 mod readers;
 mod runs;

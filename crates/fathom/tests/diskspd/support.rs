@@ -1,100 +1,25 @@
-//! The program under the name `diskspd`, in a folder of its own.
+//! The program under the name `diskspd`, and what was recorded from that tool.
 
 use std::fs;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
 
-use testbed::{Directory, Unavailable};
-
-use crate::calling::{self, PROGRAM, Ran};
+pub use crate::place::words;
+use crate::place::{self, Tool};
 
 /// What was recorded from DiskSpd 2.2.
 pub const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/diskspd");
 
-/// A folder to run in. The program lies beside it, so that it is not in the way.
-pub struct Place {
-    folder: Directory,
+/// DiskSpd.
+pub struct Diskspd;
+
+impl Tool for Diskspd {
+    const NAME: &'static str = "diskspd";
+    const CALLED: &'static str = "diskspd.exe";
+    const ENVIRONMENT: &'static [(&'static str, &'static str)] = &[];
 }
 
-impl Place {
-    /// Wherever the tests may write.
-    pub fn new() -> Place {
-        Place::of(Directory::new()).expect("the tests may write somewhere")
-    }
-
-    /// On a file system that lies on a disk.
-    pub fn on_disk() -> Result<Place, Unavailable> {
-        Place::of(Directory::on_disk())
-    }
-
-    fn of(folder: Result<Directory, Unavailable>) -> Result<Place, Unavailable> {
-        let place = Place { folder: folder? };
-        fs::create_dir(place.path()).unwrap();
-        std::os::unix::fs::symlink(PROGRAM, place.folder.path().join("diskspd")).unwrap();
-        Ok(place)
-    }
-
-    pub fn path(&self) -> PathBuf {
-        self.folder.path().join("here")
-    }
-
-    /// Makes a file in it, with data in it.
-    pub fn file(&self, name: &str, bytes: usize) -> PathBuf {
-        let path = self.path().join(name);
-        let data: Vec<u8> = (0..bytes).map(|index| (index % 251) as u8).collect();
-        fs::write(&path, data).unwrap();
-        path
-    }
-
-    /// Names of what is in it.
-    pub fn names(&self) -> Vec<String> {
-        calling::names(&self.path())
-    }
-
-    pub fn command<A: AsRef<str>>(&self, arguments: &[A]) -> Command {
-        self.command_in(&self.path(), arguments)
-    }
-
-    /// The same in another folder.
-    pub fn command_in<A: AsRef<str>>(&self, folder: &Path, arguments: &[A]) -> Command {
-        let mut command = Command::new(self.folder.path().join("diskspd"));
-        command
-            .args(arguments.iter().map(AsRef::as_ref))
-            .current_dir(folder)
-            // The name that the recorded command lines have.
-            .arg0("diskspd.exe")
-            .stdin(Stdio::null());
-        for name in [
-            "FATHOM_NOTES",
-            "FATHOM_RESULT",
-            "FATHOM_ALLOW_DESTROY",
-            "FATHOM_DISKSPD_TEXT",
-        ] {
-            command.env_remove(name);
-        }
-        command
-    }
-
-    pub fn run<A: AsRef<str>>(&self, arguments: &[A]) -> Ran {
-        calling::finish(&mut self.command(arguments))
-    }
-
-    /// Runs a command line without quotes.
-    pub fn line(&self, line: &str) -> Ran {
-        self.run(&words(line))
-    }
-
-    /// Starts a command line without quotes, to be ended with [`calling::end`].
-    pub fn start(&self, line: &str) -> Child {
-        let mut command = self.command(&words(line));
-        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
-    }
-}
-
-pub fn words(line: &str) -> Vec<&str> {
-    line.split_whitespace().collect()
-}
+/// A folder to run in.
+pub type Place = place::Place<Diskspd>;
 
 /// Lines of stderr, without what is ours.
 pub fn theirs(stderr: &str) -> Vec<&str> {

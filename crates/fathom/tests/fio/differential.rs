@@ -23,11 +23,13 @@ enum Same {
     Amounts,
     /// Bytes: lengths are drawn.
     Bytes,
+    /// Bytes, operations and latencies. Logs of what is done to names are written by neither in the same way.
+    Names,
 }
-use Same::{Amounts, Bytes, Order, Set};
+use Same::{Amounts, Bytes, Names, Order, Set};
 
 /// Jobs whose amounts do not depend on time.
-const JOBS: [(&str, Same); 26] = [
+const JOBS: [(&str, Same); 35] = [
     ("--rw=read --bs=4k --size=1m", Order),
     ("--rw=randread --bs=4k --size=1m", Set),
     ("--rw=randread --bs=4k --size=1m --norandommap", Amounts),
@@ -65,6 +67,27 @@ const JOBS: [(&str, Same); 26] = [
     (
         "--rw=randread --bs=4k --size=1m --ioengine=libaio --direct=1 --iodepth=8",
         Set,
+    ),
+    ("--rw=write --ioengine=filecreate --nrfiles=20 --filesize=4k", Names),
+    (
+        "--rw=write --ioengine=filecreate --nrfiles=5 --filesize=16k --loops=3",
+        Names,
+    ),
+    ("--rw=read --ioengine=filestat --nrfiles=20 --size=80k --loops=2", Names),
+    (
+        "--rw=write --ioengine=filestat --nrfiles=4 --filesize=12k --openfiles=2 --stat_type=lstat",
+        Names,
+    ),
+    ("--rw=write --ioengine=filedelete --nrfiles=20 --filesize=8k", Names),
+    (
+        "--rw=randread --ioengine=filedelete --nrfiles=6 --filesize=8k --numjobs=2",
+        Names,
+    ),
+    ("--rw=write --bs=4k --size=256k --ioengine=ftruncate", Order),
+    ("--rw=write --bs=64k --size=1m --ioengine=splice", Order),
+    (
+        "--rw=write --bs=4k --size=256k --ioengine=vsync --iodepth=8 --iodepth_batch=8",
+        Order,
     ),
 ];
 
@@ -149,7 +172,7 @@ fn the_same_work_as_debians_fio() {
     {
         return testbed::skip("fio is not installed");
     }
-    let ours = place.programs().join("fio");
+    let ours = place.program();
     let mut failed = Vec::new();
     for (job, same) in JOBS {
         let theirs = seen(&place, "/usr/bin/fio", job);
@@ -168,6 +191,12 @@ fn the_same_work_as_debians_fio() {
         );
         for (number, (their, our)) in jobs(&theirs).iter().zip(&jobs(&found)).enumerate() {
             for direction in ["read", "write", "trim"] {
+                for latency in ["slat_ns", "clat_ns", "lat_ns"] {
+                    let samples = |job: &Value| job[direction][latency]["N"].to_string();
+                    if same == Names {
+                        differ(&format!("{direction} {latency}"), samples(their), samples(our));
+                    }
+                }
                 for figure in ["total_ios", "io_bytes", "short_ios"] {
                     let drawn = same == Bytes || job.contains("=rw") || job.contains("=randrw");
                     if drawn && (figure == "total_ios" || same != Bytes) {
@@ -192,6 +221,7 @@ fn the_same_work_as_debians_fio() {
             match same {
                 Order => {}
                 Set => operations.iter_mut().for_each(|clone| clone.sort_unstable()),
+                Names => return String::new(),
                 Amounts => return format!("{:?}", operations.iter().map(Vec::len).collect::<Vec<_>>()),
                 Bytes => {
                     let bytes = |clone: &Vec<(u64, u64, u64)>| clone.iter().map(|(_, length, _)| length).sum::<u64>();

@@ -264,13 +264,7 @@ fn commands_of_a_job_need_permission() {
 #[test]
 fn flags_that_nothing_follows_from_are_refused() {
     let place = Place::new();
-    for flag in [
-        "--bandwidth-log",
-        "--idle-prof=system",
-        "--trigger-file=x",
-        "--trigger=x",
-        "--aux-path=x",
-    ] {
+    for flag in ["--trigger-remote=x"] {
         let ran = place.line(&format!("{flag} --name=a --size=64k --rw=write"));
         let name = flag.trim_start_matches('-').split('=').next().unwrap();
         assert_eq!(ran.code, Some(1), "{ran:#?}");
@@ -281,4 +275,30 @@ fn flags_that_nothing_follows_from_are_refused() {
         );
         assert!(!place.path().join("a.0.0").exists());
     }
+}
+
+/// A job whose command fails does nothing, wherever it stands; the others run, and it counts as no error.
+#[test]
+fn a_command_that_fails_calls_its_job_off() {
+    let place = Place::new();
+    let words = "--ioengine=null --size=64k --output-format=json --name=first --name=second --stonewall \
+                 --exec_prerun=false --exec_postrun=true --name=third --stonewall --exec_prerun=true";
+    let arguments: Vec<&str> = words.split_whitespace().collect();
+    let ran = calling::finish(place.command(&arguments).env("FATHOM_ALLOW_EXEC", "1"));
+    assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{ran:#?}");
+    let begins = ran.out.find("{\n").unwrap();
+    let report: Value = serde_json::from_str(&ran.out[begins..]).unwrap();
+    let jobs = report["jobs"].as_array().unwrap();
+    let done: Vec<(u64, u64)> = jobs
+        .iter()
+        .map(|job| {
+            (
+                job["read"]["total_ios"].as_u64().unwrap(),
+                job["error"].as_u64().unwrap(),
+            )
+        })
+        .collect();
+    assert_eq!(done, [(16, 0), (0, 0), (16, 0)]);
+    assert!(place.path().join("third.prerun.txt").exists());
+    assert!(!place.path().join("second.postrun.txt").exists());
 }

@@ -115,3 +115,64 @@ fn which_files_there_are() {
     assert_eq!(place.line("j.fio").code, Some(0));
     assert_eq!(logs(&place), ["reader_iops.1.log"]);
 }
+
+/// What is stored compressed is what would be stored otherwise.
+#[test]
+fn compressed_logs_come_back() {
+    let place = run("--write_lat_log=l --write_hist_log=h --log_hist_msec=100 --log_store_compressed=1");
+    assert_eq!(logs(&place), [""; 0]);
+    let stored = fs::read(place.path().join("l_clat.1.log.fz")).unwrap();
+    assert_eq!(stored[0], 0x78, "it is a zlib stream");
+    let ran = place.line("--inflate-log=l_clat.1.log.fz");
+    assert_eq!((ran.code, ran.err.as_str(), ran.out.lines().count()), (Some(0), "", 64));
+    assert!(
+        ran.out.lines().all(|line| line.ends_with(", 0, 4096, 0")),
+        "{}",
+        ran.out
+    );
+    let empty = place.line("--inflate-log=l_slat.1.log.fz");
+    assert_eq!((empty.code, empty.out.as_str()), (Some(0), ""));
+    assert!(place.path().join("h_clat_hist.1.log.fz").exists());
+    for (name, why) in [("nothing", "No such file"), ("j.0.0", "no zlib stream")] {
+        let ran = place.line(&format!("--inflate-log={name}"));
+        ran.expect(1, &["fio: cannot inflate", why]);
+    }
+    // Logs of two runs in one file are two streams.
+    let append = "--name=j --size=64k --rw=read --write_iops_log=i --per_job_logs=0 --log_store_compressed=1";
+    place.line(append).expect(0, &[]);
+    place.line(append).expect(0, &[]);
+    assert_eq!(place.line("--inflate-log=i_iops.log.fz").out.lines().count(), 32);
+}
+
+/// Seconds that the system has been up, and that went by since 1970.
+fn now() -> (f64, f64) {
+    let uptime = fs::read_to_string("/proc/uptime").unwrap();
+    let since = std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .unwrap();
+    (uptime.split(' ').next().unwrap().parse().unwrap(), since.as_secs_f64())
+}
+
+#[test]
+fn times_are_those_of_the_clock_that_was_asked_for() {
+    const SINCE_BOOT: &str = "7";
+    let (before, _) = now();
+    let place = Place::new();
+    let line = "--name=j --size=64k --rw=read --write_iops_log=i --log_alternate_epoch=1 --output-format=json";
+    let ran = place.line(&format!(
+        "{line} --log_alternate_epoch_clock_id={SINCE_BOOT} --job_start_clock_id={SINCE_BOOT}"
+    ));
+    let (after, since_1970) = now();
+    let within = |milliseconds: u64| (before * 1e3 - 20.0..=after * 1e3 + 20.0).contains(&(milliseconds as f64));
+    let first = lines(&place, "i_iops.1.log")[0][0];
+    assert!(within(first), "{before} {first} {after}");
+    let start = ran.json()["jobs"][0]["job_start"].as_u64().unwrap();
+    assert!(within(start), "{before} {start} {after}");
+    let ran = place.line(line);
+    let usual = ran.json()["jobs"][0]["job_start"].as_u64().unwrap() as f64 / 1e3;
+    assert!((usual - since_1970).abs() < 60.0, "{usual} {since_1970}");
+    for option in ["--log_alternate_epoch_clock_id=99", "--job_start_clock_id=2"] {
+        let ran = place.line(&format!("{line} {option}"));
+        ran.expect(1, &["the system has no clock of this number"]);
+    }
+}

@@ -10,12 +10,20 @@ mod calling;
 mod clients;
 mod differential;
 mod endings;
+mod engines;
 mod errors;
+mod flags;
 mod golden;
 mod logs;
 #[path = "../../../report/tests/fio/masks.rs"]
 mod masks;
 mod options;
+#[path = "../drop_in/place.rs"]
+#[allow(dead_code, reason = "shared by the tests of both drop-in modes")]
+mod place;
+mod replay;
 mod seeds;
+mod shared;
 mod status;
 mod support;
+mod verify;

@@ -6,6 +6,8 @@ use std::os::unix::fs::MetadataExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use testbed::{Ext4, LoopDevice, LoopOptions};
+
 use crate::support::Place;
 
 const MIB: u64 = 1 << 20;
@@ -209,4 +211,123 @@ fn lengths_go_by_whether_a_position_is_random() {
     assert_eq!(operations, 1000);
     let long = (bytes - operations * 4096) / (65536 - 4096);
     assert!((400..600).contains(&long), "{long} of {operations} were long");
+}
+
+/// The file with the control groups of a process or thread has this one.
+fn is_in_group(told: &str, group: &str) -> bool {
+    told.lines().any(|line| {
+        let mut parts = line.splitn(3, ':');
+        let (controllers, path) = (parts.nth(1).unwrap_or_default(), parts.next().unwrap_or_default());
+        (controllers.is_empty() || controllers.split(',').any(|name| name == "blkio")) && path == group
+    })
+}
+
+/// Where control groups for block I/O are.
+fn control_groups() -> Option<std::path::PathBuf> {
+    let mounts = fs::read_to_string("/proc/mounts").ok()?;
+    let find = |wanted: fn(&str, &str) -> bool| {
+        let mut lines = mounts.lines().map(|line| line.split(' ').collect::<Vec<_>>());
+        lines
+            .find(|words| wanted(words[2], words[3]))
+            .map(|words| words[1].into())
+    };
+    find(|kind, options| kind == "cgroup" && options.split(',').any(|option| option == "blkio"))
+        .or_else(|| find(|kind, _| kind == "cgroup2"))
+}
+
+#[test]
+fn jobs_run_in_the_control_group_that_was_named() {
+    let place = Place::new();
+    let name = format!("fathom-test-{}", std::process::id());
+    let Some(folder) = control_groups().map(|root| root.join(&name)) else {
+        return testbed::skip("control groups are not mounted");
+    };
+    if fs::create_dir(&folder).and_then(|()| fs::remove_dir(&folder)).is_err() {
+        return testbed::skip("control groups can only be made by root");
+    }
+    let mut child = running(&place, &format!("--cgroup={name}"));
+    let inside = || {
+        of_threads(&child, "cgroup")
+            .iter()
+            .any(|told| is_in_group(told, &format!("/{name}")))
+    };
+    let entered = comes_true(inside);
+    // A signal ends the run as it ends any other, and what was made is gone.
+    let _ = Command::new("kill").arg(child.id().to_string()).status();
+    let _ = child.wait();
+    let left = folder.exists();
+    let _ = fs::remove_dir(&folder);
+    assert!(entered && !left, "entered: {entered}, left behind: {left}");
+    let job = "--name=x --ioengine=null --size=4k";
+    place
+        .line(&format!("{job} --cgroup={name} --cgroup_nodelete=1"))
+        .expect(0, &[]);
+    let kept = folder.exists();
+    // A group that was there before stays in any case.
+    place.line(&format!("{job} --cgroup={name}")).expect(0, &[]);
+    let stayed = folder.exists();
+    let _ = fs::remove_dir(&folder);
+    assert!(kept && stayed, "kept: {kept}, stayed: {stayed}");
+    let ran = place.line(&format!("{job} --cgroup={name}/deeper/still"));
+    ran.expect(1, &["func=cgroup", "error=No such file or directory"]);
+}
+
+/// The scheduler that a device has.
+fn scheduler_of(device: &std::path::Path) -> String {
+    let name = device.file_name().unwrap().to_str().unwrap();
+    let offered = fs::read_to_string(format!("/sys/block/{name}/queue/scheduler")).unwrap();
+    offered.split(['[', ']']).nth(1).unwrap_or("none").to_owned()
+}
+
+#[test]
+fn devices_have_the_scheduler_that_was_named_as_long_as_the_run_lasts() {
+    let place = Place::new();
+    let Some(device) = testbed::need(LoopDevice::of_size(16 * MIB, LoopOptions::default())) else {
+        return;
+    };
+    let name = device.path().file_name().unwrap().to_str().unwrap().to_owned();
+    let offered = fs::read_to_string(format!("/sys/block/{name}/queue/scheduler")).unwrap();
+    let before = scheduler_of(device.path());
+    let others = offered.split_whitespace().filter(|word| !word.starts_with('['));
+    let Some(other) = others.map(str::to_owned).next() else {
+        return testbed::skip("this kernel has one I/O scheduler only");
+    };
+    let on_it = format!("--filename={}", device.path().display());
+    let mut child = running(&place, &format!("{on_it} --ioscheduler={other}"));
+    let switched = comes_true(|| scheduler_of(device.path()) == other);
+    let _ = Command::new("kill").arg(child.id().to_string()).status();
+    let _ = child.wait();
+    assert!(switched, "it never was {other}");
+    assert_eq!(scheduler_of(device.path()), before);
+    let ran = place.line(&format!("--name=x --size=4k {on_it} --ioscheduler=unheard-of"));
+    ran.expect(
+        1,
+        &[
+            "fio: unable to set io scheduler to unheard-of",
+            "func=iosched_switch, error=Invalid argument",
+        ],
+    );
+    assert_eq!(scheduler_of(device.path()), before);
+}
+
+/// A device that others use keeps its scheduler.
+#[test]
+fn a_device_that_others_use_keeps_its_scheduler() {
+    let place = Place::new();
+    let Some(mounted) = testbed::need(Ext4::of_size(64 * MIB)) else {
+        return;
+    };
+    let device = mounted.device().path().to_owned();
+    let before = scheduler_of(&device);
+    let wanted = if before == "none" { "bfq" } else { "none" };
+    let raw = format!("--name=x --size=4k --rw=read --filename={}", device.display());
+    let ran = place.line(&format!("{raw} --ioscheduler={wanted}"));
+    ran.expect(1, &["is left as it is", "is mounted at", "err=22"]);
+    assert_eq!(scheduler_of(&device), before);
+    // The file system of the test's own file is no stranger.
+    let file = format!(
+        "--name=x --size=4k --rw=read --filename={}/file",
+        mounted.path().display()
+    );
+    place.line(&format!("{file} --ioscheduler={before}")).expect(0, &[]);
 }

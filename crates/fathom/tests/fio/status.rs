@@ -33,6 +33,10 @@ fn reports_at_intervals() {
     assert!(counts.is_sorted() && counts[0] < 500, "{counts:?}");
     let last = *counts.last().unwrap();
     assert!((700..=800).contains(&last), "{counts:?}");
+    // Processor time and switches are those up to then, not zeros until the thread has ended.
+    let switches = |report: &Value| report["jobs"][0]["ctx"].as_u64().unwrap();
+    let switches: Vec<u64> = found.iter().map(switches).collect();
+    assert!(switches.is_sorted() && switches[0] > 0, "{switches:?}");
     let runtime = found.last().unwrap()["jobs"][0]["read"]["runtime"].as_u64().unwrap();
     assert!((3900..=4100).contains(&runtime), "{runtime}");
 }

@@ -50,9 +50,13 @@ pub enum Purpose {
     Delay = 13,
     /// The seed of a block that will be verified.
     Verify = 14,
+    /// The size of a file, where a range was given.
+    FileSize = 15,
+    /// Whether a written block will be discarded.
+    Trim = 16,
 }
 
-const PURPOSES: usize = 15;
+const PURPOSES: usize = 17;
 
 /// Which generators a worker draws from, with their seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -130,7 +134,7 @@ impl FioDraws {
             *slot = state.wrapping_mul(u64::from(number)).wrapping_add(index as u64);
             state = state.wrapping_mul(M);
         }
-        const LIST_INDEX: [usize; PURPOSES] = [5, 4, 6, 10, 16, 0, 1, 2, 15, 17, 18, 9, 5, 13, 3];
+        const LIST_INDEX: [usize; PURPOSES] = [5, 4, 6, 10, 16, 0, 1, 2, 15, 17, 18, 9, 5, 13, 3, 7, 8];
         FioDraws {
             generators: std::array::from_fn(|purpose| Tausworthe::new(seeds[LIST_INDEX[purpose]] as u32)),
         }
@@ -159,6 +163,14 @@ impl Draws {
             Draws::Native(draws) => (draws.generators[purpose as usize].next_u64() >> 32) as u32,
             Draws::Single(generator) => generator.next() as u32,
             Draws::PerPurpose(draws) => draws.generators[purpose as usize].next(),
+        }
+    }
+
+    /// The words that the generator for one purpose goes on from, where it is the one of fio.
+    pub fn words_of(&self, purpose: Purpose) -> Option<[u32; 3]> {
+        match self {
+            Draws::PerPurpose(draws) => Some(draws.generators[purpose as usize].words()),
+            Draws::Native(_) | Draws::Single(_) => None,
         }
     }
 

@@ -31,6 +31,11 @@ impl Tausworthe {
         generator
     }
 
+    /// Its state.
+    pub(super) fn words(&self) -> [u32; 3] {
+        [self.a, self.b, self.c]
+    }
+
     /// The next 32 bits.
     #[inline(always)]
     #[allow(

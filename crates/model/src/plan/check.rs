@@ -2,7 +2,7 @@
 //!
 //! All complaints are collected, not only the first. Whether a target exists or may be used is not asked here.
 
-use super::{Control, Depth, Job, Pacing, Plan, Rate, Stop, Stream, StreamTarget, TargetKind, Worker};
+use super::{Control, Depth, Job, Pacing, Plan, PriorityRule, Rate, Stop, Stream, StreamTarget, TargetKind, Worker};
 use crate::block_size::BlockSizes;
 use crate::content::Content;
 use crate::direction::Direction;
@@ -101,6 +101,11 @@ impl Plan {
         }
         check_stop(&job.stop, faults);
         check_passes(job, faults);
+        let replays = |worker: &Worker| worker.streams.iter().any(|stream| stream.replay.is_some());
+        let repeats = job.stop.repeat_until_time || job.stop.passes.is_some_and(|passes| passes > 1);
+        if repeats && job.workers.iter().any(replays) {
+            faults.add("a trace is carried out once: let it end after one pass");
+        }
         let others = job.after.iter().map(|d| d.0).chain(job.ends_with.jobs.iter().copied());
         for other in others.chain(job.ends_with.on_failure.iter().copied()) {
             if other as usize >= jobs {
@@ -154,6 +159,11 @@ impl Plan {
         }
         for stream in &worker.streams {
             self.check_stream(stream, faults);
+            check_sharing(stream, faults);
+        }
+        let replays = worker.streams.iter().filter(|stream| stream.replay.is_some());
+        if worker.streams.len() > 1 && replays.count() > 0 {
+            faults.add("a stream that carries out a trace must be the only one of its worker");
         }
     }
 
@@ -238,6 +248,61 @@ fn check_stop(stop: &Stop, faults: &mut Faults) {
     }
 }
 
+/// Priorities of parts, shares in a flow, and traces.
+fn check_sharing(stream: &Stream, faults: &mut Faults) {
+    let some_are_closed = matches!(
+        &stream.target,
+        StreamTarget::Files { targets, open_at_once, .. } if (*open_at_once as usize) < targets.len()
+    );
+    if !stream.priorities.is_empty() && some_are_closed {
+        faults.add("parts of its operations cannot have priorities of their own while some of its files are closed");
+    }
+    for rule in &stream.priorities {
+        let alike = |other: &&PriorityRule| (other.direction, other.length) == (rule.direction, rule.length);
+        let sum: u32 = stream
+            .priorities
+            .iter()
+            .filter(alike)
+            .map(|rule| u32::from(rule.percent))
+            .sum();
+        if sum > 100 {
+            faults.add(format!(
+                "priorities for {sum} percent of the same operations: they cannot be more than 100"
+            ));
+        }
+        if rule.level > 7 || rule.hint > 1023 {
+            faults.add("the level of a priority is 0 to 7, its hint 0 to 1023");
+        }
+    }
+    if stream.flow.is_some_and(|flow| flow.weight == 0) {
+        faults.add("a share in a flow needs a weight above 0");
+    }
+    let Some(replay) = &stream.replay else {
+        if matches!(stream.mix, Mix::Traced { .. }) {
+            faults.add("its operations are those of a trace, but there is none");
+        }
+        return;
+    };
+    if !matches!(stream.mix, Mix::Traced { .. }) {
+        faults.add("a stream that carries out a trace has the directions of the trace for its mix");
+    }
+    if stream.verify.is_some() {
+        faults.add("what a trace writes cannot be verified");
+    }
+    if !stream.priorities.is_empty() {
+        faults.add("operations of a trace have the priority of their stream");
+    }
+    if replay.files.len() != stream.target.ids().len() {
+        faults.add("a trace needs a target for each of its files");
+    }
+    if replay.speed_percent == 0 {
+        faults.add("the speed of a trace must be above 0 percent");
+    }
+    if replay.align > 0 && !replay.align.is_power_of_two() {
+        faults.add("the alignment of a trace must be a power of two");
+    }
+}
+
 /// A pass that never ends must not be all that ends a job.
 fn check_passes(job: &Job, faults: &mut Faults) {
     let Stop {
@@ -252,6 +317,10 @@ fn check_passes(job: &Job, faults: &mut Faults) {
         return;
     };
     let endless = |stream: &Stream| {
+        if stream.replay.is_some() {
+            // A trace ends by itself.
+            return false;
+        }
         let used = Direction::ALL
             .into_iter()
             .filter(|direction| stream.mix.includes(*direction));

@@ -122,6 +122,19 @@ impl Rate {
     }
 }
 
+/// Operations that streams of a step divide among themselves: of those that all streams of the same number have issued, none
+/// goes beyond its share by weight (fio `flow`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Flow {
+    /// Streams with the same number divide.
+    pub id: i64,
+    /// The share of this one is its weight over the sum of all that still run.
+    pub weight: u32,
+    /// One that is ahead of its share looks again after this long, with nothing in flight; 0: at once (fio `flow_sleep`).
+    #[serde(default)]
+    pub pause_ns: Nanos,
+}
+
 /// Pauses between operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Think {

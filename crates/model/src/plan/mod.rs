@@ -7,10 +7,12 @@
 
 mod check;
 mod control;
+mod engine;
 mod load;
 mod operation;
 mod origin;
 mod phases;
+mod replay;
 mod simulated;
 mod target;
 mod workload;
@@ -28,13 +30,15 @@ use crate::units::{Bytes, Nanos};
 
 pub use check::{PlanError, PlanFault};
 pub use control::{Control, LatencyTarget, MinimumRate, Precision, SteadyState, Tracked};
-pub use load::{CatchUp, Pacing, Process, Rate, RateUnit, Think, ThinkCount};
+pub use engine::{CpuWork, EngineChoice, EngineKind, LookCall, Program};
+pub use load::{CatchUp, Flow, Pacing, Process, Rate, RateUnit, Think, ThinkCount};
 pub use operation::{
-    CacheMode, ErrorPolicy, FileRangeFlags, FlushKind, MapFlush, Mapping, OpenHint, Priority, PriorityClass, SyncRule,
-    Verify, VerifyMethod, WriteThrough,
+    CacheMode, ErrorPolicy, FileLock, FileRangeFlags, FlushKind, MapFlush, Mapping, OpenHint, Priority, PriorityClass,
+    PriorityRule, SyncRule, TrimWritten, Verify, VerifyMethod, WriteThrough,
 };
 pub use origin::{Dialect, JobEcho, Origin, Presentation};
 pub use phases::{Dependency, EndsWith, Phases, Span, Stop};
+pub use replay::{Replay, TraceForm, TraceSkip};
 pub use simulated::{
     SimulatedCache, SimulatedCollection, SimulatedCount, SimulatedDevice, SimulatedFault, SimulatedHolding,
     SimulatedLayer, SimulatedNeighbour, SimulatedPause, SimulatedService, SimulatedWriteBuffer,
@@ -108,14 +112,27 @@ pub struct Job {
     /// Keep a line for every operation in this file.
     #[serde(default)]
     pub operation_log: Option<String>,
+    /// Write down everything that is issued at the end of this file, in fio's form of a trace, so that it can be replayed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<String>,
     /// Latencies of each worker to keep window by window, beside the interval series.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub windows: Vec<Windows>,
     /// Its targets are prepared and nothing else is done (fio `create_only`).
     #[serde(default)]
     pub prepare_only: bool,
+    /// I/O scheduler that the devices under its targets have from its step to the end of the run; absent: as they have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scheduler: Option<String>,
+    /// It ends when no job that moves data is running or waiting any more (fio `exit_on_io_done`).
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub ends_with_io: bool,
     /// Threads.
     pub workers: Vec<Worker>,
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 /// A thread that issues I/O.
@@ -187,6 +204,18 @@ pub struct Stream {
     /// Checks of what is read back.
     #[serde(default)]
     pub verify: Option<Verify>,
+    /// Parts of its operations that have an I/O priority of their own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub priorities: Vec<PriorityRule>,
+    /// Who else must not use a file while this stream does.
+    #[serde(default, skip_serializing_if = "FileLock::is_none")]
+    pub lock: FileLock,
+    /// How it shares operations with others of its step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flow: Option<Flow>,
+    /// Its operations come from a trace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replay: Option<Replay>,
 }
 
 fn one() -> u32 {
@@ -264,127 +293,6 @@ impl Pattern {
     }
 }
 
-/// How operations reach the kernel.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct EngineChoice {
-    /// Which engine.
-    pub kind: EngineKind,
-    /// Busy-wait for completions in the driver (`IORING_SETUP_IOPOLL`, `RWF_HIPRI`).
-    #[serde(default)]
-    pub poll: bool,
-    /// A kernel thread picks up submissions (`IORING_SETUP_SQPOLL`).
-    #[serde(default)]
-    pub submission_thread: bool,
-    /// Hand every n-th operation straight to kernel workers; 0 for none (`IOSQE_ASYNC`).
-    #[serde(default)]
-    pub force_async_every: u32,
-    /// Registered buffers and files, where the engine knows them.
-    #[serde(default = "yes")]
-    pub registered: bool,
-    /// Each write happens whole or not at all (`RWF_ATOMIC`).
-    #[serde(default)]
-    pub atomic: bool,
-    /// A pool of threads, as many as the queue is deep, makes the calls (fio `io_submit_mode=offload`).
-    #[serde(default)]
-    pub offload: bool,
-    /// Share of operations that are polled for, in percent; the others wait (`RWF_HIPRI` of some calls only).
-    #[serde(default = "all")]
-    pub poll_percent: u8,
-    /// Pages leave the cache when the operation is done (`RWF_DONTCACHE`).
-    #[serde(default)]
-    pub uncached: bool,
-    /// An operation that would have to wait for something fails instead (`RWF_NOWAIT`).
-    #[serde(default)]
-    pub no_wait: bool,
-    /// The CPU of the kernel thread that picks up submissions (`IORING_SETUP_SQ_AFF`).
-    #[serde(default)]
-    pub submission_cpu: Option<u32>,
-    /// Memory maps ask for transparent huge pages (fio `thp`).
-    #[serde(default)]
-    pub huge_maps: bool,
-}
-
-fn all() -> u8 {
-    100
-}
-
-impl Default for EngineChoice {
-    /// What an empty choice in a saved plan means.
-    fn default() -> Self {
-        EngineChoice {
-            kind: EngineKind::default(),
-            poll: false,
-            submission_thread: false,
-            force_async_every: 0,
-            registered: true,
-            atomic: false,
-            offload: false,
-            poll_percent: 100,
-            uncached: false,
-            no_wait: false,
-            submission_cpu: None,
-            huge_maps: false,
-        }
-    }
-}
-
-/// The engines.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum EngineKind {
-    /// The one that fits the target, with the reason in the results.
-    #[default]
-    Auto,
-    /// Linux io_uring.
-    IoUring,
-    /// Linux native AIO.
-    Libaio,
-    /// `pread` and `pwrite`.
-    Psync,
-    /// `preadv2` and `pwritev2`.
-    Pvsync2,
-    /// A memory map and copies.
-    Mmap,
-    /// Space is allocated and given back instead of data moved: a read allocates without changing the size, a write
-    /// allocates and may extend, a trim punches a hole (fio `falloc`).
-    Falloc,
-    /// Nothing is done: measures the tool itself.
-    Null,
-    /// A simulated device with its own clock.
-    Simulated,
-}
-
-impl EngineKind {
-    /// Every engine that can be asked for by name, with that name.
-    pub const NAMED: [(EngineKind, &'static str); 9] = [
-        (EngineKind::Auto, "auto"),
-        (EngineKind::IoUring, "io_uring"),
-        (EngineKind::Libaio, "libaio"),
-        (EngineKind::Psync, "psync"),
-        (EngineKind::Pvsync2, "pvsync2"),
-        (EngineKind::Mmap, "mmap"),
-        (EngineKind::Falloc, "falloc"),
-        (EngineKind::Null, "null"),
-        (EngineKind::Simulated, "simulated"),
-    ];
-
-    /// The name users write.
-    pub fn name(self) -> &'static str {
-        Self::NAMED
-            .iter()
-            .find(|(kind, _)| *kind == self)
-            .map_or("auto", |(_, name)| name)
-    }
-
-    /// True if each operation ends before the next begins, so that no more than one is ever in flight.
-    pub fn is_synchronous(self) -> bool {
-        matches!(
-            self,
-            EngineKind::Psync | EngineKind::Pvsync2 | EngineKind::Mmap | EngineKind::Falloc
-        )
-    }
-}
-
 /// Whose queue depth counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "depth", rename_all = "snake_case")]
@@ -449,6 +357,22 @@ pub struct ThreadPlacement {
     /// Number of the group that it opens files as.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<u32>,
+    /// Control group that it belongs to while it runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub control_group: Option<ControlGroup>,
+}
+
+/// A control group of the kernel for block I/O.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ControlGroup {
+    /// Its path below the place where control groups are mounted. It is made if it is not there.
+    pub path: String,
+    /// Its share of the I/O relative to others, 100 to 1000; absent: as it is.
+    #[serde(default)]
+    pub weight: Option<u32>,
+    /// It stays after the run even if it was made for it.
+    #[serde(default)]
+    pub keep: bool,
 }
 
 /// Which NUMA nodes memory comes from.
@@ -482,12 +406,19 @@ pub struct Memory {
     /// Huge pages from the reserved pool; an error if there are none.
     #[serde(default)]
     pub huge_pages: bool,
+    /// Memory of huge pages is taken in multiples of this, a power of two; 0 stands for 2 MiB.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub huge_page: Bytes,
     /// Alignment of each buffer in bytes; 0 stands for the page size.
     #[serde(default)]
     pub alignment: u32,
     /// Memory that the worker pins beside its buffers as long as it runs, so that less is left for caches (fio `lockmem`).
     #[serde(default)]
     pub pinned: Bytes,
+}
+
+fn is_nothing(bytes: &Bytes) -> bool {
+    bytes.0 == 0
 }
 
 /// Which stamps make submission and completion latency.
@@ -575,6 +506,11 @@ impl Plan {
 }
 
 impl Job {
+    /// True if some worker moves data, or pretends to.
+    pub fn moves_data(&self) -> bool {
+        self.workers.iter().any(|worker| !worker.engine.kind.moves_nothing())
+    }
+
     /// Operations that the job aims to keep in flight over all its workers.
     pub fn depth(&self) -> u64 {
         self.workers.iter().map(|worker| u64::from(worker.slots())).sum()

@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::direction::PerDirection;
-use crate::units::Nanos;
+use crate::direction::{Direction, PerDirection};
+use crate::units::{Bytes, Nanos};
 
 /// Which caches lie between the worker and the device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -171,6 +171,48 @@ fn all() -> u8 {
     100
 }
 
+/// An I/O priority for a part of a stream's operations (fio `cmdprio_percentage`, `cmdprio_bssplit`). What no rule picks has the
+/// priority of the stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PriorityRule {
+    /// Operations of this direction.
+    pub direction: Direction,
+    /// Only those of this length; absent: of any.
+    #[serde(default)]
+    pub length: Option<Bytes>,
+    /// Share of them that it picks, in percent, spread evenly. Rules for the same direction and length add up.
+    pub percent: u8,
+    /// The class.
+    pub class: PriorityClass,
+    /// Level within the class, 0 (highest) to 7.
+    pub level: u8,
+    /// What the device is told beside it; 0 for nothing.
+    #[serde(default)]
+    pub hint: u16,
+}
+
+/// Who must not use a file while a stream hands over operations on it (fio `lockfile`). Only streams of the same step that
+/// lock too are held back; with a synchronous engine that is for as long as an operation takes, otherwise for the call that
+/// hands it over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FileLock {
+    /// Nobody is held back.
+    #[default]
+    None,
+    /// Readers may use it together, a writer only alone.
+    ReadersTogether,
+    /// Nobody else may use it.
+    Exclusive,
+}
+
+impl FileLock {
+    /// True if nobody is held back.
+    pub fn is_none(&self) -> bool {
+        *self == FileLock::None
+    }
+}
+
 /// I/O priority classes of Linux; DiskSpd's very low, low and normal map to idle, best effort 7 and none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -204,6 +246,10 @@ pub struct ErrorPolicy {
     /// An operation whose total latency is longer has failed, whatever came back (fio `max_latency`).
     #[serde(default)]
     pub latency_ns_max: PerDirection<Option<Nanos>>,
+    /// Keep for each block how often it was trimmed, and what failed there first (fio `block_error_percentiles`).
+    // Plans that do not ask for it, which is nearly all, stay as they were before it could be asked for.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub block_lifetimes: bool,
 }
 
 /// Checks of what is read back.
@@ -252,6 +298,77 @@ pub struct Verify {
     /// Threads that check; 0: the worker itself.
     #[serde(default)]
     pub threads: u32,
+    /// Processors of those threads; any if empty.
+    #[serde(default)]
+    pub processors: Vec<u32>,
+    /// Where in each interval the header stands: it changes places with the data there (fio `verify_offset`).
+    #[serde(default)]
+    pub header_at: u32,
+    /// Only what was flushed is checked (fio `verify_policy=fsynced`).
+    #[serde(default)]
+    pub flushed_only: bool,
+    /// What was written is worked out again from the seed rather than remembered, where it does not depend on time
+    /// (fio `experimental_verify`).
+    #[serde(default)]
+    pub work_out_again: bool,
+    /// Check no more than the state file recorded.
+    #[serde(default)]
+    pub load_state: bool,
+    /// The state file to save or to load, without its directory.
+    #[serde(default)]
+    pub state_file: String,
+    /// Directory of the state file and of what is kept of mismatches; the working directory if empty.
+    #[serde(default)]
+    pub directory: String,
+    /// Written blocks that are discarded.
+    #[serde(default)]
+    pub trims: Option<TrimWritten>,
+}
+
+impl Verify {
+    /// Checks by a method and nothing else: nothing is read back, kept, or tolerated.
+    pub fn new(method: VerifyMethod) -> Verify {
+        Verify {
+            method,
+            interval: 0,
+            pattern: Vec::new(),
+            pattern_offsets: Vec::new(),
+            pattern_of_interval: false,
+            after_writes: false,
+            backlog: 0,
+            backlog_batch: 0,
+            any_seed: false,
+            any_order: false,
+            save_state: false,
+            fatal: false,
+            dump: false,
+            only: false,
+            threads: 0,
+            processors: Vec::new(),
+            header_at: 0,
+            flushed_only: false,
+            work_out_again: false,
+            load_state: false,
+            state_file: String::new(),
+            directory: String::new(),
+            trims: None,
+        }
+    }
+}
+
+/// Which of the blocks that were written to be checked are discarded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TrimWritten {
+    /// Their share in percent.
+    pub percent: u8,
+    /// After every so many blocks that are still to be read back.
+    pub backlog: u64,
+    /// How many at a time; 0 for as many as the backlog.
+    #[serde(default)]
+    pub batch: u64,
+    /// They have to read as zeros; otherwise they are not read.
+    #[serde(default)]
+    pub read_as_zeros: bool,
 }
 
 /// How blocks are checked.

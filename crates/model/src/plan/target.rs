@@ -43,6 +43,13 @@ pub enum TargetKind {
         /// Number of the slot.
         number: u32,
     },
+    /// A name of a file or directory that the engine itself makes, looks up or removes.
+    Name {
+        /// Bytes that operations on it count.
+        size: Bytes,
+        /// A directory of that name is made before the run, unless something is there.
+        directory: bool,
+    },
     /// Nothing at all: for the null engine.
     Nothing {
         /// How large it claims to be.

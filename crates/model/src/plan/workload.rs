@@ -222,6 +222,10 @@ impl Workload {
                 ..ErrorPolicy::default()
             },
             verify: None,
+            priorities: Vec::new(),
+            lock: Default::default(),
+            flow: None,
+            replay: None,
         }
     }
 

@@ -1,17 +1,27 @@
 //! The statistics that steer a run or judge it. Pure functions from numbers to numbers; each names its source.
 
 mod changes;
+mod fits;
 mod intervals;
 mod modes;
+mod paired;
 mod periods;
 mod quantiles;
 mod ranks;
 mod steady;
+mod trend;
 
 pub use changes::{Segment, median, segments, variation};
+pub use fits::{
+    Equation, LinearFit, Weighted, WeightedLine, fit_weighted_line, least_squares, non_negative_least_squares,
+};
 pub use intervals::{BatchMeans, batch_means, lag_one_correlation, mean, sample_deviation, wilson};
 pub use modes::{TwoModes, two_modes};
+pub use paired::{MedianInterval, PairedRatio, SignedRanks, holm, median_interval, paired_ratio, signed_ranks};
 pub use periods::{Period, autocorrelation, period};
-pub use quantiles::{normal_cdf, normal_quantile, student_cdf, student_quantile};
+pub use quantiles::{
+    normal_cdf, normal_quantile, student_cdf, student_quantile, two_sided_student, upper_tail_of_normal,
+};
 pub use ranks::{Support, quantile_interval, rank_interval, support};
 pub use steady::{Line, SniaWindow, fit_line, snia_window};
+pub use trend::{Settling, Trend, critical_z, effective_size, mann_kendall, mser5};

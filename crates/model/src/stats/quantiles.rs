@@ -105,6 +105,20 @@ pub fn student_quantile(p: f64, degrees: u32) -> f64 {
     (low + high) / 2.0
 }
 
+/// Probability that a value of Student's distribution lies at least as far from 0 as `t`, on either side.
+pub fn two_sided_student(t: f64, degrees: u32) -> f64 {
+    if !t.is_finite() {
+        return 0.0;
+    }
+    let v = f64::from(degrees.max(1));
+    incomplete_beta(v / (v + t * t), v / 2.0, 0.5)
+}
+
+/// Probability that a value of the standard normal distribution is `z` or more.
+pub fn upper_tail_of_normal(z: f64) -> f64 {
+    normal_cdf(-z)
+}
+
 /// The distribution function of Student's distribution with `degrees` degrees of freedom (at least 1).
 pub fn student_cdf(t: f64, degrees: u32) -> f64 {
     let v = f64::from(degrees.max(1));
@@ -197,6 +211,12 @@ mod tests {
         near(student_quantile(0.975, 39), 2.022_691);
         near(student_quantile(0.025, 19), -2.093_024);
         near(student_quantile(0.975, 1_000_000), 1.959_966);
+        near(two_sided_student(2.776_445, 4), 0.05);
+        near(two_sided_student(-12.706_205, 1), 0.05);
+        near(two_sided_student(0.0, 7), 1.0);
+        near(two_sided_student(f64::INFINITY, 7), 0.0);
+        near(upper_tail_of_normal(1.959_964), 0.025);
+        near(upper_tail_of_normal(-1.959_964), 0.975);
         // Distribution functions undo quantiles, on both sides.
         near(student_cdf(student_quantile(0.025, 19), 19), 0.025);
         near(student_cdf(2.093_024, 19), 0.975);

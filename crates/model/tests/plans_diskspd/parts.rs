@@ -87,6 +87,10 @@ pub fn stream(target: u32, access: Access, block: u64, alignment: u64, write: u3
         priority: None,
         on_error: ErrorPolicy::default(),
         verify: None,
+        priorities: Vec::new(),
+        lock: Default::default(),
+        flow: None,
+        replay: None,
     }
 }
 

@@ -7,7 +7,7 @@ use model::mix::Mix;
 use model::plan::{
     Batching, Control, Dependency, EndsWith, ErrorPolicy, FileRangeFlags, FlushKind, Grid, GridScope, Group, Job,
     LatencyTarget, MinimumRate, Pacing, Phases, Process, Rate, Region, Span, SteadyState, Stop, Stream, SyncRule,
-    Think, ThinkCount, Tracked, Verify, VerifyMethod,
+    Think, ThinkCount, Tracked, TrimWritten, Verify, VerifyMethod,
 };
 use model::{Bytes, Direction, Nanos, PerDirection};
 
@@ -243,21 +243,30 @@ fn settings_beside_the_pattern_are_kept() {
     let verified = Stream {
         content: Content::Fresh,
         verify: Some(Verify {
-            method: VerifyMethod::Crc32c,
             interval: 4096,
             pattern: b"\xde\xad".to_vec(),
             after_writes: true,
             backlog: 1024,
             backlog_batch: 64,
-            pattern_offsets: Vec::new(),
-            pattern_of_interval: false,
             any_seed: true,
             any_order: true,
             save_state: true,
             fatal: true,
             dump: true,
-            only: false,
             threads: 2,
+            processors: vec![0, 2],
+            header_at: 512,
+            flushed_only: true,
+            load_state: true,
+            state_file: "local-x-0-verify.state".into(),
+            directory: "aux".into(),
+            trims: Some(TrimWritten {
+                percent: 30,
+                backlog: 100,
+                batch: 10,
+                read_as_zeros: true,
+            }),
+            ..Verify::new(VerifyMethod::Crc32c)
         }),
         sync: SyncRule {
             every_writes: 32,
@@ -286,6 +295,7 @@ fn settings_beside_the_pattern_are_kept() {
                 trim: None,
             },
             tell_tolerated: true,
+            block_lifetimes: true,
         },
         depth: 32,
         ..stream(0, Mix::WRITES, pattern(random(MAP), fixed(4 * K)), region(0, 4 * M))

@@ -122,6 +122,10 @@ pub fn stream(target: u32, mix: Mix, pattern: Pattern, region: Region) -> Stream
         priority: None,
         on_error: ErrorPolicy::default(),
         verify: None,
+        priorities: Vec::new(),
+        lock: Default::default(),
+        flow: None,
+        replay: None,
     }
 }
 

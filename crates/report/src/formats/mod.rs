@@ -10,8 +10,7 @@ use std::io::{self, Write};
 
 use model::results::Results;
 
-pub use text::findings;
-pub(crate) use text::head;
+pub use text::{findings, head};
 
 /// An output format.
 #[derive(Clone, Copy, Debug)]

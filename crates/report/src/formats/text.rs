@@ -46,7 +46,11 @@ pub(super) fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-pub(crate) fn head(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
+/// Writes the first lines of a report: tool, test, time, machine, targets.
+///
+/// # Errors
+/// Those of `out`.
+pub fn head(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
     let tool = &summary.tool;
     write!(
         out,

@@ -82,6 +82,8 @@ pub fn results(targets: &[(&str, u64)]) -> Results {
             // 2026/01/02 03:04:05 UTC and a little more.
             started_unix_ns: 1_767_323_045_900_000_000,
             ended_unix_ns: 1_767_323_047_900_000_000,
+            system: None,
+            idleness: None,
         }],
         steps: Vec::new(),
         findings: Vec::new(),

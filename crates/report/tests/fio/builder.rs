@@ -152,6 +152,8 @@ fn empty() -> Results {
             // Sat Nov 21 19:36:04 2026 UTC.
             started_unix_ns: 1_795_289_764_250_000_000,
             ended_unix_ns: 1_795_289_764_750_000_000,
+            system: None,
+            idleness: None,
         }],
         steps: Vec::new(),
         findings: Vec::new(),
@@ -178,6 +180,10 @@ fn planned(work: &Work) -> Job {
         priority: None,
         on_error: ErrorPolicy::default(),
         verify: None,
+        priorities: Vec::new(),
+        lock: Default::default(),
+        flow: None,
+        replay: None,
     };
     let worker = Worker {
         engine: EngineChoice::default(),

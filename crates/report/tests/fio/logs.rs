@@ -325,9 +325,12 @@ fn times_of_the_wall_clock_count_from_the_start_of_measuring() {
     let mut results = measured(500);
     keep_reads(&mut results, AVERAGE, vec![window(0, 1, 0, 5)]);
     let mut wanted = request();
-    wanted.wall_clock = true;
+    wanted.clock_ahead_ns = Some(0);
     // The run began at …764.250 s, and the worker began to measure 5 ms later.
     assert_eq!(text(&results, &wanted, "run_clat.1.log"), "1795289764755, 5, 0, 0, 0\n");
+    // The system started 1000 s before.
+    wanted.clock_ahead_ns = Some(-1_795_288_764_250_000_000);
+    assert_eq!(text(&results, &wanted, "run_clat.1.log"), "1000505, 5, 0, 0, 0\n");
 }
 
 #[test]
@@ -462,8 +465,8 @@ fn each_operation_has_a_line() {
     assert_eq!(
         found,
         [
-            // 4 KiB in 4 µs are 10^6 KiB in a second, and 2 KiB in a millisecond 2000.
-            ("run_bw.1.log", "1, 1000000, 0, 4096, 0\n2, 2000, 1, 2048, 0\n"),
+            // 4096 bytes in 4 µs are 1,024,000 times 1000 bytes in a second: fio has no KiB here.
+            ("run_bw.1.log", "1, 1024000, 0, 4096, 0\n2, 2048, 1, 2048, 0\n"),
             ("run_slat.1.log", "1, 1000, 0, 4096, 0\n2, 500, 1, 2048, 0\n"),
             ("run_clat.1.log", "1, 4000, 0, 4096, 0\n2, 1000000, 1, 2048, 0\n"),
             ("run_lat.1.log", "1, 5000, 0, 4096, 0\n2, 1000500, 1, 2048, 0\n"),

@@ -293,21 +293,9 @@ fn checked(mix: Mix, backlog: u64) -> Results {
     let stream = &mut results.plan.steps[0].jobs[0].workers[0].streams[0];
     stream.mix = mix;
     stream.verify = Some(Verify {
-        method: VerifyMethod::Crc32c,
-        interval: 0,
-        pattern: Vec::new(),
         after_writes: true,
         backlog,
-        backlog_batch: 0,
-        pattern_offsets: Vec::new(),
-        pattern_of_interval: false,
-        any_seed: false,
-        any_order: false,
-        save_state: false,
-        fatal: false,
-        dump: false,
-        only: false,
-        threads: 0,
+        ..Verify::new(VerifyMethod::Crc32c)
     });
     let worker = &mut results.steps[0].jobs[0].workers[0];
     worker.measured_ns = Nanos(8_200_000);

@@ -273,7 +273,7 @@ fn start_engine(what: &Fill<'_>, file: File, clock: Clock) -> Result<Box<dyn Eng
         complete_max: None,
         buffer_bytes: what.block as usize,
         buffer_alignment: 4096,
-        huge_pages: false,
+        huge_page: None,
         files,
         exchanges_files: false,
         split_stamps: false,

@@ -6,8 +6,10 @@ pub mod guard;
 pub mod marker;
 
 mod fill;
+mod names;
 mod own;
 mod permit;
+mod survey;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -27,9 +29,12 @@ use model::{Bytes, Direction};
 use fill::Expected;
 pub use fill::FillError;
 use guard::Claim;
+use names::{examine_name, fits_engines};
+pub use own::HeldFile;
 use own::OwnFile;
 pub(crate) use permit::permit;
 pub use permit::{Judged, Objection, judge};
+pub use survey::survey;
 
 use crate::worker::{ReadyKind, ReadyTarget};
 
@@ -162,6 +167,8 @@ pub enum Action {
         /// It is removed at the end.
         own: bool,
     },
+    /// A directory is made.
+    CreateDirectory,
     /// A file of ours is filled further.
     Extend {
         /// Bytes it holds now.
@@ -239,10 +246,12 @@ pub fn directions(plan: &Plan, target: TargetId) -> Vec<Direction> {
 pub fn examine(plan: &Plan) -> Result<Vec<Examined>, Vec<TargetError>> {
     let (mut examined, mut errors) = (Vec::new(), Vec::new());
     for (number, target) in plan.targets.iter().enumerate() {
-        if target.kind != TargetKind::Path {
-            continue;
-        }
-        match examine_one(plan, number, target) {
+        let found = match target.kind {
+            TargetKind::Path => examine_one(plan, number, target),
+            TargetKind::Name { directory, .. } => examine_name(plan, number, target, directory),
+            TargetKind::Nothing { .. } | TargetKind::Simulated { .. } | TargetKind::Template { .. } => continue,
+        };
+        match found.and_then(|one| fits_engines(plan, target, one)) {
             Ok(one) => examined.push(one),
             Err(error) => errors.push(error),
         }
@@ -310,7 +319,7 @@ fn examine_one(plan: &Plan, number: usize, target: &Target) -> Result<Examined, 
         FileKind::CharacterDevice if plan.origin.dialect == Dialect::Fio => {
             Ok(found(path, Some(kind), wanted(target).unwrap_or(0), Action::UseAsItIs))
         }
-        FileKind::CharacterDevice | FileKind::Other | FileKind::Nothing => {
+        FileKind::CharacterDevice | FileKind::Directory | FileKind::Other | FileKind::Nothing => {
             let what = if kind == FileKind::CharacterDevice {
                 "a character device"
             } else {
@@ -532,6 +541,10 @@ pub(crate) fn prepare(
                     .unwrap_or_default();
                 (ReadyKind::Path(path), made_up(target, "", Bytes(0)), None)
             }
+            TargetKind::Name { size, .. } => {
+                let path = preparation.make_name_ready(number, &mut ready)?;
+                (ReadyKind::Path(path), made_up(target, "name", *size), None)
+            }
             // Refused before anything is examined.
             TargetKind::Template { .. } => (ReadyKind::Nothing, made_up(target, "nothing", Bytes(0)), None),
         };
@@ -540,6 +553,7 @@ pub(crate) fn prepare(
             identity,
             size: facts.size.0,
             shared_position: Arc::new(AtomicU64::new(0)),
+            lock: Arc::default(),
         });
         ready.facts.push(facts);
     }
@@ -656,7 +670,7 @@ impl Preparation<'_> {
     ) -> Result<String, TargetError> {
         let plan = self.plan;
         let (from, size, how) = match &one.action {
-            Action::UseAsItIs => {
+            Action::UseAsItIs | Action::CreateDirectory => {
                 note_end(target, one, ready);
                 return Ok("used as it is".into());
             }

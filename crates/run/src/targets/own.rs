@@ -54,6 +54,39 @@ impl OwnFile {
     }
 }
 
+/// A file of our own that several runs of one command use. Dropping it removes the file.
+#[derive(Debug)]
+pub struct HeldFile(OwnFile);
+
+impl HeldFile {
+    /// A path in a directory for such a file. `number` tells the files of one command apart.
+    pub fn path_in(folder: &Path, number: usize) -> PathBuf {
+        path_in(folder, number)
+    }
+
+    /// Takes over a file that a run of this command has made and left: from now on it is locked, marked as ours, and goes
+    /// with this value, or with the next run beside it if this program is killed.
+    ///
+    /// # Errors
+    /// The system's error; the file is then left as it is.
+    pub fn adopt(path: &Path) -> io::Result<HeldFile> {
+        let lock = fs::OpenOptions::new().read(true).write(true).open(path)?;
+        if sys::file::try_lock(&lock) {
+            let _ = sys::file::set_attribute(&lock, ATTRIBUTE, b"1");
+        }
+        Ok(HeldFile(OwnFile {
+            path: path.to_owned(),
+            keep: false,
+            lock,
+        }))
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.0.path
+    }
+}
+
 impl Drop for OwnFile {
     fn drop(&mut self) {
         if !self.keep {
@@ -112,6 +145,20 @@ mod tests {
         assert!(!path.exists());
         drop(OwnFile::create(&path, true).unwrap());
         assert!(path.exists(), "kept");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_held_file_is_not_swept_and_goes_with_its_holder() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = HeldFile::path_in(folder.path(), 0);
+        fs::write(&path, b"data").unwrap();
+        let held = HeldFile::adopt(&path).unwrap();
+        sweep(&folder.path().join("fathom-1-1.dat"), &mut |_| {});
+        assert!(held.path().exists());
+        drop(held);
+        assert!(!path.exists());
+        assert!(HeldFile::adopt(&path).is_err(), "nothing is made");
     }
 
     #[cfg(target_os = "linux")]

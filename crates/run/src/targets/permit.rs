@@ -34,6 +34,24 @@ pub(crate) struct Permitted {
     pub(crate) notes: Vec<(String, Note)>,
 }
 
+impl Permitted {
+    /// Lets go of targets that are only worked on by their names, once they are ready. A file that is held open is not gone
+    /// when it is removed.
+    pub(crate) fn let_go_of_names(&mut self, plan: &Plan) {
+        for (examined, claim) in &mut self.targets {
+            let id = TargetId(examined.number as u32);
+            let mut workers = plan.jobs().flat_map(|(_, job)| &job.workers);
+            let opens = workers.any(|worker| {
+                let mut streams = worker.streams.iter();
+                !worker.engine.kind.works_on_names() && streams.any(|stream| stream.target.ids().contains(&id))
+            });
+            if !opens {
+                *claim = None;
+            }
+        }
+    }
+}
+
 /// Asks the guard about every target. Nothing is changed, and nothing is opened for writing.
 ///
 /// # Errors

@@ -51,7 +51,7 @@ impl Form {
     }
 
     /// The form of a header; new unless it is plainly old.
-    fn of(piece: &[u8]) -> Form {
+    pub(super) fn of(piece: &[u8]) -> Form {
         let old = piece[2] != VERSION && piece[3] == 0;
         if old { Form::Old } else { Form::Present }
     }

@@ -6,6 +6,8 @@
 mod checksum;
 mod header;
 pub(crate) mod history;
+pub(crate) mod pool;
+pub(crate) mod state;
 #[cfg(test)]
 mod tests;
 
@@ -13,6 +15,7 @@ use std::sync::Arc;
 
 use model::Bytes;
 use model::content::{Content, Filler, repeat};
+use model::draws::{Draws, Purpose};
 use model::mismatch::{BlockFault, Mismatch};
 use model::plan::{Verify, VerifyMethod};
 
@@ -33,6 +36,8 @@ pub(crate) struct Checker {
     form: Form,
     /// Number of the worker, as it stands in headers.
     job: u16,
+    /// Where in an interval the header stands.
+    header_at: usize,
     /// The rest of a block is looked at after a mismatch, too.
     thorough: bool,
 }
@@ -48,7 +53,12 @@ pub(crate) struct Block {
     pub(crate) number: Option<u64>,
     /// Hash of all of its bytes, where the method says too little of them.
     pub(crate) hash: Option<u64>,
+    /// It was discarded since, and has to read as zeros.
+    pub(crate) zeros: bool,
 }
+
+/// The position, length and fault of a piece that is wrong.
+pub(crate) type Fault = (u64, u32, BlockFault);
 
 impl Checker {
     pub(crate) fn new(verify: &Verify, job: u16) -> Checker {
@@ -60,16 +70,36 @@ impl Checker {
             pattern_of_interval: verify.pattern_of_interval,
             form: Form::Present,
             job,
+            header_at: match verify.method {
+                VerifyMethod::Pattern | VerifyMethod::None => 0,
+                _ => verify.header_at as usize,
+            },
             thorough: !verify.fatal,
         }
     }
 
     /// The shortest block and interval that leave room for a header.
     pub(crate) fn least_length(&self) -> usize {
-        match self.has_header() {
-            true => self.form.bytes() + checksum::width(self.method) + 1,
-            false => 1,
+        match (self.has_header(), self.header_at) {
+            (true, 0) => self.header_bytes(self.form) + 1,
+            (true, at) => at + self.header_bytes(self.form),
+            (false, _) => 1,
         }
+    }
+
+    /// What the header may not stand before, where it does not stand at the beginning: it changes places with as many bytes.
+    pub(crate) fn least_place(&self) -> usize {
+        self.header_bytes(self.form)
+    }
+
+    /// Where in an interval the header stands.
+    pub(crate) fn place(&self) -> usize {
+        self.header_at
+    }
+
+    /// Bytes of a header with the checksum that follows it.
+    fn header_bytes(&self, form: Form) -> usize {
+        form.bytes() + checksum::width(self.method)
     }
 
     fn has_header(&self) -> bool {
@@ -77,8 +107,16 @@ impl Checker {
     }
 
     /// Contents come from a seed; otherwise they are a pattern.
-    pub(crate) fn needs_seed(&self) -> bool {
+    fn needs_seed(&self) -> bool {
         self.pattern.is_empty()
+    }
+
+    /// The seed of the next block, as fio draws it: two numbers, multiplied.
+    pub(crate) fn draw_seed(&self, draws: &mut Draws) -> u64 {
+        match self.needs_seed() {
+            true => u64::from(draws.half(Purpose::Verify)).wrapping_mul(u64::from(draws.half(Purpose::Verify))),
+            false => 0,
+        }
     }
 
     /// Fills the buffer of a block that is about to be written.
@@ -95,8 +133,11 @@ impl Checker {
         }
     }
 
-    /// What a block should have held. Contents of streams that only read are taken to be random where they are no pattern.
+    /// What a block should have held. What was discarded is zeros. Contents of streams that only read are taken to be random where they are no pattern.
     pub(crate) fn fill_expected(&self, buffer: &mut [u8], block: &Block, filler: Option<&Filler>) {
+        if block.zeros {
+            return buffer.fill(0);
+        }
         let random = Filler::new(&Content::Fresh, 0, engine::fill::random_fill(), Arc::default(), 1);
         self.fill(buffer, &mut block.clone(), 0, filler.unwrap_or(&random));
     }
@@ -145,6 +186,7 @@ impl Checker {
             header.write(self.form, self.method, piece);
             let sum = Checksum::of(self.method, &piece[data..]);
             piece[begin..data].copy_from_slice(sum.bytes());
+            exchange(piece, self.header_at, data);
         }
     }
 
@@ -157,26 +199,23 @@ impl Checker {
         }
     }
 
-    /// Checks a block that was read. Returns the position, length and fault of each piece that is wrong.
-    pub(crate) fn check(&self, buffer: &[u8], block: &Block) -> Vec<(u64, u32, BlockFault)> {
-        let mut faults = Vec::new();
+    /// Checks a block that was read. Returns each piece that is wrong. The buffer is left as it was, but is changed meanwhile.
+    pub(crate) fn check(&self, buffer: &mut [u8], block: &Block) -> Vec<Fault> {
+        if block.zeros {
+            let wrong = buffer.iter().position(|byte| *byte != 0);
+            let fault = wrong.map(|at| BlockFault::NotZero {
+                at: at as u32,
+                found: buffer[at],
+            });
+            return fault
+                .map(|fault| (block.offset, block.length, fault))
+                .into_iter()
+                .collect();
+        }
         if self.method == VerifyMethod::None {
-            return faults;
+            return Vec::new();
         }
-        let interval = self.interval_of(buffer.len());
-        for (number, piece) in buffer.chunks(interval).enumerate() {
-            let at = number * interval;
-            if self.has_header() && piece.len() < interval {
-                break;
-            }
-            let offset = block.offset + at as u64;
-            if let Err(fault) = self.check_piece(piece, at, offset, block) {
-                faults.push((offset, piece.len() as u32, fault));
-                if !self.thorough {
-                    break;
-                }
-            }
-        }
+        let mut faults = self.check_pieces(buffer, block);
         if faults.is_empty()
             && let Some(expected) = block.hash
         {
@@ -188,6 +227,32 @@ impl Checker {
                     expected: expected.to_be_bytes().into(),
                 };
                 faults.push((block.offset, block.length, fault));
+            }
+        }
+        faults
+    }
+
+    fn check_pieces(&self, buffer: &mut [u8], block: &Block) -> Vec<Fault> {
+        let mut faults = Vec::new();
+        let interval = self.interval_of(buffer.len());
+        for (number, piece) in buffer.chunks_mut(interval).enumerate() {
+            let at = number * interval;
+            if self.has_header() && piece.len() < interval {
+                break;
+            }
+            let offset = block.offset + at as u64;
+            let moved = match self.header_at {
+                0 => 0,
+                place => self.header_bytes(Form::of(&piece[place..])),
+            };
+            exchange(piece, self.header_at, moved);
+            let checked = self.check_piece(piece, at, offset, block);
+            exchange(piece, self.header_at, moved);
+            if let Err(fault) = checked {
+                faults.push((offset, piece.len() as u32, fault));
+                if !self.thorough {
+                    break;
+                }
             }
         }
         faults
@@ -242,13 +307,16 @@ impl Checker {
     }
 }
 
+/// Lets the first `length` bytes change places with those from `place` on; nothing happens at the beginning itself.
+fn exchange(piece: &mut [u8], place: usize, length: usize) {
+    if place > 0 {
+        let (front, back) = piece.split_at_mut(place);
+        front[..length].swap_with_slice(&mut back[..length]);
+    }
+}
+
 /// A mismatch with where it was found.
-pub(crate) fn mismatch(
-    stream: u32,
-    path: &str,
-    block: &Block,
-    (offset, length, fault): (u64, u32, BlockFault),
-) -> Mismatch {
+pub(crate) fn mismatch(stream: u32, path: &str, block: &Block, (offset, length, fault): Fault) -> Mismatch {
     Mismatch {
         stream,
         path: path.to_owned(),

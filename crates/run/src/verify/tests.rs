@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-use model::draws::{DrawsForm, Purpose};
+use model::draws::DrawsForm;
 use testbed::{Unavailable, need};
 
 use super::*;
@@ -58,6 +58,7 @@ fn checker(method: VerifyMethod, interval: u32, form: Form) -> Checker {
         pattern_of_interval: false,
         form,
         job: 1,
+        header_at: 0,
         thorough: true,
     }
 }
@@ -66,18 +67,13 @@ fn checker(method: VerifyMethod, interval: u32, form: Form) -> Checker {
 fn blocks(checker: &Checker) -> Vec<Block> {
     let mut draws = DrawsForm::PerPurpose { seed: 0x89, number: 1 }.start();
     (0..BLOCKS as u64)
-        .map(|number| {
-            let seed = match checker.needs_seed() {
-                true => u64::from(draws.half(Purpose::Verify)).wrapping_mul(u64::from(draws.half(Purpose::Verify))),
-                false => 0,
-            };
-            Block {
-                offset: number * BLOCK as u64,
-                length: BLOCK as u32,
-                seed: Some(seed),
-                number: Some(number),
-                hash: None,
-            }
+        .map(|number| Block {
+            offset: number * BLOCK as u64,
+            length: BLOCK as u32,
+            seed: Some(checker.draw_seed(&mut draws)),
+            number: Some(number),
+            hash: None,
+            zeros: false,
         })
         .collect()
 }
@@ -91,10 +87,14 @@ fn written(checker: &Checker) -> Vec<u8> {
     data
 }
 
-fn faults(checker: &Checker, data: &[u8]) -> Vec<(u64, u32, BlockFault)> {
+fn check(checker: &Checker, buffer: &[u8], block: &Block) -> Vec<Fault> {
+    checker.check(&mut buffer.to_vec(), block)
+}
+
+fn faults(checker: &Checker, data: &[u8]) -> Vec<Fault> {
     let pieces = data.chunks(BLOCK).zip(blocks(checker));
     pieces
-        .flat_map(|(buffer, block)| checker.check(buffer, &block))
+        .flat_map(|(buffer, block)| check(checker, buffer, &block))
         .collect()
 }
 
@@ -206,9 +206,9 @@ fn blocks_of_the_same_worker_are_known_by_all_their_bytes() {
     let mut block = blocks(&checker)[0];
     let mut buffer = vec![0; BLOCK];
     checker.fill(&mut buffer, &mut block, 0, &filler);
-    assert_eq!(checker.check(&buffer, &block), []);
+    assert_eq!(check(&checker, &buffer, &block), []);
     buffer[4000] ^= 1;
-    assert_eq!(checker.check(&buffer, &block).len(), 1);
+    assert_eq!(check(&checker, &buffer, &block).len(), 1);
 }
 
 #[test]
@@ -217,7 +217,7 @@ fn each_number_of_a_header_is_checked_unless_it_is_not_known() {
     let data = written(&checker);
     let right = blocks(&checker)[2];
     let buffer = &data[2 * BLOCK..3 * BLOCK];
-    let field = |block: Block| match checker.check(buffer, &block).first() {
+    let field = |block: Block| match check(&checker, buffer, &block).first() {
         Some((_, _, BlockFault::Header { field, .. })) => Some(*field),
         Some(other) => panic!("{other:?}"),
         None => None,
@@ -232,7 +232,7 @@ fn each_number_of_a_header_is_checked_unless_it_is_not_known() {
     assert_eq!(field(Block { number: None, ..right }), None);
     let offset = 0;
     assert_eq!(field(Block { offset, ..right }), Some(HeaderField::Offset));
-    let half = checker.check(&buffer[..BLOCK / 2], &right);
+    let half = check(&checker, &buffer[..BLOCK / 2], &right);
     assert!(matches!(
         half[0].2,
         BlockFault::Header {
@@ -274,6 +274,7 @@ fn histories_keep_order_or_place() {
             seed: None,
             number: None,
             hash: None,
+            zeros: false,
         },
     };
     let drain = |history: &mut History| {
@@ -283,8 +284,8 @@ fn histories_keep_order_or_place() {
         }
         offsets
     };
-    let mut in_order = History::new(false);
-    let notes = [30, 10, 20].map(|offset| in_order.issued(write(offset, 10)));
+    let mut in_order = History::new(false, false);
+    let notes = [30, 10, 20].map(|offset| in_order.issued(write(offset, 10), false));
     assert_eq!(in_order.next_file(), None, "all are in flight");
     in_order.ended(notes[1], true);
     assert_eq!(in_order.next_file(), None, "the oldest is in flight");
@@ -292,9 +293,9 @@ fn histories_keep_order_or_place() {
     in_order.ended(notes[2], true);
     assert_eq!(drain(&mut in_order), [10, 20], "what failed is not read back");
 
-    let mut by_place = History::new(true);
+    let mut by_place = History::new(true, false);
     for (offset, length) in [(30, 10), (0, 10), (10, 10), (25, 10), (0, 10)] {
-        let note = by_place.issued(write(offset, length));
+        let note = by_place.issued(write(offset, length), false);
         by_place.ended(note, true);
     }
     assert_eq!(
@@ -313,6 +314,7 @@ fn offsets_stand_in_the_pattern_of_each_block_or_interval() {
         seed: None,
         number: None,
         hash: None,
+        zeros: false,
     };
     for (of_interval, second) in [(false, 0x1_0000_u64), (true, 0x1_0000 + 1024)] {
         let checker = Checker {
@@ -329,11 +331,69 @@ fn offsets_stand_in_the_pattern_of_each_block_or_interval() {
         let next = if of_interval { 1024 } else { 1026 };
         assert_eq!(buffer[next], 0xab);
         assert_eq!(buffer[next + 1..next + 9], second.to_ne_bytes());
-        assert!(checker.check(&buffer, &block).is_empty());
+        assert!(check(&checker, &buffer, &block).is_empty());
         let elsewhere = Block {
             offset: block.offset + 4096,
             ..block
         };
-        assert!(!checker.check(&buffer, &elsewhere).is_empty(), "{of_interval}");
+        assert!(!check(&checker, &buffer, &elsewhere).is_empty(), "{of_interval}");
+    }
+}
+
+#[test]
+fn what_was_discarded_has_to_read_as_zeros() {
+    let checker = checker(VerifyMethod::None, 0, Form::Present);
+    let discarded = Block {
+        zeros: true,
+        ..blocks(&checker)[1]
+    };
+    let mut buffer = vec![0; BLOCK];
+    assert_eq!(check(&checker, &buffer, &discarded), []);
+    buffer[77] = 5;
+    let fault = BlockFault::NotZero { at: 77, found: 5 };
+    assert_eq!(
+        check(&checker, &buffer, &discarded),
+        [(BLOCK as u64, BLOCK as u32, fault)]
+    );
+}
+
+#[test]
+fn histories_know_what_was_flushed_and_what_is_to_be_discarded() {
+    use super::history::{History, Written};
+    let write = |offset: u64| Written {
+        file: 0,
+        block: Block {
+            offset,
+            length: 10,
+            seed: None,
+            number: None,
+            hash: None,
+            zeros: false,
+        },
+    };
+    for repeats in [false, true] {
+        let mut history = History::new(repeats, true);
+        let notes = [0, 10, 20].map(|offset| history.issued(write(offset), offset == 10));
+        history.ended(notes[0], true);
+        assert_eq!(history.next_file(), None, "it was not flushed");
+        let mark = history.flush_mark();
+        assert_eq!(history.next_file_to_trim(), None, "its write is in flight");
+        history.ended(notes[1], true);
+        history.ended(notes[2], true);
+        history.flushed(mark);
+        assert_eq!(history.take().map(|written| written.block.offset), Some(0));
+        assert_eq!(history.next_file(), None, "these ended after the flush went out");
+        assert_eq!(history.next_file_to_trim(), Some(0));
+        let (note, block) = history.take_to_trim().unwrap();
+        assert_eq!(block.offset, 10);
+        history.trimmed(note, true);
+        history.flushed(history.flush_mark());
+        assert!(history.take().is_some_and(|written| written.block.zeros));
+        history.forget_unflushed();
+        assert_eq!(history.len(), 1, "the third was flushed in the end");
+        let late = history.issued(write(30), false);
+        history.ended(late, true);
+        history.forget_unflushed();
+        assert_eq!(history.len(), 1);
     }
 }

@@ -69,14 +69,25 @@ impl Worker<'_> {
         if let Some(overlap) = &mut self.overlap {
             overlap.ended(slot);
         }
-        self.log(&record, direction, result, error, at);
+        if let (Some(lives), Some(direction)) = (&mut self.streams[record.stream as usize].lives, direction) {
+            lives.ended(direction, record.offset, (result, record.length));
+        }
+        let timed = !self.works_on_names || record.offset == 0;
+        if timed {
+            self.log(&record, direction, result, error, at);
+        }
         if let Some(most_ns) = too_slow {
             let took_ns = total;
             self.settle_slow(slot, direction, TooSlow { took_ns, most_ns }, (result, at));
+        } else if !timed {
+            self.recorder.count_untimed(record.key as u32, record.length);
         } else if result == i64::from(record.length) {
             let mut run = Run::starting_with(&record);
             (run.operations, run.bytes) = (1, u64::from(record.length));
             self.recorder.count(&run, at);
+            if self.prioritised {
+                self.count_by_priority(&record, direction, run, at);
+            }
         } else {
             self.settle_exception(slot, result, at);
         }
@@ -91,6 +102,20 @@ impl Worker<'_> {
         // A mismatch may end the worker; the operation itself has been counted by then.
         if self.verifies {
             self.verify_ended(slot, &record, result);
+        }
+    }
+
+    /// Counts an operation with those that have its I/O priority too.
+    #[inline(never)]
+    fn count_by_priority(&mut self, record: &SlotRecord, direction: Option<Direction>, mut run: Run, at: Nanos) {
+        let priority = self.priorities_of_files[usize::from(record.file)];
+        let of_stream = &self.streams[record.stream as usize].priorities;
+        let cell = direction
+            .zip(of_stream.as_ref())
+            .and_then(|(direction, of_stream)| of_stream.cell(direction, priority));
+        if let Some(cell) = cell {
+            run.key = u64::from(cell);
+            self.recorder.count(&run, at);
         }
     }
 

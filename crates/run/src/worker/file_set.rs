@@ -11,7 +11,8 @@ use model::results::Failure;
 use model::sequence::{Operation, Sequence};
 
 use super::opening::{OpenedStream, open_target};
-use super::stream::{LiveStream, PriorityShare};
+use super::priorities::Priorities;
+use super::stream::LiveStream;
 use super::{ReadyTarget, Worker};
 
 /// The files of a stream while it runs.
@@ -35,7 +36,7 @@ struct SetFile {
     sequence: Option<Sequence>,
     /// Index of its file among those of the engine, while it has one.
     file: Option<u16>,
-    share: Option<PriorityShare>,
+    priorities: Option<Box<Priorities>>,
     in_flight: u32,
 }
 
@@ -71,7 +72,7 @@ impl FileSet {
                 target,
                 sequence,
                 file: opened.files.get(number).copied(),
-                share: opened.share_of(number),
+                priorities: opened.priorities_of(number, &[]),
                 in_flight: 0,
             })
             .collect();
@@ -192,9 +193,10 @@ impl LiveStream {
         {
             let before = std::mem::replace(&mut self.sequence, sequence);
             set.files[set.present].sequence = Some(before);
-            // The share goes on where it was: it is that of the stream.
-            let sum = self.priority.map_or(0, |share| share.sum);
-            self.priority = set.files[number].share.map(|share| PriorityShare { sum, ..share });
+            // Shares go on where they were: they are those of the stream.
+            if let Some((priorities, files)) = self.priorities.as_mut().zip(set.files[number].priorities.as_ref()) {
+                priorities.on(files);
+            }
             set.present = number;
         }
         self.file = set.files[number].file.unwrap_or(self.file);
@@ -279,14 +281,15 @@ impl Worker<'_> {
         if sync.on_close {
             flush(&set.files[occupant].target, sync.kind)?;
         }
-        let target = &set.files[file].target;
+        let target = set.files[file].target.clone();
+        let target = &target;
         let mut exchange = |with: File| {
             let exchanged = self.engine.exchange_file(index, with);
             exchanged.map_err(|error| failed(error.to_string(), error.errno(), target))
         };
         // One is closed before the other is opened: not even for a moment may there be more.
         exchange(File::nothing(0))?;
-        let mut with = open_target(target, set.how)
+        let mut with = open_target(target, set.how, self.plan.engine.kind)
             .map_err(|error| failed(error.to_string(), error.source.raw_os_error(), target))?;
         with.set_priority(set.priority);
         self.files[usize::from(index)] = super::setup::for_messages(&with);
@@ -294,6 +297,13 @@ impl Worker<'_> {
         set.files[occupant].file = None;
         set.files[file].file = Some(index);
         set.places[place].occupant = file;
+        let id = self.plan.streams[number].target.ids()[file].0;
+        if let Some(locks) = &mut self.locks {
+            locks.exchange(index, id, &target.lock);
+        }
+        self.trace_closed(index);
+        self.trace_takes_place(index, id);
+        self.trace_opened(index);
         Ok(())
     }
 
@@ -320,10 +330,13 @@ impl Worker<'_> {
 
     /// Flushes the files of a set that the engine does not hold at the end of the job.
     pub(super) fn flush_closed_files(&self, number: usize) -> Result<(), Box<Failure>> {
+        let kind = self.plan.streams[number].sync.kind;
+        if let Some(playback) = &self.streams[number].playback {
+            return playback.closed().try_for_each(|target| flush(target, kind));
+        }
         let Some(set) = &self.streams[number].set else {
             return Ok(());
         };
-        let kind = self.plan.streams[number].sync.kind;
         let closed = set.files.iter().filter(|file| file.file.is_none());
         closed.into_iter().try_for_each(|file| flush(&file.target, kind))
     }
@@ -331,6 +344,9 @@ impl Worker<'_> {
     /// Files of the engine that a stream has open.
     pub(super) fn open_files_of(&self, number: usize) -> Vec<u16> {
         let stream = &self.streams[number];
+        if let Some(playback) = &stream.playback {
+            return playback.open_places();
+        }
         match &stream.set {
             None => vec![stream.file],
             Some(set) => set.files.iter().filter_map(|file| file.file).collect(),
@@ -354,7 +370,7 @@ impl Worker<'_> {
 }
 
 /// Flushes a file by its path.
-fn flush(target: &ReadyTarget, kind: FlushKind) -> Result<(), Box<Failure>> {
+pub(super) fn flush(target: &ReadyTarget, kind: FlushKind) -> Result<(), Box<Failure>> {
     let super::ReadyKind::Path(path) = &target.what else {
         return Ok(());
     };

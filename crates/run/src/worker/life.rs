@@ -1,6 +1,7 @@
 //! The course of a worker's life outside the loop: start, boundaries, commands, errors, end.
 
 use engine::{Action, EngineError, Request, Slot, os_error_name, sys};
+use model::block_lifetimes::BlockLifetimes;
 use model::draws::{DrawsForm, Purpose};
 use model::event::{EndReason, Phase};
 use model::mismatch::Mismatch;
@@ -9,6 +10,7 @@ use model::results::{EngineUsed, FailedOperation, Failure, Usage};
 use model::{Bytes, Direction, Nanos};
 
 use super::recorder::{Run, SlotRecord};
+use super::setup::occurring;
 use super::{Budget, Worker};
 
 /// More tolerated failures than this are counted and not told.
@@ -33,10 +35,17 @@ pub(crate) struct Ended {
     pub(crate) late: Vec<(u32, Direction, u64)>,
     /// How long reading back took.
     pub(crate) verified: Nanos,
+    /// How much of that lies in the measured window.
+    pub(crate) verified_between: Nanos,
     pub(crate) mismatches: Vec<Mismatch>,
     pub(crate) mismatch_count: u64,
+    pub(crate) lifetimes: Option<BlockLifetimes>,
+    /// What verification was to keep and could not.
+    pub(crate) not_kept: Vec<String>,
     pub(crate) tolerated: Vec<Failure>,
     pub(crate) joined_rows: u64,
+    /// Times it had caught up with the reader of its trace.
+    pub(crate) trace_waits: u64,
 }
 
 impl Ended {
@@ -55,10 +64,14 @@ impl Ended {
             map_bytes: 0,
             late: Vec::new(),
             verified: never,
+            verified_between: never,
             mismatches: Vec::new(),
             mismatch_count: 0,
+            lifetimes: None,
+            not_kept: Vec::new(),
             tolerated: Vec::new(),
             joined_rows: 0,
+            trace_waits: 0,
         }
     }
 }
@@ -84,6 +97,7 @@ impl Worker<'_> {
             }
         }
         self.first_issue = start;
+        self.begin_trace(start);
         self.begin_budget_anew();
         self.outbox.say_phase(self.timeline.phase());
         self.measured.last_completion = start;
@@ -134,6 +148,9 @@ impl Worker<'_> {
     fn exchange(&mut self, at: Nanos) {
         self.grids.absorb(&mut self.recorder);
         self.recorder.end = at;
+        if self.timeline.phase() == Phase::Measured {
+            self.recorder.usage = self.usage_so_far();
+        }
         let bytes = if self.warm_up_bytes_left.is_some() {
             self.bytes_recorded()
         } else {
@@ -180,6 +197,7 @@ impl Worker<'_> {
         self.timeline.enter(next, at);
         if next == Phase::Verify {
             (self.verification.0, self.winding_down, self.budget) = (at, false, Budget::OPEN);
+            self.begin_reading_back();
         }
         if next == Phase::Draining {
             self.winding_down = true;
@@ -210,7 +228,9 @@ impl Worker<'_> {
 
     fn stop_measuring(&mut self, at: Nanos) {
         self.measured.end = at;
-        self.measured.usage = sys::thread::usage().since(self.measured.usage_at_start);
+        self.between_rounds.end(at);
+        self.measured.usage = self.usage_so_far();
+        self.recorder.usage = self.measured.usage;
         self.grids.finish(&mut self.recorder);
         for (number, stream) in self.streams.iter().enumerate() {
             if let Some(gate) = &stream.gate {
@@ -221,6 +241,12 @@ impl Worker<'_> {
                 }
             }
         }
+    }
+
+    /// What the thread has used in the measured window. Only the thread itself can ask, so it does at every boundary: a report
+    /// before the end has no other source.
+    fn usage_so_far(&self) -> Usage {
+        sys::thread::usage().since(self.measured.usage_at_start)
     }
 
     /// The recorder of an ended phase must go: phases are never mixed. Waits for an empty one, if need be; this is after
@@ -238,6 +264,7 @@ impl Worker<'_> {
             self.full_budget
         };
         self.all_done = false;
+        self.trims_the_rest = false;
         self.winding_down = self.timeline.phase() == Phase::Draining;
         for stream in &mut self.streams {
             stream.passes = 0;
@@ -264,26 +291,52 @@ impl Worker<'_> {
         if self.in_flight > 0 || !self.requests.is_empty() {
             return false;
         }
+        if self.verifies {
+            self.await_checks();
+        }
         self.timeline.phase() == Phase::Draining || self.end_of_work()
     }
 
     /// Everything that was to be done is done. Jobs that repeat begin anew; others end, with their last completion.
     #[inline(never)]
     fn end_of_work(&mut self) -> bool {
-        let another_round = self.timeline.phase() == Phase::Measured && self.rounds_left > 1;
+        // A trace is carried out once.
+        let played = self
+            .streams
+            .iter()
+            .flat_map(|stream| &stream.playback)
+            .any(|playback| playback.over);
+        let measured = self.timeline.phase() == Phase::Measured;
+        let at = self.measured.last_completion.max(self.timeline.phase_start());
+        if measured && self.may_trim_the_rest() {
+            return false;
+        }
+        if measured && !self.between_rounds.end(at) {
+            self.writes_are_over();
+            // fio reads back what each round has written before the next.
+            if self.rounds_left > 1 && self.has_to_verify() {
+                self.between_rounds.begin(at);
+                (self.winding_down, self.budget) = (false, Budget::OPEN);
+                self.begin_reading_back();
+                return false;
+            }
+        }
+        let another_round = measured && self.rounds_left > 1;
         if another_round {
             self.rounds_left -= 1;
         }
         let repeats = self.repeat_until_time && self.timeline.phase() != Phase::Verify;
-        if self.timeline.phase() == Phase::WarmUp || repeats || another_round {
+        if !played && (self.timeline.phase() == Phase::WarmUp || repeats || another_round) {
             self.begin_budget_anew();
             self.restart_draws();
             for stream in &mut self.streams {
                 stream.restart(&mut self.draws);
+                if let Some(verification) = &mut stream.verification {
+                    verification.begin_round();
+                }
             }
             return false;
         }
-        let at = self.measured.last_completion.max(self.timeline.phase_start());
         self.leave_phase(at, EndReason::Done);
         self.set_boundary();
         self.timeline.phase() == Phase::Draining
@@ -332,7 +385,8 @@ impl Worker<'_> {
     pub(super) fn settle_exception(&mut self, slot: Slot, result: i64, reaped: Nanos) {
         let record = *self.slots.get(slot);
         let direction = self.direction_of(&record);
-        let verb = direction.map_or("flush", Direction::word);
+        let act = self.plan.engine.kind.act();
+        let verb = act.unwrap_or(direction.map_or("flush", Direction::word));
         if result > 0 {
             let mut run = Run::starting_with(&record);
             (run.operations, run.bytes) = (1, result as u64);
@@ -377,11 +431,8 @@ impl Worker<'_> {
     /// What an operation did; absent for a flush.
     pub(super) fn direction_of(&self, record: &SlotRecord) -> Option<Direction> {
         let number = record.stream as usize;
-        let mix = &self.plan.streams[number].mix;
         // Directions that do not occur have no cell of their own.
-        let reads_back = self.streams[number].verification.is_some();
-        let occurs = |direction: &Direction| mix.includes(*direction) || reads_back && *direction == Direction::Read;
-        let mut occurring = Direction::ALL.into_iter().filter(occurs);
+        let mut occurring = occurring(&self.plan.streams[number]);
         occurring.find(|direction| self.streams[number].cells[*direction] == record.key as u32)
     }
 
@@ -461,6 +512,13 @@ impl Worker<'_> {
         if self.failure.is_none() {
             self.flush_at_end();
         }
+        self.end_trace();
+        let not_kept = self.save_states();
+        let lives = self.streams.iter().filter_map(|stream| stream.lives.as_ref());
+        let lifetimes = lives.map(|lives| lives.lifetimes()).reduce(|mut all, more| {
+            all.merge(&more);
+            all
+        });
         // What completed while draining belongs to no window, but to the lifetime counters.
         let last = self.measured.last_completion;
         self.send_final(last);
@@ -486,18 +544,27 @@ impl Worker<'_> {
             },
             map_bytes: self.map_bytes,
             late: self.measured.late,
-            verified: self.verification.1,
+            verified: self.verification.1 + self.between_rounds.took,
+            verified_between: self.between_rounds.took,
+            lifetimes,
+            not_kept,
             mismatches: self.mismatches,
             mismatch_count: self.mismatch_count,
             tolerated: self.tolerated,
             joined_rows: self.grids.joined_rows(),
+            trace_waits: self
+                .streams
+                .iter()
+                .flat_map(|stream| &stream.playback)
+                .map(|playback| playback.waits)
+                .sum(),
         }
     }
 }
 
 impl Worker<'_> {
     /// Flushes that the plan wants when the job is over, outside all latencies.
-    fn flush_at_end(&mut self) {
+    pub(super) fn flush_at_end(&mut self) {
         for number in 0..self.streams.len() {
             let plan = &self.plan.streams[number];
             let writes = plan.mix.includes(Direction::Write) || plan.mix.includes(Direction::Trim);
@@ -535,6 +602,7 @@ impl Worker<'_> {
             file,
             action,
         };
+        self.trace_queued(file, action, 0, 0);
         let path = &self.files[usize::from(file)].0;
         let result = match self.engine.turn(&[request], 1, Nanos::NEVER, &mut self.batch) {
             Ok(()) => self.batch.done.first().map_or(0, |completion| completion.result),

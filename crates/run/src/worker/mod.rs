@@ -8,14 +8,20 @@ mod care;
 mod file_set;
 mod lane;
 mod life;
+mod lives;
 mod opening;
 mod outbox;
 mod overlap;
+mod playback;
+mod priorities;
+mod read_back;
 mod recorder;
 mod requests;
 mod setup;
+mod sharing;
 mod stream;
 mod timeline;
+mod tracing;
 mod verification;
 mod windows;
 
@@ -32,8 +38,8 @@ use model::{Direction, Nanos};
 pub(crate) use life::Ended;
 pub(crate) use outbox::{Inbox, Outbox, mailbox};
 pub(crate) use recorder::{CellKey, CellKind, Recorder};
-pub use setup::SetupError;
 pub(crate) use setup::{Assignment, ReadyKind, ReadyTarget, set_up};
+pub use setup::{Setting, SetupError};
 
 use crate::control::JobControl;
 use crate::operation_log::Pen;
@@ -43,6 +49,7 @@ use recorder::{Grids, Run, SlotRecord, SlotTable};
 use requests::Requests;
 use stream::{LiveStream, Ready};
 use timeline::Timeline;
+use verification::BetweenRounds;
 
 /// Operations handed over at once where the plan leaves it open: most of what batching saves is saved by eight, and more
 /// would delay the first of them.
@@ -85,6 +92,10 @@ pub(crate) struct Worker<'plan> {
     one_at_a_time: bool,
     /// One lane, one stream, and nothing that holds it back: the usual case, which is spared all questions about others.
     plain: bool,
+    /// Only the operation at the start of a file does something to it; the others have no latency.
+    works_on_names: bool,
+    /// Operations stand for no bytes.
+    moves_nothing: bool,
     /// Operations are counted one by one, because each may have taken too long, is logged, or issues the next.
     careful: bool,
     /// Where a line for each operation goes.
@@ -93,6 +104,22 @@ pub(crate) struct Worker<'plan> {
     held_up: bool,
     /// Operations that overlap are kept apart.
     overlap: Option<Box<overlap::Overlap>>,
+    /// What is issued is written down.
+    tracing: Option<Box<tracing::Tracing>>,
+    /// Number of the target behind each file of the engine.
+    targets_of_files: Vec<u32>,
+    /// I/O priority of each file of the engine.
+    priorities_of_files: Vec<u16>,
+    /// Parts of some stream have I/O priorities of their own.
+    prioritised: bool,
+    /// What streams of the step divide among themselves.
+    flows: &'plan crate::flow::Flows,
+    /// Files that are locked around each turn.
+    locks: Option<Box<sharing::Locks>>,
+    /// Some stream divides its operations with others.
+    divides: bool,
+    /// The operations of its stream come from a trace.
+    plays: bool,
     /// Nothing more is to be issued.
     winding_down: bool,
     split_stamps: bool,
@@ -135,6 +162,10 @@ pub(crate) struct Worker<'plan> {
     _pinned: Option<engine::Pinned>,
     /// When reading back began, and how long it took.
     verification: (Nanos, Nanos),
+    /// The same for reading back between two rounds, which lies in the measured window.
+    between_rounds: BetweenRounds,
+    /// All is written, and only blocks that are due to be discarded again are left.
+    trims_the_rest: bool,
     plan: &'plan model::plan::Worker,
     job: &'plan Job,
     /// Path and direct-I/O alignment of each file of the engine, for messages.
@@ -232,12 +263,16 @@ impl Worker<'_> {
                 (false, _) => self.issue(),
             }
             let (at_least, until) = self.what_to_wait_for();
-            if let Err(error) =
-                self.engine
-                    .turn(self.requests.first(self.submit_batch), at_least, until, &mut self.batch)
-            {
+            let requests = self.requests.first(self.submit_batch);
+            if CAREFUL && let Some(locks) = &mut self.locks {
+                locks.take(requests);
+            }
+            if let Err(error) = self.engine.turn(requests, at_least, until, &mut self.batch) {
                 self.fail_with_engine(&error);
                 break;
+            }
+            if CAREFUL && let Some(locks) = &mut self.locks {
+                locks.give_back();
             }
             let reaped = self.batch.reaped;
             let crosses = reaped >= self.boundary;
@@ -391,6 +426,8 @@ impl Worker<'_> {
         match self.timeline.phase() {
             Phase::Draining => return,
             Phase::Verify => return self.issue_checks(),
+            _ if self.between_rounds.are_under_way() => return self.issue_checks(),
+            _ if self.trims_the_rest => return self.issue_last_trims(),
             _ if self.holds_back() => return,
             _ => {}
         }
@@ -439,8 +476,14 @@ impl Worker<'_> {
             return false;
         }
         let slot = lane.free[lane.free_count - 1];
+        if self.divides && self.is_ahead_of_flow(self.lanes[index].streams.start) {
+            return false;
+        }
         if self.overlap.is_some() && self.keeps_apart(index, slot) {
             return false;
+        }
+        if self.plays {
+            return self.issue_from_trace(index, slot);
         }
         // A flush belongs to the writes before it and waits for nobody's schedule.
         for number in self.lanes[index].streams.clone() {
@@ -458,7 +501,7 @@ impl Worker<'_> {
             lane.streams.start
         };
         let number_in_lane = slot.0 - lane.first_slot;
-        if self.verifies && self.read_backlog(index, number, slot) {
+        if self.verifies && (self.read_backlog(index, number, slot) || self.trim_written(index, number, slot)) {
             return true;
         }
         let now = self.batch.reaped;
@@ -494,7 +537,7 @@ impl Worker<'_> {
             return self.pass_ended(number);
         };
         if self.verifies
-            && let Some(go_on) = self.replay(number, &operation)
+            && let Some(go_on) = self.pass_over(number, &operation)
         {
             return go_on;
         }
@@ -511,6 +554,9 @@ impl Worker<'_> {
             return false;
         }
         let now = self.batch.reaped;
+        if let Some(flow) = &mut self.streams[number].flow {
+            flow.issued();
+        }
         if let Some(gate) = &mut self.streams[number].gate {
             gate.issued(operation.direction, operation.length, now, &mut self.draws);
             // Each paced operation has a due time of its own, so none is counted together with another.
@@ -527,6 +573,7 @@ impl Worker<'_> {
             offset,
             length,
         } = *operation;
+        let length = if self.moves_nothing { 0 } else { length };
         self.budget.operations -= 1;
         // The last operation may go beyond the amount.
         self.budget.bytes = self.budget.bytes.saturating_sub(u64::from(length));
@@ -541,7 +588,7 @@ impl Worker<'_> {
             _ => {}
         }
         let stream = &mut self.streams[number];
-        let (cell, file) = (stream.cells[direction], stream.file_of_next());
+        let (cell, file) = (stream.cells[direction], stream.file_for(operation));
         *self.slots.get_mut(slot) = SlotRecord {
             key: u64::from(self.round) << 32 | u64::from(cell),
             queued: self.batch.reaped,
@@ -562,6 +609,9 @@ impl Worker<'_> {
             action: action_of(direction),
         });
         self.lanes[lane].free_count -= 1;
+        if self.tracing.is_some() {
+            self.trace_queued(file, action_of(direction), offset, length);
+        }
         true
     }
 
@@ -589,26 +639,11 @@ impl Worker<'_> {
     /// Queues a flush, which takes a slot like any other operation.
     #[inline(never)]
     fn queue_flush(&mut self, lane: usize, number: usize, slot: Slot, action: Action) {
-        let (file, cell) = (self.streams[number].file, self.streams[number].sync_cell);
-        self.round = self.round.wrapping_add(1);
-        *self.slots.get_mut(slot) = SlotRecord {
-            key: u64::from(self.round) << 32 | u64::from(cell),
-            queued: self.batch.reaped,
-            due: self.batch.reaped,
-            lane: lane as u32,
-            stream: number as u32,
-            file,
-            used: true,
-            ..SlotRecord::default()
-        };
-        self.requests.push(Request {
-            offset: 0,
-            length: 0,
-            slot,
-            file,
-            action,
-        });
-        self.lanes[lane].free_count -= 1;
+        let file = self.streams[number].file;
+        if self.verifies {
+            self.expect_flush(number, slot);
+        }
+        self.queue_beside(lane, number, slot, (file, action), (0, 0));
     }
 
     /// How many completions the next turn waits for, and until when.
@@ -619,7 +654,10 @@ impl Worker<'_> {
             return (1, self.boundary);
         }
         let waiting = self.requests.len();
-        let more_to_hand_over = waiting > self.submit_batch || self.inline.seen && waiting > 0 && self.has_room();
+        // Nobody else may wait for a lock while this worker waits for completions.
+        let locked = self.locks.is_some() && waiting > 0;
+        let more_to_hand_over =
+            locked || waiting > self.submit_batch || self.inline.seen && waiting > 0 && self.has_room();
         if more_to_hand_over || self.inline.probes_left > 0 && waiting > 0 {
             return (0, Nanos::NEVER);
         }
@@ -731,6 +769,8 @@ impl Worker<'_> {
         }
         if self.careful {
             self.settle_carefully(completion.slot, completion.result, completion.at);
+        } else if self.works_on_names && offset > 0 {
+            self.recorder.count_untimed(key as u32, length);
         } else if completion.result == i64::from(length) {
             self.recorder.count_one(key as u32, length, due, start, completion.at);
         } else {
@@ -815,7 +855,12 @@ impl Worker<'_> {
         if self.exchanges_files {
             self.tell_sets();
         }
-        for completion in self.batch.done.iter() {
+        for index in 0..self.batch.done.len() {
+            let completion = self.batch.done[index];
+            if self.plays {
+                let record = *self.slots.get(completion.slot);
+                self.tell_playback(record.stream as usize, record.file);
+            }
             let stream = self.slots.get(completion.slot).stream as usize;
             if let Some(gate) = &mut self.streams[stream].gate {
                 gate.completed(reaped);

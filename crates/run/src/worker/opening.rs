@@ -5,10 +5,10 @@ use std::path::Path;
 use engine::{Access, File, FileKind, Identity, OpenError, OpenHow, sys};
 use model::Direction;
 use model::mix::Mix;
-use model::plan::{EngineKind, Stream, StreamTarget};
+use model::plan::{EngineKind, PriorityRule, Stream, StreamTarget};
 
-use super::setup::{class_number, has_own_priorities};
-use super::stream::PriorityShare;
+use super::priorities::{self, Priorities};
+use super::setup::has_own_priorities;
 use super::{Assignment, ReadyKind, ReadyTarget, SetupError};
 
 /// The files of a worker.
@@ -18,6 +18,10 @@ pub(super) struct Opened {
     pub(super) files: Vec<File>,
     /// What each stream has of them.
     pub(super) streams: Vec<OpenedStream>,
+    /// Number of the target behind each file.
+    pub(super) targets: Vec<u32>,
+    /// I/O priority of each file; 0 for that of the thread.
+    pub(super) priorities: Vec<u16>,
 }
 
 /// The files of one stream.
@@ -29,8 +33,8 @@ pub(super) struct OpenedStream {
     pub(super) priority: u16,
     /// Index of each target's file. Of a set whose files cannot all be open at once, only the first ones have one.
     pub(super) files: Vec<u16>,
-    /// Where only a part of the operations has the I/O priority: how large a part, and the same files with it.
-    pub(super) share: Option<(PriorityShare, Vec<u16>)>,
+    /// I/O priorities for parts of the operations, and the same files with each of them.
+    pub(super) rules: Vec<(PriorityRule, Vec<u16>)>,
 }
 
 impl OpenedStream {
@@ -39,13 +43,11 @@ impl OpenedStream {
         self.files[0]
     }
 
-    /// The part of the operations on one of its files that has the I/O priority.
-    pub(super) fn share_of(&self, number: usize) -> Option<PriorityShare> {
-        let (share, files) = self.share.as_ref()?;
-        Some(PriorityShare {
-            file: *files.get(number)?,
-            ..*share
-        })
+    /// The rules for parts of the operations on one of its files.
+    pub(super) fn priorities_of(&self, number: usize, cells: &[(Direction, u16, u32)]) -> Option<Box<Priorities>> {
+        let rules: Vec<PriorityRule> = self.rules.iter().map(|(rule, _)| *rule).collect();
+        let files = self.rules.iter().map(|(_, files)| files.get(number).copied());
+        Priorities::new(&rules, &files.collect::<Option<Vec<u16>>>()?, cells.to_vec())
     }
 }
 
@@ -60,12 +62,18 @@ pub(super) fn open_files(given: &Assignment<'_>) -> Result<Opened, SetupError> {
     let mut streams = Vec::new();
     for stream in &given.worker.streams {
         let how = how_of(stream, given.worker.engine.kind);
-        let own = stream.priority.filter(|_| own_priorities);
-        let number = own.map_or(0, |own| {
-            u16::from(class_number(own)) << 13 | own.hint << 3 | u16::from(own.level)
-        });
-        let percent = own.map_or(0, |own| own.percent);
-        let usual = if percent >= 100 { number } else { 0 };
+        let usual = if own_priorities { priorities::usual(stream) } else { 0 };
+        if stream.replay.is_some() {
+            // They are opened where the trace says so.
+            let places = stream.target.ids().iter().map(|target| opening.place_for(target.0));
+            streams.push(OpenedStream {
+                how,
+                priority: usual,
+                files: places.collect::<Result<_, _>>()?,
+                rules: Vec::new(),
+            });
+            continue;
+        }
         // Places for files that come and go belong to one stream alone.
         let (targets, shared) = match &stream.target {
             StreamTarget::Files {
@@ -80,24 +88,17 @@ pub(super) fn open_files(given: &Assignment<'_>) -> Result<Opened, SetupError> {
             all.collect()
         };
         let files = open(usual)?;
-        let share = match percent {
-            0 | 100.. => None,
-            percent => Some((
-                PriorityShare {
-                    file: 0,
-                    percent,
-                    sum: 0,
-                },
-                open(number)?,
-            )),
-        };
+        let rules = priorities::rules(stream).into_iter();
+        let rules = rules.map(|rule| Ok((rule, open(priorities::number(rule.class, rule.level, rule.hint))?)));
+        let rules = rules.collect::<Result<_, SetupError>>()?;
         streams.push(OpenedStream {
             how,
             priority: usual,
             files,
-            share,
+            rules,
         });
     }
+    let (targets, priorities) = opening.known.iter().map(|known| (known.0, known.2)).unzip();
     let files = opening.files;
     for (stream, opened) in given.worker.streams.iter().zip(&streams) {
         let file = &files[usize::from(opened.first())];
@@ -106,7 +107,12 @@ pub(super) fn open_files(given: &Assignment<'_>) -> Result<Opened, SetupError> {
             return Err(SetupError::NotRemote { path });
         }
     }
-    Ok(Opened { files, streams })
+    Ok(Opened {
+        files,
+        streams,
+        targets,
+        priorities,
+    })
 }
 
 /// Opening files, each only once.
@@ -123,21 +129,36 @@ impl Opening<'_> {
         if let Some(known) = self.known.iter().position(|known| shared && *known == entry) {
             return Ok(known as u16);
         }
-        let index = u16::try_from(self.files.len()).map_err(|_| SetupError::Unfit {
-            what: "a worker cannot have more than 65536 files open".into(),
-            help: "let fewer be open at once, or spread them over more workers".into(),
-        })?;
-        let mut file = open_target(&self.given.targets[target as usize], how)?;
+        let index = self.next_index()?;
+        let engine = self.given.worker.engine.kind;
+        let mut file = open_target(&self.given.targets[target as usize], how, engine)?;
         file.set_priority(priority);
         self.files.push(file);
         self.known.push(entry);
         Ok(index)
     }
+
+    /// A place for a file that is opened later.
+    fn place_for(&mut self, target: u32) -> Result<u16, SetupError> {
+        let index = self.next_index()?;
+        let nothing = File::nothing(0);
+        self.known.push((target, *nothing.how(), 0, false));
+        self.files.push(nothing);
+        Ok(index)
+    }
+
+    fn next_index(&self) -> Result<u16, SetupError> {
+        u16::try_from(self.files.len()).map_err(|_| SetupError::Unfit {
+            what: "a worker cannot have more than 65536 files open".into(),
+            help: "let fewer be open at once, or spread them over more workers".into(),
+        })
+    }
 }
 
-/// Opens a target, and no other that has taken its place since it was judged.
-pub(super) fn open_target(ready: &ReadyTarget, how: OpenHow) -> Result<File, OpenError> {
+/// Opens a target, and no other that has taken its place since it was judged. Engines that work on names get the name.
+pub(super) fn open_target(ready: &ReadyTarget, how: OpenHow, engine: EngineKind) -> Result<File, OpenError> {
     match &ready.what {
+        ReadyKind::Path(path) if engine.works_on_names() => Ok(File::named(path, ready.size)),
         ReadyKind::Path(path) => open_judged(path, how, ready.identity),
         ReadyKind::Nothing | ReadyKind::Simulated(_) => Ok(File::nothing(ready.size)),
     }
@@ -148,8 +169,8 @@ fn how_of(stream: &Stream, engine: EngineKind) -> OpenHow {
     let reads = stream.mix.includes(Direction::Read) || stream.verify.is_some();
     let access = match (reads, writes(&stream.mix)) {
         (true, true) => Access::ReadWrite,
-        // Its reads change what is allocated.
-        _ if engine == EngineKind::Falloc => Access::ReadWrite,
+        // Their reads change what is allocated, or fail for another reason than that the file cannot be opened.
+        _ if matches!(engine, EngineKind::Falloc | EngineKind::Truncate) => Access::ReadWrite,
         (false, true) => Access::Write,
         _ => Access::Read,
     };
@@ -168,16 +189,20 @@ fn how_of(stream: &Stream, engine: EngineKind) -> OpenHow {
 pub(super) fn prepare_caches(given: &Assignment<'_>, opened: &Opened) -> Result<(), SetupError> {
     for (stream, of_stream) in given.worker.streams.iter().zip(&opened.streams) {
         for (number, id) in stream.target.ids().iter().enumerate() {
-            match of_stream.files.get(number) {
+            match of_stream.files.get(number).filter(|_| stream.replay.is_none()) {
                 Some(file) => prepare_cache(stream, &opened.files[usize::from(*file)])?,
                 None if stream.cache.drop_before || stream.cache.fill_before => {
-                    prepare_cache(stream, &open_target(&given.targets[id.0 as usize], of_stream.how)?)?;
+                    prepare_cache(stream, &reopened(given, id.0, of_stream.how)?)?;
                 }
                 None => {}
             }
         }
     }
     Ok(())
+}
+
+fn reopened(given: &Assignment<'_>, target: u32, how: OpenHow) -> Result<File, OpenError> {
+    open_target(&given.targets[target as usize], how, given.worker.engine.kind)
 }
 
 fn prepare_cache(stream: &Stream, file: &File) -> Result<(), SetupError> {

@@ -8,7 +8,7 @@ use engine::{Action, Completion, Request, Slot};
 use model::event::Phase;
 use model::histogram::Histogram;
 use model::plan::Windows;
-use model::results::{Distribution, Point, Waits};
+use model::results::{Distribution, Point, Usage, Waits};
 use model::{Direction, Nanos, PerDirection};
 
 use super::windows::{OpenWindows, WindowRoom, WindowRows};
@@ -35,6 +35,8 @@ pub(crate) enum CellKind {
     Moves(Direction),
     /// Flushes.
     Sync,
+    /// Operations of a direction that have this I/O priority, which are counted in the cell of their direction too.
+    OfPriority(Direction, u16),
 }
 
 /// What is known of an operation while it is in flight.
@@ -66,6 +68,8 @@ pub(crate) struct SlotRecord {
 #[derive(Debug, Default)]
 pub(crate) struct Cell {
     pub(crate) bytes: u64,
+    /// Operations without a latency.
+    untimed: u64,
     pub(crate) short: u64,
     pub(crate) errors: u64,
     pub(crate) first_error: Option<i32>,
@@ -129,6 +133,8 @@ pub(crate) struct Recorder {
     /// The interval, on the clock of the engine.
     pub(crate) start: Nanos,
     pub(crate) end: Nanos,
+    /// What the thread has used from the start of the measured window to the end of this interval.
+    pub(crate) usage: Usage,
     /// Intervals that were joined to this one because no empty recorder was there.
     pub(crate) joined: u64,
 }
@@ -182,6 +188,7 @@ impl Recorder {
             phase_start: Nanos(0),
             start: Nanos(0),
             end: Nanos(0),
+            usage: Usage::default(),
             joined: 0,
         }
     }
@@ -258,6 +265,13 @@ impl Recorder {
         }
     }
 
+    /// Counts an operation that did nothing and took no time of its own.
+    pub(crate) fn count_untimed(&mut self, cell: u32, length: u32) {
+        let cell = &mut self.cells[cell as usize];
+        cell.bytes += u64::from(length);
+        cell.untimed += 1;
+    }
+
     /// Makes the recorder whole before it is handed on.
     pub(crate) fn close(&mut self) {
         self.cells.iter_mut().for_each(Cell::close);
@@ -267,6 +281,7 @@ impl Recorder {
     pub(crate) fn clear(&mut self) {
         for cell in &mut self.cells {
             (cell.bytes, cell.short, cell.errors, cell.first_error) = (0, 0, 0, None);
+            cell.untimed = 0;
             for histogram in [
                 &mut cell.immediate,
                 &mut cell.submission,
@@ -311,7 +326,7 @@ impl Cell {
 
     /// Operations completed.
     pub(crate) fn operations(&self) -> u64 {
-        self.immediate.n() + self.total.n()
+        self.immediate.n() + self.total.n() + self.untimed
     }
 
     /// Places of the histograms whose values interval series show, together: response time when paced, total otherwise; or

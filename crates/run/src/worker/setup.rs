@@ -13,25 +13,36 @@ use model::event::Phase;
 use model::file_choice::FileChoice;
 use model::mix::Mix;
 use model::plan::{
-    Depth, EngineChoice, EngineKind, Job, LatencyPoints, Pacing, Priority, PriorityClass, SimulatedDevice, Stream,
-    StreamTarget, TargetId, Worker as Plan,
+    Depth, EngineChoice, EngineKind, Job, LatencyPoints, Pacing, Priority, SimulatedDevice, Stream, StreamTarget,
+    TargetId, Worker as Plan,
 };
 use model::sequence::Sequence;
 use model::{Bytes, Direction, Nanos, PerDirection};
 
 use super::file_set::FileSet;
+use super::lives::{Lives, MOST_BLOCKS};
 use super::opening::{Opened, OpenedStream, check_alignment, direct_alignment_of, open_files, prepare_caches};
+use super::playback::Playback;
+use super::priorities;
+use super::read_back::load_state;
 use super::recorder::{Grids, SlotTable};
+use super::sharing::{LiveFlow, Locks};
 use super::stream::{Gate, LiveStream, flushes};
 use super::timeline::Timeline;
-use super::verification::Verification;
+use super::verification::{self, BetweenRounds, Verification};
 use super::windows::WindowRoom;
 use super::{
     AT_ONCE, AT_ONCE_BYTES, Budget, CellKey, CellKind, Inbox, Inline, Lane, Measured, PROBE_TURNS, Requests,
     USUAL_BATCH, Worker, mailbox,
 };
 use crate::control::JobControl;
+use crate::control_groups::ControlGroups;
+use crate::file_lock::FileLock;
+use crate::flow::Flows;
 use crate::sources::Sources;
+use crate::trace_source::TraceSource;
+use crate::verify::Checker;
+use crate::verify::pool::Pool;
 
 /// Rows of interval series beyond those of one interval that a recorder holds for each cell: an interval may be joined to the
 /// next.
@@ -57,6 +68,9 @@ pub(crate) struct Assignment<'plan> {
     pub(crate) checks_alignment: bool,
     /// What writes are taken from, where they are.
     pub(crate) sources: &'plan Sources,
+    pub(crate) control_groups: &'plan ControlGroups,
+    /// What streams of the step divide among themselves.
+    pub(crate) flows: &'plan Flows,
 }
 
 /// A target after preparation.
@@ -68,6 +82,8 @@ pub(crate) struct ReadyTarget {
     pub(crate) size: u64,
     /// The position that interlocked streams of a step share.
     pub(crate) shared_position: Arc<AtomicU64>,
+    /// The lock that streams of a step take where they want one.
+    pub(crate) lock: Arc<FileLock>,
 }
 
 /// What a target turned out to be.
@@ -123,9 +139,27 @@ pub enum SetupError {
         /// The system's error.
         source: std::io::Error,
     },
-    /// The operation log cannot be written. Nothing was issued.
-    #[error("cannot write the operation log {path}: {source}")]
+    /// The trace that is to be carried out cannot be read. Nothing was issued.
+    #[error("cannot read the trace {path}: {source}")]
+    Trace {
+        /// The file.
+        path: String,
+        /// The system's error.
+        source: std::io::Error,
+    },
+    /// A log cannot be written. Nothing was issued.
+    #[error("cannot write the {what} {path}: {source}")]
     Log {
+        /// What it is.
+        what: &'static str,
+        /// The file.
+        path: String,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// What an earlier run recorded of its writes cannot be read.
+    #[error("cannot read the verification state {path}: {source}")]
+    State {
         /// The file.
         path: String,
         /// Why not.
@@ -142,6 +176,19 @@ pub enum SetupError {
     /// The system cannot start another thread.
     #[error("the system cannot start another thread: {0}")]
     Thread(std::io::Error),
+    /// A setting of the system cannot be as it was asked for.
+    #[error("{what}: {source}")]
+    Setting {
+        /// Which.
+        setting: Setting,
+        /// What was asked.
+        what: String,
+        /// The system's error.
+        source: std::io::Error,
+    },
+    /// What keeps several workers from being set up.
+    #[error(transparent)]
+    Common(Arc<SetupError>),
     /// The thread cannot be placed as asked.
     #[error("{what}: {source}")]
     Placement {
@@ -150,6 +197,15 @@ pub enum SetupError {
         /// The system's error.
         source: std::io::Error,
     },
+}
+
+/// Settings of the system that a run changes while it lasts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Setting {
+    /// The control group of a worker.
+    ControlGroup,
+    /// The I/O scheduler of a device.
+    Scheduler,
 }
 
 impl SetupError {
@@ -176,11 +232,25 @@ impl SetupError {
             }),
             SetupError::Thread(_) => Some("use fewer workers, or raise the limit (ulimit -u)".into()),
             SetupError::Unfit { help, .. } => Some(help.clone()),
+            SetupError::State { .. } => Some(
+                "run the job that writes first, with the same name and in the same directory, or do without verify_state_load".into(),
+            ),
             SetupError::Log { .. } => Some("name another file; what is there now was not touched".into()),
             SetupError::NotRemote { .. } => {
                 Some("bypass every cache (`cache direct`, DiskSpd `-Su`), or use a file on a network share".into())
             }
-            SetupError::Access { .. } | SetupError::Content { .. } | SetupError::Placement { .. } => None,
+            SetupError::Setting { setting, source, .. } => match (setting, source.kind()) {
+                (_, ErrorKind::PermissionDenied) => Some("run as root, or do without".into()),
+                (Setting::Scheduler, _) => {
+                    Some("its file queue/scheduler below /sys/block lists those that it has".into())
+                }
+                (Setting::ControlGroup, _) => None,
+            },
+            SetupError::Common(why) => why.help(),
+            SetupError::Access { .. }
+            | SetupError::Content { .. }
+            | SetupError::Trace { .. }
+            | SetupError::Placement { .. } => None,
         }
     }
 }
@@ -193,11 +263,7 @@ impl Assignment<'_> {
         let mut keys = Vec::new();
         for (number, stream) in self.worker.streams.iter().enumerate() {
             let stream_number = number as u32;
-            // What was written is read back as reads of the same stream.
-            let reads_back = stream.verify.is_some();
-            let occurs =
-                |direction: &Direction| stream.mix.includes(*direction) || reads_back && *direction == Direction::Read;
-            for direction in Direction::ALL.into_iter().filter(occurs) {
+            for direction in occurring(stream) {
                 let paced = match &stream.pacing {
                     Pacing::Unpaced => false,
                     Pacing::Together { .. } => true,
@@ -211,7 +277,18 @@ impl Assignment<'_> {
                     in_windows,
                 });
             }
-            if flushes(&stream.sync) {
+            for direction in occurring(stream) {
+                for priority in priorities::numbers_of(stream, direction) {
+                    keys.push(CellKey {
+                        stream: stream_number,
+                        kind: CellKind::OfPriority(direction, priority),
+                        paced: false,
+                        completion_in_series,
+                        in_windows: false,
+                    });
+                }
+            }
+            if flushes(&stream.sync) || stream.replay.as_ref().is_some_and(|replay| replay.flushes) {
                 keys.push(CellKey {
                     stream: stream_number,
                     kind: CellKind::Sync,
@@ -225,10 +302,22 @@ impl Assignment<'_> {
     }
 }
 
+/// The directions that operations of a stream have. What was written is read back as reads of the same stream, and discarded
+/// as trims of it.
+pub(super) fn occurring(stream: &Stream) -> impl Iterator<Item = Direction> {
+    let verified = |direction: Direction| match (&stream.verify, direction) {
+        (Some(_), Direction::Read) => true,
+        (Some(verify), Direction::Trim) => verify.trims.is_some() && stream.mix.includes(Direction::Write),
+        (Some(_), Direction::Write) | (None, _) => false,
+    };
+    let occurs = move |direction: &Direction| stream.mix.includes(*direction) || verified(*direction);
+    Direction::ALL.into_iter().filter(occurs)
+}
+
 /// Opens files and engine and makes everything ready. To be called on the worker's own thread: rings belong to a thread.
 pub(crate) fn set_up<'plan>(given: &Assignment<'plan>) -> Result<(Worker<'plan>, Inbox), SetupError> {
     let plan = given.worker;
-    place_thread(plan)?;
+    place_thread(plan, given.control_groups)?;
     let pinned = pin_memory(plan)?;
     let slots = plan.slots();
     let opened = open_files(given)?;
@@ -276,10 +365,13 @@ pub(crate) fn set_up<'plan>(given: &Assignment<'plan>) -> Result<(Worker<'plan>,
     let mut draws = plan.draws.start();
     let keys = given.cells();
     let mut streams = live_streams(given, &keys, &opened.streams, slots, &mut draws)?;
-    let exchanges_files = streams
+    let plays = streams.iter().any(|stream| stream.playback.is_some());
+    let of_sets = streams
         .iter()
         .any(|stream| stream.set.as_ref().is_some_and(|set| set.exchanges_files()));
+    let exchanges_files = of_sets || plays;
     let files_for_messages = opened.files.iter().map(for_messages).collect();
+    let locks = locks_of(given, &opened, slots);
     let split_stamps = plan.latency == LatencyPoints::AfterCall && !waits;
     let completes_inside = matches!(
         choice.kind,
@@ -294,7 +386,7 @@ pub(crate) fn set_up<'plan>(given: &Assignment<'plan>) -> Result<(Worker<'plan>,
         complete_max: plan.batching.complete_max,
         buffer_bytes,
         buffer_alignment: plan.memory.alignment as usize,
-        huge_pages: plan.memory.huge_pages,
+        huge_page: plan.memory.huge_pages.then_some(plan.memory.huge_page.0 as usize),
         files: opened.files,
         exchanges_files,
         split_stamps,
@@ -324,7 +416,8 @@ pub(crate) fn set_up<'plan>(given: &Assignment<'plan>) -> Result<(Worker<'plan>,
     };
     let map_bytes = streams.iter().map(LiveStream::extra_bytes).sum();
     let mut batch = Batch::new(slots);
-    batch.chained = one_at_a_time;
+    // Waiting for a lock takes its time, which is no operation's.
+    batch.chained = one_at_a_time && locks.is_none();
     let worker = Worker {
         engine,
         batch,
@@ -348,6 +441,8 @@ pub(crate) fn set_up<'plan>(given: &Assignment<'plan>) -> Result<(Worker<'plan>,
         },
         next_lane: 0,
         learns_inline: probes && submit.is_none(),
+        works_on_names: plan.engine.kind.works_on_names(),
+        moves_nothing: plan.engine.kind.moves_nothing(),
         refilling: true,
         one_at_a_time,
         plain,
@@ -355,6 +450,14 @@ pub(crate) fn set_up<'plan>(given: &Assignment<'plan>) -> Result<(Worker<'plan>,
         pen: None,
         held_up: false,
         overlap: plan.batching.serialize_overlap.then(Box::default),
+        tracing: None,
+        targets_of_files: opened.targets,
+        priorities_of_files: opened.priorities,
+        prioritised: plan.streams.iter().any(|stream| !priorities::rules(stream).is_empty()),
+        locks,
+        flows: given.flows,
+        divides: plan.streams.iter().any(|stream| stream.flow.is_some()),
+        plays,
         winding_down: false,
         split_stamps,
         next_due: Nanos::NEVER,
@@ -384,6 +487,8 @@ pub(crate) fn set_up<'plan>(given: &Assignment<'plan>) -> Result<(Worker<'plan>,
         tolerated: Vec::new(),
         _pinned: pinned,
         verification: (Nanos(0), Nanos(0)),
+        between_rounds: BetweenRounds::default(),
+        trims_the_rest: false,
         plan,
         job: given.job,
         files: files_for_messages,
@@ -404,10 +509,12 @@ fn is_plain(given: &Assignment<'_>) -> bool {
         && !flushes(&stream.sync)
         && given.job.stop.bytes.is_none()
         && given.job.stop.region_percent.is_none()
-        && stream.priority.is_none_or(|priority| priority.percent >= 100)
+        && stream.flow.is_none()
         && stream.mix != Mix::TrimThenWrite
         && !is_careful(given)
         && worker.batching.refill_below.is_none()
+        && !worker.engine.kind.works_on_names()
+        && !worker.engine.kind.moves_nothing()
         && !matches!(worker.draws, DrawsForm::Single { .. })
 }
 
@@ -415,6 +522,11 @@ fn is_plain(given: &Assignment<'_>) -> bool {
 fn is_careful(given: &Assignment<'_>) -> bool {
     let streams = &given.worker.streams;
     given.job.operation_log.is_some()
+        || given.job.trace.is_some()
+        || streams
+            .iter()
+            .any(|stream| stream.replay.is_some() || !stream.lock.is_none())
+        || streams.iter().any(|stream| !priorities::rules(stream).is_empty())
         || given.worker.batching.completion_routines
         || given.worker.batching.count_waits
         || given.worker.batching.serialize_overlap
@@ -422,6 +534,7 @@ fn is_careful(given: &Assignment<'_>) -> bool {
             .iter()
             .any(|stream| stream.think.is_some_and(|think| think.cycles_each > 0))
         || streams.iter().any(|stream| stream.verify.is_some())
+        || streams.iter().any(|stream| stream.on_error.block_lifetimes)
         || streams
             .iter()
             .any(|stream| stream.on_error.latency_ns_max.iter().any(|(_, most)| most.is_some()))
@@ -461,7 +574,7 @@ fn pin_memory(plan: &Plan) -> Result<Option<engine::Pinned>, SetupError> {
     Ok(Some(pinned))
 }
 
-fn place_thread(plan: &Plan) -> Result<(), SetupError> {
+fn place_thread(plan: &Plan, control_groups: &ControlGroups) -> Result<(), SetupError> {
     let failed = |what: String| move |source| SetupError::Placement { what, source };
     let placement = &plan.placement;
     let mut cpus = placement.cpus.clone();
@@ -483,21 +596,23 @@ fn place_thread(plan: &Plan) -> Result<(), SetupError> {
         sys::thread::set_nice(nice).map_err(failed(format!("a worker cannot get the nice value {nice}")))?;
     }
     let set_priority = |priority: Priority| {
-        sys::thread::set_io_priority(class_number(priority), priority.level, priority.hint)
+        sys::thread::set_io_priority(priorities::class_number(priority.class), priority.level, priority.hint)
             .map_err(failed("a worker cannot get its I/O priority".to_owned()))
     };
+    // Better refused here than by the first operation.
+    let own: Vec<Priority> = all_priorities(plan).collect();
+    if has_own_priorities(plan) {
+        own.iter().try_for_each(|priority| set_priority(*priority))?;
+    }
     match common_priority(plan) {
         Some(priority) => set_priority(priority)?,
-        None => {
-            let own: Vec<Priority> = plan.streams.iter().filter_map(|stream| stream.priority).collect();
-            // Better refused here than by the first operation.
-            own.iter().try_for_each(|priority| set_priority(*priority))?;
-            if !own.is_empty() {
-                sys::thread::set_io_priority(0, 0, 0).map_err(failed("an I/O priority cannot be given back".into()))?;
-            }
-        }
+        None if own.is_empty() => {}
+        None => sys::thread::set_io_priority(0, 0, 0).map_err(failed("an I/O priority cannot be given back".into()))?,
     }
     sys::thread::sharpen_timers();
+    if let Some(group) = &placement.control_group {
+        control_groups.enter(group)?;
+    }
     // Last: what comes before may be a matter for root.
     if placement.user.is_some() || placement.group.is_some() {
         let id = |id: Option<u32>| id.map_or("the same".into(), |id| id.to_string());
@@ -519,16 +634,21 @@ fn common_priority(plan: &Plan) -> Option<Priority> {
 
 /// True if operations carry I/O priorities of their own.
 pub(super) fn has_own_priorities(plan: &Plan) -> bool {
-    common_priority(plan).is_none() && plan.streams.iter().any(|stream| stream.priority.is_some())
+    let of_streams = common_priority(plan).is_none() && plan.streams.iter().any(|stream| stream.priority.is_some());
+    of_streams || plan.streams.iter().any(|stream| !priorities::rules(stream).is_empty())
 }
 
-/// The numbers that the kernel has for the classes.
-pub(super) fn class_number(priority: Priority) -> u8 {
-    match priority.class {
-        PriorityClass::RealTime => 1,
-        PriorityClass::BestEffort => 2,
-        PriorityClass::Idle => 3,
-    }
+/// Every priority that some operation can have.
+fn all_priorities(plan: &Plan) -> impl Iterator<Item = Priority> {
+    plan.streams.iter().flat_map(|stream| {
+        let of_rules = stream.priorities.iter().map(|rule| Priority {
+            class: rule.class,
+            level: rule.level,
+            hint: rule.hint,
+            percent: rule.percent,
+        });
+        stream.priority.into_iter().chain(of_rules)
+    })
 }
 
 /// Can the engine do all that is wanted of it with these files?
@@ -549,7 +669,11 @@ fn check_choice(plan: &Plan, choice: &EngineChoice, opened: &Opened) -> Result<(
     if !choice.atomic {
         return Ok(());
     }
-    if matches!(choice.kind, EngineKind::Psync | EngineKind::Mmap) {
+    let knows = matches!(
+        choice.kind,
+        EngineKind::Pvsync2 | EngineKind::Libaio | EngineKind::IoUring | EngineKind::Null | EngineKind::Simulated
+    );
+    if !knows {
         return unfit(
             format!("the {name} engine knows no writes that happen whole or not at all"),
             "use the engine pvsync2, io_uring or libaio",
@@ -657,11 +781,22 @@ fn live_streams(
     let mut streams = Vec::new();
     for (number, (stream, opened)) in given.worker.streams.iter().zip(opened).enumerate() {
         let (sequence, set) = sequence_and_set(given, stream, opened, slots, draws)?;
+        let of_priorities: Vec<(Direction, u16, u32)> = keys
+            .iter()
+            .zip(0..)
+            .filter(|(key, _)| key.stream as usize == number)
+            .filter_map(|(key, cell)| match key.kind {
+                CellKind::OfPriority(direction, priority) => Some((direction, priority, cell)),
+                CellKind::Moves(_) | CellKind::Sync => None,
+            })
+            .collect();
         streams.push(LiveStream {
             sequence,
             set,
             file: opened.first(),
-            priority: opened.share_of(0),
+            priorities: opened.priorities_of(0, &of_priorities),
+            playback: playback_of(given, stream, opened)?,
+            flow: None,
             cells: PerDirection {
                 read: cell(number, CellKind::Moves(Direction::Read)),
                 write: cell(number, CellKind::Moves(Direction::Write)),
@@ -669,6 +804,7 @@ fn live_streams(
             },
             sync_cell: cell(number, CellKind::Sync),
             verification: verification_of(given, stream, slots)?,
+            lives: lives_of(given, stream)?,
             filler: if stream.mix.includes(Direction::Write) {
                 Some(filler_of(given, stream, number))
             } else {
@@ -707,6 +843,9 @@ fn sequence_and_set(
             }
         })
     };
+    if stream.replay.is_some() {
+        return Ok((Sequence::nothing(stream.mix), None));
+    }
     let target = |id: &TargetId| &given.targets[id.0 as usize];
     match &stream.target {
         StreamTarget::One { target: id } => Ok((sequence_on(target(id), draws)?, None)),
@@ -726,6 +865,49 @@ fn sequence_and_set(
     }
 }
 
+/// The trace that a stream carries out, if it does.
+fn playback_of(
+    given: &Assignment<'_>,
+    stream: &Stream,
+    opened: &OpenedStream,
+) -> Result<Option<Box<Playback>>, SetupError> {
+    let Some(replay) = &stream.replay else {
+        return Ok(None);
+    };
+    let source = TraceSource::open(replay, given.job.workers.len()).map_err(|source| SetupError::Trace {
+        path: replay.trace.clone(),
+        source,
+    })?;
+    let targets = stream
+        .target
+        .ids()
+        .iter()
+        .map(|id| given.targets[id.0 as usize].clone());
+    Ok(Some(Box::new(Playback::new(source, stream, targets, opened))))
+}
+
+/// The locks that the worker takes, if a stream of it wants any.
+fn locks_of(given: &Assignment<'_>, opened: &Opened, slots: u32) -> Option<Box<Locks>> {
+    let streams = &given.worker.streams;
+    if streams.iter().all(|stream| stream.lock.is_none()) {
+        return None;
+    }
+    // Streams that use the same file in the same way share its place; if one of them locks, it is locked for both.
+    let wanted = |place: usize| {
+        let of_place = streams.iter().zip(&opened.streams).filter(|(_, opened)| {
+            let of_rules = opened.rules.iter().flat_map(|(_, files)| files);
+            let mut files = opened.files.iter().chain(of_rules);
+            files.any(|file| usize::from(*file) == place)
+        });
+        of_place.map(|(stream, _)| stream.lock).max().unwrap_or_default()
+    };
+    let of_files = opened.targets.iter().enumerate().map(|(place, target)| {
+        let lock = Arc::clone(&given.targets[*target as usize].lock);
+        (*target, lock, wanted(place))
+    });
+    Some(Box::new(Locks::new(of_files.collect(), slots as usize)))
+}
+
 /// The verification of a stream, if it wants one. `slots` are those of the worker.
 fn verification_of(
     given: &Assignment<'_>,
@@ -737,7 +919,35 @@ fn verification_of(
         DrawsForm::PerPurpose { number, .. } => number as u16,
         DrawsForm::Native { .. } | DrawsForm::Single { .. } => 0,
     };
-    let verification = Verification::new(stream, verify, given.job, slots, number);
+    let recorded = match verify.load_state {
+        true => Some(load_state(verify).map_err(|(path, source)| SetupError::State {
+            path: path.display().to_string(),
+            source,
+        })?),
+        false => None,
+    };
+    let pool = match verify.threads {
+        0 => None,
+        threads => {
+            let checker = Checker::new(verify, number);
+            let (buffers, length) = ((slots + threads) as usize, longest_buffer(stream));
+            let pool = Pool::new(&checker, threads as usize, &verify.processors, buffers, length);
+            Some(pool.map_err(|source| SetupError::Placement {
+                what: match verify.processors.is_empty() {
+                    true => format!("{threads} threads that check cannot be started"),
+                    false => format!("threads that check cannot be bound to the CPUs {:?}", verify.processors),
+                },
+                source,
+            })?)
+        }
+    };
+    let rest = verification::Given {
+        slots,
+        number,
+        recorded,
+        pool,
+    };
+    let verification = Verification::new(given.worker, stream, verify, given.job, rest);
     let shortest = match verify.interval {
         0 => stream.pattern.shortest(&stream.mix).0,
         interval => u64::from(interval),
@@ -749,7 +959,44 @@ fn verification_of(
             help: format!("use blocks and verification intervals of at least {least} bytes, or verify a pattern"),
         });
     }
+    if let Some((place, least)) = verification.misplaced() {
+        return Err(SetupError::Unfit {
+            what: format!(
+                "a header cannot stand {place} bytes from the beginning, where it would overlap its own place"
+            ),
+            help: format!("use a place of at least {least} bytes"),
+        });
+    }
     Ok(Some(Box::new(verification)))
+}
+
+/// The lives of the blocks of a stream, if they are asked for.
+fn lives_of(given: &Assignment<'_>, stream: &Stream) -> Result<Option<Box<Lives>>, SetupError> {
+    if !stream.on_error.block_lifetimes {
+        return Ok(None);
+    }
+    let unfit = |what: String, help: &str| SetupError::Unfit {
+        what,
+        help: help.into(),
+    };
+    let StreamTarget::One { target } = stream.target else {
+        let what = "the lives of blocks are kept for one file, and the stream has several";
+        return Err(unfit(
+            what.into(),
+            "use one file, or do without block_error_percentiles",
+        ));
+    };
+    let (base, length) = stream.region.resolve(given.targets[target.0 as usize].size);
+    let block = stream.pattern.shortest_of(Direction::Trim).0.max(1);
+    let count = length / block;
+    if count > MOST_BLOCKS {
+        let what = format!("the lives of {count} blocks cannot be kept, which is more than {MOST_BLOCKS}");
+        return Err(unfit(
+            what,
+            "use larger trims or a smaller size, or do without block_error_percentiles",
+        ));
+    }
+    Ok(Some(Box::new(Lives::new(base, block, count))))
 }
 
 /// What messages say of a file of the engine.
@@ -847,6 +1094,12 @@ impl Worker<'_> {
         self.timeline = Timeline::new(&self.job.phases, &self.job.stop, start, self.interval);
         for (stream, plan) in self.streams.iter_mut().zip(&self.plan.streams) {
             stream.gate = Gate::new(plan, start, &mut self.draws);
+        }
+        for (stream, plan) in self.streams.iter_mut().zip(&self.plan.streams) {
+            stream.flow = plan.flow.map(|flow| LiveFlow::new(self.flows.join(flow)));
+            if let Some(playback) = &mut stream.playback {
+                playback.start(start);
+            }
         }
         self.gated = self.exchanges_files || self.streams.iter().any(|stream| stream.gate.is_some());
         self.recorder.phase = self.timeline.phase();

@@ -5,10 +5,14 @@ use model::content::Filler;
 use model::draws::{Draws, Purpose};
 use model::pace::Schedule;
 use model::plan::{FlushKind, Pacing, Stream, SyncRule, Think, ThinkCount};
-use model::sequence::Sequence;
+use model::sequence::{Operation, Sequence};
 use model::{Direction, Nanos, PerDirection};
 
 use super::file_set::FileSet;
+use super::lives::Lives;
+use super::playback::Playback;
+use super::priorities::Priorities;
+use super::sharing::LiveFlow;
 use super::verification::Verification;
 
 /// A stream while it runs.
@@ -16,18 +20,20 @@ use super::verification::Verification;
 pub(crate) struct LiveStream {
     /// Positions, directions, lengths.
     pub(crate) sequence: Sequence,
-    /// All its files, where it has several: then `sequence`, `file` and `priority` are those of the present one.
+    /// All its files, where it has several: then `sequence`, `file` and `priorities` are those of the present one.
     pub(crate) set: Option<Box<FileSet>>,
     /// Index of its file among those of the engine.
     pub(crate) file: u16,
-    /// Where only a part of its operations has its I/O priority.
-    pub(crate) priority: Option<PriorityShare>,
+    /// Where parts of its operations have I/O priorities of their own.
+    pub(crate) priorities: Option<Box<Priorities>>,
     /// Cell for each direction; a direction that cannot occur has none.
     pub(crate) cells: PerDirection<u32>,
     /// Cell for flushes.
     pub(crate) sync_cell: u32,
     /// Checks of what it reads or wrote.
     pub(crate) verification: Option<Box<Verification>>,
+    /// How often each block was trimmed before something failed there, where that is asked for.
+    pub(crate) lives: Option<Box<Lives>>,
     /// Fills write buffers; absent if they do not change from write to write.
     pub(crate) filler: Option<Filler>,
     /// Passes over its region so far.
@@ -36,19 +42,12 @@ pub(crate) struct LiveStream {
     pub(crate) idle_pass: bool,
     /// It has nothing more to do.
     pub(crate) done: bool,
+    /// Its operations come from a trace; then `sequence` has none.
+    pub(crate) playback: Option<Box<Playback>>,
+    /// Its part of operations that are divided.
+    pub(crate) flow: Option<LiveFlow>,
     /// Pacing, pauses and flushes; absent for a stream that has none, which is the usual case.
     pub(crate) gate: Option<Box<Gate>>,
-}
-
-/// A part of the operations of a stream, spread evenly: those that have its I/O priority.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct PriorityShare {
-    /// Index of the same file with the priority.
-    pub(crate) file: u16,
-    /// Which part.
-    pub(crate) percent: u8,
-    /// Percent that have come together since the last such operation.
-    pub(crate) sum: u8,
 }
 
 impl LiveStream {
@@ -57,22 +56,13 @@ impl LiveStream {
         self.sequence.extra_bytes() + self.set.as_ref().map_or(0, |set| set.extra_bytes())
     }
 
-    /// Index of the file for its next operation.
+    /// Index of the file for an operation.
     #[inline(always)]
-    pub(crate) fn file_of_next(&mut self) -> u16 {
-        match &mut self.priority {
+    pub(crate) fn file_for(&mut self, operation: &Operation) -> u16 {
+        match &mut self.priorities {
             None => self.file,
-            Some(share) => share.choose().unwrap_or(self.file),
+            Some(priorities) => priorities.choose(operation).unwrap_or(self.file),
         }
-    }
-}
-
-impl PriorityShare {
-    fn choose(&mut self) -> Option<u16> {
-        self.sum += self.percent;
-        let enough = self.sum >= 100;
-        self.sum -= if enough { 100 } else { 0 };
-        enough.then_some(self.file)
     }
 }
 

@@ -1,78 +1,124 @@
-//! Writes that will be checked, and checks of what is read back: after the writes, from a backlog among them, or where a
-//! stream does nothing but read.
+//! Writes that will be checked: what is kept of them, which of them are discarded again, and when they are read back. The
+//! reading itself, and what is found, is in `read_back`.
 //!
 //! Workers that verify are careful ones: all of this is asked only for operations that are looked at one by one.
 
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
-
-use engine::{Action, Request, Slot};
-use model::draws::{Draws, Purpose};
-use model::mismatch::BlockFault;
-use model::plan::{Job, Stream, Verify};
-use model::results::{FailedOperation, Failure, MOST_MISMATCHES};
+use engine::{Action, Slot};
+use model::draws::{Draws, DrawsForm, Purpose};
+use model::plan::{Job, Pacing, Stream, StreamTarget, TrimWritten, Verify, Worker as Plan};
 use model::sequence::Operation;
-use model::{Bytes, Direction, Nanos};
+use model::{Direction, Nanos};
 
+use super::Worker;
 use super::recorder::SlotRecord;
-use super::{Lane, Worker};
-use crate::verify::history::{History, Note, Written};
-use crate::verify::{Block, Checker, mismatch};
+use super::stream::LiveStream;
+use crate::verify::history::{FlushMark, History, Note, Written};
+use crate::verify::pool::Pool;
+use crate::verify::state::Progress;
+use crate::verify::{Block, Checker};
 
-/// EILSEQ of Linux, the number that fio gives to what is not as it was written.
-pub(crate) const MISMATCH: i32 = 84;
-/// So many writes of a replay are passed over before the worker looks whether it should stop.
-const REPLAYED_AT_ONCE: u64 = 1024;
+/// So many writes of a replay are passed over before the worker looks whether it should stop, and so many are worked out
+/// ahead of reading back.
+pub(super) const REPLAYED_AT_ONCE: u64 = 1024;
 
 /// The verification of one stream.
 #[derive(Debug)]
 pub(crate) struct Verification {
-    checker: Checker,
-    history: History,
+    pub(super) checker: Checker,
+    pub(super) history: History,
     /// What each slot carries.
-    carried: Vec<Carried>,
+    pub(super) carried: Vec<Carried>,
     writes: u64,
     /// Blocks of the backlog that are still to be read at present.
-    backlog_left: u64,
+    pub(super) backlog_left: u64,
     /// The last operation was a read of the backlog.
-    has_just_read: bool,
+    pub(super) has_just_read: bool,
     /// The stream only reads: what it reads is checked.
-    checks_reads: bool,
+    pub(super) checks_reads: bool,
     any_seed: bool,
     any_order: bool,
     backlog: u64,
     backlog_batch: u64,
     only: bool,
-    after_writes: bool,
+    pub(super) after_writes: bool,
+    trims: Option<TrimWritten>,
+    /// Blocks that are still to be discarded at present.
+    trims_left: u64,
+    /// What is written is kept in the history; otherwise it is worked out again, or not read back at all.
+    remembers: bool,
+    /// What was written since the stream began anew, where it is worked out again.
+    again: Option<Again>,
+    /// How far the writes have come, where a later check is to know.
+    progress: Option<Progress>,
+    /// How far they had come in an earlier run; only that is checked.
+    recorded: Option<Progress>,
+    /// Threads that check.
+    pub(super) pool: Option<Pool<(Slot, SlotRecord)>>,
+}
+
+/// Writes that are worked out again.
+#[derive(Clone, Copy, Debug, Default)]
+struct Again {
+    /// How many were issued since the stream began anew.
+    issued: u64,
+    /// How many of them have been worked out.
+    worked_out: u64,
+    /// The number of the first.
+    first: u64,
 }
 
 /// What an operation in flight is to verification.
 #[derive(Clone, Copy, Debug)]
-enum Carried {
+pub(super) enum Carried {
     Nothing,
-    Write(Note),
+    /// A write, where it is kept, and its file.
+    Write(Option<Note>, u32),
     Check(Block),
+    Trim(Note),
+    Flush(FlushMark),
+}
+
+/// What a verification is given besides the plan of its stream.
+#[derive(Debug)]
+pub(super) struct Given {
+    /// Slots of the worker.
+    pub(super) slots: u32,
+    /// The number of the worker in the run.
+    pub(super) number: u16,
+    pub(super) recorded: Option<Progress>,
+    pub(super) pool: Option<Pool<(Slot, SlotRecord)>>,
 }
 
 impl Verification {
-    /// The verification that a stream wants, in a worker with so many slots whose number in the run is `number`.
-    pub(super) fn new(stream: &Stream, verify: &Verify, job: &Job, slots: u32, number: u16) -> Verification {
+    /// The verification that a stream wants.
+    pub(super) fn new(worker: &Plan, stream: &Stream, verify: &Verify, job: &Job, given: Given) -> Verification {
         let once = job.stop.passes == Some(1) && !job.stop.repeat_until_time;
         let ends = stream.pattern.access.iter().all(model::access::Access::ends);
+        let reads_back = verify.after_writes || verify.backlog > 0;
+        let again = verify.work_out_again && can_be_worked_out(worker, stream, verify);
+        let writes = stream.mix.includes(Direction::Write);
+        let files = stream.target.ids().len() as u32;
         Verification {
-            checker: Checker::new(verify, number),
-            history: History::new(!(once && ends)),
-            carried: vec![Carried::Nothing; slots as usize],
+            checker: Checker::new(verify, given.number),
+            history: History::new(!(once && ends), verify.flushed_only),
+            carried: vec![Carried::Nothing; given.slots as usize],
             writes: 0,
             backlog_left: 0,
             has_just_read: false,
-            checks_reads: !stream.mix.includes(Direction::Write),
+            checks_reads: !writes,
             any_seed: verify.any_seed,
             any_order: verify.any_order,
             backlog: verify.backlog,
             backlog_batch: verify.backlog_batch,
             only: verify.only,
             after_writes: verify.after_writes,
+            trims: verify.trims,
+            trims_left: 0,
+            remembers: reads_back && !again,
+            again: again.then(Again::default),
+            progress: (verify.save_state && writes && !verify.only).then(|| Progress::new(stream.depth, files)),
+            recorded: given.recorded,
+            pool: given.pool,
         }
     }
 
@@ -81,26 +127,48 @@ impl Verification {
         self.checker.least_length()
     }
 
+    /// Where the header stands and where it may not stand before, if it stands elsewhere than at the beginning.
+    pub(super) fn misplaced(&self) -> Option<(usize, usize)> {
+        let (place, least) = (self.checker.place(), self.checker.least_place());
+        (place > 0 && place < least).then_some((place, least))
+    }
+
     /// The next write, or the next block of those that were written before.
     fn next_block(&mut self, operation: &Operation, draws: &mut Draws) -> Block {
-        // As fio draws it: two numbers, multiplied.
-        let seed = match self.checker.needs_seed() {
-            true => u64::from(draws.half(Purpose::Verify)).wrapping_mul(u64::from(draws.half(Purpose::Verify))),
-            false => 0,
-        };
         let number = self.writes;
         self.writes += 1;
+        self.block(operation, number, draws)
+    }
+
+    /// The block of an operation with this number.
+    fn block(&self, operation: &Operation, number: u64, draws: &mut Draws) -> Block {
         Block {
             offset: operation.offset,
             length: operation.length,
-            seed: Some(seed),
+            seed: Some(self.checker.draw_seed(draws)),
             number: Some(number).filter(|_| !self.checks_reads),
             hash: None,
+            zeros: false,
         }
     }
 
+    /// A block goes out to `file`, or is taken to have gone out. Returns what is kept of it.
+    fn note(&mut self, file: u32, block: Block, draws: &mut Draws) -> Option<Note> {
+        // Drawn even if nothing comes of it, so that the others stay as they are.
+        let trim = self.trims.is_some_and(|trims| {
+            let most = u32::MAX / 100 * u32::from(trims.percent);
+            trims.percent > 0 && draws.half(Purpose::Trim) <= most
+        });
+        let number = block.number.unwrap_or(u64::MAX);
+        let checked = self
+            .recorded
+            .as_ref()
+            .is_none_or(|recorded| recorded.includes(number, (file, block.offset)));
+        checked.then(|| self.history.issued(Written { file, block }, trim))
+    }
+
     /// What is expected of a block when it is read.
-    fn expected(&self, block: Block) -> Block {
+    pub(super) fn expected(&self, block: Block) -> Block {
         Block {
             seed: block.seed.filter(|_| !self.any_seed),
             number: block.number.filter(|_| !self.any_order),
@@ -123,6 +191,61 @@ impl Verification {
         }
         self.backlog_left > 0
     }
+
+    /// The same rule for blocks that are to be discarded. As in fio, the one that is found due begins a batch and is none of
+    /// it.
+    fn trim_is_due(&mut self) -> bool {
+        let Some(trims) = self.trims.filter(|trims| trims.backlog > 0) else {
+            return false;
+        };
+        if !self.history.has_to_trim() {
+            return false;
+        }
+        if self.trims_left > 0 {
+            self.trims_left -= 1;
+            return true;
+        }
+        let due = !self.has_just_read && (self.history.len() as u64).is_multiple_of(trims.backlog);
+        if due {
+            self.trims_left = match trims.batch {
+                0 => trims.backlog,
+                batch => batch,
+            };
+        }
+        due
+    }
+
+    /// Something is there to be read back, or will be worked out.
+    pub(super) fn has_blocks(&self) -> bool {
+        let to_work_out = |again: &Again| again.worked_out < again.issued;
+        self.history.len() > 0 || self.again.as_ref().is_some_and(to_work_out)
+    }
+
+    /// How far the writes have come, where a later check is to know.
+    pub(super) fn progress(&self) -> Option<&Progress> {
+        self.progress.as_ref()
+    }
+
+    /// The same operations begin anew.
+    pub(super) fn begin_round(&mut self) {
+        if let Some(again) = &mut self.again {
+            *again = Again {
+                first: self.writes,
+                ..Again::default()
+            };
+        }
+    }
+}
+
+/// The order of the operations of a stream depends on nothing but its seed, and nothing else has to be known of them.
+fn can_be_worked_out(worker: &Plan, stream: &Stream, verify: &Verify) -> bool {
+    let only_at_the_end = verify.backlog == 0 && verify.trims.is_none() && !verify.flushed_only && !verify.only;
+    only_at_the_end
+        && worker.streams.len() == 1
+        && matches!(worker.draws, DrawsForm::PerPurpose { .. })
+        && matches!(stream.target, StreamTarget::One { .. })
+        && !matches!(stream.pacing, Pacing::PerDirection { .. })
+        && !worker.batching.serialize_overlap
 }
 
 impl Worker<'_> {
@@ -138,13 +261,29 @@ impl Worker<'_> {
                 let mut block = verification.next_block(operation, &mut self.draws);
                 verification.checker.fill(buffer, &mut block, now.0, filler);
                 let file = stream.set.as_ref().map_or(0, |set| set.present()) as u32;
-                let note = verification.history.issued(Written { file, block });
-                verification.carried[slot.0 as usize] = Carried::Write(note);
+                let note = match verification.remembers {
+                    true => verification.note(file, block, &mut self.draws),
+                    false => None,
+                };
+                if let Some(again) = &mut verification.again {
+                    again.issued += 1;
+                }
+                if let Some(progress) = &mut verification.progress {
+                    progress.issued += 1;
+                }
+                verification.carried[slot.0 as usize] = Carried::Write(note, file);
                 verification.has_just_read = false;
             }
         }
         self.batch.reaped = self.engine.now();
         self.round = self.round.wrapping_add(1);
+    }
+
+    /// A flush goes out.
+    pub(super) fn expect_flush(&mut self, number: usize, slot: Slot) {
+        if let Some(verification) = &mut self.streams[number].verification {
+            verification.carried[slot.0 as usize] = Carried::Flush(verification.history.flush_mark());
+        }
     }
 
     /// A read goes out that is none of the backlog.
@@ -162,26 +301,74 @@ impl Worker<'_> {
         verification.has_just_read = false;
     }
 
-    /// Passes over a write of a stream that only replays what was written before. `None` if the write must go out;
-    /// otherwise whether more may be passed over at once.
-    pub(super) fn replay(&mut self, number: usize, operation: &Operation) -> Option<bool> {
+    /// Passes over an operation that must not go out: a write of a stream that only replays what was written before, or a
+    /// read of what an earlier run did not record. `None` if it must; otherwise whether more may be passed over at once.
+    pub(super) fn pass_over(&mut self, number: usize, operation: &Operation) -> Option<bool> {
         let stream = &mut self.streams[number];
         let verification = stream.verification.as_mut()?;
-        if !verification.only || operation.direction != Direction::Write {
+        let file = stream.set.as_ref().map_or(0, |set| set.present()) as u32;
+        if verification.checks_reads {
+            let recorded = verification.recorded.as_ref()?;
+            if recorded.includes(verification.writes, (file, operation.offset)) {
+                return None;
+            }
+        } else if !verification.only || operation.direction != Direction::Write {
             return None;
         }
         let block = verification.next_block(operation, &mut self.draws);
-        let file = stream.set.as_ref().map_or(0, |set| set.present()) as u32;
         if let Some(set) = &mut stream.set {
             set.passed_over();
         }
-        let note = verification.history.issued(Written { file, block });
-        verification.history.ended(note, true);
+        if !verification.checks_reads
+            && let Some(note) = verification.note(file, block, &mut self.draws)
+        {
+            verification.history.ended(note, true);
+        }
         stream.idle_pass = false;
         self.budget.operations -= 1;
         self.budget.bytes = self.budget.bytes.saturating_sub(u64::from(operation.length));
+        if self.budget.bytes == 0 {
+            self.budget.operations = 0;
+        }
         self.winding_down |= self.budget.operations == 0;
         Some(!verification.writes.is_multiple_of(REPLAYED_AT_ONCE))
+    }
+
+    /// Works out again what was written: all of it where blocks may have been written again, and otherwise as much as is
+    /// read back next.
+    pub(super) fn work_out(&mut self, number: usize) {
+        let mut idle = false;
+        loop {
+            let stream = &mut self.streams[number];
+            let Some(verification) = &mut stream.verification else {
+                return;
+            };
+            let Some(again) = verification.again else { return };
+            let enough = !verification.history.repeats() && verification.history.len() as u64 >= REPLAYED_AT_ONCE;
+            if again.worked_out >= again.issued || enough {
+                return;
+            }
+            let Some(operation) = stream.sequence.take(&mut self.draws, 0, 1).first().copied() else {
+                if std::mem::replace(&mut idle, true) {
+                    return;
+                }
+                self.restart_draws();
+                self.streams[number].restart(&mut self.draws);
+                continue;
+            };
+            idle = false;
+            if operation.direction != Direction::Write {
+                continue;
+            }
+            let block = verification.block(&operation, again.first + again.worked_out, &mut self.draws);
+            if let Some(note) = verification.note(0, block, &mut self.draws) {
+                verification.history.ended(note, true);
+            }
+            verification.again = Some(Again {
+                worked_out: again.worked_out + 1,
+                ..again
+            });
+        }
     }
 
     /// Reads a block of the backlog if that is due now.
@@ -192,21 +379,61 @@ impl Worker<'_> {
         verification.backlog_is_due() && self.read_back(lane, number, slot)
     }
 
-    /// Queues reads of everything that was written and not yet read back.
+    /// Discards a block that was written, if that is due now.
+    pub(super) fn trim_written(&mut self, lane: usize, number: usize, slot: Slot) -> bool {
+        let Some(verification) = &mut self.streams[number].verification else {
+            return false;
+        };
+        if !verification.trim_is_due() {
+            return false;
+        }
+        let Some(file) = verification.history.next_file_to_trim() else {
+            return false;
+        };
+        let Some(file) = self.file_beside(number, file) else {
+            return false;
+        };
+        let Some(verification) = &mut self.streams[number].verification else {
+            return false;
+        };
+        let Some((note, block)) = verification.history.take_to_trim() else {
+            return false;
+        };
+        verification.carried[slot.0 as usize] = Carried::Trim(note);
+        verification.has_just_read = false;
+        self.queue_beside(lane, number, slot, (file, Action::Trim), (block.offset, block.length));
+        true
+    }
+
+    /// All is written. Lets blocks be discarded that are due now, once: true if there may be some.
+    pub(super) fn may_trim_the_rest(&mut self) -> bool {
+        let has_some = |stream: &LiveStream| {
+            let verification = stream.verification.as_ref();
+            verification.is_some_and(|verification| verification.history.has_to_trim())
+        };
+        if self.trims_the_rest || !self.streams.iter().any(has_some) {
+            return false;
+        }
+        (self.trims_the_rest, self.winding_down) = (true, false);
+        true
+    }
+
+    /// Queues trims of blocks that are due, as long as they are.
     #[inline(never)]
-    pub(super) fn issue_checks(&mut self) {
-        self.round = self.round.wrapping_add(1);
+    pub(super) fn issue_last_trims(&mut self) {
+        let mut has_room = false;
         for index in 0..self.lanes.len() {
-            while self.lanes[index].has_room() && (self.requests.is_empty() || !self.inline.seen) {
-                let Lane { free, free_count, .. } = &self.lanes[index];
-                let slot = free[free_count - 1];
-                let mut streams = self.lanes[index].streams.clone();
-                if !streams.any(|number| self.read_back(index, number, slot)) {
+            while self.lanes[index].has_room() {
+                let lane = &self.lanes[index];
+                let slot = lane.free[lane.free_count - 1];
+                let mut streams = lane.streams.clone();
+                if !streams.any(|number| self.trim_written(index, number, slot)) {
+                    has_room = true;
                     break;
                 }
             }
         }
-        self.winding_down |= !self.has_to_verify();
+        self.winding_down |= has_room;
     }
 
     /// Something was written that is to be read back.
@@ -214,61 +441,44 @@ impl Worker<'_> {
         let verifications = self.streams.iter().filter_map(|stream| stream.verification.as_ref());
         verifications
             .into_iter()
-            .any(|verification| verification.after_writes && verification.history.len() > 0)
+            .any(|verification| verification.after_writes && verification.has_blocks())
     }
 
-    /// Queues a read of the oldest block that was written. False if there is none now.
-    fn read_back(&mut self, lane: usize, number: usize, slot: Slot) -> bool {
-        let Some(verification) = &mut self.streams[number].verification else {
-            return false;
+    /// Nothing is written any more in this round. Where only flushed writes count, this is when a flush at the end counts.
+    pub(super) fn writes_are_over(&mut self) {
+        let flushed_only = |number: &usize| {
+            let verify = &self.plan.streams[*number].verify;
+            verify.as_ref().is_some_and(|verify| verify.flushed_only)
         };
-        let Some(file) = verification.history.next_file() else {
-            return false;
-        };
-        let file = match self.file_to_read(number, file as usize) {
-            Ok(Some(file)) => file,
-            Ok(None) => return false,
-            Err(failure) => {
-                self.fail(*failure);
-                return false;
-            }
-        };
-        let stream = &mut self.streams[number];
-        let Some(verification) = &mut stream.verification else {
-            return false;
-        };
-        let Some(written) = verification.history.take() else {
-            return false;
-        };
-        let block = verification.expected(written.block);
-        verification.carried[slot.0 as usize] = Carried::Check(block);
-        verification.has_just_read = true;
-        verification.backlog_left = verification.backlog_left.saturating_sub(1);
-        if let Some(gate) = &mut stream.gate {
-            gate.issued_beside();
+        let flushed_only: Vec<usize> = (0..self.streams.len()).filter(flushed_only).collect();
+        if flushed_only.iter().any(|number| self.plan.streams[*number].sync.at_end) {
+            self.flush_at_end();
         }
-        self.round = self.round.wrapping_add(1);
-        *self.slots.get_mut(slot) = SlotRecord {
-            key: u64::from(self.round) << 32 | u64::from(stream.cells[Direction::Read]),
-            queued: self.batch.reaped,
-            issued: Nanos(0),
-            due: self.batch.reaped,
-            offset: block.offset,
-            length: block.length,
-            lane: lane as u32,
-            stream: number as u32,
-            file,
-            used: true,
+        for number in flushed_only {
+            let flushed = self.plan.streams[number].sync.at_end && self.failure.is_none();
+            let Some(verification) = &mut self.streams[number].verification else {
+                continue;
+            };
+            if flushed {
+                verification.history.flushed(verification.history.flush_mark());
+            }
+            verification.history.forget_unflushed();
+        }
+    }
+
+    /// Everything begins anew for those who work out again what they wrote.
+    pub(super) fn begin_reading_back(&mut self) {
+        let works_out = |stream: &LiveStream| {
+            let verification = stream.verification.as_ref();
+            verification.is_some_and(|verification| verification.again.is_some())
         };
-        self.requests.push(Request {
-            offset: block.offset,
-            length: block.length,
-            slot,
-            file,
-            action: Action::Read,
-        });
-        self.lanes[lane].free_count -= 1;
-        true
+        if !self.streams.iter().any(works_out) {
+            return;
+        }
+        self.restart_draws();
+        for stream in &mut self.streams {
+            stream.restart(&mut self.draws);
+        }
     }
 
     /// An operation of a stream that verifies has ended, and its buffer is still as it was left.
@@ -280,76 +490,48 @@ impl Worker<'_> {
         let whole = result == i64::from(record.length);
         match std::mem::replace(&mut verification.carried[slot.0 as usize], Carried::Nothing) {
             Carried::Nothing => {}
-            Carried::Write(note) => verification.history.ended(note, whole),
-            Carried::Check(block) if whole => {
-                let buffer = &self.engine.buffer(slot)[..record.length as usize];
-                let faults = verification.checker.check(buffer, &block);
-                if !faults.is_empty() {
-                    self.note_mismatches(slot, record, &block, faults);
+            Carried::Write(note, file) => {
+                if let Some(note) = note {
+                    verification.history.ended(note, whole);
+                }
+                if let Some(progress) = verification.progress.as_mut().filter(|_| whole) {
+                    progress.complete((file, record.offset));
                 }
             }
-            // What could not be read is an error of its own.
-            Carried::Check(_) => {}
+            Carried::Trim(note) => {
+                let zeros = verification.trims.is_some_and(|trims| trims.read_as_zeros);
+                verification.history.trimmed(note, whole && zeros);
+            }
+            Carried::Flush(mark) if whole => verification.history.flushed(mark),
+            Carried::Check(block) if whole => self.check(slot, record, block),
+            // What could not be read or flushed is an error of its own.
+            Carried::Check(_) | Carried::Flush(_) => {}
         }
     }
+}
 
-    #[cold]
-    fn note_mismatches(&mut self, slot: Slot, record: &SlotRecord, block: &Block, faults: Vec<(u64, u32, BlockFault)>) {
-        let path = self.files[usize::from(record.file)].0.clone();
-        let Some(plan) = &self.plan.streams[record.stream as usize].verify else {
-            return;
-        };
-        if plan.dump && self.mismatches.len() < MOST_MISMATCHES {
-            self.dump(slot, record, block, &path);
-        }
-        let (offset, length, fault) = &faults[0];
-        let failure = Failure {
-            what: format!("what was read is not what was written: {fault}"),
-            at: format!("{path}, {length} bytes at offset {offset}"),
-            errno: Some(MISMATCH),
-            operation: Some(FailedOperation {
-                slot: slot.0,
-                stream: record.stream,
-                direction: Direction::Read,
-                path: path.clone(),
-                offset: Bytes(record.offset),
-                length: record.length,
-                too_slow: None,
-            }),
-            help: Some("the data are wrong on the device, or another program has written there".into()),
-        };
-        self.mismatch_count += faults.len() as u64;
-        let room = MOST_MISMATCHES.saturating_sub(self.mismatches.len());
-        let found = faults.into_iter().take(room);
-        self.mismatches
-            .extend(found.map(|fault| mismatch(record.stream, &path, block, fault)));
-        let tolerated = &self.plan.streams[record.stream as usize].on_error.tolerate_verify;
-        if plan.fatal || !tolerated.contains(&MISMATCH) {
-            self.fail(failure);
-            return;
-        }
-        let cell = &mut self.recorder.cells[record.key as u32 as usize];
-        cell.errors += 1;
-        cell.first_error.get_or_insert(MISMATCH);
+/// Time that checks between two rounds of the measured window took.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct BetweenRounds {
+    /// When the present ones began.
+    since: Option<Nanos>,
+    /// How long those before took.
+    pub(super) took: Nanos,
+}
+
+impl BetweenRounds {
+    pub(super) fn begin(&mut self, at: Nanos) {
+        self.since = Some(at);
     }
 
-    /// Keeps what was read and, where its seed is known, what was expected, in files of the working directory that are
-    /// named as fio names them.
-    fn dump(&mut self, slot: Slot, record: &SlotRecord, block: &Block, path: &str) {
-        let name = Path::new(path).file_name().unwrap_or_default().to_string_lossy();
-        let file = |kind: &str| PathBuf::from(format!("{name}.{}.{kind}", block.offset));
-        let keep = |path: PathBuf, bytes: &[u8]| std::fs::File::create(path).and_then(|mut file| file.write_all(bytes));
-        let buffer = &self.engine.buffer(slot)[..record.length as usize];
-        let stream = &self.streams[record.stream as usize];
-        // What cannot be kept is no reason to end the run: the mismatch itself is told in any case.
-        let _ = keep(file("received"), buffer);
-        let (Some(verification), Some(_)) = (&stream.verification, block.seed) else {
-            return;
-        };
-        let mut expected = vec![0; buffer.len()];
-        verification
-            .checker
-            .fill_expected(&mut expected, block, stream.filler.as_ref());
-        let _ = keep(file("expected"), &expected);
+    pub(super) fn are_under_way(&self) -> bool {
+        self.since.is_some()
+    }
+
+    /// They have ended. False if none were under way.
+    pub(super) fn end(&mut self, at: Nanos) -> bool {
+        let Some(since) = self.since.take() else { return false };
+        self.took += at.since(since);
+        true
     }
 }

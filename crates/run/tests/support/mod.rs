@@ -55,6 +55,10 @@ pub fn stream() -> Stream {
         priority: None,
         on_error: ErrorPolicy::default(),
         verify: None,
+        priorities: Vec::new(),
+        lock: Default::default(),
+        flow: None,
+        replay: None,
     }
 }
 

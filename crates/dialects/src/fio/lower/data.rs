@@ -1,6 +1,6 @@
 //! What is written.
 
-use model::content::Content;
+use model::content::{ConstantPart, Content};
 
 use super::complain;
 use super::files::Disk;
@@ -17,32 +17,34 @@ pub(super) fn content(options: &JobOptions, disk: &dyn Disk, complaints: &mut Ve
         complain(complaints, "fio: buffer_pattern: %o in a pattern needs verify_pattern");
     }
     let compress = data.buffer_compress_percentage.clamp(0, 100) as u8;
-    if compress > 0 && data.dedupe_percentage > 0 {
-        complain(
-            complaints,
-            "fio: buffer_compress_percentage beside dedupe_percentage is not supported by this program; leave one of them out",
-        );
-    }
     if data.zero_buffers || compress == 100 && pattern.is_empty() {
         return Content::Zeros;
     }
-    if compress > 0 {
-        return Content::Compressible {
-            percent: compress,
-            chunk: data.buffer_compress_chunk.max(0) as u32,
-            pattern,
-        };
-    }
-    if !pattern.is_empty() {
-        return Content::Pattern { bytes: pattern };
+    let part = ConstantPart {
+        percent: compress,
+        chunk: data.buffer_compress_chunk.max(0) as u32,
+        pattern,
+    };
+    if compress == 0 && !part.pattern.is_empty() {
+        return Content::Pattern { bytes: part.pattern };
     }
     if data.dedupe_percentage > 0 {
+        let working_set = match data.dedupe_mode {
+            DedupeMode::Repeat => 0,
+            DedupeMode::WorkingSet => working_set(options),
+        };
         return Content::Duplicated {
             percent: data.dedupe_percentage.clamp(0, 100) as u8,
-            working_set: match data.dedupe_mode {
-                DedupeMode::Repeat => 0,
-                DedupeMode::WorkingSet => working_set(options),
-            },
+            working_set,
+            shared: data.dedupe_global && working_set > 0,
+            constant: (compress > 0).then_some(part),
+        };
+    }
+    if compress > 0 {
+        return Content::Compressible {
+            percent: part.percent,
+            chunk: part.chunk,
+            pattern: part.pattern,
         };
     }
     let verified = options.verify.verify != Checksum::Off;

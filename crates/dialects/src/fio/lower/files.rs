@@ -1,16 +1,17 @@
 //! Which files and devices a clone uses, how large they are, and how they are made ready.
 
 use model::block_size::BlockSizes;
-use model::draws::{Draws, DrawsForm, Purpose};
+use model::draws::{DrawsForm, Purpose, Reduction};
 use model::plan::{
     AllocateMode, AtEndOfJob, Extent, FileService, Prepare, Region, StreamTarget, Target, TargetId, TargetKind,
 };
 use model::{Bytes, Direction};
 
-use super::{Clone, Lowering, Unusable, complain, data, pattern};
+use super::{Clone, Lowering, TraceFile, Unusable, complain, data, pattern};
 use crate::fio::options::JobOptions;
 use crate::fio::options::files::{Fallocate, FileType, ServiceType};
 use crate::fio::options::pattern::Rw;
+use crate::fio::options::typed::Range;
 use crate::fio::values::Amount;
 
 /// What lowering asks of the file system.
@@ -29,6 +30,15 @@ pub trait Disk {
     /// # Errors
     /// The system's words for the reason.
     fn below(&self, folder: &str) -> Result<Vec<String>, String>;
+
+    /// A trace, which may be too large to be held; `-` is standard input.
+    ///
+    /// # Errors
+    /// The system's words for the reason.
+    fn trace(&self, path: &str) -> Result<TraceFile, String>;
+
+    /// The path of the block device with these numbers.
+    fn device(&self, major: u32, minor: u32) -> Option<String>;
 }
 
 /// What lies at a path.
@@ -67,7 +77,7 @@ pub(super) struct Targets {
 
 impl Targets {
     /// The target of a path. Jobs that share a file have it made as the one wants it that needs most.
-    fn add(&mut self, new: Target) -> TargetId {
+    pub(super) fn add(&mut self, new: Target) -> TargetId {
         let Some(index) = self.list.iter().position(|target| target.path == new.path) else {
             self.list.push(new);
             return TargetId(self.list.len() as u32 - 1);
@@ -121,6 +131,14 @@ impl Lowering<'_> {
                 names.push(folder.clone());
             }
         }
+        let range = options.files.filesize;
+        if range.low > range.high {
+            let (low, high) = (Bytes(range.low), Bytes(range.high));
+            complain(
+                &mut self.complaints,
+                format!("fio: filesize: the range from {low} to {high} ends before it begins"),
+            );
+        }
         let base = base(clone, &names, self.here.disk);
         let mut ids = Vec::new();
         let mut length = None;
@@ -148,7 +166,8 @@ impl Lowering<'_> {
         Files {
             target: target(options, ids),
             region: Region {
-                base,
+                // Their first operation is the one that counts.
+                base: if are_names(options) { Extent::default() } else { base },
                 length: length.filter(|_| !uneven),
             },
         }
@@ -156,6 +175,10 @@ impl Lowering<'_> {
 
     /// A file has to be of the kind that was said.
     fn check_kind(&mut self, options: &JobOptions, name: &str, found: Option<Found>) {
+        let is_device = |found: Found| matches!(found.kind, FoundKind::Device | FoundKind::CharacterDevice);
+        if are_names(options) && found.is_some_and(is_device) {
+            complain(&mut self.complaints, "fio: only files are supported");
+        }
         let kind = found.map_or(FoundKind::File, |found| found.kind);
         let (fits, wanted) = match options.files.filetype {
             FileType::None => return,
@@ -220,13 +243,36 @@ impl Lowering<'_> {
 
 /// Nothing is done to files.
 pub(super) fn is_diskless(options: &JobOptions) -> bool {
-    matches!(options.queue.ioengine.as_str(), "null" | "cpuio" | "exec")
+    matches!(
+        options.queue.ioengine.as_str(),
+        "null" | "cpuio" | "exec" | "filecreate" | "dircreate" | "dirstat" | "dirdelete"
+    )
 }
 
+/// Files have names, of which the engine makes something.
+fn are_names(options: &JobOptions) -> bool {
+    super::queue::engine(options).kind.works_on_names()
+}
+
+/// Names that an engine is given at a time.
+const MOST_NAMES: usize = 1024;
+
 /// Room for a job that does no I/O, or a part of what is not there.
-const ROOM: u64 = 1 << 40;
+pub(super) const ROOM: u64 = 1 << 40;
 
 fn kind(options: &JobOptions, extents: &Extents) -> TargetKind {
+    let size = || Bytes(extents.file.unwrap_or_else(|| pattern::shortest(options)));
+    let directory = match options.queue.ioengine.as_str() {
+        "filecreate" | "dircreate" => Some(false),
+        "dirstat" | "dirdelete" => Some(true),
+        _ => None,
+    };
+    if let Some(directory) = directory {
+        return TargetKind::Name {
+            size: size(),
+            directory,
+        };
+    }
     match is_diskless(options) {
         true => TargetKind::Nothing {
             size: Bytes(extents.file.unwrap_or(ROOM)),
@@ -252,6 +298,8 @@ fn target(options: &JobOptions, ids: Vec<TargetId>) -> StreamTarget {
     let parameter = files.file_service_count;
     StreamTarget::Files {
         open_at_once: match files.openfiles {
+            // What is not opened can be used in any number, though not all at once.
+            _ if are_names(options) => ids.len().min(MOST_NAMES) as u32,
             0 => ids.len() as u32,
             most => most.clamp(1, ids.len() as i64) as u32,
         },
@@ -328,11 +376,11 @@ fn extents(clone: Clone<'_>, number: usize, count: usize, base: Extent, found: O
     if range.high > 0 {
         let size = match range.low >= range.high {
             true => range.high,
-            false => drawn(clone, number, range.low, range.high, block),
+            false => drawn(clone.draws, number, range, block),
         };
         return Extents {
             base,
-            file: Some(size),
+            file: Some(size).filter(|size| *size > 0),
             length: Some(Extent::bytes(size.saturating_sub(base.bytes.0))),
         };
     }
@@ -362,6 +410,7 @@ fn extents(clone: Clone<'_>, number: usize, count: usize, base: Extent, found: O
         _ => Extents {
             base,
             file: match found.map_or(0, |found| found.size) {
+                _ if are_names(options) && is_diskless(options) => Some(block),
                 // These do no I/O, and need no size.
                 0 if is_diskless(options) && options.queue.ioengine != "null" => Some(ROOM),
                 0 => None,
@@ -372,19 +421,15 @@ fn extents(clone: Clone<'_>, number: usize, count: usize, base: Extent, found: O
     }
 }
 
-/// A size within a range, in whole blocks, the same for the same clone and file in every run.
-fn drawn(clone: Clone<'_>, number: usize, low: u64, high: u64, block: u64) -> u64 {
-    let form = DrawsForm::PerPurpose {
-        seed: clone.job.options.pattern.randseed.unwrap_or(super::USUAL_SEED),
-        number: clone.number,
-    };
-    let mut draws: Draws = form.start();
-    let mut unit = 0.0;
+/// A size within a range, in whole blocks: what fio draws for this file of this clone. Ranges that begin within the first block
+/// can give 0, which is a file without a size in fio too.
+fn drawn(form: DrawsForm, number: usize, range: Range, block: u64) -> u64 {
+    let mut draws = form.start();
+    let mut size = range.low;
     for _ in 0..=number {
-        unit = draws.unit(Purpose::File);
+        size = range.low + draws.below(Purpose::FileSize, range.high - range.low, Reduction::MultiplyHigh32);
     }
-    let size = low + (unit * (high - low + 1) as f64) as u64;
-    (size - size % block).max(low)
+    size - size % block
 }
 
 /// The paths of a clone, in order.

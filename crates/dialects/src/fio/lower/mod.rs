@@ -8,8 +8,11 @@ mod files;
 mod job;
 mod pace;
 mod pattern;
+mod priorities;
 mod queue;
+mod replay;
 mod report;
+mod special;
 mod verify;
 
 use model::draws::DrawsForm;
@@ -19,6 +22,7 @@ use super::jobs::{Job, Jobs};
 use crate::Diagnostic;
 
 pub use files::{Disk, Found, FoundKind};
+pub use replay::TraceFile;
 
 /// fio's seed where none is given.
 const USUAL_SEED: u64 = 0x89;
@@ -45,6 +49,8 @@ pub struct Lowered {
     pub plan: Plan,
     /// Lines for stdout once the jobs begin.
     pub said: Vec<String>,
+    /// Lines for stderr: what of a trace is left out.
+    pub complained: Vec<String>,
     /// What a reader of the figures should know, in sentences.
     pub notes: Vec<String>,
     /// Clones whose files cannot be made ready, counted from 1 over all jobs, with why.
@@ -96,9 +102,12 @@ struct Lowering<'a> {
     /// Bytes that the last clone works on, where they are known.
     area: Option<u64>,
     said: Vec<String>,
+    complained: Vec<String>,
     notes: Vec<String>,
     unusable: Vec<Unusable>,
     complaints: Vec<Diagnostic>,
+    /// Traces that were looked through, by their names and how they are carried out.
+    traces: Vec<((String, super::options::replay::Replay), replay::Played)>,
 }
 
 /// A clone of a job.
@@ -109,6 +118,8 @@ struct Clone<'a> {
     index: u32,
     /// Its number in the run, from 1.
     number: u32,
+    /// Where its random numbers come from.
+    draws: DrawsForm,
 }
 
 impl<'a> Lowering<'a> {
@@ -123,9 +134,11 @@ impl<'a> Lowering<'a> {
             clones: 0,
             area: None,
             said: Vec::new(),
+            complained: Vec::new(),
             notes: Vec::new(),
             unusable: Vec::new(),
             complaints: Vec::new(),
+            traces: Vec::new(),
         }
     }
 
@@ -149,23 +162,39 @@ impl<'a> Lowering<'a> {
                 job,
                 index: clone,
                 number: self.clones,
+                draws: DrawsForm::PerPurpose {
+                    seed: self.seed(&job.options),
+                    number: self.clones,
+                },
             };
             workers.push(self.worker(clone, place));
         }
         queue::refuse(&job.options, &mut self.complaints);
         pattern::refuse(&job.options, &mut self.complaints);
+        replay::refuse(job, &mut self.complaints);
         self.notes_of(job);
+        self.note_options_without_meaning(job);
         let plan = PlanJob {
             name: job.name().to_owned(),
             description: job.options.job.description.clone(),
             phases: job::phases(&job.options),
-            stop: self.stop(job),
+            stop: match (
+                queue::engine(&job.options).kind.moves_nothing(),
+                &job.options.replay.read_iolog,
+            ) {
+                (true, _) => special::stop(&job.options),
+                (false, Some(_)) => replay::stop(&job.options),
+                (false, None) => self.stop(job),
+            },
             after: self.waits_for(index, job),
             ends_with: Default::default(),
             control: pace::control(&job.options),
             operation_log: None,
+            trace: job.options.replay.write_iolog.clone(),
             windows: report::windows(&job.options),
             prepare_only: job.options.job.create_only,
+            scheduler: job.options.queue.ioscheduler.clone(),
+            ends_with_io: special::ends_with_io(&job.options),
             workers,
         };
         self.steps[step].jobs.push(plan);
@@ -180,23 +209,32 @@ impl<'a> Lowering<'a> {
                     .into(),
             );
         }
-        let files = self.files_of(clone, place);
-        let draws = DrawsForm::PerPurpose {
-            seed: self.seed(options),
-            number: clone.number,
+        let played = self.played(clone);
+        let depth = match &played {
+            Some(played) => played.depth(options, self.was_given(clone.job, "iodepth")),
+            None => depth,
         };
+        let files = match &played {
+            Some(played) => self.files_of_trace(clone, played),
+            None => self.files_of(clone, place),
+        };
+        self.unusable.extend(special::unusable(clone, place));
+        self.said.extend(special::introduced(clone));
         Worker {
             engine: queue::engine(options),
             depth: Depth::PerStream,
             batching: queue::batching(options),
-            draws,
+            draws: clone.draws,
             placement: queue::placement(options, clone.number, &mut self.complaints),
             memory: queue::memory(options),
             latency: match asynchronous {
                 true => LatencyPoints::AfterCall,
                 false => LatencyPoints::BeforeCall,
             },
-            streams: vec![self.stream(clone, files, depth)],
+            streams: vec![match &played {
+                Some(played) => self.stream_of_trace(clone, files, depth, played),
+                None => self.stream(clone, files, depth),
+            }],
         }
     }
 
@@ -206,18 +244,52 @@ impl<'a> Lowering<'a> {
             target: files.target,
             region: files.region,
             mix: pattern::mix(options),
-            pattern: pattern::pattern(options),
+            pattern: match queue::engine(options).kind.works_on_names() {
+                true => special::pattern(options),
+                false => pattern::pattern(options),
+            },
             content: data::content(options, self.here.disk, &mut self.complaints),
             cache: queue::cache(options),
             hint: queue::hint(options),
             sync: queue::sync(options),
             pacing: pace::pacing(options),
-            think: pace::think(options, self.was_given(clone.job, "thinktime_blocks")),
+            think: special::think(options)
+                .unwrap_or_else(|| pace::think(options, self.was_given(clone.job, "thinktime_blocks"))),
             depth,
             weight: 1,
             priority: queue::priority(options),
             on_error: queue::on_error(options, &mut self.complaints),
-            verify: verify::verify(options, self.here.disk, &mut self.complaints),
+            verify: verify::verify(clone, &self.jobs.flags, self.here.disk, &mut self.complaints),
+            priorities: priorities::rules(options, &mut self.complaints),
+            lock: queue::lock(options),
+            flow: queue::flow(options),
+            replay: None,
+        }
+    }
+
+    fn stream_of_trace(
+        &mut self,
+        clone: Clone<'_>,
+        files: files::Files,
+        depth: u32,
+        played: &replay::Played,
+    ) -> Stream {
+        let options = &clone.job.options;
+        let direct = self.was_given(clone.job, "direct") || self.was_given(clone.job, "buffered");
+        let stream = self.stream(clone, files, depth);
+        Stream {
+            mix: played.mix(),
+            pattern: played.pattern(),
+            cache: model::plan::CacheMode {
+                direct: played.is_direct(options, direct),
+                ..stream.cache
+            },
+            sync: played.sync(options),
+            pacing: model::plan::Pacing::Unpaced,
+            verify: None,
+            priorities: Vec::new(),
+            replay: Some(played.replay.clone()),
+            ..stream
         }
     }
 
@@ -253,6 +325,7 @@ impl<'a> Lowering<'a> {
         Lowered {
             plan,
             said: self.said,
+            complained: self.complained,
             notes: self.notes,
             unusable: self.unusable,
         }

@@ -79,7 +79,7 @@ pub(super) fn sizes(options: &JobOptions) -> PerDirection<BlockSizes> {
     }
 }
 
-/// Says what of the zones nothing here carries out.
+/// Says what of zones and ranges nothing here carries out.
 pub(super) fn refuse(options: &JobOptions, complaints: &mut Vec<Diagnostic>) {
     let zones = &options.zones;
     let mut refuse = |what: &str| complain(complaints, format!("fio: {what}"));
@@ -89,6 +89,9 @@ pub(super) fn refuse(options: &JobOptions, complaints: &mut Vec<Diagnostic>) {
         ZoneMode::Zoned => refuse("zonemode=zbd is not supported by this program"),
         ZoneMode::Strided if zones.zonesize == 0 => refuse("zonemode=strided needs a zonesize"),
         ZoneMode::Strided => {}
+    }
+    if options.system.num_range > 1 {
+        refuse("num_range: no engine of this program names more than one range in a trim; leave it out");
     }
     if matches!(zones.zoneskip, Some(Amount::Percent(_) | Amount::Zones(_))) {
         refuse("a zoneskip that is no number of bytes is not supported by this program");

@@ -1,21 +1,21 @@
 //! How the system is asked: engine, depth, batches, caches, flushes, placement, priorities, errors.
 
 use model::plan::{
-    Batching, CacheMode, EngineChoice, EngineKind, ErrorPolicy, FileRangeFlags, FlushKind, Memory, MemoryNodes,
-    OpenHint, Priority, PriorityClass, SyncRule, ThreadPlacement, WriteThrough,
+    Batching, CacheMode, ControlGroup, EngineChoice, EngineKind, ErrorPolicy, FileLock, FileRangeFlags, Flow,
+    FlushKind, Memory, MemoryNodes, OpenHint, Priority, SyncRule, ThreadPlacement, WriteThrough,
 };
-use model::{Bytes, Direction, Nanos, PerDirection};
+use model::{Bytes, Direction, Nanos};
 
 use super::job::us;
-use super::{complain, pattern};
+use super::{complain, pattern, priorities, special};
 use crate::Diagnostic;
 use crate::fio::engines;
 use crate::fio::options::JobOptions;
-use crate::fio::options::files::Fadvise;
+use crate::fio::options::files::{Fadvise, LockFile};
 use crate::fio::options::job::ContinueOnError;
 use crate::fio::options::queue::{Memory as Mem, SubmitMode, Sync, WriteHint};
 use crate::fio::options::system::CpuPolicy;
-use crate::fio::options::verify::VerifyPolicy;
+use crate::fio::options::verify::Checksum;
 
 /// EIO.
 const INPUT_OUTPUT: i32 = 5;
@@ -31,9 +31,15 @@ pub(super) fn is_asynchronous(options: &JobOptions) -> bool {
     }
 }
 
+/// Operations that follow one another in a file can be one call. fio says that such a queue is one deep, and keeps it deeper.
+pub(super) fn joins(options: &JobOptions) -> bool {
+    options.queue.ioengine == "vsync"
+}
+
 /// Operations to keep in flight.
 pub(super) fn depth(options: &JobOptions) -> u32 {
-    match is_asynchronous(options) || options.queue.io_submit_mode == SubmitMode::Offload {
+    let several = is_asynchronous(options) || joins(options);
+    match several || options.queue.io_submit_mode == SubmitMode::Offload {
         true => options.queue.iodepth.clamp(1, i64::from(u32::MAX)) as u32,
         false => 1,
     }
@@ -50,7 +56,18 @@ pub(super) fn engine(options: &JobOptions) -> EngineChoice {
             "mmap" => EngineKind::Mmap,
             "null" => EngineKind::Null,
             "falloc" => EngineKind::Falloc,
-            // Others are refused.
+            "ftruncate" => EngineKind::Truncate,
+            "splice" => EngineKind::Splice,
+            "vsync" => EngineKind::Vsync,
+            "filecreate" => EngineKind::FileCreate,
+            "filestat" => EngineKind::FileStat,
+            "filedelete" => EngineKind::FileDelete,
+            "dircreate" => EngineKind::DirectoryCreate,
+            "dirstat" => EngineKind::DirectoryStat,
+            "dirdelete" => EngineKind::DirectoryDelete,
+            "cpuio" => EngineKind::Cpu,
+            "exec" => EngineKind::Program,
+            // Plain calls too; whatever else there is, is refused.
             _ => EngineKind::Psync,
         },
         poll: own.hipri,
@@ -63,13 +80,16 @@ pub(super) fn engine(options: &JobOptions) -> EngineChoice {
         uncached: own.uncached != 0,
         no_wait: own.nowait,
         huge_maps: own.thp != 0,
+        look: own.stat_type,
+        work: special::work(options),
+        program: special::program(options),
         submission_cpu: own.sqthread_poll_cpu.and_then(|cpu| u32::try_from(cpu).ok()),
     }
 }
 
 /// Says which of the wishes of a job nothing here fulfils.
 pub(super) fn refuse(options: &JobOptions, complaints: &mut Vec<Diagnostic>) {
-    const CARRIED_OUT: [&str; 12] = [
+    const CARRIED_OUT: [&str; 22] = [
         "libaio",
         "io_uring",
         "posixaio",
@@ -82,8 +102,18 @@ pub(super) fn refuse(options: &JobOptions, complaints: &mut Vec<Diagnostic>) {
         "mmap",
         "null",
         "falloc",
+        "ftruncate",
+        "splice",
+        "filecreate",
+        "filestat",
+        "filedelete",
+        "dircreate",
+        "dirstat",
+        "dirdelete",
+        "cpuio",
+        "exec",
     ];
-    let (queue, own) = (&options.queue, &options.engine);
+    let queue = &options.queue;
     let mut refuse = |what: String| complain(complaints, format!("fio: {what} is not supported by this program"));
     if !CARRIED_OUT.contains(&queue.ioengine.as_str()) {
         refuse(format!("ioengine={}", queue.ioengine));
@@ -91,21 +121,17 @@ pub(super) fn refuse(options: &JobOptions, complaints: &mut Vec<Diagnostic>) {
     if queue.mem == Mem::CudaMalloc {
         refuse("mem=cudamalloc".into());
     }
+    let huge_page = queue.hugepage_size;
+    if has_huge_pages(options) && !(huge_page > 0 && huge_page.unsigned_abs().is_power_of_two()) {
+        refuse(format!("hugepage-size={huge_page}, which is no power of two,"));
+    }
     if queue.mem_path.is_some() {
         refuse("mem with a file behind a colon".into());
     }
-    if options.verify.verify_policy.contains(&VerifyPolicy::Fsynced) {
-        refuse("verify_policy=fsynced".into());
-    }
-    let mix = pattern::mix(options);
-    let both = mix.includes(Direction::Read) && mix.includes(Direction::Write);
-    let differ = |of: &PerDirection<u64>| of.read != of.write;
-    if both
-        && [&own.cmdprio_percentage, &own.cmdprio_class, &own.cmdprio]
-            .into_iter()
-            .any(differ)
-    {
-        refuse("a cmdprio that differs for reads and writes of one job".into());
+    let kind = engine(options).kind;
+    let unreadable = kind.works_on_names() || kind.moves_nothing() || kind == EngineKind::Truncate;
+    if unreadable && options.verify.verify != Checksum::Off {
+        refuse(format!("verify with ioengine={}", queue.ioengine));
     }
 }
 
@@ -177,6 +203,11 @@ pub(super) fn placement(options: &JobOptions, number: u32, complaints: &mut Vec<
         nice: i8::try_from(system.nice).ok().filter(|nice| *nice != 0),
         user: id(system.uid),
         group: id(system.gid),
+        control_group: system.cgroup.as_ref().map(|path| ControlGroup {
+            path: path.clone(),
+            weight: system.cgroup_weight.and_then(|weight| u32::try_from(weight).ok()),
+            keep: system.cgroup_nodelete,
+        }),
     }
 }
 
@@ -212,9 +243,20 @@ fn memory_nodes(text: &str) -> Option<MemoryNodes> {
     }
 }
 
+/// fio's `hugepage-size` where none is given.
+const USUAL_HUGE_PAGE: i64 = 2 << 20;
+
+fn has_huge_pages(options: &JobOptions) -> bool {
+    matches!(options.queue.mem, Mem::MmapHuge | Mem::ShmHuge)
+}
+
 pub(super) fn memory(options: &JobOptions) -> Memory {
     Memory {
-        huge_pages: matches!(options.queue.mem, Mem::MmapHuge | Mem::ShmHuge),
+        huge_pages: has_huge_pages(options),
+        huge_page: match (has_huge_pages(options), options.queue.hugepage_size) {
+            (false, _) | (true, USUAL_HUGE_PAGE) => Bytes(0),
+            (true, bytes) => Bytes(bytes.unsigned_abs()),
+        },
         alignment: options.queue.iomem_align.max(0) as u32,
         pinned: Bytes(options.queue.lockmem),
     }
@@ -260,7 +302,8 @@ pub(super) fn hint(options: &JobOptions) -> OpenHint {
 
 pub(super) fn sync(options: &JobOptions) -> SyncRule {
     let queue = &options.queue;
-    if !pattern::mix(options).includes(Direction::Write) {
+    // What works on names has nothing to flush; fio asks such an engine all the same, which does nothing.
+    if !pattern::mix(options).includes(Direction::Write) || engine(options).kind.works_on_names() {
         return SyncRule::default();
     }
     let range = &queue.sync_file_range;
@@ -280,37 +323,37 @@ pub(super) fn sync(options: &JobOptions) -> SyncRule {
     }
 }
 
+/// The priority of every operation.
 pub(super) fn priority(options: &JobOptions) -> Option<Priority> {
-    let class = |number: i64| match number {
-        1 => PriorityClass::RealTime,
-        3 => PriorityClass::Idle,
-        _ => PriorityClass::BestEffort,
-    };
-    let own = &options.engine;
-    let direction = match pattern::mix(options).includes(Direction::Read) {
-        true => Direction::Read,
-        false => Direction::Write,
-    };
-    if own.cmdprio_percentage[direction] > 0 {
-        return Some(Priority {
-            class: class(match own.cmdprio_class[direction] {
-                0 => 1,
-                given => given as i64,
-            }),
-            level: own.cmdprio[direction].min(7) as u8,
-            hint: 0,
-            percent: own.cmdprio_percentage[direction].min(100) as u8,
-        });
-    }
     let system = &options.system;
     if system.prio.is_none() && system.prioclass.is_none() && system.priohint.is_none() {
         return None;
     }
     Some(Priority {
-        class: class(system.prioclass.unwrap_or(2)),
+        class: priorities::class(system.prioclass.unwrap_or(2)),
         level: system.prio.unwrap_or(0).clamp(0, 7) as u8,
         hint: system.priohint.unwrap_or(0).clamp(0, 1023) as u16,
         percent: 100,
+    })
+}
+
+/// Who waits while a job uses a file.
+pub(super) fn lock(options: &JobOptions) -> FileLock {
+    match options.files.lockfile {
+        LockFile::None => FileLock::None,
+        LockFile::Exclusive => FileLock::Exclusive,
+        LockFile::ReadWrite => FileLock::ReadersTogether,
+    }
+}
+
+/// How jobs divide operations.
+pub(super) fn flow(options: &JobOptions) -> Option<Flow> {
+    let job = &options.job;
+    let weight = u32::try_from(job.flow).ok().filter(|weight| *weight > 0)?;
+    Some(Flow {
+        id: job.flow_id,
+        weight,
+        pause_ns: us(job.flow_sleep.max(0) as u64),
     })
 }
 
@@ -332,6 +375,7 @@ pub(super) fn on_error(options: &JobOptions, complaints: &mut Vec<Diagnostic>) -
         tolerate_write: list(1, &[Write, Io, All]),
         tolerate_verify: list(2, &[Verify, All]),
         tell_tolerated: job.error_dump,
+        block_lifetimes: options.report.block_error_percentiles && pattern::mix(options).includes(Direction::Trim),
         full_is_end: options.files.fill_device,
         latency_ns_max: options
             .pace

@@ -9,6 +9,7 @@ use crate::fio::jobs::{Job, Jobs};
 use crate::fio::options::JobOptions;
 use crate::fio::options::pattern::Rw;
 use crate::fio::options::report::{KbBase, Unified, UnitBase};
+use crate::fio::options::verify::Checksum;
 
 /// The interval series that samples and steady states are taken from.
 pub(super) fn grids(jobs: &Jobs) -> Vec<Grid> {
@@ -108,6 +109,10 @@ impl Lowering<'_> {
                 self.notes.push(note);
             }
         };
+        let system = &options.system;
+        if system.cgroup.is_none() && (system.cgroup_weight.is_some() || system.cgroup_nodelete) {
+            note("cgroup_weight and cgroup_nodelete have no effect without cgroup".into());
+        }
         let mixed = matches!(pattern.rw, Rw::ReadWrite | Rw::RandReadWrite);
         let paced = |direction: Direction| pace.rate[direction] > 0 || pace.rate_iops[direction] > 0;
         let ratio = |rates: model::PerDirection<u64>| rates.read * (100 - pattern.rwmixread.clamp(0, 100) as u64);
@@ -127,6 +132,11 @@ impl Lowering<'_> {
         }
         if options.job.runtime > 0 && !options.job.time_based && options.pace.steadystate_duration == 0 {
             note("without time_based the job ends as soon as its size is done, even if its runtime is not over".into());
+        }
+        let data = &options.data;
+        let verified = options.verify.verify != Checksum::Off && options.verify.do_verify;
+        if data.trim_percentage > 0 && (data.trim_backlog == 0 || !verified) {
+            note("trim_percentage discards nothing without trim_backlog and a verification after the writes".into());
         }
         if !options.queue.direct
             && pattern::mix(options).includes(Direction::Read)

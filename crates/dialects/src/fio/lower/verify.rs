@@ -1,15 +1,23 @@
 //! Checks of what is read back.
 
 use model::Direction;
-use model::plan::{Verify, VerifyMethod};
+use model::plan::{TrimWritten, Verify, VerifyMethod};
 
 use super::files::Disk;
-use super::{complain, data, pattern};
+use super::{Clone, data, pattern};
 use crate::Diagnostic;
+use crate::fio::flags::Flags;
 use crate::fio::options::JobOptions;
+use crate::fio::options::typed::CpuRange;
 use crate::fio::options::verify::{Checksum, VerifyPolicy};
 
-pub(super) fn verify(options: &JobOptions, disk: &dyn Disk, complaints: &mut Vec<Diagnostic>) -> Option<Verify> {
+pub(super) fn verify(
+    clone: Clone<'_>,
+    flags: &Flags,
+    disk: &dyn Disk,
+    complaints: &mut Vec<Diagnostic>,
+) -> Option<Verify> {
+    let options = &clone.job.options;
     let verify = &options.verify;
     let method = match verify.verify {
         Checksum::Off => return None,
@@ -32,14 +40,9 @@ pub(super) fn verify(options: &JobOptions, disk: &dyn Disk, complaints: &mut Vec
         Checksum::PatternHeader => VerifyMethod::PatternWithHeader,
         Checksum::Null => VerifyMethod::None,
     };
-    if verify.verify_policy.contains(&VerifyPolicy::Fsynced) {
-        complain(
-            complaints,
-            "fio: verify_policy=fsynced is not supported by this program",
-        );
-    }
     let writes = pattern::mix(options).includes(Direction::Write);
     let (pattern, pattern_offsets) = data::bytes(&verify.verify_pattern, disk, "verify_pattern", complaints);
+    let state = verify.verify_state_load || verify.verify_state_save && writes;
     Some(Verify {
         method,
         interval: verify.verify_interval.max(0) as u32,
@@ -56,5 +59,41 @@ pub(super) fn verify(options: &JobOptions, disk: &dyn Disk, complaints: &mut Vec
         dump: verify.verify_dump,
         only: verify.verify_only,
         threads: verify.verify_async.max(0) as u32,
+        processors: processors(&verify.verify_async_cpus),
+        header_at: verify.verify_offset.max(0) as u32,
+        flushed_only: verify.verify_policy.last() == Some(&VerifyPolicy::Fsynced),
+        work_out_again: verify.experimental_verify,
+        load_state: verify.verify_state_load,
+        state_file: match state {
+            true => state_file(clone),
+            false => String::new(),
+        },
+        directory: flags.aux_path.clone().unwrap_or_default(),
+        trims: trims(options),
+    })
+}
+
+/// fio's name of the state of a clone: its number in the run counts from 0 there.
+fn state_file(clone: Clone<'_>) -> String {
+    let name = clone.job.name().replace('/', ".");
+    format!("local-{name}-{}-verify.state", clone.number - 1)
+}
+
+fn processors(ranges: &[CpuRange]) -> Vec<u32> {
+    let mut processors: Vec<u32> = ranges.iter().flat_map(|range| range.first..=range.last).collect();
+    processors.sort_unstable();
+    processors.dedup();
+    processors
+}
+
+/// Nothing is discarded without a backlog, whatever the share.
+fn trims(options: &JobOptions) -> Option<TrimWritten> {
+    let data = &options.data;
+    let percent = data.trim_percentage.clamp(0, 100) as u8;
+    (percent > 0 && data.trim_backlog > 0).then(|| TrimWritten {
+        percent,
+        backlog: data.trim_backlog,
+        batch: data.trim_backlog_batch.max(0) as u64,
+        read_as_zeros: data.trim_verify_zero,
     })
 }

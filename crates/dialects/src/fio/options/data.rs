@@ -69,29 +69,24 @@ pub const ROWS: &[Row] = &[
     .example("10"),
     boolean("dedupe_global", |job| &mut job.data.dedupe_global)
         .default("0")
-        .later()
         .help("That set is shared by the jobs.")
         .example("1"),
     int("trim_percentage", |job| &mut job.data.trim_percentage)
         .least(0)
         .most(100)
         .default("0")
-        .later()
-        .help("Share of written blocks that are discarded, in percent.")
+        .help("Share of written blocks that are discarded again, in percent; needs verify and trim_backlog.")
         .example("10"),
     boolean("trim_verify_zero", |job| &mut job.data.trim_verify_zero)
         .default("1")
-        .later()
         .help("Discarded blocks have to read as zeros.")
         .example("0"),
     size("trim_backlog", |job| &mut job.data.trim_backlog)
         .default("0")
-        .later()
-        .help("Writes after which blocks are discarded.")
+        .help("Discard such blocks whenever this many wait to be read back.")
         .example("100"),
     int("trim_backlog_batch", |job| &mut job.data.trim_backlog_batch)
         .default("0")
-        .later()
         .help("Blocks discarded at once.")
         .example("10"),
 ];

@@ -1,8 +1,10 @@
 //! Options that only some engines have.
 
-use super::{Row, boolean, flag, int, optional_int, per_direction, refused, text};
+use super::typed::PrioritySplit;
+use super::{Row, Word, boolean, flag, int, optional_int, per_direction, refused, special, text, word};
 use crate::fio::values::Unit;
 use model::PerDirection;
+use model::plan::LookCall;
 
 /// The values of these options.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -27,17 +29,28 @@ pub struct Engine {
     pub cmdprio_class: PerDirection<u64>,
     pub cmdprio: PerDirection<u64>,
     pub cmdprio_hint: PerDirection<u64>,
-    pub cmdprio_bssplit: Option<String>,
+    pub cmdprio_bssplit: Option<PerDirection<Vec<PrioritySplit>>>,
     pub thp: i64,
     pub no_completion_thread: bool,
     pub cpuload: i64,
     pub cpuchunks: i64,
-    pub cpumode: Option<String>,
+    pub cpumode: CpuMode,
     pub exit_on_io_done: bool,
     pub program: Option<String>,
     pub arguments: Option<String>,
     pub grace_time: i64,
     pub std_redirect: bool,
+    pub stat_type: LookCall,
+}
+
+/// What a processor does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CpuMode {
+    /// It spins.
+    #[default]
+    Noop,
+    /// It sorts numbers.
+    Qsort,
 }
 
 /// The rows of these options.
@@ -125,14 +138,12 @@ pub const ROWS: &[Row] = &[
         .least(0)
         .most(1023)
         .engines(&["libaio", "io_uring"])
-        .later()
         .help("Hint to go with it.")
         .example("1"),
-    text("cmdprio_bssplit", |job| &mut job.engine.cmdprio_bssplit)
+    special("cmdprio_bssplit", special::priorities)
         .engines(&["libaio", "io_uring"])
-        .later()
-        .help("Priorities by block size.")
-        .example("4k/10:64k/0"),
+        .help("Share of operations with a priority by block size: size/percent, or size/percent/class/level/hint.")
+        .example("4k/10:64k/50/2/7"),
     refused("md_per_io_size", "int")
         .engines(&["io_uring"])
         .help("Bytes of metadata of an operation.")
@@ -165,47 +176,59 @@ pub const ROWS: &[Row] = &[
     int("cpuload", |job| &mut job.engine.cpuload)
         .default("0")
         .engines(&["cpuio"])
-        .later()
         .help("Share of processor time to use, in percent.")
         .example("50"),
     int("cpuchunks", |job| &mut job.engine.cpuchunks)
         .default("50000")
         .engines(&["cpuio"])
-        .later()
         .help("Length of a spell of work in microseconds.")
         .example("1000"),
-    text("cpumode", |job| &mut job.engine.cpumode)
-        .default("noop")
-        .engines(&["cpuio"])
-        .later()
-        .help("What the processor does.")
-        .example("qsort"),
+    word(
+        "cpumode",
+        &[
+            Word::new("noop", "NOOP instructions", |job| job.engine.cpumode = CpuMode::Noop),
+            Word::new("qsort", "QSORT computation", |job| job.engine.cpumode = CpuMode::Qsort),
+        ],
+    )
+    .default("noop")
+    .engines(&["cpuio"])
+    .help("What the processor does.")
+    .example("qsort"),
     boolean("exit_on_io_done", |job| &mut job.engine.exit_on_io_done)
         .default("0")
         .engines(&["cpuio"])
-        .later()
         .help("End when other jobs have ended.")
         .example("1"),
     text("program", |job| &mut job.engine.program)
         .engines(&["exec"])
-        .later()
         .help("Program to run.")
         .example("/bin/true"),
     text("arguments", |job| &mut job.engine.arguments)
         .engines(&["exec"])
-        .later()
         .help("Its arguments.")
         .example("-v"),
     int("grace_time", |job| &mut job.engine.grace_time)
         .default("1")
         .engines(&["exec"])
-        .later()
         .help("Seconds that it has to end.")
         .example("5"),
     boolean("std_redirect", |job| &mut job.engine.std_redirect)
         .default("1")
         .engines(&["exec"])
-        .later()
         .help("Its output goes to files.")
         .example("0"),
+    word(
+        "stat_type",
+        &[
+            Word::new("stat", "Use stat(2)", |job| job.engine.stat_type = LookCall::Stat),
+            Word::new("lstat", "Use lstat(2)", |job| job.engine.stat_type = LookCall::Lstat),
+            Word::new("statx", "Use statx(2) if exists", |job| {
+                job.engine.stat_type = LookCall::Statx
+            }),
+        ],
+    )
+    .default("stat")
+    .engines(&["filestat", "dirstat"])
+    .help("The call that looks up a name.")
+    .example("lstat"),
 ];

@@ -46,7 +46,6 @@ pub const ROWS: &[Row] = &[
         .example("/dev/sdb:/dev/sdc"),
     word("lockfile", LOCKFILE_WORDS)
         .default("none")
-        .later()
         .help("Lock that jobs hold on a file around each operation.")
         .example("exclusive"),
     special("directory", special::directory)

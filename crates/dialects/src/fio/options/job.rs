@@ -120,22 +120,19 @@ pub const ROWS: &[Row] = &[
     int("flow", |job| &mut job.job.flow)
         .most(1000)
         .default("0")
-        .later()
-        .help("Weight in a token scheme that ties jobs to each other.")
-        .example("-1"),
+        .help("Share in the operations of all jobs of the same flow: its weight over the sum of theirs.")
+        .example("8"),
     int("flow_id", |job| &mut job.job.flow_id)
         .default("0")
-        .later()
-        .help("Which token scheme.")
+        .help("Which flow.")
         .example("1"),
     ignored("flow_watermark")
         .without_effect("fio has no such thing any more")
-        .help("Gone; the token scheme has no limit any more.")
+        .help("Gone; a flow has no limit any more.")
         .example("64"),
     int("flow_sleep", |job| &mut job.job.flow_sleep)
         .default("0")
-        .later()
-        .help("Pause in microseconds when the token scheme says wait.")
+        .help("Pause in microseconds of a job that is ahead of its share.")
         .example("100"),
     refused("profile", "text")
         .help("One of fio's built-in workloads.")

@@ -108,8 +108,7 @@ pub const ROWS: &[Row] = &[
         .example("0-1"),
     boolean("log_store_compressed", |job| &mut job.logs.log_store_compressed)
         .default("0")
-        .later()
-        .help("Store logs compressed.")
+        .help("Store logs compressed, in files whose names end in .fz; --inflate-log prints them.")
         .example("1"),
     boolean("log_alternate_epoch", |job| &mut job.logs.log_alternate_epoch)
         .aliases(&["log_unix_epoch"])
@@ -120,8 +119,7 @@ pub const ROWS: &[Row] = &[
         &mut job.logs.log_alternate_epoch_clock_id
     })
     .default("0")
-    .later()
-    .help("Clock of those times.")
+    .help("Number of the kernel's clock that those times are taken from.")
     .example("1"),
 ];
 

@@ -145,16 +145,14 @@ pub const ROWS: &[Row] = &[
         .example("4k"),
     int("hugepage-size", |job| &mut job.queue.hugepage_size)
         .default("2m")
-        .later()
-        .help("Size of a huge page.")
+        .help("Memory of huge pages is taken in multiples of this; the pages are of the system's usual size.")
         .example("2m"),
     size("lockmem", |job| &mut job.queue.lockmem)
         .default("0")
         .help("Memory to pin, so that less is left for caches.")
         .example("1g"),
     text("ioscheduler", |job| &mut job.queue.ioscheduler)
-        .later()
-        .help("Scheduler to choose for the device.")
+        .help("I/O scheduler for the device under the files, as long as the run lasts.")
         .example("none"),
 ];
 

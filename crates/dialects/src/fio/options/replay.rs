@@ -1,6 +1,6 @@
 //! Traces of operations.
 
-use super::{Row, boolean, int, refused, text};
+use super::{Row, boolean, int, refused, special, text};
 
 /// The values of these options.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -17,52 +17,56 @@ pub struct Replay {
     pub replay_scale: i64,
     pub replay_align: i64,
     pub replay_time_scale: i64,
-    pub replay_skip: Option<String>,
+    pub replay_skip: Vec<Skip>,
+}
+
+/// A kind of operation that a replay can leave out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Skip {
+    /// `read`.
+    Reads,
+    /// `write`.
+    Writes,
+    /// `trim`.
+    Trims,
+    /// `sync`, which does not stand for `datasync`.
+    Syncs,
 }
 
 /// The rows of these options.
 pub const ROWS: &[Row] = &[
     text("write_iolog", |job| &mut job.replay.write_iolog)
-        .later()
-        .help("Store the operations as a trace.")
+        .help("Write everything that is issued at the end of this file, as a trace (version 3).")
         .example("trace.log"),
     text("read_iolog", |job| &mut job.replay.read_iolog)
-        .later()
-        .help("Carry out the operations of a trace.")
+        .help("Carry out the operations of a trace: of fio (version 2 or 3) or of blktrace; with colons between several, clones take them in turn; `-` is standard input.")
         .example("trace.log"),
     boolean("read_iolog_chunked", |job| &mut job.replay.read_iolog_chunked)
         .default("0")
-        .later()
+        .without_effect("a trace is always read in pieces, while it is carried out")
         .help("Read the trace in pieces.")
         .example("1"),
     boolean("replay_no_stall", |job| &mut job.replay.replay_no_stall)
         .default("0")
-        .later()
         .help("Take no notice of the times in the trace.")
         .example("1"),
     text("replay_redirect", |job| &mut job.replay.replay_redirect)
-        .later()
-        .help("Carry all operations out on this device.")
+        .help("Carry all operations out on this file or device.")
         .example("/dev/sdb"),
     int("replay_scale", |job| &mut job.replay.replay_scale)
         .default("1")
-        .later()
         .help("Divide offsets by this.")
         .example("2"),
-    int("replay_align", |job| &mut job.replay.replay_align)
-        .default("0")
-        .later()
-        .help("Align offsets to this.")
-        .example("4k"),
+    special("replay_align", special::replay_align)
+        .help("Round offsets down to multiples of this power of two.")
+        .example("4096"),
     int("replay_time_scale", |job| &mut job.replay.replay_time_scale)
         .least(1)
         .default("100")
-        .later()
-        .help("Stretch times to this percentage.")
+        .help("Speed in percent of that of the trace: 200 is twice as fast.")
         .example("200"),
-    text("replay_skip", |job| &mut job.replay.replay_skip)
-        .later()
-        .help("Kinds of operation to leave out.")
+    special("replay_skip", special::replay_skip)
+        .help("Kinds of operation to leave out: read, write, trim, sync, with commas between them.")
         .example("trim"),
     refused("merge_blktrace_file", "text")
         .help("File for merged traces.")

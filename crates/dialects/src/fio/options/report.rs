@@ -99,12 +99,10 @@ pub const ROWS: &[Row] = &[
         .example("8"),
     boolean("block_error_percentiles", |job| &mut job.report.block_error_percentiles)
         .default("0")
-        .later()
         .help("Life of blocks until their first error.")
         .example("1"),
     int("job_start_clock_id", |job| &mut job.report.job_start_clock_id)
         .default("0")
-        .later()
         .help("Clock of the start time in reports.")
         .example("1"),
 ];

@@ -2,7 +2,8 @@
 
 use model::PerDirection;
 
-use super::typed::{CpuRange, Distribution, LogName, Piece, Range, Split, SyncFileRange, Zone};
+use super::replay::Skip;
+use super::typed::{CpuRange, Distribution, LogName, Piece, PrioritySplit, Range, Split, SyncFileRange, Zone};
 use super::{JobOptions, pattern};
 use crate::fio::apply::{Reader, Taken, Told, Wrong, spread};
 use crate::fio::show;
@@ -160,6 +161,78 @@ pub(super) fn block_split(reader: &mut Reader<'_>, text: &str) -> Taken {
         lists.push(Some(splits.collect()));
     }
     spread(&mut reader.job.pattern.bssplit, &lists, false);
+    Ok(())
+}
+
+/// Priorities by block size: for reads, and for writes if they differ.
+pub(super) fn priorities(reader: &mut Reader<'_>, text: &str) -> Taken {
+    let mut lists = Vec::new();
+    for list in values::split(text, &[',']).into_iter().take(2) {
+        let mut entries = Vec::new();
+        for entry in values::split(list, &[':']).into_iter().take(ENTRIES) {
+            entries.push(priority(reader, entry)?);
+        }
+        lists.push(Some(entries));
+    }
+    let mut splits = PerDirection::default();
+    spread(&mut splits, &lists, false);
+    // Trims have no priorities of their own.
+    splits.trim.clear();
+    reader.job.engine.cmdprio_bssplit = Some(splits);
+    Ok(())
+}
+
+fn priority(reader: &mut Reader<'_>, entry: &str) -> Result<PrioritySplit, Wrong> {
+    let mut fields = entry.split('/');
+    let size = fields.next().unwrap_or_default();
+    let Ok(size) = reader.number(size) else {
+        return Err(reader.fail("fio: split conversion failed"));
+    };
+    let numbers: Vec<u64> = fields
+        .filter(|field| !field.is_empty())
+        .map(|field| leading_integer(field).max(0) as u64)
+        .collect();
+    let (percent, priority) = match numbers[..] {
+        [] => (0, None),
+        [percent] => (percent, None),
+        [percent, class, level] => (percent, Some((class, level, 0))),
+        [percent, class, level, hint] => (percent, Some((class, level, hint))),
+        _ => return Err(reader.fail("fio: invalid cmdprio_bssplit format")),
+    };
+    if priority.is_some_and(|(class, level, hint)| class > 3 || level > 7 || hint > 1023) {
+        return Err(reader.fail("fio: invalid cmdprio_bssplit format"));
+    }
+    Ok(PrioritySplit {
+        bytes: size.raw,
+        percent: percent.min(100),
+        priority,
+    })
+}
+
+/// Kinds of operation that a replay leaves out, with commas between them.
+pub(super) fn replay_skip(reader: &mut Reader<'_>, text: &str) -> Taken {
+    let mut skipped = Vec::new();
+    for word in text.split(',').map(str::trim).filter(|word| !word.is_empty()) {
+        let kind = match word {
+            "read" => Skip::Reads,
+            "write" => Skip::Writes,
+            "trim" => Skip::Trims,
+            "sync" => Skip::Syncs,
+            other => return Err(reader.fail(format!("Unknown skip type: {other}"))),
+        };
+        skipped.push(kind);
+    }
+    reader.job.replay.replay_skip = skipped;
+    Ok(())
+}
+
+/// A power of two, or nothing.
+pub(super) fn replay_align(reader: &mut Reader<'_>, text: &str) -> Taken {
+    let align = reader.number(text)?.signed();
+    if align < 0 || align > 0 && !(align as u64).is_power_of_two() {
+        return Err(reader.fail("replay_align: must be a power-of-2"));
+    }
+    reader.job.replay.replay_align = align;
     Ok(())
 }
 

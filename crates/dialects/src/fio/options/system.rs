@@ -87,25 +87,23 @@ pub const ROWS: &[Row] = &[
         .help("Processor that keeps the time for all.")
         .example("0"),
     text("cgroup", |job| &mut job.system.cgroup)
-        .later()
-        .help("Control group to run in.")
+        .help(
+            "Control group for block I/O that clones run in, below the mount of control groups; it is made if need be.",
+        )
         .example("fio"),
     boolean("cgroup_nodelete", |job| &mut job.system.cgroup_nodelete)
         .default("0")
-        .later()
         .help("Keep control groups that were made.")
         .example("1"),
     optional_int("cgroup_weight", |job| &mut job.system.cgroup_weight)
         .least(100)
         .most(1000)
-        .later()
         .help("Weight of the control group.")
         .example("500"),
     int("num_range", |job| &mut job.system.num_range)
         .most(256)
         .default("1")
-        .later()
-        .help("Ranges that one trim names.")
+        .help("Ranges that one trim names: no engine here takes more than one.")
         .example("4"),
     refused("gpu_dev_id", "int")
         .default("0")

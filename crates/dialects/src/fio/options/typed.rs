@@ -21,6 +21,17 @@ pub struct Split {
     pub percent: u64,
 }
 
+/// An I/O priority for operations of one size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PrioritySplit {
+    /// Bytes.
+    pub bytes: u64,
+    /// Share of them that gets it, in percent.
+    pub percent: u64,
+    /// Class, level and hint; absent: those of the other options.
+    pub priority: Option<(u64, u64, u64)>,
+}
+
 /// The name of a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LogName {

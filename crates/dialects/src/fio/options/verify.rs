@@ -55,8 +55,7 @@ pub const ROWS: &[Row] = &[
         .example("4k"),
     int("verify_offset", |job| &mut job.verify.verify_offset)
         .least(48)
-        .later()
-        .help("Where in the interval the header stands.")
+        .help("Where in the interval the header stands, which changes places with the data there.")
         .example("512"),
     special("verify_pattern", special::verify_pattern)
         .help("Bytes to write and to expect.")
@@ -74,12 +73,10 @@ pub const ROWS: &[Row] = &[
         .help("Store both forms of a block that does not match.")
         .example("1"),
     int("verify_async", |job| &mut job.verify.verify_async)
-        .without_effect("each clone checks by itself what it has read")
         .default("0")
         .help("Threads that check.")
         .example("4"),
     special("verify_async_cpus", special::verify_cpus)
-        .later()
         .help("Processors of those threads.")
         .example("0-3"),
     size("verify_backlog", |job| &mut job.verify.verify_backlog)
@@ -105,7 +102,6 @@ pub const ROWS: &[Row] = &[
         .example("0"),
     boolean("verify_state_load", |job| &mut job.verify.verify_state_load)
         .default("0")
-        .later()
         .help("Check no more than a saved state recorded.")
         .example("1"),
     boolean("verify_state_save", |job| &mut job.verify.verify_state_save)
@@ -114,8 +110,7 @@ pub const ROWS: &[Row] = &[
         .example("0"),
     boolean("experimental_verify", |job| &mut job.verify.experimental_verify)
         .default("0")
-        .later()
-        .help("Work out again what was written rather than remember it.")
+        .help("Work out again what was written rather than remember it; what depends on time is remembered.")
         .example("1"),
 ];
 

@@ -58,8 +58,8 @@ pub(super) const ENGINE: NativeOption = NativeOption {
     set: |job, text| {
         let names: Vec<(&str, EngineKind)> = EngineKind::NAMED
             .iter()
-            // That one is there for fio's users.
-            .filter(|(kind, _)| *kind != EngineKind::Falloc)
+            // The others are there for fio's users.
+            .filter(|(kind, _)| kind.is_native())
             .map(|(kind, name)| (*name, *kind))
             .collect();
         job.engine = values::word(text, &names)?;

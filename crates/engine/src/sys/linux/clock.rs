@@ -73,3 +73,26 @@ pub fn monotonic() -> Nanos {
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
     Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
 }
+
+/// Nanoseconds that a clock of the system is ahead of the time since 1970, now. `number` is the kernel's: 0 is that time itself, 1 the
+/// monotonic clock, 7 the time since the start of the system. Clocks of processor time stand still while nothing runs, so that
+/// no other time follows from them.
+///
+/// # Errors
+/// `EINVAL` where there is no such clock, and for those of processor time.
+pub fn ahead_of_wall_clock(number: i64) -> std::io::Result<i64> {
+    let no_clock = || std::io::Error::from_raw_os_error(libc::EINVAL);
+    let id = libc::clockid_t::try_from(number).map_err(|_| no_clock())?;
+    if id < 0 || id == libc::CLOCK_PROCESS_CPUTIME_ID || id == libc::CLOCK_THREAD_CPUTIME_ID {
+        return Err(no_clock());
+    }
+    let read = |id: libc::clockid_t| {
+        let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        // SAFETY: the structure is live and of the type the call fills.
+        match unsafe { libc::clock_gettime(id, &mut time) } {
+            0 => Ok(time.tv_sec as i64 * 1_000_000_000 + time.tv_nsec as i64),
+            _ => Err(std::io::Error::last_os_error()),
+        }
+    };
+    Ok(read(id)? - read(libc::CLOCK_REALTIME)?)
+}

@@ -122,7 +122,11 @@ pub fn identify(file: &fs::File) -> io::Result<(FileKind, (u32, u32), u64)> {
     if meta.file_type().is_char_device() {
         return Ok((FileKind::CharacterDevice, split(meta.st_rdev()), 0));
     }
-    Ok((FileKind::Other, split(meta.st_dev()), meta.len()))
+    let kind = match meta.is_dir() {
+        true => FileKind::Directory,
+        false => FileKind::Other,
+    };
+    Ok((kind, split(meta.st_dev()), meta.len()))
 }
 
 /// What offsets, lengths and buffers of direct I/O must be multiples of, as the kernel tells it.
@@ -160,7 +164,7 @@ pub fn atomic_write_sizes(file: &fs::File) -> Option<(u32, u32)> {
 
 /// True if reads of this file may be started without waiting, which io_uring needs to avoid its kernel threads.
 pub(crate) fn supports_nowait(file: &fs::File, alignment: u64) -> bool {
-    let mut buffer = crate::sys::memory::Mapping::new(alignment.max(4096) as usize, 4096, false);
+    let mut buffer = crate::sys::memory::Mapping::new(alignment.max(4096) as usize, 4096, None);
     let Ok(buffer) = buffer.as_mut() else { return false };
     let mut parts = [io::IoSliceMut::new(buffer.bytes_mut())];
     !matches!(
@@ -268,6 +272,24 @@ pub(crate) fn trim(file: &fs::File, kind: FileKind, offset: u64, length: u64) ->
         let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
         return result_of(fallocate(file, flags, offset, length).map(|()| length as usize));
     }
+    let result = discard(file, offset, length);
+    if result != -i64::from(libc::EBUSY) {
+        return result;
+    }
+    // The guard has the device for itself, so the kernel does not let others throw cached pages away that are not on the
+    // device yet. Once they are there, it does.
+    let all = FileRangeFlags {
+        wait_before: true,
+        write: true,
+        wait_after: true,
+    };
+    match flush_range(file, offset, length, all) {
+        0 => discard(file, offset, length),
+        _ => result,
+    }
+}
+
+fn discard(file: &fs::File, offset: u64, length: u64) -> i64 {
     const BLKDISCARD: libc::Ioctl = 0x1277u32 as libc::Ioctl;
     let range = [offset, length];
     let fd = file.as_raw_fd();

@@ -21,14 +21,17 @@ pub(crate) struct Mapping {
 impl Mapping {
     /// Bytes in a page.
     pub(crate) const PAGE: usize = 4096;
+    /// Usual size of a huge page.
     const HUGE_PAGE: usize = 2 << 20;
 
-    /// Maps `length` bytes aligned to `alignment` (a power of two).
+    /// Maps `length` bytes aligned to `alignment` (a power of two); with `huge`, from the pool of huge pages in multiples of
+    /// so many bytes, which is no less than a page of that pool.
     ///
     /// # Errors
     /// The system's error, such as `ENOMEM`; with `huge`, also when the pool of huge pages is empty.
-    pub(crate) fn new(length: usize, alignment: usize, huge: bool) -> io::Result<Mapping> {
-        let page = if huge { Self::HUGE_PAGE } else { Self::PAGE };
+    pub(crate) fn new(length: usize, alignment: usize, huge: Option<usize>) -> io::Result<Mapping> {
+        let page = huge.map_or(Self::PAGE, |page| page.max(Self::HUGE_PAGE));
+        let huge = huge.is_some();
         // Page alignment is free; a larger one needs room to shift.
         let extra = if alignment > page { alignment } else { 0 };
         let whole_length = (length.max(1) + extra).next_multiple_of(page);
@@ -108,7 +111,7 @@ impl Pinned {
         if bytes > crate::probe::memory_available() {
             return Err(io::Error::from_raw_os_error(libc::ENOMEM));
         }
-        let mapping = Mapping::new(length, Mapping::PAGE, false)?;
+        let mapping = Mapping::new(length, Mapping::PAGE, None)?;
         // SAFETY: the range is the mapping just made, which stays until the value is dropped.
         unsafe { rustix::mm::mlock(mapping.whole, mapping.whole_length)? };
         Ok(Pinned(mapping))

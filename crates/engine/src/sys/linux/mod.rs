@@ -4,10 +4,14 @@ pub(crate) mod aio;
 pub(crate) mod mapped;
 pub(crate) mod memory;
 pub(crate) mod nvme;
+pub(crate) mod pipe;
+pub(crate) mod program;
 pub(crate) mod ring;
+pub(crate) mod vectors;
 
 pub mod clock;
 pub mod facts;
 pub mod file;
+pub mod names;
 pub mod signals;
 pub mod thread;

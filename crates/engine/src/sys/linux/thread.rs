@@ -98,6 +98,21 @@ pub fn set_nice(value: i8) -> io::Result<()> {
     }
 }
 
+/// From now on the calling thread runs only while nothing else wants its processor.
+///
+/// # Errors
+/// The system's error.
+pub fn run_only_when_idle() -> io::Result<()> {
+    // SAFETY: zero is valid for a structure of plain numbers, and the one that this class of scheduling wants.
+    let parameters: libc::sched_param = unsafe { std::mem::zeroed() };
+    // SAFETY: the structure is live and only read; a zero id means the calling thread.
+    let result = unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &parameters) };
+    match result {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
 /// Lets the calling thread act as another user and group; its further groups stay. The other threads stay who they are: the
 /// wrapper of the C library would change all of them, the system call changes one.
 ///

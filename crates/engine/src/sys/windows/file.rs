@@ -66,10 +66,10 @@ pub(crate) fn open(path: &Path, how: &OpenHow) -> io::Result<fs::File> {
 /// What an open file is and its size. Device numbers do not exist here.
 pub fn identify(file: &fs::File) -> io::Result<(FileKind, (u32, u32), u64)> {
     let meta = file.metadata()?;
-    let kind = if meta.is_file() {
-        FileKind::Regular
-    } else {
-        FileKind::Other
+    let kind = match (meta.is_file(), meta.is_dir()) {
+        (true, _) => FileKind::Regular,
+        (false, true) => FileKind::Directory,
+        (false, false) => FileKind::Other,
     };
     Ok((kind, (0, 0), meta.len()))
 }

@@ -18,8 +18,8 @@ impl Mapping {
     ///
     /// # Errors
     /// `OutOfMemory` if there is none; `Unsupported` for huge pages, which need a privilege that is not asked for yet.
-    pub(crate) fn new(length: usize, alignment: usize, huge: bool) -> io::Result<Mapping> {
-        if huge {
+    pub(crate) fn new(length: usize, alignment: usize, huge: Option<usize>) -> io::Result<Mapping> {
+        if huge.is_some() {
             return Err(io::ErrorKind::Unsupported.into());
         }
         let layout = Layout::from_size_align(length.max(1), alignment).map_err(|_| io::ErrorKind::InvalidInput)?;

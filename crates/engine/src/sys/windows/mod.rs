@@ -2,9 +2,11 @@
 
 pub(crate) mod memory;
 pub(crate) mod nvme;
+pub(crate) mod program;
 
 pub mod clock;
 pub mod facts;
 pub mod file;
+pub mod names;
 pub mod signals;
 pub mod thread;

@@ -56,6 +56,14 @@ pub fn set_nice(_value: i8) -> io::Result<()> {
 ///
 /// # Errors
 /// Always `Unsupported`.
+pub fn run_only_when_idle() -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Not done yet here.
+///
+/// # Errors
+/// Always `Unsupported`.
 pub fn act_as(_user: Option<u32>, _group: Option<u32>) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }

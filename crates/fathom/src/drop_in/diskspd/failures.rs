@@ -347,9 +347,13 @@ fn of_setup(fault: &WorkerFault, profile: &Profile, told: &mut Told) {
         }
         SetupError::Placement { .. } => told.line(format!("Error setting affinity mask in thread {number}")),
         SetupError::Engine(_)
+        | SetupError::State { .. }
         | SetupError::Access { .. }
         | SetupError::Unfit { .. }
         | SetupError::Log { .. }
+        | SetupError::Setting { .. }
+        | SetupError::Common(_)
+        | SetupError::Trace { .. }
         | SetupError::Thread(_) => told.line(format!("ERROR: {}", fault.why)),
     }
 }

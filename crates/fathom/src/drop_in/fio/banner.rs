@@ -11,6 +11,10 @@ pub(super) fn lines(jobs: &Jobs) -> Vec<Vec<String>> {
     let mut group = 0;
     let each = jobs.jobs.iter().enumerate().map(|(number, job)| {
         group += usize::from(number > 0 && (job.waits() || job.options.job.new_group));
+        // fio introduces only jobs that do I/O this way.
+        if matches!(job.options.queue.ioengine.as_str(), "cpuio" | "exec") {
+            return Vec::new();
+        }
         let mut lines = vec![line(job, group)];
         if job.options.job.numjobs > 1 {
             lines.push("...".into());

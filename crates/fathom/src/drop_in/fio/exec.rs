@@ -7,16 +7,14 @@ use dialects::fio::{Job, Jobs};
 use model::plan::Plan;
 
 use super::output::Output;
-
-/// The variable that allows commands.
-const ALLOWED: &str = "FATHOM_ALLOW_EXEC";
+use crate::session::{ALLOW_PROGRAMS, programs_allowed};
 
 /// The commands of a run, by step and number of the job in the plan.
 #[derive(Debug, Default)]
 pub(super) struct Commands {
     list: Vec<Commanded>,
-    /// Jobs of later steps whose first command failed when it was too late to leave them out.
-    failed: usize,
+    /// Jobs of later steps that did not begin, because the command before them failed.
+    called_off: Vec<(usize, usize)>,
 }
 
 #[derive(Debug)]
@@ -34,6 +32,10 @@ impl Commands {
     /// # Errors
     /// The line that refuses them.
     pub(super) fn of(jobs: &Jobs, plan: &Plan) -> Result<Commands, String> {
+        let runs_program = |job: &&Job| job.options.queue.ioengine == "exec" && job.options.engine.program.is_some();
+        if let Some(job) = jobs.jobs.iter().find(runs_program).filter(|_| !programs_allowed()) {
+            return Err(refusal(job.name(), "ioengine=exec runs a program"));
+        }
         let commanded = |(place, job): ((usize, usize), &Job)| Commanded {
             job: place,
             name: job.name().to_owned(),
@@ -44,18 +46,18 @@ impl Commands {
         let places = plan.jobs().map(|(place, _)| place);
         let mut list: Vec<Commanded> = places.zip(&jobs.jobs).map(commanded).collect();
         list.retain(|one| one.before.is_some() || one.after.is_some());
-        let allowed = std::env::var_os(ALLOWED).is_some_and(|value| value == "1");
-        match list.first().filter(|_| !allowed) {
-            Some(one) => Err(format!(
-                "fio: {}: {} runs a command of the job file with the rights of this user; set {ALLOWED}=1 to allow it",
-                one.name,
-                if one.before.is_some() {
-                    "exec_prerun"
-                } else {
-                    "exec_postrun"
-                }
+        match list.first().filter(|_| !programs_allowed()) {
+            Some(one) => Err(refusal(
+                &one.name,
+                match one.before {
+                    Some(_) => "exec_prerun runs a command of the job file",
+                    None => "exec_postrun runs a command of the job file",
+                },
             )),
-            None => Ok(Commands { list, failed: 0 }),
+            None => Ok(Commands {
+                list,
+                called_off: Vec::new(),
+            }),
         }
     }
 
@@ -64,14 +66,11 @@ impl Commands {
         self.before(0, output)
     }
 
-    /// What stands before the jobs of a later step, whose workers wait meanwhile. It is too late to leave one out.
-    pub(super) fn before_step(&mut self, step: usize, output: &mut Output) {
+    /// Carries out what stands before the jobs of a later step, whose workers wait meanwhile. The jobs that must not begin.
+    pub(super) fn before_step(&mut self, step: usize, output: &mut Output) -> Vec<(usize, usize)> {
         let failed = self.before(step, output);
-        for one in self.list.iter().filter(|one| failed.contains(&one.job)) {
-            let line = "the command before it failed; it runs all the same, because those before it ran already";
-            output.complaint(&format!("fio: {}: {line}", one.name));
-        }
-        self.failed += failed.len();
+        self.called_off.extend(&failed);
+        failed
     }
 
     fn before(&self, step: usize, output: &mut Output) -> Vec<(usize, usize)> {
@@ -80,17 +79,19 @@ impl Commands {
         failed.map(|one| one.job).collect()
     }
 
-    /// Carries out what stands after a job.
+    /// Carries out what stands after a job, unless that did not begin.
     pub(super) fn after(&self, job: (usize, usize), output: &mut Output) {
+        if self.called_off.contains(&job) {
+            return;
+        }
         for one in self.list.iter().filter(|one| one.job == job) {
             one.run(one.after.as_deref(), "postrun", output);
         }
     }
+}
 
-    /// How many jobs are not what they should be because a command failed.
-    pub(super) fn failed(&self) -> usize {
-        self.failed
-    }
+fn refusal(job: &str, what: &str) -> String {
+    format!("fio: {job}: {what} with the rights of this user; set {ALLOW_PROGRAMS}=1 to allow it")
 }
 
 impl Commanded {

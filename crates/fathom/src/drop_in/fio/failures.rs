@@ -4,13 +4,13 @@ use std::fs::OpenOptions;
 
 use dialects::fio::Unusable;
 use model::Direction;
-use model::plan::{Control, Job, Plan, Prepare, Stream, StreamTarget, TargetKind, Tracked, Worker};
+use model::plan::{Control, EngineKind, Job, Plan, Prepare, Stream, StreamTarget, TargetKind, Tracked, Worker};
 use model::results::{FailedOperation, Failure, JobResults, Results, WorkerResults};
 use report::formats::fio as reports;
 use report::formats::fio::errors::missed_rate;
 use run::targets::guard::Refusal;
 use run::targets::{FillError, TargetError};
-use run::{RunError, SetupError};
+use run::{RunError, Setting, SetupError};
 
 use super::{Origin, mismatches};
 
@@ -50,7 +50,13 @@ fn line_of(process: u32, errno: i32, function: &str) -> String {
 
 /// Where fio would have met an error.
 fn place(errno: i32, function: &str) -> String {
-    format!("file:fathom:0, func={function}, error={}", words(errno))
+    let why = match function {
+        // What an engine says that was not told what it needs.
+        "cpuio" => "cpu thread needs rate (cpuload=)".to_owned(),
+        "exec" => "no program is defined, it is mandatory to define one".to_owned(),
+        _ => words(errno),
+    };
+    format!("file:fathom:0, func={function}, error={why}")
 }
 
 /// Workers whose files cannot be used as they need them, as far as that shows before anything is made.
@@ -145,9 +151,16 @@ pub(super) fn of_error(error: &RunError, plan: &Plan, places: &[Vec<Origin>]) ->
                     continue;
                 };
                 let (errno, function) = of_setup(&fault.why);
+                if let SetupError::State { path, source } = &fault.why {
+                    told.stderr.extend(state_lines(path, source));
+                }
                 if !told.hints.contains(&fault.why.to_string()) {
                     told.hints.push(fault.why.to_string());
                     told.hints.extend(fault.why.help());
+                }
+                let scheduler = &plan.steps[origin.step].jobs[origin.job].scheduler;
+                if let Some(name) = scheduler.as_ref().filter(|_| function == SCHEDULER) {
+                    told.stderr.push(format!("fio: unable to set io scheduler to {name}"));
                 }
                 told.stdout.push(process_line(errno, &function));
                 told.unusable.push(Unusable {
@@ -161,6 +174,17 @@ pub(super) fn of_error(error: &RunError, plan: &Plan, places: &[Vec<Origin>]) ->
         }
     }
     told
+}
+
+/// What fio says of a state that cannot be loaded.
+fn state_lines(path: &str, why: &std::io::Error) -> Vec<String> {
+    match why.raw_os_error() {
+        Some(errno) => vec![
+            format!("fio: open state file: {}", words(errno)),
+            format!("fio: state file: {path} (for_write=0)"),
+        ],
+        None => vec![format!("fio: verify state is corrupt: {path}: {why}")],
+    }
 }
 
 fn of_refusal(refusal: &Refusal) -> String {
@@ -213,6 +237,9 @@ fn ids(target: &StreamTarget) -> impl Iterator<Item = &model::plan::TargetId> {
     target.ids().iter()
 }
 
+/// The function of fio that chooses an I/O scheduler.
+const SCHEDULER: &str = "iosched_switch";
+
 fn of_setup(why: &SetupError) -> (i32, String) {
     const INVALID: i32 = 22;
     match why {
@@ -220,7 +247,16 @@ fn of_setup(why: &SetupError) -> (i32, String) {
             error.source.raw_os_error().unwrap_or(INVALID),
             format!("open({})", error.path.display()),
         ),
+        SetupError::State { source, .. } => (source.raw_os_error().unwrap_or(INVALID), "verify_load_state".into()),
         SetupError::Alignment { .. } => (INVALID, "io_u error".into()),
+        SetupError::Setting { setting, source, .. } => {
+            let function = match setting {
+                Setting::ControlGroup => "cgroup",
+                Setting::Scheduler => SCHEDULER,
+            };
+            (source.raw_os_error().unwrap_or(INVALID), function.into())
+        }
+        SetupError::Common(why) => of_setup(why),
         _ => (INVALID, "setup".into()),
     }
 }
@@ -252,6 +288,8 @@ pub(super) fn of_results(results: &Results) -> Told {
                 .mismatches
                 .iter()
                 .for_each(|mismatch| told.stderr.extend(mismatches::lines(mismatch)));
+            let not_kept = worker.not_kept.iter().map(|what| format!("fio: {what}"));
+            told.stderr.extend(not_kept);
             // Those that were never begun were told of then.
             if let Some(failure) = worker.failure.as_ref().filter(|failure| failure.operation.is_some()) {
                 let streams = plan.workers.get(number).map_or(&[][..], |worker| &worker.streams);
@@ -303,7 +341,8 @@ fn of_failure(failure: &Failure, streams: &[Stream], worker: &WorkerResults, tol
             "fio: latency of {} nsec exceeds specified max ({} nsec): {path} {verb} {} {length}",
             too_slow.took_ns.0, too_slow.most_ns.0, offset.0
         )),
-        None if errno == MISMATCH => {}
+        None if errno == MISMATCH || worker.engine.kind.works_on_names() => {}
+        None if worker.engine.kind == EngineKind::Truncate => {}
         None => told.stderr.extend(operation_line(failure)),
     }
     let direct = streams
@@ -316,7 +355,10 @@ fn of_failure(failure: &Failure, streams: &[Stream], worker: &WorkerResults, tol
     if direct && errno == INVALID && moved.sum::<u64>() == 0 {
         told.stdout.push(NO_DIRECT.into());
     }
-    told.stdout.push(process_line(errno, reports::errors::place(failure)));
+    told.stdout.push(process_line(
+        errno,
+        &reports::errors::place(failure, worker.engine.kind),
+    ));
     add_help(failure.help.as_deref().or(help(errno)), told);
 }
 

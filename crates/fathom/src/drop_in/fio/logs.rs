@@ -15,6 +15,8 @@ use tempfile::TempDir;
 #[derive(Debug)]
 pub(super) struct Logs {
     requests: Vec<Option<LogRequest>>,
+    /// First part of the names of the logs of all jobs together.
+    total: Option<String>,
     /// Goes with everything in it.
     _operations: Option<TempDir>,
 }
@@ -25,7 +27,7 @@ impl Logs {
     /// # Errors
     /// The line that says why they cannot be kept.
     pub(super) fn of(jobs: &Jobs, plan: &mut Plan) -> Result<Logs, String> {
-        let requests: Vec<Option<LogRequest>> = jobs.jobs.iter().map(request).collect();
+        let requests = jobs.jobs.iter().map(request).collect::<Result<Vec<_>, _>>()?;
         let mut operations = None;
         let plans = plan.steps.iter_mut().flat_map(|step| &mut step.jobs);
         for (number, (job, request)) in plans.zip(&requests).enumerate() {
@@ -45,25 +47,38 @@ impl Logs {
         }
         Ok(Logs {
             requests,
+            total: jobs.flags.bandwidth_log.clone(),
             _operations: operations,
         })
     }
 
-    /// Writes the logs, all of them or none, into the present directory.
+    /// Writes the logs, all of those of jobs or none, into the present directory.
     ///
     /// # Errors
     /// The line that says what could not be written.
     pub(super) fn write(&self, results: &Results) -> Result<(), String> {
-        if self.requests.iter().all(Option::is_none) {
-            return Ok(());
+        let failed = |error| format!("fio: logs could not be written: {error}");
+        if self.requests.iter().any(Option::is_some) {
+            archive::write_fio_logs(results, &self.requests, Path::new("")).map_err(failed)?;
         }
-        archive::write_fio_logs(results, &self.requests, Path::new(""))
-            .map(|_| ())
-            .map_err(|error| format!("fio: logs could not be written: {error}"))
+        if let Some(prefix) = &self.total {
+            archive::write_fio_totals(results, prefix, Path::new("")).map_err(failed)?;
+        }
+        Ok(())
     }
 }
 
-fn request(job: &Job) -> Option<LogRequest> {
+/// How far a clock that an option names is ahead of the time since 1970.
+///
+/// # Errors
+/// The line that refuses it.
+pub(super) fn clock_ahead(option: &str, number: i64) -> Result<i64, String> {
+    engine::sys::clock::ahead_of_wall_clock(number).map_err(|_| {
+        format!("fio: {option}={number}: the system has no clock of this number that goes on while nothing runs")
+    })
+}
+
+fn request(job: &Job) -> Result<Option<LogRequest>, String> {
     let (logs, report) = (&job.options.logs, &job.options.report);
     let prefix = |name: &Option<LogName>| {
         name.as_ref().map(|name| match name {
@@ -93,8 +108,15 @@ fn request(job: &Job) -> Option<LogRequest> {
         issue_time: logs.log_issue_time,
         histogram_every: some(millis(logs.log_hist_msec)),
         coarseness: logs.log_hist_coarseness.clamp(0, 6) as u32,
-        wall_clock: logs.log_alternate_epoch,
+        clock_ahead_ns: match logs.log_alternate_epoch {
+            true => Some(clock_ahead(
+                "log_alternate_epoch_clock_id",
+                logs.log_alternate_epoch_clock_id,
+            )?),
+            false => None,
+        },
+        compressed: logs.log_store_compressed,
     };
     let any = [&request.bandwidth, &request.latency, &request.iops, &request.histogram];
-    any.iter().any(|prefix| prefix.is_some()).then_some(request)
+    Ok(any.iter().any(|prefix| prefix.is_some()).then_some(request))
 }

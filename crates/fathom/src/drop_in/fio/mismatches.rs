@@ -53,6 +53,9 @@ pub(super) fn lines(mismatch: &Mismatch) -> Vec<String> {
             format!("fio: bad pattern block offset {at}"),
             failed("pattern"),
         ],
+        BlockFault::NotZero { at, .. } => vec![format!(
+            "trim: verify failed at file {path} offset {block}, length {block_length}, block offset {at}"
+        )],
     }
 }
 

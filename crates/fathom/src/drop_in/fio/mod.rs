@@ -8,13 +8,18 @@ mod mismatches;
 mod output;
 mod status;
 mod surroundings;
+mod trigger;
 
 use std::path::Path;
 use std::process::ExitCode;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::sync::Mutex;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use ::run::RunError;
+use ::run::{RunError, Wishes};
+use dialects::fio::flags::{Errand, IdleProfile as IdleShown};
 use dialects::fio::{self, Jobs, Reading, Told, Unusable};
+use engine::idle::IdleProfile;
+use engine::sys::signals;
 use model::Bytes;
 use model::environment::DeviceUse;
 use model::event::{EndReason, Event};
@@ -29,6 +34,7 @@ use exec::Commands;
 use output::Output;
 use status::Status;
 use surroundings::Here;
+use trigger::Trigger;
 
 /// Options or files are wrong, or nothing could be run.
 const FAILED: u8 = 1;
@@ -37,6 +43,7 @@ const SIGNALLED: u8 = 128;
 
 /// Does what a command line of fio asks for. The first `skip` words are the program's name.
 pub fn carry_out(session: &Session, skip: usize) -> ExitCode {
+    let started = Instant::now();
     let (program, arguments) = session.arguments.split_at(skip.min(session.arguments.len()));
     let mut here = Here::default();
     let reading = fio::read(&program.join(" "), arguments, &mut here);
@@ -58,10 +65,10 @@ pub fn carry_out(session: &Session, skip: usize) -> ExitCode {
                 false => Vec::new(),
             };
             tell_read(&mut output, &end.read, &banners);
-            end.code
+            end.errand.map_or(end.code, |errand| go(&errand, &mut output))
         }
         Reading::Run(jobs) => match can_keep() {
-            true => run(session, &jobs, &mut output),
+            true => run(session, (&jobs, started), &mut output),
             false => FAILED,
         },
     };
@@ -72,6 +79,28 @@ pub fn carry_out(session: &Session, skip: usize) -> ExitCode {
             ExitCode::from(code.max(FAILED))
         }
     }
+}
+
+/// Does what is asked for in place of jobs. fio prints it where it is, whatever `--output` says; here it goes there too.
+fn go(errand: &Errand, output: &mut Output) -> u8 {
+    match errand {
+        Errand::CalibrateIdle => match IdleProfile::new() {
+            Ok(profile) => output.bytes(|out| reports::calibration(&profile.so_far(), out)),
+            Err(error) => {
+                output.complaint(&format!("fio: idle processors cannot be measured: {error}"));
+                return FAILED;
+            }
+        },
+        Errand::InflateLog(path) => {
+            let mut lines = Vec::new();
+            if let Err(error) = archive::inflate_fio_log(Path::new(path), &mut lines) {
+                output.complaint(&format!("fio: {error}"));
+                return FAILED;
+            }
+            output.bytes(|out| out.write_all(&lines));
+        }
+    }
+    0
 }
 
 /// The plan of a command line that nobody carries out. Nothing is opened but job files.
@@ -131,87 +160,120 @@ fn tell_read(output: &mut Output, jobs: &Jobs, banners: &[Vec<String>]) {
     jobs.hints.iter().for_each(|hint| output.hint(hint));
 }
 
-fn run(session: &Session, jobs: &Jobs, output: &mut Output) -> u8 {
+fn run(session: &Session, (jobs, started): (&Jobs, Instant), output: &mut Output) -> u8 {
     let banners = banner::lines(jobs);
     let normal = jobs.flags.formats.normal;
     tell_read(output, jobs, if normal { &banners } else { &[] });
-    if let Some(line) = jobs.refusal().or_else(|| refused_flag(jobs)) {
-        output.complaint(&line);
-        return FAILED;
-    }
-    let lowered = lower(jobs, &session.arguments);
-    let lowered = match lowered {
-        Ok(lowered) => lowered,
-        Err(complaints) => {
-            complaints
-                .iter()
-                .for_each(|complaint| output.complaint(&complaint.what));
+    let mut prepared = match prepared(session, jobs, banners.concat(), started) {
+        Ok(prepared) => prepared,
+        Err(lines) => {
+            lines.iter().for_each(|line| output.complaint(line));
             return FAILED;
         }
     };
-    lowered.notes.iter().for_each(|text| note(text));
-    let mut plan = lowered.plan;
-    plan.origin.profile = banners.concat();
-    let logs = match logs::Logs::of(jobs, &mut plan) {
-        Ok(logs) => logs,
-        Err(complaint) => {
-            output.complaint(&complaint);
-            return FAILED;
-        }
-    };
+    let plan = &prepared.plan;
     if normal {
-        output.bytes(|out| reports::starting(&plan, out));
+        output.bytes(|out| reports::starting(plan, out));
     }
-    let mut unusable = lowered.unusable;
-    unusable.extend(failures::unusable_targets(&plan, &unusable));
+    let mut unusable = std::mem::take(&mut prepared.unusable);
+    unusable.extend(failures::unusable_targets(plan, &unusable));
     tell_unusable(&unusable, output);
     if normal {
-        laying_out(&plan, &unusable).iter().for_each(|line| output.line(line));
+        laying_out(plan, &unusable).iter().for_each(|line| output.line(line));
     }
-    if let Err(error) = make_directories(&plan) {
+    if let Err(error) = make_directories(plan) {
         output.complaint(&error);
         return FAILED;
     }
-    lowered.said.iter().for_each(|line| output.line(line));
-    let mut commands = match Commands::of(jobs, &plan) {
-        Ok(commands) => commands,
-        Err(line) => {
-            output.complaint(&line);
-            return FAILED;
-        }
-    };
-    for job in commands.before_all(output) {
-        unusable.extend(left_out(&plan, job));
+    prepared.said.iter().for_each(|line| output.line(line));
+    prepared.complained.iter().for_each(|line| output.complaint(line));
+    for job in prepared.watched.commands.before_all(output) {
+        unusable.extend(left_out(plan, job));
     }
-    let watched = Watched {
-        jobs,
-        commands: &mut commands,
-    };
-    let results = match attempt(session, watched, &plan, &unusable, output) {
+    let results = attempt(session, &mut prepared.watched, plan, &unusable, output);
+    prepared.watched.trigger.end(output);
+    let results = match results {
         Ok(results) => results,
         Err(code) => return code,
     };
-    let written = logs.write(&results);
+    let written = prepared.logs.write(&results);
     if let Err(complaint) = &written {
         output.complaint(complaint);
     }
-    let code = conclude(session, jobs, results, commands.failed(), output);
+    let triggered = prepared.watched.trigger.has_fired();
+    let code = conclude(session, jobs, results, triggered, output);
     if written.is_err() { code.max(FAILED) } else { code }
 }
 
-/// The line about a flag that is read and that nothing would follow from.
-fn refused_flag(jobs: &Jobs) -> Option<String> {
-    let flags = &jobs.flags;
-    let given = [
-        ("bandwidth-log", flags.bandwidth_log),
-        ("idle-prof", flags.idle_profile.is_some()),
-        ("trigger-file", flags.trigger_file.is_some()),
-        ("trigger-timeout", flags.trigger_timeout_us > 0),
-        ("trigger", flags.trigger.is_some()),
-        ("aux-path", flags.aux_path.is_some()),
-    ];
-    let (name, _) = given.into_iter().find(|(_, given)| *given)?;
-    Some(format!("fio: option {name} is not supported by this program"))
+/// Everything that is known and at hand before the first word about the run.
+struct Prepared<'a> {
+    plan: Plan,
+    unusable: Vec<Unusable>,
+    said: Vec<String>,
+    complained: Vec<String>,
+    logs: logs::Logs,
+    watched: Watched<'a>,
+}
+
+/// Makes everything ready that can be refused.
+///
+/// # Errors
+/// The lines that refuse it.
+fn prepared<'a>(
+    session: &Session,
+    jobs: &'a Jobs,
+    profile: Vec<String>,
+    started: Instant,
+) -> Result<Prepared<'a>, Vec<String>> {
+    if let Some(line) = jobs.refusal() {
+        return Err(vec![line]);
+    }
+    let lowered = lower(jobs, &session.arguments);
+    let lowered = lowered.map_err(|complaints| complaints.into_iter().map(|one| one.what).collect::<Vec<_>>())?;
+    lowered.notes.iter().for_each(|text| note(text));
+    let mut plan = lowered.plan;
+    plan.origin.profile = profile;
+    let one = |line| vec![line];
+    add_clocks(jobs, &mut plan).map_err(one)?;
+    let logs = logs::Logs::of(jobs, &mut plan).map_err(one)?;
+    let commands = Commands::of(jobs, &plan).map_err(one)?;
+    let idle = match jobs.flags.idle_profile {
+        Some(_) => Some(IdleProfile::new().map_err(|error| one(format!("fio: --idle-prof: {error}")))?),
+        None => None,
+    };
+    let trigger = Trigger::of(jobs, started, session.interrupt_flag()).map_err(one)?;
+    Ok(Prepared {
+        plan,
+        unusable: lowered.unusable,
+        said: lowered.said,
+        complained: lowered.complained,
+        logs,
+        watched: Watched {
+            jobs,
+            commands,
+            idle,
+            trigger,
+        },
+    })
+}
+
+/// Tells the report how far the clocks of starts are ahead of the wall's, and whether idleness is shown of each processor.
+///
+/// # Errors
+/// The line that refuses a clock.
+fn add_clocks(jobs: &Jobs, plan: &mut Plan) -> Result<(), String> {
+    let presentation = &mut plan.origin.presentation.other;
+    for (number, job) in jobs.jobs.iter().enumerate() {
+        let clock = job.options.report.job_start_clock_id;
+        if clock != 0 {
+            let ahead = logs::clock_ahead("job_start_clock_id", clock)?;
+            presentation.push((format!("job_start_ahead_ns.{number}"), ahead.to_string()));
+        }
+    }
+    if jobs.flags.idle_profile == Some(IdleShown::EachCpu) {
+        presentation.push(("idle_prof".into(), "percpu".into()));
+    }
+    Ok(())
 }
 
 /// What is told of workers that cannot begin.
@@ -220,6 +282,10 @@ fn tell_unusable(unusable: &[Unusable], output: &mut Output) {
         match (one.line.is_empty(), one.function.is_empty()) {
             (true, _) => output.line(&failures::process_line(one.errno, &one.function)),
             (false, true) => output.complaint(&one.line),
+            (false, false) if matches!(one.function.as_str(), "cpuio" | "exec") => {
+                output.complaint(&one.line);
+                output.line(&failures::process_line(one.errno, &one.function));
+            }
             // fio has no process for it yet.
             (false, false) => {
                 output.complaint(&one.line);
@@ -229,6 +295,8 @@ fn tell_unusable(unusable: &[Unusable], output: &mut Output) {
     }
     let help = |one: &Unusable| match one.function.as_str() {
         "total_file_size" => Some("give a size, or name a file or device that is there and not empty"),
+        "cpuio" => Some("say how much of a processor it shall use, such as cpuload=50"),
+        "exec" => Some("name a program, such as program=/usr/bin/vmstat"),
         _ => failures::help(one.errno),
     };
     let mut hints: Vec<&str> = unusable.iter().filter_map(help).collect();
@@ -249,21 +317,23 @@ fn left_out(plan: &Plan, job: (usize, usize)) -> Vec<Unusable> {
     (0..clones).map(one).collect()
 }
 
-/// Who follows a run.
+/// What follows a run and acts on it.
 struct Watched<'a> {
     jobs: &'a Jobs,
-    commands: &'a mut Commands,
+    commands: Commands,
+    idle: Option<IdleProfile>,
+    trigger: Trigger,
 }
 
 /// Carries out what of a plan can be carried out. The exit code, if that is nothing.
 fn attempt(
     session: &Session,
-    watched: Watched<'_>,
+    watched: &mut Watched<'_>,
     plan: &Plan,
     unusable: &[Unusable],
     output: &mut Output,
 ) -> Result<Results, u8> {
-    let Watched { jobs, commands } = watched;
+    let jobs = watched.jobs;
     let mut unusable = unusable.to_vec();
     let wanted = status::reports_wanted(jobs);
     loop {
@@ -276,10 +346,16 @@ fn attempt(
         let mut status = Status::new(jobs, &rest, session.interrupt_flag());
         let permissions = session::permissions_of_environment();
         let mut so_far = SoFar::new(session, &rest);
-        let outcome = session.attempt_with(rest, &permissions, Some(wanted), &mut |event: Event| {
+        let called_off = Mutex::new(Vec::new());
+        let wishes = Wishes {
+            snapshots: Some(wanted),
+            called_off: Some(&called_off),
+        };
+        let outcome = session.attempt_with(rest, &permissions, wishes, &mut |event: Event| {
             if let Event::Snapshot { step, results } = event {
-                if let Some(results) = so_far.take(step as usize, *results) {
+                if let Some(mut results) = so_far.take(step as usize, *results) {
                     status.clear();
+                    watched.add_idleness(&mut results);
                     print_reports(jobs, &spliced(results, plan, &places, &unusable), output);
                 }
                 return;
@@ -287,21 +363,25 @@ fn attempt(
             status.take(&event, output);
             match event {
                 // The workers are held back until this returns.
-                Event::Ready { step } if step > 0 => {
-                    if let Some(origin) = places[step as usize].first() {
-                        commands.before_step(origin.step, output);
+                Event::Ready { step } => {
+                    let not = watched.before_step(step as usize, &places[step as usize], output);
+                    if let Ok(mut called_off) = called_off.lock() {
+                        called_off.extend(not.into_iter().map(|job| (step as usize, job)));
                     }
                 }
                 Event::JobEnded { step, job, .. } => {
                     let origin = &places[step as usize][job as usize];
-                    commands.after((origin.step, origin.job), output);
+                    watched.commands.after((origin.step, origin.job), output);
                 }
                 _ => {}
             }
         });
         status.end(output);
         match outcome {
-            Ok(results) => return Ok(spliced(results, plan, &places, &unusable)),
+            Ok(mut results) => {
+                watched.add_idleness(&mut results);
+                return Ok(spliced(results, plan, &places, &unusable));
+            }
             Err(RunError::Interrupted) => {
                 let nothing = session.nothing_measured(plan.clone());
                 return Ok(whole(nothing, plan, &unusable));
@@ -324,6 +404,28 @@ fn attempt(
                     return Err(FAILED);
                 }
             }
+        }
+    }
+}
+
+impl Watched<'_> {
+    /// A step is ready and its workers wait. The jobs of it, by number, that must not begin.
+    fn before_step(&mut self, step: usize, origins: &[Origin], output: &mut Output) -> Vec<usize> {
+        if let Some(idle) = &mut self.idle {
+            idle.begin();
+        }
+        let Some(origin) = origins.first().filter(|_| step > 0) else {
+            return Vec::new();
+        };
+        let failed = self.commands.before_step(origin.step, output);
+        let place = |job: &(usize, usize)| origins.iter().position(|origin| (origin.step, origin.job) == *job);
+        failed.iter().filter_map(place).collect()
+    }
+
+    /// Adds how idle the processors were, where that is measured.
+    fn add_idleness(&self, results: &mut Results) {
+        if let Some(host) = results.hosts.first_mut() {
+            host.idleness = self.idle.as_ref().map(IdleProfile::so_far);
         }
     }
 }
@@ -515,7 +617,7 @@ fn whole(mut results: Results, plan: &Plan, unusable: &[Unusable]) -> Results {
     results
 }
 
-fn conclude(session: &Session, jobs: &Jobs, results: Results, commands: usize, output: &mut Output) -> u8 {
+fn conclude(session: &Session, jobs: &Jobs, results: Results, triggered: bool, output: &mut Output) -> u8 {
     let told = failures::of_results(&results);
     told.stdout.iter().for_each(|line| output.line(line));
     told.stderr.iter().for_each(|line| output.complaint(line));
@@ -530,8 +632,9 @@ fn conclude(session: &Session, jobs: &Jobs, results: Results, commands: usize, o
         note(&format!("{at}{} [{}]", finding.what, finding.rule));
     }
     let kept = keep(&results);
-    let failed = failures::count(&results) + commands;
-    match (session.is_interrupted(), kept) {
+    let failed = failures::count(&results);
+    let signalled = session.is_interrupted() && (!triggered || signals::stop_signal().is_some());
+    match (signalled, kept) {
         (true, _) => SIGNALLED,
         (false, true) => (failed % 256) as u8,
         (false, false) => ((failed % 256) as u8).max(FAILED),

@@ -180,9 +180,12 @@ impl Status {
     }
 
     fn tell_signal(&mut self, output: &mut Output) {
-        if !self.told && self.interrupt.load(Ordering::Relaxed) {
+        if self.told || !self.interrupt.load(Ordering::Relaxed) {
+            return;
+        }
+        // Without a signal it was a trigger, of which fio says nothing.
+        if let Some(signal) = engine::sys::signals::stop_signal() {
             self.told = true;
-            let signal = engine::sys::signals::stop_signal().unwrap_or(2);
             output.line(&format!("\nfio: terminating on signal {signal}"));
         }
     }
@@ -269,7 +272,7 @@ fn watched(step: usize, number: usize, job: &model::plan::Job) -> Watched {
                 direction: Direction::Trim,
             }
             | Mix::TrimThenWrite => 'd',
-            Mix::Drawn { .. } | Mix::Exact { .. } => 'm',
+            Mix::Drawn { .. } | Mix::Exact { .. } | Mix::Traced { .. } => 'm',
         };
         if sequential {
             letter.to_ascii_uppercase()

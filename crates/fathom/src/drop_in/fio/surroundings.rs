@@ -3,9 +3,10 @@
 use std::fs::{self, OpenOptions};
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use dialects::fio::{Disk, Found, FoundKind, Surroundings};
+use dialects::fio::{Disk, Found, FoundKind, Surroundings, TraceFile};
 use engine::probe::{self, System};
 use engine::{Access, Identity, OpenHow, sys};
 use jiff::Zoned;
@@ -126,6 +127,49 @@ impl Disk for RealDisk {
         found.sort();
         Ok(found)
     }
+
+    fn trace(&self, path: &str) -> Result<TraceFile, String> {
+        let (path, file) = match path {
+            "-" => spooled_input().map_err(|error| words(&error))?,
+            path => (path.to_owned(), fs::File::open(path).map_err(|error| words(&error))?),
+        };
+        Ok(TraceFile {
+            path,
+            bytes: Box::new(file),
+        })
+    }
+
+    fn device(&self, major: u32, minor: u32) -> Option<String> {
+        let name = fs::read_link(format!("/sys/dev/block/{major}:{minor}")).ok()?;
+        Some(format!("/dev/{}", name.file_name()?.to_str()?))
+    }
+}
+
+/// Standard input, in a file that has no name and goes with this process: it is read more than once. Several clones have
+/// the same.
+fn spooled_input() -> std::io::Result<(String, fs::File)> {
+    static INPUT: Mutex<Option<fs::File>> = Mutex::new(None);
+    let mut input = INPUT.lock().unwrap_or_else(PoisonError::into_inner);
+    if input.is_none() {
+        let mut file = tempfile::tempfile()?;
+        std::io::copy(&mut std::io::stdin().lock(), &mut file)?;
+        *input = Some(file);
+    }
+    let number = input.as_ref().map_or(-1, descriptor);
+    let path = format!("/proc/self/fd/{number}");
+    let file = fs::File::open(&path)?;
+    Ok((path, file))
+}
+
+#[cfg(unix)]
+fn descriptor(file: &fs::File) -> i32 {
+    std::os::fd::AsRawFd::as_raw_fd(file)
+}
+
+/// There are no names for open files here; a trace has to lie in one.
+#[cfg(not(unix))]
+fn descriptor(_: &fs::File) -> i32 {
+    -1
 }
 
 /// Regular files below a directory. Links are not followed.

@@ -1,6 +1,7 @@
 //! What fio lists: one entry for each worker, or for a whole group with `group_reporting`, with every figure computed once
 //! for all forms of the report.
 
+use model::block_lifetimes::BlockLifetimes;
 use model::histogram::Histogram;
 use model::plan::{EngineKind, Job, LatencyPoints, Plan, Stream, Worker};
 use model::results::{Distribution, JobResults, Results, WorkerResults};
@@ -10,6 +11,7 @@ use super::bins::{self, Classes};
 use super::control::{self, Steady, Target};
 use super::errors::{self, EntryError, Tolerated};
 use super::figures::{self, Figures};
+use super::lifetimes;
 use super::settings::{JobSettings, Unified, is_of_fio};
 
 /// Options as name and value.
@@ -25,7 +27,7 @@ pub(super) struct Entry<'a> {
     /// Those of the last member.
     pub options: &'a Options,
     pub settings: JobSettings,
-    /// Wall-clock time of its first operation, in milliseconds since 1970.
+    /// Time of its first operation on the clock that was asked for, usually milliseconds since 1970.
     pub started_ms: u64,
     /// With mixed reporting everything stands under read.
     pub parts: PerDirection<Figures>,
@@ -42,6 +44,7 @@ pub(super) struct Entry<'a> {
     pub error: Option<EntryError>,
     pub tolerated: Option<Tolerated>,
     pub target: Option<Target>,
+    pub lifetimes: Option<BlockLifetimes>,
     pub steady: Option<Steady>,
 }
 
@@ -130,6 +133,11 @@ impl Member<'_> {
         self.planned().is_none_or(|worker| worker.streams.iter().any(reads))
     }
 
+    /// fio measures only how long it takes such engines to open a file, and nothing of its operations.
+    pub(super) fn works_on_names(&self) -> bool {
+        self.planned().is_some_and(|worker| worker.engine.kind.works_on_names())
+    }
+
     /// Only engines that hand over and wait separately have a submission latency.
     pub(super) fn has_slat(&self) -> bool {
         self.planned()
@@ -197,7 +205,7 @@ impl<'a> Entry<'a> {
         let operations = sums.parts.iter().map(|(_, figures)| figures.operations).sum();
         let issued = sums.parts.iter().map(|(_, figures)| figures.issued).sum();
         let mut completion = Histogram::new();
-        for (_, figures) in sums.parts.iter() {
+        for (_, figures) in sums.parts.iter().filter(|_| !first.works_on_names()) {
             completion.merge(&figures.latency.clat);
         }
         let mut together = (settings.unified == Unified::Both).then(Figures::default);
@@ -214,7 +222,7 @@ impl<'a> Entry<'a> {
             group: group?,
             members: members.len(),
             options: echo.map_or(&[], |echo| &echo.options),
-            started_ms: started_ms(results, first),
+            started_ms: started_ms(results, first, settings.start_ahead_ns),
             together,
             flushes: sums.flushes,
             flush_latency: sums.flush_latency,
@@ -225,6 +233,7 @@ impl<'a> Entry<'a> {
             classes: Classes::of(&completion, operations),
             error: members.iter().find_map(errors::of_member),
             tolerated: errors::tolerated(members),
+            lifetimes: lifetimes::of(members),
             target: control::target(last, &settings, of_fio),
             steady: control::steady(last),
             parts: sums.parts,
@@ -238,13 +247,13 @@ fn shares(counts: [u64; 7]) -> [f64; 7] {
     counts.map(|count| bins::share(count, total, 0.1))
 }
 
-fn started_ms(results: &Results, member: &Member) -> u64 {
+fn started_ms(results: &Results, member: &Member, ahead_ns: i64) -> u64 {
     let Some(worker) = member.worker else { return 0 };
     let host = results.hosts.get(worker.host as usize);
     let run = host.map_or(0, |host| host.started_unix_ns);
     // Warm-up is I/O too.
     let start = worker.started_ns.0.saturating_sub(member.job.phases.warm_up_ns.0);
-    (run + start) / 1_000_000
+    (run + start).saturating_add_signed(ahead_ns) / 1_000_000
 }
 
 /// What adds up over the members of an entry.

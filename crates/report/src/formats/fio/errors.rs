@@ -1,6 +1,6 @@
 //! Errors of an entry in fio's words.
 
-use model::plan::{Control, ErrorPolicy, Job};
+use model::plan::{Control, EngineKind, ErrorPolicy, Job};
 use model::results::{FailedOperation, Failure, JobResults, WorkerResults};
 
 use super::entries::Member;
@@ -49,7 +49,7 @@ pub(super) fn of_member(member: &Member) -> Option<EntryError> {
     let worker = member.worker?;
     if let Some(failure) = &worker.failure {
         let number = failure.errno.unwrap_or(UNNAMED);
-        let place = place(failure).to_owned();
+        let place = place(failure, worker.engine.kind);
         return Some(EntryError {
             number,
             place: Some(place),
@@ -70,12 +70,24 @@ pub(super) fn of_member(member: &Member) -> Option<EntryError> {
 }
 
 /// The part of fio that would have met what ended a worker.
-pub fn place(failure: &Failure) -> &str {
+pub fn place(failure: &Failure, engine: EngineKind) -> String {
     match (&failure.operation, failure.errno) {
-        (Some(operation), _) if operation.too_slow.is_some() => "max latency exceeded",
-        (Some(_), Some(MISMATCH)) => "io_u_sync_complete",
-        (Some(_), _) => "io_u error",
-        (None, _) => &failure.what,
+        (Some(operation), _) if operation.too_slow.is_some() => "max latency exceeded".into(),
+        (Some(operation), _) if engine.works_on_names() => format!("{}({})", call(engine), operation.path),
+        // It knows no other operation than writes.
+        (Some(_), _) if engine == EngineKind::Truncate => "td_io_queue".into(),
+        (Some(_), Some(MISMATCH)) => "io_u_sync_complete".into(),
+        (Some(_), _) => "io_u error".into(),
+        (None, _) => failure.what.clone(),
+    }
+}
+
+/// fio's word for what such an engine does when it opens a file.
+fn call(engine: EngineKind) -> &'static str {
+    match engine {
+        EngineKind::FileStat | EngineKind::DirectoryStat => "stat",
+        EngineKind::FileDelete | EngineKind::DirectoryDelete => "delete",
+        _ => "open",
     }
 }
 
@@ -90,7 +102,11 @@ pub fn missed_rate(job: &Job, found: &JobResults) -> bool {
 /// The operation that ended a worker and is not among those that are counted.
 pub(super) fn failed_operation(worker: &WorkerResults) -> Option<&FailedOperation> {
     let failure = worker.failure.as_ref()?;
-    let operation = failure.operation.as_ref()?;
+    // What fails when a file is opened is no operation yet.
+    let operation = failure
+        .operation
+        .as_ref()
+        .filter(|_| !worker.engine.kind.works_on_names())?;
     (operation.too_slow.is_none() && failure.errno != Some(MISMATCH)).then_some(operation)
 }
 

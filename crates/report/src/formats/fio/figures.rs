@@ -20,12 +20,46 @@ pub(super) struct Figures {
     /// Whole milliseconds, rounded up; 0 without any bytes.
     pub runtime_ms: u64,
     pub latency: Latencies<Histogram>,
+    /// The operations of each I/O priority, where parts of them have one of their own.
+    pub priorities: Vec<OfPriority>,
     /// KiB per second.
     pub bandwidth: Samples,
     pub iops: Samples,
 }
 
+/// Operations with the same I/O priority.
+#[derive(Clone, Debug)]
+pub(super) struct OfPriority {
+    pub class: u8,
+    pub level: u8,
+    pub hint: u16,
+    /// Total latency where its percentiles are asked for, else completion latency.
+    pub latency: Histogram,
+}
+
 impl Figures {
+    /// Those priorities that occurred, if there is more than one.
+    pub(super) fn by_priority(&self) -> Vec<&OfPriority> {
+        let occurred: Vec<&OfPriority> = self.priorities.iter().filter(|of| !of.latency.is_empty()).collect();
+        match occurred.len() {
+            0 | 1 => Vec::new(),
+            _ => occurred,
+        }
+    }
+
+    fn add_priority(&mut self, class: u8, level: u8, hint: u16, latency: &Histogram) {
+        let like = |known: &&mut OfPriority| (known.class, known.level, known.hint) == (class, level, hint);
+        match self.priorities.iter_mut().find(like) {
+            Some(known) => known.latency.merge(latency),
+            None => self.priorities.push(OfPriority {
+                class,
+                level,
+                hint,
+                latency: latency.clone(),
+            }),
+        }
+    }
+
     pub(super) fn bytes_per_second(&self) -> u64 {
         per_second(self.bytes, self.runtime_ms)
     }
@@ -60,12 +94,15 @@ impl Figures {
         self.latency.slat.merge(&other.latency.slat);
         self.latency.clat.merge(&other.latency.clat);
         self.latency.lat.merge(&other.latency.lat);
+        for of in &other.priorities {
+            self.add_priority(of.class, of.level, of.hint, &of.latency);
+        }
         self.bandwidth.add(&other.bandwidth);
         self.iops.add(&other.iops);
     }
 
     /// Adds what a stream found.
-    fn count(&mut self, found: &DirectionResults, has_slat: bool, shown: Latencies<bool>) {
+    fn count(&mut self, found: &DirectionResults, has_slat: bool, (shown, of_lat): (Latencies<bool>, bool)) {
         self.bytes += found.bytes.0;
         self.operations += found.operations;
         self.issued += found.operations + found.errors;
@@ -77,6 +114,15 @@ impl Figures {
         ] {
             if wanted {
                 mine.merge(theirs);
+            }
+        }
+        for of in &found.priorities {
+            let (latency, wanted) = match of_lat {
+                true => (&of.total, shown.lat),
+                false => (&of.completion, shown.clat),
+            };
+            if wanted {
+                self.add_priority(of.class, of.level, of.hint, latency);
             }
         }
     }
@@ -92,7 +138,11 @@ pub(super) fn of_worker(member: &Member, worker: &WorkerResults, settings: &JobS
     let mut figures: PerDirection<Figures> = PerDirection::default();
     for (direction, found) in worker.streams.iter().flat_map(directions) {
         let mine = &mut figures[place(direction, settings)];
-        mine.count(found, member.has_slat(), settings.shown);
+        let shown = Latencies {
+            lat: settings.shown.lat && !member.works_on_names(),
+            ..settings.shown
+        };
+        mine.count(found, member.has_slat(), (shown, settings.percentiles_of.lat));
         if found.bytes.0 > 0 {
             let runtime = took(direction, member, worker).0.div_ceil(1_000_000);
             mine.runtime_ms = mine.runtime_ms.max(runtime);

@@ -5,18 +5,19 @@ use std::io::{self, Write};
 use model::Direction;
 use model::histogram::Histogram;
 use model::plan::Tracked;
-use model::results::Results;
+use model::results::{Idleness, Results};
 
 use super::bins::{self, CLASS_ENDS, LAST_MS};
 use super::clock::End;
 use super::control::Steady;
 use super::disks::{Disk, disks};
 use super::entries::{BATCHES, DEPTHS, Entry, entries};
-use super::figures::Figures;
+use super::figures::{Figures, OfPriority};
 use super::groups::{GroupTotals, groups};
 use super::latency::Spread;
+use super::lifetimes;
 use super::markup::{Object, Value};
-use super::normal::mean;
+use super::normal::{idleness, mean};
 use super::settings::{JobSettings, Settings, Unified};
 
 /// Programs shorter than this many seconds have no estimate of their end, not even when they have ended.
@@ -55,7 +56,21 @@ pub(super) fn write(results: &Results, with_bins: bool, out: &mut dyn Write) -> 
             Value::Array(each.map(|disk| Value::Object(disk_object(disk))).collect()),
         );
     }
+    if let Some(idleness) = idleness(results) {
+        document.object("cpu_idleness", idleness_object(idleness, settings.idle_of_each));
+    }
     document.write(out)
+}
+
+fn idleness_object(idleness: &Idleness, of_each: bool) -> Object<'static> {
+    let mut object = Object::new();
+    object.real("system", idleness.percent());
+    for cpu in idleness.cpus.iter().filter(|_| of_each) {
+        object.real(format!("cpu-{}", cpu.cpu), cpu.percent);
+    }
+    object.real("unit_mean", idleness.unit_ns_mean / 1000.0);
+    object.real("unit_stddev", idleness.unit_ns_deviation / 1000.0);
+    object
 }
 
 fn options(options: &[(String, String)]) -> Object<'_> {
@@ -131,6 +146,7 @@ impl<'a> Form<'a> {
         object.object("slat_ns", self.latency(&latency.slat, wanted.slat));
         object.object("clat_ns", self.latency(&latency.clat, wanted.clat));
         object.object("lat_ns", self.latency(&latency.lat, wanted.lat));
+        self.put_priorities(&mut object, figures);
         object.integer("bw_min", figures.bandwidth.min);
         object.integer("bw_max", figures.bandwidth.max);
         object.real("bw_agg", figures.share_of_group(group));
@@ -143,6 +159,23 @@ impl<'a> Form<'a> {
         object.real("iops_stddev", figures.iops.deviation());
         object.integer("iops_samples", figures.iops.count);
         object
+    }
+
+    fn put_priorities(&self, object: &mut Object<'a>, figures: &Figures) {
+        let wanted = self.entry.settings.percentiles_of;
+        let one = |of: &OfPriority| {
+            let mut object = Object::new();
+            object.integer("prioclass", of.class.into());
+            object.integer("prio", of.level.into());
+            object.integer("priohint", of.hint.into());
+            let name = if wanted.lat { "lat_ns" } else { "clat_ns" };
+            object.object(name, self.latency(&of.latency, wanted.clat || wanted.lat));
+            Value::Object(object)
+        };
+        let priorities = figures.by_priority();
+        if !priorities.is_empty() {
+            object.put("prios", Value::Array(priorities.into_iter().map(one).collect()));
+        }
     }
 
     fn latency(&self, histogram: &Histogram, percentiles: bool) -> Object<'a> {
@@ -221,6 +254,9 @@ impl<'a> Form<'a> {
         }
         if let Some(description) = entry.description {
             job.text("desc", description);
+        }
+        if let Some(found) = &entry.lifetimes {
+            job.object("block", lifetimes::object(found, &entry.settings.percentiles));
         }
         if let Some(steady) = &entry.steady {
             job.object("steadystate", steady_object(steady));

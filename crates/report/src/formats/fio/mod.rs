@@ -47,6 +47,8 @@
 //! | `group_reporting` | `true` or `false` instead of what the group says; only neighbours that have it become one |
 //! | `stats` | `false`: the job is in no report |
 //! | `thread` | `true`: its workers are announced as threads |
+//! | `job_start_ahead_ns` | nanoseconds that the clock of `job_start` is ahead of the time since 1970 (`job_start_clock_id`) |
+//! | `idle_prof` | `percpu`: idleness of each processor, where it was measured, and not only of all together; not by job |
 //! | `bw_sample_ms`, `iops_sample_ms` | length of the windows of samples (`bwavgtime`, `iopsavgtime`) instead of 500 |
 //!
 //! # Plans that are not fio's
@@ -61,7 +63,7 @@
 //! * Where a backlog of writes is checked while others go on, the reads took the measured window too; fio divides them by the
 //!   time of the check at the end. Processor time is that of the measured window, and so are its percentages.
 //! * Nothing is dropped, so those counts are 0. The place in an error text is `file:fathom:0`.
-//! * A job with `stats=0` leaves no empty entry behind, and there is no `CPU idleness`, no part by priority and no `block`.
+//! * A job with `stats=0` leaves no empty entry behind, and there is no part by priority and no `block`.
 //! * Clones are threads of one process: every entry shows the same number as its process.
 
 pub mod bins;
@@ -75,6 +77,7 @@ mod figures;
 mod groups;
 mod json;
 mod latency;
+mod lifetimes;
 pub mod logs;
 mod markup;
 mod normal;
@@ -87,7 +90,7 @@ mod terse;
 use std::io::{self, Write};
 
 use model::plan::Plan;
-use model::results::Results;
+use model::results::{Idleness, Results};
 
 /// Writes what fio prints before anything runs: banners, version, number of workers.
 ///
@@ -103,6 +106,14 @@ pub fn preamble(plan: &Plan, out: &mut dyn Write) -> io::Result<()> {
 /// Those of `out`.
 pub fn starting(plan: &Plan, out: &mut dyn Write) -> io::Result<()> {
     preamble::starting(plan, out)
+}
+
+/// What `--idle-prof=calibrate` prints.
+///
+/// # Errors
+/// Those of `out`.
+pub fn calibration(idleness: &Idleness, out: &mut dyn Write) -> io::Result<()> {
+    normal::write_calibration(out, idleness)
 }
 
 /// The line that says that the files of a job are laid out; `bytes` is the size of all of them.

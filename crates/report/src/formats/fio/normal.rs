@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use model::plan::Tracked;
-use model::results::Results;
+use model::results::{Idleness, Results};
 use model::{Direction, Nanos};
 
 use super::bins::{CLASS_ENDS, Classes, LAST_MS};
@@ -12,9 +12,10 @@ use super::control::{Steady, Target};
 use super::disks::{Disk, disks};
 use super::entries::{BATCHES, DEPTHS, Entry, entries};
 use super::errors;
-use super::figures::Figures;
+use super::figures::{Figures, OfPriority};
 use super::groups::{GroupTotals, Total, groups};
 use super::latency::{Spread, scaled_percentiles};
+use super::lifetimes;
 use super::numbers::{Style, Unit};
 use super::samples::Samples;
 use super::settings::{JobSettings, Settings, Unified, Units};
@@ -45,7 +46,39 @@ pub(super) fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     if !disks.is_empty() {
         writeln!(out, "\nDisk stats (read/write):")?;
     }
-    disks.iter().try_for_each(|disk| write_disk(out, disk))
+    disks.iter().try_for_each(|disk| write_disk(out, disk))?;
+    match idleness(results) {
+        Some(idleness) => {
+            writeln!(out)?;
+            write_idleness(out, idleness, settings.idle_of_each)
+        }
+        None => Ok(()),
+    }
+}
+
+/// What `--idle-prof=calibrate` prints: how long a unit of work takes.
+pub(super) fn write_calibration(out: &mut dyn Write, idleness: &Idleness) -> io::Result<()> {
+    writeln!(out, "CPU idleness:")?;
+    write_unit(out, idleness)
+}
+
+fn write_idleness(out: &mut dyn Write, idleness: &Idleness, of_each: bool) -> io::Result<()> {
+    writeln!(out, "CPU idleness:\n  system: {:.2}%", idleness.percent())?;
+    if of_each {
+        let each: Vec<String> = idleness.cpus.iter().map(|cpu| format!("{:.2}%", cpu.percent)).collect();
+        writeln!(out, "  percpu: {}", each.join(", "))?;
+    }
+    write_unit(out, idleness)
+}
+
+fn write_unit(out: &mut dyn Write, idleness: &Idleness) -> io::Result<()> {
+    let (mean, deviation) = (idleness.unit_ns_mean / 1000.0, idleness.unit_ns_deviation / 1000.0);
+    writeln!(out, "  unit work: mean={mean:.2}us, stddev={deviation:.2}")
+}
+
+/// How idle the processors of the first machine were, where that was measured: fio knows no other.
+pub(super) fn idleness(results: &Results) -> Option<&Idleness> {
+    results.hosts.first()?.idleness.as_ref()
 }
 
 fn write_head(out: &mut dyn Write, entry: &Entry, settings: &Settings, end: &End) -> io::Result<()> {
@@ -109,6 +142,15 @@ fn write_row(
     write_spread(out, "slat", &Spread::of(&latency.slat))?;
     write_spread(out, "clat", &Spread::of(&latency.clat))?;
     write_spread(out, " lat", &Spread::of(&latency.lat))?;
+    let kind = if wanted.lat { "lat" } else { "clat" };
+    let priorities: Vec<(String, &OfPriority)> = figures
+        .by_priority()
+        .into_iter()
+        .map(|of| (format!("{kind} prio {}/{}/{}", of.class, of.level, of.hint), of))
+        .collect();
+    for (name, of) in &priorities {
+        write_spread(out, name, &Spread::of(&of.latency))?;
+    }
     for (name, histogram, wanted) in [
         ("slat", &latency.slat, wanted.slat),
         ("clat", &latency.clat, wanted.clat),
@@ -119,6 +161,13 @@ fn write_row(
             writeln!(out, "    {name} percentiles ({}):", scale.word())?;
             write_percentiles(out, &values, settings.percentile_decimals)?;
         }
+    }
+    let all: u64 = priorities.iter().map(|(_, of)| of.latency.n()).sum();
+    for (name, of) in priorities.iter().filter(|_| wanted.clat || wanted.lat) {
+        let (scale, values) = scaled_percentiles(&of.latency, &settings.percentiles);
+        let share = of.latency.n() as f64 * 100.0 / all as f64;
+        writeln!(out, "    {name} ({share:.2}% of IOs) percentiles ({}):", scale.word())?;
+        write_percentiles(out, &values, settings.percentile_decimals)?;
     }
     Ok(())
 }
@@ -266,6 +315,9 @@ fn write_counters(out: &mut dyn Write, entry: &Entry) -> io::Result<()> {
     }
     if let Some(target) = &entry.target {
         write_target(out, target)?;
+    }
+    if let Some(found) = &entry.lifetimes {
+        lifetimes::write(out, found, &entry.settings.percentiles)?;
     }
     entry
         .steady

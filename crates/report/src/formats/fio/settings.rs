@@ -25,6 +25,8 @@ pub(super) struct Settings {
     pub utc_offset_s: i32,
     pub disk_use: bool,
     pub terse_version: u32,
+    /// Idleness is shown of each processor (`--idle-prof=percpu`), not only of all together.
+    pub idle_of_each: bool,
 }
 
 /// Settings of a job.
@@ -47,6 +49,8 @@ pub(super) struct JobSettings {
     pub reported: bool,
     pub bandwidth_sample: Nanos,
     pub iops_sample: Nanos,
+    /// Nanoseconds that the clock of the time of start is ahead of the time since 1970.
+    pub start_ahead_ns: i64,
 }
 
 /// How amounts are written.
@@ -88,6 +92,7 @@ impl Settings {
             utc_offset_s: value(presentation, "utc_offset_s", None).unwrap_or(0),
             disk_use: value(presentation, "disk_util", None).unwrap_or(true),
             terse_version: value(presentation, "terse_version", None).unwrap_or(3),
+            idle_of_each: value::<String>(presentation, "idle_prof", None).as_deref() == Some("percpu"),
         }
     }
 }
@@ -132,6 +137,7 @@ impl JobSettings {
             reported: value(presentation, "stats", Some(number)).unwrap_or(true),
             bandwidth_sample: sample("bw_sample_ms"),
             iops_sample: sample("iops_sample_ms"),
+            start_ahead_ns: value(presentation, "job_start_ahead_ns", Some(number)).unwrap_or(0),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::ops::{BitOr, BitOrAssign};
 
 use engine::FileKind;
 use model::Direction;
-use model::plan::{AtEndOfJob, EngineKind, Plan, Prepare, StreamTarget, Target, TargetId};
+use model::plan::{AtEndOfJob, EngineKind, Plan, Prepare, StreamTarget, Target, TargetId, TargetKind};
 
 /// A small set of things that may be done to a target.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -56,16 +56,19 @@ impl Intent {
             if !uses(&stream.target, id) {
                 continue;
             }
-            if worker.engine.kind == EngineKind::Falloc {
-                // Even its reads allocate.
-                intent |= Intent::WRITE;
+            intent |= Intent::of_engine(worker.engine.kind);
+            if worker.engine.kind.works_on_names() {
+                continue;
             }
             for (direction, does) in [
                 (Direction::Read, Intent::READ),
                 (Direction::Write, Intent::WRITE),
                 (Direction::Trim, if regular { Intent::PUNCH } else { Intent::TRIM }),
             ] {
-                if stream.mix.includes(direction) {
+                let discards_written = direction == Direction::Trim
+                    && stream.mix.includes(Direction::Write)
+                    && stream.verify.as_ref().is_some_and(|verify| verify.trims.is_some());
+                if stream.mix.includes(direction) || discards_written {
                     intent |= does;
                 }
             }
@@ -78,7 +81,37 @@ impl Intent {
         intent
     }
 
+    /// What an engine does to its targets, whatever the directions of its operations.
+    fn of_engine(engine: EngineKind) -> Intent {
+        match engine {
+            // Even its reads allocate.
+            EngineKind::Falloc => Intent::WRITE,
+            EngineKind::Truncate => Intent::TRUNCATE,
+            EngineKind::FileCreate | EngineKind::DirectoryCreate => Intent::CREATE,
+            EngineKind::FileStat | EngineKind::DirectoryStat => Intent::READ,
+            EngineKind::FileDelete | EngineKind::DirectoryDelete => Intent::UNLINK,
+            EngineKind::Auto
+            | EngineKind::IoUring
+            | EngineKind::Libaio
+            | EngineKind::Psync
+            | EngineKind::Pvsync2
+            | EngineKind::Mmap
+            | EngineKind::Splice
+            | EngineKind::Vsync
+            | EngineKind::Cpu
+            | EngineKind::Program
+            | EngineKind::Null
+            | EngineKind::Simulated => Intent::default(),
+        }
+    }
+
     fn of_preparation(target: &Target, existing: Option<Existing>) -> Intent {
+        if let TargetKind::Name { directory, .. } = target.kind {
+            return match directory && existing.is_none() {
+                true => Intent::CREATE,
+                false => Intent::default(),
+            };
+        }
         let made = Intent::CREATE | Intent::LAY_OUT;
         let size = match existing {
             None if target.prepare == Prepare::Existing => return Intent::default(),

@@ -99,7 +99,9 @@ impl<'a> Guard<'a> {
             FileKind::Nothing => Vec::new(),
             FileKind::BlockDevice => self.about_device(subject, &mut notes),
             FileKind::Regular => self.about_file(subject, &mut notes),
-            FileKind::CharacterDevice | FileKind::Other => self.about_other(subject),
+            // The system removes a directory only if it is empty and nothing is mounted there: nothing can be lost.
+            FileKind::Directory if !(intent.includes(Intent::WRITE) || intent.includes(Intent::TRUNCATE)) => Vec::new(),
+            FileKind::CharacterDevice | FileKind::Directory | FileKind::Other => self.about_other(subject),
         };
         // What naming it again would lift is no news as long as nothing can lift the rest; what it holds is.
         let in_use = !reasons.is_empty();

@@ -12,6 +12,8 @@ pub struct Permissions {
     pub destroy: Vec<String>,
     /// Files that may be overwritten although fathom did not make them (`--allow-overwrite`).
     pub overwrite: Vec<String>,
+    /// Programs that a plan names may be run (`FATHOM_ALLOW_EXEC`).
+    pub programs: bool,
 }
 
 impl Permissions {

@@ -151,6 +151,27 @@ impl Reason {
         }
     }
 
+    /// The name of the rule that speaks here, for findings.
+    pub fn rule(&self) -> &'static str {
+        match self {
+            Reason::Mounted { .. } => "MOUNTED",
+            Reason::Swap { .. }
+            | Reason::Held { .. }
+            | Reason::LoopDevice { .. }
+            | Reason::VirtualMachine { .. }
+            | Reason::ZfsPool { .. }
+            | Reason::Claimed => "IN-USE",
+            Reason::Holds(_) | Reason::HasPartitions { .. } | Reason::CannotLook { .. } => "FS-SIGNATURE",
+            Reason::ForeignFile { .. } => "OVERWRITE-PROD-FILE",
+            Reason::DeviceNotNamed => "NOT-NAMED",
+            Reason::NotInSystem
+            | Reason::NotStorage
+            | Reason::KernelFile { .. }
+            | Reason::AmongDevices
+            | Reason::ReadOnly => "NOT-STORAGE",
+        }
+    }
+
     pub(super) fn lift(&self) -> Lift {
         match self {
             Reason::ForeignFile { .. } => Lift::Overwrite,

@@ -85,7 +85,9 @@ impl Contents {
         };
         match file.kind() {
             FileKind::Regular | FileKind::BlockDevice => {}
-            FileKind::CharacterDevice | FileKind::Nothing | FileKind::Other => return Contents::Known(Vec::new()),
+            FileKind::CharacterDevice | FileKind::Directory | FileKind::Nothing | FileKind::Other => {
+                return Contents::Known(Vec::new());
+            }
         }
         if file.how().access == Access::Write {
             return Contents::Unknown {

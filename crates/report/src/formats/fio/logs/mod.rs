@@ -29,6 +29,7 @@
 
 mod averages;
 mod operations;
+mod totals;
 
 use std::io::{self, Write};
 
@@ -39,6 +40,7 @@ use model::{Direction, Nanos};
 use super::settings::JobSettings;
 
 pub use operations::write_operations;
+pub use totals::{name_of_total, write_total};
 
 /// The logs that a job wants.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,8 +73,11 @@ pub struct LogRequest {
     pub histogram_every: Option<Nanos>,
     /// So many times neighbouring bins are made one (`log_hist_coarseness`), 0 to 6.
     pub coarseness: u32,
-    /// Times are milliseconds since 1970 instead of since the start (`log_unix_epoch`, `log_alternate_epoch` with clock 0).
-    pub wall_clock: bool,
+    /// Times are those of a clock instead of since the start (`log_unix_epoch`, `log_alternate_epoch`): nanoseconds that it is
+    /// ahead of the time since 1970, which is clock 0.
+    pub clock_ahead_ns: Option<i64>,
+    /// Files are compressed (`log_store_compressed`), and their names end in `.fz`.
+    pub compressed: bool,
 }
 
 impl Default for LogRequest {
@@ -93,7 +98,8 @@ impl Default for LogRequest {
             issue_time: false,
             histogram_every: None,
             coarseness: 0,
-            wall_clock: false,
+            clock_ahead_ns: None,
+            compressed: false,
         }
     }
 }
@@ -140,7 +146,7 @@ pub enum WindowValue {
 /// What a log is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogKind {
-    /// KiB per second.
+    /// KiB per second; of single operations 1000 bytes per second, as fio has it.
     Bandwidth,
     /// slat.
     Submission,
@@ -185,6 +191,8 @@ pub struct LogFile<'a> {
     pub name: String,
     /// What is in it goes behind what is there already. Several workers then have files of the same name.
     pub appended: bool,
+    /// What is in it is to be compressed.
+    pub compressed: bool,
     /// What it is about.
     pub kind: LogKind,
     /// Number of its job, counted over all steps.
@@ -221,9 +229,9 @@ pub fn files<'a>(results: &'a Results, requests: &'a [Option<LogRequest>]) -> Ve
                 job: plan,
                 found,
                 number,
-                epoch_ms: match request.wall_clock {
-                    true => epoch_ms(results, found.and_then(|found| found.workers.get(number))),
-                    false => 0,
+                epoch_ms: match request.clock_ahead_ns {
+                    Some(ahead) => epoch_ms(results, found.and_then(|found| found.workers.get(number)), ahead),
+                    None => 0,
                 },
             };
             for kind in LogKind::ALL {
@@ -237,12 +245,14 @@ pub fn files<'a>(results: &'a Results, requests: &'a [Option<LogRequest>]) -> Ve
                     continue;
                 };
                 let word = kind.word();
+                let end = if request.compressed { "log.fz" } else { "log" };
                 files.push(LogFile {
                     name: match request.per_job {
-                        true => format!("{prefix}_{word}.{running_number}.log"),
-                        false => format!("{prefix}_{word}.log"),
+                        true => format!("{prefix}_{word}.{running_number}.{end}"),
+                        false => format!("{prefix}_{word}.{end}"),
                     },
                     appended: !request.per_job,
+                    compressed: request.compressed,
                     kind,
                     job,
                     request,
@@ -254,12 +264,12 @@ pub fn files<'a>(results: &'a Results, requests: &'a [Option<LogRequest>]) -> Ve
     files
 }
 
-/// Wall-clock time at which a worker began to measure.
-fn epoch_ms(results: &Results, worker: Option<&WorkerResults>) -> u64 {
+/// Time at which a worker began to measure, on a clock that is so far ahead of that of the wall.
+fn epoch_ms(results: &Results, worker: Option<&WorkerResults>, ahead_ns: i64) -> u64 {
     let Some(worker) = worker else { return 0 };
     let host = results.hosts.get(worker.host as usize);
     let run = host.map_or(0, |host| host.started_unix_ns);
-    (run + worker.started_ns.0) / 1_000_000
+    (run + worker.started_ns.0).saturating_add_signed(ahead_ns) / 1_000_000
 }
 
 impl LogFile<'_> {

@@ -46,7 +46,7 @@ impl LogFile<'_> {
 
 fn entry(file: &LogFile, operation: &LoggedOperation) -> Option<Entry> {
     let value = match file.kind {
-        LogKind::Bandwidth => kib_per_second(operation),
+        LogKind::Bandwidth => kilobytes_per_second(operation),
         LogKind::Submission => operation.submission.0,
         LogKind::Completion => operation.completion().0,
         LogKind::Total => operation.total.0,
@@ -65,11 +65,13 @@ fn entry(file: &LogFile, operation: &LoggedOperation) -> Option<Entry> {
     })
 }
 
-/// The bandwidth of one operation: its size by its completion latency, rounded down.
-fn kib_per_second(operation: &LoggedOperation) -> u64 {
-    let bytes_ns = u128::from(operation.moved) * 1_000_000_000;
-    let latency = u128::from(operation.completion().0);
-    bytes_ns.checked_div(latency).map_or(0, |rate| (rate / 1024) as u64)
+/// The bandwidth of one operation: its size by its completion latency, rounded down. fio counts in units of 1000 bytes here,
+/// and in KiB everywhere else.
+fn kilobytes_per_second(operation: &LoggedOperation) -> u64 {
+    let latency = operation.completion().0;
+    (u64::from(operation.moved) * 1_000_000)
+        .checked_div(latency)
+        .unwrap_or(0)
 }
 
 /// The priority that all operations of its stream have.

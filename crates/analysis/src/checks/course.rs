@@ -1,0 +1,169 @@
+//! How a measured window went: did it drift, did it stand still?
+
+use model::Nanos;
+use model::finding::{Finding, Severity};
+use model::observation::{Observation, SeriesPoint};
+use model::stats::fit_line;
+
+use super::Check;
+
+/// Seconds that a window needs before its course can be judged.
+const LEAST_SECONDS: usize = 20;
+/// The fitted line may rise or fall by this share of the mean over the window (SNIA SSS PTS 2.0.1: excursion of the slope).
+const EXCURSION: f64 = 0.10;
+/// The line must explain a good part of what varies, or it is noise.
+const LEAST_CORRELATION: f64 = 0.5;
+/// A standstill that people notice.
+const STANDSTILL: Nanos = Nanos::millis(500);
+/// Operations that an interval has on average, for one without any to mean something.
+const USUAL_OPERATIONS: f64 = 10.0;
+
+pub(super) const COURSE: Check = Check {
+    rules: &["NOT-STEADY", "STALLS"],
+    about: "Whether the rate drifted over the measured window, and whether it stood still in between.",
+    look: |subject, findings| {
+        for (step, found) in subject.results.steps.iter().enumerate() {
+            for job in 0..found.jobs.len() {
+                let Some(seen) = Observation::of(subject.results, step, job) else {
+                    continue;
+                };
+                findings.extend(drift(&seen).into_iter().chain(stalls(&seen)));
+            }
+        }
+    },
+};
+
+/// A rate that is asked for does not drift; latencies do, and are seen elsewhere.
+fn drift(seen: &Observation) -> Option<Finding> {
+    if seen.load.closed_loop != Some(true) {
+        return None;
+    }
+    let rates = by_second(&seen.series);
+    if rates.len() < LEAST_SECONDS {
+        return None;
+    }
+    let line = fit_line(&rates);
+    let count = rates.len() as f64;
+    let mean = rates.iter().sum::<f64>() / count;
+    let change = line.slope * (count - 1.0) / mean;
+    if change.abs() <= EXCURSION || correlation(&rates, line.slope) < LEAST_CORRELATION {
+        return None;
+    }
+    let word = if change > 0.0 { "rose" } else { "fell" };
+    let what = format!(
+        "operations per second {word} by {:.0} % over the {} measured seconds",
+        100.0 * change.abs(),
+        rates.len()
+    );
+    let finding = Finding::new("NOT-STEADY", Severity::Warning, what).at(&*seen.name);
+    let finding =
+        finding.why("the mean is that of a change and not of a state: another length would give another figure");
+    Some(finding.help("warm up for longer, or wait for a steady state (`--until-steady`, `fathom precondition`)"))
+}
+
+/// Operations of each whole second.
+fn by_second(series: &[SeriesPoint]) -> Vec<f64> {
+    let Some(length) = series.first().map(|point| point.length_ns) else {
+        return Vec::new();
+    };
+    let each = (1_000_000_000 / length.0.max(1)).max(1) as usize;
+    let operations = |point: &SeriesPoint| point.operations.iter().sum::<u64>() as f64;
+    let seconds = |points: &[SeriesPoint]| points.iter().map(|point| point.length_ns.as_secs()).sum::<f64>();
+    let rate = |points: &[SeriesPoint]| points.iter().map(operations).sum::<f64>() / seconds(points);
+    series.chunks_exact(each).map(rate).collect()
+}
+
+/// Correlation of a series with time, from the slope of its line.
+fn correlation(values: &[f64], slope: f64) -> f64 {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let of_values = (values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / count).sqrt();
+    let of_time = ((count * count - 1.0) / 12.0).sqrt();
+    if of_values > 0.0 {
+        (slope * of_time / of_values).abs()
+    } else {
+        0.0
+    }
+}
+
+fn stalls(seen: &Observation) -> Option<Finding> {
+    let total: u64 = seen.series.iter().flat_map(|point| point.operations).sum();
+    if seen.load.closed_loop != Some(true) || (total as f64) < USUAL_OPERATIONS * seen.series.len() as f64 {
+        return None;
+    }
+    let silent = |point: &SeriesPoint| point.operations.iter().all(|count| *count == 0);
+    let mut lengths: Vec<Nanos> = Vec::new();
+    let mut current = Nanos(0);
+    for point in &seen.series {
+        if silent(point) {
+            current += point.length_ns;
+        } else if current > Nanos(0) {
+            lengths.push(std::mem::take(&mut current));
+        }
+    }
+    lengths.push(current);
+    lengths.retain(|length| *length >= STANDSTILL);
+    let longest = lengths.iter().max()?;
+    let times = if lengths.len() == 1 {
+        "once".to_owned()
+    } else {
+        format!("{} times", lengths.len())
+    };
+    let what = format!("no operation completed for {longest} or less, {times}").replace(" or less, once", ", once");
+    let finding = Finding::new("STALLS", Severity::Warning, what).at(&*seen.name);
+    let finding = finding.why("programs that wait for this storage stand still as long");
+    Some(finding.help("look at the system log and at the device's health for that time; `--out csv` has the intervals"))
+}
+
+#[cfg(test)]
+mod tests {
+    use model::Nanos;
+    use model::plan::{Stop, TargetId, Workload};
+    use model::results::Results;
+
+    use super::super::samples;
+
+    /// A closed loop with these operations in each interval of 100 ms.
+    fn course(operations: &[u64]) -> Results {
+        let time = Nanos::millis(100 * operations.len() as u64);
+        let mut workload = Workload::new("job", vec![TargetId(0)], Stop::after(time));
+        workload.depth = 8;
+        samples::with_series(&workload, time, operations)
+    }
+
+    fn found(operations: &[u64]) -> Vec<String> {
+        let rules = samples::rules(&course(operations));
+        rules
+            .into_iter()
+            .filter(|rule| rule == "NOT-STEADY" || rule == "STALLS")
+            .collect()
+    }
+
+    #[test]
+    fn a_rate_that_falls() {
+        let falling: Vec<u64> = (0..300).map(|n| 1000 - n / 2).collect();
+        assert_eq!(found(&falling), ["NOT-STEADY"]);
+        let slight: Vec<u64> = (0..300).map(|n| 1000 - n / 4).collect();
+        assert!(found(&slight).is_empty());
+    }
+
+    #[test]
+    fn noise_is_no_drift() {
+        let noise: Vec<u64> = (0..300u64).map(|n| 1000 + (n * 7919 % 400)).collect();
+        assert!(found(&noise).is_empty());
+    }
+
+    #[test]
+    fn a_standstill() {
+        let mut still = vec![1000; 300];
+        still[100..105].fill(0);
+        assert_eq!(found(&still), ["STALLS"]);
+        let mut short = vec![1000; 300];
+        short[100..104].fill(0);
+        assert!(found(&short).is_empty());
+        // Few operations come with pauses between them.
+        let mut rare = vec![0; 300];
+        rare.iter_mut().step_by(10).for_each(|count| *count = 1);
+        assert!(found(&rare).is_empty());
+    }
+}

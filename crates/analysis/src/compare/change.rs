@@ -1,0 +1,297 @@
+//! A figure of one result against the same figure of another.
+
+use model::observation::{Latency, Observation, SeriesPoint};
+use model::stats::{batch_means, holm, quantile_interval, student_quantile, two_sided_student, upper_tail_of_normal};
+use serde::Serialize;
+
+use crate::figures::{change, rate, time};
+
+/// Changes that lie within this share, with their whole interval, are called the same.
+pub const MARGIN: f64 = 0.02;
+/// The confidence of all intervals.
+const LEVEL: f64 = 0.95;
+
+/// What is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Figure {
+    /// Operations per second.
+    Iops,
+    /// Mean latency; of paced loads the response time.
+    Mean,
+    /// A quantile of it, as a share: 0.99 for p99.
+    Quantile(f64),
+}
+
+/// The figures of every comparison.
+pub(super) const FIGURES: [Figure; 6] = [
+    Figure::Iops,
+    Figure::Mean,
+    Figure::Quantile(0.5),
+    Figure::Quantile(0.95),
+    Figure::Quantile(0.99),
+    Figure::Quantile(0.999),
+];
+
+/// What a change comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Word {
+    /// The second is better, by more than chance.
+    Better,
+    /// Whatever the difference is, it is smaller than the margin.
+    Same,
+    /// The second is worse, by more than chance.
+    Worse,
+    /// Neither can be said.
+    Undecided,
+}
+
+impl Word {
+    /// The word for tables.
+    pub fn word(self) -> &'static str {
+        match self {
+            Word::Better => "better",
+            Word::Same => "same",
+            Word::Worse => "worse",
+            Word::Undecided => "not known",
+        }
+    }
+}
+
+/// How a figure changes from the first result to the second.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Change {
+    /// Which figure.
+    pub figure: Figure,
+    /// Of the first: operations per second or nanoseconds.
+    pub from: f64,
+    /// Of the second.
+    pub to: f64,
+    /// Second / first.
+    pub ratio: f64,
+    /// Lower bound of the 95 % interval of the ratio; absent where there is none.
+    pub low: Option<f64>,
+    /// Upper bound.
+    pub high: Option<f64>,
+    /// Probability of so large a change by chance, raised for the number of figures where several were compared.
+    pub p: Option<f64>,
+    /// What it comes to.
+    pub word: Word,
+}
+
+impl Figure {
+    /// Its name in tables.
+    pub fn name(self) -> String {
+        match self {
+            Figure::Iops => "IOPS".into(),
+            Figure::Mean => "mean latency".into(),
+            Figure::Quantile(share) => format!("p{}", (share * 1e8).round() / 1e6),
+        }
+    }
+
+    /// More of it is better.
+    pub fn higher_is_better(self) -> bool {
+        match self {
+            Figure::Iops => true,
+            Figure::Mean | Figure::Quantile(_) => false,
+        }
+    }
+
+    /// A value of it in words.
+    pub fn words(self, value: f64) -> String {
+        match self {
+            Figure::Iops => rate(value),
+            Figure::Mean | Figure::Quantile(_) => time(value),
+        }
+    }
+
+    /// Its value in a result; `None` where it is not known, or where fewer than ten operations lie beyond a quantile.
+    pub fn of(self, observation: &Observation) -> Option<f64> {
+        let value = match self {
+            Figure::Iops => observation.total.iops?,
+            Figure::Mean => observation.total.waited()?.mean_ns?,
+            Figure::Quantile(share) => {
+                let latency = observation.total.waited()?;
+                let supported = |n: u64| model::stats::support(share, n) != model::stats::Support::None;
+                latency
+                    .samples
+                    .is_none_or(supported)
+                    .then(|| latency.quantile(share))??
+            }
+        };
+        (value > 0.0 && value.is_finite()).then_some(value)
+    }
+
+    /// How it changes, without a judgement; `None` where either result lacks it.
+    pub(super) fn change(self, from: &Observation, to: &Observation) -> Option<Change> {
+        let (a, b) = (self.of(from)?, self.of(to)?);
+        let bounds = match self {
+            Figure::Iops => welch(from, to, b / a, |point| Some(point.iops())),
+            Figure::Mean => welch(from, to, b / a, |point| point.mean_ns),
+            Figure::Quantile(share) => shift(from.total.waited()?, to.total.waited()?, share),
+        };
+        Some(Change {
+            figure: self,
+            from: a,
+            to: b,
+            ratio: b / a,
+            low: bounds.map(|bounds| bounds.low),
+            high: bounds.map(|bounds| bounds.high),
+            p: bounds.map(|bounds| bounds.p),
+            word: Word::Undecided,
+        })
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Bounds {
+    low: f64,
+    high: f64,
+    p: f64,
+}
+
+/// Welch's interval (1947) of the logarithm of the quotient of two means, each with the error that batch means give it.
+fn welch(from: &Observation, to: &Observation, ratio: f64, of: impl Fn(&SeriesPoint) -> Option<f64>) -> Option<Bounds> {
+    let relative = |observation: &Observation| {
+        let longest = observation.series.iter().map(|point| point.length_ns).max()?;
+        // The last interval may be shorter, and then varies more than the others.
+        let whole = observation.series.iter().filter(|point| point.length_ns == longest);
+        let found = batch_means(&whole.filter_map(&of).collect::<Vec<f64>>(), LEVEL)?;
+        let degrees = found.batches - 1;
+        let quantile = student_quantile(1.0 - (1.0 - LEVEL) / 2.0, degrees);
+        (found.mean > 0.0).then(|| (found.half_width / quantile / found.mean, f64::from(degrees)))
+    };
+    let ((a, a_degrees), (b, b_degrees)) = (relative(from)?, relative(to)?);
+    let error = a.hypot(b);
+    if error == 0.0 {
+        let p = f64::from(u8::from(ratio == 1.0));
+        return Some(Bounds {
+            low: ratio,
+            high: ratio,
+            p,
+        });
+    }
+    let degrees = error.powi(4) / (a.powi(4) / a_degrees + b.powi(4) / b_degrees);
+    let degrees = degrees.floor().max(1.0) as u32;
+    let half = student_quantile(1.0 - (1.0 - LEVEL) / 2.0, degrees) * error;
+    Some(Bounds {
+        low: ratio * (-half).exp(),
+        high: ratio * half.exp(),
+        p: two_sided_student(ratio.ln() / error, degrees),
+    })
+}
+
+/// The interval of the quotient of two quantiles, from the order-statistic interval of each by MOVER (Zou and Donner 2008)
+/// on logarithms. It holds as far as operations are independent of each other.
+fn shift(from: &Latency, to: &Latency, share: f64) -> Option<Bounds> {
+    let bounds = |latency: &Latency| {
+        let histogram = latency.histogram.as_ref()?;
+        let (low, high) = quantile_interval(histogram, share, LEVEL);
+        let log = |value: u64| (value.max(1) as f64).ln();
+        Some((log(low?), log(histogram.quantile(share)), log(high?)))
+    };
+    let ((a_low, a, a_high), (b_low, b, b_high)) = (bounds(from)?, bounds(to)?);
+    let difference = b - a;
+    let below = (b - b_low).hypot(a_high - a);
+    let above = (b_high - b).hypot(a - a_low);
+    // The side towards no change decides; the interval is taken for 1.96 deviations.
+    let side = if difference > 0.0 { below } else { above };
+    let p = match (difference == 0.0, side > 0.0) {
+        (true, _) => 1.0,
+        (false, true) => (2.0 * upper_tail_of_normal(difference.abs() / (side / 1.959_964))).min(1.0),
+        (false, false) => 0.0,
+    };
+    Some(Bounds {
+        low: (difference - below).exp(),
+        high: (difference + above).exp(),
+        p,
+    })
+}
+
+impl Change {
+    /// Finds the word: the same if the whole interval lies within the margin, better or worse if chance does not explain
+    /// it, undecided otherwise.
+    pub(super) fn judge(&mut self, margin: f64) {
+        let (Some(low), Some(high), Some(p)) = (self.low, self.high, self.p) else {
+            self.word = Word::Undecided;
+            return;
+        };
+        self.word = if low >= 1.0 - margin && high <= 1.0 + margin {
+            Word::Same
+        } else if p > 1.0 - LEVEL || low <= 1.0 && high >= 1.0 {
+            Word::Undecided
+        } else if (self.ratio > 1.0) == self.figure.higher_is_better() {
+            Word::Better
+        } else {
+            Word::Worse
+        };
+    }
+
+    /// The change with its interval: `+10 % (+9.1 to +11 %)`.
+    pub fn words(&self) -> String {
+        match (self.low, self.high) {
+            (Some(low), Some(high)) => {
+                let low = change(low);
+                format!(
+                    "{} ({} to {})",
+                    change(self.ratio),
+                    low.trim_end_matches(" %"),
+                    change(high)
+                )
+            }
+            _ => change(self.ratio),
+        }
+    }
+}
+
+/// The figure that decides: operations per second where all are closed loops, otherwise the mean response, since the rate is
+/// what was asked for. `None` for no results.
+pub fn primary(observations: &[&Observation]) -> Option<Figure> {
+    let closed = |one: &&&Observation| one.load.closed_loop.unwrap_or(true);
+    observations.first()?;
+    Some(match observations.iter().all(|one| closed(&one)) {
+        true => Figure::Iops,
+        false => Figure::Mean,
+    })
+}
+
+/// How every figure that both results have changes, with probabilities raised for their number (Holm). The intervals hold
+/// what varied within the two runs, not what varies from run to run.
+pub fn changes(from: &Observation, to: &Observation, margin: f64) -> Vec<Change> {
+    let found = FIGURES.iter().filter_map(|figure| figure.change(from, to));
+    judged(found.collect(), margin)
+}
+
+/// Raises the probabilities for their number and finds the words.
+pub(super) fn judged(mut changes: Vec<Change>, margin: f64) -> Vec<Change> {
+    let raised = holm(&changes.iter().filter_map(|change| change.p).collect::<Vec<_>>());
+    let with_p = changes.iter_mut().filter(|change| change.p.is_some());
+    for (change, p) in with_p.zip(raised) {
+        change.p = Some(p);
+    }
+    changes.iter_mut().for_each(|change| change.judge(margin));
+    changes
+}
+
+/// A change in a sentence about the second result, `name`, against the first, `base`.
+pub fn sentence(found: &Change, name: &str, base: &str, margin: f64) -> String {
+    let what = match found.figure {
+        Figure::Iops => "operations per second".to_owned(),
+        figure => figure.name(),
+    };
+    let words = found.words();
+    match found.word {
+        Word::Better | Word::Worse => {
+            format!("{name} is {} than {base}: {words} {what}.", found.word.word())
+        }
+        Word::Same => format!(
+            "{name} and {base} are the same within {:.0} %: {words} {what}.",
+            margin * 100.0
+        ),
+        Word::Undecided if found.low.is_none() => format!(
+            "Whether {name} differs from {base} is not known: {words} {what}, and nothing tells how much of it is chance."
+        ),
+        Word::Undecided => format!("Whether {name} differs from {base} is not known: {words} {what}."),
+    }
+}

@@ -1,0 +1,273 @@
+//! What else differs between two results than their figures.
+
+use model::environment::TargetFacts;
+use model::observation::{Load, Observation};
+use model::plan::{Job, Stream};
+use model::results::Results;
+use model::{Bytes, Nanos};
+use serde::Serialize;
+
+/// What a fact is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FactKind {
+    /// The load: another one is another question.
+    Load,
+    /// How it was measured: figures may differ because of it.
+    Measuring,
+    /// Where it was measured: often what is to be compared.
+    Place,
+    /// Known to differ without harm, or only worth knowing.
+    Other,
+}
+
+impl FactKind {
+    /// Results that differ in it do not answer the same question, or not in the same way.
+    pub fn forbids(self) -> bool {
+        match self {
+            FactKind::Load | FactKind::Measuring => true,
+            FactKind::Place | FactKind::Other => false,
+        }
+    }
+}
+
+/// Something that was so when a result was measured.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Fact {
+    /// What it is about.
+    pub kind: FactKind,
+    /// Its name.
+    pub name: String,
+    /// Its value in words.
+    pub value: String,
+}
+
+/// A fact that is not the same in all results.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Difference {
+    /// What it is about.
+    pub kind: FactKind,
+    /// Its name.
+    pub name: String,
+    /// Its value in each result, in their order; absent where it is not known.
+    pub values: Vec<Option<String>>,
+}
+
+fn fact(kind: FactKind, name: &str, value: impl ToString) -> Fact {
+    Fact {
+        kind,
+        name: name.into(),
+        value: value.to_string(),
+    }
+}
+
+/// Facts that differ among the results, the gravest first. What one of them does not tell is no difference, except that
+/// it is listed where the others disagree anyway.
+pub fn differences(sides: &[Vec<Fact>]) -> Vec<Difference> {
+    let mut found: Vec<Difference> = Vec::new();
+    for known in sides.iter().flatten() {
+        if found.iter().any(|other| other.name == known.name) {
+            continue;
+        }
+        let of = |side: &Vec<Fact>| {
+            side.iter()
+                .find(|fact| fact.name == known.name)
+                .map(|fact| fact.value.clone())
+        };
+        found.push(Difference {
+            kind: known.kind,
+            name: known.name.clone(),
+            values: sides.iter().map(of).collect(),
+        });
+    }
+    found.retain(|difference| {
+        let mut known = difference.values.iter().flatten();
+        let first = known.next();
+        known.any(|value| Some(value) != first)
+    });
+    // The exact form of what a plain fact tells already is only long.
+    let told: Vec<String> = found.iter().map(|difference| difference.name.clone()).collect();
+    found.retain(|difference| {
+        let short = IN_SHORT.iter().find(|(exact, _)| *exact == difference.name);
+        short.is_none_or(|(_, short)| !told.iter().any(|name| name == short))
+    });
+    found.sort_by_key(|difference| difference.kind);
+    found
+}
+
+/// Facts of a plan in its own words, and the plain ones that tell the same where they can.
+const IN_SHORT: [(&str, &str); 5] = [
+    ("positions", "pattern"),
+    ("block sizes", "block size"),
+    ("mix", "reads"),
+    ("caches", "system's cache"),
+    ("pacing", "rate"),
+];
+
+/// The facts of a job of a saved result of ours. `None` if there is no such job.
+pub fn facts_of_results(results: &Results, step: usize, job: usize) -> Option<Vec<Fact>> {
+    let asked = results.plan.steps.get(step)?.jobs.get(job)?;
+    let found = results.steps.get(step)?.jobs.get(job)?;
+    let observation = Observation::of(results, step, job)?;
+    let mut facts = facts_of_observation(&observation);
+    facts.extend(details(asked));
+    facts.push(fact(
+        FactKind::Measuring,
+        "engine revision",
+        results.tool.engine_revision,
+    ));
+    let mut engines: Vec<&str> = found.workers.iter().map(|worker| worker.engine.kind.name()).collect();
+    engines.sort_unstable();
+    engines.dedup();
+    facts.push(fact(FactKind::Measuring, "engine", engines.join(", ")));
+    facts.push(fact(FactKind::Other, "seed", results.plan.seed));
+    if let Some(host) = results.hosts.first() {
+        let environment = &host.environment;
+        facts.push(fact(FactKind::Place, "host", &environment.host.name));
+        facts.push(fact(FactKind::Place, "system", &environment.host.system));
+        facts.push(fact(FactKind::Place, "kernel", &environment.host.kernel));
+        facts.push(fact(FactKind::Place, "processor", &environment.cpu.model));
+        facts.push(fact(FactKind::Place, "usable processors", environment.cpu.usable));
+        facts.push(fact(FactKind::Place, "memory", environment.memory));
+        if let Some(governor) = &environment.cpu.governor {
+            facts.push(fact(FactKind::Place, "frequency governor", governor));
+        }
+        let used = |target: &&TargetFacts| observation.load.targets.iter().any(|path| is_at(target, path));
+        environment
+            .targets
+            .iter()
+            .filter(used)
+            .take(1)
+            .for_each(|target| facts.extend(of_target(target)));
+    }
+    Some(facts)
+}
+
+/// A directory holds the file that was made in it.
+fn is_at(target: &TargetFacts, path: &str) -> bool {
+    target.path == path || target.path.starts_with(path) || path.ends_with(&target.path) || path.starts_with('.')
+}
+
+fn of_target(target: &TargetFacts) -> Vec<Fact> {
+    let mut facts = vec![
+        fact(FactKind::Place, "kind of target", &target.kind),
+        fact(FactKind::Load, "size of the target", target.size),
+    ];
+    if let Some(system) = &target.file_system {
+        facts.push(fact(
+            FactKind::Place,
+            "file system",
+            format!("{}, {}", system.kind, system.options),
+        ));
+    }
+    if let Some(device) = target.devices.first() {
+        let model = device.model.as_deref().unwrap_or("model not known");
+        facts.push(fact(
+            FactKind::Place,
+            "device",
+            format!("{} ({model}, {})", device.name, device.size),
+        ));
+        if let Some(scheduler) = &device.scheduler {
+            facts.push(fact(FactKind::Place, "I/O scheduler", scheduler));
+        }
+        if let Some(cache) = &device.write_cache {
+            facts.push(fact(FactKind::Place, "write cache", cache));
+        }
+        if let Some(requests) = device.queue_requests {
+            facts.push(fact(FactKind::Place, "requests of the queue", requests));
+        }
+    }
+    facts
+}
+
+/// What a plan says beyond the load that every source can tell.
+fn details(job: &Job) -> Vec<Fact> {
+    let streams = || job.workers.iter().flat_map(|worker| &worker.streams);
+    let of = |name: &str, value: fn(&Stream) -> String| {
+        let mut values: Vec<String> = streams().map(value).collect();
+        values.dedup();
+        fact(FactKind::Load, name, values.join("; "))
+    };
+    vec![
+        of("positions", |stream| debug(&stream.pattern.access)),
+        of("block sizes", |stream| debug(&stream.pattern.sizes)),
+        of("mix", |stream| debug(&stream.mix)),
+        of("contents", |stream| debug(&stream.content)),
+        of("caches", |stream| debug(&stream.cache)),
+        of("flushes", |stream| debug(&stream.sync)),
+        of("pacing", |stream| debug(&stream.pacing)),
+        of("pauses", |stream| debug(&stream.think)),
+        of("part of the target", |stream| debug(&stream.region)),
+    ]
+}
+
+/// As the program writes it to itself: exact, and only shown where it differs.
+fn debug<T: std::fmt::Debug>(value: &T) -> String {
+    format!("{value:?}")
+}
+
+/// The facts that any source of an observation may tell.
+pub fn facts_of_observation(observation: &Observation) -> Vec<Fact> {
+    let load: &Load = &observation.load;
+    let mut facts = vec![fact(FactKind::Measuring, "tool", &observation.tool)];
+    let mut known = |kind: FactKind, name: &str, value: Option<String>| {
+        facts.extend(value.map(|value| fact(kind, name, value)));
+    };
+    known(FactKind::Other, "version", observation.version.clone());
+    known(
+        FactKind::Load,
+        "block size",
+        load.block.map(|block: Bytes| block.to_string()),
+    );
+    known(FactKind::Load, "in flight", load.depth.map(|depth| depth.to_string()));
+    known(
+        FactKind::Load,
+        "workers",
+        load.workers.map(|workers| workers.to_string()),
+    );
+    known(
+        FactKind::Load,
+        "reads",
+        load.read_percent.map(|percent| format!("{percent} %")),
+    );
+    let pattern = |random: bool| if random { "random" } else { "sequential" };
+    known(
+        FactKind::Load,
+        "pattern",
+        load.random.map(|random| pattern(random).into()),
+    );
+    let cache = |direct: bool| if direct { "bypassed" } else { "used" };
+    known(
+        FactKind::Load,
+        "system's cache",
+        load.direct.map(|direct| cache(direct).into()),
+    );
+    known(
+        FactKind::Load,
+        "rate",
+        load.rate_iops.map(|rate| format!("{rate:.0} per second")),
+    );
+    known(
+        FactKind::Load,
+        "size in use",
+        load.size.map(|size: Bytes| size.to_string()),
+    );
+    let targets = (!load.targets.is_empty()).then(|| load.targets.len().to_string());
+    known(FactKind::Load, "number of targets", targets);
+    known(
+        FactKind::Place,
+        "targets",
+        (!load.targets.is_empty()).then(|| load.targets.join(", ")),
+    );
+    known(
+        FactKind::Other,
+        "warm-up",
+        load.warm_up_ns.map(|length: Nanos| length.to_string()),
+    );
+    known(
+        FactKind::Other,
+        "measured",
+        observation.measured_ns.map(|length| length.to_string()),
+    );
+    facts
+}

@@ -1,0 +1,71 @@
+//! Two things that were measured in turns.
+
+use model::observation::Observation;
+use model::stats::{SignedRanks, paired_ratio, signed_ranks};
+use serde::Serialize;
+
+use super::change::{Change, FIGURES, Figure, Word, judged, primary};
+
+/// What alternating runs say of two things.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Interleaved {
+    /// How each figure changes from A to B. The intervals hold what varies from run to run.
+    pub changes: Vec<Change>,
+    /// The figure that decides.
+    pub primary: Figure,
+    /// What it comes to: better or worse only if the signed ranks agree.
+    pub word: Word,
+    /// Pairs that were compared.
+    pub pairs: usize,
+    /// Wilcoxon's probability for the figure that decides; absent where every pair was equal.
+    pub p_of_ranks: Option<f64>,
+    /// The smallest change of that figure, as a share, which so many pairs would have found in four of five attempts.
+    pub detectable: f64,
+}
+
+/// Compares pairs of results, (A, B), that were measured next to each other. `None` for fewer than two pairs, or where the
+/// figure that decides is missing.
+pub fn interleaved(pairs: &[(&Observation, &Observation)], margin: f64) -> Option<Interleaved> {
+    let both: Vec<&Observation> = pairs.iter().flat_map(|(a, b)| [*a, *b]).collect();
+    let primary = primary(&both)?;
+    let values = |figure: Figure| -> Option<Vec<(f64, f64)>> {
+        let of = |(a, b): &(&Observation, &Observation)| Some((figure.of(a)?, figure.of(b)?));
+        pairs.iter().map(of).collect()
+    };
+    let change = |figure: &Figure| {
+        let values = values(*figure)?;
+        let found = paired_ratio(&values, 0.95)?;
+        // The geometric mean: that of the ratios is the ratio of those.
+        let mean = |of: fn(&(f64, f64)) -> f64| {
+            (values.iter().map(|pair| of(pair).ln()).sum::<f64>() / values.len() as f64).exp()
+        };
+        Some(Change {
+            figure: *figure,
+            from: mean(|pair| pair.0),
+            to: mean(|pair| pair.1),
+            ratio: found.ratio,
+            low: Some(found.low),
+            high: Some(found.high),
+            p: Some(found.p),
+            word: Word::Undecided,
+        })
+    };
+    let changes = judged(FIGURES.iter().filter_map(change).collect(), margin);
+    let decisive = values(primary)?;
+    let ratio = paired_ratio(&decisive, 0.95)?;
+    let logs: Vec<f64> = decisive.iter().map(|(a, b)| (b / a).ln()).collect();
+    let p_of_ranks = signed_ranks(&logs).map(|ranks: SignedRanks| ranks.p);
+    let found = changes.iter().find(|change| change.figure == primary)?.word;
+    let word = match found {
+        Word::Better | Word::Worse if p_of_ranks.is_some_and(|p| p > 0.05) => Word::Undecided,
+        word => word,
+    };
+    Some(Interleaved {
+        changes,
+        primary,
+        word,
+        pairs: pairs.len(),
+        p_of_ranks,
+        detectable: ratio.detectable,
+    })
+}

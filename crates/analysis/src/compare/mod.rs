@@ -1,0 +1,67 @@
+//! Is the second better than the first, the same, or worse, and how sure is that?
+//!
+//! One run knows how much its figures vary within it, two runs know that too, and only repeated ones know how much runs
+//! differ from each other. Each way of comparing says which of these its interval holds.
+
+mod change;
+mod fingerprint;
+mod interleaved;
+
+pub use change::{Change, Figure, MARGIN, Word, changes, primary, sentence};
+pub use fingerprint::{Difference, Fact, FactKind, differences, facts_of_observation, facts_of_results};
+pub use interleaved::{Interleaved, interleaved};
+
+use model::observation::Observation;
+use model::stats::holm;
+use serde::Serialize;
+
+/// One of several results in the order of their figures.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Ranked {
+    /// Its place in the list that was given.
+    pub index: usize,
+    /// How it differs from the best; absent for the best itself.
+    pub to_best: Option<Change>,
+}
+
+/// Several results from the best to the worst by their [`primary`] figure, with the probabilities raised for their number.
+/// Those without that figure are left out.
+pub fn rank(observations: &[&Observation], margin: f64) -> Vec<Ranked> {
+    let Some(figure) = primary(observations) else {
+        return Vec::new();
+    };
+    let mut order: Vec<(usize, f64)> = observations
+        .iter()
+        .enumerate()
+        .filter_map(|(index, one)| Some((index, figure.of(one)?)))
+        .collect();
+    let sign = if figure.higher_is_better() { -1.0 } else { 1.0 };
+    order.sort_by(|a, b| (sign * a.1).total_cmp(&(sign * b.1)));
+    let Some(best) = order.first().map(|(index, _)| observations[*index]) else {
+        return Vec::new();
+    };
+    let mut ranked: Vec<Ranked> = order
+        .iter()
+        .enumerate()
+        .map(|(place, (index, _))| Ranked {
+            index: *index,
+            to_best: (place > 0).then(|| figure.change(best, observations[*index])).flatten(),
+        })
+        .collect();
+    let of = |one: &Ranked| one.to_best.as_ref().and_then(|change| change.p);
+    let raised = holm(&ranked.iter().filter_map(of).collect::<Vec<_>>());
+    let with_p = ranked
+        .iter_mut()
+        .filter_map(|one| one.to_best.as_mut())
+        .filter(|change| change.p.is_some());
+    for (change, p) in with_p.zip(raised) {
+        change.p = Some(p);
+    }
+    for change in ranked.iter_mut().filter_map(|one| one.to_best.as_mut()) {
+        change.judge(margin);
+    }
+    ranked
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,188 @@
+//! Results whose difference is known because they were made up.
+
+#![allow(clippy::unwrap_used, reason = "a test that meets the unexpected fails")]
+
+use model::draws::{Draws, DrawsForm, Purpose};
+use model::histogram::Histogram;
+use model::observation::{Flow, Latency, Load, Observation, SeriesPoint};
+use model::{Bytes, Nanos};
+
+use super::*;
+
+/// A run of 60 s at about this rate, with latencies around this mean: noise of ±5 % from second to second.
+fn run(draws: &mut Draws, iops: f64, latency_us: f64) -> Observation {
+    let mut noise = || 0.95 + 0.1 * draws.unit(Purpose::Content);
+    let mut histogram = Histogram::new();
+    for _ in 0..20_000 {
+        histogram.record((latency_us * 1000.0 * noise()) as u64);
+    }
+    let series: Vec<SeriesPoint> = (0..60)
+        .map(|second| SeriesPoint {
+            start_ns: Nanos::secs(second),
+            length_ns: Nanos::secs(1),
+            operations: [(iops * noise()) as u64, 0, 0],
+            mean_ns: Some(latency_us * 1000.0 * noise()),
+            ..SeriesPoint::default()
+        })
+        .collect();
+    let operations: u64 = series.iter().map(|point| point.operations[0]).sum();
+    Observation {
+        tool: "fathom".into(),
+        load: Load {
+            block: Some(Bytes::kib(4)),
+            depth: Some(8),
+            closed_loop: Some(true),
+            ..Load::default()
+        },
+        measured_ns: Some(Nanos::secs(60)),
+        total: Flow {
+            operations: Some(operations),
+            iops: Some(operations as f64 / 60.0),
+            latency: Latency::of(&histogram),
+            ..Flow::default()
+        },
+        series,
+        ..Observation::default()
+    }
+}
+
+fn draws() -> Draws {
+    DrawsForm::Native { seed: 17 }.start()
+}
+
+fn word_of(changes: &[Change], figure: Figure) -> Word {
+    changes.iter().find(|change| change.figure == figure).unwrap().word
+}
+
+#[test]
+fn ten_percent_are_found_in_every_figure() {
+    let draws = &mut draws();
+    let (slow, fast) = (run(draws, 10_000.0, 800.0), run(draws, 11_000.0, 720.0));
+    let better = changes(&slow, &fast, MARGIN);
+    assert_eq!(better.len(), 6);
+    assert!(better.iter().all(|change| change.word == Word::Better), "{better:#?}");
+    let worse = changes(&fast, &slow, MARGIN);
+    assert!(worse.iter().all(|change| change.word == Word::Worse), "{worse:#?}");
+    let iops = &better[0];
+    assert!(iops.low.unwrap() < 1.1 && iops.high.unwrap() > 1.1, "{iops:?}");
+    let said = sentence(iops, "B", "A", MARGIN);
+    assert!(
+        said.starts_with("B is better than A: +") && said.ends_with("operations per second."),
+        "{said}"
+    );
+}
+
+#[test]
+fn equal_runs_are_the_same_and_never_better_by_more_than_chance_allows() {
+    let draws = &mut draws();
+    let mut wrong = 0;
+    for _ in 0..100 {
+        let (a, b) = (run(draws, 10_000.0, 800.0), run(draws, 10_000.0, 800.0));
+        let found = changes(&a, &b, MARGIN);
+        wrong += u32::from(
+            found
+                .iter()
+                .any(|change| matches!(change.word, Word::Better | Word::Worse)),
+        );
+        assert_eq!(word_of(&found, Figure::Quantile(0.5)), Word::Same);
+        assert_ne!(word_of(&found, Figure::Iops), Word::Better);
+    }
+    assert!(wrong <= 5, "{wrong} of 100");
+}
+
+#[test]
+fn without_a_series_or_a_histogram_nothing_is_decided() {
+    let draws = &mut draws();
+    let (a, mut b) = (run(draws, 10_000.0, 800.0), run(draws, 20_000.0, 400.0));
+    b.series.clear();
+    let found = changes(&a, &b, MARGIN);
+    assert_eq!((found[0].word, found[0].low), (Word::Undecided, None));
+    assert!(sentence(&found[0], "B", "A", MARGIN).contains("nothing tells how much of it is chance"));
+    b.total.latency.as_mut().unwrap().histogram = None;
+    b.total.latency.as_mut().unwrap().quantiles = vec![(0.99, 400_000.0)];
+    let found = changes(&a, &b, MARGIN);
+    assert_eq!(word_of(&found, Figure::Quantile(0.99)), Word::Undecided);
+    assert!(
+        found.iter().all(|change| change.figure != Figure::Quantile(0.5)),
+        "it is not stated"
+    );
+}
+
+#[test]
+fn pairs_find_what_the_days_differ_by_more() {
+    let draws = &mut draws();
+    // Each pair has a day of its own, up to twice as fast as another; B is 5 % better on each.
+    let days: Vec<f64> = (0..8).map(|_| 1.0 + draws.unit(Purpose::Content)).collect();
+    let made: Vec<(Observation, Observation)> = days
+        .iter()
+        .map(|day| (run(draws, 10_000.0 * day, 800.0), run(draws, 10_500.0 * day, 800.0)))
+        .collect();
+    let pairs: Vec<(&Observation, &Observation)> = made.iter().map(|(a, b)| (a, b)).collect();
+    let found = interleaved(&pairs, MARGIN).unwrap();
+    assert_eq!(
+        (found.primary, found.word, found.pairs),
+        (Figure::Iops, Word::Better, 8)
+    );
+    assert_eq!(word_of(&found.changes, Figure::Mean), Word::Same);
+    assert!(found.detectable < 0.02 && found.p_of_ranks.unwrap() < 0.01, "{found:?}");
+    assert!((found.changes[0].ratio - 1.05).abs() < 0.01);
+    assert_eq!(interleaved(&pairs[..1], MARGIN), None);
+}
+
+#[test]
+fn one_pair_that_disagrees_leaves_six_undecided() {
+    let draws = &mut draws();
+    let mut made: Vec<(Observation, Observation)> = (0..6)
+        .map(|_| (run(draws, 10_000.0, 800.0), run(draws, 10_400.0, 800.0)))
+        .collect();
+    made[2].1 = run(draws, 9_000.0, 800.0);
+    let pairs: Vec<(&Observation, &Observation)> = made.iter().map(|(a, b)| (a, b)).collect();
+    assert_eq!(interleaved(&pairs, MARGIN).unwrap().word, Word::Undecided);
+}
+
+#[test]
+fn paced_loads_are_judged_by_their_response() {
+    let draws = &mut draws();
+    let (mut a, b) = (run(draws, 4_000.0, 800.0), run(draws, 4_000.0, 400.0));
+    a.load.closed_loop = Some(false);
+    assert_eq!(primary(&[&a, &b]), Some(Figure::Mean));
+    let ranked = rank(&[&a, &b], MARGIN);
+    assert_eq!(ranked.iter().map(|one| one.index).collect::<Vec<_>>(), [1, 0]);
+    assert_eq!(ranked[1].to_best.as_ref().unwrap().word, Word::Worse);
+    assert_eq!(primary(&[]), None);
+}
+
+#[test]
+fn ranking_tells_apart_what_can_be_told_apart() {
+    let draws = &mut draws();
+    let made = [8_000.0, 12_000.0, 12_010.0, 10_000.0].map(|iops| run(draws, iops, 800.0));
+    let ranked = rank(&made.iter().collect::<Vec<_>>(), MARGIN);
+    assert_eq!(ranked[2].index, 3);
+    assert_eq!(ranked[3].index, 0);
+    let words: Vec<Option<Word>> = ranked
+        .iter()
+        .map(|one| one.to_best.as_ref().map(|change| change.word))
+        .collect();
+    assert!(matches!(words[1], Some(Word::Same | Word::Undecided)), "{words:?}");
+    assert_eq!(words[2..], [Some(Word::Worse), Some(Word::Worse)]);
+}
+
+#[test]
+fn what_differs_is_listed_gravest_first_and_what_is_not_told_is_no_difference() {
+    let draws = &mut draws();
+    let (mut a, mut b) = (run(draws, 1_000.0, 800.0), run(draws, 1_000.0, 800.0));
+    assert_eq!(differences(&[facts_of_observation(&a), facts_of_observation(&b)]), []);
+    b.load.block = Some(Bytes::kib(8));
+    b.version = Some("2".into());
+    a.load.random = Some(true);
+    let found = differences(&[facts_of_observation(&a), facts_of_observation(&b)]);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!((found[0].kind, &*found[0].name), (FactKind::Load, "block size"));
+    assert_eq!(found[0].values, [Some("4 KiB".into()), Some("8 KiB".into())]);
+    a.version = Some("1".into());
+    b.tool = "fio".into();
+    let found = differences(&[facts_of_observation(&a), facts_of_observation(&b)]);
+    let kinds: Vec<FactKind> = found.iter().map(|difference| difference.kind).collect();
+    assert_eq!(kinds, [FactKind::Load, FactKind::Measuring, FactKind::Other]);
+    assert!(FactKind::Measuring.forbids() && !FactKind::Place.forbids());
+}

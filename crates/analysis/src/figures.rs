@@ -1,0 +1,61 @@
+//! Numbers inside sentences. Tables are the reports' business.
+
+/// A rate: whole with commas between thousands from a hundred on, else with one decimal.
+pub(crate) fn rate(value: f64) -> String {
+    if value < 99.95 {
+        return plain(value);
+    }
+    let digits = format!("{}", value.round());
+    let mut out = String::with_capacity(digits.len() * 4 / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// A load or a factor: whole from a hundred on, else with one decimal, which is left out where it is 0.
+pub(crate) fn plain(value: f64) -> String {
+    let text = match value {
+        v if v >= 99.95 => format!("{}", v.round()),
+        v => format!("{v:.1}"),
+    };
+    text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
+}
+
+/// A time with three digits.
+pub(crate) fn time(ns: f64) -> String {
+    model::Nanos(ns.round().max(0.0) as u64).to_string()
+}
+
+/// A change as signed percent: `+36 %`, `-0.4 %`.
+pub(crate) fn change(ratio: f64) -> String {
+    let percent = (ratio - 1.0) * 100.0;
+    match percent.abs() {
+        size if size < 0.005 => "0 %".into(),
+        size if size >= 9.95 => format!("{percent:+.0} %"),
+        size if size >= 0.995 => format!("{percent:+.1} %"),
+        _ => format!("{percent:+.2} %"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_short() {
+        assert_eq!(rate(146_000.4), "146,000");
+        assert_eq!(rate(99.96), "100");
+        assert_eq!(rate(8.0), "8");
+        assert_eq!(plain(4.866), "4.9");
+        assert_eq!(plain(105.2), "105");
+        assert_eq!(time(33_333.3), "33.3 us");
+        assert_eq!(change(1.3644), "+36 %");
+        assert_eq!(change(0.996), "-0.40 %");
+        assert_eq!(change(0.95), "-5.0 %");
+        assert_eq!(change(0.999_999), "0 %");
+    }
+}

@@ -1,0 +1,34 @@
+//! Kneedle (Satopää, Albrecht, Irwin and Raghavan, *Finding a "Kneedle" in a Haystack*, ICDCS workshops 2011).
+
+/// How far the difference must fall for a bend to count as a knee; 1 is what its authors use.
+const SENSITIVITY: f64 = 1.0;
+
+/// The index of the knee of a rising, concave curve, whose points are in the order of x. Both axes are scaled to 0 … 1; a
+/// knee is a local maximum of y − x after which that difference falls by one average step of x before the next maximum.
+/// Of several the one with the largest difference. `None` where there is none, or the curve does not rise.
+pub fn kneedle(curve: &[(f64, f64)]) -> Option<usize> {
+    let (first, last) = (curve.first()?, curve.last()?);
+    let low = curve.iter().map(|(_, y)| *y).fold(f64::INFINITY, f64::min);
+    let high = curve.iter().map(|(_, y)| *y).fold(f64::NEG_INFINITY, f64::max);
+    let width = last.0 - first.0;
+    if curve.len() < 3 || !(width > 0.0 && high > low) {
+        return None;
+    }
+    let difference: Vec<f64> = curve
+        .iter()
+        .map(|(x, y)| (y - low) / (high - low) - (x - first.0) / width)
+        .collect();
+    let step = 1.0 / (curve.len() - 1) as f64;
+    let is_maximum = |i: usize| difference[i] > difference[i - 1] && difference[i] >= difference[i + 1];
+    let maxima: Vec<usize> = (1..curve.len() - 1).filter(|i| is_maximum(*i)).collect();
+    let is_knee = |(number, at): (usize, &usize)| {
+        // Equal differences are those of a straight part: rounding must not make it a fall.
+        let threshold = difference[*at] - SENSITIVITY * step + 1e-12;
+        let until = maxima.get(number + 1).copied().unwrap_or(curve.len());
+        difference[at + 1..until].iter().any(|after| *after < threshold)
+    };
+    let knees = maxima.iter().enumerate().filter(|found| is_knee(*found));
+    knees
+        .map(|(_, at)| *at)
+        .max_by(|a, b| difference[*a].total_cmp(&difference[*b]))
+}

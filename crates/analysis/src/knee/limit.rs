@@ -1,0 +1,124 @@
+//! The most load that keeps a limit on a latency.
+
+use std::fmt;
+use std::str::FromStr;
+
+use model::Nanos;
+use serde::Serialize;
+
+use super::Point;
+
+/// The figure that is limited.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LimitedFigure {
+    /// The mean latency.
+    Mean,
+    /// A quantile, as a share: 0.99 for p99.
+    Quantile(f64),
+}
+
+/// A limit on a latency, such as `p99<=3ms`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Limit {
+    /// Of what.
+    pub figure: LimitedFigure,
+    /// What it may be at most.
+    pub most_ns: Nanos,
+}
+
+impl FromStr for Limit {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Limit, String> {
+        let wrong = |why: String| format!("{why}; a limit is written like `p99<=3ms` or `mean<=500us`");
+        let (name, most) = text
+            .split_once("<=")
+            .or_else(|| text.split_once('<'))
+            .ok_or_else(|| wrong(format!("`{text}` compares nothing")))?;
+        let name = name.trim().to_ascii_lowercase();
+        let percent = name.strip_prefix('p').map(str::parse::<f64>);
+        let figure = match percent {
+            _ if matches!(name.as_str(), "mean" | "avg" | "average") => LimitedFigure::Mean,
+            _ if name == "median" => LimitedFigure::Quantile(0.5),
+            Some(Ok(percent)) if percent > 0.0 && percent < 100.0 => LimitedFigure::Quantile(percent / 100.0),
+            _ => return Err(wrong(format!("`{name}` is no latency"))),
+        };
+        let most_ns: Nanos = most
+            .trim()
+            .parse()
+            .map_err(|error: model::units::UnitError| wrong(error.to_string()))?;
+        match most_ns {
+            Nanos(0) => Err(wrong("nothing takes no time".into())),
+            most_ns => Ok(Limit { figure, most_ns }),
+        }
+    }
+}
+
+impl fmt::Display for LimitedFigure {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LimitedFigure::Mean => out.pad("mean"),
+            // 99.9 and not 99.90000000000001.
+            LimitedFigure::Quantile(share) => out.pad(&format!("p{}", (share * 1e8).round() / 1e6)),
+        }
+    }
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{} <= {}", self.figure, self.most_ns)
+    }
+}
+
+/// How far a limit is kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Kept {
+    /// The largest measured load up to which every point keeps it, upper bounds of the intervals included.
+    pub kept_at: Option<f64>,
+    /// The next measured load, which does not keep it, or not certainly.
+    pub missed_at: Option<f64>,
+    /// The next point has too few operations to say.
+    pub unknown: bool,
+    /// Where the upper bound meets the limit, interpolated between the two on the logarithm of the load; the largest
+    /// measured load where all keep it; absent where none does.
+    pub depth: Option<f64>,
+    /// The rate there, likewise.
+    pub iops: Option<f64>,
+}
+
+/// How far the points, in the order of their load, keep a limit: as far as the upper bounds of the 95 % intervals do,
+/// without a gap.
+pub fn kept(points: &[Point], limit: &Limit) -> Kept {
+    let most = limit.most_ns.0 as f64;
+    let keeps = |point: &Point| point.limited_ns_high.is_some_and(|high| high <= most);
+    let count = points.iter().take_while(|point| keeps(point)).count();
+    let next = points.get(count);
+    let unknown = next.is_some_and(|next| next.limited_ns_high.is_none());
+    let missed_at = next.map(|next| next.load);
+    let Some(last) = count.checked_sub(1).map(|index| &points[index]) else {
+        return Kept {
+            missed_at,
+            unknown,
+            ..Kept::default()
+        };
+    };
+    let share = match (next.and_then(|next| next.limited_ns_high), last.limited_ns_high) {
+        (Some(above), Some(below)) if above > below => ((most - below) / (above - below)).clamp(0.0, 1.0),
+        _ => 0.0,
+    };
+    let between = |from: f64, to: f64| from + share * (to - from);
+    let (load, iops) = next.map_or((last.load, last.iops), |next| {
+        (
+            between(last.load.ln(), next.load.ln()).exp(),
+            between(last.iops, next.iops),
+        )
+    });
+    Kept {
+        kept_at: Some(last.load),
+        missed_at,
+        unknown,
+        depth: Some(load),
+        iops: Some(iops),
+    }
+}

@@ -1,0 +1,283 @@
+//! Published figures, and curves of which the knee is known because the formula that makes them is.
+
+#![allow(clippy::unwrap_used, reason = "a test that meets the unexpected fails")]
+
+use model::Nanos;
+
+use super::*;
+
+fn closed(points: &[(f64, f64)]) -> Vec<Point> {
+    points.iter().map(|(n, x)| Point::of_closed_loop(*n, *x)).collect()
+}
+
+const DEPTHS: [f64; 10] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0];
+
+/// A vendor's figures of an all-flash array: 30,000 IOPS at depth 1, 107,000 at 64, 146,000 at 512.
+fn array() -> Vec<Point> {
+    closed(&[(1.0, 30_000.0), (64.0, 107_000.0), (512.0, 146_000.0)])
+}
+
+#[test]
+fn three_published_points_say_where_the_knee_is_not() {
+    let knee = analyse(&array(), Axis::InFlight, None);
+    let bounds = knee.bounds.unwrap();
+    assert!((bounds.alone_ns - 33_333.3).abs() < 1.0, "{bounds:?}");
+    assert_eq!((bounds.alone_at, bounds.most_at), (1.0, 512.0));
+    assert!((bounds.meet_at - 4.866).abs() < 0.01, "{bounds:?}");
+    assert_eq!(bounds.times_alone(&knee.points[1]).round(), 18.0);
+    assert_eq!(bounds.times_alone(&knee.points[2]).round(), 105.0);
+    assert_eq!(knee.points[1].mean_ns.round(), 598_131.0);
+    assert_eq!(knee.kneedle, None);
+    let usl = knee.usl.unwrap();
+    assert_eq!((usl.beta, usl.peak_at, usl.beta_is_significant), (0.0, None, false));
+    assert!(
+        usl.alpha > 0.2 && usl.alpha < 0.28 && usl.roof_iops.unwrap() > 107_000.0,
+        "{usl:?}"
+    );
+    assert!(!knee.retrograde);
+    assert_eq!(knee.advice.kind, AdviceKind::Between);
+    assert_eq!((knee.advice.at_least, knee.advice.at_most), (Some(1.0), Some(64.0)));
+    assert_eq!(
+        knee.advice.sentence,
+        "The knee lies between 1 and 64 in flight, and the points do not say where: the bounds meet at 4.9. At 1 an \
+         operation takes 33.3 us, at 64 17.9 times as long for 3.6 times the rate. From 64 to 512 the rate changes by \
+         +36 % for 5.9 times the latency. Measure between 1 and 64."
+    );
+}
+
+#[test]
+fn without_the_constraint_those_points_would_want_a_negative_cost() {
+    // (N·X₁/X_N − 1)/(N−1) = α + βN through the two points above 1: β = −1.45e-4, α = 0.278.
+    let c = |n: f64, x: f64| (n * 30_000.0 / x - 1.0) / (n - 1.0);
+    let beta = (c(512.0, 146_000.0) - c(64.0, 107_000.0)) / 448.0;
+    assert!((beta + 1.45e-4).abs() < 1e-6, "{beta}");
+    assert!((c(64.0, 107_000.0) - beta * 64.0 - 0.278).abs() < 1e-3);
+}
+
+/// Servers that take the same time each: X = min(N, servers) / service.
+fn servers(count: f64, service_us: f64) -> Vec<Point> {
+    let point = |n: &f64| (*n, n.min(count) / service_us * 1e6);
+    closed(&DEPTHS.iter().map(point).collect::<Vec<_>>())
+}
+
+#[test]
+fn the_knee_of_equal_servers_is_their_number() {
+    for count in [2.0, 4.0, 8.0, 16.0, 32.0, 64.0] {
+        let knee = analyse(&servers(count, 100.0), Axis::InFlight, None);
+        assert_eq!((knee.kneedle, knee.power), (Some(count), Some(count)));
+        assert!((knee.bounds.unwrap().meet_at - count).abs() < 1e-9);
+        assert_eq!(knee.advice.kind, AdviceKind::Knee);
+        assert_eq!(
+            (knee.advice.load, knee.advice.at_least),
+            (Some(count), Some(count / 2.0))
+        );
+        assert!(!knee.retrograde);
+    }
+    let eight = analyse(&servers(8.0, 100.0), Axis::InFlight, None).advice.sentence;
+    assert_eq!(
+        eight,
+        "Use 8 in flight: 80,000 operations per second, 100 % of the most that was measured. An operation takes 100 us, 1 \
+         times as long as at 1 in flight. At 16 in flight the rate changes by 0 % and the latency by +100 %; the knee lies \
+         between 4 and 16."
+    );
+}
+
+/// Exact mean value analysis (Reiser and Lavenberg 1980) of a closed network: a delay of `alone` and one queue that serves
+/// one at a time. The bounds meet at (alone + service) / service.
+fn mean_values(alone_us: f64, service_us: f64) -> Vec<Point> {
+    let (mut queue, mut found) = (0.0, Vec::new());
+    for n in 1..=512u32 {
+        let wait = service_us * (1.0 + queue);
+        let rate = f64::from(n) / (alone_us + wait);
+        queue = rate * wait;
+        if n.is_power_of_two() {
+            found.push((f64::from(n), rate * 1e6));
+        }
+    }
+    closed(&found)
+}
+
+#[test]
+fn the_bounds_of_a_queueing_network_meet_where_theory_says() {
+    for servers in [4.0, 8.0, 16.0, 32.0] {
+        // A service that takes 1/servers of the whole, like a bus or a controller behind many chips.
+        let service = 100.0 / servers;
+        let knee = analyse(&mean_values(100.0 - service, service), Axis::InFlight, None);
+        let meet = knee.bounds.unwrap().meet_at;
+        assert!((meet / servers - 1.0).abs() < 0.001, "{meet} for {servers}");
+        // The queue bends the curve around the bound: within one step of the grid.
+        let found = knee.kneedle.unwrap();
+        assert!(
+            (servers / 2.0..=servers * 2.0).contains(&found),
+            "{found} for {servers}"
+        );
+        assert!(!knee.retrograde);
+    }
+}
+
+#[test]
+fn noise_does_not_move_the_knee_by_more_than_a_step() {
+    use model::draws::{DrawsForm, Purpose};
+    let mut draws = DrawsForm::Native { seed: 11 }.start();
+    for _ in 0..200 {
+        let mut points = servers(8.0, 100.0);
+        for point in &mut points {
+            // ±2 % on the rate: more than a sweep of 20 s per point has.
+            point.iops *= 0.98 + 0.04 * draws.unit(Purpose::Content);
+            point.mean_ns = point.load / point.iops * 1e9;
+            point.iops_half_width = Some(0.02 * point.iops);
+        }
+        let knee = analyse(&points, Axis::InFlight, None);
+        assert_eq!(knee.kneedle, Some(8.0), "{points:?}");
+        assert!((7.0..=9.0).contains(&knee.bounds.unwrap().meet_at));
+        assert!(!knee.retrograde);
+    }
+}
+
+#[test]
+fn no_knee_is_said_where_there_is_none() {
+    let rising = analyse(&servers(4096.0, 100.0), Axis::InFlight, None);
+    assert_eq!((rising.kneedle, rising.advice.kind), (None, AdviceKind::StillRising));
+    assert!(
+        rising.advice.sentence.starts_with("No knee up to 512 in flight"),
+        "{}",
+        rising.advice.sentence
+    );
+    let flat = analyse(&servers(1.0, 100.0), Axis::InFlight, None);
+    assert_eq!((flat.advice.kind, flat.advice.at_most), (AdviceKind::Flat, Some(1.0)));
+    assert_eq!(
+        analyse(&servers(8.0, 100.0)[..1], Axis::InFlight, None).advice.kind,
+        AdviceKind::TooFew
+    );
+    assert_eq!(analyse(&[], Axis::InFlight, None).advice.kind, AdviceKind::TooFew);
+}
+
+#[test]
+fn a_law_that_made_the_points_is_found_again() {
+    let (lambda, alpha, beta) = (1000.0, 0.03, 0.0005);
+    let law = |n: f64| lambda * n / (1.0 + alpha * (n - 1.0) + beta * n * (n - 1.0));
+    let knee = analyse(&closed(&DEPTHS.map(|n| (n, law(n)))), Axis::InFlight, None);
+    let usl = knee.usl.unwrap();
+    for (found, truth) in [(usl.lambda, lambda), (usl.alpha, alpha), (usl.beta, beta)] {
+        assert!((found / truth - 1.0).abs() < 1e-6, "{usl:?}");
+    }
+    // ⌊√(0.97/0.0005)⌋ = 44.
+    assert_eq!(
+        (usl.peak_at, usl.roof_iops, usl.beta_is_significant),
+        (Some(44.0), None, true)
+    );
+    assert!(knee.retrograde);
+    assert!(
+        knee.advice.sentence.contains("the rate falls again"),
+        "{}",
+        knee.advice.sentence
+    );
+}
+
+#[test]
+fn a_fall_within_the_intervals_is_none() {
+    let mut points = servers(8.0, 100.0);
+    points[9].iops *= 0.96;
+    assert!(analyse(&points, Axis::InFlight, None).retrograde);
+    points
+        .iter_mut()
+        .for_each(|point| point.iops_half_width = Some(2_000.0));
+    assert!(!analyse(&points, Axis::InFlight, None).retrograde);
+}
+
+/// Equal servers with a p99 of twice the mean, known to ±5 %.
+fn limited() -> Vec<Point> {
+    let mut points = servers(8.0, 100.0);
+    for point in &mut points {
+        point.limited_ns = Some(2.0 * point.mean_ns);
+        point.limited_ns_high = Some(2.1 * point.mean_ns);
+    }
+    points
+}
+
+#[test]
+fn the_most_load_within_a_limit_lies_between_the_last_that_keeps_it_and_the_next() {
+    let limit: Limit = "p99<=1ms".parse().unwrap();
+    let knee = analyse(&limited(), Axis::InFlight, Some(&limit));
+    let kept = knee.kept.unwrap();
+    // Upper bounds: 420 us at 16, 840 us at 32, 1680 us at 64; on log N 160/840 of the way from 32 to 64.
+    assert_eq!(
+        (kept.kept_at, kept.missed_at, kept.unknown),
+        (Some(32.0), Some(64.0), false)
+    );
+    let expected = 32.0 * 2f64.powf(160.0 / 840.0);
+    assert!((kept.depth.unwrap() - expected).abs() < 1e-9, "{kept:?}");
+    assert!((kept.iops.unwrap() - 80_000.0).abs() < 1e-6);
+    assert_eq!(knee.advice.kind, AdviceKind::LimitKept);
+    assert_eq!(
+        knee.advice.sentence,
+        "The most with p99 <= 1 ms is about 80,000 operations per second at about 36 in flight: 32 in flight keeps it with \
+         80,000, 64 in flight does not; what lies between is interpolated."
+    );
+}
+
+#[test]
+fn a_limit_may_be_kept_always_never_or_not_be_known() {
+    let kind = |text: &str, points: &[Point]| {
+        let limit: Limit = text.parse().unwrap();
+        analyse(points, Axis::InFlight, Some(&limit)).advice.kind
+    };
+    assert_eq!(kind("p99 <= 1s", &limited()), AdviceKind::LimitNotReached);
+    assert_eq!(kind("p99<100us", &limited()), AdviceKind::LimitMissed);
+    let mut points = limited();
+    points[3].limited_ns_high = None;
+    assert_eq!(kind("p99<=1ms", &points), AdviceKind::LimitUnknown);
+    points[0].limited_ns_high = None;
+    assert_eq!(kind("p99<=1ms", &points), AdviceKind::LimitUnknown);
+}
+
+#[test]
+fn limits_are_read() {
+    let limit: Limit = " P99.9 <= 2.5ms ".parse().unwrap();
+    assert_eq!(limit.most_ns, Nanos::micros(2500));
+    assert_eq!(limit.to_string(), "p99.9 <= 2.5 ms");
+    assert_eq!("mean<=3ms".parse::<Limit>().unwrap().figure, LimitedFigure::Mean);
+    assert_eq!(
+        "median<1ms".parse::<Limit>().unwrap().figure,
+        LimitedFigure::Quantile(0.5)
+    );
+    for wrong in ["p99", "p99<=", "p100<=1ms", "iops<=4", "p99<=0", "p99>=3ms"] {
+        assert!(wrong.parse::<Limit>().is_err(), "{wrong}");
+    }
+}
+
+#[test]
+fn offered_rates_are_delivered_or_not() {
+    let offered = |points: &[(f64, f64)]| {
+        let point = |(load, iops): &(f64, f64)| Point {
+            load: *load,
+            iops: *iops,
+            mean_ns: 150_000.0,
+            ..Point::default()
+        };
+        analyse(&points.iter().map(point).collect::<Vec<_>>(), Axis::Rate, None).advice
+    };
+    let some = offered(&[(1000.0, 1000.0), (2000.0, 1999.0), (4000.0, 2600.0)]);
+    assert_eq!(
+        (some.kind, some.load, some.at_most),
+        (AdviceKind::Delivered, Some(2000.0), Some(4000.0))
+    );
+    assert_eq!(
+        offered(&[(1000.0, 1000.0), (2000.0, 2000.0)]).kind,
+        AdviceKind::AllDelivered
+    );
+    assert_eq!(
+        offered(&[(1000.0, 500.0), (2000.0, 500.0)]).kind,
+        AdviceKind::NoneDelivered
+    );
+}
+
+#[test]
+fn refinement_encloses_the_knee() {
+    let knee = analyse(&servers(8.0, 100.0), Axis::InFlight, None);
+    assert_eq!(refinement(&knee), [6, 12]);
+    let limit: Limit = "p99<=1ms".parse().unwrap();
+    assert_eq!(refinement(&analyse(&limited(), Axis::InFlight, Some(&limit))), [24, 48]);
+    // Beside a knee of 2 there is no whole number below, and 3 above.
+    assert_eq!(refinement(&analyse(&servers(2.0, 100.0), Axis::InFlight, None)), [3]);
+}

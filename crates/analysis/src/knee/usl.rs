@@ -1,0 +1,59 @@
+//! The universal scalability law (Gunther 1993; *Guerrilla Capacity Planning*, 2007): X(N) = λN / (1 + α(N−1) + βN(N−1)).
+
+use model::stats::{Equation, least_squares, non_negative_least_squares, student_quantile};
+use serde::Serialize;
+
+use super::Point;
+
+/// The law, fitted with α and β not negative.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Scalability {
+    /// λ: operations per second that one in flight would bring.
+    pub lambda: f64,
+    /// α: share of the work that is done one after the other. With β = 0 the rate approaches λ / α.
+    pub alpha: f64,
+    /// β: cost of agreement between any two operations in flight. Above 0 the rate falls again beyond its peak.
+    pub beta: f64,
+    /// β in a fit without constraint is above 0 by more than chance (one-sided, 95 %).
+    pub beta_is_significant: bool,
+    /// N_peak = ⌊√((1−α)/β)⌋; absent where β is 0.
+    pub peak_at: Option<f64>,
+    /// λ / α: what the rate approaches; absent where β is not 0, or α is.
+    pub roof_iops: Option<f64>,
+}
+
+/// Fits the law to points of different loads. Little's form of it, N/X = 1/λ + (α/λ)(N−1) + (β/λ)N(N−1), is linear, so that
+/// the optimum is found exactly; each point counts by the relative error of its rate. `None` for fewer than three points.
+pub fn usl(points: &[Point]) -> Option<Scalability> {
+    if points.len() < 3 {
+        return None;
+    }
+    let equation = |point: &Point| {
+        let (n, value) = (point.load, point.load / point.iops);
+        Equation {
+            factors: [1.0, n - 1.0, n * (n - 1.0)],
+            value,
+            weight: 1.0 / (value * value),
+        }
+    };
+    let equations: Vec<Equation<3>> = points.iter().map(equation).collect();
+    let [per_rate, serial, agreement] = non_negative_least_squares(&equations)?.coefficients;
+    if per_rate <= 0.0 {
+        return None;
+    }
+    let (lambda, alpha, beta) = (1.0 / per_rate, serial / per_rate, agreement / per_rate);
+    let significant = || {
+        let free = least_squares(&equations)?;
+        let error = free.errors?[2];
+        let quantile = student_quantile(0.95, equations.len() as u32 - 3);
+        Some(free.coefficients[2] > quantile * error && free.coefficients[2] > 0.0)
+    };
+    Some(Scalability {
+        lambda,
+        alpha,
+        beta,
+        beta_is_significant: beta > 0.0 && significant().unwrap_or(false),
+        peak_at: (beta > 0.0).then(|| ((1.0 - alpha).max(0.0) / beta).sqrt().floor().max(1.0)),
+        roof_iops: (beta == 0.0 && alpha > 0.0).then(|| lambda / alpha),
+    })
+}

@@ -1,0 +1,337 @@
+//! What a curve means, in a sentence that says no more than was measured.
+
+use serde::Serialize;
+
+use super::{Axis, Bounds, Kept, Knee, Limit, Point};
+use crate::figures::{change, plain, rate, time};
+
+/// What to do, and what is known.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Advice {
+    /// What kind of answer it is.
+    pub kind: AdviceKind,
+    /// The load that is recommended; absent where the points do not tell.
+    pub load: Option<f64>,
+    /// The knee, or the edge of the limit, lies at or above this measured load.
+    pub at_least: Option<f64>,
+    /// It lies at or below this one.
+    pub at_most: Option<f64>,
+    /// All of it in words.
+    pub sentence: String,
+}
+
+/// What kind of answer an [`Advice`] is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AdviceKind {
+    /// Too few points.
+    #[default]
+    TooFew,
+    /// The curve has a knee.
+    Knee,
+    /// It bends, but the points lie too far apart to say where.
+    Between,
+    /// The rate still rises with the load at the last point.
+    StillRising,
+    /// The rate does not rise with the load.
+    Flat,
+    /// The most load that keeps the limit.
+    LimitKept,
+    /// Every point keeps the limit.
+    LimitNotReached,
+    /// No point keeps it.
+    LimitMissed,
+    /// Too few operations say whether it is kept.
+    LimitUnknown,
+    /// The largest rate that was delivered as it was offered.
+    Delivered,
+    /// Every rate that was offered was delivered.
+    AllDelivered,
+    /// Not even the smallest was.
+    NoneDelivered,
+}
+
+/// An operation that takes this many times as long as alone waits as long as it is served: the usual mark of a queue.
+const WAITING: f64 = 2.0;
+/// A rate that grows by less than this over the whole sweep does not depend on the load.
+const LEAST_GAIN: f64 = 1.1;
+/// From here on, growth counts as nearly in proportion: the rate grows with this power of the load.
+const PROPORTIONAL: f64 = 0.7;
+/// Less than this share of what is offered is not delivered: counting begins and ends within an operation.
+const DELIVERED: f64 = 0.99;
+
+/// A load in words.
+fn load(axis: Axis, load: f64) -> String {
+    match axis {
+        Axis::InFlight => format!("{} in flight", plain(load)),
+        Axis::Targets if load == 1.0 => "1 target".into(),
+        Axis::Targets => format!("{} targets", plain(load)),
+        Axis::Rate => format!("{} per second", rate(load)),
+    }
+}
+
+pub(super) fn advice(knee: &Knee, axis: Axis, limit: Option<&Limit>) -> Advice {
+    if knee.points.len() < 2 {
+        return Advice {
+            sentence: "One point is no curve: nothing can be said about a knee.".into(),
+            ..Advice::default()
+        };
+    }
+    let mut advice = match (limit, &knee.kept) {
+        (Some(limit), Some(kept)) => of_limit(knee, axis, limit, kept),
+        _ if axis == Axis::Rate => of_rates(knee),
+        _ => of_curve(knee, axis),
+    };
+    if knee.retrograde {
+        let last = knee.points.last().expect("there are two points");
+        let best = knee.points.iter().map(|point| point.iops).fold(0.0, f64::max);
+        let peak = knee.bounds.map_or(last.load, |bounds| bounds.most_at);
+        advice.sentence += &format!(
+            " Beyond {} the rate falls again, by {:.0} % up to {}: operations get in each other's way.",
+            load(axis, peak),
+            (1.0 - last.iops / best) * 100.0,
+            load(axis, last.load),
+        );
+    }
+    advice
+}
+
+fn of_limit(knee: &Knee, axis: Axis, limit: &Limit, kept: &Kept) -> Advice {
+    let first = knee.points[0].load;
+    let last = knee.points[knee.points.len() - 1].load;
+    let (kind, sentence) = match (kept.kept_at, kept.missed_at) {
+        (None, _) if kept.unknown => (
+            AdviceKind::LimitUnknown,
+            format!(
+                "Whether {limit} is kept is not known: already at {} too few operations lie beyond it. Measure for longer.",
+                load(axis, first)
+            ),
+        ),
+        (None, _) => (
+            AdviceKind::LimitMissed,
+            format!(
+                "{limit} is not kept even at {}, the least that was measured.",
+                load(axis, first)
+            ),
+        ),
+        (Some(_), None) => (
+            AdviceKind::LimitNotReached,
+            format!(
+                "{limit} is kept at every point, up to {}: {} operations per second. More was not measured.",
+                load(axis, last),
+                rate(kept.iops.unwrap_or(0.0)),
+            ),
+        ),
+        (Some(at), Some(next)) if kept.unknown => (
+            AdviceKind::LimitUnknown,
+            format!(
+                "{limit} is kept up to {}: {} operations per second. At {} too few operations lie beyond it to say; measure \
+                 for longer.",
+                load(axis, at),
+                rate(kept.iops.unwrap_or(0.0)),
+                load(axis, next),
+            ),
+        ),
+        (Some(at), Some(next)) => {
+            let iops = knee
+                .points
+                .iter()
+                .find(|point| point.load == at)
+                .map_or(0.0, |point| point.iops);
+            let sentence = format!(
+                "The most with {limit} is about {} operations per second at about {}: {} keeps it with {}, {} does not; what \
+                 lies between is interpolated.",
+                rate(kept.iops.unwrap_or(0.0)),
+                load(axis, kept.depth.unwrap_or(at).floor().max(at)),
+                load(axis, at),
+                rate(iops),
+                load(axis, next),
+            );
+            (AdviceKind::LimitKept, sentence)
+        }
+    };
+    Advice {
+        kind,
+        load: kept.kept_at,
+        at_least: kept.kept_at,
+        at_most: kept.missed_at.filter(|_| !kept.unknown),
+        sentence,
+    }
+}
+
+/// Offered rates: which of them were delivered.
+fn of_rates(knee: &Knee) -> Advice {
+    let points = &knee.points;
+    let count = points
+        .iter()
+        .take_while(|point| point.iops >= DELIVERED * point.load)
+        .count();
+    let last = points.get(count.wrapping_sub(1));
+    let missed = points.get(count);
+    let (kind, sentence) = match (last, missed) {
+        (None, _) => (
+            AdviceKind::NoneDelivered,
+            format!(
+                "Not even {} operations per second are delivered, the least that was offered: {} are.",
+                rate(points[0].load),
+                rate(points[0].iops)
+            ),
+        ),
+        (Some(last), None) => (
+            AdviceKind::AllDelivered,
+            format!(
+                "All that was offered is delivered, up to {} operations per second with a mean response of {}. More was \
+                 not offered.",
+                rate(last.load),
+                time(last.mean_ns)
+            ),
+        ),
+        (Some(last), Some(missed)) => (
+            AdviceKind::Delivered,
+            format!(
+                "{} operations per second are delivered with a mean response of {}; of {} offered only {} are. The most \
+                 lies between.",
+                rate(last.load),
+                time(last.mean_ns),
+                rate(missed.load),
+                rate(missed.iops)
+            ),
+        ),
+    };
+    Advice {
+        kind,
+        load: last.map(|point| point.load),
+        at_least: last.map(|point| point.load),
+        at_most: missed.map(|point| point.load),
+        sentence,
+    }
+}
+
+fn of_curve(knee: &Knee, axis: Axis) -> Advice {
+    let (points, Some(bounds)) = (&knee.points, &knee.bounds) else {
+        return Advice::default();
+    };
+    let (first, last) = (&points[0], &points[points.len() - 1]);
+    if bounds.most_iops < LEAST_GAIN * first.iops {
+        return Advice {
+            kind: AdviceKind::Flat,
+            load: Some(first.load),
+            at_least: None,
+            at_most: Some(first.load),
+            sentence: format!(
+                "More load brings next to nothing: {} reach {} operations per second, and no point reaches more than {}. \
+                 The knee lies at or below {}.",
+                load(axis, first.load),
+                rate(first.iops),
+                rate(bounds.most_iops),
+                load(axis, first.load),
+            ),
+        };
+    }
+    if let Some(at) = knee.kneedle {
+        return of_knee(knee, axis, bounds, at);
+    }
+    let before = &points[points.len() - 2];
+    let growth = (last.iops / before.iops).ln() / (last.load / before.load).ln();
+    match points.iter().position(|point| bounds.times_alone(point) >= WAITING) {
+        Some(index) if index > 0 && growth < PROPORTIONAL => between(points, axis, bounds, index),
+        _ => Advice {
+            kind: AdviceKind::StillRising,
+            load: None,
+            at_least: Some(before.load),
+            at_most: None,
+            sentence: format!(
+                "No knee up to {}: the rate still rises there, to {} operations per second. Measure with more.",
+                load(axis, last.load),
+                rate(last.iops)
+            ),
+        },
+    }
+}
+
+fn of_knee(knee: &Knee, axis: Axis, bounds: &Bounds, at: f64) -> Advice {
+    let points = &knee.points;
+    let index = points.iter().position(|point| point.load == at).unwrap_or(0);
+    let here = &points[index];
+    let below = index.checked_sub(1).map(|below| points[below].load);
+    let above = points.get(index + 1);
+    let mut sentence = format!(
+        "Use {}: {} operations per second, {:.0} % of the most that was measured.",
+        load(axis, at),
+        rate(here.iops),
+        100.0 * here.iops / bounds.most_iops,
+    );
+    if index > 0 {
+        sentence += &format!(
+            " An operation takes {}, {} times as long as at {}.",
+            time(here.mean_ns),
+            plain(bounds.times_alone(here)),
+            load(axis, bounds.alone_at),
+        );
+    }
+    if let (Some(below), Some(above)) = (below, above) {
+        sentence += &format!(
+            " At {} the rate changes by {} and the latency by {}; the knee lies between {} and {}.",
+            load(axis, above.load),
+            change(above.iops / here.iops),
+            change(above.mean_ns / here.mean_ns),
+            plain(below),
+            plain(above.load),
+        );
+    }
+    let steps = |to: f64| {
+        points
+            .iter()
+            .position(|point| point.load == to)
+            .map(|other| other.abs_diff(index))
+    };
+    if let Some(power) = knee.power.filter(|power| steps(*power).is_some_and(|steps| steps > 1)) {
+        sentence += &format!(
+            " By rate for latency the best is {}; which of the two is right depends on what latency costs you.",
+            load(axis, power)
+        );
+    }
+    Advice {
+        kind: AdviceKind::Knee,
+        load: Some(at),
+        at_least: below,
+        at_most: above.map(|above| above.load),
+        sentence,
+    }
+}
+
+/// The curve bends somewhere between two points that lie far apart. `index` is the first at which operations wait.
+fn between(points: &[Point], axis: Axis, bounds: &Bounds, index: usize) -> Advice {
+    let (low, high, last) = (&points[index - 1], &points[index], &points[points.len() - 1]);
+    let mut sentence = format!(
+        "The knee lies between {} and {}, and the points do not say where: the bounds meet at {}. At {} an operation takes \
+         {}, at {} {} times as long for {} times the rate.",
+        plain(low.load),
+        load(axis, high.load),
+        plain(bounds.meet_at),
+        plain(low.load),
+        time(low.mean_ns),
+        plain(high.load),
+        plain(high.mean_ns / low.mean_ns),
+        plain(high.iops / low.iops),
+    );
+    if last.load > high.load {
+        sentence += &format!(
+            " From {} to {} the rate changes by {} for {} times the latency.",
+            plain(high.load),
+            plain(last.load),
+            change(last.iops / high.iops),
+            plain(last.mean_ns / high.mean_ns),
+        );
+    }
+    if high.load / low.load > 2.0 {
+        sentence += &format!(" Measure between {} and {}.", plain(low.load), plain(high.load));
+    }
+    Advice {
+        kind: AdviceKind::Between,
+        load: None,
+        at_least: Some(low.load),
+        at_most: Some(high.load),
+        sentence,
+    }
+}

@@ -1,0 +1,298 @@
+//! Rules about what is done: threads, depth, patterns, caches, contents.
+
+use model::access::Access;
+use model::content::Content;
+use model::finding::Severity;
+use model::mix::Mix;
+use model::plan::{Job, Pacing, Stream, Worker};
+use model::{Bytes, Direction};
+
+use super::{Intent, Rule, is_random, streams, streams_of};
+
+/// Blocks of at most this size are small.
+const SMALL: Bytes = Bytes(8 << 10);
+/// Blocks from this size on are large.
+const LARGE: Bytes = Bytes(64 << 10);
+/// Synchronous threads below this number leave most storage idle.
+const FEW_THREADS: usize = 8;
+
+pub(super) const SEQUENTIAL_OVERLAP: Rule = Rule {
+    name: "SEQ-OVERLAP",
+    severity: Severity::Warning,
+    about: "Several threads go through the same part of the same target in sequence, each from its beginning.",
+    why: "they do the same operations one after the other: the second finds in a cache what the first has fetched, and the pattern on the device depends on chance",
+    fix: "use one thread for each file, one shared position (DiskSpd -si), or a start of its own for each thread (DiskSpd -T, fio offset_increment)",
+    look: |rule, test, findings| {
+        for job in test.jobs() {
+            let mut seen: Vec<(u32, u64)> = Vec::new();
+            let overlaps = job.workers.iter().any(|worker| {
+                let starts: Vec<_> = worker.streams.iter().filter_map(sequential_start).flatten().collect();
+                let again = starts.iter().any(|start| seen.contains(start));
+                seen.extend(starts);
+                again
+            });
+            if overlaps {
+                let what = format!("{} threads read or write the same sequence", job.workers.len());
+                findings.push(rule.found(what, &job.name));
+            }
+        }
+    },
+};
+
+/// Targets that a stream goes through in sequence, with where it starts in each.
+fn sequential_start(stream: &Stream) -> Option<Vec<(u32, u64)>> {
+    let Some(Access::Sequential(sequence)) = stream.pattern.access.first() else {
+        return None;
+    };
+    let base = stream.region.base.clone();
+    let start = |id: &model::plan::TargetId| (id.0, base.resolve(u64::MAX >> 1) + sequence.start.0);
+    Some(stream.target.ids().iter().map(start).collect())
+}
+
+pub(super) const SYNCHRONOUS: Rule = Rule {
+    name: "SYNC-ENGINE",
+    severity: Severity::Warning,
+    about: "A queue depth above 1 is asked of an engine that carries out one operation after the other.",
+    why: "the depth has no effect: each thread has one operation in flight",
+    fix: "choose an asynchronous engine (io_uring, libaio), or as many threads as operations are to be in flight",
+    look: |rule, test, findings| {
+        for job in test.jobs() {
+            let deep = |worker: &&Worker| worker.slots() > 1 && is_synchronous(worker);
+            if let Some(worker) = job.workers.iter().find(deep) {
+                let what = format!("depth {} with the engine {}", worker.slots(), worker.engine.kind.name());
+                findings.push(rule.found(what, &job.name));
+            }
+        }
+    },
+};
+
+pub(super) const SYNCHRONOUS_FEW_THREADS: Rule = Rule {
+    name: "SYNC-FEW-THREADS",
+    severity: Severity::Note,
+    about: "Fewer than eight threads, each with one operation in flight, are to show the most that storage can do.",
+    why: "so few operations at a time leave it idle most of the time",
+    fix: "use more threads or an asynchronous engine, unless the application works like this",
+    look: |rule, test, findings| {
+        for job in test.jobs().filter(|_| test.is(Intent::MostIops)) {
+            let one_each = !job.workers.is_empty() && job.workers.iter().all(|w| w.slots() == 1 || is_synchronous(w));
+            if one_each && job.workers.len() < FEW_THREADS {
+                findings.push(rule.found(
+                    format!("{} threads with one operation each", job.workers.len()),
+                    &job.name,
+                ));
+            }
+        }
+    },
+};
+
+fn is_synchronous(worker: &Worker) -> bool {
+    worker.engine.kind.is_synchronous()
+}
+
+pub(super) const BUFFERED: Rule = Rule {
+    name: "BUFFERED",
+    severity: Severity::Warning,
+    about: "Operations go through the page cache.",
+    why: "reads may come from memory, and writes count as done before they are on disk",
+    fix: "bypass the cache (native cache=direct, fio direct=1, DiskSpd -Sh), unless the cache is what you test",
+    look: |rule, test, findings| {
+        for job in test.jobs().filter(|_| !test.is(Intent::Buffered)) {
+            if uses_files(test, job) && streams_of(job).any(|stream| !stream.cache.direct) {
+                findings.push(rule.found("operations go through the page cache", &job.name));
+            }
+        }
+    },
+};
+
+fn uses_files(test: &super::Test<'_>, job: &Job) -> bool {
+    let ids = || streams_of(job).flat_map(|stream| stream.target.ids());
+    let is_path = |id: &model::plan::TargetId| {
+        test.plan
+            .targets
+            .get(id.0 as usize)
+            .is_some_and(|target| target.kind == model::plan::TargetKind::Path)
+    };
+    ids().any(is_path)
+}
+
+pub(super) const COMPRESSIBLE: Rule = Rule {
+    name: "COMPRESSIBLE-DATA",
+    severity: Severity::Warning,
+    about: "What is written can be compressed or is the same again and again.",
+    why: "storage that compresses or knows duplicates writes less than it was given, and looks faster than it is",
+    fix: "write fresh random data (native content=fresh, fio refill_buffers, DiskSpd -Zr)",
+    look: |rule, test, findings| {
+        for job in test.jobs() {
+            let written = streams_of(job).filter(|stream| stream.mix.includes(Direction::Write));
+            let Some(word) = written.filter_map(|stream| repeats(&stream.content)).next() else {
+                continue;
+            };
+            findings.push(rule.found(format!("it writes {word}"), &job.name));
+        }
+    },
+};
+
+fn repeats(content: &Content) -> Option<&'static str> {
+    match content {
+        Content::Fresh | Content::Drawn | Content::Stamped | Content::Source { .. } => None,
+        Content::Once => Some("the same random data again and again"),
+        Content::Zeros => Some("zeros"),
+        Content::Counting => Some("the bytes 0 to 255 repeating"),
+        Content::Pattern { .. } => Some("a pattern"),
+        Content::Compressible { percent: 0, .. } | Content::Duplicated { percent: 0, .. } => None,
+        Content::Compressible { .. } => Some("data that can be compressed"),
+        Content::Duplicated { .. } => Some("data that repeats itself"),
+    }
+}
+
+pub(super) const SIMPLE_TEST: Rule = Rule {
+    name: "SIMPLE-TEST",
+    severity: Severity::Warning,
+    about: "One thread writes with one operation in flight.",
+    why: "hardly any use of shared storage looks like this: it shows the latency of a single stream and not what the storage can do",
+    fix: "use several threads and a queue, with reads among the writes; `--intent sequential-stream` or `--intent latency` if one stream is what you mean",
+    look: |rule, test, findings| {
+        let meant = test.is(Intent::SequentialStream) || test.is(Intent::Latency);
+        let jobs: Vec<&Job> = test.jobs().collect();
+        let [job] = jobs.as_slice() else { return };
+        let alone =
+            job.workers.len() == 1 && job.depth() == 1 && streams_of(job).all(|stream| stream.mix == Mix::WRITES);
+        if alone && !meant && uses_files(test, job) {
+            findings.push(rule.found("one thread with one write at a time", &job.name));
+        }
+    },
+};
+
+pub(super) const WRITE_ONLY: Rule = Rule {
+    name: "WRITE-ONLY-SUITE",
+    severity: Severity::Note,
+    about: "Nothing is ever read.",
+    why: "in nearly all uses reads are the larger part, and caches make writes look better than they are",
+    fix: "add a job that reads, or a mix",
+    look: |rule, test, findings| {
+        let writes = streams(test.plan).any(|stream| stream.mix.includes(Direction::Write));
+        let reads = streams(test.plan).any(|stream| stream.mix.includes(Direction::Read));
+        if writes && !reads && !test.is(Intent::SequentialStream) && test.targets().next().is_some() {
+            findings.push(rule.found("the test only writes", &test.plan.name));
+        }
+    },
+};
+
+pub(super) const BANDWIDTH_SMALL_BLOCK: Rule = Rule {
+    name: "BW-SMALL-BLOCK",
+    severity: Severity::Warning,
+    about: "Throughput is to be measured with blocks of less than 64 KiB.",
+    why: "the limit on operations per second is reached long before that on bytes per second",
+    fix: "use blocks of 64 KiB to 1 MiB",
+    look: |rule, test, findings| {
+        let wanted = |job: &&Job| streams_of(job).any(|stream| longest(stream) < LARGE);
+        for job in test.jobs().filter(|_| test.is(Intent::MostThroughput)).filter(wanted) {
+            let longest = streams_of(job).map(longest).max().unwrap_or_default();
+            findings.push(rule.found(format!("blocks of {longest}"), &job.name));
+        }
+    },
+};
+
+pub(super) const BANDWIDTH_RANDOM: Rule = Rule {
+    name: "BW-RANDOM",
+    severity: Severity::Note,
+    about: "Throughput is to be measured with random positions.",
+    why: "streams are what throughput is about; jumps break them up",
+    fix: "use sequential access, one thread for each file",
+    look: |rule, test, findings| {
+        for job in test.jobs().filter(|_| test.is(Intent::MostThroughput)) {
+            if streams_of(job).any(is_random) {
+                findings.push(rule.found("positions are random", &job.name));
+            }
+        }
+    },
+};
+
+pub(super) const SEQUENTIAL_SMALL: Rule = Rule {
+    name: "SEQ-SMALL",
+    severity: Severity::Note,
+    about: "Small blocks are read or written in sequence.",
+    why: "this gives more operations per second than random access and is rare in practice: requests are merged, and read-ahead guesses right",
+    fix: "use random positions for operations per second, large blocks for throughput",
+    look: |rule, test, findings| {
+        for job in test.jobs().filter(|job| uses_files(test, job)) {
+            let small = streams_of(job).find(|stream| !is_random(stream) && longest(stream) <= SMALL);
+            if let Some(stream) = small {
+                findings.push(rule.found(format!("{} blocks in sequence", longest(stream)), &job.name));
+            }
+        }
+    },
+};
+
+fn longest(stream: &Stream) -> Bytes {
+    stream.pattern.longest(&stream.mix)
+}
+
+pub(super) const DEPTH_ABOVE_DEVICE: Rule = Rule {
+    name: "QD-GT-DEVICE",
+    severity: Severity::Note,
+    about: "More operations are to be in flight than the kernel queues for the device.",
+    why: "the others wait in the program or in the kernel, which adds latency and no operations per second",
+    fix: "use a smaller depth, or raise queue/nr_requests of the device",
+    look: |rule, test, findings| {
+        for job in test.jobs() {
+            let (depth, mut room, mut names) = (job.depth(), 0, Vec::new());
+            let ids = || streams_of(job).flat_map(|stream| stream.target.ids());
+            let facts = ids().filter_map(|id| test.environment.targets.get(id.0 as usize));
+            for device in facts.filter_map(|facts| facts.devices.first()) {
+                let Some(requests) = device.queue_requests.filter(|_| !names.contains(&&device.name)) else {
+                    continue;
+                };
+                names.push(&device.name);
+                room += u64::from(requests);
+            }
+            if room > 0 && depth > room {
+                let what = format!("{depth} operations for a queue of {room} ({})", join(&names));
+                findings.push(rule.found(what, &job.name));
+            }
+        }
+    },
+};
+
+fn join(names: &[&String]) -> String {
+    names.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+pub(super) const MIX_NOT_PINNED: Rule = Rule {
+    name: "MIX-NOT-PINNED",
+    severity: Severity::Warning,
+    about: "Reads and writes have rates of their own, and their shares are left to follow from them.",
+    why: "whichever falls behind changes the mix, so that the load is no longer the one that was promised",
+    fix: "give the share of reads as well (fio rwmixread), and one rate for both",
+    look: |rule, test, findings| {
+        for job in test.jobs() {
+            let loose = |stream: &&Stream| {
+                let both = stream.mix.includes(Direction::Read) && stream.mix.includes(Direction::Write);
+                both && matches!(stream.pacing, Pacing::PerDirection { .. })
+            };
+            if let Some(stream) = streams_of(job).find(loose) {
+                let word = if uneven(stream) {
+                    "other shares than the mix says"
+                } else {
+                    "no share that holds"
+                };
+                findings.push(rule.found(format!("reads and writes have a rate each, and so {word}"), &job.name));
+            }
+        }
+    },
+};
+
+/// The rates make another share of writes than the mix says, by more than a percentage point.
+fn uneven(stream: &Stream) -> bool {
+    let Pacing::PerDirection { rates } = &stream.pacing else {
+        return false;
+    };
+    let (Some(reads), Some(writes)) = (&rates.read, &rates.write) else {
+        return true;
+    };
+    let share = 100.0 * writes.per_second() / (reads.per_second() + writes.per_second());
+    match stream.mix {
+        Mix::Drawn { write_percent, .. } | Mix::Exact { write_percent } => (share - write_percent).abs() > 1.0,
+        _ => false,
+    }
+}

@@ -1,0 +1,166 @@
+//! Rules about the machine: processors, power, neighbours, health.
+
+use model::Nanos;
+use model::finding::Severity;
+use model::plan::ThreadPlacement;
+
+use super::{Rule, streams_of};
+
+/// An idle state that takes longer to leave is felt in the latency of single operations.
+const DEEP_SLEEP: Nanos = Nanos::micros(50);
+/// I/O of others beyond this share of what the test asks for disturbs it; without a rate, beyond so many a second.
+const FOREIGN_SHARE: f64 = 0.01;
+const FOREIGN_IOPS: f64 = 10.0;
+
+pub(super) const THREADS: Rule = Rule {
+    name: "THREADS-GT-CORES",
+    severity: Severity::Note,
+    about: "More threads issue I/O at a time than there are processors for them.",
+    why: "they wait for one another, and that wait is part of the latencies",
+    fix: "use fewer threads and a larger queue depth",
+    look: |rule, test, findings| {
+        let usable = test.environment.cpu.usable as usize;
+        for step in &test.plan.steps {
+            let threads: usize = step.jobs.iter().map(|job| job.workers.len()).sum();
+            if usable > 0 && threads > usable {
+                let what = format!("{threads} threads on {usable} processors");
+                findings.push(rule.found(what, step.jobs.first().map_or("", |job| &job.name)));
+            }
+        }
+    },
+};
+
+pub(super) const POWER: Rule = Rule {
+    name: "POWER-PLAN",
+    severity: Severity::Note,
+    about: "Processors may slow down or sleep deeply (frequency governor `powersave`, idle states of over 50 µs).",
+    why: "waking up is part of the latency of the next operation, above all at low queue depths",
+    fix: "use the governor `performance`, and forbid deep idle states while you measure",
+    look: |rule, test, findings| {
+        let cpu = &test.environment.cpu;
+        if cpu.governor.as_deref() == Some("powersave") {
+            findings.push(rule.found("the frequency governor is `powersave`", &cpu.model));
+        }
+        if let Some(state) = cpu.deepest_idle.as_ref().filter(|state| state.exit_ns > DEEP_SLEEP) {
+            let what = format!(
+                "processors may sleep in {}, which takes {} to leave",
+                state.name, state.exit_ns
+            );
+            findings.push(rule.found(what, &cpu.model));
+        }
+    },
+};
+
+pub(super) const EFFICIENCY_CORES: Rule = Rule {
+    name: "E-CORES",
+    severity: Severity::Note,
+    about: "The processors are of different kinds, and threads are not placed.",
+    why: "a thread on a frugal core issues less and has longer latencies: figures depend on where it happened to run",
+    fix: "place the threads on cores of one kind",
+    look: |rule, test, findings| {
+        let classes = || test.environment.cpu.topology.iter().map(|cpu| cpu.efficiency_class);
+        if classes().min() == classes().max() {
+            return;
+        }
+        let placed = |placement: &ThreadPlacement| placement != &ThreadPlacement::default();
+        for job in test
+            .jobs()
+            .filter(|job| job.workers.iter().any(|worker| !placed(&worker.placement)))
+        {
+            findings.push(rule.found("there are frugal and fast cores", &job.name));
+        }
+    },
+};
+
+pub(super) const REMOTE_NODE: Rule = Rule {
+    name: "REMOTE-NUMA",
+    severity: Severity::Note,
+    about: "The device is attached to one of several memory nodes, and threads may run on the others.",
+    why: "every operation then crosses the link between them",
+    fix: "place the threads on the node of the device",
+    look: |rule, test, findings| {
+        if test.environment.cpu.numa_nodes < 2 {
+            return;
+        }
+        for job in test.jobs() {
+            let ids = || streams_of(job).flat_map(|stream| stream.target.ids());
+            let facts = ids().filter_map(|id| test.environment.targets.get(id.0 as usize));
+            let node = facts
+                .flat_map(|facts| &facts.devices)
+                .find_map(|device| Some((device.numa_node?, &device.name)));
+            let loose = job
+                .workers
+                .iter()
+                .any(|worker| worker.placement == ThreadPlacement::default());
+            if let Some((node, name)) = node.filter(|_| loose) {
+                findings.push(rule.found(
+                    format!("{name} is attached to node {node}, and threads run anywhere"),
+                    &job.name,
+                ));
+            }
+        }
+    },
+};
+
+pub(super) const BUSY_DISK: Rule = Rule {
+    name: "BUSY-DISK",
+    severity: Severity::Warning,
+    about: "Others used the devices under the targets before the test began, by more than 1 % of the rate that it asks for.",
+    why: "their operations and ours slow each other down: neither the figures nor their work come out right",
+    fix: "stop what loads the disk; never test a disk in production",
+    look: |rule, test, findings| {
+        let Some(before) = test
+            .environment
+            .before
+            .as_ref()
+            .filter(|before| before.watched_ns > Nanos(0))
+        else {
+            return;
+        };
+        let seconds = before.watched_ns.as_secs();
+        let asked = test.purpose.promised_iops;
+        let most = asked.map_or(FOREIGN_IOPS, |iops| iops * FOREIGN_SHARE);
+        for device in &before.devices {
+            let iops = device.operations.iter().sum::<u64>() as f64 / seconds;
+            if iops > most {
+                let programs: Vec<String> = before
+                    .programs
+                    .iter()
+                    .take(3)
+                    .map(|program| format!("{} ({})", program.name, program.process))
+                    .collect();
+                let by = if programs.is_empty() {
+                    String::new()
+                } else {
+                    format!("; busiest: {}", programs.join(", "))
+                };
+                let what = format!("{iops:.0} operations per second of others in {}{by}", before.watched_ns);
+                findings.push(rule.found(what, &device.name));
+            }
+        }
+    },
+};
+
+pub(super) const UNHEALTHY: Rule = Rule {
+    name: "DEGRADED-RAID",
+    severity: Severity::Warning,
+    about: "A device under a target says that it is not well: a degraded array, spare blocks used up, a critical warning.",
+    why: "rebuilding and repairing take their share of the device, and what fails is slower before it is gone",
+    fix: "let the array rebuild or replace the device before you measure",
+    look: |rule, test, findings| {
+        for (_, facts) in test.known_targets() {
+            for device in &facts.devices {
+                let complaints = device
+                    .health
+                    .as_ref()
+                    .map(|health| (&health.source, &health.complaints));
+                for (source, complaint) in complaints
+                    .into_iter()
+                    .flat_map(|(source, list)| list.iter().map(move |c| (source, c)))
+                {
+                    findings.push(rule.found(format!("{}: {complaint} ({source})", device.name), &facts.path));
+                }
+            }
+        }
+    },
+};

@@ -1,0 +1,50 @@
+//! The page about all rules, from the rules themselves.
+
+use std::fmt::Write;
+
+use super::{GUARDED, RULES, Rule};
+use crate::checks::CHECKS;
+
+const HEAD: &str = "# Is the test valid?\n\n\
+    <!-- Generated: FATHOM_UPDATE=1 cargo test -p fathom-analysis --test documented -->\n\n\
+    `fathom lint JOB` looks at a test before it runs; `fathom run` does the same and looks at the results as well. A finding has a\n\
+    name, says what was found and where, why it matters and what to do. *Errors* make the figures invalid, *warnings* may\n\
+    mislead, *notes* are worth knowing. With `--strict` warnings end the program with exit code 1. `--silence NAME,…` leaves\n\
+    rules out that do not apply; what the guard refuses is never silenced.\n";
+
+/// The text of `docs/lint.md`.
+pub fn page() -> String {
+    let mut text = HEAD.to_owned();
+    text += "\n## Before the run\n\n| rule | at most | when |\n| --- | --- | --- |\n";
+    for Rule {
+        name, severity, about, ..
+    } in RULES
+    {
+        let _ = writeln!(
+            text,
+            "| [{name}](#{}) | {} | {about} |",
+            name.to_lowercase(),
+            severity.word()
+        );
+    }
+    text +=
+        "\n## The guard\n\nA test that would write is refused (exit code 3) where:\n\n| rule | when |\n| --- | --- |\n";
+    for (name, about) in GUARDED {
+        let _ = writeln!(text, "| {name} | {about} |");
+    }
+    text += "\n## After the run\n\n[How fathom measures](measuring.md) explains each of them.\n\n| rules | what is looked at |\n| --- | --- |\n";
+    for check in CHECKS {
+        let _ = writeln!(text, "| {} | {} |", check.rules.join(", "), check.about);
+    }
+    text += "\n## The rules before the run, one by one\n";
+    for Rule {
+        name, about, why, fix, ..
+    } in RULES
+    {
+        let _ = write!(
+            text,
+            "\n### {name}\n\n{about}\n\n*Why:* {why}.\n\n*What to do:* {fix}.\n"
+        );
+    }
+    text
+}

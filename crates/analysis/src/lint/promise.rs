@@ -1,0 +1,84 @@
+//! Rules about promises: does the test ask for what was promised, and can it show it?
+
+use model::finding::Severity;
+use model::plan::{Job, Pacing, Stream};
+
+use super::{Rule, streams_of};
+
+/// A generator should be able to do this much more than what it is to show.
+const HEADROOM: f64 = 1.25;
+
+pub(super) const UNCAPPED: Rule = Rule {
+    name: "UNCAPPED-SLA",
+    severity: Severity::Error,
+    about: "A promised latency is to be judged, and the test asks for as many operations as it can get.",
+    why: "pushing through the limit fills the queues in front of it, and the latency is then that of the queue: the promise holds at the promised rate",
+    fix: "give the test the promised rate (`rate`), or let `fathom verify` do it",
+    look: |rule, test, findings| {
+        if test.purpose.promised_latency_ns.is_none() {
+            return;
+        }
+        for job in test.jobs() {
+            if streams_of(job).any(|stream| stream.pacing == Pacing::Unpaced) {
+                findings.push(rule.found("the test has no rate", &job.name));
+            }
+        }
+    },
+};
+
+pub(super) const UNDERSIZED: Rule = Rule {
+    name: "UNDERSIZED-CONCURRENCY",
+    severity: Severity::Warning,
+    about: "Fewer operations are in flight than the promised rate needs at the promised latency, with a quarter to spare.",
+    why: "by Little's law a rate needs rate × latency operations in flight: with fewer, the test itself is the limit",
+    fix: "raise the queue depth or the number of threads",
+    look: |rule, test, findings| {
+        let (Some(iops), Some(latency)) = (test.purpose.promised_iops, test.purpose.promised_latency_ns) else {
+            return;
+        };
+        let needed = (iops * latency / 1e9 * HEADROOM).ceil() as u64;
+        for step in &test.plan.steps {
+            let depth: u64 = step.jobs.iter().map(Job::depth).sum();
+            if depth < needed {
+                let what = format!(
+                    "{depth} operations in flight, {needed} are needed for {iops:.0} IOPS at {:.3} ms",
+                    latency / 1e6
+                );
+                findings.push(rule.found(what, step.jobs.first().map_or("", |job| &job.name)));
+            }
+        }
+    },
+};
+
+pub(super) const BANDWIDTH_BINDS_FIRST: Rule = Rule {
+    name: "BW-BINDS-FIRST",
+    severity: Severity::Warning,
+    about: "With blocks of this size a limit on bytes per second is reached before the promised operations per second.",
+    why: "operations per second times the size of a block cannot exceed the bytes per second that are allowed",
+    fix: "judge operations per second with smaller blocks, and bytes per second with these",
+    look: |rule, test, findings| {
+        let Some(promised) = test.purpose.promised_iops else {
+            return;
+        };
+        for job in test.jobs() {
+            let block = streams_of(job).map(longest).max().unwrap_or(0);
+            for layer in test.purpose.layers.iter().filter(|_| block > 0) {
+                let Some(limit) = layer.bytes_per_sec else { continue };
+                let reachable = limit.high / block as f64;
+                if reachable < promised {
+                    let what = format!(
+                        "at {} {} is limited to {reachable:.0} IOPS by {:.0} MB/s, not {promised:.0}",
+                        model::Bytes(block),
+                        layer.name,
+                        limit.high / 1e6
+                    );
+                    findings.push(rule.found(what, &job.name));
+                }
+            }
+        }
+    },
+};
+
+fn longest(stream: &Stream) -> u64 {
+    stream.pattern.longest(&stream.mix).0
+}

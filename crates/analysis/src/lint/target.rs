@@ -1,0 +1,349 @@
+//! Rules about files and devices: is there room, is there data, is it large enough, is it the right one?
+
+use model::Bytes;
+use model::finding::Severity;
+use model::plan::{AllocateMode, Prepare};
+
+use super::{Intent, Rule};
+
+/// Share of a file system beyond which it behaves differently.
+const FULL: f64 = 0.80;
+/// Share below which it is hardly used.
+const EMPTY: f64 = 0.10;
+/// Share of a spinning device that a test should cover: the arm must have to move.
+const STROKE: f64 = 0.05;
+/// Volumes that an array wants to be tested with.
+const VOLUMES: usize = 16;
+
+pub(super) const IS_DIRECTORY: Rule = Rule {
+    name: "TARGET-IS-DIR",
+    severity: Severity::Error,
+    about: "A target is a directory where the test needs the name of a file.",
+    why: "operations go to a file, and this way of testing makes none of its own",
+    fix: "name a file in that directory",
+    look: |rule, test, findings| {
+        for (subject, facts) in test.known_targets() {
+            let makes_one = matches!(subject.target.prepare, Prepare::Filled { .. });
+            if facts.kind == "directory" && !makes_one {
+                let example = format!("{}/test.dat", facts.path.trim_end_matches('/'));
+                let finding = rule.found("the target is a directory", &facts.path);
+                findings.push(finding.help(format!("name a file in it, such as {example}")));
+            }
+        }
+    },
+};
+
+pub(super) const SPACE: Rule = Rule {
+    name: "SPACE",
+    severity: Severity::Error,
+    about: "The files that the test makes do not fit on their file system.",
+    why: "the test would fail while it lays them out",
+    fix: "use smaller files, fewer of them, or another file system",
+    look: |rule, test, findings| {
+        for room in rooms(test) {
+            if room.needed > room.available {
+                let what = format!(
+                    "{} of files are to be made, {} are left",
+                    Bytes(room.needed),
+                    Bytes(room.available)
+                );
+                findings.push(rule.found(what, &room.mount_point));
+            }
+        }
+    },
+};
+
+pub(super) const FILL_80: Rule = Rule {
+    name: "FILL-80",
+    severity: Severity::Error,
+    about: "The file system would be more than 80 % full.",
+    why: "nearly full file systems and thin volumes look for space with every write, so the figures are not those of the storage",
+    fix: "use smaller files or make room; `--allow-full` silences this where a full file system is what you test",
+    look: |rule, test, findings| {
+        for room in rooms(test).into_iter().filter(|_| !test.purpose.allow_full) {
+            let used = room.size - room.available.min(room.size) + room.needed;
+            let share = used as f64 / room.size.max(1) as f64;
+            if share > FULL && room.needed <= room.available {
+                // A file system that is full already and gets nothing more is worth a word, no more.
+                let severity = if room.needed > 0 {
+                    rule.severity
+                } else {
+                    Severity::Warning
+                };
+                let what = format!("{:.0} % of the file system will be in use", 100.0 * share);
+                findings.push(rule.noted(severity, what, &room.mount_point));
+            }
+        }
+    },
+};
+
+pub(super) const FILE_SYSTEM_EMPTY: Rule = Rule {
+    name: "FS-EMPTY",
+    severity: Severity::Note,
+    about: "The file system is less than 10 % full, the test's own files included.",
+    why: "an empty file system or volume is quicker than one in use: its space lies together, and thin or flash storage has nothing to clear",
+    fix: "fill it to a usual degree first, or use a larger file",
+    look: |rule, test, findings| {
+        for room in rooms(test) {
+            let used = room.size - room.available.min(room.size) + room.needed;
+            let share = used as f64 / room.size.max(1) as f64;
+            if room.size > 0 && share < EMPTY {
+                let what = format!("{:.1} % of the file system will be in use", 100.0 * share);
+                findings.push(rule.found(what, &room.mount_point));
+            }
+        }
+    },
+};
+
+/// A file system with what the test wants of it.
+struct Room {
+    mount_point: String,
+    size: u64,
+    available: u64,
+    /// Bytes that the files will need beyond what they have.
+    needed: u64,
+}
+
+fn rooms(test: &super::Test<'_>) -> Vec<Room> {
+    let mut rooms: Vec<Room> = Vec::new();
+    for (subject, facts) in test.known_targets() {
+        let Some(system) = &facts.file_system else { continue };
+        if facts.kind == "block device" {
+            continue;
+        }
+        let has = if facts.kind == "directory" { 0 } else { facts.size.0 };
+        let needed = subject.planned().map_or(0, |size| size.0.saturating_sub(has));
+        match rooms.iter_mut().find(|room| room.mount_point == system.mount_point) {
+            Some(room) => room.needed += needed,
+            None => rooms.push(Room {
+                mount_point: system.mount_point.clone(),
+                size: system.size.0,
+                available: system.available.0,
+                needed,
+            }),
+        }
+    }
+    rooms
+}
+
+pub(super) const SPARSE: Rule = Rule {
+    name: "SPARSE",
+    severity: Severity::Warning,
+    about: "A file that the test reads has holes or space that was never written.",
+    why: "the file system answers such reads with zeros and asks no device: the figures are too good",
+    fix: "let the file be filled: give a size and a new name, or remove it and let the test make it",
+    look: |rule, test, findings| {
+        for (subject, facts) in test.known_targets().filter(|(subject, _)| subject.reads()) {
+            let Some(space) = facts.allocation.filter(|_| !is_made_anew(&subject.target.prepare)) else {
+                continue;
+            };
+            let nowhere = space.holes.0 + space.unwritten.0;
+            if nowhere > 0 {
+                let share = 100.0 * nowhere as f64 / facts.size.0.max(1) as f64;
+                findings.push(rule.found(format!("{share:.1} % of the file was never written"), &facts.path));
+            }
+        }
+    },
+};
+
+pub(super) const NOT_PREALLOCATED: Rule = Rule {
+    name: "NOT-PREALLOC",
+    severity: Severity::Warning,
+    about: "The test writes into space that is yet to be allocated.",
+    why: "the file system allocates it on the way, which adds latency that later writes do not have",
+    fix: "write the whole file once before, or let the test fill it",
+    look: |rule, test, findings| {
+        for (subject, facts) in test.known_targets().filter(|(subject, _)| subject.writes()) {
+            let holes = facts.allocation.map_or(0, |space| space.holes.0);
+            let left_out = matches!(
+                &subject.target.prepare,
+                Prepare::LayOut {
+                    content: None,
+                    allocate: AllocateMode::None | AllocateMode::Truncate,
+                    ..
+                }
+            );
+            if left_out && facts.size.0 == 0 {
+                findings.push(rule.found("the file will be made without any space of its own", &facts.path));
+            } else if holes > 0 && !is_made_anew(&subject.target.prepare) {
+                findings.push(rule.found(format!("{} of the file have no space yet", Bytes(holes)), &facts.path));
+            }
+        }
+    },
+};
+
+/// Whatever the file holds now will be written anew.
+fn is_made_anew(prepare: &Prepare) -> bool {
+    match prepare {
+        Prepare::Filled { .. } | Prepare::Recreate { .. } => true,
+        Prepare::Existing | Prepare::LayOut { .. } => false,
+    }
+}
+
+pub(super) const FILE_BELOW_TWICE_MEMORY: Rule = Rule {
+    name: "FILE-LT-2xRAM",
+    severity: Severity::Warning,
+    about: "A file is used through the page cache and is smaller than twice the memory.",
+    why: "most of it stays in memory, so memory is what is measured",
+    fix: "bypass the cache, or use files of at least twice the memory",
+    look: |rule, test, findings| {
+        let memory = test.environment.memory;
+        for subject in test.targets().filter(|_| memory.0 > 0 && !test.is(Intent::Buffered)) {
+            let buffered = subject.streams.iter().any(|stream| !stream.cache.direct);
+            let Some(size) = subject.size().filter(|size| buffered && size.0 < 2 * memory.0) else {
+                continue;
+            };
+            let what = format!("{size} are used through the cache of a machine with {memory} of memory");
+            findings.push(rule.found(what, &subject.target.path));
+        }
+    },
+};
+
+pub(super) const FILE_ABOVE_HOST_CACHE: Rule = Rule {
+    name: "FILE-GT-HOSTCACHE",
+    severity: Severity::Warning,
+    about: "Cached reads are to be measured, and the file does not fit into that cache.",
+    why: "what does not fit is read from the disks, so the figure is a blend of both",
+    fix: "use a file no larger than the cache",
+    look: |rule, test, findings| {
+        let Some(cache) = test.purpose.host_cache.filter(|_| test.is(Intent::CachedReads)) else {
+            return;
+        };
+        for subject in test.targets() {
+            if let Some(size) = subject.size().filter(|size| *size > cache) {
+                findings.push(rule.found(
+                    format!("{size} do not fit into a cache of {cache}"),
+                    &subject.target.path,
+                ));
+            }
+        }
+    },
+};
+
+pub(super) const SHORT_STROKE: Rule = Rule {
+    name: "SHORT-STROKE",
+    severity: Severity::Warning,
+    about: "A spinning disk is tested on less than 5 % of its surface.",
+    why: "the heads hardly move, so the disk looks much faster than it is in use",
+    fix: "use a file that covers a good part of the disk",
+    look: |rule, test, findings| {
+        for (subject, facts) in test.known_targets().filter(|(subject, _)| subject.spins()) {
+            let Some(device) = facts.devices.first().filter(|device| device.size.0 > 0) else {
+                continue;
+            };
+            let Some(size) = subject.size() else { continue };
+            let share = size.0 as f64 / device.size.0 as f64;
+            if share < STROKE {
+                let what = format!("{size} are {:.1} % of {} ({})", 100.0 * share, device.name, device.size);
+                findings.push(rule.found(what, &facts.path));
+            }
+        }
+    },
+};
+
+pub(super) const SNAPSHOT_COLD: Rule = Rule {
+    name: "SNAPSHOT-RESTORED-COLD",
+    severity: Severity::Note,
+    about: "The target lies on a volume of a cloud that may have been made from a snapshot.",
+    why: "blocks of a restored volume are fetched from afar when they are first read, which is slow only once",
+    fix: "read the whole volume once before you measure, unless it was made empty",
+    look: |rule, test, findings| {
+        for (_, facts) in test.known_targets().filter(|(subject, _)| subject.reads()) {
+            let model = |device: &model::environment::Device| device.model.clone().unwrap_or_default();
+            let elastic = facts
+                .devices
+                .iter()
+                .find(|device| model(device).contains("Elastic Block Store"));
+            if let Some(device) = elastic {
+                let what = format!(
+                    "{} is {}; nobody here can tell whether it was restored",
+                    device.name,
+                    model(device)
+                );
+                findings.push(rule.found(what, &facts.path));
+            }
+        }
+    },
+};
+
+pub(super) const CACHE_COLD: Rule = Rule {
+    name: "CACHE-COLD",
+    severity: Severity::Warning,
+    about: "Cached reads are to be measured, and the cache was not warmed since the machine started.",
+    why: "the first reads come from the disks, and a restart empties the cache",
+    fix: "warm it first with `fathom warm-up`, or give the test a warm-up that reads the whole file",
+    look: |rule, test, findings| {
+        if !test.is(Intent::CachedReads) {
+            return;
+        }
+        let boot = test.environment.host.boot_id.as_ref();
+        let what = match (&test.purpose.warmed_in_boot, boot) {
+            (Some(warmed), Some(boot)) if warmed == boot => return,
+            (Some(_), _) => "the cache was warmed before the machine was restarted",
+            (None, _) => "nothing says that the cache was warmed",
+        };
+        let target = test.targets().next().map_or("", |subject| &subject.target.path);
+        findings.push(rule.found(what, target));
+    },
+};
+
+pub(super) const NOT_COORDINATOR: Rule = Rule {
+    name: "NOT-COORDINATOR",
+    severity: Severity::Warning,
+    about: "The target lies on a cluster volume that another node owns.",
+    why: "every write, and some reads, take another hop over the network",
+    fix: "run on the owner, or move the volume: Get-ClusterSharedVolume | Move-ClusterSharedVolume -Node THIS-NODE",
+    look: |rule, test, findings| {
+        let here = &test.environment.host.name;
+        for (_, facts) in test.known_targets() {
+            let Some(owner) = facts.owner.as_ref().filter(|owner| !owner.eq_ignore_ascii_case(here)) else {
+                continue;
+            };
+            findings.push(rule.found(format!("the volume belongs to {owner}, this is {here}"), &facts.path));
+        }
+    },
+};
+
+pub(super) const NOT_ON_POOL: Rule = Rule {
+    name: "TARGET-NOT-ON-POOL",
+    severity: Severity::Note,
+    about: "The target is a local disk of a cluster node, where other targets or the system have cluster volumes.",
+    why: "it shows one disk of one node, not the pool",
+    fix: "put the file under the cluster's namespace, such as C:\\ClusterStorage",
+    look: |rule, test, findings| {
+        let clustered = test.known_targets().any(|(_, facts)| facts.owner.is_some());
+        for (_, facts) in test.known_targets().filter(|_| clustered) {
+            if facts.owner.is_none() {
+                findings.push(rule.found("it lies beside the cluster's volumes, not on one of them", &facts.path));
+            }
+        }
+    },
+};
+
+pub(super) const FEW_TARGETS: Rule = Rule {
+    name: "FEW-TARGETS",
+    severity: Severity::Note,
+    about: "An array (SAN, iSCSI, Fibre Channel, multipath) is tested on fewer than 16 volumes.",
+    why: "arrays spread work over volumes: a few of them do not reach what it can do",
+    fix: "test as many volumes as the hosts will use; sixteen is a good number",
+    look: |rule, test, findings| {
+        let shared =
+            |device: &model::environment::Device| device.kind == "multipath" || is_array(device.model.as_deref());
+        let on_array: Vec<_> = test
+            .known_targets()
+            .filter(|(_, facts)| facts.devices.iter().any(shared))
+            .collect();
+        if (1..VOLUMES).contains(&on_array.len()) && test.is(Intent::MostIops) {
+            let path = &on_array[0].1.path;
+            findings.push(rule.found(format!("{} volumes of an array are tested", on_array.len()), path));
+        }
+    },
+};
+
+/// Vendors whose block devices are volumes of arrays.
+fn is_array(model: Option<&str>) -> bool {
+    const VENDORS: [&str; 8] = [
+        "DGC", "DellEMC", "EMC", "NETAPP", "3PARdata", "PURE", "HITACHI", "IBM 2145",
+    ];
+    model.is_some_and(|model| VENDORS.iter().any(|vendor| model.contains(vendor)))
+}

@@ -1,0 +1,437 @@
+//! Every rule is silent about a sound test and speaks about one that is spoilt in one place.
+
+use std::collections::BTreeSet;
+
+use model::access::{Access, Sequential};
+use model::block_size::BlockSizes;
+use model::content::Content;
+use model::environment::{
+    Allocation, Before, Cpu, Device, DeviceUse, Environment, FileSystem, Health, Host, IdleState, LogicalCpu,
+    TargetFacts,
+};
+use model::finding::Finding;
+use model::mix::{Mix, MixRule};
+use model::plan::{
+    EngineKind, Extent, Part, Phases, Plan, Prepare, Rate, Step, Stop, Target, TargetId, TargetKind, Workload,
+};
+use model::{Bytes, Nanos};
+
+use super::{Intent, Purpose, RULES, Test, heard, lint};
+use crate::caps::{Layer, Limit};
+
+const GIB: u64 = 1 << 30;
+
+/// A test with its surroundings, that can be spoilt.
+struct Case {
+    workload: Workload,
+    target: Target,
+    more_targets: usize,
+    environment: Environment,
+    purpose: Purpose,
+    /// Changes the plan as a whole.
+    change: Option<fn(&mut Plan)>,
+}
+
+impl Case {
+    fn plan(&self) -> Plan {
+        let mut plan = Plan {
+            name: "sound".into(),
+            targets: vec![self.target.clone(); 1 + self.more_targets],
+            steps: vec![Step {
+                jobs: vec![self.workload.job(0)],
+                ..Step::default()
+            }],
+            ..Plan::default()
+        };
+        if let Some(change) = self.change {
+            change(&mut plan);
+        }
+        plan
+    }
+
+    fn found(&self) -> Vec<Finding> {
+        lint(&Test {
+            plan: &self.plan(),
+            environment: &self.environment,
+            purpose: &self.purpose,
+        })
+    }
+
+    fn rules(&self) -> BTreeSet<String> {
+        self.found().into_iter().map(|finding| finding.rule).collect()
+    }
+
+    fn part(&mut self) -> &mut Part {
+        &mut self.workload.parts[0]
+    }
+
+    fn facts(&mut self) -> &mut TargetFacts {
+        &mut self.environment.targets[0]
+    }
+
+    fn device(&mut self) -> &mut Device {
+        &mut self.environment.targets[0].devices[0]
+    }
+
+    fn file_system(&mut self) -> &mut FileSystem {
+        self.facts().file_system.as_mut().expect("a sound target lies on one")
+    }
+}
+
+/// 8 KiB, random, 70/30, 2 workers with 16 operations each, five minutes on a file of 100 GiB that exists.
+fn sound() -> Case {
+    let mut workload = Workload::new("job", vec![TargetId(0)], Stop::after(Nanos::secs(300)));
+    workload.workers = 2;
+    workload.depth = 16;
+    workload.phases = Phases {
+        warm_up_ns: Nanos::secs(30),
+        ..Phases::default()
+    };
+    workload.parts = vec![Part {
+        mix: Mix::Exact { write_percent: 30.0 },
+        sizes: BlockSizes::Fixed { size: Bytes(8 << 10) },
+        ..Part::default()
+    }];
+    Case {
+        workload,
+        target: Target {
+            path: "/data/test.dat".into(),
+            kind: TargetKind::Path,
+            prepare: Prepare::Filled {
+                size: Some(Bytes(100 * GIB)),
+            },
+            at_end: model::plan::AtEndOfJob::default(),
+        },
+        more_targets: 0,
+        environment: surroundings(),
+        purpose: Purpose::default(),
+        change: None,
+    }
+}
+
+fn surroundings() -> Environment {
+    Environment {
+        host: Host {
+            name: "node1".into(),
+            boot_id: Some("boot-1".into()),
+            ..Host::default()
+        },
+        cpu: Cpu {
+            logical: 8,
+            usable: 8,
+            numa_nodes: 1,
+            ..Cpu::default()
+        },
+        memory: Bytes(16 * GIB),
+        targets: vec![TargetFacts {
+            path: "/data/test.dat".into(),
+            kind: "file".into(),
+            size: Bytes(100 * GIB),
+            file_system: Some(FileSystem {
+                mount_point: "/data".into(),
+                size: Bytes(500 * GIB),
+                available: Bytes(300 * GIB),
+                ..FileSystem::default()
+            }),
+            devices: vec![Device {
+                name: "nvme0n1".into(),
+                size: Bytes(1000 * GIB),
+                queue_requests: Some(1023),
+                ..Device::default()
+            }],
+            ..TargetFacts::default()
+        }],
+        ..Environment::default()
+    }
+}
+
+#[test]
+fn a_sound_test_is_passed_over_in_silence() {
+    let found = sound().found();
+    assert!(found.is_empty(), "{found:#?}");
+}
+
+type Spoil = fn(&mut Case);
+
+/// What makes each rule speak.
+const SPOILT: &[(&str, Spoil)] = &[
+    ("TARGET-IS-DIR", |case| {
+        case.facts().kind = "directory".into();
+        case.target.prepare = Prepare::Existing;
+    }),
+    ("SPACE", |case| {
+        case.facts().size = Bytes(0);
+        case.target.prepare = Prepare::Filled {
+            size: Some(Bytes(301 * GIB)),
+        };
+    }),
+    ("FILL-80", |case| {
+        case.facts().size = Bytes(0);
+        case.target.prepare = Prepare::Filled {
+            size: Some(Bytes(201 * GIB)),
+        };
+    }),
+    ("FS-EMPTY", |case| case.file_system().available = Bytes(451 * GIB)),
+    ("SPARSE", |case| {
+        case.target.prepare = Prepare::Existing;
+        case.facts().allocation = Some(Allocation {
+            unwritten: Bytes(GIB),
+            ..Allocation::default()
+        });
+    }),
+    ("NOT-PREALLOC", |case| {
+        case.target.prepare = Prepare::Existing;
+        case.facts().allocation = Some(Allocation {
+            holes: Bytes(GIB),
+            ..Allocation::default()
+        });
+    }),
+    ("FILE-LT-2xRAM", |case| {
+        case.workload.cache.direct = false;
+        case.environment.memory = Bytes(51 * GIB);
+    }),
+    ("FILE-GT-HOSTCACHE", |case| {
+        case.purpose.intent = Some(Intent::CachedReads);
+        case.purpose.host_cache = Some(Bytes(99 * GIB));
+    }),
+    ("SHORT-STROKE", |case| {
+        case.device().rotational = true;
+        case.device().size = Bytes(2001 * GIB);
+    }),
+    ("SNAPSHOT-RESTORED-COLD", |case| {
+        case.device().model = Some("Amazon Elastic Block Store".into())
+    }),
+    ("CACHE-COLD", |case| {
+        case.purpose.intent = Some(Intent::CachedReads);
+        case.purpose.warmed_in_boot = Some("boot-0".into());
+    }),
+    ("NOT-COORDINATOR", |case| case.facts().owner = Some("node2".into())),
+    ("TARGET-NOT-ON-POOL", |case| {
+        case.more_targets = 1;
+        let local = case.environment.targets[0].clone();
+        case.facts().owner = Some("NODE1".into());
+        case.environment.targets.push(local);
+    }),
+    ("FEW-TARGETS", |case| {
+        case.purpose.intent = Some(Intent::MostIops);
+        case.device().model = Some("DellEMC PowerStore".into());
+    }),
+    ("SEQ-OVERLAP", |case| {
+        case.part().access = Access::Sequential(Sequential::default());
+        // Of itself each worker of a native job has a start of its own.
+        case.change = Some(|plan| {
+            let workers = &mut plan.steps[0].jobs[0].workers;
+            workers[1].streams = workers[0].streams.clone();
+        });
+    }),
+    ("SYNC-ENGINE", |case| case.workload.engine.kind = EngineKind::Psync),
+    ("SYNC-FEW-THREADS", |case| {
+        case.purpose.intent = Some(Intent::MostIops);
+        case.workload.depth = 1;
+    }),
+    ("BUFFERED", |case| case.workload.cache.direct = false),
+    ("COMPRESSIBLE-DATA", |case| case.part().content = Content::Counting),
+    ("SIMPLE-TEST", |case| {
+        (case.workload.workers, case.workload.depth) = (1, 1);
+        case.part().mix = Mix::WRITES;
+    }),
+    ("WRITE-ONLY-SUITE", |case| case.part().mix = Mix::WRITES),
+    ("BW-SMALL-BLOCK", |case| {
+        case.purpose.intent = Some(Intent::MostThroughput)
+    }),
+    ("BW-RANDOM", |case| {
+        case.purpose.intent = Some(Intent::MostThroughput);
+        case.part().sizes = BlockSizes::Fixed { size: Bytes(1 << 20) };
+    }),
+    ("SEQ-SMALL", |case| {
+        case.workload.workers = 1;
+        case.part().access = Access::Sequential(Sequential::default());
+    }),
+    ("QD-GT-DEVICE", |case| case.device().queue_requests = Some(31)),
+    ("MIX-NOT-PINNED", |case| {
+        case.change = Some(|plan| {
+            let stream = &mut plan.steps[0].jobs[0].workers[0].streams[0];
+            stream.mix = Mix::Drawn {
+                write_percent: 30.0,
+                rule: MixRule::Redrawn,
+            };
+            let rates = model::PerDirection {
+                read: Some(Rate::iops(700)),
+                write: Some(Rate::iops(400)),
+                trim: None,
+            };
+            stream.pacing = model::plan::Pacing::PerDirection { rates };
+        });
+    }),
+    ("SHORT-RUN", |case| case.workload.stop = Stop::after(Nanos::secs(119))),
+    ("NO-WARMUP", |case| case.workload.phases.warm_up_ns = Nanos(0)),
+    ("BURST-WINDOW", |case| case.purpose.burst_ns = Some(Nanos::secs(330))),
+    ("UNCAPPED-SLA", |case| case.purpose.promised_latency_ns = Some(3e6)),
+    ("UNDERSIZED-CONCURRENCY", |case| {
+        case.purpose.promised_iops = Some(10_000.0);
+        case.purpose.promised_latency_ns = Some(3e6);
+        case.workload.rate = Some(Rate::iops(10_000));
+    }),
+    ("BW-BINDS-FIRST", |case| {
+        case.purpose.promised_iops = Some(5_000.0);
+        case.part().sizes = BlockSizes::Fixed { size: Bytes(64 << 10) };
+        case.purpose.layers = vec![Layer {
+            name: "P30".into(),
+            bytes_per_sec: Some(Limit::exactly(200e6)),
+            ..Layer::default()
+        }];
+    }),
+    ("THREADS-GT-CORES", |case| case.workload.workers = 9),
+    ("POWER-PLAN", |case| {
+        let (name, exit_ns) = ("C6".into(), Nanos::micros(133));
+        case.environment.cpu.deepest_idle = Some(IdleState { name, exit_ns });
+    }),
+    ("E-CORES", |case| {
+        let cpu = |cpu: u32| LogicalCpu {
+            cpu,
+            core: cpu,
+            efficiency_class: (cpu % 2) as u8,
+            ..LogicalCpu::default()
+        };
+        case.environment.cpu.topology = (0..8).map(cpu).collect();
+    }),
+    ("REMOTE-NUMA", |case| {
+        case.environment.cpu.numa_nodes = 2;
+        case.device().numa_node = Some(1);
+    }),
+    ("BUSY-DISK", |case| {
+        let device = DeviceUse {
+            name: "nvme0n1".into(),
+            operations: [300, 120, 0],
+            ..DeviceUse::default()
+        };
+        case.environment.before = Some(Before {
+            watched_ns: Nanos::secs(10),
+            devices: vec![device],
+            programs: Vec::new(),
+        });
+    }),
+    ("DEGRADED-RAID", |case| {
+        let complaints = vec!["1 of 2 members is missing".into()];
+        case.device().health = Some(Health {
+            source: "md".into(),
+            complaints,
+            ..Health::default()
+        });
+    }),
+];
+
+#[test]
+fn every_rule_speaks_about_what_it_is_for() {
+    for (name, spoil) in SPOILT {
+        let mut case = sound();
+        spoil(&mut case);
+        assert!(case.rules().contains(*name), "{name}: {:?}", case.rules());
+    }
+    let covered: BTreeSet<&str> = SPOILT.iter().map(|(name, _)| *name).collect();
+    let all: BTreeSet<&str> = RULES.iter().map(|rule| rule.name).collect();
+    assert_eq!(covered, all);
+}
+
+/// Just inside each threshold nothing is said: the cases above lie just outside.
+#[test]
+fn thresholds_hold_on_the_other_side() {
+    let inside: &[(&str, Spoil)] = &[
+        ("FILL-80", |case| {
+            case.facts().size = Bytes(0);
+            case.target.prepare = Prepare::Filled {
+                size: Some(Bytes(200 * GIB)),
+            };
+        }),
+        ("FS-EMPTY", |case| case.file_system().available = Bytes(450 * GIB)),
+        ("SHORT-STROKE", |case| {
+            case.device().rotational = true;
+            case.device().size = Bytes(2000 * GIB);
+        }),
+        ("FILE-LT-2xRAM", |case| {
+            case.workload.cache.direct = false;
+            case.environment.memory = Bytes(50 * GIB);
+        }),
+        ("SHORT-RUN", |case| case.workload.stop = Stop::after(Nanos::secs(120))),
+        ("BURST-WINDOW", |case| case.purpose.burst_ns = Some(Nanos::secs(329))),
+        ("UNDERSIZED-CONCURRENCY", |case| {
+            case.purpose.promised_iops = Some(8_533.0);
+            case.purpose.promised_latency_ns = Some(3e6);
+        }),
+        ("QD-GT-DEVICE", |case| case.device().queue_requests = Some(32)),
+        ("THREADS-GT-CORES", |case| case.workload.workers = 8),
+        ("FILE-GT-HOSTCACHE", |case| {
+            case.purpose.intent = Some(Intent::CachedReads);
+            case.purpose.host_cache = Some(Bytes(100 * GIB));
+        }),
+        ("BUSY-DISK", |case| {
+            let device = DeviceUse {
+                name: "nvme0n1".into(),
+                operations: [60, 40, 0],
+                ..DeviceUse::default()
+            };
+            case.environment.before = Some(Before {
+                watched_ns: Nanos::secs(10),
+                devices: vec![device],
+                programs: Vec::new(),
+            });
+        }),
+        // The start of each thread lies elsewhere.
+        ("SEQ-OVERLAP", |case| {
+            case.part().access = Access::Sequential(Sequential::default());
+            case.change = Some(|plan| {
+                let workers = &mut plan.steps[0].jobs[0].workers;
+                workers[1].streams = workers[0].streams.clone();
+                workers[1].streams[0].region.base = Extent::bytes(50 * GIB);
+            });
+        }),
+        // A file that is filled again has no holes when the test begins.
+        ("SPARSE", |case| {
+            case.facts().allocation = Some(Allocation {
+                holes: Bytes(GIB),
+                ..Allocation::default()
+            })
+        }),
+    ];
+    for (name, change) in inside {
+        let mut case = sound();
+        change(&mut case);
+        assert!(!case.rules().contains(*name), "{name}");
+    }
+}
+
+#[test]
+fn azure_p30_at_64_kib_is_limited_by_its_throughput() {
+    let mut case = sound();
+    case.purpose.promised_iops = Some(5_000.0);
+    case.part().sizes = BlockSizes::Fixed { size: Bytes(64 << 10) };
+    let bytes_per_sec = Some(Limit::exactly(200e6));
+    case.purpose.layers = vec![Layer {
+        name: "P30".into(),
+        bytes_per_sec,
+        ..Layer::default()
+    }];
+    let found = case.found();
+    let finding = found
+        .iter()
+        .find(|finding| finding.rule == "BW-BINDS-FIRST")
+        .expect("it binds");
+    // 200·10⁶ / 65,536
+    assert!(finding.what.contains("3052 IOPS"), "{}", finding.what);
+}
+
+#[test]
+fn silenced_rules_are_left_out() {
+    let mut case = sound();
+    case.workload.cache.direct = false;
+    let kept = heard(case.found(), &["buffered".into()]);
+    assert!(kept.iter().all(|finding| finding.rule != "BUFFERED"));
+    assert_eq!(kept.len() + 1, case.found().len());
+}
+
+#[test]
+fn names_are_unique() {
+    let names: Vec<&str> = RULES.iter().map(|rule| rule.name).collect();
+    let unique: BTreeSet<&str> = names.iter().copied().collect();
+    assert_eq!(unique.len(), names.len());
+}

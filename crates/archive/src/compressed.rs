@@ -1,0 +1,156 @@
+//! fio's compressed logs: the lines as zlib streams, one after the other where a log was appended to.
+//!
+//! fio stores its own records of memory in such files, which no other version of it is promised to read; these hold the lines
+//! that the log has without compression, so that any program that knows zlib can read them.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
+use std::path::Path;
+
+use flate2::Compression;
+use flate2::bufread::ZlibDecoder;
+use flate2::write::ZlibEncoder;
+
+use crate::ArchiveError;
+
+/// Where the lines of a log go, compressed or not. A log without lines is an empty file in both cases, as with fio.
+#[derive(Debug)]
+pub(crate) enum LogWriter<'a> {
+    Plain(BufWriter<&'a mut File>),
+    /// Begun with the first line.
+    Compressed(Option<ZlibEncoder<BufWriter<&'a mut File>>>, Option<&'a mut File>),
+}
+
+impl<'a> LogWriter<'a> {
+    pub(crate) fn new(file: &'a mut File, compressed: bool) -> LogWriter<'a> {
+        match compressed {
+            true => LogWriter::Compressed(None, Some(file)),
+            false => LogWriter::Plain(BufWriter::new(file)),
+        }
+    }
+
+    /// Writes what is still held back.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub(crate) fn finish(self) -> io::Result<()> {
+        match self {
+            LogWriter::Plain(mut out) => out.flush(),
+            LogWriter::Compressed(None, _) => Ok(()),
+            LogWriter::Compressed(Some(encoder), _) => encoder.finish()?.flush(),
+        }
+    }
+}
+
+impl Write for LogWriter<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            LogWriter::Plain(out) => out.write(bytes),
+            LogWriter::Compressed(encoder, file) => {
+                if let Some(file) = file.take() {
+                    *encoder = Some(ZlibEncoder::new(BufWriter::new(file), Compression::default()));
+                }
+                match encoder {
+                    Some(encoder) => encoder.write(bytes),
+                    None => Err(io::ErrorKind::BrokenPipe.into()),
+                }
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            LogWriter::Plain(out) => out.flush(),
+            LogWriter::Compressed(Some(encoder), _) => encoder.flush(),
+            LogWriter::Compressed(None, _) => Ok(()),
+        }
+    }
+}
+
+/// Writes the lines of a compressed log to `out`.
+///
+/// # Errors
+/// [`ArchiveError::System`] if the file cannot be read or `out` not written; its source is of kind `InvalidData` where the file is
+/// no log that was compressed here.
+pub fn inflate_fio_log(path: &Path, out: &mut dyn Write) -> Result<(), ArchiveError> {
+    let failed = |source| ArchiveError::System {
+        verb: "inflate",
+        path: path.to_owned(),
+        source,
+    };
+    inflate(BufReader::new(File::open(path).map_err(failed)?), out).map_err(failed)
+}
+
+fn inflate(mut compressed: impl BufRead, out: &mut dyn Write) -> io::Result<()> {
+    let foreign = |why: &str| io::Error::new(io::ErrorKind::InvalidData, why.to_owned());
+    let mut piece = [0; 1 << 16];
+    while !compressed.fill_buf()?.is_empty() {
+        let mut stream = ZlibDecoder::new(&mut compressed);
+        loop {
+            let length = match stream.read(&mut piece) {
+                Ok(0) => break,
+                Ok(length) => length,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(foreign(&format!("it is no zlib stream: {error}"))),
+            };
+            if piece[..length].contains(&0) {
+                return Err(foreign("it holds records of fio's memory rather than lines"));
+            }
+            out.write_all(&piece[..length])?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(compressed: bool, lines: &[&str]) -> Vec<u8> {
+        let mut file = tempfile::tempfile().unwrap();
+        let mut out = LogWriter::new(&mut file, compressed);
+        lines.iter().for_each(|line| out.write_all(line.as_bytes()).unwrap());
+        out.finish().unwrap();
+        io::Seek::rewind(&mut file).unwrap();
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).unwrap();
+        bytes
+    }
+
+    fn inflated(bytes: &[u8]) -> io::Result<String> {
+        let mut lines = Vec::new();
+        inflate(bytes, &mut lines).map(|()| String::from_utf8(lines).unwrap())
+    }
+
+    #[test]
+    fn lines_come_back_of_all_streams() {
+        let one = written(true, &["1, 2, 0, 4096, 0\n", "2, 3, 0, 4096, 0\n"]);
+        let other = written(true, &["3, 4, 1, 8192, 0\n"]);
+        assert_eq!(one[0], 0x78);
+        let both = [one, other].concat();
+        assert_eq!(
+            inflated(&both).unwrap(),
+            "1, 2, 0, 4096, 0\n2, 3, 0, 4096, 0\n3, 4, 1, 8192, 0\n"
+        );
+    }
+
+    #[test]
+    fn logs_without_lines_are_empty() {
+        assert_eq!(written(true, &[]), b"");
+        assert_eq!(inflated(b"").unwrap(), "");
+        assert_eq!(written(false, &["1\n"]), b"1\n");
+    }
+
+    #[test]
+    fn what_is_no_log_is_refused() {
+        let check = |bytes: &[u8], expected: &str| {
+            let error = inflated(bytes).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::InvalidData);
+            assert!(error.to_string().starts_with(expected), "{error}");
+        };
+        check(b"500, 3, 0, 0, 0\n", "it is no zlib stream");
+        let whole = written(true, &["1, 2, 0, 4096, 0\n"; 100]);
+        check(&whole[..whole.len() - 5], "it is no zlib stream");
+        check(&written(true, &["\0\0\0\0\0\0\0\0records"]), "it holds records");
+    }
+}

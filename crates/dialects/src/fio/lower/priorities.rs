@@ -1,0 +1,63 @@
+//! I/O priorities for parts of the operations of a job.
+
+use model::plan::{PriorityClass, PriorityRule};
+use model::{Bytes, Direction};
+
+use super::{complain, pattern};
+use crate::Diagnostic;
+use crate::fio::options::JobOptions;
+
+/// Directions that have priorities of their own in fio.
+const DIRECTIONS: [Direction; 2] = [Direction::Read, Direction::Write];
+
+/// The class of a number of the kernel.
+pub(super) fn class(number: i64) -> PriorityClass {
+    match number {
+        1 => PriorityClass::RealTime,
+        3 => PriorityClass::Idle,
+        _ => PriorityClass::BestEffort,
+    }
+}
+
+/// What `cmdprio_percentage` or `cmdprio_bssplit` says, with class, level and hint from the options beside them.
+pub(super) fn rules(options: &JobOptions, complaints: &mut Vec<Diagnostic>) -> Vec<PriorityRule> {
+    let own = &options.engine;
+    let mix = pattern::mix(options);
+    let any_share = DIRECTIONS
+        .into_iter()
+        .any(|direction| own.cmdprio_percentage[direction] > 0);
+    if any_share && own.cmdprio_bssplit.is_some() {
+        complain(
+            complaints,
+            "fio: cmdprio_percentage and cmdprio_bssplit options are mutually exclusive",
+        );
+    }
+    let usual = |direction: Direction| {
+        let class = match own.cmdprio_class[direction] {
+            0 => 1,
+            given => given,
+        };
+        (class, own.cmdprio[direction], own.cmdprio_hint[direction])
+    };
+    let rule = |direction, length, percent: u64, (number, level, hint): (u64, u64, u64)| PriorityRule {
+        direction,
+        length,
+        percent: percent.min(100) as u8,
+        class: class(number as i64),
+        level: level.min(7) as u8,
+        hint: hint.min(1023) as u16,
+    };
+    let mut rules = Vec::new();
+    for direction in DIRECTIONS.into_iter().filter(|direction| mix.includes(*direction)) {
+        let percent = own.cmdprio_percentage[direction];
+        if percent > 0 {
+            rules.push(rule(direction, None, percent, usual(direction)));
+        }
+        let splits = own.cmdprio_bssplit.iter().flat_map(|splits| &splits[direction]);
+        for split in splits.filter(|split| split.percent > 0) {
+            let priority = split.priority.unwrap_or(usual(direction));
+            rules.push(rule(direction, Some(Bytes(split.bytes)), split.percent, priority));
+        }
+    }
+    rules
+}

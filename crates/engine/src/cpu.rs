@@ -1,0 +1,97 @@
+//! Using a processor and moving no data: each operation is a spell of work.
+
+use model::Nanos;
+use model::plan::{CpuWork, EngineKind};
+use model::results::EngineUsed;
+
+use crate::batch::{Request, Slot};
+use crate::clock::Clock;
+use crate::error::EngineError;
+use crate::one_by_one::{Calls, used};
+use crate::{File, Setup};
+
+/// More numbers than this would be a test of memory.
+const MOST_NUMBERS: u64 = 1 << 24;
+
+pub(crate) struct Cpu {
+    work: CpuWork,
+    clock: Clock,
+    numbers: Vec<u32>,
+    seed: u64,
+    rests_until: Nanos,
+}
+
+impl Cpu {
+    pub(crate) fn open(setup: Setup) -> Result<Cpu, EngineError> {
+        let Some(work) = setup.choice.work else {
+            return Err(EngineError::unavailable(
+                EngineKind::Cpu,
+                "it was not told what the processor shall do",
+                "this is a fault of the program; please report it",
+            ));
+        };
+        let count = match work {
+            CpuWork::Spin { .. } => 0,
+            CpuWork::Sort { numbers, .. } => numbers.min(MOST_NUMBERS),
+        };
+        Ok(Cpu {
+            work,
+            clock: setup.clock,
+            numbers: vec![0; count as usize],
+            seed: setup.seed | 1,
+            rests_until: Nanos(0),
+        })
+    }
+
+    fn spin(&self, time: Nanos) {
+        let end = self.clock.now() + time;
+        while self.clock.now() < end {
+            std::hint::spin_loop();
+        }
+    }
+
+    /// Sorts other numbers each time: those that are in order already would be no work.
+    fn sort(&mut self, percent: u8) {
+        let start = self.clock.now();
+        for number in &mut self.numbers {
+            // Marsaglia's shifts: any numbers will do.
+            self.seed ^= self.seed << 13;
+            self.seed ^= self.seed >> 7;
+            self.seed ^= self.seed << 17;
+            *number = self.seed as u32;
+        }
+        self.numbers.sort_unstable();
+        self.numbers.sort_unstable_by_key(|number| number.swap_bytes());
+        self.numbers.sort_unstable_by(|one, other| other.cmp(one));
+        std::hint::black_box(&self.numbers);
+        let (end, percent) = (self.clock.now(), u64::from(percent.clamp(1, 100)));
+        self.rests_until = end + Nanos(end.since(start).0 * (100 - percent) / percent);
+    }
+}
+
+impl Calls for Cpu {
+    fn rests_until(&self) -> Nanos {
+        self.rests_until
+    }
+
+    fn perform(&mut self, io: &Request) -> i64 {
+        match self.work {
+            CpuWork::Spin { time_ns } => self.spin(time_ns),
+            CpuWork::Sort { percent, .. } => self.sort(percent),
+        }
+        i64::from(io.length)
+    }
+
+    fn buffer(&mut self, _: Slot) -> &mut [u8] {
+        &mut []
+    }
+
+    fn exchange_file(&mut self, _: u16, _: File) -> Result<(), EngineError> {
+        // It touches none.
+        Ok(())
+    }
+
+    fn describe(&self) -> EngineUsed {
+        used(EngineKind::Cpu)
+    }
+}

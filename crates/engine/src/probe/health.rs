@@ -1,0 +1,146 @@
+//! What devices and the kernel's drivers say of a device's health.
+//!
+//! Only what can be read without privileges and without waking anything up: software RAID, states of SCSI and NVMe devices,
+//! errors that ext4 has counted. A device that says nothing of itself has no health here, rather than a good one.
+
+use model::environment::Health;
+
+use super::System;
+use super::blocks::{BlockDevice, BlockKind};
+
+/// The health of a device; `None` where nothing tells.
+pub(super) fn health(system: &System, device: &BlockDevice) -> Option<Health> {
+    let disk = device.partition_of.as_deref().unwrap_or(&device.name);
+    let mut told = Vec::new();
+    if matches!(device.kind, BlockKind::Raid { .. }) {
+        told.push(("md", raid(system, disk)));
+    }
+    told.extend(driver(system, disk).map(|complaints| ("driver", complaints)));
+    told.extend(ext4(system, &device.name).map(|complaints| ("ext4", complaints)));
+    let sources: Vec<&str> = told.iter().map(|(source, _)| *source).collect();
+    (!told.is_empty()).then(|| Health {
+        source: sources.join(", "),
+        complaints: told.into_iter().flat_map(|(_, complaints)| complaints).collect(),
+        celsius: temperature(system, disk),
+        used_percent: None,
+    })
+}
+
+/// Linux software RAID (`Documentation/admin-guide/md.rst`).
+fn raid(system: &System, name: &str) -> Vec<String> {
+    let at = |file: &str| format!("/sys/class/block/{name}/md/{file}");
+    let mut complaints = Vec::new();
+    let missing = system.value::<u32>(&at("degraded")).filter(|missing| *missing > 0);
+    if let Some(missing) = missing {
+        let members = system.value::<u32>(&at("raid_disks")).unwrap_or(0);
+        complaints.push(format!("{missing} of {members} members are missing"));
+    }
+    let busy = system
+        .words(&at("sync_action"))
+        .filter(|action| action != "idle" && action != "frozen");
+    if let Some(action) = busy {
+        complaints.push(format!("it is busy with `{action}`"));
+    }
+    if let Some(state) = system.words(&at("array_state")).filter(|state| is_bad(state)) {
+        complaints.push(format!("its state is `{state}`"));
+    }
+    complaints
+}
+
+fn is_bad(state: &str) -> bool {
+    matches!(state, "broken" | "inactive" | "suspended" | "clear")
+}
+
+/// The state that the driver shows: `running` for SCSI and ATA, `live` for NVMe.
+fn driver(system: &System, disk: &str) -> Option<Vec<String>> {
+    let state = system.words(&format!("/sys/class/block/{disk}/device/state"))?;
+    let well = matches!(state.as_str(), "running" | "live");
+    Some(if well {
+        Vec::new()
+    } else {
+        vec![format!("the driver says that it is `{state}`")]
+    })
+}
+
+/// Errors that a mounted ext4 has met since it was last checked.
+fn ext4(system: &System, name: &str) -> Option<Vec<String>> {
+    let errors: u64 = system.value(&format!("/sys/fs/ext4/{name}/errors_count"))?;
+    Some(if errors == 0 {
+        Vec::new()
+    } else {
+        vec![format!("ext4 has met {errors} errors on it")]
+    })
+}
+
+/// In degrees Celsius, from the sensor of an NVMe controller or of a drive.
+fn temperature(system: &System, disk: &str) -> Option<i32> {
+    let device = format!("/sys/class/block/{disk}/device");
+    let sensors = |folder: String| -> Vec<String> {
+        let named = system
+            .names(&folder)
+            .into_iter()
+            .filter(|name| name.starts_with("hwmon"));
+        named.map(|name| format!("{folder}/{name}/temp1_input")).collect()
+    };
+    let mut paths = sensors(device.clone());
+    paths.extend(sensors(format!("{device}/hwmon")));
+    let thousandths = paths.iter().find_map(|path| system.value::<i32>(path))?;
+    Some(thousandths / 1000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::blocks::block_device;
+    use super::super::system::tree;
+    use super::*;
+
+    fn of(files: &[(&str, &str)], name: &str) -> Option<Health> {
+        let (_root, system) = tree(files);
+        health(&system, &block_device(&system, name).expect("it is there"))
+    }
+
+    #[test]
+    fn an_array_that_rebuilds() {
+        let found = of(
+            &[
+                ("sys/class/block/md0/dev", "9:0\n"),
+                ("sys/class/block/md0/md/level", "raid1\n"),
+                ("sys/class/block/md0/md/raid_disks", "2\n"),
+                ("sys/class/block/md0/md/degraded", "1\n"),
+                ("sys/class/block/md0/md/sync_action", "recover\n"),
+                ("sys/class/block/md0/md/array_state", "active\n"),
+            ],
+            "md0",
+        );
+        let complaints = ["1 of 2 members are missing", "it is busy with `recover`"];
+        assert_eq!(
+            found.map(|health| health.complaints),
+            Some(complaints.map(str::to_owned).to_vec())
+        );
+    }
+
+    #[test]
+    fn drives_that_are_well_and_not() {
+        let nvme = [
+            ("sys/class/block/nvme0n1/dev", "259:0\n"),
+            ("sys/class/block/nvme0n1/device/state", "live\n"),
+        ];
+        assert_eq!(of(&nvme, "nvme0n1").map(|health| health.complaints), Some(Vec::new()));
+        let disk = [
+            ("sys/class/block/sda/dev", "8:0\n"),
+            ("sys/class/block/sda/device/state", "offline\n"),
+        ];
+        assert_eq!(of(&disk, "sda").map(|health| health.complaints.len()), Some(1));
+        let warm = [
+            ("sys/class/block/nvme0n1/dev", "259:0\n"),
+            ("sys/class/block/nvme0n1/device/state", "live\n"),
+            ("sys/class/block/nvme0n1/device/hwmon1/temp1_input", "71850\n"),
+        ];
+        assert_eq!(of(&warm, "nvme0n1").and_then(|health| health.celsius), Some(71));
+    }
+
+    #[test]
+    fn a_device_that_says_nothing_has_no_health() {
+        assert_eq!(of(&[("sys/class/block/loop0/dev", "7:0\n")], "loop0"), None);
+    }
+}

@@ -1,0 +1,64 @@
+//! Reads and writes through a pipe, one at a time: data goes from the file to the pipe without passing through the program,
+//! and from memory to the pipe without being copied, where the kernel can do so.
+
+use model::plan::EngineKind;
+use model::results::EngineUsed;
+
+use crate::batch::{Action, Request, Slot};
+use crate::buffers::Buffers;
+use crate::error::EngineError;
+use crate::one_by_one::{Calls, used};
+use crate::sys::{self, pipe::Pipe};
+use crate::{File, Setup};
+
+pub(crate) struct Splice {
+    files: Vec<File>,
+    buffers: Buffers,
+    pipe: Pipe,
+}
+
+impl Splice {
+    pub(crate) fn open(setup: Setup) -> Result<Splice, EngineError> {
+        Ok(Splice {
+            buffers: Buffers::new(&setup)?,
+            pipe: Pipe::new()?,
+            files: setup.files,
+        })
+    }
+}
+
+impl Calls for Splice {
+    fn perform(&mut self, io: &Request) -> i64 {
+        let file = &self.files[usize::from(io.file)];
+        let Some(handle) = file.handle() else {
+            return i64::from(io.length);
+        };
+        let (slot, length) = (io.slot, io.length as usize);
+        let result = match io.action {
+            Action::Read => self.pipe.read_from(handle, self.buffers.of(slot, length), io.offset),
+            Action::Write => self.pipe.write_to(handle, self.buffers.of(slot, length), io.offset),
+            Action::Trim | Action::Flush | Action::FlushData | Action::FlushRange(_) => return file.without_buffer(io),
+        };
+        if result < 0 {
+            // What is left in the pipe belongs to nothing that follows.
+            match Pipe::new() {
+                Ok(pipe) => self.pipe = pipe,
+                Err(error) => return -i64::from(error.errno().unwrap_or(sys::file::IO_ERROR)),
+            }
+        }
+        result
+    }
+
+    fn buffer(&mut self, slot: Slot) -> &mut [u8] {
+        self.buffers.whole(slot)
+    }
+
+    fn exchange_file(&mut self, index: u16, with: File) -> Result<(), EngineError> {
+        self.files[usize::from(index)] = with;
+        Ok(())
+    }
+
+    fn describe(&self) -> EngineUsed {
+        used(EngineKind::Splice)
+    }
+}

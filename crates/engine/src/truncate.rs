@@ -1,0 +1,56 @@
+//! Cutting and extending files instead of writing to them: a write makes its position the end of its file.
+
+use model::plan::EngineKind;
+use model::results::EngineUsed;
+
+use crate::batch::{Action, Request, Slot};
+use crate::buffers::Buffers;
+use crate::error::EngineError;
+use crate::one_by_one::{Calls, used};
+use crate::sys;
+use crate::{File, Setup};
+
+pub(crate) struct Truncate {
+    files: Vec<File>,
+    /// Callers fill buffers before writes, whatever becomes of them.
+    buffers: Buffers,
+}
+
+impl Truncate {
+    pub(crate) fn open(setup: Setup) -> Result<Truncate, EngineError> {
+        Ok(Truncate {
+            buffers: Buffers::new(&setup)?,
+            files: setup.files,
+        })
+    }
+}
+
+impl Calls for Truncate {
+    fn perform(&mut self, io: &Request) -> i64 {
+        let file = &self.files[usize::from(io.file)];
+        match (io.action, file.handle()) {
+            (_, None) => i64::from(io.length),
+            (Action::Write, Some(handle)) => match handle.set_len(io.offset) {
+                Ok(()) => i64::from(io.length),
+                Err(error) => -i64::from(error.raw_os_error().unwrap_or(sys::file::IO_ERROR)),
+            },
+            // fio knows no other operation here, not even flushes.
+            (Action::Read | Action::Trim | Action::Flush | Action::FlushData | Action::FlushRange(_), Some(_)) => {
+                -i64::from(sys::file::INVALID)
+            }
+        }
+    }
+
+    fn buffer(&mut self, slot: Slot) -> &mut [u8] {
+        self.buffers.whole(slot)
+    }
+
+    fn exchange_file(&mut self, index: u16, with: File) -> Result<(), EngineError> {
+        self.files[usize::from(index)] = with;
+        Ok(())
+    }
+
+    fn describe(&self) -> EngineUsed {
+        used(EngineKind::Truncate)
+    }
+}

@@ -1,0 +1,324 @@
+//! Engines that do something else than moving data to and fro, and one that joins operations: what each of them does, looked
+//! at from outside.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use engine::{Access, Action, EngineError, File, Request, Setup};
+use model::Nanos;
+use model::plan::{CpuWork, EngineKind, LookCall, Program};
+use testbed::Directory;
+
+use crate::driver::{BLOCK, Job, Rig, clock, setup};
+use crate::place;
+
+const ENOENT: i64 = 2;
+const EEXIST: i64 = 17;
+const EINVAL: i64 = 22;
+
+/// Carries out one operation.
+fn result_of(rig: &mut Rig, request: Request) -> i64 {
+    let ended = rig.turn(&[request], 1, Nanos::NEVER);
+    assert_eq!(ended.len(), 1);
+    ended[0].1.result
+}
+
+/// The operation at the start of a name, and one behind it.
+fn on_name(rig: &mut Rig) -> i64 {
+    let result = result_of(rig, Job::read(0).in_slot(0));
+    // What stands for the rest of the file does nothing and cannot fail.
+    assert_eq!(result_of(rig, Job::read(4096).in_slot(0)), 4096);
+    // Neither does a flush.
+    assert_eq!(result_of(rig, Job::flush(Action::Flush).in_slot(0)), 0);
+    result
+}
+
+fn of_name(kind: EngineKind, path: &Path) -> Rig {
+    Rig::new(kind, vec![File::named(path, 8192)], 1)
+}
+
+#[test]
+fn files_are_made_looked_up_and_removed_by_name() {
+    let folder = Directory::new().unwrap();
+    let path = folder.path().join("file");
+    assert_eq!(on_name(&mut of_name(EngineKind::FileStat, &path)), -ENOENT);
+    assert_eq!(on_name(&mut of_name(EngineKind::FileDelete, &path)), -ENOENT);
+    assert_eq!(on_name(&mut of_name(EngineKind::FileCreate, &path)), 4096);
+    let meta = fs::metadata(&path).unwrap();
+    assert_eq!((meta.len(), meta.permissions().mode() & 0o777), (0, 0o600));
+    // One that is there stays what it is.
+    fs::write(&path, "kept").unwrap();
+    assert_eq!(on_name(&mut of_name(EngineKind::FileCreate, &path)), 4096);
+    assert_eq!(fs::read(&path).unwrap(), b"kept");
+    assert_eq!(on_name(&mut of_name(EngineKind::FileStat, &path)), 4096);
+    assert_eq!(on_name(&mut of_name(EngineKind::FileDelete, &path)), 4096);
+    assert!(!path.exists());
+}
+
+#[test]
+fn directories_are_made_looked_up_and_removed_by_name() {
+    let folder = Directory::new().unwrap();
+    let path = folder.path().join("inner");
+    assert_eq!(on_name(&mut of_name(EngineKind::DirectoryStat, &path)), -ENOENT);
+    assert_eq!(on_name(&mut of_name(EngineKind::DirectoryCreate, &path)), 4096);
+    assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o700);
+    assert_eq!(on_name(&mut of_name(EngineKind::DirectoryCreate, &path)), -EEXIST);
+    assert_eq!(on_name(&mut of_name(EngineKind::DirectoryStat, &path)), 4096);
+    // What is not empty is not removed.
+    fs::write(path.join("file"), "").unwrap();
+    assert!(on_name(&mut of_name(EngineKind::DirectoryDelete, &path)) < 0);
+    fs::remove_file(path.join("file")).unwrap();
+    assert_eq!(on_name(&mut of_name(EngineKind::DirectoryDelete, &path)), 4096);
+    assert!(!path.exists());
+}
+
+#[test]
+fn only_one_call_does_not_follow_links() {
+    let folder = Directory::new().unwrap();
+    let path = folder.path().join("link");
+    std::os::unix::fs::symlink("nowhere", &path).unwrap();
+    for (look, result) in [
+        (LookCall::Stat, -ENOENT),
+        (LookCall::Statx, -ENOENT),
+        (LookCall::Lstat, 4096),
+    ] {
+        let mut setup = setup(EngineKind::FileStat, vec![File::named(&path, 8192)], 1);
+        setup.choice.look = look;
+        assert_eq!(on_name(&mut Rig::open(setup).unwrap()), result, "{look:?}");
+    }
+}
+
+#[test]
+fn a_file_that_was_made_is_open_no_longer_than_to_the_next() {
+    let folder = Directory::new().unwrap();
+    let path = folder.path().join("file");
+    let open = || {
+        let descriptors = fs::read_dir("/proc/self/fd").unwrap().flatten();
+        descriptors
+            .filter(|entry| fs::read_link(entry.path()).is_ok_and(|to| to == path))
+            .count()
+    };
+    let mut rig = of_name(EngineKind::FileCreate, &path);
+    assert_eq!(result_of(&mut rig, Job::write(0).in_slot(0)), 4096);
+    assert_eq!(open(), 1);
+    assert_eq!(result_of(&mut rig, Job::write(4096).in_slot(0)), 4096);
+    assert_eq!(open(), 0);
+}
+
+#[test]
+fn writes_set_the_end_of_a_file_and_nothing_else_works() {
+    let folder = Directory::new().unwrap();
+    let path = folder.path().join("file");
+    fs::write(&path, vec![7; 16384]).unwrap();
+    let file = place::open(&path, EngineKind::Truncate, false, Access::ReadWrite);
+    let mut rig = Rig::new(EngineKind::Truncate, vec![file], 1);
+    for (job, result, size) in [
+        (Job::write(8192), 4096, 8192),
+        (Job::write(65536), 4096, 65536),
+        (Job::write(0), 4096, 0),
+        (Job::write(4096), 4096, 4096),
+        (Job::read(0), -EINVAL, 4096),
+        (Job::trim(0, 4096), -EINVAL, 4096),
+        (Job::flush(Action::Flush), -EINVAL, 4096),
+    ] {
+        assert_eq!(result_of(&mut rig, job.in_slot(0)), result, "{job:?}");
+        assert_eq!(fs::metadata(&path).unwrap().len(), size, "{job:?}");
+    }
+    assert_eq!(fs::read(&path).unwrap(), vec![0; 4096], "no data is written");
+}
+
+/// What the kernel was asked to move so far by this thread: calls of read and of write.
+fn calls() -> (u64, u64) {
+    let text = fs::read_to_string("/proc/thread-self/io").unwrap();
+    let number = |key: &str| {
+        let line = text.lines().find(|line| line.starts_with(key)).unwrap();
+        line.rsplit(' ').next().unwrap().parse().unwrap()
+    };
+    (number("syscr:"), number("syscw:"))
+}
+
+#[test]
+fn neighbours_that_come_together_are_one_call() {
+    let folder = Directory::new().unwrap();
+    let path = folder.path().join("file");
+    let bytes: Vec<u8> = (0..64 * BLOCK).map(|index| (index / BLOCK) as u8).collect();
+    fs::write(&path, &bytes).unwrap();
+    let block = |number: u64| Job::read(number * u64::from(BLOCK));
+    let back = |number: u64| Job::write(number * u64::from(BLOCK));
+    // Operations that are handed over together, and how many of them the first call takes.
+    for (jobs, taken) in [
+        (vec![block(0), block(1), block(2), block(3)], 4),
+        (vec![block(0), block(1), block(3), block(4)], 2),
+        (vec![block(1), block(0)], 1),
+        (vec![block(0), back(1), back(2)], 1),
+        (vec![back(5), back(6), block(7)], 2),
+        (vec![block(0), block(1).in_file(1)], 1),
+        (vec![Job::flush(Action::Flush), block(0)], 1),
+        (vec![block(62), block(63), block(64)], 2),
+    ] {
+        let open = || place::open(&path, EngineKind::Vsync, false, Access::ReadWrite);
+        let mut rig = Rig::new(EngineKind::Vsync, vec![open(), open()], 4);
+        for (slot, job) in jobs.iter().enumerate().filter(|(_, job)| job.action == Action::Write) {
+            rig.engine
+                .buffer(engine::Slot(slot as u32))
+                .fill((job.offset / u64::from(BLOCK)) as u8);
+        }
+        let requests: Vec<Request> = (0..).zip(&jobs).map(|(slot, job)| job.in_slot(slot)).collect();
+        let before = calls();
+        let ended = rig.turn(&requests, 1, Nanos::NEVER);
+        let after = calls();
+        assert_eq!(ended.len(), taken, "{jobs:?}");
+        for (request, completion) in &ended {
+            assert_eq!(completion.result, i64::from(request.length), "{jobs:?}");
+            if request.action == Action::Read {
+                let data = rig.engine.buffer(request.slot).to_vec();
+                assert_eq!(data, place::read(&path, request.offset, BLOCK as usize), "{jobs:?}");
+            }
+        }
+        // Looking at the counters is a read or two itself.
+        let writes = u64::from(jobs[0].action == Action::Write);
+        assert_eq!(after.1 - before.1, writes, "{jobs:?}");
+    }
+    assert_eq!(fs::read(&path).unwrap(), bytes);
+}
+
+fn cpu(work: CpuWork) -> Rig {
+    let mut setup = setup(EngineKind::Cpu, vec![File::nothing(4096)], 1);
+    setup.buffer_bytes = 0;
+    setup.choice.work = Some(work);
+    open_without_buffers(setup)
+}
+
+fn open_without_buffers(setup: Setup) -> Rig {
+    Rig::open(setup).unwrap()
+}
+
+#[test]
+fn a_processor_spins_as_long_as_it_shall() {
+    let time = Nanos::millis(3);
+    let mut rig = cpu(CpuWork::Spin { time_ns: time });
+    for _ in 0..5 {
+        let before = clock().now();
+        assert_eq!(result_of(&mut rig, Job::flush(Action::Flush).in_slot(0)), 0);
+        let took = clock().now().since(before);
+        assert!(took >= time, "{took}");
+    }
+}
+
+#[test]
+fn a_processor_that_sorts_rests_in_between() {
+    let sort = |percent| CpuWork::Sort { numbers: 4096, percent };
+    let mut rig = cpu(sort(1));
+    let first = rig.turn(&[Job::flush(Action::Flush).in_slot(0)], 1, Nanos::NEVER);
+    let took = first[0].1.at.since(rig.batch.before);
+    // It rests for 99 times as long; a deadline comes before that.
+    let end = first[0].1.at;
+    let request = Job::flush(Action::Flush).in_slot(0);
+    rig.engine
+        .turn(&[request], 1, end + Nanos(took.0), &mut rig.batch)
+        .unwrap();
+    assert_eq!((rig.batch.submitted, rig.batch.done.len()), (0, 0));
+    let mut turns = 0;
+    while rig.batch.submitted == 0 {
+        rig.engine.turn(&[request], 1, Nanos::NEVER, &mut rig.batch).unwrap();
+        turns += 1;
+        assert!(turns < 1000);
+    }
+    let rested = rig.batch.before.since(end);
+    // What the turn takes beside the sorting is no part of it.
+    assert!(rested.0 >= 50 * took.0, "{rested} after {took}");
+    let mut busy = cpu(sort(100));
+    for _ in 0..3 {
+        assert_eq!(result_of(&mut busy, request), 0);
+    }
+}
+
+fn program(path: &str, arguments: &[&str], folder: &Path) -> Program {
+    let file = |name: &str| Some(folder.join(name).to_str().unwrap().to_owned());
+    Program {
+        path: path.into(),
+        arguments: arguments.iter().map(|word| (*word).to_owned()).collect(),
+        output: file("out"),
+        errors: file("err"),
+        look_ns: Nanos::millis(1),
+        ends_after_ns: Nanos::millis(50),
+        grace_ns: Nanos::millis(100),
+    }
+}
+
+fn running(program: Program) -> Rig {
+    let mut setup = setup(EngineKind::Program, vec![File::nothing(4096)], 1);
+    setup.buffer_bytes = 0;
+    setup.choice.program = Some(program);
+    open_without_buffers(setup)
+}
+
+fn text_of(path: &Path) -> String {
+    fs::read_to_string(path).unwrap()
+}
+
+#[test]
+fn a_program_runs_with_its_arguments_and_leaves_what_it_said() {
+    let folder = Directory::new().unwrap();
+    let mut rig = running(program(
+        "sh",
+        &["-c", "echo $0; echo $1 >&2", "one", "two"],
+        folder.path(),
+    ));
+    let look = Job::flush(Action::Flush).in_slot(0);
+    let patience = Instant::now() + Duration::from_secs(20);
+    while !folder.path().join("err").exists() || text_of(&folder.path().join("err")).is_empty() {
+        assert_eq!(result_of(&mut rig, look), 0);
+        assert!(Instant::now() < patience);
+    }
+    drop(rig);
+    assert_eq!(text_of(&folder.path().join("out")), "one\n");
+    assert_eq!(text_of(&folder.path().join("err")), "two\n");
+}
+
+#[test]
+fn a_program_is_asked_to_end_and_then_made_to() {
+    let look = Job::flush(Action::Flush).in_slot(0);
+    // One that ends when it is asked, and one that does not.
+    for (script, said) in [
+        (
+            "trap 'echo asked; exit' TERM; echo up; while :; do sleep 0.01; done",
+            "up\nasked\n",
+        ),
+        ("trap '' TERM; echo up; while :; do sleep 0.01; done", "up\n"),
+    ] {
+        let folder = Directory::new().unwrap();
+        let out = folder.path().join("out");
+        let mut asked = program("sh", &["-c", script], folder.path());
+        asked.ends_after_ns = Nanos::secs(3600);
+        let mut rig = running(asked);
+        assert_eq!(result_of(&mut rig, look), 0);
+        while text_of(&out).is_empty() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        drop(rig);
+        assert_eq!(text_of(&out), said, "{script}");
+        let left = fs::metadata(&out).unwrap().len();
+        std::thread::sleep(Duration::from_millis(50));
+        assert_eq!(fs::metadata(&out).unwrap().len(), left);
+    }
+}
+
+#[test]
+fn a_program_that_is_not_there_is_an_error() {
+    let folder = Directory::new().unwrap();
+    let mut rig = running(program("/nowhere/program", &[], folder.path()));
+    assert_eq!(result_of(&mut rig, Job::flush(Action::Flush).in_slot(0)), -ENOENT);
+}
+
+#[test]
+fn engines_that_were_not_told_what_to_do_say_so() {
+    for kind in [EngineKind::Cpu, EngineKind::Program] {
+        let Err(error) = Rig::open(setup(kind, vec![File::nothing(4096)], 1)) else {
+            panic!("{} was opened", kind.name());
+        };
+        assert!(matches!(error, EngineError::Unavailable { .. }), "{error}");
+    }
+}

@@ -1,0 +1,234 @@
+//! `fathom lint`.
+
+use std::time::Duration;
+
+use ::run::targets::guard::Decision;
+use analysis::lint::{self, Intent, Purpose, Test};
+use clap::builder::PossibleValuesParser;
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use engine::probe::{self, System};
+use model::Nanos;
+use model::environment::Environment;
+use model::finding::{Finding, Severity};
+use model::plan::Plan;
+use report::formats;
+
+use super::source;
+use crate::exit::{EXPLAINED, Exit};
+use crate::fault::{Fault, Faults};
+use crate::screen;
+use crate::session::{self, Session};
+
+/// The command for help and for reading its words.
+pub fn command() -> Command {
+    Command::new("lint")
+        .about("Looks at a test before it runs: what would make its figures mislead, and what to do")
+        .long_about(
+            "Looks at a test before it runs: what would make its figures mislead, and what to do. Nothing is run and nothing is \
+             written; files are opened for reading to find holes. docs/lint.md lists the rules.\n\n\
+             SOURCE is a command line after the name of its dialect (`diskspd -b8K …`, `fio job.fio`, `native --target …`), a \
+             job file, a DiskSpd profile (FILE.xml), or a saved result, which holds its plan.",
+        )
+        .after_help(format!(
+            "Examples:\n  fathom lint nightly.toml\n  fathom lint --intent most-throughput diskspd -b8K -d10 -t4 -o32 -c10G test.dat\n  \
+             fathom lint --watch 10s --strict fio job.fio\n\n{EXPLAINED}"
+        ))
+        .arg(
+            Arg::new("intent")
+                .long("intent")
+                .value_name("PURPOSE")
+                .value_parser(PossibleValuesParser::new(Intent::NAMED.map(|(name, _)| name)))
+                .help("What the test is meant to show; some rules speak, and some are silent, only then"),
+        )
+        .arg(
+            Arg::new("promised-iops")
+                .long("promised-iops")
+                .value_name("NUMBER")
+                .value_parser(clap::value_parser!(f64))
+                .help("Operations per second that the storage was promised to do"),
+        )
+        .arg(
+            Arg::new("promised-latency")
+                .long("promised-latency")
+                .value_name("TIME")
+                .help("Latency that it was promised to keep, such as 3ms"),
+        )
+        .arg(
+            Arg::new("host-cache")
+                .long("host-cache")
+                .value_name("SIZE")
+                .help("Size of the cache in front of the disks, for --intent cached-reads"),
+        )
+        .arg(
+            Arg::new("allow-full")
+                .long("allow-full")
+                .action(ArgAction::SetTrue)
+                .help("A file system that gets more than 80 % full is what you test"),
+        )
+        .arg(
+            Arg::new("watch")
+                .long("watch")
+                .value_name("TIME")
+                .help("Watch for so long what others do to the devices, such as 10s"),
+        )
+        .arg(
+            Arg::new("json")
+                .long("json")
+                .action(ArgAction::SetTrue)
+                .help("One JSON document for programs"),
+        )
+        .arg(silence())
+        .arg(
+            Arg::new("strict")
+                .long("strict")
+                .action(ArgAction::SetTrue)
+                .help("Exit with 1 if there are warnings"),
+        )
+        .arg(
+            Arg::new("source")
+                .value_name("SOURCE")
+                .required(true)
+                .num_args(1..)
+                .trailing_var_arg(true)
+                .allow_hyphen_values(true)
+                .help("`diskspd`, `fio` or `native` and its arguments; or one file"),
+        )
+}
+
+/// The flag that leaves rules out.
+pub fn silence() -> Arg {
+    Arg::new("silence")
+        .long("silence")
+        .value_name("RULE,…")
+        .action(ArgAction::Append)
+        .help("Leave out findings of these rules (docs/lint.md); also FATHOM_SILENCE")
+}
+
+/// Looks, tells, and says by the exit code how grave it is.
+pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
+    let words: Vec<String> = given
+        .get_many::<String>("source")
+        .into_iter()
+        .flatten()
+        .cloned()
+        .collect();
+    let silenced = session::silenced(given)?;
+    let purpose = purpose(given)?;
+    let watch = time(given, "watch")?;
+    let plan = source::read(session, &words)?.plan;
+    let environment = surroundings(session, &plan, watch);
+    let mut found = guarded(&plan);
+    found.extend(lint::heard(
+        lint::lint(&Test {
+            plan: &plan,
+            environment: &environment,
+            purpose: &purpose,
+        }),
+        &silenced,
+    ));
+    let text = if given.get_flag("json") {
+        serde_json::to_string_pretty(&found).expect("plain values are valid JSON") + "\n"
+    } else {
+        told(&found)
+    };
+    screen::put(&text)?;
+    let gravest = found.iter().map(|finding| finding.severity).max();
+    Ok(match gravest {
+        Some(Severity::Error) => Exit::Refused,
+        Some(Severity::Warning) if given.get_flag("strict") => Exit::Failed,
+        _ => Exit::Done,
+    })
+}
+
+fn told(found: &[Finding]) -> String {
+    if found.is_empty() {
+        return "nothing to object to\n".into();
+    }
+    let mut bytes = Vec::new();
+    formats::findings(found, &mut bytes).expect("writing to memory does not fail");
+    let count = |severity: Severity| found.iter().filter(|finding| finding.severity == severity).count();
+    let [errors, warnings, notes] = [Severity::Error, Severity::Warning, Severity::Note].map(count);
+    let sums = format!("\n{errors} errors, {warnings} warnings, {notes} notes\n");
+    String::from_utf8_lossy(&bytes).into_owned() + &sums
+}
+
+fn purpose(given: &ArgMatches) -> Result<Purpose, Faults> {
+    let named = given.get_one::<String>("intent");
+    let intent = named.and_then(|name| Intent::NAMED.iter().find(|(known, _)| known == name));
+    Ok(Purpose {
+        intent: intent.map(|(_, intent)| *intent),
+        promised_iops: given.get_one::<f64>("promised-iops").copied(),
+        promised_latency_ns: time(given, "promised-latency")?.map(|time| time.0 as f64),
+        host_cache: value(given, "host-cache")?,
+        allow_full: given.get_flag("allow-full"),
+        ..Purpose::default()
+    })
+}
+
+fn time(given: &ArgMatches, name: &str) -> Result<Option<Nanos>, Faults> {
+    value(given, name)
+}
+
+/// A value with a unit.
+fn value<T: std::str::FromStr<Err: std::fmt::Display>>(given: &ArgMatches, name: &str) -> Result<Option<T>, Faults> {
+    let Some(text) = given.get_one::<String>(name) else {
+        return Ok(None);
+    };
+    let read = text.parse::<T>();
+    let fault = |why: T::Err| Faults::usage(Fault::new(format!("--{name} {text}: {why}")));
+    read.map(Some).map_err(fault)
+}
+
+/// The machine and the targets as they are now.
+fn surroundings(session: &Session, plan: &Plan, watch: Option<Nanos>) -> Environment {
+    let system = System::live();
+    let targets = ::run::targets::survey(plan);
+    let before = watch.map(|time| {
+        let devices: Vec<String> = targets
+            .iter()
+            .filter_map(|facts| facts.devices.first())
+            .map(|d| d.name.clone())
+            .collect();
+        eprintln!("watching for {time} what others do to {}", devices.join(", "));
+        probe::watch_others(&system, &devices, Duration::from_nanos(time.0), &|| {
+            session.is_interrupted()
+        })
+    });
+    Environment {
+        targets,
+        before,
+        ..probe::environment(&system, model::environment::Clock::default())
+    }
+}
+
+/// What the guard or the targets themselves would say, as findings.
+fn guarded(plan: &Plan) -> Vec<Finding> {
+    let permissions = session::permissions_of_environment();
+    let judged = match ::run::targets::judge(plan, &permissions) {
+        Ok(judged) => judged,
+        Err(errors) => {
+            // A directory has a rule of its own.
+            let others = errors.iter().filter(|error| !error.to_string().contains("a directory"));
+            let finding = |error: &::run::targets::TargetError| {
+                let finding = Finding::new("TARGET", Severity::Error, error.to_string());
+                Finding {
+                    help: error.help(),
+                    ..finding
+                }
+            };
+            return others.map(finding).collect();
+        }
+    };
+    let refusals = judged.iter().filter_map(|one| match &one.decision {
+        Decision::Refused(refusal) => Some((one.examined.path.display().to_string(), refusal)),
+        Decision::Allowed { .. } => None,
+    });
+    let findings = refusals.flat_map(|(path, refusal)| {
+        let finding = move |reason: &::run::targets::guard::Reason| {
+            let finding = Finding::new(reason.rule(), Severity::Error, reason.to_string()).at(&*path);
+            finding.why("the test would be refused").help(&*refusal.help)
+        };
+        refusal.reasons.iter().map(finding).collect::<Vec<_>>()
+    });
+    findings.collect()
+}

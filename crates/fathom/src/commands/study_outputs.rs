@@ -1,0 +1,137 @@
+//! Where the reports of studies go. They have forms of their own: text for people, JSON and CSV for programs.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use clap::ArgMatches;
+use model::plan::Target;
+use model::study::Study;
+use serde::Serialize;
+
+use crate::exit::Exit;
+use crate::fault::{Fault, Faults};
+use crate::{outputs, screen};
+
+/// A form of report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Text,
+    Json,
+    Csv,
+}
+
+impl Form {
+    fn name(self) -> &'static str {
+        match self {
+            Form::Text => "text",
+            Form::Json => "json",
+            Form::Csv => "csv",
+        }
+    }
+}
+
+/// The reports that were asked for.
+#[derive(Debug)]
+pub struct StudyOutputs {
+    list: Vec<(Form, Option<PathBuf>)>,
+    save: Option<PathBuf>,
+}
+
+/// The contents of the reports.
+#[derive(Debug)]
+pub struct Contents<'a, T: Serialize> {
+    /// For people.
+    pub text: String,
+    /// For programs.
+    pub json: &'a T,
+    /// A table for programs; absent where a study has none.
+    pub csv: Option<String>,
+    /// What `--save` keeps; absent where there is nothing new to keep.
+    pub study: Option<&'a Study>,
+}
+
+impl StudyOutputs {
+    /// Reads `--out` and `--save`. `csv` says whether there is a table.
+    ///
+    /// # Errors
+    /// [`Faults`] with what is wrong.
+    pub fn of(given: &ArgMatches, csv: bool) -> Result<StudyOutputs, Faults> {
+        let forms = [Form::Text, Form::Json, Form::Csv];
+        let known: Vec<Form> = forms.into_iter().filter(|form| csv || *form != Form::Csv).collect();
+        let mut list = Vec::new();
+        let texts = given.get_many::<String>("out").into_iter().flatten();
+        for one in texts.flat_map(|text| text.split(',')).filter(|one| !one.is_empty()) {
+            let (name, file) = one
+                .split_once('=')
+                .map_or((one, None), |(name, file)| (name, Some(file)));
+            let form = known.iter().find(|form| form.name() == name).ok_or_else(|| {
+                let names: Vec<&str> = known.iter().map(|form| form.name()).collect();
+                let fault = Fault::new(format!("there is no output format `{name}` here")).at(format!("--out {one}"));
+                Faults::usage(fault.help(format!("there are {}", names.join(", "))))
+            })?;
+            if file == Some("") {
+                let fault = Fault::new("the name of the file is missing").at(format!("--out {one}"));
+                return Err(Faults::usage(
+                    fault.help(format!("for example --out {name}=report.{name}")),
+                ));
+            }
+            list.push((*form, file.map(PathBuf::from)));
+        }
+        if list.is_empty() {
+            list.push((Form::Text, None));
+        }
+        if list.iter().filter(|(_, file)| file.is_none()).count() > 1 {
+            let fault = Fault::new("only one output can go to standard output").at("--out");
+            return Err(Faults::usage(
+                fault.help("give the others a file: --out text,json=report.json"),
+            ));
+        }
+        let save = given.try_get_one::<String>("save").ok().flatten().map(PathBuf::from);
+        Ok(StudyOutputs { list, save })
+    }
+
+    fn files(&self) -> impl Iterator<Item = &Path> {
+        let files = self.list.iter().filter_map(|(_, file)| file.as_deref());
+        files.chain(self.save.as_deref())
+    }
+
+    /// Makes sure that every file can be written and that none is what is tested.
+    ///
+    /// # Errors
+    /// [`Faults`] with what is wrong.
+    pub fn prove(&self, targets: &[Target]) -> Result<(), Faults> {
+        outputs::spare_targets(self.files(), targets)?;
+        outputs::prove_writable(self.files())
+    }
+
+    /// Writes the reports and saves the study. What cannot be written is told after everything else was.
+    ///
+    /// # Errors
+    /// [`Faults`] with the files that could not be written; the text for people then stands on stderr.
+    pub fn finish<T: Serialize>(&self, contents: &Contents<'_, T>) -> Result<(), Faults> {
+        let mut faults = Vec::new();
+        for (form, file) in &self.list {
+            let text = match form {
+                Form::Text => contents.text.clone(),
+                Form::Json => serde_json::to_string_pretty(contents.json).expect("reports are plain values") + "\n",
+                Form::Csv => contents.csv.clone().unwrap_or_default(),
+            };
+            let (outcome, path): (io::Result<()>, &Path) = match file {
+                None => (screen::print(&text), Path::new("standard output")),
+                Some(path) => (outputs::write_file(path, text.as_bytes()), path),
+            };
+            faults.extend(outcome.err().map(|error| Fault::of_file("write", path, &error)));
+        }
+        if let (Some(path), Some(study)) = (&self.save, contents.study)
+            && let Err(archive::ArchiveError::System { source, .. }) = archive::save_study(study, path)
+        {
+            faults.push(Fault::of_file("write", path, &source));
+        }
+        if faults.is_empty() {
+            return Ok(());
+        }
+        // Figures that took an hour are not lost because a disk is full.
+        let _ = io::stderr().write_all(contents.text.as_bytes());
+        Err(Faults::many(faults, Exit::Internal))
+    }
+}

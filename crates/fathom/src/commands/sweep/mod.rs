@@ -1,0 +1,370 @@
+//! `fathom sweep`.
+
+mod text;
+
+pub(super) use text::how;
+
+use std::path::Path;
+
+use ::run::targets::guard::Permissions;
+use analysis::knee::Limit;
+use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
+use dialects::Place;
+use dialects::native::{self, Document, JobSpec};
+use model::plan::Plan;
+use model::results::Results;
+use model::study::{Parameter, Setting};
+use report::numbers::duration;
+use report::words;
+use study::ground::Ground;
+use study::sweep::{self, Asked, Next, Report, Sweep};
+
+use super::run;
+use super::study_outputs::{Contents, StudyOutputs};
+use crate::command_line;
+use crate::exit::{EXPLAINED, Exit};
+use crate::fault::{Fault, Faults};
+use crate::screen::{self, Screen};
+use crate::session::{self, Session};
+
+/// The words of the command line.
+pub fn command() -> Command {
+    Command::new("sweep")
+        .about("Varies depth, workers, block size, mix, rate or targets: where is the knee, what keeps a limit")
+        .long_about(
+            "Runs the same load again and again with one or more parameters varied, and says where more load stops paying: \
+             bounds, knee, the most load that keeps a limit, scalability, and one recommendation.\n\n\
+             The order of the points is random, so that what drifts meanwhile scatters the points rather than bends the \
+             curve; the first point is measured again at the end, and points are added beside the knee. Points that could \
+             tell nothing more are left out: the rate has stopped rising and only the latency grows, a latency is four times \
+             its limit, more is in flight than the device's queue holds. The target is prepared once.\n\n\
+             Each point has 5 s of warm-up and at least 20 s and 10,000 operations; --time gives another length, which then \
+             stands as it is.",
+        )
+        .after_help(format!(
+            "Examples:\n  fathom sweep /data --size 10g\n  \
+             fathom sweep /dev/nvme1n1 --over depth=1..256 --slo 'p99<=3ms'\n  \
+             fathom sweep /data --size 10g --over depth=1..64 --over block=4k,8k,64k --read 70 --allow-overwrite FILE\n  \
+             fathom sweep nightly.toml --over rate=1000..64000 --save sweep.fathom\n  \
+             fathom sweep --from sweep.fathom --slo 'p99.9<=10ms'\n\n{EXPLAINED}"
+        ))
+        .arg(
+            Arg::new("what")
+                .value_name("TARGET|FILE.toml")
+                .value_hint(ValueHint::AnyPath)
+                .help("What to test: directory, file, block device, or a job file of one job"),
+        )
+        .arg(
+            Arg::new("over")
+                .long("over")
+                .value_name("PARAMETER=VALUES")
+                .action(ArgAction::Append)
+                .help("What to vary; repeat it for a table over several [default: depth=1..512]")
+                .long_help(
+                    "What to vary: depth, workers (threads), block, read, rate or targets. Values are a list (1,8,32), a \
+                     range that doubles (1..512), or one with a step (0..100+25). Repeat it for every combination; the first \
+                     of depth, workers, rate and targets makes the curves. `targets` uses the first so many of the targets \
+                     named. [default: depth=1..512]",
+                )
+                .help_heading("Sweep"),
+        )
+        .arg(
+            Arg::new("slo")
+                .long("slo")
+                .value_name("LATENCY<=TIME")
+                .help("The most load that keeps this: 'p99<=3ms', 'mean<=500us'")
+                .help_heading("Sweep"),
+        )
+        .arg(
+            Arg::new("all-points")
+                .long("all-points")
+                .action(ArgAction::SetTrue)
+                .help("Leave no point out, whatever the others say")
+                .help_heading("Sweep"),
+        )
+        .arg(
+            Arg::new("grid-only")
+                .long("grid-only")
+                .action(ArgAction::SetTrue)
+                .help("Add no points beside the knee, and do not measure the first again")
+                .help_heading("Sweep"),
+        )
+        .arg(
+            Arg::new("from")
+                .long("from")
+                .value_name("FILE")
+                .value_hint(ValueHint::FilePath)
+                .conflicts_with_all(["what", "over"])
+                .help("Measure nothing: report a saved sweep again, with another --slo if one is given")
+                .help_heading("Sweep"),
+        )
+        .args(command_line::load_options())
+        .arg(command_line::name_option())
+        .arg(command_line::dry_run_option())
+        .args(command_line::study_output_options())
+        .args(command_line::safety_options())
+}
+
+/// Sweeps.
+pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
+    let outputs = StudyOutputs::of(given, true)?;
+    let limit = limit(given)?;
+    if let Some(file) = given.get_one::<String>("from") {
+        let study = archive::load_study(Path::new(file)).map_err(Faults::from)?;
+        let report = Report::of(&study, limit).ok_or_else(|| {
+            let fault = Fault::new(format!("{file} holds a study of another kind: it is no sweep"));
+            Faults::usage(fault.help("`fathom ab --from` shows comparisons in turns"))
+        })?;
+        outputs.prove(&[])?;
+        outputs.finish(&contents(&report, &study))?;
+        return Ok(Exit::Done);
+    }
+    let mut document = document(session, given)?;
+    let asked = asked(given, &mut document, limit)?;
+    try_settings(&document, &asked)?;
+    let base = native::lower(&document)?;
+    let permissions = session::permissions(given);
+    if given.get_flag("dry-run") {
+        return dry_run(&document, asked, &base, &permissions);
+    }
+    outputs.prove(&base.targets)?;
+    let name = document.name.clone().unwrap_or_else(|| "sweep".into());
+    let quiet = given.get_flag("quiet");
+    let mut errand = Errand {
+        session,
+        document,
+        permissions,
+        ground: Ground::default(),
+        quiet,
+    };
+    let mut sweep = Sweep::new(asked);
+    let mut failed = false;
+    while let Some(next) = sweep.next_run() {
+        match errand.measure(&next) {
+            Ok(results) => {
+                errand.tell(&next, &results);
+                sweep.take(next, results);
+            }
+            // What cannot be done at all is told at once; what cannot be done at one point is told in the report.
+            Err(faults) if next.number == 1 => return Err(faults),
+            Err(_) if session.is_interrupted() => {}
+            Err(faults) => {
+                failed = true;
+                sweep.failed(next, faults.first());
+            }
+        }
+        if session.is_interrupted() {
+            break;
+        }
+    }
+    drop(errand);
+    let study = sweep.finish(&name, session.is_interrupted()).ok_or_else(|| {
+        let help = "let it run for at least one point";
+        Faults::one(Fault::new("nothing was measured").help(help), Exit::Failed)
+    })?;
+    let report = Report::of(&study, limit).expect("a sweep was made here");
+    outputs.finish(&contents(&report, &study))?;
+    Ok(exit(&study.runs, failed, session))
+}
+
+/// The code of all runs together: that of the first which did not end well. `failed` says that some could not be made.
+pub(super) fn exit(runs: &[model::study::StudyRun], failed: bool, session: &Session) -> Exit {
+    if session.is_interrupted() {
+        return Exit::Interrupted(engine::sys::signals::stop_signal().unwrap_or(2));
+    }
+    let mut each = runs.iter().map(|run| Exit::of(&run.results, false));
+    let usual = if failed { Exit::Partial } else { Exit::Done };
+    each.find(|exit| *exit != Exit::Done).unwrap_or(usual)
+}
+
+fn contents<'a>(report: &'a Report, study: &'a model::study::Study) -> Contents<'a, Report> {
+    Contents {
+        text: text::report(report, &study.runs[0].results),
+        json: report,
+        csv: Some(text::csv(report)),
+        study: Some(study),
+    }
+}
+
+fn limit(given: &ArgMatches) -> Result<Option<Limit>, Faults> {
+    let limit = given.get_one::<String>("slo").map(|text| {
+        text.parse::<Limit>()
+            .map_err(|why| Faults::usage(Fault::new(why).at(format!("--slo '{text}'"))))
+    });
+    limit.transpose()
+}
+
+/// The one job that is varied.
+fn document(session: &Session, given: &ArgMatches) -> Result<Document, Faults> {
+    let what = given.get_one::<String>("what");
+    let mut document = run::document_of(what.filter(|what| what.ends_with(".toml")))?;
+    document.arguments.clone_from(&session.arguments);
+    if let (Some(target), Some(job)) = (what.filter(|what| !what.ends_with(".toml")), document.jobs.first_mut()) {
+        job.targets = vec![target.clone()];
+    }
+    run::apply_flags(&mut document, given)?;
+    one_job(&document, "a sweep varies")?;
+    Ok(document)
+}
+
+/// Studies are about one load.
+pub(super) fn one_job(document: &Document, who: &str) -> Result<(), Faults> {
+    if document.jobs.len() == 1 {
+        return Ok(());
+    }
+    let file = document.file.clone().unwrap_or_else(|| "command line".into());
+    let fault = Fault::new(format!("{who} one job, and here are {}", document.jobs.len())).at(file);
+    Err(Faults::usage(fault.help("make a job file with the one that is meant")))
+}
+
+fn asked(given: &ArgMatches, document: &mut Document, limit: Option<Limit>) -> Result<Asked, Faults> {
+    let texts: Vec<String> = given
+        .get_many::<String>("over")
+        .into_iter()
+        .flatten()
+        .cloned()
+        .collect();
+    let texts = if texts.is_empty() {
+        vec![sweep::USUAL.to_owned()]
+    } else {
+        texts
+    };
+    let mut varied = Vec::new();
+    for text in &texts {
+        let fault = |why: String| Faults::usage(Fault::new(why).at(format!("--over {text}")));
+        let one = sweep::over(text).map_err(fault)?;
+        if varied
+            .iter()
+            .any(|other: &model::study::Varied| other.parameter == one.parameter)
+        {
+            return Err(fault(format!("{} is varied twice", one.parameter.name())));
+        }
+        varied.push(one);
+    }
+    let job = &mut document.jobs[0];
+    let counted = job.operations.is_some() || job.bytes.is_some() || job.passes.is_some();
+    let whole = job.time.is_none() && !counted;
+    let time = job.time.unwrap_or(sweep::TIME);
+    let warm_up = match (job.warm_up, counted) {
+        (Some(warm_up), _) => warm_up,
+        (None, true) => model::Nanos(0),
+        (None, false) => sweep::WARM_UP,
+    };
+    if !counted {
+        (job.time, job.warm_up) = (Some(time), Some(warm_up));
+    }
+    Ok(Asked {
+        varied,
+        limit,
+        time,
+        warm_up,
+        least_operations: whole.then_some(sweep::LEAST_OPERATIONS),
+        refine: !given.get_flag("grid-only"),
+        stop_early: !given.get_flag("all-points"),
+        seed: document.seed.unwrap_or(1),
+    })
+}
+
+/// Sets a parameter of a job.
+fn set(job: &mut JobSpec, setting: &Setting) -> Result<(), Faults> {
+    let text = format!("--over {}={}", setting.name, setting.value);
+    if setting.name == Parameter::Targets.name() {
+        let wanted = setting.number.unwrap_or(0.0) as usize;
+        if wanted > job.targets.len() {
+            let fault = Fault::new(format!(
+                "{wanted} targets are asked for, and {} are named",
+                job.targets.len()
+            ));
+            return Err(Faults::usage(fault.at(text).help("name each with --target")));
+        }
+        job.targets.truncate(wanted);
+        return Ok(());
+    }
+    let place = || Place {
+        file: "command line".into(),
+        line: 0,
+        text: text.clone(),
+    };
+    native::apply(job, &setting.name, &setting.value, place).map_err(|complaint| Faults::from(vec![complaint]))
+}
+
+/// Every value is tried on the job before anything is measured: a mistake in the last of them is not told after an hour.
+fn try_settings(document: &Document, asked: &Asked) -> Result<(), Faults> {
+    let mut settings = asked.varied.iter().flat_map(|varied| &varied.values);
+    settings.try_for_each(|setting| set(&mut document.jobs[0].clone(), setting))
+}
+
+/// The plan of a point.
+fn plan(document: &Document, next: &Next) -> Result<Plan, Faults> {
+    let mut document = document.clone();
+    let job = &mut document.jobs[0];
+    for setting in &next.settings {
+        set(job, setting)?;
+    }
+    job.name = Some(sweep::words_of(&next.settings));
+    if job.time.is_some() {
+        job.time = Some(next.time);
+    }
+    Ok(native::lower(&document)?)
+}
+
+/// What measuring the points takes.
+struct Errand<'a> {
+    session: &'a Session,
+    document: Document,
+    permissions: Permissions,
+    ground: Ground,
+    quiet: bool,
+}
+
+impl Errand<'_> {
+    fn measure(&mut self, next: &Next) -> Result<Results, Faults> {
+        let mut plan = plan(&self.document, next)?;
+        self.ground.settle(&mut plan)?;
+        if !self.quiet {
+            eprintln!(
+                "[{}/{}] {}: {} of {}, {} left in all",
+                next.number,
+                next.of_about,
+                sweep::words_of(&next.settings),
+                duration(next.time),
+                words::operations(&plan.steps[0].jobs[0]),
+                duration(next.left),
+            );
+        }
+        let permissions = self.ground.permissions(&self.permissions);
+        let mut screen = Screen::new(1, self.quiet);
+        let ground = &mut self.ground;
+        self.session.carry_out(plan, &permissions, &mut |event| {
+            ground.take(&event);
+            screen.take(&event);
+        })
+    }
+
+    fn tell(&self, next: &Next, results: &Results) {
+        if let Some(line) = text::line(&next.settings, results).filter(|_| !self.quiet) {
+            eprintln!("{line}");
+        }
+    }
+}
+
+fn dry_run(document: &Document, asked: Asked, base: &Plan, permissions: &Permissions) -> Result<Exit, Faults> {
+    let mut sweep = Sweep::new(asked.clone());
+    let first = sweep.next_run().expect("a sweep has a point");
+    let shown = plan(document, &first)?;
+    ::run::check(&shown).map_err(|error| Faults::from(::run::RunError::Plan(error)))?;
+    let judged = ::run::targets::judge(base, permissions)?;
+    let mut text = format!(
+        "a sweep of about {} points, {} in all\n",
+        first.of_about,
+        duration(first.left)
+    );
+    for varied in &asked.varied {
+        let values: Vec<&str> = varied.values.iter().map(|setting| &*setting.value).collect();
+        text += &format!("  {}: {}\n", varied.parameter.name(), values.join(", "));
+    }
+    text += &format!("the first of them, {}:\n", sweep::words_of(&first.settings));
+    screen::put(&(text + &run::describe(&shown, &judged)))?;
+    let refused = judged.iter().any(|one| one.decision.refusal().is_some());
+    Ok(if refused { Exit::Refused } else { Exit::Done })
+}

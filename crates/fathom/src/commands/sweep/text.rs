@@ -1,0 +1,265 @@
+//! The report of a sweep, for people and as a table for programs.
+
+use analysis::knee::{Axis, Bounds, Knee, Scalability};
+use model::results::Results;
+use model::study::{Parameter, Setting};
+use report::numbers::{rate, throughput, time};
+use report::{Summary, formats};
+use study::sweep::{Curve, Report, Row, words_of};
+
+use crate::screen::wrapped;
+
+/// The whole report. `first` is any of the runs: tool, machine and targets are the same in all.
+pub(super) fn report(report: &Report, first: &Results) -> String {
+    let mut text = head(report, first);
+    text += &table(report);
+    text += &heat(report);
+    for curve in &report.curves {
+        text += &advice(report, curve);
+    }
+    if !report.left_out.is_empty() {
+        text += "\nLeft out\n";
+        for left in &report.left_out {
+            text += &wrapped(&format!("{}: {}.", words_of(&left.settings), left.why));
+        }
+    }
+    if !report.notes.is_empty() {
+        text += "\nWhat weakens the figures\n";
+        for note in &report.notes {
+            text += &wrapped(note);
+        }
+    }
+    if report.interrupted {
+        text += "\nInterrupted: this is what was measured until then.\n";
+    }
+    text
+}
+
+fn head(report: &Report, first: &Results) -> String {
+    let mut bytes = Vec::new();
+    let mut summary = Summary::of(first);
+    summary.name.clone_from(&report.name);
+    formats::head(&summary, &mut bytes).expect("writing to memory does not fail");
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+fn table(report: &Report) -> String {
+    let names: Vec<&str> = report.varied.iter().map(|parameter| parameter.name()).collect();
+    let width = |index: usize, name: &str| {
+        let values = report.rows.iter().filter_map(|row| row.settings.get(index));
+        values
+            .map(|setting| setting.value.chars().count())
+            .max()
+            .unwrap_or(0)
+            .max(name.len())
+            + 2
+    };
+    let widths: Vec<usize> = names
+        .iter()
+        .enumerate()
+        .map(|(index, name)| width(index, name))
+        .collect();
+    let mut text = String::from("\n");
+    for (name, width) in names.iter().zip(&widths) {
+        text += &format!("{name:>width$}");
+    }
+    text += &format!(
+        "{:>11}{:>11}{:>9}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}\n",
+        "in flight", "IOPS", "+-", "MiB/s", "MB/s", "mean", "median", "p99", "p99.9"
+    );
+    for row in &report.rows {
+        for (setting, width) in row.settings.iter().zip(&widths) {
+            text += &format!("{:>width$}", setting.value);
+        }
+        text += &figures(row);
+    }
+    if report
+        .rows
+        .iter()
+        .any(|row| row.p99_ns.is_none() || row.p999_ns.is_none())
+    {
+        text += "  - fewer than ten operations lie beyond it\n";
+    }
+    text
+}
+
+fn figures(row: &Row) -> String {
+    let share = row
+        .iops_half_width
+        .map_or("-".into(), |half| format!("{:.1} %", 100.0 * half / row.iops));
+    let or_none = |value: Option<f64>| value.map_or("-".into(), time);
+    format!(
+        "{:>11}{:>11}{:>9}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}\n",
+        row.in_flight.map_or("-".into(), |depth| depth.to_string()),
+        rate(row.iops),
+        share,
+        throughput(row.bytes_per_sec / f64::from(1 << 20)),
+        throughput(row.bytes_per_sec / 1e6),
+        time(row.mean_ns),
+        or_none(row.p50_ns),
+        or_none(row.p99_ns),
+        or_none(row.p999_ns),
+    )
+}
+
+/// A row for the run that has just ended, for stderr.
+pub(super) fn line(settings: &[Setting], results: &Results) -> Option<String> {
+    let found = model::observation::Observation::of(results, 0, 0)?;
+    let latency = found.total.waited()?;
+    Some(format!(
+        "  {}: {} IOPS, {} mean, {} p99",
+        words_of(settings),
+        rate(found.total.iops?),
+        time(latency.mean_ns?),
+        latency.quantile(0.99).map_or("-".into(), time)
+    ))
+}
+
+/// A table over two parameters with a bar for each rate; empty unless two were varied.
+fn heat(report: &Report) -> String {
+    const SHADES: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let [first, second] = report.varied[..] else {
+        return String::new();
+    };
+    let values = |index: usize| {
+        let mut values: Vec<&Setting> = report.rows.iter().filter_map(|row| row.settings.get(index)).collect();
+        values.sort_by(|a, b| a.number.unwrap_or(0.0).total_cmp(&b.number.unwrap_or(0.0)));
+        values.dedup();
+        values
+    };
+    let (columns, lines) = (values(0), values(1));
+    let most = report.rows.iter().map(|row| row.iops).fold(0.0, f64::max);
+    let mut text = format!(
+        "\nIOPS over {} (across) and {} (down)\n{:>10}",
+        first.name(),
+        second.name(),
+        ""
+    );
+    for column in &columns {
+        text += &format!("{:>12}", column.value);
+    }
+    text += "\n";
+    for line in lines {
+        text += &format!("{:>10}", line.value);
+        for column in &columns {
+            let here = |row: &&Row| row.settings[0] == **column && row.settings[1] == *line;
+            let cell = report.rows.iter().find(here).map(|row| {
+                let shade = (row.iops / most * (SHADES.len() - 1) as f64).round() as usize;
+                format!("{} {}", rate(row.iops), SHADES[shade.min(SHADES.len() - 1)])
+            });
+            text += &format!("{:>12}", cell.unwrap_or_else(|| ".".into()));
+        }
+        text += "\n";
+    }
+    text
+}
+
+fn advice(report: &Report, curve: &Curve) -> String {
+    let fixed = if curve.fixed.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", words_of(&curve.fixed))
+    };
+    let mut text = format!("\nRecommendation{fixed}\n");
+    let advice = &curve.knee.advice;
+    let setting = advice.load.and_then(|load| {
+        let setting = curve.setting_at(load)?;
+        (setting != load).then(|| format!(" That is {} {setting}.", curve.parameter.name()))
+    });
+    text += &wrapped(&format!("{}{}", advice.sentence, setting.unwrap_or_default()));
+    let axis = match curve.parameter {
+        Parameter::Rate => Axis::Rate,
+        Parameter::Targets => Axis::Targets,
+        _ => Axis::InFlight,
+    };
+    text + &how(&curve.knee, axis, report.limit.is_some())
+}
+
+/// How a curve was read, in a line for each way.
+pub(in crate::commands) fn how(knee: &Knee, axis: Axis, limited: bool) -> String {
+    let mut text = String::new();
+    let unit = match axis {
+        Axis::Targets => "targets",
+        Axis::InFlight | Axis::Rate => "in flight",
+    };
+    if let Some(bounds) = &knee.bounds {
+        text += &wrapped(&of_bounds(bounds, unit));
+    }
+    if knee.bounds.is_some() && !limited {
+        let at = knee.kneedle.map_or("none".to_owned(), |at| format!("{at} {unit}"));
+        let power = knee.power.map_or("none".to_owned(), |at| format!("{at} {unit}"));
+        text += &wrapped(&format!(
+            "knee by curvature (Kneedle): {at}; largest rate for its latency (power): {power}"
+        ));
+    }
+    if let Some(usl) = &knee.usl {
+        text += &wrapped(&of_usl(usl, unit, knee));
+    }
+    text
+}
+
+fn of_bounds(bounds: &Bounds, unit: &str) -> String {
+    format!(
+        "bounds: R0 {} at {} {unit}, most {} per second at {}, they meet at N* = {:.1}",
+        time(bounds.alone_ns),
+        bounds.alone_at,
+        rate(bounds.most_iops),
+        bounds.most_at,
+        bounds.meet_at
+    )
+}
+
+fn of_usl(usl: &Scalability, unit: &str, knee: &Knee) -> String {
+    let last = knee.points.last().map_or(0.0, |point| point.load);
+    let end = match (usl.peak_at, usl.roof_iops) {
+        // A device that saturates has a corner where the law has a curve; the fit then falls where the rate does not.
+        (Some(peak), _) if peak < last && !knee.retrograde => {
+            format!("its peak at {peak} {unit} was not seen: the rate does not fall again up to {last}")
+        }
+        (Some(peak), _) if usl.beta_is_significant => format!("peak at {peak} {unit}"),
+        (Some(peak), _) => format!("peak at {peak} {unit}, which chance may explain"),
+        (None, Some(roof)) => format!("roof {} per second", rate(roof)),
+        (None, None) => "no roof in sight".into(),
+    };
+    format!(
+        "scalability (USL): alpha {:.4}, beta {:.2e}; {end}",
+        usl.alpha, usl.beta
+    )
+}
+
+/// The points as CSV.
+pub(super) fn csv(report: &Report) -> String {
+    let mut head: Vec<&str> = report.varied.iter().map(|parameter| parameter.name()).collect();
+    head.extend([
+        "order",
+        "in_flight",
+        "iops",
+        "iops_half_width",
+        "bytes_per_sec",
+        "mean_ns",
+        "p50_ns",
+        "p99_ns",
+        "p999_ns",
+        "warnings",
+    ]);
+    let mut text = head.join(",") + "\n";
+    for row in &report.rows {
+        let or_empty = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
+        // Numbers for programs: a block size is a count of bytes here. Names of rules have neither commas nor quotes.
+        let mut cells: Vec<String> = row.settings.iter().map(|setting| or_empty(setting.number)).collect();
+        cells.extend([
+            row.order.to_string(),
+            or_empty(row.in_flight.map(|depth| depth as f64)),
+            row.iops.to_string(),
+            or_empty(row.iops_half_width),
+            row.bytes_per_sec.to_string(),
+            row.mean_ns.to_string(),
+            or_empty(row.p50_ns),
+            or_empty(row.p99_ns),
+            or_empty(row.p999_ns),
+            row.warnings.join(" "),
+        ]);
+        text += &(cells.join(",") + "\n");
+    }
+    text
+}

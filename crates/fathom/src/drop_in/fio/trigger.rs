@@ -1,0 +1,116 @@
+//! What ends a run from outside: a file that appears, a time that is over (`--trigger-file`, `--trigger-timeout`), and the command
+//! that is carried out then.
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use dialects::fio::Jobs;
+
+use super::output::Output;
+use crate::session::{ALLOW_PROGRAMS, programs_allowed};
+
+/// How often it is looked for the file.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Waits for what ends the run. Nobody waits any more once it is dropped.
+#[derive(Debug)]
+pub(super) struct Trigger {
+    state: Arc<State>,
+    waiting: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    fired: AtomicBool,
+    over: AtomicBool,
+    /// What is to be said of the command.
+    complaint: Mutex<Option<String>>,
+}
+
+/// What it waits for, and what it does then.
+#[derive(Debug)]
+struct Wanted {
+    file: Option<PathBuf>,
+    at: Option<Instant>,
+    command: Option<String>,
+}
+
+impl Trigger {
+    /// Waits from now on, if anything is to be waited for; `interrupt` is raised then. Time counts from `started`.
+    ///
+    /// # Errors
+    /// The line that refuses the command.
+    pub(super) fn of(jobs: &Jobs, started: Instant, interrupt: &'static AtomicBool) -> Result<Trigger, String> {
+        let flags = &jobs.flags;
+        let state = Arc::new(State::default());
+        let wanted = Wanted {
+            file: flags.trigger_file.as_ref().map(PathBuf::from),
+            at: (flags.trigger_timeout_us > 0).then(|| started + Duration::from_micros(flags.trigger_timeout_us)),
+            command: flags.trigger.clone(),
+        };
+        if wanted.file.is_none() && wanted.at.is_none() {
+            if wanted.command.is_some() {
+                super::note("--trigger has no effect without --trigger-file or --trigger-timeout");
+            }
+            return Ok(Trigger { state, waiting: None });
+        }
+        if wanted.command.is_some() && !programs_allowed() {
+            return Err(format!(
+                "fio: --trigger runs a command with the rights of this user; set {}=1 to allow it",
+                ALLOW_PROGRAMS
+            ));
+        }
+        let shared = Arc::clone(&state);
+        let waiting = std::thread::spawn(move || wanted.wait(&shared, interrupt));
+        Ok(Trigger {
+            state,
+            waiting: Some(waiting),
+        })
+    }
+
+    /// It has ended the run.
+    pub(super) fn has_fired(&self) -> bool {
+        self.state.fired.load(Ordering::Relaxed)
+    }
+
+    /// The run is over. If it was ended so, its command has been carried out when this returns.
+    pub(super) fn end(&mut self, output: &mut Output) {
+        self.state.over.store(true, Ordering::Relaxed);
+        if let Some(waiting) = self.waiting.take() {
+            let _ = waiting.join();
+        }
+        let complaint = self.state.complaint.lock().ok().and_then(|mut said| said.take());
+        if let Some(line) = complaint {
+            output.complaint(&line);
+        }
+    }
+}
+
+impl Wanted {
+    fn wait(&self, state: &State, interrupt: &AtomicBool) {
+        while !self.has_come() {
+            if state.over.load(Ordering::Relaxed) {
+                return;
+            }
+            let left = self.at.map(|at| at.saturating_duration_since(Instant::now()));
+            std::thread::sleep(left.map_or(LOOK, |left| left.min(LOOK)));
+        }
+        state.fired.store(true, Ordering::Relaxed);
+        interrupt.store(true, Ordering::Relaxed);
+        let Some(command) = &self.command else { return };
+        let ran = Command::new("sh").args(["-c", command]).stdin(Stdio::null()).status();
+        if let (Err(error), Ok(mut complaint)) = (ran, state.complaint.lock()) {
+            *complaint = Some(format!("fio: failed executing trigger {command}: {error}"));
+        }
+    }
+
+    /// As with fio, the file goes with being seen.
+    fn has_come(&self) -> bool {
+        let seen = |file: &PathBuf| file.exists() && std::fs::remove_file(file).is_ok();
+        self.file.as_ref().is_some_and(seen) || self.at.is_some_and(|at| Instant::now() >= at)
+    }
+}

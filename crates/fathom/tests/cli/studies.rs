@@ -1,0 +1,448 @@
+//! Sweeps, comparisons in turns, comparisons of saved results, and sums: on devices that are simulated, so that the right
+//! answer is known.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use testbed::{Directory, need};
+
+use crate::support::{command, fathom, finish, names, text};
+
+/// A job file with a device that has so many servers, each taking so long.
+fn device(folder: &Path, name: &str, servers: u32, service: &str) -> PathBuf {
+    let path = folder.join(format!("{name}.toml"));
+    let content = format!(
+        "name = \"{name}\"\n[[job]]\ntarget = \"simulated:disk\"\ndepth = 8\nwarm-up = \"0s\"\n\
+         [simulated.disk]\nsize = \"1GiB\"\nservers = {servers}\nservice = \"{service}\"\n"
+    );
+    fs::write(&path, content).unwrap();
+    path
+}
+
+fn folder() -> Directory {
+    need(Directory::new()).expect("a temporary directory can always be made")
+}
+
+#[test]
+fn a_sweep_finds_the_knee_of_a_device_with_eight_servers() {
+    let folder = folder();
+    let job = device(folder.path(), "eight", 8, "100us");
+    let saved = folder.path().join("saved");
+    let csv = folder.path().join("table.csv");
+    let out = format!("json,csv={}", text(&csv));
+    let words = [
+        "sweep",
+        text(&job),
+        "--over",
+        "depth=1..64",
+        "--time",
+        "300ms",
+        "--out",
+        &out,
+        "--save",
+        text(&saved),
+    ];
+    let ran = fathom(&words);
+    let json = ran.expect(0, &["[1/", "left in all"]).json();
+    let knee = &json["curves"][0]["knee"];
+    assert_eq!(knee["kneedle"], 8.0);
+    assert_eq!(knee["power"], 8.0);
+    assert_eq!(
+        (&knee["advice"]["at_least"], &knee["advice"]["at_most"]),
+        (&6.0.into(), &12.0.into())
+    );
+    let meet = knee["bounds"]["meet_at"].as_f64().unwrap();
+    assert!((meet - 8.0).abs() < 0.01, "{meet}");
+    assert_eq!(knee["retrograde"], false);
+    // Rates are what the device can do: depth × 10,000 up to 80,000.
+    for row in json["rows"].as_array().unwrap() {
+        let depth = row["settings"][0]["number"].as_f64().unwrap();
+        let iops = row["iops"].as_f64().unwrap();
+        assert!((iops / (depth.min(8.0) * 10_000.0) - 1.0).abs() < 0.01, "{row}");
+    }
+    let table = fs::read_to_string(&csv).unwrap();
+    assert!(table.starts_with("depth,order,in_flight,iops,"), "{table}");
+    assert_eq!(table.lines().count(), 1 + json["rows"].as_array().unwrap().len());
+
+    // The saved study answers again, and another question too.
+    let again = fathom(&["sweep", "--from", text(&saved)]);
+    again.expect(0, &["Recommendation", "Use 8 in flight", "Kneedle"]);
+    let limited = fathom(&["sweep", "--from", text(&saved), "--slo", "p99<=300us"]);
+    limited.expect(0, &["The most with p99 <= 300 us", "does not"]);
+    fathom(&["ab", "--from", text(&saved)]).expect(4, &["a study of another kind"]);
+    fathom(&["compare", text(&saved), text(&saved)]).expect(4, &["a study of"]);
+}
+
+#[test]
+fn a_saved_study_has_every_run_whole() {
+    let folder = folder();
+    let job = device(folder.path(), "one", 1, "100us");
+    let saved = folder.path().join("saved");
+    let words = [
+        "sweep",
+        text(&job),
+        "--over",
+        "depth=1,2",
+        "--time",
+        "100ms",
+        "--grid-only",
+        "-q",
+        "--save",
+        text(&saved),
+    ];
+    let ran = fathom(&words);
+    assert_eq!(ran.expect(0, &["Recommendation"]).err, "");
+    let study: Value = serde_json::from_slice(&fs::read(&saved).unwrap()).unwrap();
+    assert_eq!((&study["kind"], &study["format_version"]), (&"study".into(), &1.into()));
+    assert_eq!(study["question"]["asks"], "sweep");
+    assert_eq!(study["runs"].as_array().unwrap().len(), 2);
+    let loaded = archive::load_study(&saved).unwrap();
+    assert!(loaded.runs.iter().all(|run| run.results.steps.len() == 1));
+}
+
+#[test]
+fn points_that_only_wait_are_left_out_and_named() {
+    let folder = folder();
+    let job = device(folder.path(), "two", 2, "100us");
+    // Whatever the order, of eleven points some come after three that show it.
+    let ran = fathom(&[
+        "sweep",
+        text(&job),
+        "--over",
+        "depth=1..1024",
+        "--time",
+        "100ms",
+        "-q",
+        "--seed",
+        "3",
+    ]);
+    ran.expect(0, &["Left out", "the rate had stopped rising", "Use 2 in flight"]);
+    let all = fathom(&[
+        "sweep",
+        text(&job),
+        "--over",
+        "depth=1..64",
+        "--time",
+        "100ms",
+        "-q",
+        "--all-points",
+        "--seed",
+        "3",
+    ]);
+    assert!(!all.expect(0, &[]).out.contains("Left out"), "{all:#?}");
+}
+
+#[test]
+fn two_parameters_make_a_table_and_a_curve_for_each_row() {
+    let folder = folder();
+    let job = device(folder.path(), "four", 4, "100us");
+    let words = [
+        "sweep",
+        text(&job),
+        "--over",
+        "depth=1..16",
+        "--over",
+        "block=4k,64k",
+        "--time",
+        "100ms",
+        "-q",
+    ];
+    let ran = fathom(&words);
+    ran.expect(
+        0,
+        &[
+            "IOPS over depth (across) and block (down)",
+            "Recommendation (block 64 KiB)",
+            "Use 4 in flight",
+        ],
+    );
+}
+
+#[test]
+fn offered_rates_are_swept_too() {
+    let folder = folder();
+    let job = device(folder.path(), "slow", 1, "1ms");
+    let words = [
+        "sweep",
+        text(&job),
+        "--over",
+        "rate=250..4000",
+        "--time",
+        "1s",
+        "-q",
+        "--grid-only",
+        "--depth",
+        "64",
+    ];
+    fathom(&words).expect(0, &["1,000 operations per second are delivered", "2,000 offered"]);
+}
+
+#[test]
+fn mistakes_in_a_sweep_are_told_before_anything_is_measured() {
+    let folder = folder();
+    let job = device(folder.path(), "one", 1, "100us");
+    let check = |more: &[&str], part: &str| {
+        let ran = fathom(&[&["sweep", text(&job)][..], more].concat());
+        ran.expect(4, &[part]);
+    };
+    check(&["--over", "deep=1..4"], "these can: depth");
+    check(&["--over", "depth=4..1"], "empty");
+    check(&["--over", "depth=1", "--over", "qd=2"], "varied twice");
+    check(&["--slo", "p99=3ms"], "p99<=3ms");
+    check(&["--out", "xml"], "there are text, json, csv");
+    check(&["--over", "targets=1,2", "--all-points"], "name each with --target");
+    fathom(&["sweep"]).expect(4, &["no target"]);
+}
+
+#[test]
+fn what_would_be_swept_is_shown_without_doing_it() {
+    let folder = folder();
+    let job = device(folder.path(), "one", 1, "100us");
+    let ran = fathom(&["sweep", text(&job), "--dry-run", "--over", "depth=1..8"]);
+    ran.expect(0, &["about 7 points", "depth: 1, 2, 4, 8", "dry run"]);
+}
+
+#[test]
+fn a_directory_is_prepared_once_and_left_as_it_was() {
+    let Some(folder) = need(Directory::on_disk()) else {
+        return;
+    };
+    let words = [
+        "sweep",
+        ".",
+        "--size",
+        "16m",
+        "--over",
+        "depth=1,2",
+        "--time",
+        "200ms",
+        "--warm-up",
+        "0",
+        "--write",
+        "100",
+    ];
+    let ran = finish(command(&words).current_dir(folder.path()));
+    ran.expect(0, &["Recommendation"]);
+    assert_eq!(
+        ran.err.matches("of random data written for this run").count(),
+        1,
+        "{ran:#?}"
+    );
+    assert_eq!(names(folder.path()), Vec::<String>::new());
+}
+
+#[test]
+fn equal_devices_are_the_same_and_ten_percent_are_found() {
+    let folder = folder();
+    let slow = device(folder.path(), "slow", 8, "exponential 100us");
+    let fast = device(folder.path(), "fast", 8, "exponential 90us");
+    let saved = folder.path().join("saved");
+    let same = fathom(&["ab", text(&slow), text(&slow), "--time", "500ms", "-q"]);
+    same.expect(0, &["B and A are the same within 2 %"]);
+    let better = fathom(&[
+        "ab",
+        text(&slow),
+        text(&fast),
+        "--time",
+        "500ms",
+        "-q",
+        "--out",
+        "json",
+        "--save",
+        text(&saved),
+    ]);
+    let json = better.expect(0, &[]).json();
+    assert_eq!(
+        (&json["found"]["word"], &json["found"]["pairs"]),
+        (&"better".into(), &6.into())
+    );
+    let ratio = json["found"]["changes"][0]["ratio"].as_f64().unwrap();
+    assert!((ratio - 1.0 / 0.9).abs() < 0.01, "{ratio}");
+    let worse = fathom(&["ab", text(&fast), text(&slow), "--time", "500ms", "-q"]);
+    worse.expect(0, &["B is worse than A: -10 %", "Wilcoxon"]);
+    fathom(&["ab", "--from", text(&saved)]).expect(0, &["B is better than A"]);
+    fathom(&["sweep", "--from", text(&saved)]).expect(4, &["no sweep"]);
+}
+
+#[test]
+fn two_sets_of_flags_are_compared_on_one_target() {
+    let words = [
+        "ab",
+        "--depth 1",
+        "--depth 4 --name 'four at once'",
+        "--target",
+        "null",
+        "--time",
+        "50ms",
+        "--warm-up",
+        "0",
+    ];
+    let ran = fathom(&words);
+    ran.expect(0, &["A: --depth 1", "12 runs of 50 ms in turns", "[12/12] A"]);
+    let check = |words: &[&str], part: &str| {
+        fathom(&[&["ab"][..], words].concat()).expect(4, &[part]);
+    };
+    check(
+        &["--depth 1", "--name 'open", "--target", "null"],
+        "a quote is not closed",
+    );
+    check(&["--deep 1", "--depth 2", "--target", "null"], "deep");
+    check(&["null", "null", "--target", "null", "--pairs", "5"], "pairs");
+    check(&["/a", "/b", "--target", "/c"], "has a target");
+}
+
+/// Saves the result of a run of a job file.
+fn saved(job: &Path, name: &str, more: &[&str]) -> String {
+    let path = job.with_file_name(name);
+    let words = [
+        &[
+            "run",
+            text(job),
+            "--time",
+            "2s",
+            "-q",
+            "--out",
+            "json=/dev/null",
+            "--save",
+            text(&path),
+        ][..],
+        more,
+    ]
+    .concat();
+    fathom(&words).expect(0, &[]);
+    text(&path).to_owned()
+}
+
+#[test]
+fn saved_results_are_compared_and_ranked() {
+    let folder = folder();
+    let disks = [("a", "100us"), ("b", "100us"), ("c", "80us")].map(|(name, service)| {
+        let job = device(folder.path(), name, 8, service);
+        saved(&job, &format!("{name}.fathom"), &[])
+    });
+    let ran = fathom(&["compare", &disks[0], &disks[2]]);
+    ran.expect(0, &["is better than", "+25 %", "fathom ab"]);
+    let three = fathom(&["compare", &disks[0], &disks[1], &disks[2]]);
+    three.expect(
+        0,
+        &[
+            "From the best to the worst",
+            "c.fathom: the best",
+            "are the same within 2 %",
+        ],
+    );
+    let json = fathom(&["compare", &disks[2], &disks[0], "--out", "json"]);
+    let json = json.expect(0, &[]).json();
+    assert_eq!(json["jobs"][0]["changes"][0]["changes"][0]["word"], "worse");
+    assert_eq!(json["jobs"][0]["differences"][0]["kind"], Value::Null, "{json:#}");
+}
+
+#[test]
+fn different_loads_are_not_compared_by_accident() {
+    let folder = folder();
+    let job = device(folder.path(), "a", 8, "100us");
+    let (four, eight) = (
+        saved(&job, "four", &[]),
+        saved(&job, "eight", &["--block", "8k", "--seed", "5"]),
+    );
+    let refused = fathom(&["compare", &four, &eight]);
+    refused.expect(
+        3,
+        &[
+            "do not answer the same question",
+            "block size: 4 KiB / 8 KiB",
+            "--force",
+        ],
+    );
+    assert_eq!(refused.out, "");
+    fathom(&["compare", &four, &eight, "--force"]).expect(0, &["What differs around them", "seed: 1 / 5"]);
+    // A result that says how it was made by another measuring code.
+    let text = fs::read_to_string(&four).unwrap();
+    let other = folder.path().join("other");
+    fs::write(&other, text.replace("\"engine_revision\":1", "\"engine_revision\":9")).unwrap();
+    let refused = fathom(&["compare", &four, other.to_str().unwrap()]);
+    refused.expect(3, &["engine revision: 1 / 9"]);
+    fathom(&["compare", &four, "/no/such/file"]).expect(5, &["cannot read"]);
+    fathom(&["compare", &four]).expect(4, &["RESULT"]);
+}
+
+#[test]
+fn saved_examples_can_be_compared() {
+    let example = |name: &str| format!("{}/../../tests/data/results/{name}", env!("CARGO_MANIFEST_DIR"));
+    let same = fathom(&["compare", &example("paced.json"), &example("paced.json")]);
+    // Half of its run is a stall: its own mean says little, and the median much.
+    same.expect(0, &["nothing that is known", "p50", "same", "is not known: 0 %"]);
+    fathom(&["compare", &example("paced.json"), &example("mixed.json")])
+        .expect(3, &["do not answer the same question"]);
+}
+
+#[test]
+fn sums_are_right() {
+    let check = |words: &[&str], parts: &[&str]| {
+        fathom(&[&["calc"][..], words].concat()).expect(0, parts);
+    };
+    check(
+        &["little", "--iops", "4000", "--latency", "3ms"],
+        &["12.00 in flight", "queue depth of 15"],
+    );
+    check(
+        &["little", "--latency", "1ms", "--depth", "10"],
+        &["10,000 operations per second"],
+    );
+    check(
+        &["bandwidth", "--iops", "125", "--block", "8KB"],
+        &["= 1.00 MB/s (10^6) = 0.95 MiB/s (2^20)", "8192 bytes"],
+    );
+    check(&["bandwidth", "--iops", "2", "--block", "512KiB"], &["= 1.00 MiB/s"]);
+    check(&["bw", "--iops", "125", "--block", "512kB"], &["64.0 MB/s"]);
+    check(
+        &["percentile", "--p99.99", "--iops", "4000"],
+        &["36,887", "1,000,000", "4:10"],
+    );
+    check(
+        &["burst", "--capacity", "5.4M", "--refill", "300", "--ceiling", "3000"],
+        &["(2000 s)", "(18000 s)"],
+    );
+    check(
+        &[
+            "burst",
+            "--capacity",
+            "1TiB",
+            "--refill",
+            "40MiB/s",
+            "--ceiling",
+            "250MiB/s",
+        ],
+        &["(4993 s)"],
+    );
+    check(
+        &["crossover", "--iops", "5000", "--throughput", "200MB/s"],
+        &["39.1 KiB"],
+    );
+    check(
+        &["knee", "1=30000", "64=107000", "512=146000"],
+        &[
+            "33.3 us",
+            "17.9",
+            "105.2",
+            "N* = 4.9",
+            "The knee lies between 1 and 64",
+            "Kneedle): none",
+        ],
+    );
+    let json = fathom(&["calc", "knee", "1=30000", "64=107000", "512=146000", "--json"]).json();
+    assert_eq!((&json["usl"]["beta"], &json["kneedle"]), (&0.0.into(), &Value::Null));
+    for wrong in [
+        &["little", "--iops", "4000"][..],
+        &["little", "--iops", "0", "--depth", "3"],
+        &["bandwidth", "--iops", "x", "--block", "4k"],
+        &["burst", "--capacity", "1TiB", "--refill", "300", "--ceiling", "3000"],
+        &["knee", "1=30000", "64"],
+        &["percentile", "--iops", "0"],
+    ] {
+        let ran = fathom(&[&["calc"][..], wrong].concat());
+        ran.expect(4, &["error: "]);
+        assert_eq!(ran.out, "");
+    }
+}

@@ -1,0 +1,276 @@
+//! Engines that do something else than moving data: what they leave behind, what their reports hold, and what they may not do.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::calling;
+use crate::support::Place;
+
+/// The one entry of a report, whatever stands before it.
+fn entry(out: &str) -> Value {
+    let text = &out[out.find('{').unwrap_or_else(|| panic!("no report in {out}"))..];
+    let report: Value = serde_json::from_str(text).unwrap();
+    report["jobs"][0].clone()
+}
+
+/// Operations, bytes, and how many latencies there are of a direction.
+fn figures(entry: &Value, direction: &str) -> (u64, u64, u64) {
+    let of = &entry[direction];
+    let number = |value: &Value| value.as_u64().unwrap();
+    (
+        number(&of["total_ios"]),
+        number(&of["io_bytes"]),
+        number(&of["clat_ns"]["N"]),
+    )
+}
+
+#[test]
+fn names_are_made_looked_up_and_removed() {
+    let place = Place::new();
+    let job = "--name=x --nrfiles=5 --filesize=8k --rw=write --output-format=json";
+    let run = |engine: &str| {
+        let ran = place.line(&format!("{job} --ioengine={engine}"));
+        ran.expect(0, &[]);
+        let entry = entry(&ran.out);
+        // Two blocks for each of them, and one latency.
+        assert_eq!(figures(&entry, "write"), (10, 40960, 5), "{engine}");
+        assert_eq!(entry["write"]["lat_ns"]["N"], 0, "{engine}");
+        assert_eq!(entry["iodepth_level"]["1"], 100.0, "{engine}");
+    };
+    let files: Vec<String> = (0..5).map(|number| format!("x.0.{number}")).collect();
+    run("filecreate");
+    assert_eq!(place.names(), files);
+    assert_eq!(fs::metadata(place.path().join("x.0.0")).unwrap().len(), 0);
+    run("filestat");
+    assert_eq!(
+        fs::metadata(place.path().join("x.0.0")).unwrap().len(),
+        8192,
+        "it was laid out"
+    );
+    run("filedelete");
+    assert_eq!(place.names(), Vec::<String>::new());
+    run("dircreate");
+    assert_eq!(place.names(), files);
+    assert!(fs::metadata(place.path().join("x.0.4")).unwrap().is_dir());
+    run("dirstat");
+    run("dirdelete");
+    assert_eq!(place.names(), Vec::<String>::new());
+    // The directories that are looked up or removed are made first.
+    run("dirstat");
+    assert_eq!(place.names(), files);
+    run("dirdelete");
+    run("dirdelete");
+    assert_eq!(place.names(), Vec::<String>::new());
+}
+
+#[test]
+fn every_pass_looks_at_every_name_again() {
+    let place = Place::new();
+    let job = "--name=x --nrfiles=3 --filesize=4k --openfiles=1 --loops=4 --output-format=json --ioengine=filestat";
+    let ran = place.line(job);
+    assert_eq!(figures(&entry(&ran.expect(0, &[]).out), "read"), (12, 49152, 12));
+    // What is gone after the first pass is missed in the second.
+    let ran = place.line("--name=x --nrfiles=3 --filesize=4k --loops=2 --output-format=json --ioengine=filedelete");
+    ran.expect(
+        1,
+        &["err=2/file:fathom:0, func=delete(x.0.0), error=No such file or directory"],
+    );
+    let entry = entry(&ran.out);
+    assert_eq!(figures(&entry, "read"), (3, 12288, 3));
+    assert_eq!(entry["error"], 2);
+}
+
+#[test]
+fn more_names_than_may_be_open() {
+    let place = Place::new();
+    let job = "--name=x --nrfiles=1500 --output-format=json";
+    for engine in ["filecreate", "filedelete"] {
+        let ran = place.line(&format!(
+            "{job} --ioengine={engine} --filesize=4k --rw=write --fallocate=none"
+        ));
+        assert_eq!(figures(&entry(&ran.expect(0, &[]).out), "write").2, 1500, "{engine}");
+        assert_eq!(place.names().len(), if engine == "filecreate" { 1500 } else { 0 });
+    }
+}
+
+#[test]
+fn a_file_that_holds_something_known_is_neither_removed_nor_cut() {
+    let place = Place::new();
+    let path = place.path().join("data.sqlite");
+    let mut database = b"SQLite format 3\0".to_vec();
+    database.resize(65536, 1);
+    fs::write(&path, &database).unwrap();
+    for (engine, verb) in [("filedelete", "removed"), ("ftruncate", "truncated")] {
+        let line = format!("--name=x --filename=data.sqlite --filesize=64k --rw=write --ioengine={engine}");
+        let ran = place.line(&line);
+        ran.expect(1, &["must not be", verb, "FATHOM_ALLOW_DESTROY"]);
+        assert_eq!(fs::read(&path).unwrap(), database, "{engine}");
+        let mut allowed = place.command(&line.split(' ').collect::<Vec<_>>());
+        allowed.env("FATHOM_ALLOW_DESTROY", &path);
+        calling::finish(&mut allowed).expect(0, &[]);
+        assert!(!path.exists() || fs::metadata(&path).unwrap().len() < 65536, "{engine}");
+        fs::write(&path, &database).unwrap();
+    }
+    // Looking it up, or making it where it is, takes nothing from it.
+    for engine in ["filestat", "filecreate"] {
+        let line = format!("--name=x --filename=data.sqlite --filesize=64k --rw=write --ioengine={engine}");
+        place.line(&line).expect(0, &[]);
+        assert_eq!(fs::read(&path).unwrap(), database, "{engine}");
+    }
+}
+
+#[test]
+fn a_file_ends_where_the_last_write_would_have_begun() {
+    let place = Place::new();
+    let job = "--name=x --filename=file --size=64k --bs=4k --ioengine=ftruncate --output-format=json";
+    let ran = place.line(&format!("{job} --rw=write"));
+    assert_eq!(figures(&entry(&ran.expect(0, &[]).out), "write"), (16, 65536, 16));
+    assert_eq!(fs::metadata(place.path().join("file")).unwrap().len(), 61440);
+    let ran = place.line(&format!("{job} --rw=read"));
+    ran.expect(1, &["func=td_io_queue, error=Invalid argument"]);
+}
+
+#[test]
+fn data_that_goes_through_a_pipe_comes_back() {
+    let place = Place::new();
+    for engine in ["splice", "vsync"] {
+        let job = format!(
+            "--name=x --filename={engine} --size=1m --bs=96k --ioengine={engine} --iodepth=4 --iodepth_batch=4"
+        );
+        let ran = place.line(&format!("{job} --rw=write --verify=crc32c --output-format=json"));
+        let found = entry(&ran.expect(0, &[]).out);
+        assert_eq!(found["write"]["total_ios"], found["read"]["total_ios"], "{engine}");
+        assert_eq!(found["error"], 0, "{engine}");
+    }
+}
+
+#[test]
+fn processors_are_used_and_no_data_is_moved() {
+    let place = Place::new();
+    let job = "--name=x --ioengine=cpuio --cpuload=50 --cpuchunks=2000 --number_ios=3 --output-format=json";
+    for (more, mode) in [("", "noop"), (" --cpumode=qsort", "qsort")] {
+        let ran = place.line(&format!("{job}{more}"));
+        ran.expect(0, &[&format!("x ({mode}): ioengine=cpuio, cpuload=50, cpucycle=2000")]);
+        let entry = entry(&ran.out);
+        assert_eq!(figures(&entry, "read"), (3, 0, 3), "{mode}");
+        assert_eq!(
+            (&entry["read"]["runtime"], &entry["read"]["bw"]),
+            (&0.into(), &0.into())
+        );
+        let least = if mode == "noop" { 2_000_000 } else { 1 };
+        assert!(entry["read"]["clat_ns"]["min"].as_u64().unwrap() >= least, "{mode}");
+    }
+    assert_eq!(place.names(), Vec::<String>::new());
+    let ran = place.line("--name=x --ioengine=cpuio --cpuload=50 --number_ios=2 --cpuchunks=100");
+    ran.expect(0, &["issued rwts: total=2,0,0,0"]);
+    assert!(
+        !ran.out.contains("rw=read") && !ran.out.contains("read:"),
+        "{}",
+        ran.out
+    );
+    let ran = place.line("--name=x --ioengine=cpuio");
+    ran.expect(
+        1,
+        &[
+            "fio: io engine cpuio init failed.",
+            "error=cpu thread needs rate (cpuload=)",
+        ],
+    );
+}
+
+#[test]
+fn processors_are_used_no_longer_than_there_is_io() {
+    let place = Place::new();
+    let line = "--output-format=json --name=cpu --ioengine=cpuio --cpuload=10 --cpuchunks=1000 --runtime=600 --exit_on_io_done=1 \
+                --name=io --ioengine=null --size=1m";
+    let before = Instant::now();
+    place.line(line).expect(0, &[]);
+    assert!(
+        before.elapsed() < Duration::from_secs(300),
+        "it went on without any I/O"
+    );
+}
+
+fn started(place: &Place, line: &str, allowed: bool) -> std::process::Child {
+    let mut command = place.command(&line.split_whitespace().collect::<Vec<_>>());
+    if allowed {
+        command.env("FATHOM_ALLOW_EXEC", "1");
+    }
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+fn text(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_default()
+}
+
+#[test]
+fn programs_run_only_where_the_user_allows_it() {
+    let place = Place::new();
+    let line = "--name=x --ioengine=exec --program=/bin/echo --arguments=%n-%r --runtime=1 --output-format=json";
+    let ran = place.line(line);
+    ran.expect(
+        1,
+        &["fio: x: ioengine=exec runs a program with the rights of this user; set FATHOM_ALLOW_EXEC=1 to allow it"],
+    );
+    assert_eq!(place.names(), Vec::<String>::new());
+    let ran = calling::end(started(&place, line, true));
+    ran.expect(
+        0,
+        &[
+            "x : program=/bin/echo, arguments=%n-%r",
+            "x : Saving output of /bin/echo x-1 : stdout=x.stdout stderr=x.stderr",
+        ],
+    );
+    assert_eq!(place.names(), ["x.stderr", "x.stdout"]);
+    assert_eq!(text(&place.path().join("x.stdout")), "x-1\n");
+    let (operations, bytes, latencies) = figures(&entry(&ran.out), "read");
+    assert!(operations > 1 && bytes == 0 && latencies == operations, "{operations}");
+}
+
+#[test]
+fn what_a_program_says_may_stay_where_ours_goes() {
+    let place = Place::new();
+    let line = "--name=x --ioengine=exec --program=/bin/echo --arguments=hello --runtime=1 --std_redirect=0";
+    calling::end(started(&place, line, true)).expect(0, &["hello\n"]);
+    assert_eq!(place.names(), Vec::<String>::new());
+    let ran = calling::end(started(&place, "--name=x --ioengine=exec --runtime=1", true));
+    ran.expect(1, &["error=no program is defined, it is mandatory to define one"]);
+    let ran = calling::end(started(
+        &place,
+        "--name=x --ioengine=exec --program=/nowhere/p --runtime=9",
+        true,
+    ));
+    ran.expect(1, &["No such file or directory"]);
+}
+
+#[test]
+fn programs_end_with_their_jobs() {
+    let place = Place::new();
+    let script = place.path().join("script");
+    fs::write(
+        &script,
+        "trap 'echo asked; exit' TERM\necho $$\nwhile :; do sleep 0.01; done\n",
+    )
+    .unwrap();
+    let line = "--name=x --ioengine=exec --program=sh --arguments=script --runtime=1 --grace_time=20";
+    let before = Instant::now();
+    calling::end(started(&place, line, true)).expect(0, &[]);
+    assert!(
+        before.elapsed() < Duration::from_secs(15),
+        "it has ended before its time of grace was over"
+    );
+    let said = text(&place.path().join("x.stdout"));
+    let (number, rest) = said.split_once('\n').unwrap();
+    assert_eq!(rest, "asked\n");
+    let process = format!("/proc/{number}");
+    assert!(
+        !Path::new(&process).exists(),
+        "{:?}",
+        fs::metadata(&process).map(|meta| meta.ino())
+    );
+}

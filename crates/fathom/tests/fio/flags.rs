@@ -1,0 +1,153 @@
+//! Flags that do something beside the jobs: logs of all of them together, idle processors, what ends a run from outside.
+
+use std::fs;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::calling;
+use crate::support::Place;
+
+/// Time and rate of each line of a log.
+fn rates(place: &Place, name: &str) -> Vec<(u64, u64)> {
+    let text = fs::read_to_string(place.path().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let line = |line: &str| {
+        let fields: Vec<u64> = line.split(", ").map(|field| field.parse().unwrap()).collect();
+        assert_eq!(fields[3..], [0, 0], "{name}: {line}");
+        (fields[0], fields[1])
+    };
+    text.lines().map(line).collect()
+}
+
+#[test]
+fn the_rate_of_all_jobs_together_is_logged() {
+    let place = Place::new();
+    let jobs = "--ioengine=null --size=1g --bs=4k --rate=400k --time_based --runtime=2 --bwavgtime=250 --name=r --rw=read \
+                --numjobs=2 --name=w --rw=write --startdelay=1";
+    let ran = place.line(&format!("--bandwidth-log=total --output-format=json {jobs}"));
+    ran.expect(0, &[]);
+    let (reads, writes) = (rates(&place, "total-read_bw.log"), rates(&place, "total-write_bw.log"));
+    assert!(
+        reads.len() >= 12 && reads.len() == writes.len(),
+        "{reads:?}\n{writes:?}"
+    );
+    assert!(reads.is_sorted_by(|one, other| one.0 < other.0), "{reads:?}");
+    // What the lines say adds up to what the jobs did.
+    let moved = |log: &[(u64, u64)]| log.iter().map(|(_, rate)| rate / 4).sum::<u64>();
+    for (log, direction, job) in [(&reads, "read", 0..2), (&writes, "write", 2..3)] {
+        let report = ran.json();
+        let done = job.map(|job| report["jobs"][job][direction]["io_kbytes"].as_u64().unwrap());
+        let (done, logged) = (done.sum::<u64>(), moved(log));
+        assert!(logged.abs_diff(done) * 10 <= done, "{direction}: {logged} of {done}");
+    }
+    assert_eq!(
+        writes.iter().take(3).map(|(_, rate)| *rate).sum::<u64>(),
+        0,
+        "{writes:?}"
+    );
+    assert!(rates(&place, "total-trim_bw.log").iter().all(|(_, rate)| *rate == 0));
+    place
+        .line("--bandwidth-log --name=x --ioengine=null --size=4k")
+        .expect(0, &[]);
+    assert_eq!(rates(&place, "agg-read_bw.log").len(), 1);
+}
+
+const PACED: &str = "--name=x --size=1m --rw=randread --rate_iops=100 --time_based";
+
+#[test]
+fn idle_processors_are_measured() {
+    let place = Place::new();
+    let ran = place.line(&format!(
+        "--idle-prof=percpu --output-format=json,normal {PACED} --runtime=1"
+    ));
+    assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{ran:#?}");
+    let (json, normal) = ran.out.split_once("\n}\n").unwrap();
+    let begins = json.find("{\n").unwrap();
+    let report: Value = serde_json::from_str(&format!("{}\n}}", &json[begins..])).unwrap();
+    let idleness = report["cpu_idleness"].as_object().unwrap();
+    let percent = |name: &str| idleness[name].as_f64().unwrap();
+    let each: Vec<&String> = idleness.keys().filter(|name| name.starts_with("cpu-")).collect();
+    assert!(!each.is_empty(), "{idleness:?}");
+    let mean = each.iter().map(|name| percent(name)).sum::<f64>() / each.len() as f64;
+    assert!(
+        (0.0..=100.0).contains(&mean) && (percent("system") - mean).abs() < 1e-3,
+        "{idleness:?}"
+    );
+    // A paced job leaves something over, even on a busy machine.
+    assert!(mean > 0.0 && percent("unit_mean") > 0.0, "{idleness:?}");
+    let (_, section) = normal.split_once("\n\nCPU idleness:\n").unwrap();
+    let lines: Vec<&str> = section.lines().collect();
+    assert!(
+        lines[0].starts_with("  system: ") && lines[0].ends_with('%'),
+        "{section}"
+    );
+    assert_eq!(lines[1].matches('%').count(), each.len(), "{section}");
+    assert!(
+        lines[2].starts_with("  unit work: mean=") && lines.len() == 3,
+        "{section}"
+    );
+    let ran = place.line(&format!("--idle-prof=system --output-format=json {PACED} --runtime=1"));
+    let names: Vec<String> = ran.json()["cpu_idleness"]
+        .as_object()
+        .unwrap()
+        .keys()
+        .cloned()
+        .collect();
+    assert_eq!(names, ["system", "unit_mean", "unit_stddev"]);
+}
+
+#[test]
+fn a_unit_of_idle_work_is_measured_alone() {
+    let place = Place::new();
+    let ran = place.line("--idle-prof=calibrate --name=x --size=4k --rw=write");
+    ran.expect(0, &["CPU idleness:\n  unit work: mean="]);
+    assert_eq!((ran.out.lines().count(), ran.err.as_str()), (2, ""), "{ran:#?}");
+    assert!(!place.path().join("x.0.0").exists(), "no job is run");
+    let ran = place.line("--idle-prof=some --name=x");
+    assert_eq!(ran.err, "fio: incorrect idle-prof option: some\n");
+    assert_eq!(ran.code, Some(1));
+}
+
+/// Everything that is read ends, and the report tells of it as of a run that ended by itself.
+#[test]
+fn a_run_ends_after_a_time_and_a_command_follows() {
+    let place = Place::new();
+    let line = format!("--trigger-timeout=1 {PACED} --runtime=60 --output-format=json");
+    let mut arguments: Vec<&str> = line.split_whitespace().collect();
+    arguments.push("--trigger=echo ended > said; exit 3");
+    let refused = place.run(&arguments);
+    refused.expect(1, &["--trigger", "FATHOM_ALLOW_EXEC=1"]);
+    assert!(!place.path().join("x.0.0").exists(), "nothing has been done");
+    let begun = Instant::now();
+    let ran = calling::finish(place.command(&arguments).env("FATHOM_ALLOW_EXEC", "1"));
+    assert!(begun.elapsed() < Duration::from_secs(30), "it ended by itself");
+    assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{ran:#?}");
+    assert!(!ran.out.contains("terminating"), "{}", ran.out);
+    assert_eq!(fs::read_to_string(place.path().join("said")).unwrap(), "ended\n");
+    let job = &ran.json()["jobs"][0];
+    assert!(
+        job["read"]["total_ios"].as_u64().unwrap() > 0 && job["error"] == 0,
+        "{job}"
+    );
+}
+
+#[test]
+fn a_run_ends_when_a_file_appears() {
+    let place = Place::new();
+    let line = format!("--trigger-file=now {PACED} --runtime=60");
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let child = place
+        .command(&words)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(Duration::from_millis(1000));
+    let begun = Instant::now();
+    fs::write(place.path().join("now"), "").unwrap();
+    let ran = calling::end(child);
+    assert!(begun.elapsed() < Duration::from_secs(30), "it ended by itself");
+    ran.expect(0, &["x: (groupid=0, jobs=1): err= 0"]);
+    assert!(!place.path().join("now").exists(), "the file is taken away");
+}

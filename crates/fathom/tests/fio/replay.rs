@@ -1,0 +1,392 @@
+//! Traces: what is written is what was done, and what is read is done again, by us and by Debian's fio.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::support::Place;
+
+/// File, action and place of each line of a trace, in order; without times and without the lines that add, open and close.
+fn operations(path: &Path) -> Vec<String> {
+    let text = fs::read_to_string(path).unwrap();
+    let mut lines = text.lines();
+    assert_eq!(lines.next(), Some("fio version 3 iolog"));
+    let line = |line: &str| {
+        let mut fields: Vec<&str> = line.split_whitespace().skip(1).collect();
+        // fio leaves the place of the operation before in lines about flushes.
+        if fields.get(1).is_some_and(|action| action.contains("sync")) {
+            fields.truncate(2);
+        }
+        fields.join(" ")
+    };
+    let with_place = |line: &&str| line.split_whitespace().count() == 5;
+    lines.filter(with_place).map(line).collect()
+}
+
+/// How often a trace reads, writes, trims and flushes.
+fn counts(operations: &[String]) -> [u64; 4] {
+    ["read", "write", "trim", "sync"].map(|word| {
+        let of = operations
+            .iter()
+            .filter(|line| line.split(' ').nth(1).is_some_and(|action| action.ends_with(word)));
+        of.count() as u64
+    })
+}
+
+/// Bytes that a trace moves in a direction.
+fn bytes(operations: &[String], direction: &str) -> u64 {
+    let fields = operations.iter().map(|line| line.split(' ').collect::<Vec<_>>());
+    let of = fields.filter(|fields| fields[1] == direction);
+    of.map(|fields| fields[3].parse::<u64>().unwrap()).sum()
+}
+
+fn counted(job: &serde_json::Value) -> [u64; 4] {
+    ["read", "write", "trim", "sync"].map(|direction| job[direction]["total_ios"].as_u64().unwrap())
+}
+
+/// The program in the folder of a test.
+fn run(place: &Place, program: &str, line: &str) -> serde_json::Value {
+    let output = Command::new(program)
+        .args(line.split_whitespace())
+        .arg("--output-format=json")
+        .current_dir(place.path())
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{program} {line}\n{text}{said}");
+    serde_json::from_str(&text[text.find('{').unwrap()..]).unwrap()
+}
+
+#[test]
+fn a_trace_holds_what_was_done_and_is_done_again() {
+    let place = Place::new();
+    let job = "--name=a --size=256k --nrfiles=2 --rw=randrw --bs=4k --fsync=7 --ioengine=libaio --iodepth=4 \
+               --write_iolog=first";
+    let made = place.line(&format!("{job} --output-format=json"));
+    made.expect(0, &[]);
+    let first = operations(&place.path().join("first"));
+    assert_eq!(counts(&first), counted(&made.json()["jobs"][0]));
+    assert!(counts(&first)[3] > 0, "{first:?}");
+    let written: Vec<Vec<u8>> = ["a.0.0", "a.0.1"]
+        .map(|name| fs::read(place.path().join(name)).unwrap())
+        .into();
+    for name in ["a.0.0", "a.0.1"] {
+        fs::write(place.path().join(name), vec![0; 128 << 10]).unwrap();
+    }
+    let again = place
+        .line("--name=b --read_iolog=first --write_iolog=second --ioengine=libaio --iodepth=4 --output-format=json");
+    again.expect(0, &[]);
+    assert_eq!(operations(&place.path().join("second")), first);
+    assert_eq!(counted(&again.json()["jobs"][0]), counts(&first));
+    // Blocks that were written hold something again, and others do not.
+    for (number, before) in written.iter().enumerate() {
+        let after = fs::read(place.path().join(format!("a.0.{number}"))).unwrap();
+        assert_eq!(after.len(), before.len());
+        for (block, bytes) in after.chunks(4096).enumerate() {
+            let line = format!("a.0.{number} write {} 4096", block * 4096);
+            assert_eq!(bytes.iter().any(|byte| *byte != 0), first.contains(&line), "{line}");
+        }
+    }
+}
+
+#[test]
+fn ours_and_debians_fio_carry_out_the_traces_of_each_other() {
+    const THEIRS: &str = "/usr/bin/fio";
+    let place = Place::on_disk().unwrap();
+    if !Command::new(THEIRS)
+        .arg("--version")
+        .output()
+        .is_ok_and(|told| told.status.success())
+    {
+        return testbed::skip("fio is not installed");
+    }
+    let ours = place.programs().join("fio").display().to_string();
+    let jobs = [
+        "--rw=randrw --bs=4k --fsync=5",
+        "--rw=write --bsrange=1k-16k --fdatasync=3",
+        "--rw=randread --bs=8k --nrfiles=3 --openfiles=1",
+        "--rw=randrw --bs=4k --direct=1 --ioengine=libaio --iodepth=8 --end_fsync=1",
+    ];
+    for (job, (writer, reader)) in jobs
+        .into_iter()
+        .flat_map(|job| [(job, (&*ours, THEIRS)), (job, (THEIRS, &*ours))])
+    {
+        for entry in fs::read_dir(place.path()).unwrap().flatten() {
+            fs::remove_file(entry.path()).unwrap();
+        }
+        let made = run(
+            &place,
+            writer,
+            &format!("--name=a --size=256k {job} --write_iolog=trace"),
+        );
+        let trace = operations(&place.path().join("trace"));
+        assert_eq!(counts(&trace)[..3], counted(&made["jobs"][0])[..3], "{writer} {job}");
+        // What the files hold tells which blocks are written: those of zeros are not.
+        let names: Vec<_> = fs::read_dir(place.path())
+            .unwrap()
+            .flatten()
+            .map(|entry| entry.path())
+            .collect();
+        let files: Vec<_> = names.into_iter().filter(|path| !path.ends_with("trace")).collect();
+        let sizes: Vec<u64> = files.iter().map(|path| fs::metadata(path).unwrap().len()).collect();
+        let emptied = || {
+            for (path, size) in files.iter().zip(&sizes) {
+                fs::write(path, vec![0; *size as usize]).unwrap();
+            }
+        };
+        let touched = || -> Vec<bool> {
+            let blocks = files.iter().map(|path| fs::read(path).unwrap());
+            let touched = |bytes: Vec<u8>| {
+                bytes
+                    .chunks(512)
+                    .map(|block| block.iter().any(|byte| *byte != 0))
+                    .collect::<Vec<_>>()
+            };
+            blocks.flat_map(touched).collect()
+        };
+        let depth = "--ioengine=libaio --iodepth=4";
+        emptied();
+        let by_writer = run(
+            &place,
+            writer,
+            &format!("--name=b --read_iolog=trace --replay_no_stall=1 {depth}"),
+        );
+        let expected = touched();
+        emptied();
+        let by_reader = run(
+            &place,
+            reader,
+            &format!("--name=b --read_iolog=trace --replay_no_stall=1 {depth}"),
+        );
+        assert_eq!(touched(), expected, "{writer} wrote, {reader} read: {job}");
+        // The bytes of the last operations in flight are missing in what fio reports of a replay; the numbers are whole.
+        let of = |report: &serde_json::Value| counted(&report["jobs"][0])[..2].to_vec();
+        assert_eq!(of(&by_reader), of(&by_writer), "{writer} wrote, {reader} read: {job}");
+        if reader == ours {
+            for direction in ["read", "write"] {
+                let found = by_reader["jobs"][0][direction]["io_bytes"].as_u64();
+                assert_eq!(found, Some(bytes(&trace, direction)), "{direction} of {job}");
+            }
+        }
+        let (flushes, operations) = (counts(&trace)[3], counts(&trace));
+        let found = counted(&by_reader["jobs"][0]);
+        assert_eq!(found[..2], operations[..2], "{job}");
+        if reader == ours {
+            assert_eq!(found[3], flushes, "{job}");
+        }
+    }
+}
+
+/// A trace of version 3 in a file of the place.
+fn trace(place: &Place, lines: &str) {
+    fs::write(place.path().join("trace"), format!("fio version 3 iolog\n{lines}")).unwrap();
+}
+
+#[test]
+fn a_file_that_is_missing_is_made_and_holds_what_the_trace_writes() {
+    let place = Place::new();
+    trace(
+        &place,
+        "1 sub/x add\n2 sub/x open\n3 sub/x write 8192 4096\n4 sub/x datasync 0 0\n5 sub/x read 8192 4096\n6 sub/x close\n",
+    );
+    let ran = place.line("--name=b --read_iolog=trace --output-format=json");
+    ran.expect(0, &[]);
+    assert_eq!(counted(&ran.json()["jobs"][0]), [1, 1, 0, 1]);
+    let bytes = fs::read(place.path().join("sub/x")).unwrap();
+    assert_eq!(bytes.len(), 12288);
+    assert!(bytes[..8192].iter().all(|byte| *byte == 0) && bytes[8192..].iter().any(|byte| *byte != 0));
+}
+
+#[test]
+fn positions_kinds_and_files_are_as_the_options_say() {
+    let place = Place::new();
+    let lines = "1 x add\n2 x open\n3 x write 16384 4096\n4 x read 16384 4096\n5 x sync 0 0\n6 x write 20000 4096\n";
+    trace(&place, lines);
+    let cases = [
+        (
+            "",
+            "x",
+            vec![
+                "x write 16384 4096",
+                "x read 16384 4096",
+                "x sync",
+                "x write 20000 4096",
+            ],
+        ),
+        (
+            "--replay_redirect=r",
+            "r",
+            vec![
+                "r write 16384 4096",
+                "r read 16384 4096",
+                "r sync",
+                "r write 20000 4096",
+            ],
+        ),
+        (
+            "--replay_scale=2 --replay_align=4k",
+            "x",
+            vec!["x write 8192 4096", "x read 8192 4096", "x sync", "x write 8192 4096"],
+        ),
+        (
+            "--replay_skip=read,sync",
+            "x",
+            vec!["x write 16384 4096", "x write 20000 4096"],
+        ),
+    ];
+    for (options, file, expected) in cases {
+        for name in ["x", "r", "done"] {
+            let _ = fs::remove_file(place.path().join(name));
+        }
+        // What is read must be there, wherever it comes to lie.
+        fs::write(place.path().join(file), vec![1; 32 << 10]).unwrap();
+        place
+            .line(&format!("--name=b --read_iolog=trace --write_iolog=done {options}"))
+            .expect(0, &[]);
+        assert_eq!(operations(&place.path().join("done")), expected, "{options}");
+        let other = if file == "x" { "r" } else { "x" };
+        assert!(!place.path().join(other).exists(), "{options}");
+    }
+}
+
+#[test]
+fn what_a_trace_would_write_to_is_judged_like_any_target() {
+    let place = Place::new();
+    let disk = testbed::Directory::new().unwrap();
+    let database = disk.path().join("data");
+    let mut bytes = b"SQLite format 3\0".to_vec();
+    bytes.resize(8192, 1);
+    fs::write(&database, &bytes).unwrap();
+    let name = database.display();
+    trace(&place, &format!("1 {name} add\n2 {name} open\n3 {name} write 0 4096\n"));
+    let ran = place.line("--name=b --read_iolog=trace");
+    assert_eq!(ran.code, Some(1), "{}", ran.err);
+    assert!(ran.err.contains("data"), "{}", ran.err);
+    assert_eq!(fs::read(&database).unwrap(), bytes, "nothing was written");
+    // A trace that only reads it does no harm.
+    trace(&place, &format!("1 {name} add\n2 {name} open\n3 {name} read 0 4096\n"));
+    place.line("--name=b --read_iolog=trace").expect(0, &[]);
+}
+
+#[test]
+fn only_reads_of_a_trace_are_carried_out_where_nothing_may_be_written() {
+    let place = Place::new();
+    fs::write(place.path().join("x"), vec![5; 8192]).unwrap();
+    trace(
+        &place,
+        "1 x add\n2 x open\n3 x write 0 4096\n4 x trim 0 4096\n5 x read 4096 4096\n",
+    );
+    let ran = place.line("--readonly --name=b --read_iolog=trace --output-format=json");
+    ran.expect(0, &["fio: <b> skips replay of 1 writes due to read-only"]);
+    assert_eq!(counted(&ran.json()["jobs"][0]), [1, 0, 0, 0]);
+    assert_eq!(fs::read(place.path().join("x")).unwrap(), vec![5; 8192]);
+}
+
+#[test]
+fn clones_take_traces_in_turn_and_standard_input_is_one() {
+    let place = Place::new();
+    for (name, count) in [("one", 1), ("two", 2)] {
+        fs::write(place.path().join("x"), vec![5; 8192]).unwrap();
+        let reads = "3 x read 0 4096\n".repeat(count);
+        let text = format!("fio version 3 iolog\n1 x add\n2 x open\n{reads}");
+        fs::write(place.path().join(name), text).unwrap();
+    }
+    let ran = place.line("--name=b --numjobs=3 --read_iolog=one:two --output-format=json");
+    ran.expect(0, &[]);
+    let report = ran.json();
+    let reads: Vec<u64> = report["jobs"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|job| counted(job)[0])
+        .collect();
+    assert_eq!(reads, [1, 2, 1]);
+    let mut command = place.command(&["--name=b", "--numjobs=2", "--read_iolog=-", "--output-format=json"]);
+    command.stdin(fs::File::open(place.path().join("two")).unwrap());
+    let output = command.output().unwrap();
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let reads: Vec<u64> = report["jobs"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|job| counted(job)[0])
+        .collect();
+    assert_eq!(reads, [2, 2]);
+}
+
+#[test]
+fn traces_of_several_jobs_and_runs_stand_one_behind_the_other() {
+    let place = Place::new();
+    for _ in 0..2 {
+        let line = "--name=a --numjobs=3 --filename=x --size=64k --bs=4k --rw=write --write_iolog=trace";
+        place.line(line).expect(0, &[]);
+    }
+    let text = fs::read_to_string(place.path().join("trace")).unwrap();
+    assert_eq!(text.matches("fio version 3 iolog").count(), 1);
+    assert_eq!(operations(&place.path().join("trace")).len(), 2 * 3 * 16);
+    // Nor is a target written to as a log.
+    let ran = place.line("--name=a --filename=x --size=64k --rw=read --write_iolog=x");
+    assert!(
+        ran.code != Some(0) && ran.err.contains("it is a target of the test"),
+        "{}",
+        ran.err
+    );
+    assert_eq!(fs::metadata(place.path().join("x")).unwrap().len(), 65536);
+}
+
+/// A record of blktrace: a request that was queued.
+fn record(time: u64, sector: u64, bytes: u32, kind: u32) -> Vec<u8> {
+    let mut record = Vec::new();
+    record.extend(0x6561_7407_u32.to_ne_bytes());
+    record.extend(0_u32.to_ne_bytes());
+    record.extend(time.to_ne_bytes());
+    record.extend(sector.to_ne_bytes());
+    record.extend(bytes.to_ne_bytes());
+    record.extend((kind | 1).to_ne_bytes());
+    record.extend(1_u32.to_ne_bytes());
+    record.extend((8_u32 << 20).to_ne_bytes());
+    record.extend([0; 8]);
+    record
+}
+
+#[test]
+fn binary_traces_are_carried_out_on_another_file() {
+    const THEIRS: &str = "/usr/bin/fio";
+    let place = Place::on_disk().unwrap();
+    let (reads, writes) = (1 << 16, 1 << 17);
+    let requests = [
+        (1_000, 8, 4096, writes),
+        (2_000, 16, 8192, reads),
+        (3_000, 64, 4096, writes),
+        (4_000, 8, 512, reads),
+    ];
+    let records = requests
+        .map(|(time, sector, bytes, kind)| record(time, sector, bytes, kind))
+        .concat();
+    fs::write(place.path().join("trace"), &records).unwrap();
+    let line = "--name=b --read_iolog=trace --replay_redirect=r --direct=0 --replay_scale=2";
+    let mut found = Vec::new();
+    let mut programs = vec![place.programs().join("fio").display().to_string()];
+    if Command::new(THEIRS)
+        .arg("--version")
+        .output()
+        .is_ok_and(|told| told.status.success())
+    {
+        programs.push(THEIRS.into());
+    }
+    for program in programs {
+        fs::write(place.path().join("r"), vec![0; 64 << 10]).unwrap();
+        let report = run(&place, &program, line);
+        let bytes = fs::read(place.path().join("r")).unwrap();
+        let touched: Vec<usize> = (0..128)
+            .filter(|sector| bytes[sector * 512..][..512].iter().any(|byte| *byte != 0))
+            .collect();
+        let of = |direction: &str| report["jobs"][0][direction]["io_bytes"].as_u64().unwrap();
+        assert_eq!((of("read"), of("write")), (8704, 8192), "{program}");
+        found.push(touched);
+    }
+    let expected: Vec<usize> = (4..12).chain(32..40).collect();
+    assert!(found.iter().all(|touched| *touched == expected), "{found:?}");
+}

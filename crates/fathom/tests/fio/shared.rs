@@ -1,0 +1,84 @@
+//! What jobs share, and priorities of parts of their operations, in the words of fio.
+
+use crate::support::Place;
+
+#[test]
+fn priorities_of_parts_have_figures_of_their_own() {
+    let place = Place::on_disk().unwrap();
+    let job = "--name=x --size=4m --rw=randrw --direct=1 --iodepth=4 --percentile_list=50:99";
+    for engine in ["libaio", "io_uring"] {
+        let line = format!(
+            "{job} --ioengine={engine} --cmdprio_percentage=20,40 --cmdprio_class=2 --cmdprio=1,3 --cmdprio_hint=0"
+        );
+        let ran = place.line(&format!("{line} --output-format=json"));
+        ran.expect(0, &[]);
+        let report = ran.json();
+        for (direction, level, percent) in [("read", 1, 20), ("write", 3, 40)] {
+            let part = &report["jobs"][0][direction];
+            let all = part["total_ios"].as_u64().unwrap();
+            let priorities = part["prios"].as_array().unwrap();
+            let numbers =
+                |of: &serde_json::Value| ["prioclass", "prio", "priohint"].map(|name| of[name].as_u64().unwrap());
+            assert_eq!(priorities.len(), 2, "{part}");
+            assert_eq!(numbers(&priorities[0]), [0, 0, 0]);
+            assert_eq!(numbers(&priorities[1]), [2, level, 0]);
+            let counts = [0, 1].map(|of: usize| priorities[of]["clat_ns"]["N"].as_u64().unwrap());
+            assert_eq!(counts[0] + counts[1], all);
+            assert!((counts[1] * 100).abs_diff(all * percent) <= 100, "{counts:?}");
+            assert!(priorities[1]["clat_ns"]["percentile"]["99.000000"].is_u64());
+        }
+        let normal = place.line(&line);
+        normal.expect(0, &[]);
+        for words in [
+            "clat prio 0/0/0 (",
+            "clat prio 2/1/0 (",
+            "clat prio 2/3/0 (",
+            "% of IOs) percentiles (",
+        ] {
+            assert!(normal.out.contains(words), "{words}: {}", normal.out);
+        }
+    }
+    // One priority for all has no part of its own.
+    let ran = place.line(&format!(
+        "{job} --ioengine=libaio --cmdprio_percentage=100 --cmdprio_class=2 --output-format=json"
+    ));
+    ran.expect(0, &[]);
+    assert!(ran.json()["jobs"][0]["read"]["prios"].is_null());
+}
+
+#[test]
+fn priorities_go_by_block_size() {
+    let place = Place::on_disk().unwrap();
+    let line = "--name=x --size=4m --rw=randread --bssplit=4k/50:8k/50 --direct=1 --ioengine=libaio --iodepth=4 \
+                --cmdprio_bssplit=4k/100/2/5:8k/0 --write_iolog=trace --output-format=json";
+    let ran = place.line(line);
+    ran.expect(0, &[]);
+    let trace = std::fs::read_to_string(place.path().join("trace")).unwrap();
+    let short = trace.lines().filter(|line| line.ends_with(" 4096")).count() as u64;
+    let priorities = ran.json()["jobs"][0]["read"]["prios"].clone();
+    assert_eq!(priorities[1]["prio"], 5);
+    assert_eq!(priorities[1]["clat_ns"]["N"].as_u64(), Some(short));
+}
+
+#[test]
+fn jobs_that_lock_and_divide_come_to_an_end_with_all_they_had_to_do() {
+    let place = Place::new();
+    for options in [
+        "--lockfile=exclusive",
+        "--lockfile=readwrite",
+        "--flow=3 --flow_id=1",
+        "--flow=3 --flow_sleep=50",
+    ] {
+        for engine in ["psync", "libaio", "io_uring --iodepth=8"] {
+            let line = format!(
+                "--name=a --filename=f --size=256k --rw=randrw --numjobs=3 --group_reporting --ioengine={engine} {options} \
+                 --output-format=json"
+            );
+            let ran = place.line(&line);
+            ran.expect(0, &[]);
+            let job = &ran.json()["jobs"][0];
+            let of = |direction: &str| job[direction]["io_bytes"].as_u64().unwrap();
+            assert_eq!(of("read") + of("write"), 3 * 256 << 10, "{line}");
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Verification as users of fio see it: state files, where things are kept, discarded blocks on a device, lives of blocks.
+
+use std::fs;
+use std::process::Command;
+
+use testbed::{LoopDevice, LoopOptions, Unavailable, need};
+
+use crate::support::Place;
+
+const WRITE: &str = "--name=a/b --filename=file --size=64k --bs=4k --rw=write --verify=crc32c --number_ios=9";
+const READ: &str = "--name=a/b --filename=file --size=64k --bs=4k --rw=read --verify=crc32c --output-format=json";
+const STATE: &str = "local-a.b-0-verify.state";
+
+#[test]
+fn a_state_is_left_and_limits_a_later_check() {
+    let place = Place::new();
+    place.line(WRITE).expect(0, &[]);
+    assert!(place.path().join(STATE).exists());
+    let ran = place.line(&format!("{READ} --verify_state_load=1"));
+    ran.expect(0, &[]);
+    assert_eq!(ran.json()["jobs"][0]["read"]["total_ios"], 9);
+    assert_eq!(place.line(READ).code, Some(1), "the rest was never written");
+    fs::remove_file(place.path().join(STATE)).unwrap();
+    let ran = place.line(&format!("{READ} --verify_state_load=1"));
+    assert_eq!(ran.code, Some(1), "{ran:#?}");
+    assert!(
+        ran.err
+            .starts_with("fio: open state file: No such file or directory\nfio: state file: ")
+    );
+    place.line(&format!("{WRITE} --verify_state_save=0")).expect(0, &[]);
+    assert!(!place.path().join(STATE).exists());
+}
+
+#[test]
+fn what_is_kept_lies_where_it_was_asked_for() {
+    let place = Place::new();
+    fs::create_dir(place.path().join("aux")).unwrap();
+    let kept = |name: &str| place.path().join("aux").join(name).exists();
+    place.line(&format!("{WRITE} --aux-path=aux")).expect(0, &[]);
+    assert!(kept(STATE) && !place.path().join(STATE).exists());
+    let ran = place.line(&format!("{READ} --aux-path=aux --verify_state_load=1"));
+    ran.expect(0, &[]);
+    place.line(&format!("{READ} --aux-path=aux --verify_dump=1"));
+    assert!(kept("file.36864.received") && kept("file.36864.expected"));
+    let ran = place.line(&format!("{WRITE} --aux-path=missing"));
+    assert!(
+        ran.err
+            .contains("could not be kept in missing/local-a.b-0-verify.state"),
+        "{ran:#?}"
+    );
+}
+
+/// A state is the same file for fio 3.33 and for this program.
+#[test]
+fn states_of_fio_are_read_and_read_by_it() {
+    let fio = |place: &Place, line: &str| {
+        let mut command = Command::new("fio");
+        command.args(line.split_whitespace()).current_dir(place.path());
+        let ran = command.output();
+        need(ran.map_err(|error| Unavailable::because(format!("`fio` cannot be run: {error}"))))
+    };
+    let place = Place::new();
+    let Some(ran) = fio(&place, WRITE) else { return };
+    assert!(ran.status.success());
+    let ran = place.line(&format!("{READ} --verify_state_load=1"));
+    ran.expect(0, &[]);
+    assert_eq!(ran.json()["jobs"][0]["read"]["total_ios"], 9);
+    // It knows only older headers, so there are none here.
+    let pattern = |line: &str| line.replace("crc32c", "pattern --verify_pattern=0xab");
+    let place = Place::new();
+    place.line(&pattern(WRITE)).expect(0, &[]);
+    let load = format!("{} --verify_state_load=1", pattern(READ));
+    let Some(ran) = fio(&place, &load) else { return };
+    let text = String::from_utf8_lossy(&ran.stdout);
+    assert!(ran.status.success(), "{text}");
+    let report: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(report["jobs"][0]["read"]["total_ios"], 9);
+}
+
+#[test]
+fn blocks_of_a_device_are_discarded_and_their_lives_told() {
+    let Some(device) = need(LoopDevice::of_size(1 << 20, LoopOptions::default())) else {
+        return;
+    };
+    let place = Place::new();
+    let path = device.path().display();
+    let job = format!("--name=j --filename={path} --size=256k --bs=4k --rw=randtrimwrite");
+    let ran = place.line(&format!(
+        "{job} --verify=crc32c --trim_percentage=50 --trim_backlog=16 --output-format=json"
+    ));
+    ran.expect(0, &[]);
+    let counts = |ran: &crate::calling::Ran| {
+        let job = &ran.json()["jobs"][0];
+        ["read", "write", "trim"].map(|direction| job[direction]["total_ios"].as_u64().unwrap())
+    };
+    // As fio 3.33 counts: 64 trims before the writes, and 30 of what was written.
+    assert_eq!(counts(&ran), [64, 64, 94]);
+    let ran = place.line(&format!(
+        "{job} --loops=3 --block_error_percentiles=1 --percentile_list=50:99"
+    ));
+    ran.expect(0, &[]);
+    let expected = "  block lifetime percentiles :\n   | 50.00th=3, 99.00th=3\n        states               : unwritten=0, \
+                    trimmed=0, written=64, trim failure=0, write failure=0\n";
+    assert!(ran.out.contains(expected), "{}", ran.out);
+    let ran = place.line(&format!(
+        "{job} --number_ios=20 --block_error_percentiles=1 --percentile_list=50 --output-format=json"
+    ));
+    ran.expect(0, &[]);
+    let block = &ran.json()["jobs"][0]["block"];
+    assert_eq!(block["percentiles"]["50.000000"], 1);
+    assert_eq!(block["states"]["unwritten"], 54);
+    assert_eq!(block["states"]["written"], 10);
+}

@@ -1,0 +1,131 @@
+//! How often blocks were trimmed before something failed there: what fio's `block_error_percentiles` reports.
+//!
+//! Blocks with the same life are counted together, so that lives of several workers add up.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What became of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum BlockState {
+    /// Neither trimmed nor written.
+    Untouched,
+    /// Trimmed last.
+    Trimmed,
+    /// Written after it was trimmed.
+    Written,
+    /// A trim failed there.
+    TrimFailed,
+    /// A write failed there.
+    WriteFailed,
+}
+
+impl BlockState {
+    /// All of them, in the order of fio's report.
+    pub const ALL: [BlockState; 5] = [
+        BlockState::Untouched,
+        BlockState::Trimmed,
+        BlockState::Written,
+        BlockState::TrimFailed,
+        BlockState::WriteFailed,
+    ];
+
+    /// Nothing is known of it, it lives, or it has failed.
+    fn rank(self) -> u8 {
+        match self {
+            BlockState::Untouched => 0,
+            BlockState::Trimmed | BlockState::Written => 1,
+            BlockState::TrimFailed | BlockState::WriteFailed => 2,
+        }
+    }
+
+    /// Something has failed there; what follows changes nothing.
+    pub fn has_failed(self) -> bool {
+        self.rank() == 2
+    }
+}
+
+/// Blocks with the same life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct BlockLife {
+    /// What became of them.
+    pub state: BlockState,
+    /// How often each was trimmed.
+    pub trims: u32,
+    /// How many they are.
+    pub blocks: u64,
+}
+
+/// The lives of all blocks.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct BlockLifetimes {
+    /// Each kind of life once, those of blocks that live first, then by trims.
+    pub lives: Vec<BlockLife>,
+}
+
+impl BlockLifetimes {
+    /// Counts blocks.
+    pub fn add(&mut self, life: BlockLife) {
+        let key = |life: &BlockLife| (life.state.rank(), life.trims, life.state);
+        match self.lives.binary_search_by_key(&key(&life), key) {
+            Ok(index) => self.lives[index].blocks += life.blocks,
+            Err(index) => self.lives.insert(index, life),
+        }
+    }
+
+    /// Adds the lives of other blocks.
+    pub fn merge(&mut self, other: &BlockLifetimes) {
+        other.lives.iter().for_each(|life| self.add(*life));
+    }
+
+    /// How many blocks are in a state.
+    pub fn count(&self, state: BlockState) -> u64 {
+        let lives = self.lives.iter().filter(|life| life.state == state);
+        lives.map(|life| life.blocks).sum()
+    }
+
+    /// How often the block was trimmed that is reached at `percent` of those that were touched: living ones come before those
+    /// that failed, each by their trims. `None` if none was touched.
+    pub fn percentile(&self, percent: f64) -> Option<u32> {
+        let touched = || self.lives.iter().filter(|life| life.state != BlockState::Untouched);
+        let count: u64 = touched().map(|life| life.blocks).sum();
+        let index = ((percent * count as f64 / 100.0) as u64).min(count.checked_sub(1)?);
+        let mut passed = 0;
+        let mut reached = touched().skip_while(|life| {
+            passed += life.blocks;
+            passed <= index
+        });
+        reached.next().map(|life| life.trims)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lives_add_up_and_have_percentiles() {
+        let life = |state, trims, blocks| BlockLife { state, trims, blocks };
+        let mut lifetimes = BlockLifetimes::default();
+        assert_eq!(lifetimes.percentile(50.0), None);
+        for one in [
+            life(BlockState::TrimFailed, 2, 10),
+            life(BlockState::Untouched, 0, 100),
+            life(BlockState::Written, 3, 50),
+            life(BlockState::Trimmed, 3, 20),
+        ] {
+            lifetimes.add(one);
+        }
+        let mut both = lifetimes.clone();
+        both.merge(&lifetimes);
+        assert_eq!(both.count(BlockState::Written), 100);
+        assert_eq!(both.count(BlockState::WriteFailed), 0);
+        // 70 of 80 live and were trimmed three times; the ten that failed were trimmed twice.
+        for (percent, trims) in [(0.0, 3), (87.0, 3), (87.5, 2), (100.0, 2)] {
+            assert_eq!(lifetimes.percentile(percent), Some(trims), "{percent}");
+            assert_eq!(both.percentile(percent), Some(trims), "{percent}");
+        }
+    }
+}

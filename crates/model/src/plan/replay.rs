@@ -1,0 +1,78 @@
+//! Operations from a trace.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Operations that are read from a trace, one after the other, instead of being made from mix and pattern. Those then only say
+/// what can occur: which directions, and lengths from the shortest to the longest.
+///
+/// A trace is carried out once. It is read while the worker runs, through a ring of no more than 65,536 entries: whatever its
+/// length, it takes less than 4 MiB of memory for each worker.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Replay {
+    /// The file that holds it.
+    pub trace: String,
+    /// How it is written down.
+    pub form: TraceForm,
+    /// What the trace calls the targets of the stream, in their order.
+    pub files: Vec<String>,
+    /// All its files are the first target.
+    #[serde(default)]
+    pub redirected: bool,
+    /// It has flushes.
+    #[serde(default)]
+    pub flushes: bool,
+    /// Its operations follow one another as fast as they can, whatever their times.
+    #[serde(default)]
+    pub without_times: bool,
+    /// How much faster than recorded, in percent: 200 is twice as fast.
+    #[serde(default = "hundred")]
+    pub speed_percent: u32,
+    /// Positions are divided by this.
+    #[serde(default = "one")]
+    pub scale: u32,
+    /// Then they are rounded down to multiples of this, a power of two; 0 for none. Lengths of binary traces are rounded up.
+    #[serde(default)]
+    pub align: u32,
+    /// What is left out.
+    #[serde(default)]
+    pub skip: TraceSkip,
+}
+
+fn hundred() -> u32 {
+    100
+}
+
+fn one() -> u32 {
+    1
+}
+
+/// How a trace is written down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "form", rename_all = "snake_case")]
+pub enum TraceForm {
+    /// fio's text, version 2 or 3.
+    FioText,
+    /// Binary records of blktrace.
+    Blktrace {
+        /// In the byte order that this machine does not have.
+        swapped: bool,
+    },
+}
+
+/// Kinds of operation that are left out of a trace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TraceSkip {
+    /// Reads.
+    #[serde(default)]
+    pub reads: bool,
+    /// Writes.
+    #[serde(default)]
+    pub writes: bool,
+    /// Trims.
+    #[serde(default)]
+    pub trims: bool,
+    /// Flushes of data and metadata.
+    #[serde(default)]
+    pub flushes: bool,
+}

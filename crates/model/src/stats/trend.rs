@@ -1,0 +1,186 @@
+//! Does a series rise or fall, and where does its settled part begin?
+
+use super::intervals::{lag_one_correlation, mean};
+use super::quantiles::{normal_quantile, upper_tail_of_normal};
+
+/// What the Mann–Kendall test says of a series.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Trend {
+    /// Pairs that rise minus pairs that fall.
+    pub score: i64,
+    /// The score in standard deviations, with the continuity correction; positive for a rise.
+    pub z: f64,
+    /// Probability of a score at least as far from 0 where there is no trend.
+    pub p: f64,
+    /// The median slope between two values (Sen 1968), per value.
+    pub slope: f64,
+}
+
+/// The test for a monotonic trend of Mann (1945) and Kendall (1975), with the variance corrected for ties. Values must
+/// be independent: use means of batches of a correlated series. `None` for fewer than four values.
+pub fn mann_kendall(values: &[f64]) -> Option<Trend> {
+    let n = values.len();
+    if n < 4 {
+        return None;
+    }
+    let mut score = 0i64;
+    let mut slopes = Vec::with_capacity(n * (n - 1) / 2);
+    for (i, first) in values.iter().enumerate() {
+        for (distance, second) in values[i + 1..].iter().enumerate() {
+            score += match second.total_cmp(first) {
+                std::cmp::Ordering::Greater => 1,
+                std::cmp::Ordering::Less => -1,
+                std::cmp::Ordering::Equal => 0,
+            };
+            slopes.push((second - first) / (distance + 1) as f64);
+        }
+    }
+    slopes.sort_by(f64::total_cmp);
+    let spread = |n: f64| n * (n - 1.0) * (2.0 * n + 5.0);
+    let variance = (spread(n as f64) - tie_sizes(values).map(spread).sum::<f64>()) / 18.0;
+    let z = match variance > 0.0 {
+        true => (score as f64 - score.signum() as f64) / variance.sqrt(),
+        false => 0.0,
+    };
+    let middle = slopes.len() / 2;
+    let slope = match slopes.len() % 2 {
+        0 => (slopes[middle - 1] + slopes[middle]) / 2.0,
+        _ => slopes[middle],
+    };
+    Some(Trend {
+        score,
+        z,
+        p: (2.0 * upper_tail_of_normal(z.abs())).min(1.0),
+        slope,
+    })
+}
+
+/// How often each value occurs, for those that occur more than once.
+fn tie_sizes(values: &[f64]) -> impl Iterator<Item = f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let sizes: Vec<f64> = sorted.chunk_by(|a, b| a == b).map(|group| group.len() as f64).collect();
+    sizes.into_iter().filter(|size| *size > 1.0)
+}
+
+/// Where the settled part of a series begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settling {
+    /// Values at the start that are better left out.
+    pub left_out: usize,
+    /// More than half would have to be left out: the series never settled, and no mean of it should be used.
+    pub never: bool,
+}
+
+/// Values in a batch of MSER-5.
+const BATCH: usize = 5;
+/// Fewer batches than this are never left over: the error of a handful says nothing.
+const LEAST_LEFT: usize = 5;
+
+/// MSER-5 (White 1997; White, Cobb and Spratt 2000): of the means of batches of five, the start is cut so that the standard
+/// error of the mean of the rest is smallest. `None` for fewer than ten batches.
+pub fn mser5(series: &[f64]) -> Option<Settling> {
+    let batches: Vec<f64> = series.chunks_exact(BATCH).map(mean).collect();
+    let k = batches.len();
+    if k < 2 * LEAST_LEFT {
+        return None;
+    }
+    let error = |cut: usize| {
+        let rest = &batches[cut..];
+        let mean = mean(rest);
+        rest.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (rest.len() as f64).powi(2)
+    };
+    // The first of equal ones: a series that does not vary loses nothing.
+    let cut = (0..=k - LEAST_LEFT).min_by(|a, b| error(*a).total_cmp(&error(*b)))?;
+    Some(Settling {
+        left_out: cut * BATCH,
+        never: cut > k / 2,
+    })
+}
+
+/// How many independent values a correlated series is worth, for a first-order process: n (1 − r₁) / (1 + r₁). Between 1
+/// and n: neighbours that differ more than by chance are not taken for more values than there are.
+pub fn effective_size(series: &[f64]) -> f64 {
+    let n = series.len() as f64;
+    let r = lag_one_correlation(series).clamp(-0.999, 0.999);
+    (n * (1.0 - r) / (1.0 + r)).clamp(n.min(1.0), n)
+}
+
+/// The smallest |z| that a two-sided test of this level calls significant.
+pub fn critical_z(level: f64) -> f64 {
+    normal_quantile(1.0 - (1.0 - level) / 2.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::draws::{DrawsForm, Purpose};
+
+    #[test]
+    fn a_steady_rise_has_the_score_of_theory() {
+        // n = 10: S = 45, variance 10·9·25/18 = 125, z = 44/√125.
+        let rising: Vec<f64> = (0..10).map(|value| 3.0 * f64::from(value)).collect();
+        let trend = mann_kendall(&rising).unwrap();
+        assert_eq!((trend.score, trend.slope), (45, 3.0));
+        assert!((trend.z - 3.935_479).abs() < 1e-6, "{}", trend.z);
+        assert!((trend.p - 8.3e-5).abs() < 1e-6, "{}", trend.p);
+        let falling: Vec<f64> = rising.iter().rev().copied().collect();
+        assert_eq!(mann_kendall(&falling).unwrap().z, -trend.z);
+    }
+
+    #[test]
+    fn ties_lower_the_variance() {
+        // 1 2 2 3: S = 5; variance (4·3·13 − 2·1·9)/18 = 138/18.
+        let trend = mann_kendall(&[1.0, 2.0, 2.0, 3.0]).unwrap();
+        assert_eq!(trend.score, 5);
+        assert!((trend.z - 4.0 / (138.0f64 / 18.0).sqrt()).abs() < 1e-12);
+        let flat = mann_kendall(&[7.0; 8]).unwrap();
+        assert_eq!((flat.score, flat.z, flat.p), (0, 0.0, 1.0));
+        assert_eq!(mann_kendall(&[1.0, 2.0, 3.0]), None);
+    }
+
+    #[test]
+    fn a_series_without_a_trend_is_called_one_as_often_as_promised() {
+        let mut draws = DrawsForm::Native { seed: 3 }.start();
+        let called = (0..1000).filter(|_| {
+            let values: Vec<f64> = (0..20).map(|_| draws.unit(Purpose::Content)).collect();
+            mann_kendall(&values).unwrap().z.abs() > critical_z(0.95)
+        });
+        let called = called.count();
+        assert!((25..=75).contains(&called), "{called} of 1000");
+    }
+
+    #[test]
+    fn a_slow_start_is_cut_and_a_series_that_never_settles_is_refused() {
+        // A start of 60 values at a third of the level, then 240 with a small wave.
+        let wave = |index: usize| 100.0 + (index % 7) as f64;
+        let series: Vec<f64> = (0..300).map(|i| if i < 60 { 33.0 } else { wave(i) }).collect();
+        let settling = mser5(&series).unwrap();
+        assert!(
+            (60..=70).contains(&settling.left_out) && !settling.never,
+            "{settling:?}"
+        );
+        let steps: Vec<f64> = (0..300).map(|i| if i < 200 { wave(i) } else { 300.0 }).collect();
+        assert!(mser5(&steps).unwrap().never);
+        assert_eq!(mser5(&[5.0; 100]).unwrap().left_out, 0, "nothing varies");
+        assert_eq!(mser5(&[5.0; 49]), None);
+    }
+
+    #[test]
+    fn correlated_values_count_less() {
+        let mut draws = DrawsForm::Native { seed: 9 }.start();
+        let mut level = 0.0;
+        // A first-order process with r = 0.8: worth a ninth.
+        let series: Vec<f64> = (0..20_000)
+            .map(|_| {
+                level = 0.8 * level + draws.unit(Purpose::Content) - 0.5;
+                level
+            })
+            .collect();
+        let share = effective_size(&series) / 20_000.0;
+        assert!((share - 1.0 / 9.0).abs() < 0.02, "{share}");
+        let alternating: Vec<f64> = (0..100).map(|i| f64::from(i % 2)).collect();
+        assert_eq!(effective_size(&alternating), 100.0);
+        assert_eq!(effective_size(&[]), 0.0);
+    }
+}

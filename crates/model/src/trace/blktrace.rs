@@ -1,0 +1,193 @@
+//! The binary records of blktrace: 48 bytes each, in the byte order of the machine that wrote them, with data of their own
+//! behind some.
+//!
+//! What a replay carries out is what was queued: reads, writes, discards and flushes, as they came from above, before they
+//! were merged or split.
+
+use super::{Entry, Reader, TraceError, What};
+use crate::direction::Direction;
+
+/// Bytes of a record.
+pub const RECORD: usize = 48;
+const MAGIC: u32 = 0x6561_7400;
+const VERSION: u32 = 7;
+/// Addresses count in sectors.
+const SECTOR: u64 = 512;
+/// More in flight than this is no depth but requests whose ends were lost.
+const DEEPEST: u32 = 1024;
+
+/// Kinds of actions, in the lower half of their word.
+const QUEUED: u32 = 1;
+const MERGED_BEHIND: u32 = 2;
+const MERGED_BEFORE: u32 = 3;
+const COMPLETED: u32 = 8;
+/// Categories, in the upper half.
+const WRITE: u32 = 1 << 17;
+const FLUSH: u32 = 1 << 18;
+const NOTIFY: u32 = 1 << 26;
+const DISCARD: u32 = 1 << 29;
+
+/// Whether a file that begins with these bytes is a trace of blktrace; then, whether its byte order is the other one.
+pub fn recognise(start: &[u8]) -> Option<bool> {
+    let word: [u8; 4] = start.get(..4)?.try_into().ok()?;
+    let magic = u32::from_ne_bytes(word);
+    let fits = |magic: u32| magic & 0xffff_ff00 == MAGIC;
+    match (fits(magic), fits(magic.swap_bytes())) {
+        (true, _) => Some(false),
+        (false, true) => Some(true),
+        (false, false) => None,
+    }
+}
+
+/// What is called so in a plan: a device by its numbers.
+pub fn device_name(major: u32, minor: u32) -> String {
+    format!("{major}:{minor}")
+}
+
+/// The numbers of a device that is called so.
+pub fn device_numbers(name: &str) -> Option<(u32, u32)> {
+    let (major, minor) = name.split_once(':')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
+}
+
+/// How many requests were in flight, by direction.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Depth {
+    now: [u32; 3],
+    most: [u32; 3],
+    /// Some were queued.
+    seen: [bool; 3],
+}
+
+impl Depth {
+    fn note(&mut self, action: u32, direction: Direction) {
+        let now = &mut self.now[direction as usize];
+        match action & 0xffff {
+            QUEUED => {
+                *now += 1;
+                self.seen[direction as usize] = true;
+            }
+            MERGED_BEHIND | MERGED_BEFORE => *now = now.saturating_sub(1),
+            COMPLETED => {
+                let most = &mut self.most[direction as usize];
+                *most = (*most).max(*now);
+                *now = now.saturating_sub(1);
+            }
+            _ => {}
+        }
+    }
+
+    /// The deepest of the directions that occurred.
+    pub(super) fn most(&self) -> u32 {
+        let of = self.most.iter().zip(self.seen).filter(|(_, seen)| *seen);
+        of.map(|(most, _)| (*most).clamp(1, DEEPEST)).max().unwrap_or(1)
+    }
+}
+
+/// A record, as far as it matters.
+struct Record {
+    time: u64,
+    sector: u64,
+    bytes: u32,
+    action: u32,
+    device: u32,
+    /// Bytes behind it.
+    more: usize,
+}
+
+impl Reader {
+    pub(super) fn read_records(
+        &mut self,
+        bytes: &[u8],
+        swapped: bool,
+        entries: &mut Vec<Entry>,
+        remarks: &mut Vec<String>,
+    ) -> Result<usize, TraceError> {
+        let mut used = 0;
+        while let Some(start) = bytes.get(used..used + RECORD) {
+            let record = parse(start, swapped).ok_or(TraceError::Record { record: self.line + 1 })?;
+            let length = RECORD + record.more;
+            if bytes.len() < used + length {
+                break;
+            }
+            used += length;
+            self.line += 1;
+            self.read_record(&record, entries, remarks)?;
+        }
+        Ok(used)
+    }
+
+    fn read_record(
+        &mut self,
+        record: &Record,
+        entries: &mut Vec<Entry>,
+        remarks: &mut Vec<String>,
+    ) -> Result<(), TraceError> {
+        let action = record.action;
+        if action & NOTIFY != 0 {
+            return Ok(());
+        }
+        let direction = match (action & DISCARD != 0, action & WRITE != 0) {
+            (true, _) => Direction::Trim,
+            (false, true) => Direction::Write,
+            (false, false) => Direction::Read,
+        };
+        self.depth.note(action, direction);
+        if action & 0xffff != QUEUED {
+            return Ok(());
+        }
+        let gap = self.times.gap(record.time);
+        let length = match self.align {
+            0 => record.bytes,
+            align => u64::from(record.bytes).next_multiple_of(align).min(u64::from(u32::MAX)) as u32,
+        };
+        let flushes = action & FLUSH != 0 && direction != Direction::Trim;
+        let what = match flushes {
+            true => (!self.skip.flushes).then_some(What::Flush { data_only: false }),
+            false if length == 0 => {
+                let remark = "fio: ignoring zero byte block trace";
+                if !remarks.iter().any(|known| known == remark) {
+                    remarks.push(remark.into());
+                }
+                None
+            }
+            false => self.move_of(direction, record.sector.saturating_mul(SECTOR), length),
+        };
+        let Some(what) = what else { return Ok(()) };
+        let name = device_name(record.device >> 20, record.device & 0xf_ffff);
+        let Some(file) = self.names.add(&name) else {
+            return Err(TraceError::Changed(format!("device {name}")));
+        };
+        // A device is opened by its first request.
+        if self.names.open[file as usize] == 0 {
+            self.names.open[file as usize] = 1;
+            let (what, gap) = (What::Open, crate::Nanos(0));
+            entries.push(Entry { file, what, gap });
+        }
+        entries.push(Entry { file, what, gap });
+        Ok(())
+    }
+}
+
+fn parse(bytes: &[u8], swapped: bool) -> Option<Record> {
+    let word = |at: usize| {
+        let word = u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?);
+        Some(if swapped { word.swap_bytes() } else { word })
+    };
+    let long = |at: usize| {
+        let long = u64::from_ne_bytes(bytes.get(at..at + 8)?.try_into().ok()?);
+        Some(if swapped { long.swap_bytes() } else { long })
+    };
+    if word(0)? != MAGIC | VERSION {
+        return None;
+    }
+    let more = u16::from_ne_bytes(bytes.get(46..48)?.try_into().ok()?);
+    Some(Record {
+        time: long(8)?,
+        sector: long(16)?,
+        bytes: word(24)?,
+        action: word(28)?,
+        device: word(36)?,
+        more: usize::from(if swapped { more.swap_bytes() } else { more }),
+    })
+}

@@ -1,0 +1,62 @@
+//! A trace, piece by piece.
+
+use std::io::{ErrorKind, Read};
+
+use super::{Entry, Reader, TraceError};
+
+/// Bytes that are read at a time. Every line and record fits in.
+const PIECE: usize = 256 << 10;
+
+/// The entries of a trace, read from wherever it lies. It holds no more of it than a piece.
+#[derive(Debug)]
+pub struct Feed<R> {
+    source: R,
+    reader: Reader,
+    piece: Vec<u8>,
+    /// Bytes of the piece that are there.
+    filled: usize,
+    ended: bool,
+}
+
+impl<R: Read> Feed<R> {
+    /// A feed from the beginning.
+    pub fn new(source: R, reader: Reader) -> Feed<R> {
+        Feed {
+            source,
+            reader,
+            piece: vec![0; PIECE],
+            filled: 0,
+            ended: false,
+        }
+    }
+
+    /// Adds the entries of the next piece. False once there are no more.
+    ///
+    /// # Errors
+    /// [`TraceError`] if the trace cannot be read on.
+    pub fn next(&mut self, entries: &mut Vec<Entry>, remarks: &mut Vec<String>) -> Result<bool, TraceError> {
+        if self.ended {
+            return Ok(false);
+        }
+        match self.source.read(&mut self.piece[self.filled..]) {
+            Ok(0) => self.ended = true,
+            Ok(count) => self.filled += count,
+            Err(error) if error.kind() == ErrorKind::Interrupted => return Ok(true),
+            Err(error) => return Err(error.into()),
+        }
+        let used = self
+            .reader
+            .read(&self.piece[..self.filled], self.ended, entries, remarks)?;
+        self.piece.copy_within(used..self.filled, 0);
+        self.filled -= used;
+        if self.ended && self.filled > 0 {
+            remarks.push("fio: iolog short read".into());
+        }
+        Ok(!self.ended)
+    }
+
+    /// What has read it so far.
+    pub(super) fn reader(&self) -> &Reader {
+        &self.reader
+    }
+}

@@ -1,0 +1,263 @@
+//! fio's text: a line for each entry, behind a first line with the version.
+//!
+//! Version 3: `TIME FILE ACTION [OFFSET LENGTH]`, the time in microseconds since the start. Version 2 has no times, but
+//! `FILE wait MILLISECONDS 0`. Actions are `add`, `open`, `close`, and with a place `read`, `write`, `trim`, `sync`,
+//! `datasync`.
+
+use super::{Entry, Reader, TraceError, What};
+use crate::direction::Direction;
+use crate::units::Nanos;
+
+/// The first line of what is written here.
+pub const HEADER: &str = "fio version 3 iolog\n";
+const VERSION_2: &str = "fio version 2 iolog";
+const VERSION_3: &str = "fio version 3 iolog";
+/// The longest line that is read.
+pub const LONGEST_LINE: usize = 4096;
+
+/// Which version a trace has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Version {
+    /// The first line was not read yet.
+    Unknown,
+    Two,
+    Three,
+}
+
+/// What a line is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// The file will be used.
+    Add,
+    /// It is opened.
+    Open,
+    /// It is closed.
+    Close,
+    /// Data is moved.
+    Move(Direction),
+    /// It is flushed.
+    Sync,
+    /// The same without metadata that is not needed.
+    DataSync,
+}
+
+impl Action {
+    /// Its word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Action::Add => "add",
+            Action::Open => "open",
+            Action::Close => "close",
+            Action::Move(direction) => direction.word(),
+            Action::Sync => "sync",
+            Action::DataSync => "datasync",
+        }
+    }
+}
+
+/// The numbers of a line.
+type Place = (u64, u32);
+
+impl Reader {
+    pub(super) fn read_lines(
+        &mut self,
+        bytes: &[u8],
+        ended: bool,
+        entries: &mut Vec<Entry>,
+        remarks: &mut Vec<String>,
+    ) -> Result<usize, TraceError> {
+        let mut used = 0;
+        while used < bytes.len() {
+            let rest = &bytes[used..];
+            let (line, length) = match rest.iter().position(|byte| *byte == b'\n') {
+                Some(end) => (&rest[..end], end + 1),
+                None if ended => (rest, rest.len()),
+                None if rest.len() > LONGEST_LINE => return Err(self.too_long()),
+                None => break,
+            };
+            if line.len() > LONGEST_LINE {
+                return Err(self.too_long());
+            }
+            used += length;
+            self.line += 1;
+            let line = String::from_utf8_lossy(line);
+            if self.version == Version::Unknown {
+                self.version = version_of(&line)?;
+            } else {
+                self.read_line(&line, entries, remarks)?;
+            }
+        }
+        if ended && self.version == Version::Unknown {
+            return Err(TraceError::Empty);
+        }
+        Ok(used)
+    }
+
+    fn too_long(&self) -> TraceError {
+        TraceError::Line {
+            line: self.line + 1,
+            most: LONGEST_LINE,
+        }
+    }
+
+    fn read_line(&mut self, line: &str, entries: &mut Vec<Entry>, remarks: &mut Vec<String>) -> Result<(), TraceError> {
+        let mut fields = line.split_ascii_whitespace();
+        let three = self.version == Version::Three;
+        let time = match three {
+            true => fields.next().and_then(number),
+            false => Some(0),
+        };
+        let (name, action) = (fields.next(), fields.next());
+        let numbers = (fields.next(), fields.next());
+        let place = match numbers {
+            (Some(offset), Some(length)) => number(offset).zip(number(length)).map(Some),
+            (None, None) => Some(None),
+            // What is no number ends the line for fio.
+            (Some(other), _) if !other.starts_with(|first: char| first.is_ascii_digit()) => Some(None),
+            _ => None,
+        };
+        let (Some(time_us), Some(name), Some(action), Some(place)) = (time, name, action, place) else {
+            // Traces of several clones in one file have further first lines.
+            if !line.starts_with(VERSION_3) && !line.starts_with(VERSION_2) {
+                let version = if three { 3 } else { 2 };
+                remarks.push(format!("bad iolog{version}: {line}"));
+            }
+            return Ok(());
+        };
+        let gap = self.times.gap(time_us.saturating_mul(1000));
+        let entry = match place {
+            None => self.of_file(name, action, remarks)?,
+            Some((offset, length)) => {
+                let place = (offset, length.try_into().unwrap_or(u32::MAX));
+                self.of_place(name, action, place, remarks)?
+            }
+        };
+        entries.extend(entry.map(|(file, what)| Entry { file, what, gap }));
+        Ok(())
+    }
+
+    /// A line without a place.
+    fn of_file(
+        &mut self,
+        name: &str,
+        action: &str,
+        remarks: &mut Vec<String>,
+    ) -> Result<Option<(u32, What)>, TraceError> {
+        match action {
+            "add" => {
+                let added = self.names.add(name);
+                added.map(|_| None).ok_or_else(|| TraceError::Changed(name.to_owned()))
+            }
+            "open" => {
+                let file = self.file(name)?;
+                let times = &mut self.names.open[file as usize];
+                *times += 1;
+                Ok((*times == 1).then_some((file, What::Open)))
+            }
+            "close" => {
+                let file = self.file(name)?;
+                let times = &mut self.names.open[file as usize];
+                let closes = *times == 1;
+                *times = times.saturating_sub(1);
+                Ok(closes.then_some((file, What::Close)))
+            }
+            other => {
+                remarks.push(format!("fio: bad iolog file action: {other}"));
+                Ok(None)
+            }
+        }
+    }
+
+    fn of_place(
+        &mut self,
+        name: &str,
+        action: &str,
+        (offset, length): Place,
+        remarks: &mut Vec<String>,
+    ) -> Result<Option<(u32, What)>, TraceError> {
+        let direction = match action {
+            "read" => Some(Direction::Read),
+            "write" => Some(Direction::Write),
+            "trim" => Some(Direction::Trim),
+            "sync" | "datasync" => None,
+            "wait" if self.version == Version::Three => {
+                remarks.push(format!("iolog: ignoring wait command with version 3 for file {name}"));
+                return Ok(None);
+            }
+            "wait" => {
+                let until = Nanos(offset.saturating_mul(1_000_000));
+                return Ok(self.times.count.then_some((0, What::WaitUntil(until))));
+            }
+            other => {
+                remarks.push(format!("fio: bad iolog file action: {other}"));
+                return Ok(None);
+            }
+        };
+        let file = self.file(name)?;
+        if self.names.open[file as usize] == 0 {
+            return Err(TraceError::NotOpen {
+                line: self.line,
+                name: name.to_owned(),
+            });
+        }
+        let data_only = action == "datasync";
+        let what = match direction {
+            Some(direction) => self.move_of(direction, offset, length),
+            // As in fio, whose `sync` does not stand for the other one.
+            None => (data_only || !self.skip.flushes).then_some(What::Flush { data_only }),
+        };
+        Ok(what.map(|what| (file, what)))
+    }
+
+    fn file(&self, name: &str) -> Result<u32, TraceError> {
+        self.names.find(name).ok_or_else(|| TraceError::Unknown {
+            line: self.line,
+            name: name.to_owned(),
+        })
+    }
+}
+
+fn version_of(line: &str) -> Result<Version, TraceError> {
+    if line.starts_with(VERSION_3) {
+        Ok(Version::Three)
+    } else if line.starts_with(VERSION_2) {
+        Ok(Version::Two)
+    } else {
+        Err(TraceError::Version)
+    }
+}
+
+fn number(text: &str) -> Option<u64> {
+    text.parse().ok()
+}
+
+/// Puts a line of version 3 at the end of a text: what happened to a file so many microseconds after the start.
+pub fn put_line(text: &mut Vec<u8>, time_us: u64, file: &str, action: Action, place: Option<Place>) {
+    put_number(text, time_us);
+    for word in [file, action.word()] {
+        text.push(b' ');
+        text.extend_from_slice(word.as_bytes());
+    }
+    if let Some((offset, length)) = place {
+        text.push(b' ');
+        put_number(text, offset);
+        text.push(b' ');
+        put_number(text, u64::from(length));
+    }
+    text.push(b'\n');
+}
+
+/// A number. The formatting of the standard library takes several times as long.
+pub fn put_number(text: &mut Vec<u8>, mut number: u64) {
+    let mut digits = [0; 20];
+    let mut first = digits.len();
+    loop {
+        first -= 1;
+        digits[first] = b'0' + (number % 10) as u8;
+        number /= 10;
+        if number == 0 {
+            break;
+        }
+    }
+    text.extend_from_slice(&digits[first..]);
+}

@@ -1,0 +1,108 @@
+//! Logs of the rate of all jobs together (`--bandwidth-log`).
+//!
+//! fio writes a line whenever its status line is renewed; here there is one for each interval of the shortest `bwavgtime` of the
+//! jobs, whether a status line is shown or not. Times count from the start of the run, and a direction in which nothing was
+//! done has a line too. Workers that began at another time than the first share out what they did in an interval among
+//! the two that it lies in.
+
+use std::io::{self, Write};
+
+use model::results::{Results, Series, WorkerResults};
+use model::{Direction, Nanos};
+
+use super::super::settings::{JobSettings, Unified};
+use super::number_of;
+
+/// Name of the file with the total of a direction.
+pub fn name_of_total(prefix: &str, direction: Direction) -> String {
+    format!("{prefix}-{}_bw.log", direction.word())
+}
+
+/// Writes the total of a direction over all jobs.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write_total(results: &Results, direction: Direction, out: &mut dyn Write) -> io::Result<()> {
+    let settings = || (0..results.plan.jobs().count()).map(|number| JobSettings::of(&results.plan, number));
+    let Some(length) = settings().map(|job| job.bandwidth_sample).min() else {
+        return Ok(());
+    };
+    // With all directions in one, fio has them in the first.
+    let mixed = settings().all(|job| job.unified == Unified::Mixed);
+    let counted: &[Direction] = match (mixed, direction) {
+        (false, _) => &[direction],
+        (true, Direction::Read) => &Direction::ALL,
+        (true, _) => &[],
+    };
+    let total = Total::of(results, length, counted);
+    for (number, bytes) in total.bytes.iter().enumerate() {
+        let start = total.start + Nanos(length.0 * number as u64);
+        let end = (start + length).min(total.end);
+        let took = u128::from(end.since(start).0.max(1));
+        let rate = u128::from(*bytes) * 1_000_000_000 / took / 1024;
+        let time = end.0 / 1_000_000;
+        writeln!(out, "{time}, {rate}, {}, 0, 0", number_of(direction))?;
+    }
+    Ok(())
+}
+
+/// Bytes of all workers by interval of the time in which any of them measured.
+#[derive(Debug, Default)]
+struct Total {
+    start: Nanos,
+    end: Nanos,
+    bytes: Vec<u64>,
+}
+
+impl Total {
+    fn of(results: &Results, length: Nanos, directions: &[Direction]) -> Total {
+        let measured = |worker: &&WorkerResults| worker.measured_ns > Nanos(0);
+        let workers = || {
+            let jobs = results.steps.iter().flat_map(|step| &step.jobs);
+            jobs.flat_map(|job| &job.workers).filter(measured)
+        };
+        let end = |worker: &WorkerResults| worker.started_ns + worker.measured_ns;
+        let (Some(start), Some(end)) = (
+            workers().map(|worker| worker.started_ns).min(),
+            workers().map(end).max(),
+        ) else {
+            return Total::default();
+        };
+        let count = end.since(start).0.div_ceil(length.0.max(1)) as usize;
+        let mut total = Total {
+            start,
+            end,
+            bytes: vec![0; count],
+        };
+        for job in results.steps.iter().flat_map(|step| &step.jobs) {
+            for series in job.series.iter().filter(|series| series.length_ns == length) {
+                let worker = series.of.and_then(|(worker, _)| job.workers.get(worker as usize));
+                if let Some(worker) = worker.filter(measured) {
+                    directions
+                        .iter()
+                        .for_each(|direction| total.add(series, worker, *direction));
+                }
+            }
+        }
+        total
+    }
+
+    fn add(&mut self, series: &Series, worker: &WorkerResults, direction: Direction) {
+        let length = series.length_ns;
+        for (number, point) in series.points[direction].iter().enumerate() {
+            let begun = Nanos(length.0 * number as u64);
+            let took = length.min(worker.measured_ns.since(begun));
+            let from = (worker.started_ns + begun).since(self.start);
+            let Some(last) = self.bytes.len().checked_sub(1) else {
+                return;
+            };
+            let first = ((from.0 / length.0) as usize).min(last);
+            let boundary = Nanos(length.0 * (first as u64 + 1));
+            let before = took.min(boundary.since(from));
+            let part = u128::from(point.bytes) * u128::from(before.0) / u128::from(took.0.max(1));
+            let part = if took > Nanos(0) { part as u64 } else { point.bytes };
+            self.bytes[first] += part;
+            self.bytes[(first + 1).min(last)] += point.bytes - part;
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Operations that workers divide among themselves, whoever could do more.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use model::plan::Flow;
+
+/// What the workers of one number share.
+#[derive(Debug, Default)]
+struct Common {
+    operations: AtomicU64,
+    weight: AtomicU64,
+}
+
+/// All numbers of a step.
+#[derive(Debug, Default)]
+pub(crate) struct Flows(Mutex<BTreeMap<i64, Arc<Common>>>);
+
+/// The share of one stream, while its worker runs.
+#[derive(Debug)]
+pub(crate) struct Share {
+    plan: Flow,
+    mine: u64,
+    common: Arc<Common>,
+}
+
+impl Flows {
+    /// A share that counts from now until it is dropped.
+    pub(crate) fn join(&self, plan: Flow) -> Share {
+        let mut flows = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let common = Arc::clone(flows.entry(plan.id).or_default());
+        common.weight.fetch_add(u64::from(plan.weight), Ordering::Relaxed);
+        Share { plan, mine: 0, common }
+    }
+}
+
+impl Share {
+    /// True if the stream has had more than its share already. The first operation of all is counted as one that somebody
+    /// else has issued, as in fio, so that a stream alone never waits.
+    #[inline]
+    pub(crate) fn is_exceeded(&self) -> bool {
+        let all = u128::from(self.common.operations.load(Ordering::Relaxed)) + 1;
+        let weights = u128::from(self.common.weight.load(Ordering::Relaxed));
+        u128::from(self.mine) * weights > u128::from(self.plan.weight) * all
+    }
+
+    /// The stream issues an operation.
+    #[inline]
+    pub(crate) fn count(&mut self) {
+        self.mine += 1;
+        self.common.operations.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How long to wait before looking again.
+    pub(crate) fn pause(&self) -> model::Nanos {
+        self.plan.pause_ns
+    }
+}
+
+impl Drop for Share {
+    /// The others divide what they do from now on.
+    fn drop(&mut self) {
+        let common = &self.common;
+        common.weight.fetch_sub(u64::from(self.plan.weight), Ordering::Relaxed);
+        common.operations.fetch_sub(self.mine, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::Nanos;
+
+    use super::*;
+
+    fn flow(id: i64, weight: u32) -> Flow {
+        Flow {
+            id,
+            weight,
+            pause_ns: Nanos(0),
+        }
+    }
+
+    /// Issues for everybody in turn as often as they may.
+    fn drive(shares: &mut [Share], rounds: usize) -> Vec<u64> {
+        for _ in 0..rounds {
+            for share in shares.iter_mut().filter(|share| !share.is_exceeded()) {
+                share.count();
+            }
+        }
+        shares.iter().map(|share| share.mine).collect()
+    }
+
+    #[test]
+    fn operations_are_divided_by_weight() {
+        let flows = Flows::default();
+        let mut shares = vec![flows.join(flow(1, 8)), flows.join(flow(1, 2)), flows.join(flow(2, 1))];
+        let counts = drive(&mut shares, 1000);
+        let ratio = counts[0] as f64 / counts[1] as f64;
+        assert!((3.9..4.1).contains(&ratio), "{counts:?}");
+        assert_eq!(counts[2], 1000, "another number is nobody's business");
+    }
+
+    #[test]
+    fn who_is_left_alone_goes_on() {
+        let flows = Flows::default();
+        let mut shares = vec![flows.join(flow(1, 1)), flows.join(flow(1, 1))];
+        // One of them does nothing, so that the other may not go on.
+        let stuck = (0..100).filter(|_| {
+            let may = !shares[0].is_exceeded();
+            if may {
+                shares[0].count();
+            }
+            may
+        });
+        assert_eq!(stuck.count(), 2);
+        shares.truncate(1);
+        assert_eq!(drive(&mut shares, 100), [102]);
+    }
+}

@@ -1,0 +1,145 @@
+//! I/O schedulers that jobs choose for the devices under their targets. They are put back when the run is over.
+//!
+//! fio leaves what it has chosen; here a run changes nothing for those that come after it. A device is left alone where it
+//! serves others than the test: where it holds the system's own files, swap space, a volume that is mounted elsewhere, or the
+//! disk of a virtual machine. For those a run would change how fast they are, and nobody would know why.
+
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Mutex;
+
+use engine::Identity;
+use engine::probe::{BlockDevice, Inventory, System};
+use model::environment::TargetFacts;
+use model::plan::Job;
+
+use crate::worker::{Setting, SetupError};
+
+/// Schedulers as they were, by the file that says so; put back when this goes.
+#[derive(Debug, Default)]
+pub(crate) struct Schedulers {
+    before: Mutex<Vec<(PathBuf, String)>>,
+}
+
+impl Schedulers {
+    /// Chooses what a job wants for the devices under its targets. Targets without a device, such as files in memory or
+    /// on a network, have no scheduler, and nothing is done for them.
+    ///
+    /// # Errors
+    /// [`SetupError`] where a device serves others too, or does not have that scheduler.
+    pub(crate) fn choose(&self, job: &Job, facts: &[TargetFacts]) -> Result<(), SetupError> {
+        let Some(wanted) = &job.scheduler else { return Ok(()) };
+        let inventory = Inventory::take(&System::live());
+        let streams = job.workers.iter().flat_map(|worker| &worker.streams);
+        let targets = streams.flat_map(|stream| stream.target.ids());
+        let mut under: Vec<(&str, &str)> = targets
+            .filter_map(|id| facts.get(id.0 as usize))
+            .filter_map(|target| Some((target.devices.first()?.name.as_str(), target.kind.as_str())))
+            .collect();
+        under.sort_unstable();
+        under.dedup();
+        let of_files = under.iter().filter(|(_, kind)| *kind == "file");
+        let of_files: Vec<&str> = of_files.map(|(name, _)| *name).collect();
+        for (name, _) in &under {
+            let Some(device) = inventory.named(name) else { continue };
+            let disk = device.partition_of.as_deref().and_then(|disk| inventory.named(disk));
+            let disk = disk.unwrap_or(device);
+            if let Some(other) = other_use(&inventory, disk, &of_files) {
+                return Err(SetupError::Unfit {
+                    what: format!("the I/O scheduler of {} is left as it is: {other}", disk.path()),
+                    help: format!(
+                        "use a device that serves nothing but the test, or choose it for all: \
+                         echo {wanted} > /sys/block/{}/queue/scheduler",
+                        disk.name
+                    ),
+                });
+            }
+            self.switch(disk, wanted)?;
+        }
+        Ok(())
+    }
+
+    fn switch(&self, disk: &BlockDevice, wanted: &str) -> Result<(), SetupError> {
+        let failed = |source| SetupError::Setting {
+            setting: Setting::Scheduler,
+            what: format!("{} cannot have the I/O scheduler {wanted}", disk.path()),
+            source,
+        };
+        let file = PathBuf::from(format!("/sys/block/{}/queue/scheduler", disk.name));
+        let offered = fs::read_to_string(&file).map_err(failed)?;
+        let before = chosen(&offered);
+        if before == Some(wanted) {
+            return Ok(());
+        }
+        fs::write(&file, wanted).map_err(failed)?;
+        let Ok(mut known) = self.before.lock() else {
+            return Ok(());
+        };
+        if let Some(before) = before.filter(|_| known.iter().all(|(of, _)| *of != file)) {
+            known.push((file.clone(), before.to_owned()));
+        }
+        // Some kernels take any word and stay with what they have.
+        let now = fs::read_to_string(&file).map_err(failed)?;
+        match chosen(&now) == Some(wanted) {
+            true => Ok(()),
+            false => Err(failed(io::ErrorKind::InvalidInput.into())),
+        }
+    }
+}
+
+impl Drop for Schedulers {
+    fn drop(&mut self) {
+        let Ok(before) = self.before.get_mut() else { return };
+        for (file, name) in before.drain(..) {
+            // A device that has gone has nothing to put back.
+            let _ = fs::write(file, name);
+        }
+    }
+}
+
+/// The word in brackets.
+fn chosen(offered: &str) -> Option<&str> {
+    let (_, rest) = offered.split_once('[')?;
+    rest.split_once(']').map(|(chosen, _)| chosen)
+}
+
+/// What else a disk serves than the test, whose files lie in file systems on these devices.
+fn other_use(inventory: &Inventory, disk: &BlockDevice, of_files: &[&str]) -> Option<String> {
+    let mut devices = vec![disk];
+    let mut next = 0;
+    while let Some(device) = devices.get(next) {
+        for above in inventory.directly_above(device) {
+            if !devices.iter().any(|known| known.name == above.name) {
+                devices.push(above);
+            }
+        }
+        next += 1;
+    }
+    devices.into_iter().find_map(|device| {
+        let path = device.path();
+        let identity = Identity::BlockDevice(device.number);
+        let mut mounts = inventory.mounts_of(device);
+        let elsewhere = mounts.find(|mount| mount.at == "/" || !of_files.contains(&&*device.name));
+        if let Some(mount) = elsewhere {
+            return Some(format!("{path} is mounted at {}", mount.at));
+        }
+        if inventory.swaps_on(identity).next().is_some() {
+            return Some(format!("{path} is swap space"));
+        }
+        let machine = inventory.machines_with(identity).next();
+        machine.map(|_| format!("a virtual machine has {path}"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_scheduler_in_brackets_is_chosen() {
+        assert_eq!(chosen("none [mq-deadline] kyber bfq\n"), Some("mq-deadline"));
+        assert_eq!(chosen("[none]\n"), Some("none"));
+        assert_eq!(chosen("none\n"), None);
+    }
+}

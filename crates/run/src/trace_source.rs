@@ -1,0 +1,227 @@
+//! The entries of a trace, read by a thread beside the worker that carries them out.
+//!
+//! They come through a bounded ring, which is full before the worker begins: the length of a trace costs neither memory nor
+//! time of the worker. One that finds the ring empty has to wait, and that is counted.
+
+use std::fs::File;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use model::plan::Replay;
+use model::trace::{Entry, Feed, Reader};
+use rtrb::{Consumer, Producer, RingBuffer};
+
+/// Entries that may be ahead of a worker.
+const MOST_ENTRIES: usize = 1 << 16;
+/// The same for all workers of a job together.
+const MOST_ENTRIES_OF_JOB: usize = 1 << 21;
+/// How long the reader sleeps when there is no room.
+const PAUSE: Duration = Duration::from_micros(200);
+
+/// A trace on its way to a worker.
+#[derive(Debug)]
+pub(crate) struct TraceSource {
+    entries: Consumer<Entry>,
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    /// All that can be read is in the ring.
+    ended: AtomicBool,
+    error: Mutex<Option<String>>,
+}
+
+/// What comes next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// This.
+    Entry(Entry),
+    /// It has not been read yet.
+    NotYet,
+    /// Nothing: the trace has ended, or could not be read on.
+    End,
+}
+
+impl TraceSource {
+    /// Begins to read a trace for one of `workers`, and waits until as much is there as there is room for.
+    ///
+    /// # Errors
+    /// The system's error, if the trace cannot be opened or nobody can read it.
+    pub(crate) fn open(replay: &Replay, workers: usize) -> std::io::Result<TraceSource> {
+        let room = (MOST_ENTRIES_OF_JOB / workers.max(1)).clamp(256, MOST_ENTRIES);
+        TraceSource::with_room_for(room, replay)
+    }
+
+    fn with_room_for(room: usize, replay: &Replay) -> std::io::Result<TraceSource> {
+        let feed = Feed::new(File::open(&replay.trace)?, Reader::new(replay));
+        let (producer, entries) = RingBuffer::new(room);
+        let shared = Arc::new(Shared::default());
+        let source = TraceSource {
+            entries,
+            shared: Arc::clone(&shared),
+        };
+        std::thread::Builder::new().name("trace".into()).spawn(move || {
+            // A reader that comes to grief has nothing more to say.
+            let _end = Ending(Arc::clone(&shared));
+            if let Err(error) = read_all(feed, producer)
+                && let Ok(mut place) = shared.error.lock()
+            {
+                *place = Some(error.to_string());
+            }
+        })?;
+        while source.entries.slots() < room && !source.shared.ended.load(Ordering::Acquire) {
+            std::thread::sleep(PAUSE);
+        }
+        Ok(source)
+    }
+
+    /// What comes next; it stays there.
+    #[inline]
+    pub(crate) fn peek(&self) -> Next {
+        if let Ok(entry) = self.entries.peek() {
+            return Next::Entry(*entry);
+        }
+        self.look_again()
+    }
+
+    #[cold]
+    fn look_again(&self) -> Next {
+        // Looked at first: what came before the end is seen behind it.
+        let ended = self.shared.ended.load(Ordering::Acquire);
+        match (self.entries.peek(), ended) {
+            (Ok(entry), _) => Next::Entry(*entry),
+            (Err(_), true) => Next::End,
+            (Err(_), false) => Next::NotYet,
+        }
+    }
+
+    /// What came next has been carried out.
+    #[inline]
+    pub(crate) fn advance(&mut self) {
+        let _ = self.entries.pop();
+    }
+
+    /// Why the trace could not be read to its end, if that is so.
+    pub(crate) fn error(&self) -> Option<String> {
+        self.shared.error.lock().ok().and_then(|error| error.clone())
+    }
+}
+
+/// Says that nothing more comes, by a panic too.
+struct Ending(Arc<Shared>);
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        self.0.ended.store(true, Ordering::Release);
+    }
+}
+
+fn read_all(mut feed: Feed<File>, mut ring: Producer<Entry>) -> Result<(), model::trace::TraceError> {
+    // What is left out was told when the trace was looked at first.
+    let (mut entries, mut remarks) = (Vec::new(), Vec::new());
+    let mut goes_on = true;
+    while goes_on {
+        goes_on = feed.next(&mut entries, &mut remarks)?;
+        remarks.clear();
+        for mut entry in entries.drain(..) {
+            while let Err(rtrb::PushError::Full(again)) = ring.push(entry) {
+                if ring.is_abandoned() {
+                    return Ok(());
+                }
+                entry = again;
+                std::thread::sleep(PAUSE);
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use model::plan::{TraceForm, TraceSkip};
+    use model::trace::What;
+
+    use super::*;
+
+    fn source(lines: &str, room: usize) -> TraceSource {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(lines.as_bytes()).unwrap();
+        let replay = Replay {
+            trace: file.path().display().to_string(),
+            form: TraceForm::FioText,
+            files: vec!["x".into()],
+            redirected: false,
+            flushes: false,
+            without_times: false,
+            speed_percent: 100,
+            scale: 1,
+            align: 0,
+            skip: TraceSkip::default(),
+        };
+        TraceSource::with_room_for(room, &replay).unwrap()
+    }
+
+    fn offsets(mut source: TraceSource) -> (Vec<u64>, Option<String>) {
+        let mut offsets = Vec::new();
+        loop {
+            match source.peek() {
+                Next::Entry(entry) => {
+                    source.advance();
+                    if let What::Move(operation) = entry.what {
+                        offsets.push(operation.offset);
+                    }
+                }
+                Next::NotYet => std::thread::yield_now(),
+                Next::End => return (offsets, source.error()),
+            }
+        }
+    }
+
+    fn trace(operations: u64) -> String {
+        let head = "fio version 3 iolog\n0 x add\n0 x open\n".to_owned();
+        (0..operations).fold(head, |text, number| format!("{text}{number} x read {number} 512\n"))
+    }
+
+    #[test]
+    fn the_memory_of_a_trace_is_what_the_plan_says() {
+        // The ring, the piece that is read, and the entries of a piece with the shortest lines there can be.
+        let entry = size_of::<Entry>();
+        let of_piece = (256 << 10) / "0 x read 0 1\n".len() * entry;
+        assert!(
+            MOST_ENTRIES * entry + (256 << 10) + of_piece < 4 << 20,
+            "{entry} bytes for an entry"
+        );
+    }
+
+    #[test]
+    fn a_trace_longer_than_the_ring_comes_whole_and_in_order() {
+        for room in [1, 2, 7, 1000] {
+            let (offsets, error) = offsets(source(&trace(500), room));
+            assert_eq!(offsets, (0..500).collect::<Vec<u64>>());
+            assert_eq!(error, None);
+        }
+    }
+
+    #[test]
+    fn a_trace_that_breaks_off_says_so_behind_what_was_read() {
+        let broken = format!("{}9999 y read 0 512\n", trace(10));
+        let (offsets, error) = offsets(source(&broken, 4));
+        // Nothing of a piece that cannot be read is carried out.
+        assert!(offsets.is_empty());
+        assert!(error.unwrap().contains("names y"));
+    }
+
+    #[test]
+    fn a_reader_whose_worker_has_gone_goes_too() {
+        let source = source(&trace(500), 4);
+        let shared = Arc::clone(&source.shared);
+        drop(source);
+        while !shared.ended.load(Ordering::Acquire) {
+            std::thread::yield_now();
+        }
+    }
+}

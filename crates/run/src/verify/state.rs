@@ -1,0 +1,217 @@
+//! What a job leaves for a later check: how far its writes came. Byte for byte the file of fio 3.33, which
+//! is the third version of that form.
+//!
+//! | bytes | what |
+//! | --- | --- |
+//! | 0, 8, 16 | version, length of what follows the 24 bytes of this header, its CRC-32C |
+//! | 24, 32, 36 | writes that completed last, how many; queue depth; files |
+//! | 40, 48 | writes that were issued; index, 0 |
+//! | 56, 64 | form of the generator of offsets, its state |
+//! | 112 | name of the job, 64 bytes |
+//! | 176 … | file and offset of each of those writes, the last first |
+//!
+//! All numbers are little-endian. Of the writes issued last, as many as the queue is deep may have been on their way: those
+//! that are not among the completed ones are not checked.
+
+use std::collections::VecDeque;
+use std::io;
+
+use super::checksum::crc32c;
+
+/// The version that is written and read.
+const VERSION: u64 = 3;
+const HEADER: usize = 24;
+/// What precedes the list of completed writes.
+const FIXED: usize = 152;
+const NAME: usize = 64;
+/// Nobody has a deeper queue; what claims to have one is no state file.
+const MOST_DEPTH: usize = 1 << 20;
+
+/// A write that completed: the file, counted within the stream, and its offset.
+pub(crate) type Completed = (u32, u64);
+
+/// How far the writes of a stream have come.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Progress {
+    /// Writes that were issued.
+    pub(crate) issued: u64,
+    /// Queue depth.
+    pub(crate) depth: u32,
+    pub(crate) files: u32,
+    /// Those that completed last, the last first, no more than the queue is deep.
+    pub(crate) completed: VecDeque<Completed>,
+    /// State of the generator of offsets.
+    pub(crate) generator: [u32; 3],
+}
+
+impl Progress {
+    /// Nothing written yet.
+    pub(crate) fn new(depth: u32, files: u32) -> Progress {
+        Progress {
+            depth,
+            files,
+            completed: VecDeque::with_capacity(depth as usize),
+            ..Progress::default()
+        }
+    }
+
+    /// A write has completed.
+    pub(crate) fn complete(&mut self, write: Completed) {
+        if self.completed.len() >= self.depth as usize {
+            self.completed.pop_back();
+        }
+        self.completed.push_front(write);
+    }
+
+    /// It recorded that this write, counted from 0, was done.
+    pub(crate) fn includes(&self, number: u64, write: Completed) -> bool {
+        let surely_done = self.issued.saturating_sub(u64::from(self.depth));
+        number < surely_done || number < self.issued && self.completed.contains(&write)
+    }
+
+    /// The file of a job of this name.
+    pub(crate) fn to_bytes(&self, name: &str) -> Vec<u8> {
+        let mut state = Vec::with_capacity(FIXED + 16 * self.completed.len());
+        state.extend((self.completed.len() as u64).to_le_bytes());
+        state.extend(self.depth.to_le_bytes());
+        state.extend(self.files.to_le_bytes());
+        state.extend(self.issued.to_le_bytes());
+        state.extend([0; 16]);
+        self.generator.iter().for_each(|word| state.extend(word.to_le_bytes()));
+        state.resize(FIXED - NAME, 0);
+        // The last byte stays 0, as the end of a text.
+        state.extend(name.bytes().take(NAME - 1));
+        state.resize(FIXED, 0);
+        for (file, offset) in &self.completed {
+            state.extend(u64::from(*file).to_le_bytes());
+            state.extend(offset.to_le_bytes());
+        }
+        let header = [VERSION, state.len() as u64, u64::from(crc32c(&state))];
+        let mut bytes = header.map(u64::to_le_bytes).concat();
+        bytes.extend(state);
+        bytes
+    }
+
+    /// What a file says.
+    ///
+    /// # Errors
+    /// It is not whole, of another version, or not what was written.
+    pub(crate) fn of_bytes(bytes: &[u8]) -> io::Result<Progress> {
+        let long = |at: usize| {
+            bytes[at..at + 8]
+                .iter()
+                .rev()
+                .fold(0, |sum, byte| sum << 8 | u64::from(*byte))
+        };
+        let wrong = |what: String| Err(io::Error::new(io::ErrorKind::InvalidData, what));
+        if bytes.len() < HEADER {
+            return wrong("it is too short for a state file".into());
+        }
+        let (version, length, sum) = (long(0), long(8), long(16));
+        if version != VERSION {
+            return wrong(format!(
+                "it has version {version} of the format, and only version {VERSION} is read here"
+            ));
+        }
+        let state = &bytes[HEADER..];
+        if length != state.len() as u64 || state.len() < FIXED {
+            return wrong(format!(
+                "it should have {length} bytes behind its header and has {}",
+                state.len()
+            ));
+        }
+        if sum != u64::from(crc32c(state)) {
+            return wrong("its checksum is not that of its contents".into());
+        }
+        let (count, sizes) = (long(HEADER) as usize, long(HEADER + 8));
+        let depth = sizes as u32;
+        if count != (state.len() - FIXED) / 16 || depth as usize > MOST_DEPTH {
+            return wrong(format!("it lists {count} writes in {} bytes", state.len() - FIXED));
+        }
+        let write = |index: usize| {
+            let at = HEADER + FIXED + 16 * index;
+            (long(at) as u32, long(at + 8))
+        };
+        Ok(Progress {
+            issued: long(HEADER + 16),
+            depth,
+            files: (sizes >> 32) as u32,
+            completed: (0..count).map(write).collect(),
+            generator: [0, 4, 8].map(|at| long(HEADER + 40 + at) as u32),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What fio 3.33 left of five random writes, one after the other: `--name=j/x --randseed=7 --number_ios=5`.
+    fn of_fio() -> Vec<u8> {
+        let mut bytes = vec![0; 192];
+        let mut put = |at: usize, these: &[u8]| bytes[at..at + these.len()].copy_from_slice(these);
+        put(0, &[3]);
+        put(8, &[0xa8]);
+        put(16, &[0xca, 0xf2, 0x52, 0x9d]);
+        put(24, &[1]);
+        put(32, &[1, 0, 0, 0, 1]);
+        put(40, &[5]);
+        put(
+            64,
+            &[0x69, 0x57, 0xdc, 0x4e, 0xdc, 0x97, 0x89, 0x7f, 0x7e, 0x75, 0xb6, 0x57],
+        );
+        put(112, b"j/x");
+        put(184, &[0, 0x60]);
+        bytes
+    }
+
+    #[test]
+    fn files_are_those_of_fio() {
+        let bytes = of_fio();
+        let progress = Progress::of_bytes(&bytes).unwrap();
+        let expected = Progress {
+            issued: 5,
+            depth: 1,
+            files: 1,
+            completed: [(0, 0x6000)].into(),
+            generator: [0x4edc_5769, 0x7f89_97dc, 0x57b6_757e],
+        };
+        assert_eq!(progress, expected);
+        assert_eq!(progress.to_bytes("j/x"), bytes);
+    }
+
+    #[test]
+    fn what_is_no_state_file_is_refused() {
+        let right = of_fio();
+        let change = |at: usize| {
+            let mut wrong = right.clone();
+            wrong[at] ^= 7;
+            wrong
+        };
+        for (wrong, says) in [
+            (right[..10].to_vec(), "too short"),
+            (change(0), "version 4"),
+            (right[..180].to_vec(), "168 bytes"),
+            (change(100), "checksum"),
+        ] {
+            let error = Progress::of_bytes(&wrong).unwrap_err().to_string();
+            assert!(error.contains(says), "{error}");
+        }
+    }
+
+    #[test]
+    fn only_writes_that_were_done_are_included() {
+        let mut progress = Progress::new(2, 1);
+        for offset in [0, 4, 8, 12] {
+            progress.complete((0, offset));
+        }
+        progress.issued = 5;
+        assert_eq!(progress.completed, [(0, 12), (0, 8)]);
+        // Three are surely done, the fourth is known to be, the fifth was on its way.
+        let included = (0..7).map(|number| progress.includes(number, (0, number * 4)));
+        assert_eq!(
+            included.collect::<Vec<_>>(),
+            [true, true, true, true, false, false, false]
+        );
+    }
+}

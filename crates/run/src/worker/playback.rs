@@ -1,0 +1,358 @@
+//! A stream whose operations come from a trace: each is carried out when it is due, on the file that it names, and files are
+//! opened and closed where the trace says so.
+
+use engine::{Action, File, OpenHow, Slot};
+use model::plan::{FlushKind, Stream};
+use model::results::Failure;
+use model::trace::{Entry, What};
+use model::{Direction, Nanos, PerDirection};
+
+use super::file_set::flush;
+use super::opening::{OpenedStream, open_target};
+use super::stream::Ready;
+use super::{ReadyTarget, Worker};
+use crate::trace_source::{Next, TraceSource};
+
+/// How long a worker that has caught up with the reader of its trace lets it go on.
+const CATCH_UP: Nanos = Nanos::micros(20);
+
+/// A trace while it is carried out.
+#[derive(Debug)]
+pub(crate) struct Playback {
+    source: TraceSource,
+    files: Vec<PlayedFile>,
+    how: OpenHow,
+    /// The longest operation of each direction that there is room for; 0 where none was expected.
+    longest: PerDirection<u32>,
+    /// Flushes are expected.
+    flushes: bool,
+    start: Nanos,
+    /// When the entry before the present one was carried out; times between entries count from there.
+    last: Nanos,
+    /// The present entry was waited for, so that it counts as carried out when it was due.
+    waited: bool,
+    /// Nothing more comes.
+    pub(super) over: bool,
+    /// Times that the worker had to wait for the reader.
+    pub(super) waits: u64,
+}
+
+/// A file of a trace.
+#[derive(Debug)]
+struct PlayedFile {
+    target: ReadyTarget,
+    /// Its place among the files of the engine.
+    place: u16,
+    open: bool,
+    /// It is closed when nothing is in flight on it.
+    closing: bool,
+    in_flight: u32,
+}
+
+/// What is to be done now.
+enum Due {
+    This(Entry),
+    Later,
+    Over,
+}
+
+impl Playback {
+    pub(super) fn new(
+        source: TraceSource,
+        stream: &Stream,
+        targets: impl Iterator<Item = ReadyTarget>,
+        opened: &OpenedStream,
+    ) -> Playback {
+        let files = targets.zip(&opened.files).map(|(target, place)| PlayedFile {
+            target,
+            place: *place,
+            open: false,
+            closing: false,
+            in_flight: 0,
+        });
+        let mut longest = PerDirection::default();
+        for direction in Direction::ALL.into_iter().filter(|of| stream.mix.includes(*of)) {
+            longest[direction] = stream.pattern.longest_of(direction).0.min(u64::from(u32::MAX)) as u32;
+        }
+        Playback {
+            source,
+            files: files.collect(),
+            how: opened.how,
+            longest,
+            flushes: stream.replay.as_ref().is_some_and(|replay| replay.flushes),
+            start: Nanos(0),
+            last: Nanos(0),
+            waited: false,
+            over: false,
+            waits: 0,
+        }
+    }
+
+    /// The trace begins.
+    pub(super) fn start(&mut self, at: Nanos) {
+        (self.start, self.last) = (at, at);
+    }
+
+    fn due(&self, entry: &Entry) -> Nanos {
+        match entry.what {
+            What::WaitUntil(time) => self.start + time,
+            _ => self.last + entry.gap,
+        }
+    }
+
+    /// The present entry was carried out.
+    fn done(&mut self, entry: &Entry, now: Nanos) {
+        // Waking up a little late must not add up over a long trace.
+        self.last = if self.waited { self.due(entry) } else { now };
+        self.waited = false;
+        self.source.advance();
+    }
+
+    /// True if the trace was expected to hold this.
+    fn expects(&self, entry: &Entry) -> bool {
+        let known = (entry.file as usize) < self.files.len();
+        known
+            && match entry.what {
+                What::Move(operation) => operation.length <= self.longest[operation.direction],
+                What::Flush { .. } => self.flushes,
+                What::Open | What::Close | What::WaitUntil(_) => true,
+            }
+    }
+
+    /// Numbers of files that can be closed now.
+    fn idle_and_closing(&self) -> Option<usize> {
+        self.files.iter().position(|file| file.closing && file.in_flight == 0)
+    }
+
+    /// Files that are open.
+    pub(super) fn open_places(&self) -> Vec<u16> {
+        let open = self.files.iter().filter(|file| file.open);
+        open.map(|file| file.place).collect()
+    }
+
+    /// Files that are not open.
+    pub(super) fn closed(&self) -> impl Iterator<Item = &ReadyTarget> {
+        self.files.iter().filter(|file| !file.open).map(|file| &file.target)
+    }
+}
+
+impl Worker<'_> {
+    /// Carries out entries of a trace up to the first that takes a slot. False if none may do so now.
+    #[inline(never)]
+    pub(super) fn issue_from_trace(&mut self, lane: usize, slot: Slot) -> bool {
+        let number = self.lanes[lane].streams.start;
+        loop {
+            let entry = match self.due_of_trace(number) {
+                Due::This(entry) => entry,
+                Due::Later => return false,
+                Due::Over => return self.trace_ended(number),
+            };
+            let now = self.batch.reaped;
+            let stream = &mut self.streams[number];
+            let Some(playback) = &mut stream.playback else {
+                return false;
+            };
+            let file = entry.file as usize;
+            let taken = match entry.what {
+                What::WaitUntil(_) => false,
+                What::Open => {
+                    if let Err(failure) = self.open_for_trace(number, file) {
+                        self.fail(*failure);
+                        return false;
+                    }
+                    false
+                }
+                What::Close => {
+                    playback.files[file].closing = true;
+                    if let Err(failure) = self.close_for_trace(number) {
+                        self.fail(*failure);
+                        return false;
+                    }
+                    false
+                }
+                What::Flush { data_only } => {
+                    playback.files[file].in_flight += 1;
+                    stream.file = playback.files[file].place;
+                    let action = if data_only { Action::FlushData } else { Action::Flush };
+                    self.flush_for_trace(lane, number, slot, action);
+                    true
+                }
+                What::Move(operation) => {
+                    stream.file = playback.files[file].place;
+                    playback.files[file].in_flight += 1;
+                    if self.overlap.is_some() && self.must_wait(lane, number, &operation, now) {
+                        // It is kept for later there.
+                        self.entry_done(number, &entry, now);
+                        return false;
+                    }
+                    self.issue_one(lane, number, slot, &operation, now)
+                }
+            };
+            self.entry_done(number, &entry, now);
+            if taken {
+                return true;
+            }
+        }
+    }
+
+    fn entry_done(&mut self, number: usize, entry: &Entry, now: Nanos) {
+        if let Some(playback) = &mut self.streams[number].playback {
+            playback.done(entry, now);
+        }
+    }
+
+    /// The entry that is due now, if there is one.
+    fn due_of_trace(&mut self, number: usize) -> Due {
+        let now = self.batch.reaped;
+        if let Some(gate) = &mut self.streams[number].gate {
+            match gate.ready(now, &mut self.draws) {
+                Ready::Now(..) => {}
+                Ready::At(later) => {
+                    self.next_due = self.next_due.min(later);
+                    return Due::Later;
+                }
+                Ready::Spin => {
+                    self.next_due = now;
+                    return Due::Later;
+                }
+            }
+        }
+        let entry = loop {
+            let Some(playback) = &mut self.streams[number].playback else {
+                return Due::Over;
+            };
+            match playback.source.peek() {
+                Next::Entry(entry) => break entry,
+                Next::End => return Due::Over,
+                Next::NotYet => {
+                    playback.waits += 1;
+                    if self.in_flight == 0 && self.requests.is_empty() {
+                        // Nobody's latency grows by this; a simulated clock stands still meanwhile.
+                        std::thread::sleep(std::time::Duration::from_nanos(CATCH_UP.0));
+                        self.held_up = true;
+                        if self.control.stop_requested().is_none() {
+                            continue;
+                        }
+                    }
+                    self.next_due = now + CATCH_UP;
+                    return Due::Later;
+                }
+            }
+        };
+        let Some(playback) = &mut self.streams[number].playback else {
+            return Due::Over;
+        };
+        if !playback.expects(&entry) {
+            self.trace_broke_off("it has changed since it was looked at first");
+            return Due::Later;
+        }
+        let due = playback.due(&entry);
+        if due > now {
+            playback.waited = true;
+            self.next_due = self.next_due.min(due);
+            return Due::Later;
+        }
+        Due::This(entry)
+    }
+
+    fn trace_ended(&mut self, number: usize) -> bool {
+        let Some(playback) = &mut self.streams[number].playback else {
+            return false;
+        };
+        playback.over = true;
+        match playback.source.error() {
+            None => self.pass_ended(number),
+            Some(error) => {
+                self.trace_broke_off(&error);
+                false
+            }
+        }
+    }
+
+    fn trace_broke_off(&mut self, why: &str) {
+        let replays = self.plan.streams.iter().filter_map(|stream| stream.replay.as_ref());
+        let at = replays.map(|replay| replay.trace.clone()).next().unwrap_or_default();
+        self.fail(Failure {
+            what: format!("the trace cannot be carried out to its end: {why}"),
+            at,
+            errno: None,
+            operation: None,
+            help: Some("nothing may change a trace while it is carried out".into()),
+        });
+    }
+
+    fn flush_for_trace(&mut self, lane: usize, number: usize, slot: Slot, action: Action) {
+        self.queue_flush(lane, number, slot, action);
+        if let Some(gate) = &mut self.streams[number].gate {
+            gate.issued_beside();
+        }
+    }
+
+    fn open_for_trace(&mut self, number: usize, file: usize) -> Result<(), Box<Failure>> {
+        let Some(playback) = &mut self.streams[number].playback else {
+            return Ok(());
+        };
+        let how = playback.how;
+        let played = &mut playback.files[file];
+        played.closing = false;
+        if played.open {
+            return Ok(());
+        }
+        played.open = true;
+        let (place, target) = (played.place, played.target.clone());
+        let with = open_target(&target, how, self.plan.engine.kind)
+            .map_err(|error| failed(&target, error.to_string(), error.source.raw_os_error()))?;
+        self.files[usize::from(place)] = super::setup::for_messages(&with);
+        self.engine
+            .exchange_file(place, with)
+            .map_err(|error| failed(&target, error.to_string(), error.errno()))?;
+        self.trace_opened(place);
+        Ok(())
+    }
+
+    /// Closes what was to be closed and is not in use any more.
+    pub(super) fn close_for_trace(&mut self, number: usize) -> Result<(), Box<Failure>> {
+        let sync = &self.plan.streams[number].sync;
+        while let Some(playback) = &mut self.streams[number].playback
+            && let Some(file) = playback.idle_and_closing()
+        {
+            let played = &mut playback.files[file];
+            (played.open, played.closing) = (false, false);
+            let (place, target) = (played.place, played.target.clone());
+            if sync.on_close {
+                flush(&target, FlushKind::Full)?;
+            }
+            self.engine
+                .exchange_file(place, File::nothing(0))
+                .map_err(|error| failed(&target, error.to_string(), error.errno()))?;
+            self.trace_closed(place);
+        }
+        Ok(())
+    }
+
+    /// An operation on a file of a trace has ended.
+    pub(super) fn tell_playback(&mut self, number: usize, place: u16) {
+        let Some(playback) = &mut self.streams[number].playback else {
+            return;
+        };
+        let file = playback.files.iter_mut().find(|file| file.place == place);
+        let Some(file) = file else { return };
+        file.in_flight -= 1;
+        if file.closing
+            && file.in_flight == 0
+            && let Err(failure) = self.close_for_trace(number)
+        {
+            self.fail(*failure);
+        }
+    }
+}
+
+fn failed(at: &ReadyTarget, error: String, errno: Option<i32>) -> Box<Failure> {
+    Box::new(Failure {
+        what: format!("a file of the trace cannot be used: {error}"),
+        at: at.name(),
+        errno,
+        operation: None,
+        help: None,
+    })
+}

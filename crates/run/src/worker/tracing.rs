@@ -1,0 +1,120 @@
+//! What a worker issues, written down so that it can be repeated. Workers that want nothing of this only ask whether they do.
+
+use engine::Action;
+use model::Nanos;
+use model::trace::iolog;
+
+use super::Worker;
+use crate::issue_trace::{Line, Pen};
+
+/// A trace on its way out.
+#[derive(Debug)]
+pub(crate) struct Tracing {
+    pen: Pen,
+    /// Number of the target behind each file of the engine.
+    targets: Vec<u32>,
+    /// Times count from here.
+    start: Nanos,
+}
+
+impl Worker<'_> {
+    /// Has the worker write down what it issues. `targets` are those of the files of its engine.
+    pub(crate) fn take_trace_pen(&mut self, pen: Pen) {
+        debug_assert!(self.careful, "a job that is traced is careful from the start");
+        self.tracing = Some(Box::new(Tracing {
+            pen,
+            targets: std::mem::take(&mut self.targets_of_files),
+            start: Nanos(0),
+        }));
+    }
+
+    /// The files that are open from the start.
+    pub(super) fn begin_trace(&mut self, start: Nanos) {
+        let Some(tracing) = &mut self.tracing else { return };
+        tracing.start = start;
+        // Those of a trace are opened where it says so.
+        if self.streams.iter().all(|stream| stream.playback.is_none()) {
+            self.trace_files(iolog::Action::Open, start);
+        }
+    }
+
+    /// The files that are open to the end.
+    pub(super) fn end_trace(&mut self) {
+        if self.tracing.is_none() {
+            return;
+        }
+        let now = self.engine.now();
+        self.trace_files(iolog::Action::Close, now);
+    }
+
+    fn trace_files(&mut self, action: iolog::Action, at: Nanos) {
+        let mut open: Vec<u16> = (0..self.streams.len())
+            .flat_map(|number| self.open_files_of(number))
+            .collect();
+        open.sort_unstable();
+        open.dedup();
+        let Some(tracing) = &mut self.tracing else { return };
+        let mut told: Vec<u32> = Vec::new();
+        for place in open {
+            // The same target may be open in several ways.
+            let target = tracing.targets[usize::from(place)];
+            if !told.contains(&target) {
+                told.push(target);
+                self.held_up |= tracing.write(at, target, action, None);
+            }
+        }
+    }
+
+    /// A file was opened in this place of the engine while the worker runs.
+    pub(super) fn trace_opened(&mut self, place: u16) {
+        self.trace_file(place, iolog::Action::Open);
+    }
+
+    /// The file in this place of the engine was closed.
+    pub(super) fn trace_closed(&mut self, place: u16) {
+        self.trace_file(place, iolog::Action::Close);
+    }
+
+    fn trace_file(&mut self, place: u16, action: iolog::Action) {
+        let at = self.batch.reaped;
+        let Some(tracing) = &mut self.tracing else { return };
+        let target = tracing.targets[usize::from(place)];
+        self.held_up |= tracing.write(at, target, action, None);
+    }
+
+    /// Another target takes this place of the engine.
+    pub(super) fn trace_takes_place(&mut self, place: u16, target: u32) {
+        if let Some(tracing) = &mut self.tracing {
+            tracing.targets[usize::from(place)] = target;
+        }
+    }
+
+    /// An operation was queued, or a flush, whose length is 0.
+    #[inline(never)]
+    pub(super) fn trace_queued(&mut self, place: u16, action: Action, offset: u64, length: u32) {
+        let at = self.batch.reaped;
+        let Some(tracing) = &mut self.tracing else { return };
+        let word = match action {
+            Action::Read => iolog::Action::Move(model::Direction::Read),
+            Action::Write => iolog::Action::Move(model::Direction::Write),
+            Action::Trim => iolog::Action::Move(model::Direction::Trim),
+            Action::Flush => iolog::Action::Sync,
+            Action::FlushData => iolog::Action::DataSync,
+            // No trace has a word for it, and fio leaves it out.
+            Action::FlushRange(_) => return,
+        };
+        let target = tracing.targets[usize::from(place)];
+        self.held_up |= tracing.write(at, target, word, Some((offset, length)));
+    }
+}
+
+impl Tracing {
+    fn write(&mut self, at: Nanos, target: u32, action: iolog::Action, place: Option<(u64, u32)>) -> bool {
+        self.pen.write(Line {
+            at: at.since(self.start),
+            target,
+            action,
+            place,
+        })
+    }
+}

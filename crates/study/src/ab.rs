@@ -1,0 +1,220 @@
+//! Two things in turns: A B, B A, A B, …, so that whatever drifts meanwhile meets both alike.
+
+use analysis::compare::{self, Interleaved};
+use model::Nanos;
+use model::observation::Observation;
+use model::results::{FORMAT_VERSION, Results};
+use model::study::{LeftOut, Question, Role, Setting, Study, StudyKind, StudyRun};
+use serde::Serialize;
+
+/// Pairs, unless more are asked for: the fewest with which five per cent can be reached at all.
+pub const LEAST_PAIRS: u32 = 6;
+/// Length of the measured window of each run, unless it is given.
+pub const TIME: Nanos = Nanos::secs(10);
+/// I/O before it.
+pub const WARM_UP: Nanos = Nanos::secs(2);
+
+/// One of the two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum Side {
+    /// The first.
+    A,
+    /// The second.
+    B,
+}
+
+impl Side {
+    /// Its letter.
+    pub fn letter(self) -> &'static str {
+        match self {
+            Side::A => "A",
+            Side::B => "B",
+        }
+    }
+}
+
+/// One run of the comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Turn {
+    /// Whose.
+    pub side: Side,
+    /// Of which pair, from 1.
+    pub pair: u32,
+}
+
+/// The order of so many pairs: A B, B A, A B, …
+pub fn turns(pairs: u32) -> Vec<Turn> {
+    let of = |pair: u32| {
+        let sides = if pair % 2 == 1 {
+            [Side::A, Side::B]
+        } else {
+            [Side::B, Side::A]
+        };
+        sides.map(|side| Turn { side, pair })
+    };
+    (1..=pairs).flat_map(of).collect()
+}
+
+/// The settings that tell the runs of a comparison apart.
+pub fn settings(turn: Turn) -> Vec<Setting> {
+    let side = Setting {
+        name: "side".into(),
+        value: turn.side.letter().into(),
+        number: None,
+    };
+    let pair = Setting {
+        name: "pair".into(),
+        value: turn.pair.to_string(),
+        number: Some(f64::from(turn.pair)),
+    };
+    vec![side, pair]
+}
+
+/// A run with its results, as part of a study.
+pub fn run_of(turn: Turn, results: Results) -> StudyRun {
+    let whole = !results.interrupted && crate::sweep::is_whole(&results) && Observation::of(&results, 0, 0).is_some();
+    StudyRun {
+        settings: settings(turn),
+        role: if whole { Role::Point } else { Role::CutShort },
+        results,
+    }
+}
+
+/// Everything that was measured of `a` against `b`. `None` if nothing was.
+pub fn study((a, b): (&str, &str), runs: Vec<StudyRun>, left_out: Vec<LeftOut>, interrupted: bool) -> Option<Study> {
+    Some(Study {
+        format_version: FORMAT_VERSION,
+        kind: StudyKind::Study,
+        tool: runs.first()?.results.tool.clone(),
+        name: "ab".into(),
+        question: Question::Ab {
+            a: a.into(),
+            b: b.into(),
+        },
+        runs,
+        left_out,
+        interrupted,
+    })
+}
+
+/// What a comparison in turns says.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Report {
+    /// What A is.
+    pub a: String,
+    /// What B is.
+    pub b: String,
+    /// The comparison; absent where there are fewer than two whole pairs.
+    pub found: Option<Interleaved>,
+    /// Differences up to this share count as none.
+    pub margin: f64,
+    /// In words.
+    pub sentences: Vec<String>,
+    /// It was cut short.
+    pub interrupted: bool,
+}
+
+impl Report {
+    /// Works out what a study says. `None` for a study of another kind.
+    pub fn of(study: &Study, margin: f64) -> Option<Report> {
+        let Question::Ab { a, b } = &study.question else {
+            return None;
+        };
+        let of = |side: Side, pair: u32| {
+            let wanted = settings(Turn { side, pair });
+            let run = study
+                .runs
+                .iter()
+                .find(|run| run.role == Role::Point && run.settings == wanted)?;
+            Observation::of(&run.results, 0, 0)
+        };
+        let most = study.runs.len() as u32;
+        let pairs: Vec<(Observation, Observation)> = (1..=most)
+            .filter_map(|pair| Some((of(Side::A, pair)?, of(Side::B, pair)?)))
+            .collect();
+        let lent: Vec<(&Observation, &Observation)> = pairs.iter().map(|(a, b)| (a, b)).collect();
+        let found = compare::interleaved(&lent, margin);
+        Some(Report {
+            a: a.clone(),
+            b: b.clone(),
+            sentences: sentences(found.as_ref(), pairs.len(), margin),
+            found,
+            margin,
+            interrupted: study.interrupted,
+        })
+    }
+}
+
+fn sentences(found: Option<&Interleaved>, pairs: usize, margin: f64) -> Vec<String> {
+    let Some(found) = found else {
+        return vec![format!(
+            "Nothing can be said: {pairs} whole pairs were measured, and two are needed; {LEAST_PAIRS} for a judgement."
+        )];
+    };
+    let decisive = found.changes.iter().find(|change| change.figure == found.primary);
+    let mut said: Vec<String> = decisive
+        .map(|change| {
+            let judged = compare::Change {
+                word: found.word,
+                ..change.clone()
+            };
+            compare::sentence(&judged, "B", "A", margin)
+        })
+        .into_iter()
+        .collect();
+    let of_ranks = found.p_of_ranks.map_or(String::new(), |p| {
+        format!(" and Wilcoxon's signed ranks (p {})", probability(p))
+    });
+    let of_pairs = decisive.and_then(|change| change.p).map_or(String::new(), probability);
+    said.push(format!(
+        "This is by {} pairs in turns, Student's paired test on the logarithms of the ratios (p {of_pairs}, raised for \
+         {} figures){of_ranks}. So many pairs find a change of {} or more in four of five attempts.",
+        found.pairs,
+        found.changes.len(),
+        percent(found.detectable),
+    ));
+    if found.pairs < LEAST_PAIRS as usize {
+        said.push(format!(
+            "Fewer than {LEAST_PAIRS} pairs cannot reach five per cent by their signed ranks, whatever they show."
+        ));
+    }
+    said
+}
+
+fn probability(p: f64) -> String {
+    match p {
+        p if p < 0.0001 => "< 0.0001".into(),
+        p if p < 0.01 => format!("= {p:.4}"),
+        p => format!("= {p:.3}"),
+    }
+}
+
+fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    match percent {
+        p if p < 0.01 => "0.01 %".into(),
+        p if p < 1.0 => format!("{p:.2} %"),
+        p => format!("{p:.1} %"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn turns_alternate_within_and_between_pairs() {
+        let order: String = turns(4).iter().map(|turn| turn.side.letter()).collect();
+        assert_eq!(order, "ABBAABBA");
+        assert_eq!(turns(6).len(), 12);
+        assert_eq!(turns(2)[3], Turn { side: Side::A, pair: 2 });
+    }
+
+    #[test]
+    fn figures_of_the_tests_are_short() {
+        assert_eq!(probability(0.00001), "< 0.0001");
+        assert_eq!(probability(0.03125), "= 0.031");
+        assert_eq!(percent(0.0), "0.01 %");
+        assert_eq!(percent(0.0123), "1.2 %");
+    }
+}

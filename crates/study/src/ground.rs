@@ -1,0 +1,144 @@
+//! Targets that all runs of a study share: prepared once, used by each, and removed at the end where they are ours.
+
+use std::path::PathBuf;
+
+use model::Bytes;
+use model::event::Event;
+use model::plan::{AtEndOfJob, Plan, Prepare};
+use run::targets::guard::Permissions;
+use run::targets::{Action, HeldFile, TargetError, examine};
+
+/// The files that a study has made in directories. Dropping it removes them.
+#[derive(Debug, Default)]
+pub struct Ground {
+    files: Vec<Made>,
+}
+
+#[derive(Debug)]
+struct Made {
+    /// The directory as the user named it, and the number of the target in its plan: two targets in one directory are two
+    /// files.
+    folder: String,
+    number: usize,
+    path: PathBuf,
+    size: Bytes,
+    keep: bool,
+    held: Option<HeldFile>,
+}
+
+impl Ground {
+    /// Gives each directory that a plan tests the name of a file in it, so that the first run makes the file and the others
+    /// use it.
+    ///
+    /// # Errors
+    /// Every target that cannot be used.
+    pub fn settle(&mut self, plan: &mut Plan) -> Result<(), Vec<TargetError>> {
+        self.name_known(plan);
+        for one in examine(plan)? {
+            let Action::Create { size, own: true } = one.action else {
+                continue;
+            };
+            let target = &plan.targets[one.number];
+            self.files.push(Made {
+                folder: target.path.clone(),
+                number: one.number,
+                path: one.path,
+                size,
+                keep: target.at_end == AtEndOfJob::Keep,
+                held: None,
+            });
+        }
+        self.name_known(plan);
+        Ok(())
+    }
+
+    fn name_known(&self, plan: &mut Plan) {
+        for (number, target) in plan.targets.iter_mut().enumerate() {
+            let known = self
+                .files
+                .iter()
+                .find(|made| made.number == number && made.folder == target.path);
+            let Some(made) = known else { continue };
+            if let Prepare::Filled { size } = &mut target.prepare {
+                *size = Some(size.map_or(made.size, |asked| asked.max(made.size)));
+                target.path = made.path.display().to_string();
+            }
+        }
+    }
+
+    /// Sees what a run does: a file that was made is held from then on.
+    pub fn take(&mut self, event: &Event) {
+        let Event::Prepared { target, .. } = event else { return };
+        let made = self
+            .files
+            .iter_mut()
+            .find(|made| made.path.display().to_string() == *target);
+        if let Some(made) = made.filter(|made| made.held.is_none() && !made.keep) {
+            // A file that cannot be held stays behind; its name and size were told when it was made.
+            made.held = HeldFile::adopt(&made.path).ok();
+        }
+    }
+
+    /// What the user permits, and what follows from it: files of our own may be written to.
+    pub fn permissions(&self, given: &Permissions) -> Permissions {
+        let mut permissions = given.clone();
+        let held = self.files.iter().filter(|made| made.held.is_some() || made.keep);
+        permissions
+            .overwrite
+            .extend(held.map(|made| made.path.display().to_string()));
+        permissions
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::Nanos;
+    use model::plan::{Target, TargetKind};
+
+    use super::*;
+
+    fn plan(folder: &str, size: Option<Bytes>) -> Plan {
+        Plan {
+            targets: vec![Target {
+                path: folder.into(),
+                kind: TargetKind::Path,
+                prepare: Prepare::Filled { size },
+                at_end: AtEndOfJob::KeepNamed,
+            }],
+            ..Plan::default()
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn all_runs_use_the_file_that_the_first_has_made() {
+        let folder = std::env::temp_dir().join(format!("fathom-ground-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let name = folder.display().to_string();
+        let mut ground = Ground::default();
+        let mut first = plan(&name, Some(Bytes::mib(1)));
+        ground.settle(&mut first).unwrap();
+        let file = PathBuf::from(&first.targets[0].path);
+        assert_eq!(file.parent(), Some(&*folder));
+        assert!(
+            ground.permissions(&Permissions::default()).overwrite.is_empty(),
+            "it is not made yet"
+        );
+        std::fs::File::create(&file).unwrap().set_len(1 << 20).unwrap();
+        ground.take(&Event::Prepared {
+            target: file.display().to_string(),
+            how: String::new(),
+            took_ns: Nanos(0),
+        });
+        assert_eq!(
+            ground.permissions(&Permissions::default()).overwrite,
+            [file.display().to_string()]
+        );
+        let mut second = plan(&name, None);
+        ground.settle(&mut second).unwrap();
+        assert_eq!(second.targets, first.targets);
+        drop(ground);
+        assert!(!file.exists());
+        std::fs::remove_dir(&folder).unwrap();
+    }
+}

@@ -1,0 +1,192 @@
+//! Reading what is to be varied: `depth=1..512`, `block=4k,64k`, `read=0..100+25`.
+
+use model::Bytes;
+use model::study::{Parameter, Setting, Varied};
+
+/// More values of one parameter than anyone waits for.
+const MOST_VALUES: usize = 200;
+
+/// Other words for parameters, in other tools and habits.
+const ALSO: [(&str, Parameter); 5] = [
+    ("threads", Parameter::Workers),
+    ("qd", Parameter::Depth),
+    ("iodepth", Parameter::Depth),
+    ("bs", Parameter::Block),
+    ("numjobs", Parameter::Workers),
+];
+
+/// Reads one parameter with its values: a list (`1,8,32`), a range that doubles (`1..512`), or one with a step
+/// (`0..100+25`). The end of a range belongs to it.
+///
+/// # Errors
+/// What is wrong and what would have been right, in a sentence.
+pub fn over(text: &str) -> Result<Varied, String> {
+    let (name, values) = text
+        .split_once('=')
+        .ok_or_else(|| format!("`{text}` has no values; write for example depth=1..512 or block=4k,64k"))?;
+    let name = name.trim();
+    let known = || {
+        Parameter::ALL
+            .into_iter()
+            .map(|parameter| (parameter.name(), parameter))
+            .chain(ALSO)
+    };
+    let parameter = known()
+        .find(|(known, _)| *known == name)
+        .map(|(_, parameter)| parameter);
+    let parameter = parameter.ok_or_else(|| {
+        let names: Vec<&str> = Parameter::ALL.map(Parameter::name).to_vec();
+        format!("`{name}` cannot be varied; these can: {}", names.join(", "))
+    })?;
+    let mut numbers: Vec<f64> = Vec::new();
+    for part in values.split(',') {
+        let found = match part.split_once("..") {
+            Some((from, to)) => range(parameter, from, to)?,
+            None => vec![number(parameter, part)?],
+        };
+        for value in found {
+            if !numbers.contains(&value) {
+                numbers.push(value);
+            }
+        }
+    }
+    if numbers.len() > MOST_VALUES {
+        return Err(format!(
+            "{} values of {name} are too many; {MOST_VALUES} can be had",
+            numbers.len()
+        ));
+    }
+    Ok(Varied {
+        parameter,
+        values: numbers.into_iter().map(|value| setting(parameter, value)).collect(),
+    })
+}
+
+/// The setting for a number: its text is what the option of that name reads.
+pub(super) fn setting(parameter: Parameter, number: f64) -> Setting {
+    let value = match parameter {
+        Parameter::Block => Bytes(number as u64).to_string(),
+        _ => format!("{number}"),
+    };
+    Setting {
+        name: parameter.name().into(),
+        value,
+        number: Some(number),
+    }
+}
+
+fn number(parameter: Parameter, text: &str) -> Result<f64, String> {
+    let text = text.trim();
+    let name = parameter.name();
+    if parameter == Parameter::Block {
+        let bytes: Bytes = text
+            .parse()
+            .map_err(|error: model::units::UnitError| error.to_string())?;
+        // Text of an inexact size would come back as another one.
+        return match bytes.0 > 0 && bytes.to_string().parse() == Ok(bytes) {
+            true => Ok(bytes.0 as f64),
+            false => Err(format!(
+                "{text} is no block size that can be varied; use whole units, such as 4KiB"
+            )),
+        };
+    }
+    let lower = text.to_ascii_lowercase().replace('_', "");
+    let plain = match parameter {
+        Parameter::Rate => lower.strip_suffix("iops").unwrap_or(&lower).trim().to_owned(),
+        Parameter::Read => lower.trim_end_matches('%').trim().to_owned(),
+        _ => lower.clone(),
+    };
+    let (digits, factor) = match plain.strip_suffix('k') {
+        Some(digits) => (digits, 1000.0),
+        None => (&*plain, 1.0),
+    };
+    let value = digits
+        .parse::<f64>()
+        .map_err(|_| format!("`{text}` is no value of {name}"))?
+        * factor;
+    let (least, most) = match parameter {
+        Parameter::Read => (0.0, 100.0),
+        Parameter::Workers | Parameter::Targets => (1.0, 4096.0),
+        Parameter::Depth => (1.0, 1_048_576.0),
+        Parameter::Rate | Parameter::Block => (1.0, 1e12),
+    };
+    let whole = value.fract() == 0.0 || parameter == Parameter::Read;
+    match whole && (least..=most).contains(&value) {
+        true => Ok(value),
+        false => Err(format!("{name} must be {least} to {most}, not {text}")),
+    }
+}
+
+fn range(parameter: Parameter, from: &str, to: &str) -> Result<Vec<f64>, String> {
+    let (to, step) = match to.split_once('+') {
+        Some((to, step)) => (to, Some(step)),
+        None => (to, None),
+    };
+    let (from, to) = (number(parameter, from)?, number(parameter, to)?);
+    let name = parameter.name();
+    if from >= to {
+        return Err(format!("the range of {name} is empty: it goes from {from} to {to}"));
+    }
+    let step = match step {
+        None if from <= 0.0 => {
+            return Err(format!(
+                "a range that doubles cannot begin at 0; give a step: {name}={from}..{to}+25"
+            ));
+        }
+        None => None,
+        Some(step) => Some(number(parameter, step)?).filter(|step| *step > 0.0),
+    };
+    let mut values = Vec::new();
+    let mut value = from;
+    while value < to && values.len() <= MOST_VALUES {
+        values.push(value);
+        value = step.map_or(value * 2.0, |step| value + step);
+    }
+    values.push(to);
+    Ok(values)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test that meets the unexpected fails")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_lists_and_ranges() {
+        let check = |text: &str, parameter: Parameter, expected: &str| {
+            let found = over(text).unwrap();
+            let values: Vec<String> = found.values.into_iter().map(|setting| setting.value).collect();
+            assert_eq!((found.parameter, &*values.join(" ")), (parameter, expected), "{text}");
+        };
+        check("depth=1..512", Parameter::Depth, "1 2 4 8 16 32 64 128 256 512");
+        check("qd=1..100", Parameter::Depth, "1 2 4 8 16 32 64 100");
+        check("threads=1,4,2..8", Parameter::Workers, "1 4 2 8");
+        check("block=4k,8KiB,64k", Parameter::Block, "4 KiB 8 KiB 64 KiB");
+        check("block=4k..32k", Parameter::Block, "4 KiB 8 KiB 16 KiB 32 KiB");
+        check("read=0..100+25", Parameter::Read, "0 25 50 75 100");
+        check("read=0, 70%", Parameter::Read, "0 70");
+        check("rate=1k..8k", Parameter::Rate, "1000 2000 4000 8000");
+        check("rate=500iops", Parameter::Rate, "500");
+        check("targets=1,2,4,8,16", Parameter::Targets, "1 2 4 8 16");
+    }
+
+    #[test]
+    fn mistakes_are_told_with_what_would_be_right() {
+        let check = |text: &str, part: &str| {
+            let error = over(text).unwrap_err();
+            assert!(error.contains(part), "{error}");
+        };
+        check("depth", "write for example depth=1..512");
+        check("deep=1", "these can: depth, workers, block, read, rate, targets");
+        check("depth=", "no value of depth");
+        check("depth=0..8", "depth must be 1");
+        check("depth=8..1", "empty");
+        check("depth=1.5", "depth must be 1");
+        check("read=0..100", "give a step: read=0..100+25");
+        check("read=101", "read must be 0 to 100");
+        check("block=4x", "not a unit");
+        check("block=4097", "whole units");
+        check("rate=10MiB/s", "no value of rate");
+        check("depth=1..1000+1", "too many");
+    }
+}

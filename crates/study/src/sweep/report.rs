@@ -1,0 +1,323 @@
+//! What a finished sweep says: its table, its curves, and what weakens it.
+
+use analysis::knee::{self, Axis, Knee, Limit, LimitedFigure, Point};
+use model::finding::Severity;
+use model::observation::Observation;
+use model::stats::{batch_means, quantile_interval};
+use model::study::{LeftOut, Parameter, Question, Role, Setting, Study, StudyRun, Varied};
+use serde::Serialize;
+
+use super::rules;
+
+/// Everything that a sweep says, for tables and programs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Report {
+    /// Its name.
+    pub name: String,
+    /// The parameters that were varied, in the order of the settings.
+    pub varied: Vec<Parameter>,
+    /// The limit that the curves are read with.
+    pub limit: Option<Limit>,
+    /// The points, in the order of their settings.
+    pub rows: Vec<Row>,
+    /// A curve for each combination of the parameters that are no load; empty where none is.
+    pub curves: Vec<Curve>,
+    /// What was planned and not measured, with the reason.
+    pub left_out: Vec<LeftOut>,
+    /// What weakens the figures, in sentences.
+    pub notes: Vec<String>,
+    /// It was cut short.
+    pub interrupted: bool,
+}
+
+/// One point.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    /// What was set.
+    pub settings: Vec<Setting>,
+    /// Its place in the order of measuring, from 1.
+    pub order: usize,
+    /// Operations that may be in flight at once.
+    pub in_flight: Option<u64>,
+    /// Operations per second.
+    pub iops: f64,
+    /// Half-width of its 95 % interval.
+    pub iops_half_width: Option<f64>,
+    /// Bytes per second.
+    pub bytes_per_sec: f64,
+    /// Mean latency in nanoseconds; of paced loads the response.
+    pub mean_ns: f64,
+    /// Median.
+    pub p50_ns: Option<f64>,
+    /// 99th percentile; absent where fewer than ten operations lie beyond it.
+    pub p99_ns: Option<f64>,
+    /// 99.9th percentile, likewise.
+    pub p999_ns: Option<f64>,
+    /// Rules that warned of the run.
+    pub warnings: Vec<String>,
+}
+
+/// The points that differ only in their load.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Curve {
+    /// The parameter that makes the load.
+    pub parameter: Parameter,
+    /// The others, as they were set.
+    pub fixed: Vec<Setting>,
+    /// Its values, in the order of the points of the knee.
+    pub settings: Vec<f64>,
+    /// What the curve says.
+    pub knee: Knee,
+    /// Settings of one of its points, all of them.
+    #[serde(skip)]
+    pub(super) template: Vec<Setting>,
+}
+
+impl Curve {
+    /// The value of the parameter at a load of the knee.
+    pub fn setting_at(&self, load: f64) -> Option<f64> {
+        let index = self.knee.points.iter().position(|point| point.load == load)?;
+        self.settings.get(index).copied()
+    }
+
+    /// Operations in flight for each unit of the parameter, where that is the same at all points.
+    pub(super) fn in_flight_per_setting(&self) -> Option<f64> {
+        let mut ratios = self
+            .knee
+            .points
+            .iter()
+            .zip(&self.settings)
+            .map(|(point, setting)| point.load / setting);
+        let first = ratios.next()?;
+        ratios.all(|ratio| (ratio / first - 1.0).abs() < 1e-9).then_some(first)
+    }
+}
+
+impl Report {
+    /// Works out what a study says; `limit` replaces the one that was given with it. `None` for a study of another kind.
+    pub fn of(study: &Study, limit: Option<Limit>) -> Option<Report> {
+        let Question::Sweep { varied, limit: given } = &study.question else {
+            return None;
+        };
+        let limit = limit.or_else(|| given.as_ref()?.parse().ok());
+        let points = || study.runs.iter().enumerate().filter(|(_, run)| run.role == Role::Point);
+        let mut rows: Vec<Row> = points().filter_map(|(index, run)| row(index, run)).collect();
+        rows.sort_by(|a, b| order_of(varied, &a.settings, &b.settings));
+        let curves = curves(varied, &study.runs, limit.as_ref());
+        let mut notes: Vec<String> = drift(&study.runs).into_iter().collect();
+        notes.extend(cut_short(&study.runs));
+        notes.extend(warned(&rows));
+        Some(Report {
+            name: study.name.clone(),
+            varied: varied.iter().map(|varied| varied.parameter).collect(),
+            limit,
+            rows,
+            curves,
+            left_out: study.left_out.clone(),
+            notes,
+            interrupted: study.interrupted,
+        })
+    }
+}
+
+/// Points of one curve stay together, in the order of load.
+fn order_of(varied: &[Varied], a: &[Setting], b: &[Setting]) -> std::cmp::Ordering {
+    let axis = rules::load_axis(varied).map(|(index, _)| index);
+    let others = (0..varied.len()).filter(|index| Some(*index) != axis);
+    let number =
+        |settings: &[Setting], index: usize| settings.get(index).and_then(|setting| setting.number).unwrap_or(0.0);
+    let by = |index: usize| number(a, index).total_cmp(&number(b, index));
+    others
+        .chain(axis)
+        .map(by)
+        .find(|order| order.is_ne())
+        .unwrap_or(std::cmp::Ordering::Equal)
+}
+
+fn iops_half_width(found: &Observation) -> Option<f64> {
+    half_width(found, |point| Some(point.iops()))
+}
+
+fn half_width(found: &Observation, of: impl Fn(&model::observation::SeriesPoint) -> Option<f64>) -> Option<f64> {
+    let longest = found.series.iter().map(|point| point.length_ns).max()?;
+    let whole = found.series.iter().filter(|point| point.length_ns == longest);
+    batch_means(&whole.filter_map(of).collect::<Vec<f64>>(), 0.95).map(|means| means.half_width)
+}
+
+fn row(index: usize, run: &StudyRun) -> Option<Row> {
+    let found = Observation::of(&run.results, 0, 0)?;
+    let latency = found.total.waited()?;
+    let supported = |share: f64| {
+        let n = latency.samples.unwrap_or(0);
+        (model::stats::support(share, n) != model::stats::Support::None).then(|| latency.quantile(share))?
+    };
+    let mut warnings: Vec<String> = run
+        .results
+        .findings
+        .iter()
+        .filter(|finding| finding.severity >= Severity::Warning)
+        .map(|finding| finding.rule.to_string())
+        .collect();
+    warnings.dedup();
+    Some(Row {
+        settings: run.settings.clone(),
+        order: index + 1,
+        in_flight: found.load.depth,
+        iops: found.total.iops?,
+        iops_half_width: iops_half_width(&found),
+        bytes_per_sec: found.total.bytes_per_sec?,
+        mean_ns: latency.mean_ns?,
+        p50_ns: supported(0.5),
+        p99_ns: supported(0.99),
+        p999_ns: supported(0.999),
+        warnings,
+    })
+}
+
+/// The curves of a sweep, in the order in which their first points were measured.
+pub(super) fn curves(varied: &[Varied], runs: &[StudyRun], limit: Option<&Limit>) -> Vec<Curve> {
+    let Some((axis, parameter)) = rules::load_axis(varied) else {
+        return Vec::new();
+    };
+    let points: Vec<&StudyRun> = runs.iter().filter(|run| run.role == Role::Point).collect();
+    let mut templates: Vec<&Vec<Setting>> = Vec::new();
+    for run in &points {
+        if !templates
+            .iter()
+            .any(|known| rules::same_curve(varied, known, &run.settings))
+        {
+            templates.push(&run.settings);
+        }
+    }
+    templates.sort_by(|a, b| order_of(varied, a, b));
+    let kind = match parameter {
+        Parameter::Rate => Axis::Rate,
+        Parameter::Targets => Axis::Targets,
+        _ => Axis::InFlight,
+    };
+    let curve = |template: &Vec<Setting>| {
+        let mut loads: Vec<(f64, Point)> = points
+            .iter()
+            .filter(|run| rules::same_curve(varied, template, &run.settings))
+            .filter_map(|run| Some((run.settings.get(axis)?.number?, point(kind, run, axis, limit)?)))
+            .collect();
+        loads.sort_by(|a, b| a.1.load.total_cmp(&b.1.load));
+        let found: Vec<Point> = loads.iter().map(|(_, point)| *point).collect();
+        Curve {
+            parameter,
+            fixed: template
+                .iter()
+                .enumerate()
+                .filter(|(index, _)| *index != axis)
+                .map(|(_, s)| s.clone())
+                .collect(),
+            settings: loads.iter().map(|(setting, _)| *setting).collect(),
+            knee: knee::analyse(&found, kind, limit),
+            template: template.clone(),
+        }
+    };
+    templates.into_iter().map(curve).collect()
+}
+
+fn point(kind: Axis, run: &StudyRun, axis: usize, limit: Option<&Limit>) -> Option<Point> {
+    let found = Observation::of(&run.results, 0, 0)?;
+    let setting = run.settings.get(axis)?.number?;
+    let load = match kind {
+        Axis::InFlight => found.load.depth.map_or(setting, |depth| depth as f64),
+        Axis::Targets | Axis::Rate => setting,
+    };
+    // Bounds and laws are about the time in the device; a limit is about what a user waits.
+    let mean_ns = match kind {
+        Axis::Rate => found.total.waited()?.mean_ns?,
+        Axis::InFlight | Axis::Targets => found.total.latency.as_ref()?.mean_ns?,
+    };
+    Some(Point {
+        load,
+        iops: found.total.iops?,
+        iops_half_width: iops_half_width(&found),
+        mean_ns,
+        limited_ns: limit.and_then(|limit| rules::limited(limit, &found)),
+        limited_ns_high: limit.and_then(|limit| upper(limit, &found)),
+    })
+}
+
+/// The upper bound of the limited figure; absent where too few operations lie beyond it.
+fn upper(limit: &Limit, found: &Observation) -> Option<f64> {
+    let latency = found.total.waited()?;
+    match limit.figure {
+        LimitedFigure::Mean => Some(latency.mean_ns? + half_width(found, |point| point.mean_ns)?),
+        LimitedFigure::Quantile(share) => {
+            let histogram = latency.histogram.as_ref()?;
+            if model::stats::support(share, histogram.n()) == model::stats::Support::None {
+                return None;
+            }
+            quantile_interval(histogram, share, 0.95).1.map(|high| high as f64)
+        }
+    }
+}
+
+/// A change between the first point and its repetition beyond which something drifted.
+const DRIFT: f64 = 0.05;
+
+fn drift(runs: &[StudyRun]) -> Option<String> {
+    let repeat = runs.iter().find(|run| run.role == Role::Repeat)?;
+    let first = runs
+        .iter()
+        .find(|run| run.role == Role::Point && run.settings == repeat.settings)?;
+    let (a, b) = (
+        Observation::of(&first.results, 0, 0)?,
+        Observation::of(&repeat.results, 0, 0)?,
+    );
+    let (from, to) = (a.total.iops?, b.total.iops?);
+    let doubt = iops_half_width(&a).unwrap_or(0.0) + iops_half_width(&b).unwrap_or(0.0);
+    ((to - from).abs() > doubt.max(DRIFT * from)).then(|| {
+        format!(
+            "{} gave {:.0} operations per second at first and {:.0} once more at the end ({:+.1} %): something else changed \
+             during the sweep, such as a cache, the state of the medium, burst credits or other load. The points were \
+             measured in a random order, so it scatters them rather than bends the curve.",
+            words_of(&repeat.settings),
+            from,
+            to,
+            (to / from - 1.0) * 100.0
+        )
+    })
+}
+
+fn cut_short(runs: &[StudyRun]) -> Vec<String> {
+    let cut = runs.iter().filter(|run| run.role == Role::CutShort);
+    cut.map(|run| {
+        let interrupted = if run.results.interrupted {
+            "was interrupted"
+        } else {
+            "failed or ended early"
+        };
+        format!(
+            "{} {interrupted}; its figures are kept in the saved study, and left out of the table",
+            words_of(&run.settings)
+        )
+    })
+    .collect()
+}
+
+/// Which rules warned at which points.
+fn warned(rows: &[Row]) -> Vec<String> {
+    let mut rules: Vec<&String> = rows.iter().flat_map(|row| &row.warnings).collect();
+    rules.sort();
+    rules.dedup();
+    let at = |rule: &String| {
+        let points = rows
+            .iter()
+            .filter(|row| row.warnings.contains(rule))
+            .map(|row| words_of(&row.settings));
+        format!("{rule} warns at {}", points.collect::<Vec<_>>().join("; "))
+    };
+    rules.into_iter().map(at).collect()
+}
+
+/// Settings in words: `depth 8, block 4 KiB`.
+pub fn words_of(settings: &[Setting]) -> String {
+    let each = settings
+        .iter()
+        .map(|setting| format!("{} {}", setting.name, setting.value));
+    each.collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,297 @@
+//! Sweeps over a device that is a formula.
+
+#![allow(clippy::unwrap_used, reason = "a test that meets the unexpected fails")]
+
+use analysis::knee::AdviceKind;
+use model::event::EndReason;
+use model::histogram::Histogram;
+use model::plan::{AtEndOfJob, Plan, Prepare, Step, Stop, Target, TargetId, TargetKind, Workload};
+use model::results::{DirectionResults, JobResults, Kind, Point, Series, StepResults, StreamResults, WorkerResults};
+use model::{Bytes, PerDirection};
+
+use super::*;
+
+/// What a run of so many seconds at a depth would have found.
+fn found(depth: u32, iops: f64, time: Nanos) -> Results {
+    let seconds = time.as_secs();
+    let operations = (iops * seconds) as u64;
+    let latency = (f64::from(depth) / iops * 1e9) as u64;
+    let mut total = Histogram::new();
+    total.record_times(latency, operations);
+    let per_second = Point {
+        operations: iops as u64,
+        bytes: iops as u64 * 4096,
+        latency_ns: iops as u64 * latency,
+        ..Point::default()
+    };
+    let workload = Workload {
+        depth,
+        ..Workload::new("point", vec![TargetId(0)], Stop::after(time))
+    };
+    let directions = PerDirection {
+        read: Some(DirectionResults {
+            operations,
+            bytes: Bytes(operations * 4096),
+            total,
+            ..DirectionResults::default()
+        }),
+        ..PerDirection::default()
+    };
+    let job = JobResults {
+        workers: vec![WorkerResults {
+            measured_ns: time,
+            streams: vec![StreamResults {
+                directions,
+                ..StreamResults::default()
+            }],
+            ..WorkerResults::default()
+        }],
+        series: vec![Series {
+            length_ns: Nanos::secs(1),
+            of: None,
+            points: PerDirection {
+                read: vec![per_second; seconds as usize],
+                ..PerDirection::default()
+            },
+        }],
+        ended: Some(EndReason::Time),
+        ..JobResults::default()
+    };
+    Results {
+        format_version: FORMAT_VERSION,
+        kind: Kind::Run,
+        tool: Tool {
+            name: "fathom".into(),
+            version: "0".into(),
+            engine_revision: 1,
+        },
+        plan: Plan {
+            targets: vec![Target {
+                path: "disk".into(),
+                kind: TargetKind::Nothing { size: Bytes::gib(1) },
+                prepare: Prepare::Existing,
+                at_end: AtEndOfJob::default(),
+            }],
+            steps: vec![Step {
+                jobs: vec![workload.job(0)],
+                ..Step::default()
+            }],
+            ..Plan::default()
+        },
+        diagnoses: Vec::new(),
+        hosts: Vec::new(),
+        steps: vec![StepResults {
+            jobs: vec![job],
+            ..StepResults::default()
+        }],
+        findings: Vec::new(),
+        interrupted: false,
+        equivalents: Vec::new(),
+    }
+}
+
+fn asked(over_what: &[&str]) -> Asked {
+    Asked {
+        varied: over_what.iter().map(|text| over(text).unwrap()).collect(),
+        limit: None,
+        time: Nanos::secs(20),
+        warm_up: Nanos::secs(5),
+        least_operations: Some(LEAST_OPERATIONS),
+        refine: true,
+        stop_early: true,
+        seed: 1,
+    }
+}
+
+/// Carries a sweep out on a device with so many servers, each taking so long. Returns the study and the order of depths.
+fn swept(asked: Asked, servers: f64, service_us: f64) -> (Study, Vec<f64>) {
+    let (mut sweep, mut order) = (Sweep::new(asked), Vec::new());
+    while let Some(next) = sweep.next_run() {
+        let depth = next.settings[0].number.unwrap();
+        order.push(depth);
+        let iops = depth.min(servers) / service_us * 1e6;
+        let results = found(depth as u32, iops, next.time);
+        sweep.take(next, results);
+        assert!(order.len() < 100, "it does not end: {order:?}");
+    }
+    (sweep.finish("sweep", false).unwrap(), order)
+}
+
+#[test]
+fn a_sweep_finds_the_knee_and_encloses_it() {
+    let (study, order) = swept(asked(&["depth=1..512"]), 8.0, 100.0);
+    let report = Report::of(&study, None).unwrap();
+    let curve = &report.curves[0];
+    assert_eq!(
+        (curve.knee.kneedle, curve.knee.advice.kind),
+        (Some(8.0), AdviceKind::Knee)
+    );
+    assert_eq!(
+        (curve.knee.advice.at_least, curve.knee.advice.at_most),
+        (Some(6.0), Some(12.0))
+    );
+    assert_eq!(curve.setting_at(8.0), Some(8.0));
+    let repeat = study.runs.last().unwrap();
+    assert_eq!((repeat.role, repeat.settings[0].number), (Role::Repeat, Some(order[0])));
+    assert!(report.notes.is_empty(), "{:?}", report.notes);
+    assert!(report.rows.windows(2).all(|two| two[0].in_flight < two[1].in_flight));
+}
+
+#[test]
+fn the_order_is_drawn_from_the_seed() {
+    let orders: Vec<Vec<f64>> = (1..=4)
+        .map(|seed| {
+            let asked = Asked {
+                seed,
+                stop_early: false,
+                ..asked(&["depth=1..512"])
+            };
+            swept(asked, 8.0, 100.0).1
+        })
+        .collect();
+    assert_eq!(
+        orders[0],
+        swept(
+            Asked {
+                stop_early: false,
+                ..asked(&["depth=1..512"])
+            },
+            8.0,
+            100.0
+        )
+        .1
+    );
+    assert!(
+        orders.iter().skip(1).all(|order| order[..10] != orders[0][..10]),
+        "{orders:?}"
+    );
+    for order in &orders {
+        let mut grid = order[..10].to_vec();
+        grid.sort_by(f64::total_cmp);
+        assert_eq!(grid, [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0]);
+        assert_eq!(order.len(), 13, "two beside the knee, and the first again");
+    }
+}
+
+#[test]
+fn points_that_only_wait_are_left_out_with_the_reason() {
+    let mut left_out = 0;
+    for seed in 1..=20 {
+        let (study, order) = swept(
+            Asked {
+                seed,
+                ..asked(&["depth=1..4096"])
+            },
+            2.0,
+            100.0,
+        );
+        left_out += study.left_out.len();
+        for left in &study.left_out {
+            assert!(left.why.contains("the rate had stopped rising"), "{}", left.why);
+            assert!(
+                left.settings[0].number.unwrap() > 8.0,
+                "2, 4 and 8 show it at the earliest"
+            );
+        }
+        // What is left out never hides the knee.
+        assert!(order.contains(&1.0) && order.contains(&2.0) && order.contains(&4.0));
+        assert_eq!(Report::of(&study, None).unwrap().curves[0].knee.kneedle, Some(2.0));
+    }
+    assert!(left_out > 20, "{left_out} of 20 sweeps");
+}
+
+#[test]
+fn a_latency_far_beyond_the_limit_ends_the_rise() {
+    let limited = Asked {
+        limit: Some("p99<=300us".parse().unwrap()),
+        ..asked(&["depth=1..1024"])
+    };
+    let (study, _) = swept(limited, 8.0, 100.0);
+    let report = Report::of(&study, None).unwrap();
+    let kept = report.curves[0].knee.kept.unwrap();
+    // 8 servers at 100 us: 24 in flight take 300 us, a little more in the buckets of the histogram.
+    assert!(kept.kept_at == Some(16.0) || kept.kept_at == Some(24.0), "{kept:?}");
+    assert_eq!(report.curves[0].knee.advice.kind, AdviceKind::LimitKept);
+    // Another limit is another answer from the same study.
+    let wider = Report::of(&study, Some("p99<=1s".parse().unwrap())).unwrap();
+    assert_eq!(wider.curves[0].knee.advice.kind, AdviceKind::LimitNotReached);
+}
+
+#[test]
+fn slow_points_are_made_longer_until_they_have_enough() {
+    // 100 operations a second: 20 s have 2,000; 10,000 take 100 s.
+    let (study, _) = swept(asked(&["depth=1,2,4"]), 1.0, 10_000.0);
+    let short = study.runs.iter().filter(|run| run.role == Role::TooShort).count();
+    assert!((1..=3).contains(&short), "{short}");
+    let points = study.runs.iter().filter(|run| run.role == Role::Point);
+    for run in points {
+        let operations = Observation::of(&run.results, 0, 0).unwrap().total.operations.unwrap();
+        assert!(operations >= LEAST_OPERATIONS, "{operations}");
+    }
+    let (study, _) = swept(
+        Asked {
+            least_operations: None,
+            ..asked(&["depth=1,2,4"])
+        },
+        1.0,
+        10_000.0,
+    );
+    assert!(
+        study.runs.iter().all(|run| run.role != Role::TooShort),
+        "a length that was given stands"
+    );
+}
+
+#[test]
+fn a_matrix_has_a_curve_for_each_row() {
+    let (study, _) = swept(asked(&["depth=1..64", "block=4k,64k"]), 8.0, 100.0);
+    let report = Report::of(&study, None).unwrap();
+    assert_eq!(report.curves.len(), 2);
+    assert_eq!(report.curves[1].fixed[0].value, "64 KiB");
+    assert!(report.curves.iter().all(|curve| curve.knee.kneedle == Some(8.0)));
+    assert_eq!(report.rows[0].settings[1].value, "4 KiB");
+    assert_eq!(report.rows[0].settings[0].value, "1");
+}
+
+#[test]
+fn what_drifted_is_said() {
+    let mut sweep = Sweep::new(asked(&["depth=1,2,4,8"]));
+    let mut number = 0.0;
+    while let Some(next) = sweep.next_run() {
+        // Each run is 5 % slower than the one before.
+        number += 1.0;
+        let depth = next.settings[0].number.unwrap();
+        let results = found(depth as u32, depth * 10_000.0 * 0.95f64.powf(number), next.time);
+        sweep.take(next, results);
+    }
+    let report = Report::of(&sweep.finish("sweep", false).unwrap(), None).unwrap();
+    assert!(report.notes[0].contains("something else changed"), "{:?}", report.notes);
+}
+
+#[test]
+fn an_interrupted_sweep_keeps_what_it_has() {
+    let mut sweep = Sweep::new(asked(&["depth=1..512"]));
+    for cut in [false, false, true] {
+        let next = sweep.next_run().unwrap();
+        let depth = next.settings[0].number.unwrap();
+        let results = Results {
+            interrupted: cut,
+            ..found(depth as u32, depth * 1000.0, next.time)
+        };
+        sweep.take(next, results);
+    }
+    let study = sweep.finish("sweep", true).unwrap();
+    let report = Report::of(&study, None).unwrap();
+    assert_eq!((report.rows.len(), report.interrupted), (2, true));
+    assert_eq!(report.notes.len(), 1, "{:?}", report.notes);
+    assert!(!study.left_out.is_empty());
+    assert_eq!(Sweep::new(asked(&["depth=1"])).finish("sweep", true), None);
+}
+
+#[test]
+fn the_time_left_counts_what_is_to_come() {
+    let mut sweep = Sweep::new(asked(&["depth=1..8"]));
+    let next = sweep.next_run().unwrap();
+    // Four of the grid, two beside the knee, one again: 25 s each.
+    assert_eq!((next.number, next.of_about, next.left), (1, 7, Nanos::secs(175)));
+}
