@@ -85,5 +85,5 @@ fn limits_are_named_and_mistakes_told() {
     with(&["--cap", "disk:iops=5000"]).expect(0, &["What limits", "the rate that the test asks for"]);
     with(&["--confirm"]).expect(0, &["NOT-CONFIRMED"]);
     with(&["--cap", "disk:iosp=5000"]).expect(4, &["did you mean `iops`"]);
-    with(&["--vm", "Standard_B2ms"]).expect(4, &["--cap"]);
+    with(&["--vm", "no-such-machine"]).expect(4, &[]);
 }
