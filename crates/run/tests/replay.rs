@@ -43,19 +43,19 @@ fn once() -> Stop {
 
 /// Carries out a trace on a device that takes 100 µs for each operation. What each operation was, and when it began in µs.
 fn carried_out(lines: &str, change: impl Fn(&mut Stream)) -> (JobResults, Vec<(String, u64)>) {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().expect("a temporary directory");
     let trace = directory.path().join("trace");
-    std::fs::write(&trace, lines).unwrap();
+    std::fs::write(&trace, lines).expect("the file is written");
     let log = directory.path().join("log");
     let mut one = replaying(&trace);
     change(&mut one);
     let mut plan = plan(device(), once(), vec![worker(vec![one])]);
     plan.steps[0].jobs[0].operation_log = Some(log.display().to_string());
     let job = run_job(plan);
-    let text = std::fs::read_to_string(&log).unwrap();
+    let text = std::fs::read_to_string(&log).expect("a path in UTF-8");
     let line = |line: &str| {
         let fields: Vec<&str> = line.split(',').collect();
-        let number = |column: usize| fields[column].parse::<u64>().unwrap();
+        let number = |column: usize| fields[column].parse::<u64>().expect("a number");
         (format!("{} {}", fields[3], fields[4]), (number(0) - number(9)) / 1000)
     };
     let mut found: Vec<_> = text.lines().skip(1).map(line).collect();
@@ -158,11 +158,13 @@ fn what_has_changed_since_it_was_looked_at_is_not_carried_out() {
     }
 }
 
+type Change = fn(&mut Job);
+
 #[test]
 fn plans_that_make_no_sense_are_refused() {
     let sound = || plan(device(), once(), vec![worker(vec![replaying(Path::new("trace"))])]);
     assert!(sound().check().is_ok());
-    let cases: [(&str, fn(&mut Job)); 7] = [
+    let cases: [(&str, Change); 7] = [
         ("a trace is carried out once", |job| job.stop.passes = Some(2)),
         ("the only one of its worker", |job| {
             let other = stream();

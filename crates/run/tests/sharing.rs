@@ -11,9 +11,9 @@ use support::{device, plan, plan_on, run_job, stream, worker};
 
 /// When each operation of two workers began and ended, and which direction it had.
 fn spans(lock: FileLock, directions: [Direction; 2], engine: EngineKind) -> Vec<Vec<(u64, u64)>> {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().expect("a temporary directory");
     let path = directory.path().join("file");
-    std::fs::write(&path, vec![7; 1 << 20]).unwrap();
+    std::fs::write(&path, vec![7; 1 << 20]).expect("the file is written");
     let log = directory.path().join("log");
     let one = |direction: Direction| {
         let mut one: Stream = stream();
@@ -27,15 +27,15 @@ fn spans(lock: FileLock, directions: [Direction; 2], engine: EngineKind) -> Vec<
         operations: Some(200),
         ..Stop::default()
     };
-    let mut plan = plan_on(path.to_str().unwrap(), engine, stop, workers.into());
+    let mut plan = plan_on(path.to_str().expect("a path in UTF-8"), engine, stop, workers.into());
     plan.origin.dialect = model::plan::Dialect::Fio;
     plan.steps[0].jobs[0].operation_log = Some(log.display().to_string());
     run_job(plan);
-    let text = std::fs::read_to_string(&log).unwrap();
+    let text = std::fs::read_to_string(&log).expect("a path in UTF-8");
     let mut spans = vec![Vec::new(), Vec::new()];
     for line in text.lines().skip(1) {
         let fields: Vec<&str> = line.split(',').collect();
-        let number = |column: usize| fields[column].parse::<u64>().unwrap();
+        let number = |column: usize| fields[column].parse::<u64>().expect("a number");
         // Issued to reaped.
         let issued = number(0) - (number(9) - number(8));
         spans[number(1) as usize].push((issued, number(0)));

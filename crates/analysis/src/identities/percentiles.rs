@@ -102,12 +102,15 @@ fn name(share: f64) -> String {
     format!("p{percent}")
 }
 
+/// Picks one of the figures of a percentile's row.
+type Column = fn(&Percentile) -> Option<Value>;
+
 pub(super) const SUPPORT: Rule = Rule {
     names: &["PCT-UNSUPPORTED"],
     about: "Whether there were enough operations for the percentiles of the report.",
     look: |load, _, findings| {
         let rows = percentiles(load);
-        let columns: [(&str, fn(&Percentile) -> Option<Value>); 3] = [
+        let columns: [(&str, Column); 3] = [
             ("all operations", |row| row.total),
             ("reads", |row| row.read),
             ("writes", |row| row.write),

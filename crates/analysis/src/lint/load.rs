@@ -44,7 +44,7 @@ fn sequential_start(stream: &Stream) -> Option<Vec<(u32, u64)>> {
     let Some(Access::Sequential(sequence)) = stream.pattern.access.first() else {
         return None;
     };
-    let base = stream.region.base.clone();
+    let base = stream.region.base;
     let start = |id: &model::plan::TargetId| (id.0, base.resolve(u64::MAX >> 1) + sequence.start.0);
     Some(stream.target.ids().iter().map(start).collect())
 }

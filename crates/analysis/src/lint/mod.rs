@@ -1,7 +1,7 @@
 //! Is the test valid? Rules about a plan and the machine it is to run on, before anything has been measured.
 //!
 //! One row of [`RULES`] for each. A rule says nothing when all is well; each can be silenced by its name. The rules about
-//! results are the checks of [`crate::checks`]; [`NAMES`] and the page in `docs/` list both. What a target is in use for is
+//! results are the checks of [`crate::checks`]; [`names`] and the page in `docs/` list both. What a target is in use for is
 //! judged by the guard of the run, whose reasons have rule names too ([`GUARDED`]).
 
 mod load;

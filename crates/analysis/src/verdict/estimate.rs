@@ -189,7 +189,7 @@ fn kept_schedule(observation: &Observation, value: f64, each: f64) -> Option<Spr
     let asked = observation.load.rate_iops?;
     let (seconds, depth) = (observation.measured_ns?.as_secs(), observation.load.depth?);
     let edges = depth as f64 / seconds;
-    (observation.total.iops? + edges >= asked * SCHEDULE_KEPT).then(|| Spread::Between {
+    (observation.total.iops? + edges >= asked * SCHEDULE_KEPT).then_some(Spread::Between {
         low: value - edges * each,
         high: value + edges * each,
     })

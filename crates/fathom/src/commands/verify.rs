@@ -467,7 +467,7 @@ fn usual_size(path: &Path, quick: bool) -> Option<Bytes> {
     let usable = (available as f64 - total as f64 * KEPT_FREE).max(0.0) * OF_SPACE;
     let wanted = (2 * memory_total(&System::live())).min(usable as u64);
     // Whole MiB; where there is hardly any space, the usual size of a run is found out and explained there.
-    (wanted >= Bytes::gib(1).0).then(|| Bytes(wanted >> 20 << 20))
+    (wanted >= Bytes::gib(1).0).then_some(Bytes(wanted >> 20 << 20))
 }
 
 fn document(asked: &Asked, results: &Results, verdict: Verdict, attempt: u32) -> Verified {

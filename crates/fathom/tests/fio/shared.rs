@@ -78,7 +78,7 @@ fn jobs_that_lock_and_divide_come_to_an_end_with_all_they_had_to_do() {
             ran.expect(0, &[]);
             let job = &ran.json()["jobs"][0];
             let of = |direction: &str| job[direction]["io_bytes"].as_u64().unwrap();
-            assert_eq!(of("read") + of("write"), 3 * 256 << 10, "{line}");
+            assert_eq!(of("read") + of("write"), (3 * 256) << 10, "{line}");
         }
     }
 }

@@ -90,7 +90,7 @@ pub fn ahead_of_wall_clock(number: i64) -> std::io::Result<i64> {
         let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
         // SAFETY: the structure is live and of the type the call fills.
         match unsafe { libc::clock_gettime(id, &mut time) } {
-            0 => Ok(time.tv_sec as i64 * 1_000_000_000 + time.tv_nsec as i64),
+            0 => Ok(time.tv_sec * 1_000_000_000 + time.tv_nsec),
             _ => Err(std::io::Error::last_os_error()),
         }
     };

@@ -28,7 +28,7 @@ pub struct Listing {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Listed {
     /// A disk, a partition or another block device.
-    Device(Device),
+    Device(Box<Device>),
     /// A mounted file system, on which files may be made.
     FileSystem(FileSystem),
 }
@@ -78,7 +78,7 @@ fn of_device(system: &System, guard: &Guard<'_>, device: &BlockDevice) -> Listin
     let facts = device_chain(system, &[device.number]).into_iter().next();
     Listing {
         path,
-        what: Listed::Device(facts.unwrap_or_default()),
+        what: Listed::Device(Box::new(facts.unwrap_or_default())),
         mounted_at: mount_points(guard.inventory(), device),
         contents,
         no_reading,
