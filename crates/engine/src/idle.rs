@@ -66,7 +66,7 @@ impl IdleProfile {
         };
         for (number, cpu) in cpus.iter().enumerate() {
             let (shared, answer, cpu) = (Arc::clone(&shared), answer.clone(), *cpu);
-            let body = move || measure(cpu, &shared, number, &answer);
+            let body = move || measure(cpu, &shared, number, answer);
             let thread = std::thread::Builder::new().name(format!("idle {cpu}"));
             profile.threads.push(thread.spawn(body)?);
         }
@@ -138,13 +138,15 @@ fn units(answers: &Receiver<io::Result<(u32, f64)>>) -> io::Result<Vec<(u32, f64
 }
 
 /// The life of a thread: it measures the unit, answers, waits for the others, and does units until it is told to stop.
-fn measure(cpu: u32, shared: &Shared, number: usize, answer: &Sender<io::Result<(u32, f64)>>) {
+fn measure(cpu: u32, shared: &Shared, number: usize, answer: Sender<io::Result<(u32, f64)>>) {
     let prepared = sys::thread::pin_to(&[cpu]).map(|()| timed_unit());
     // Whoever asked may have given up for another thread's error.
     let answered = match prepared.and_then(|unit| sys::thread::run_only_when_idle().map(|()| unit)) {
         Ok(unit) => answer.send(Ok((cpu, unit.0 as f64 / f64::from(UNITS_EACH)))),
         Err(error) => answer.send(Err(error)),
     };
+    // The last of them that goes tells that all have answered.
+    drop(answer);
     if answered.is_err() || !shared.wait() {
         return;
     }

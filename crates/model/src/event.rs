@@ -60,6 +60,8 @@ pub enum Event {
     Snapshot {
         /// Index of the step.
         step: u32,
+        /// It has ended: there is none after this one.
+        last: bool,
         /// Its results: without what workers tell only at their end.
         results: Box<StepResults>,
     },

@@ -231,12 +231,27 @@ pub struct DeviceSummary {
     pub name: String,
     /// Requests and bytes over the whole step, by the kernel.
     pub kernel: Transfers,
+    /// Reads and writes that the kernel joined to a neighbour in its queue, which it does not count as requests.
+    #[serde(default)]
+    pub merged: [u64; 2],
     /// Operations and bytes of this test over the same time; absent where its share cannot be told.
     pub ours: Option<Transfers>,
     /// Requests in the device and its queue on average, while all jobs were measuring.
     pub in_device: Option<f64>,
     /// Share of that time in which it had something to do, in percent.
     pub busy_percent: Option<f64>,
+}
+
+impl DeviceSummary {
+    /// True if the kernel counted just what this test issued, those counted that it joined to a neighbour.
+    pub fn agrees(&self) -> bool {
+        let kernel = Transfers {
+            reads: self.kernel.reads + self.merged[0],
+            writes: self.kernel.writes + self.merged[1],
+            ..self.kernel
+        };
+        self.ours == Some(kernel)
+    }
 }
 
 /// Operations and bytes by direction.
@@ -467,6 +482,7 @@ fn device_summary(results: &Results, number: usize, step: &StepResults, device: 
             writes: counters.operations[1],
             written_bytes: counters.bytes[1],
         },
+        merged: [counters.merged[0], counters.merged[1]],
         ours: results.moved(number, device).map(|moved| Transfers {
             reads: moved.counts.read.operations,
             read_bytes: moved.counts.read.bytes.0,

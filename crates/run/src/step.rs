@@ -36,6 +36,8 @@ const AFTERWARDS: Duration = Duration::from_micros(50);
 const LOOK: Duration = Duration::from_millis(20);
 /// Workers begin this long after the last of them is ready, so that all of them are waiting by then.
 const HEAD_START: Nanos = Nanos::micros(500);
+/// Workers tell what they did once a second; one that hangs in an operation does not.
+const TELLS_WITHIN: Duration = Duration::from_millis(1250);
 /// A worker that has not ended this long after it should have is left behind.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -190,6 +192,7 @@ pub(crate) fn run_step(
     watcher(Event::Ready { step: step as u32 });
     call_off(around, step, &mut jobs);
     let mut watch = Watch::new(&around.devices);
+    let mut asked = None;
     loop {
         (0..jobs.len()).for_each(|job| start_if_due(around, step, &mut jobs, job, watcher));
         (0..jobs.len()).for_each(|job| look_at(around, step, &mut jobs, job, watcher));
@@ -203,6 +206,9 @@ pub(crate) fn run_step(
             .snapshots
             .is_some_and(|wanted| wanted.swap(false, Ordering::Relaxed))
         {
+            asked.get_or_insert((Instant::now(), around.clock.now()));
+        }
+        if asked.take_if(|asked| can_tell(&jobs, *asked)).is_some() {
             watcher(snapshot(around, step, &jobs, &watch));
         }
         if jobs.iter().all(LiveJob::has_ended) {
@@ -239,6 +245,7 @@ pub(crate) fn run_step(
     if around.wishes.snapshots.is_some() {
         watcher(Event::Snapshot {
             step: step as u32,
+            last: true,
             results: Box::new(results.clone()),
         });
     }
@@ -274,6 +281,12 @@ fn call_off(around: &Surroundings<'_>, step: usize, jobs: &mut [LiveJob]) {
     }
 }
 
+/// True if what the jobs did up to a moment is known, or it has taken too long to wait for it.
+fn can_tell(jobs: &[LiveJob], (asked, moment): (Instant, Nanos)) -> bool {
+    let known = |job: &LiveJob| job.state != State::Running || job.gather.has_heard_up_to(moment);
+    jobs.iter().all(known) || asked.elapsed() > TELLS_WITHIN
+}
+
 /// What the jobs have measured so far.
 fn snapshot(around: &Surroundings<'_>, step: usize, jobs: &[LiveJob], watch: &Watch) -> Event {
     let plans = &around.plan.steps[step].jobs;
@@ -284,6 +297,7 @@ fn snapshot(around: &Surroundings<'_>, step: usize, jobs: &[LiveJob], watch: &Wa
     };
     Event::Snapshot {
         step: step as u32,
+        last: false,
         results: Box::new(results),
     }
 }

@@ -16,7 +16,7 @@ use model::results::Results;
 use model::{Bytes, Nanos};
 use run::targets::guard::Permissions;
 use run::{Conditions, RunError};
-use support::{plan, plan_on, stream, try_run, worker};
+use support::{plan, plan_on, stream, try_run, try_run_permitted, worker};
 
 /// One pass, from the start to the end.
 fn pass() -> (Stop, Worker) {
@@ -39,6 +39,14 @@ fn on(path: &str, kind: EngineKind) -> Plan {
     plan_on(path, kind, stop, vec![worker])
 }
 
+/// The user has named this file again.
+fn named_again(path: &str) -> Permissions {
+    Permissions {
+        overwrite: vec![path.into()],
+        ..Permissions::default()
+    }
+}
+
 fn folder() -> tempfile::TempDir {
     tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("cargo has made it")
 }
@@ -48,9 +56,13 @@ fn one_operation_of_a_file_has_a_latency_and_all_are_counted() {
     let folder = folder();
     let path = folder.path().join("file");
     fs::write(&path, vec![1; 16384]).expect("the folder takes files");
+    let name = path.display().to_string();
+    let refused = try_run(on(&name, EngineKind::FileDelete)).expect_err("the file is not ours");
+    assert!(refused.to_string().contains("--allow-overwrite"), "{refused}");
+    assert!(path.exists());
     for (kind, there) in [(EngineKind::FileStat, true), (EngineKind::FileDelete, false)] {
-        let job = support::run_job(on(&path.display().to_string(), kind));
-        let total = job.total();
+        let (results, _) = try_run_permitted(on(&name, kind), &named_again(&name)).expect("it is permitted");
+        let total = results.steps[0].jobs[0].total();
         assert_eq!((total.operations, total.bytes), (4, Bytes(16384)), "{}", kind.name());
         assert_eq!(total.total.n(), 1, "{}", kind.name());
         assert_eq!(path.exists(), there, "{}", kind.name());
@@ -63,8 +75,9 @@ fn a_file_is_not_held_open_while_it_is_removed() {
     let path = folder.path().join("file");
     fs::write(&path, vec![1; 4096]).expect("the folder takes files");
     let (clock, interrupt) = (ClockStart::now().settle(), AtomicBool::new(false));
+    let permissions = named_again(&path.display().to_string());
     let conditions = Conditions {
-        permissions: &Permissions::default(),
+        permissions: &permissions,
         clock,
         interrupt: &interrupt,
     };
@@ -114,7 +127,7 @@ fn programs_of_a_plan_run_only_where_they_are_allowed() {
         ..Program::default()
     });
     let stop = Stop {
-        operations: Some(2),
+        operations: Some(6),
         ..Stop::default()
     };
     let mut plan = plan(support::device(), stop, vec![runner]);
@@ -140,7 +153,7 @@ fn programs_of_a_plan_run_only_where_they_are_allowed() {
     assert!(!mark.exists());
     let results = run(true).expect("it is allowed");
     let total = results.steps[0].jobs[0].total();
-    assert_eq!((total.operations, total.bytes, total.total.n()), (2, Bytes(0), 2));
+    assert_eq!((total.operations, total.bytes, total.total.n()), (6, Bytes(0), 6));
     assert!(mark.exists());
 }
 

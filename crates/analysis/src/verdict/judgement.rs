@@ -231,11 +231,19 @@ impl Case<'_> {
                 };
                 Some((Cause::Generator, self.not_free(target)?))
             }
-            Metric::Mean | Metric::Quantile { .. } | Metric::Availability => self.is_uncapped().then(|| {
+            Metric::Mean | Metric::Quantile { .. } | Metric::Availability if self.is_uncapped() => {
                 let why = "the load was not held at the promised rate, and beyond it operations wait for one another: repeat \
                            it with a rate";
-                (Cause::Uncapped, why.to_owned())
-            }),
+                Some((Cause::Uncapped, why.to_owned()))
+            }
+            // Operations that are due wait for a free place as well as for the storage.
+            Metric::Mean | Metric::Quantile { .. } | Metric::Availability => {
+                let waits = self.observation.total.response.is_some();
+                let promised = self.promised_iops().filter(|_| waits)?;
+                let rate = self.observation.total.iops?;
+                let kept = rate >= promised * (1.0 - RATE_SHORT);
+                Some((Cause::Generator, self.not_free(promised).filter(|_| !kept)?))
+            }
         }
     }
 }

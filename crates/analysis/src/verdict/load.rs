@@ -4,7 +4,7 @@ use model::finding::Severity;
 use model::observation::Observation;
 
 use super::{Case, Cause, Reason};
-use crate::policies::{BurstOf, HEADROOM, USUAL_LATENCY_SECS};
+use crate::policies::{BurstOf, HEADROOM, PLENTY, SLOW_LATENCY_SECS, USUAL_LATENCY_SECS};
 use crate::requirement::{Clause, Metric};
 
 /// Percentage points by which the share of reads may miss what was promised.
@@ -121,13 +121,25 @@ impl Case<'_> {
         total(Metric::Iops).or_else(by_bytes).or_else(by_load)
     }
 
-    /// The latency by which concurrency is judged, in seconds: the one that is promised, else a usual one.
-    pub(super) fn latency_secs(&self) -> f64 {
+    /// The latency that is promised, in seconds.
+    fn promised_latency_secs(&self) -> Option<f64> {
         let mean = |clause: &&Clause| clause.metric == Metric::Mean && clause.direction.is_none();
         let by_clause = self.clauses.iter().find(mean).map(|clause| clause.target);
-        by_clause
-            .or(self.context.latency_ns)
-            .map_or(USUAL_LATENCY_SECS, |ns| ns / 1e9)
+        by_clause.or(self.context.latency_ns).map(|ns| ns / 1e9)
+    }
+
+    /// Operations in flight by Little's law and a quarter more, and the latency that they follow from, in seconds.
+    fn needed(&self, target: f64) -> (f64, f64) {
+        let by_law = |latency: f64| target * latency * HEADROOM;
+        match self.promised_latency_secs() {
+            Some(latency) => (by_law(latency), latency),
+            // Nobody knows how many it takes, so the storage gets the benefit of the doubt up to a plenty.
+            None => {
+                let slow = by_law(SLOW_LATENCY_SECS).min(f64::from(PLENTY));
+                let usual = by_law(USUAL_LATENCY_SECS);
+                (usual.max(slow), usual.max(slow) / (target * HEADROOM))
+            }
+        }
     }
 
     /// Why a rate that was missed may be the generator's fault; `None` if it was free to issue `target` operations per
@@ -142,8 +154,7 @@ impl Case<'_> {
                 "how many operations could be in flight is not told, so the generator may have been the limit".into(),
             );
         };
-        let latency = self.latency_secs();
-        let needed = target * latency * HEADROOM;
+        let (needed, latency) = self.needed(target);
         if (depth as f64) < needed * (1.0 - 1e-9) {
             return Some(format!(
                 "{depth} operations in flight are too few: {target:.0} per second at {:.3} ms each take {:.0}, a quarter \

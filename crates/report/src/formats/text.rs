@@ -287,8 +287,12 @@ fn write_device(device: &DeviceSummary, out: &mut dyn Write) -> io::Result<()> {
         "  {:<8} from the first operation to the last, warm-up included, the kernel counted {kernel}",
         device.name
     )?;
+    let merged: u64 = device.merged.iter().sum();
     match &device.ours {
-        Some(ours) if *ours == device.kernel => write!(out, ", exactly as we did")?,
+        Some(_) if device.agrees() && merged > 0 => {
+            write!(out, ", exactly as we did: {merged} more were joined to a neighbour")?
+        }
+        Some(_) if device.agrees() => write!(out, ", exactly as we did")?,
         Some(ours) => write!(out, "; this test issued {}", transfers(ours))?,
         None => {}
     }

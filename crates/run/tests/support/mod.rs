@@ -129,10 +129,14 @@ pub fn plan_on(path: &str, engine: EngineKind, stop: Stop, mut workers: Vec<Work
 
 /// Carries a plan out.
 pub fn try_run(plan: Plan) -> Result<(Results, Vec<Event>), RunError> {
+    try_run_permitted(plan, &Permissions::default())
+}
+
+/// Carries a plan out with what its user has named again.
+pub fn try_run_permitted(plan: Plan, permissions: &Permissions) -> Result<(Results, Vec<Event>), RunError> {
     let interrupt = AtomicBool::new(false);
-    let permissions = Permissions::default();
     let conditions = Conditions {
-        permissions: &permissions,
+        permissions,
         clock: ClockStart::now().settle(),
         interrupt: &interrupt,
     };

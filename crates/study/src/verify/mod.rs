@@ -8,7 +8,7 @@
 mod text;
 
 use analysis::caps::Layer;
-use analysis::policies::{Burst, HEADROOM, Resolved, USUAL_LATENCY_SECS, Workload};
+use analysis::policies::{Burst, HEADROOM, PLENTY, Resolved, USUAL_LATENCY_SECS, Workload};
 use analysis::requirement::{Clause, Metric};
 use analysis::verdict::{Cause, Context, Issued, Outcome, Verdict, judge};
 use model::access::{Access, Sequential};
@@ -33,8 +33,6 @@ pub const QUICK_WARM_UP: Nanos = Nanos::secs(5);
 const RATE_OF_ONE: f64 = 50_000.0;
 /// Operations in flight that one worker looks after without being late.
 const DEPTH_OF_ONE: u32 = 64;
-/// Where no latency is promised there is no depth that must be enough, so there is plenty.
-const PLENTY: u32 = 32;
 
 /// A promise about storage: what is to be issued and what is to come of it.
 #[derive(Clone, Debug, PartialEq)]

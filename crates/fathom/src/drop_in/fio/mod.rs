@@ -352,8 +352,10 @@ fn attempt(
             called_off: Some(&called_off),
         };
         let outcome = session.attempt_with(rest, &permissions, wishes, &mut |event: Event| {
-            if let Event::Snapshot { step, results } = event {
-                if let Some(mut results) = so_far.take(step as usize, *results) {
+            if let Event::Snapshot { step, last, results } = event {
+                so_far.take(step as usize, *results);
+                if !last {
+                    let mut results = so_far.whole.clone();
                     status.clear();
                     watched.add_idleness(&mut results);
                     print_reports(jobs, &spliced(results, plan, &places, &unusable), output);
@@ -442,12 +444,10 @@ impl SoFar {
         }
     }
 
-    /// Takes what a step has measured so far. The results of all steps, unless this one has ended.
-    fn take(&mut self, step: usize, results: StepResults) -> Option<Results> {
-        let over = results.jobs.iter().all(|job| job.ended.is_some());
+    /// Takes what a step has measured so far.
+    fn take(&mut self, step: usize, results: StepResults) {
         self.whole.steps[step] = results;
         self.whole.hosts[0].ended_unix_ns = unix_now();
-        (!over).then(|| self.whole.clone())
     }
 }
 

@@ -37,7 +37,8 @@ pub fn write_total(results: &Results, direction: Direction, out: &mut dyn Write)
     let total = Total::of(results, length, counted);
     for (number, bytes) in total.bytes.iter().enumerate() {
         let start = total.start + Nanos(length.0 * number as u64);
-        let end = (start + length).min(total.end);
+        let is_last = number + 1 == total.bytes.len();
+        let end = if is_last { total.end } else { start + length };
         let took = u128::from(end.since(start).0.max(1));
         let rate = u128::from(*bytes) * 1_000_000_000 / took / 1024;
         let time = end.0 / 1_000_000;
@@ -68,7 +69,10 @@ impl Total {
         ) else {
             return Total::default();
         };
-        let count = end.since(start).0.div_ceil(length.0.max(1)) as usize;
+        // What is left over belongs to the last interval where it is too short for a line with a time of its own.
+        let whole = end.since(start).0 / length.0.max(1);
+        let left = Nanos(end.since(start).0 - whole * length.0);
+        let count = (whole + u64::from(whole == 0 || left >= Nanos::millis(1))) as usize;
         let mut total = Total {
             start,
             end,
