@@ -4,7 +4,7 @@ use std::fs;
 use std::process::Command;
 
 use crate::masks::normal_lines;
-use crate::support::{Place, recorded};
+use crate::support::{Place, one_percentile_a_line, recorded};
 
 /// The version of the recording, and ours.
 const VERSIONS: [&str; 2] = ["fio-3.42-135-gf5344", "fio-3.42"];
@@ -156,7 +156,13 @@ fn without_measured(line: &str) -> String {
 fn without_timed(text: &str) -> String {
     let timed = ["   bw (", "   iops  "];
     let stays = |line: &&str| !timed.iter().any(|timed| line.starts_with(timed));
-    text.lines().filter(stays).map(|line| format!("{line}\n")).collect()
+    let lines = text.lines().filter(stays);
+    lines
+        .map(|line| match line.starts_with("     |") {
+            true => one_percentile_a_line(line),
+            false => format!("{line}\n"),
+        })
+        .collect()
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use std::fs;
 
 use crate::masks::{json_lines, normal_lines, terse_lines};
-use crate::support::{DATA, Place, recorded};
+use crate::support::{DATA, Place, one_percentile_a_line, recorded};
 
 /// The forms of output that were recorded.
 const FORMATS: [(&str, &str); 4] = [
@@ -110,8 +110,7 @@ fn steadied(text: &str, fixed: bool) -> String {
         .filter(|line| !(fixed && (line.starts_with("   bw (") || line.starts_with("   iops  "))));
     let lines = lines.map(|line| {
         if line.starts_with("     |") {
-            // How many percentiles stand in a line goes by their width.
-            return format!("{}\n", line.trim_end_matches(',').replace(", ", "\n     | "));
+            return one_percentile_a_line(line);
         }
         let count = counts.iter().find(|count| line.contains(*count));
         match count.and_then(|count| line.split_once(count).map(|(before, _)| (before, count))) {
