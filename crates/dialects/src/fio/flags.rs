@@ -124,6 +124,11 @@ impl Formats {
         json: false,
         json_plus: false,
     };
+
+    /// Nothing but JSON is wanted.
+    pub fn are_json_alone(&self) -> bool {
+        (self.json || self.json_plus) && !self.normal && !self.terse
+    }
 }
 
 /// A flag of the table.

@@ -163,6 +163,9 @@ fn tell_read(output: &mut Output, jobs: &Jobs, banners: &[Vec<String>]) {
 fn run(session: &Session, (jobs, started): (&Jobs, Instant), output: &mut Output) -> u8 {
     let banners = banner::lines(jobs);
     let normal = jobs.flags.formats.normal;
+    if jobs.flags.formats.are_json_alone() {
+        output.keep_to_reports();
+    }
     tell_read(output, jobs, if normal { &banners } else { &[] });
     let mut prepared = match prepared(session, jobs, banners.concat(), started) {
         Ok(prepared) => prepared,
@@ -280,11 +283,11 @@ fn add_clocks(jobs: &Jobs, plan: &mut Plan) -> Result<(), String> {
 fn tell_unusable(unusable: &[Unusable], output: &mut Output) {
     for one in unusable {
         match (one.line.is_empty(), one.function.is_empty()) {
-            (true, _) => output.line(&failures::process_line(one.errno, &one.function)),
+            (true, _) => output.error_line(&failures::process_line(one.errno, &one.function)),
             (false, true) => output.complaint(&one.line),
             (false, false) if matches!(one.function.as_str(), "cpuio" | "exec") => {
                 output.complaint(&one.line);
-                output.line(&failures::process_line(one.errno, &one.function));
+                output.error_line(&failures::process_line(one.errno, &one.function));
             }
             // fio has no process for it yet.
             (false, false) => {
@@ -391,7 +394,7 @@ fn attempt(
             Err(error) => {
                 let told = failures::of_error(&error, plan, &places);
                 told.stderr.iter().for_each(|line| output.complaint(line));
-                told.stdout.iter().for_each(|line| output.line(line));
+                told.stdout.iter().for_each(|line| output.error_line(line));
                 told.hints.iter().for_each(|hint| output.hint(hint));
                 let known = unusable.len();
                 for one in told.unusable {
@@ -619,7 +622,7 @@ fn whole(mut results: Results, plan: &Plan, unusable: &[Unusable]) -> Results {
 
 fn conclude(session: &Session, jobs: &Jobs, results: Results, triggered: bool, output: &mut Output) -> u8 {
     let told = failures::of_results(&results);
-    told.stdout.iter().for_each(|line| output.line(line));
+    told.stdout.iter().for_each(|line| output.error_line(line));
     told.stderr.iter().for_each(|line| output.complaint(line));
     told.hints.iter().for_each(|hint| output.hint(hint));
     print_reports(jobs, &results, output);

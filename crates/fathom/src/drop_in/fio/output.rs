@@ -10,6 +10,8 @@ use super::super::{complain, tell, text_mode};
 #[derive(Debug)]
 pub(super) struct Output {
     to: Destination,
+    /// Lines of information are told: not where the report is JSON alone, so that programs find a document and nothing else.
+    informs: bool,
     failed: Option<io::Error>,
 }
 
@@ -49,19 +51,38 @@ impl Output {
             },
             Some(path) => Destination::Direct(File::create(path)?),
         };
-        Ok(Output { to, failed: None })
+        Ok(Output {
+            to,
+            informs: true,
+            failed: None,
+        })
     }
 
-    /// A line of the report, or of information.
+    /// From now on lines of information are left out.
+    pub(super) fn keep_to_reports(&mut self) {
+        self.informs = false;
+    }
+
+    /// A line of information.
     pub(super) fn line(&mut self, line: &str) {
-        self.put(&format!("{line}\n"));
+        if self.informs {
+            self.put(&format!("{line}\n"));
+        }
+    }
+
+    /// A line about an error that fio has on stdout. Where nothing but reports stands there it is a complaint like others.
+    pub(super) fn error_line(&mut self, line: &str) {
+        match self.informs {
+            true => self.line(line),
+            false => self.complaint(line),
+        }
     }
 
     /// An error or a warning. With a file it stands there as well as on stderr, as with fio.
     pub(super) fn complaint(&mut self, line: &str) {
         complain(&[line.to_owned()]);
         match &self.to {
-            Destination::Direct(_) | Destination::Whole { .. } => self.line(line),
+            Destination::Direct(_) | Destination::Whole { .. } => self.put(&format!("{line}\n")),
             Destination::Terminal => {}
         }
     }
