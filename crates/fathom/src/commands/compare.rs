@@ -9,8 +9,8 @@ use model::observation::Observation;
 use model::results::Results;
 use serde::Serialize;
 
-use super::ab;
 use super::study_outputs::{Contents, StudyOutputs};
+use super::{ab, results};
 use crate::exit::{EXPLAINED, Exit};
 use crate::fault::{Fault, Faults};
 use crate::screen::wrapped;
@@ -18,9 +18,9 @@ use crate::screen::wrapped;
 /// The words of the command line.
 pub fn command() -> Command {
     Command::new("compare")
-        .about("Compares saved results: what differs around them, and whether the figures do")
+        .about("Compares results: what differs around them, and whether the figures do")
         .long_about(
-            "Compares saved results. What differs around them comes first: host, kernel, device, versions, the load itself. \
+            "Compares saved results, and reports of other tools as `fathom explain` reads them. What differs around them comes first: host, kernel, device, versions, the load itself. \
              Results of different loads, or of different ways of measuring, are refused unless --force says that this is \
              meant. Then how each figure changes from the first to the others, with its 95 % interval, and whether that is \
              better, the same or worse; several results are ranked.\n\n\
@@ -37,7 +37,7 @@ pub fn command() -> Command {
                 .required(true)
                 .num_args(2..)
                 .value_hint(ValueHint::FilePath)
-                .help("Saved results, at least two (`fathom run --save FILE`)"),
+                .help("Results, at least two: saved ones (`fathom run --save FILE`), reports of fio or DiskSpd"),
         )
         .arg(
             Arg::new("force")
@@ -124,8 +124,15 @@ pub fn carry_out(given: &ArgMatches) -> Result<Exit, Faults> {
     Ok(Exit::Done)
 }
 
-/// Where measured loads come in, whoever measured them: a reader of another tool's reports belongs here.
+/// Where measured loads come in, whoever measured them.
 fn read(file: &str) -> Result<Side, Faults> {
+    if let Some(found) = results::of_another_tool(file)? {
+        let measured = |observation: Observation| Measured {
+            facts: compare::facts_of_observation(&observation),
+            observation,
+        };
+        return side(file, found.loads.into_iter().map(measured).collect());
+    }
     let results = match archive::load_any(Path::new(file))? {
         Saved::Run(results) => *results,
         Saved::Study(study) => {
@@ -140,6 +147,10 @@ fn read(file: &str) -> Result<Side, Faults> {
         .enumerate()
         .flat_map(|(step, found)| (0..found.jobs.len()).map(move |job| (step, job)));
     let jobs: Vec<Measured> = places.filter_map(|(step, job)| measured(&results, step, job)).collect();
+    side(file, jobs)
+}
+
+fn side(file: &str, jobs: Vec<Measured>) -> Result<Side, Faults> {
     if jobs.is_empty() {
         return Err(Faults::usage(Fault::new(format!("nothing was measured in {file}"))));
     }

@@ -39,8 +39,21 @@ pub fn read(file: &str) -> Result<Found, Faults> {
     if archive::is_saved(&bytes) {
         return Ok(ours(file, &archive::load_bytes(&bytes, Path::new(file))?));
     }
+    foreign(file, &bytes)
+}
+
+/// The report of another tool; `None` for a saved result or study of ours.
+pub fn of_another_tool(file: &str) -> Result<Option<Found>, Faults> {
+    let bytes = bytes_of(file)?;
+    match archive::is_saved(&bytes) {
+        true => Ok(None),
+        false => foreign(file, &bytes).map(Some),
+    }
+}
+
+fn foreign(file: &str, bytes: &[u8]) -> Result<Found, Faults> {
     let shown = shown(file);
-    let decoded = import::decode(&bytes);
+    let decoded = import::decode(bytes);
     let mut imported = import::read(&shown, &decoded.text).map_err(unreadable)?;
     if decoded.encoding != "UTF-8" {
         let what = format!("the text is in {}", decoded.encoding);

@@ -363,8 +363,36 @@ fn different_loads_are_not_compared_by_accident() {
     fs::write(&other, text.replace("\"engine_revision\":1", "\"engine_revision\":9")).unwrap();
     let refused = fathom(&["compare", &four, other.to_str().unwrap()]);
     refused.expect(3, &["engine revision: 1 / 9"]);
-    fathom(&["compare", &four, "/no/such/file"]).expect(5, &["cannot read"]);
+    fathom(&["compare", &four, "/no/such/file"]).expect(3, &["cannot read"]);
     fathom(&["compare", &four]).expect(4, &["RESULT"]);
+}
+
+#[test]
+fn reports_of_other_tools_are_compared() {
+    let report = |name: &str| format!("{}/../../tests/data/fio/golden/{name}", env!("CARGO_MANIFEST_DIR"));
+    let (json, normal) = (
+        report("01-seqread-psync/out.json"),
+        report("01-seqread-psync/normal.txt"),
+    );
+    // They are of two runs, and hold no series: the figures are told, and nothing is decided.
+    let ran = fathom(&["compare", &json, &normal]);
+    ran.expect(
+        0,
+        &["21,333      16,000   -25 %", "not known", "how much of it is chance"],
+    );
+    let refused = fathom(&[
+        "compare",
+        &report("02-fiowrite/out.json"),
+        &report("03-fioread/out.json"),
+    ]);
+    refused.expect(3, &["do not answer the same question", "reads: 0 % / 100 %"]);
+    // A result of ours beside one of fio's.
+    let folder = folder();
+    let ours = saved(&device(folder.path(), "a", 8, "100us"), "ours", &[]);
+    fathom(&["compare", &ours, &json, "--force"]).expect(0, &["What differs around them", "IOPS"]);
+    let text = folder.path().join("text");
+    fs::write(&text, "nothing that anybody measured\n").unwrap();
+    fathom(&["compare", &ours, text.to_str().unwrap()]).expect(3, &["text"]);
 }
 
 #[test]
