@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use analysis::verdict::Outcome;
 use model::finding::Severity;
 use model::results::Results;
 
@@ -54,6 +55,16 @@ impl Exit {
             Exit::Internal => 5,
             Exit::Partial => 6,
             Exit::Interrupted(signal) => 128u8.saturating_add(signal as u8),
+        }
+    }
+
+    /// A verdict has codes of its own; what is wrong with the run itself comes first.
+    pub fn of_verdict(results: &Results, outcome: Outcome, strict: bool) -> Exit {
+        match (Exit::of(results, strict), outcome) {
+            (Exit::Done, Outcome::Pass) => Exit::Done,
+            (Exit::Done, Outcome::Fail) => Exit::Failed,
+            (Exit::Done, Outcome::Inconclusive | Outcome::Consistent) => Exit::Inconclusive,
+            (other, _) => other,
         }
     }
 

@@ -37,11 +37,13 @@ fn main() -> ExitCode {
     let done = match matches.subcommand() {
         Some(("quick", given)) => commands::quick::carry_out(&session, given),
         Some(("run", given)) => commands::run::carry_out(&session, given),
+        Some(("presets", given)) => commands::presets::show(given),
         Some(("sweep", given)) => commands::sweep::carry_out(&session, given),
         Some(("ab", given)) => commands::ab::carry_out(&session, given),
         Some(("compare", given)) => commands::compare::carry_out(given),
         Some(("calc", given)) => commands::calc::carry_out(given),
         Some(("verify", given)) => commands::verify::carry_out(&session, given),
+        Some(("suite", given)) => commands::suite::carry_out(&session, given),
         Some(("policies", given)) => commands::policies::show(given),
         Some(("advise", given)) => commands::advise::show(given),
         Some(("convert", given)) => commands::convert::carry_out(&session, given),
