@@ -35,6 +35,7 @@ pub fn command() -> Command {
             commands::presets::command(),
             commands::verify::command(),
             commands::suite::command(),
+            commands::warm_up::command(),
             commands::policies::command(),
             commands::advise::command(),
             diskspd(),
@@ -387,8 +388,8 @@ fn man() -> Command {
         Arg::new("of")
             .value_name("COMMAND")
             .value_parser(PossibleValuesParser::new([
-                "run", "presets", "quick", "verify", "suite", "sweep", "ab", "compare", "calc", "policies", "advise",
-                "explain", "show", "baseline", "convert", "lint", "targets", "selftest",
+                "run", "presets", "quick", "verify", "suite", "warm-up", "sweep", "ab", "compare", "calc", "policies",
+                "advise", "explain", "show", "baseline", "convert", "lint", "targets", "selftest",
             ]))
             .help("Of one command; without it, of the program"),
     )

@@ -21,7 +21,7 @@ pub enum Exit {
     Usage,
     /// A fault of ours, or a result that could not be kept.
     Internal,
-    /// A worker was lost, or a conversion lost something; the rest is there.
+    /// A worker was lost, a conversion lost something, or the time of a warm-up ran out; the rest is there.
     Partial,
     /// A signal ended it; what was measured is reported.
     Interrupted(i32),

@@ -43,6 +43,7 @@ fn main() -> ExitCode {
         Some(("compare", given)) => commands::compare::carry_out(given),
         Some(("calc", given)) => commands::calc::carry_out(given),
         Some(("verify", given)) => commands::verify::carry_out(&session, given),
+        Some(("warm-up", given)) => commands::warm_up::carry_out(&session, given),
         Some(("suite", given)) => commands::suite::carry_out(&session, given),
         Some(("policies", given)) => commands::policies::show(given),
         Some(("advise", given)) => commands::advise::show(given),

@@ -27,3 +27,4 @@ pub mod suite;
 pub mod sweep;
 pub mod targets;
 pub mod verify;
+pub mod warm_up;

@@ -26,6 +26,7 @@ fn help_is_as_it_was_read_last() {
         &["presets", "--help"],
         &["verify", "--help"],
         &["suite", "--help"],
+        &["warm-up", "--help"],
         &["policies", "--help"],
         &["advise", "--help"],
         &["lint", "--help"],

@@ -19,3 +19,4 @@ mod suites;
 mod support;
 mod truth;
 mod verify;
+mod warm_up;
