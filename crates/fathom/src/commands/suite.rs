@@ -155,11 +155,7 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
     }
     let (seen, exits) = (errand.seen.take(), std::mem::take(&mut errand.exits));
     drop(errand);
-    let left_out = ready
-        .iter()
-        .skip(held.len())
-        .map(|one| left_out(one))
-        .collect::<Vec<_>>();
+    let left_out = ready.iter().skip(held.len()).map(left_out).collect::<Vec<_>>();
     held.extend(left_out);
     let report = report(&read, file, &started, held, seen.as_ref());
     finish(given, &report, &started)?;
