@@ -11,6 +11,7 @@ mod fio_logs;
 mod saved;
 mod schema;
 mod shelf;
+mod warmed;
 
 pub use atomic::write_whole;
 pub use compressed::inflate_fio_log;
@@ -18,3 +19,4 @@ pub use fio_logs::{write_fio_logs, write_fio_totals};
 pub use saved::{ArchiveError, Saved, is_saved, load, load_any, load_bytes, load_study, save, save_study};
 pub use schema::{SCHEMAS, Schema};
 pub use shelf::Shelf;
+pub use warmed::{WarmMarker, WarmRange};

@@ -32,7 +32,10 @@ pub fn command() -> Command {
         .subcommands([
             quick(),
             run(),
+            commands::presets::command(),
             commands::verify::command(),
+            commands::suite::command(),
+            commands::warm_up::command(),
             commands::policies::command(),
             commands::advise::command(),
             diskspd(),
@@ -167,17 +170,29 @@ fn run() -> Command {
         .after_help(format!(
             "Examples:\n  fathom run --target /data --size 10g --depth 32 --time 1m\n  \
              fathom run --target /data/f.dat --size 4g --read 70 --block 8k --rate 5000iops --time 5m\n  \
-             fathom run nightly.toml --out text,json=nightly.json --save nightly.result\n\n{EXPLAINED}"
+             fathom run nightly.toml --out text,json=nightly.json --save nightly.result\n  \
+             fathom run --preset oltp --target /data --size 100g --objective 'most IOPS with p99 up to 3 ms'\n\n{EXPLAINED}"
         ))
         .arg(
             Arg::new("file")
                 .value_name("FILE.toml")
                 .value_hint(ValueHint::FilePath)
                 .help("Job file"),
+        )
+        .arg(
+            Arg::new("preset")
+                .long("preset")
+                .value_name("NAME[@VERSION]")
+                .help("A test that is ready, instead of a job file; `fathom presets` lists them")
+                .long_help(
+                    "A test that is ready, instead of a job file; `fathom presets` lists them. It needs a --target; other flags \
+                     change every job of it, and the result says which. Without a version it is the newest.",
+                ),
         );
     command
         .args(load_options())
         .arg(name_option())
+        .arg(objective_option())
         .arg(dry_run_option())
         .args(limits::arguments())
         .args(output_options())
@@ -215,6 +230,15 @@ pub fn name_option() -> Arg {
         .long("name")
         .value_name("NAME")
         .help("Name of the test, for reports")
+        .help_heading("Output")
+}
+
+/// `--objective`.
+fn objective_option() -> Arg {
+    Arg::new("objective")
+        .long("objective")
+        .value_name("TEXT")
+        .help("What the test is to show, in your words; kept in the result")
         .help_heading("Output")
 }
 
@@ -364,8 +388,8 @@ fn man() -> Command {
         Arg::new("of")
             .value_name("COMMAND")
             .value_parser(PossibleValuesParser::new([
-                "run", "quick", "verify", "sweep", "ab", "compare", "calc", "policies", "advise", "explain", "show",
-                "baseline", "convert", "lint", "targets", "selftest",
+                "run", "presets", "quick", "verify", "suite", "warm-up", "sweep", "ab", "compare", "calc", "policies",
+                "advise", "explain", "show", "baseline", "convert", "lint", "targets", "selftest",
             ]))
             .help("Of one command; without it, of the program"),
     )

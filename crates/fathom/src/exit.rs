@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use analysis::verdict::Outcome;
 use model::finding::Severity;
 use model::results::Results;
 
@@ -20,7 +21,7 @@ pub enum Exit {
     Usage,
     /// A fault of ours, or a result that could not be kept.
     Internal,
-    /// A worker was lost, or a conversion lost something; the rest is there.
+    /// A worker was lost, a conversion lost something, or the time of a warm-up ran out; the rest is there.
     Partial,
     /// A signal ended it; what was measured is reported.
     Interrupted(i32),
@@ -54,6 +55,16 @@ impl Exit {
             Exit::Internal => 5,
             Exit::Partial => 6,
             Exit::Interrupted(signal) => 128u8.saturating_add(signal as u8),
+        }
+    }
+
+    /// A verdict has codes of its own; what is wrong with the run itself comes first.
+    pub fn of_verdict(results: &Results, outcome: Outcome, strict: bool) -> Exit {
+        match (Exit::of(results, strict), outcome) {
+            (Exit::Done, Outcome::Pass) => Exit::Done,
+            (Exit::Done, Outcome::Fail) => Exit::Failed,
+            (Exit::Done, Outcome::Inconclusive | Outcome::Consistent) => Exit::Inconclusive,
+            (other, _) => other,
         }
     }
 

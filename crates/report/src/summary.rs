@@ -9,7 +9,7 @@ use model::environment::TargetFacts;
 use model::event::EndReason;
 use model::finding::Finding;
 use model::histogram::Histogram;
-use model::plan::EngineKind;
+use model::plan::{EngineKind, PresetUse};
 use model::results::{
     ControlOutcome, DirectionResults, Equivalent, FORMAT_VERSION, HostDeviceUse, JobResults, Results, StepResults, Tool,
 };
@@ -35,6 +35,12 @@ pub struct Summary {
     pub tool: Tool,
     /// Name of the test.
     pub name: String,
+    /// What it is to show, in words of the user or of the preset.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub objective: Option<String>,
+    /// The preset that it began as.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preset: Option<PresetUse>,
     /// Seed of every random decision.
     pub seed: u64,
     /// Start, as a date and time with its zone (RFC 3339).
@@ -290,6 +296,8 @@ impl Summary {
             kind: "summary".into(),
             tool: results.tool.clone(),
             name: plan.name.clone(),
+            objective: plan.origin.objective.clone(),
+            preset: plan.origin.preset.clone(),
             seed: plan.seed,
             started: first.map_or_else(String::new, |host| date(host.started_unix_ns)),
             ended: first.map_or_else(String::new, |host| date(host.ended_unix_ns)),

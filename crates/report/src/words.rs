@@ -2,8 +2,9 @@
 
 use model::access::{Access, Placement};
 use model::block_size::BlockSizes;
+use model::environment::TargetFacts;
 use model::mix::Mix;
-use model::plan::{Depth, Job, Pacing, Plan, Stream, Worker, WriteThrough};
+use model::plan::{Depth, Job, Pacing, Plan, PresetUse, Stream, Worker, WriteThrough};
 use model::{Bytes, Direction, Nanos};
 
 use crate::numbers::{rate, some};
@@ -178,9 +179,40 @@ pub fn phases(job: &Job) -> String {
     words
 }
 
+/// A target in a line: path, kind, size, file system, device, preparation.
+pub fn target(target: &TargetFacts) -> String {
+    let mut text = format!("{}: {} of {}", target.path, target.kind, target.size);
+    if let Some(file_system) = &target.file_system {
+        text += &format!(" on {}", file_system.kind);
+    }
+    if let Some(device) = target.devices.first() {
+        let model = device
+            .model
+            .as_ref()
+            .map(|model| format!(", {model}"))
+            .unwrap_or_default();
+        text += &format!(" ({}{model})", device.name);
+    }
+    if !target.prepared.is_empty() {
+        text += &format!(", {}", target.prepared);
+    }
+    text
+}
+
+/// A preset with what was changed of it: `oltp@1`, `oltp@1, changed: depth, time`.
+pub fn preset(used: &PresetUse) -> String {
+    match used.changed.is_empty() {
+        true => used.name.clone(),
+        false => format!("{}, changed: {}", used.name, used.changed.join(", ")),
+    }
+}
+
 /// All that a plan will do, line by line, for `--dry-run`.
 pub fn plan(plan: &Plan) -> Vec<String> {
     let mut lines = Vec::new();
+    let origin = &plan.origin;
+    lines.extend(origin.preset.as_ref().map(|used| format!("preset: {}", preset(used))));
+    lines.extend(origin.objective.as_ref().map(|text| format!("objective: {text}")));
     for ((step, _), job) in plan.jobs() {
         let place = if plan.steps.len() > 1 {
             format!("step {}, ", step + 1)

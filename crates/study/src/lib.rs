@@ -13,6 +13,7 @@ pub mod explain;
 pub mod ground;
 pub mod quick;
 pub mod selftest;
+pub mod suite;
 pub mod sweep;
 pub mod verify;
 

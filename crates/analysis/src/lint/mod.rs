@@ -122,10 +122,37 @@ pub struct Purpose {
     pub burst_ns: Option<Nanos>,
     /// Size of the cache in front of the disks, such as a virtual machine's host cache.
     pub host_cache: Option<Bytes>,
-    /// The boot (`boot_id`) in which that cache was warmed.
-    pub warmed_in_boot: Option<String>,
+    /// What is remembered of warming that cache, for each target of the plan in its order.
+    pub warmed: Vec<Option<Warmed>>,
     /// The file system may be filled further than 80 %.
     pub allow_full: bool,
+}
+
+/// What was read of a target to warm the cache in front of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Warmed {
+    /// The boot (`boot_id`) in which; absent where the system told none.
+    pub boot: Option<String>,
+    /// First byte, first byte beyond, and whether it was read through the page cache.
+    pub ranges: Vec<(u64, u64, bool)>,
+}
+
+impl Warmed {
+    /// The first byte from `from` to `to` that was not read in one of the ways that count.
+    pub fn first_cold(&self, from: u64, to: u64, counts: impl Fn(bool) -> bool) -> Option<u64> {
+        let mut cold = from;
+        while cold < to {
+            let reach = self
+                .ranges
+                .iter()
+                .filter(|(start, end, buffered)| counts(*buffered) && (*start..*end).contains(&cold));
+            match reach.map(|(_, end, _)| *end).max() {
+                Some(end) => cold = end,
+                None => return Some(cold),
+            }
+        }
+        None
+    }
 }
 
 /// What a test is meant to show.
@@ -253,6 +280,7 @@ impl<'a> Test<'a> {
             .map(move |(number, target)| {
                 let uses = |stream: &&Stream| stream.target.ids().iter().any(|id| id.0 as usize == number);
                 Subject {
+                    number,
                     target,
                     facts: environment.targets.get(number),
                     streams: streams(plan).filter(uses).collect(),
@@ -269,6 +297,7 @@ impl<'a> Test<'a> {
 
 /// A target with what concerns it.
 struct Subject<'a> {
+    number: usize,
     target: &'a Target,
     facts: Option<&'a TargetFacts>,
     streams: Vec<&'a Stream>,

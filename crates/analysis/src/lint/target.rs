@@ -4,7 +4,7 @@ use model::Bytes;
 use model::finding::Severity;
 use model::plan::{AllocateMode, Prepare};
 
-use super::{Intent, Rule};
+use super::{Intent, Rule, Subject, Warmed};
 
 /// Share of a file system beyond which it behaves differently.
 const FULL: f64 = 0.80;
@@ -269,23 +269,58 @@ pub(super) const SNAPSHOT_COLD: Rule = Rule {
 pub(super) const CACHE_COLD: Rule = Rule {
     name: "CACHE-COLD",
     severity: Severity::Warning,
-    about: "Cached reads are to be measured, and the cache was not warmed since the machine started.",
+    about: "Cached reads are to be measured, and what is read was not warmed since the machine was started.",
     why: "the first reads come from the disks, and a restart empties the cache",
-    fix: "warm it first with `fathom warm-up`, or give the test a warm-up that reads the whole file",
+    fix: "warm it with `fathom warm-up TARGET`, which remembers it; again after every restart",
     look: |rule, test, findings| {
         if !test.is(Intent::CachedReads) {
             return;
         }
         let boot = test.environment.host.boot_id.as_ref();
-        let what = match (&test.purpose.warmed_in_boot, boot) {
-            (Some(warmed), Some(boot)) if warmed == boot => return,
-            (Some(_), _) => "the cache was warmed before the machine was restarted",
-            (None, _) => "nothing says that the cache was warmed",
-        };
-        let target = test.targets().next().map_or("", |subject| &subject.target.path);
-        findings.push(rule.found(what, target));
+        for subject in test.targets().filter(Subject::reads) {
+            let warmed = test.purpose.warmed.get(subject.number).and_then(Option::as_ref);
+            let what = match warmed.map(|warmed| (warmed, warmed.boot.as_ref(), boot)) {
+                None => Some("nothing says that the cache was warmed".to_owned()),
+                Some((warmed, Some(then), Some(now))) if then == now => cold(&subject, warmed),
+                Some((_, Some(_), Some(_))) => {
+                    Some("the cache was warmed before the machine was last started".to_owned())
+                }
+                Some((_, _, _)) => {
+                    Some("the cache was warmed, and nothing says whether the machine was restarted since".to_owned())
+                }
+            };
+            if let Some(what) = what {
+                findings.push(rule.found(what, &subject.target.path));
+            }
+        }
     },
 };
+
+/// What of a target a test reads and nothing has warmed, in words.
+fn cold(subject: &Subject<'_>, warmed: &Warmed) -> Option<String> {
+    let Some(size) = subject.size() else {
+        return Some("how much of the target is read is not known, so nobody can say that all of it was warmed".into());
+    };
+    let reading = subject
+        .streams
+        .iter()
+        .filter(|stream| stream.mix.includes(model::Direction::Read));
+    reading.into_iter().find_map(|stream| {
+        let (from, length) = stream.region.resolve(size.0);
+        let to = from + length;
+        // What went past the page cache is not in it; what went through it came by the cache of the host.
+        let counts = |buffered: bool| buffered || stream.cache.direct;
+        let first = warmed.first_cold(from, to, counts)?;
+        let other_way = warmed.first_cold(from, to, |_| true).is_none();
+        Some(match other_way {
+            true => "the cache was warmed past the page cache, and the test reads through it".to_owned(),
+            false => format!(
+                "the test reads {} from byte {from} on, and what was read to warm the cache ends, or has a gap, at byte {first}",
+                Bytes(length)
+            ),
+        })
+    })
+}
 
 pub(super) const NOT_COORDINATOR: Rule = Rule {
     name: "NOT-COORDINATOR",

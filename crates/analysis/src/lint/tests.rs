@@ -16,7 +16,7 @@ use model::plan::{
 };
 use model::{Bytes, Nanos};
 
-use super::{Intent, Purpose, RULES, Test, heard, lint};
+use super::{Intent, Purpose, RULES, Test, Warmed, heard, lint};
 use crate::caps::{Layer, Limit};
 
 const GIB: u64 = 1 << 30;
@@ -76,6 +76,14 @@ impl Case {
     fn file_system(&mut self) -> &mut FileSystem {
         self.facts().file_system.as_mut().expect("a sound target lies on one")
     }
+}
+
+/// What is remembered of the only target.
+fn warmed(boot: &str, ranges: &[(u64, u64, bool)]) -> Vec<Option<Warmed>> {
+    vec![Some(Warmed {
+        boot: Some(boot.into()),
+        ranges: ranges.to_vec(),
+    })]
 }
 
 /// 8 KiB, random, 70/30, 2 workers with 16 operations each, five minutes on a file of 100 GiB that exists.
@@ -203,7 +211,7 @@ const SPOILT: &[(&str, Spoil)] = &[
     }),
     ("CACHE-COLD", |case| {
         case.purpose.intent = Some(Intent::CachedReads);
-        case.purpose.warmed_in_boot = Some("boot-0".into());
+        case.purpose.warmed = warmed("boot-0", &[(0, 100 * GIB, false)]);
     }),
     ("NOT-COORDINATOR", |case| case.facts().owner = Some("node2".into())),
     ("TARGET-NOT-ON-POOL", |case| {
@@ -364,6 +372,11 @@ fn thresholds_hold_on_the_other_side() {
             case.purpose.intent = Some(Intent::CachedReads);
             case.purpose.host_cache = Some(Bytes(100 * GIB));
         }),
+        // In two parts, one of them through the page cache.
+        ("CACHE-COLD", |case| {
+            case.purpose.intent = Some(Intent::CachedReads);
+            case.purpose.warmed = warmed("boot-1", &[(40 * GIB, 100 * GIB, true), (0, 50 * GIB, false)]);
+        }),
         ("BUSY-DISK", |case| {
             let device = DeviceUse {
                 name: "nvme0n1".into(),
@@ -434,4 +447,52 @@ fn names_are_unique() {
     let names: Vec<&str> = RULES.iter().map(|rule| rule.name).collect();
     let unique: BTreeSet<&str> = names.iter().copied().collect();
     assert_eq!(unique.len(), names.len());
+}
+
+/// What exactly is missing of a warm cache.
+#[test]
+fn a_cold_cache_says_why_it_is_cold() {
+    let said = |change: fn(&mut Case)| {
+        let mut case = sound();
+        case.purpose.intent = Some(Intent::CachedReads);
+        case.purpose.warmed = warmed("boot-1", &[(0, 100 * GIB, false)]);
+        change(&mut case);
+        let found = case.found().into_iter().find(|finding| finding.rule == "CACHE-COLD");
+        found.map_or_else(String::new, |finding| finding.what)
+    };
+    assert_eq!(said(|_| ()), "");
+    assert!(said(|case| case.purpose.warmed.clear()).contains("nothing says that the cache was warmed"));
+    assert!(
+        said(|case| case.environment.host.boot_id = Some("boot-2".into()))
+            .contains("before the machine was last started")
+    );
+    assert!(said(|case| case.environment.host.boot_id = None).contains("whether the machine was restarted"));
+    assert!(
+        said(|case| case.purpose.warmed = vec![Some(Warmed::default())]).contains("whether the machine was restarted")
+    );
+    let gap = said(|case| case.purpose.warmed = warmed("boot-1", &[(0, GIB, false), (2 * GIB, 100 * GIB, false)]));
+    assert!(gap.contains(&format!("at byte {GIB}")), "{gap}");
+    assert!(
+        said(|case| case.workload.cache.direct = false).contains("past the page cache, and the test reads through it")
+    );
+    // The other way round all is well: what goes through the page cache comes by the cache of the host.
+    assert_eq!(
+        said(|case| case.purpose.warmed = warmed("boot-1", &[(0, 100 * GIB, true)])),
+        ""
+    );
+    // Only what the test reads has to be warm, and a test that only writes needs no warm cache.
+    assert_eq!(
+        said(|case| {
+            case.workload.offset = Bytes(GIB);
+            case.purpose.warmed = warmed("boot-1", &[(GIB, 100 * GIB, false)]);
+        }),
+        ""
+    );
+    assert_eq!(
+        said(|case| {
+            case.part().mix = Mix::WRITES;
+            case.purpose.warmed.clear();
+        }),
+        ""
+    );
 }

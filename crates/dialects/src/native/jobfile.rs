@@ -8,6 +8,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::apply;
 use super::options::find;
+use super::presets::About;
 use super::simulated::{KNOWN, set_simulated};
 use super::spec::{Document, JobSpec, SimulatedSpec};
 use super::values;
@@ -19,11 +20,7 @@ use crate::nearest::nearest;
 /// # Errors
 /// Every [`Diagnostic`] about the text.
 pub fn read_job_file(file: &str, text: &str) -> Result<Document, Vec<Diagnostic>> {
-    let mut reader = Reader {
-        file,
-        text,
-        faults: Vec::new(),
-    };
+    let mut reader = Reader::new(file, text);
     let root = match DeTable::parse(text) {
         Ok(root) => root,
         Err(error) => {
@@ -40,16 +37,38 @@ pub fn read_job_file(file: &str, text: &str) -> Result<Document, Vec<Diagnostic>
     }
 }
 
-struct Reader<'a> {
+/// What stands at the top of a job file.
+const TOP: [&str; 7] = ["name", "seed", "objective", "defaults", "job", "simulated", "preset"];
+const EMPTY_OBJECTIVE: &str = "the objective says nothing";
+pub(super) const OBJECTIVE: &str = "for example `objective = \"most IOPS with p99 up to 3 ms\"`";
+
+/// What a test is to show, as reports keep it: in one line. `None` if the words say nothing.
+pub fn objective(text: &str) -> Option<String> {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    (!line.is_empty()).then_some(line)
+}
+
+/// A text of ours, with what is wrong with it.
+pub(super) struct Reader<'a> {
     file: &'a str,
     text: &'a str,
-    faults: Vec<Diagnostic>,
+    pub(super) faults: Vec<Diagnostic>,
 }
 
 type Entry<'a, 'b> = (&'b Spanned<std::borrow::Cow<'a, str>>, &'b Spanned<DeValue<'a>>);
 
+impl<'a> Reader<'a> {
+    pub(super) fn new(file: &'a str, text: &'a str) -> Reader<'a> {
+        Reader {
+            file,
+            text,
+            faults: Vec::new(),
+        }
+    }
+}
+
 impl Reader<'_> {
-    fn place(&self, at: usize) -> Place {
+    pub(super) fn place(&self, at: usize) -> Place {
         let before = &self.text[..at.min(self.text.len())];
         let start = before.rfind('\n').map_or(0, |newline| newline + 1);
         let line = self.text[start..].lines().next().unwrap_or("").trim().to_owned();
@@ -60,9 +79,12 @@ impl Reader<'_> {
         }
     }
 
-    fn complain(&mut self, at: usize, what: impl Into<String>, help: impl Into<String>) {
-        let place = self.place(at);
-        self.faults.push(Diagnostic::new(what).at(place).help(help));
+    pub(super) fn complain(&mut self, at: usize, what: impl Into<String>, help: impl Into<String>) {
+        self.complain_at(self.place(at), what, help);
+    }
+
+    pub(super) fn complain_at(&mut self, at: Place, what: impl Into<String>, help: impl Into<String>) {
+        self.faults.push(Diagnostic::new(what).at(at).help(help));
     }
 
     fn document(&mut self, root: &DeTable<'_>) -> Document {
@@ -104,34 +126,79 @@ impl Reader<'_> {
                         }
                     }
                 }
+                ("objective", DeValue::String(text)) => match objective(text) {
+                    Some(text) => document.objective = Some(text),
+                    None => self.complain(value.span().start, EMPTY_OBJECTIVE, OBJECTIVE),
+                },
+                ("preset", DeValue::Table(table)) => document.about = Some(self.about(table)),
                 ("simulated", DeValue::Table(devices)) => {
                     for (name, device) in devices {
                         self.simulated((name, device), &mut document);
                     }
                 }
-                (known @ ("name" | "seed" | "job" | "simulated"), _) => {
+                (known @ ("name" | "seed" | "objective" | "preset" | "job" | "simulated"), _) => {
                     let (what, help) = match known {
                         "job" => ("jobs are tables of an array", "write `[[job]]` above each of them"),
                         "simulated" => ("simulated devices are tables", "write `[simulated.NAME]`"),
                         "name" => ("the name must be a text", "for example `name = \"nightly\"`"),
+                        "objective" => ("the objective must be a text", OBJECTIVE),
+                        "preset" => ("what a preset is about is a table", "write `[preset]`"),
                         _ => ("the seed must be a whole number", "for example `seed = 42`"),
                     };
                     self.complain(value.span().start, what, help);
                 }
                 (other, _) => {
-                    let help = match (
-                        find(other),
-                        nearest(other, ["name", "seed", "defaults", "job", "simulated"]),
-                    ) {
+                    let help = match (find(other), nearest(other, TOP)) {
                         (Some(_), _) => format!("`{other}` belongs under `[[job]]` or `[defaults]`"),
                         (None, Some(near)) => format!("did you mean `{near}`?"),
-                        (None, None) => "name, seed, defaults, job and simulated stand at the top of a file".into(),
+                        (None, None) => format!("at the top of a file stand {}", TOP.join(", ")),
                     };
                     self.complain(key.span().start, format!("`{other}` does not belong here"), help);
                 }
             }
         }
+        // A preset says what it is for; the file itself knows better.
+        if document.objective.is_none() {
+            document.objective = document.about.as_ref().and_then(|about| about.objective.clone());
+        }
         document
+    }
+
+    /// What a preset says about itself.
+    fn about(&mut self, table: &DeTable<'_>) -> About {
+        let mut about = About::default();
+        for (key, value) in table {
+            let at = value.span().start;
+            let number = |number: &str| number.parse::<u32>().ok().filter(|number| *number > 0);
+            match (key.get_ref().as_ref(), value.get_ref()) {
+                ("id", DeValue::String(text)) => about.id = text.to_string(),
+                ("title", DeValue::String(text)) => about.title = text.to_string(),
+                ("why", DeValue::String(text)) => about.why = text.to_string(),
+                ("from", DeValue::String(text)) => about.from = text.to_string(),
+                ("objective", DeValue::String(text)) => about.objective = Some(text.to_string()),
+                ("judged-by", DeValue::String(text)) => about.judged_by = Some(text.to_string()),
+                (name @ ("version" | "targets"), DeValue::Integer(text)) => match (name, number(text.as_str())) {
+                    ("version", Some(number)) => about.version = number,
+                    (_, Some(number)) => about.targets = Some(number),
+                    (_, None) => self.complain(
+                        at,
+                        format!("`{name}` must be a whole number above 0"),
+                        format!("for example `{name} = 1`"),
+                    ),
+                },
+                (known, _) if About::KEYS.contains(&known) => {
+                    self.complain(at, format!("`{known}` has another kind of value"), About::HELP);
+                }
+                (other, _) => {
+                    let help = match nearest(other, About::KEYS) {
+                        Some(near) => format!("did you mean `{near}`?"),
+                        None => About::HELP.to_owned(),
+                    };
+                    self.complain(key.span().start, format!("a preset has no `{other}`"), help);
+                }
+            }
+        }
+        about
     }
 
     fn fill_job(&mut self, job: &mut JobSpec, table: &DeTable<'_>) {
@@ -195,7 +262,7 @@ impl Reader<'_> {
         }
     }
 
-    fn simulated(&mut self, (name, device): Entry<'_, '_>, document: &mut Document) {
+    pub(super) fn simulated(&mut self, (name, device): Entry<'_, '_>, document: &mut Document) {
         let DeValue::Table(table) = device.get_ref() else {
             return self.complain(
                 name.span().start,
@@ -224,7 +291,7 @@ impl Reader<'_> {
 }
 
 /// The texts of a plain value: one, or several for an array.
-fn texts_of(value: &DeValue<'_>) -> Option<Vec<String>> {
+pub(super) fn texts_of(value: &DeValue<'_>) -> Option<Vec<String>> {
     match value {
         DeValue::String(text) => Some(vec![text.to_string()]),
         DeValue::Integer(number) => Some(vec![number.as_str().to_owned()]),
@@ -307,6 +374,19 @@ mod tests {
     }
 
     #[test]
+    fn an_objective_is_kept_and_a_copy_of_a_preset_is_no_preset() {
+        let text = "objective = \"most  IOPS\\n at 3 ms\"\n[preset]\nid = \"mine\"\nobjective = \"other\"\n[[job]]\ntarget = \"null\"";
+        let document = read_job_file("test.toml", text).unwrap();
+        let plan = lower(&document).unwrap();
+        assert_eq!(plan.origin.objective.as_deref(), Some("most IOPS at 3 ms"));
+        assert_eq!(plan.origin.preset, None);
+        assert_eq!(document.about.map(|about| about.id), Some("mine".into()));
+        let fallback = text.replacen("objective = \"most  IOPS\\n at 3 ms\"\n", "", 1);
+        let document = read_job_file("test.toml", &fallback).unwrap();
+        assert_eq!(document.objective.as_deref(), Some("other"));
+    }
+
+    #[test]
     fn mistakes_are_explained() {
         let check = |text: &str, part: &str| {
             let all = complaints(text).join("\n");
@@ -314,6 +394,12 @@ mod tests {
         };
         check("", "there is no job");
         check("x = [", "this is not TOML");
+        check("objective = 3", "the objective must be a text");
+        check("objective = \" \"", "the objective says nothing");
+        check("preset = \"oltp\"", "write `[preset]`");
+        check("[preset]\ntitel = \"x\"", "did you mean `title`?");
+        check("[preset]\nversion = 0", "whole number above 0");
+        check("[preset]\ntitle = 3", "another kind of value");
         check("depth = 3", "belongs under `[[job]]`");
         check("[[job]]\ndepth = 3", "no target");
         // Nothing is accepted that would do nothing.

@@ -42,6 +42,8 @@ pub fn lower(document: &Document) -> Result<Plan, Vec<Diagnostic>> {
             dialect: Dialect::Native,
             arguments: document.arguments.clone(),
             file: document.file.clone(),
+            objective: document.objective.clone(),
+            preset: document.preset.clone(),
             ..Origin::default()
         },
         ..Plan::default()

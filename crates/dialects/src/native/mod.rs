@@ -5,11 +5,13 @@
 mod jobfile;
 mod lower;
 mod options;
+pub mod presets;
 pub(crate) mod simulated;
 mod spec;
+pub mod suite;
 mod values;
 
-pub use jobfile::read_job_file;
+pub use jobfile::{objective, read_job_file};
 pub use lower::lower;
 pub use options::{Group, NativeOption, OPTIONS, find};
 pub use spec::{Document, JobSpec, PartSpec, SimulatedSpec};

@@ -3,8 +3,12 @@
 use model::access::{Access, Placement};
 use model::block_size::BlockSizes;
 use model::content::Content;
-use model::plan::{Control, DepthPer, EngineKind, FlushKind, Process, RateUnit, SimulatedDevice, WriteThrough};
+use model::plan::{
+    Control, DepthPer, EngineKind, FlushKind, PresetUse, Process, RateUnit, SimulatedDevice, WriteThrough,
+};
 use model::{Bytes, Nanos};
+
+use super::presets::About;
 
 /// A whole job file, or the jobs of a command line.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -21,6 +25,12 @@ pub struct Document {
     pub file: Option<String>,
     /// The arguments, if it came from a command line.
     pub arguments: Vec<String>,
+    /// What the test is to show.
+    pub objective: Option<String>,
+    /// What its `[preset]` table says, if it has one.
+    pub about: Option<About>,
+    /// The preset that it is, with what was changed of it. A copy of a preset in a file of the user's is none.
+    pub preset: Option<PresetUse>,
 }
 
 /// A simulated device with the name that targets use for it.

@@ -13,7 +13,7 @@ use model::finding::{Finding, Severity};
 use model::plan::Plan;
 use report::formats;
 
-use super::source;
+use super::{source, warm_up};
 use crate::exit::{EXPLAINED, Exit};
 use crate::fault::{Fault, Faults};
 use crate::screen;
@@ -116,6 +116,10 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
     let purpose = purpose(given)?;
     let watch = time(given, "watch")?;
     let plan = source::read(session, &words)?.plan;
+    let purpose = Purpose {
+        warmed: warm_up::remembered(&plan),
+        ..purpose
+    };
     let environment = surroundings(session, &plan, watch);
     let mut found = guarded(&plan);
     found.extend(lint::heard(

@@ -7,11 +7,12 @@ use ::run::targets::{Action, Judged};
 use clap::ArgMatches;
 use clap::parser::ValueSource;
 use dialects::Place;
-use dialects::native::{self, Document, JobSpec, OPTIONS};
+use dialects::native::{self, Document, JobSpec, OPTIONS, presets};
 use model::plan::Plan;
 use report::words;
 use study::confirm;
 
+use super::judged;
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::limits;
@@ -19,9 +20,13 @@ use crate::outputs::Outputs;
 use crate::screen::{self, Screen};
 use crate::session::{self, Session};
 
+/// Options that leave a preset the test it is: where it runs, and what stays of it.
+const NO_CHANGE: [&str; 3] = ["target", "keep", "log"];
+
 /// Runs a job file or what the flags describe.
 pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
     let document = document(session, given)?;
+    let judged_by = judged::clauses(&document)?;
     let mut plan = native::lower(&document)?;
     let permissions = session::permissions(given);
     let silenced = session::silenced(given)?;
@@ -56,16 +61,91 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
         results.findings.extend(confirmed.findings());
     }
     results.findings = analysis::lint::heard(results.findings, &silenced);
-    outputs.finish(&results, None)?;
-    Ok(Exit::of(&results, given.get_flag("strict")))
+    let strict = given.get_flag("strict");
+    if judged_by.is_empty() {
+        outputs.finish(&results, None)?;
+        return Ok(Exit::of(&results, strict));
+    }
+    let judged = judged::judge(&results, &judged_by);
+    let text = judged::report(&results) + &judged.text(&judged_by);
+    outputs.finish(&results, Some(&text))?;
+    Ok(Exit::of_verdict(&results, judged.outcome(), strict))
 }
 
 /// The jobs of a file or of flags.
 pub(super) fn document(session: &Session, given: &ArgMatches) -> Result<Document, Faults> {
-    let mut document = document_of(given.get_one::<String>("file"))?;
+    let file = given.get_one::<String>("file");
+    let mut document = match given.get_one::<String>("preset") {
+        Some(name) => preset(name, file)?,
+        None => document_of(file)?,
+    };
     document.arguments.clone_from(&session.arguments);
+    if let Some(text) = given.get_one::<String>("objective") {
+        let line = native::objective(text).ok_or_else(|| {
+            let fault = Fault::new("the objective says nothing").at("--objective");
+            Faults::usage(fault.help("for example --objective 'most IOPS with p99 up to 3 ms'"))
+        })?;
+        document.objective = Some(line);
+    }
     apply_flags(&mut document, given)?;
+    note_changes(&mut document, given);
+    enough_targets(&document)?;
     Ok(document)
+}
+
+/// A result is to say which flags have made a preset another test.
+pub(super) fn note_changes(document: &mut Document, given: &ArgMatches) {
+    let Some(used) = &mut document.preset else { return };
+    let (before, set) = (&used.changed, |name: &str| is_given(given, name));
+    let names = OPTIONS.iter().map(|option| option.name);
+    let changed = names.filter(|name| !NO_CHANGE.contains(name) && (set(name) || before.iter().any(|one| one == name)));
+    used.changed = changed.map(str::to_owned).collect();
+}
+
+/// A preset is a whole job file.
+pub(super) fn preset(name: &str, file: Option<&String>) -> Result<Document, Faults> {
+    if let Some(file) = file {
+        let fault = Fault::new(format!(
+            "`{file}` is one test and the preset `{name}` another; both cannot be run at once"
+        ));
+        return Err(Faults::usage(fault.help(
+            "leave one of them out; a target is named with --target, and `fathom presets NAME --toml` prints a preset to change",
+        )));
+    }
+    let preset = presets::find(name).map_err(|complaint| {
+        let place = Place {
+            file: "command line".into(),
+            line: 0,
+            text: format!("--preset {name}"),
+        };
+        Faults::from(vec![complaint.at(place)])
+    })?;
+    Ok(preset.document())
+}
+
+/// A preset about several volumes is no other test on one of them.
+pub(super) fn enough_targets(document: &Document) -> Result<(), Faults> {
+    let Some((about, wanted)) = document.about.as_ref().and_then(|about| Some((about, about.targets?))) else {
+        return Ok(());
+    };
+    let wrong = document
+        .jobs
+        .iter()
+        .map(|job| job.targets.len())
+        .find(|count| *count != wanted as usize);
+    match wrong {
+        None => Ok(()),
+        Some(count) => {
+            let fault = Fault::new(format!(
+                "the preset `{}` is about {wanted} targets, and {count} are named",
+                about.id
+            ));
+            Err(Faults::usage(fault.help(format!(
+                "name {wanted} volumes or files: $(printf -- '--target %s ' /dev/mapper/volume{{01..{wanted}}}); files that do not \
+                 exist are made where --size says how large"
+            ))))
+        }
+    }
 }
 
 /// The jobs of a file, or one job of which nothing is said yet.
@@ -88,7 +168,7 @@ pub(super) fn apply_flags(document: &mut Document, given: &ArgMatches) -> Result
     if let Some(seed) = given.get_one::<u64>("seed") {
         document.seed = Some(*seed);
     }
-    if let Some(name) = given.get_one::<String>("name") {
+    if let Some(name) = given.try_get_one::<String>("name").ok().flatten() {
         document.name = Some(name.clone());
     }
     let mut complaints = Vec::new();
@@ -128,7 +208,7 @@ pub(super) fn apply_flags(document: &mut Document, given: &ArgMatches) -> Result
 }
 
 fn is_given(given: &ArgMatches, name: &str) -> bool {
-    given.value_source(name) == Some(ValueSource::CommandLine)
+    given.try_contains_id(name).unwrap_or(false) && given.value_source(name) == Some(ValueSource::CommandLine)
 }
 
 /// Plan and decision, for people.

@@ -174,7 +174,11 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
         outputs::write_file(path, document.as_bytes())
             .map_err(|error| Faults::one(Fault::of_file("write", path, &error), Exit::Internal))?;
     }
-    Ok(exit(&results, &verified.verdict, given.get_flag("strict")))
+    Ok(Exit::of_verdict(
+        &results,
+        verified.verdict.outcome,
+        given.get_flag("strict"),
+    ))
 }
 
 /// Runs once, and once more where the generator may have been the limit.
@@ -540,15 +544,5 @@ fn suite(verified: &Verified, started: &Zoned, text: &str) -> Suite {
             ("fathom".into(), verified.tool.version.clone()),
         ],
         output: text.to_owned(),
-    }
-}
-
-/// A verdict has codes of its own; what is wrong with the run itself comes first.
-fn exit(results: &Results, verdict: &Verdict, strict: bool) -> Exit {
-    match (Exit::of(results, strict), verdict.outcome) {
-        (Exit::Done, Outcome::Pass) => Exit::Done,
-        (Exit::Done, Outcome::Fail) => Exit::Failed,
-        (Exit::Done, Outcome::Inconclusive | Outcome::Consistent) => Exit::Inconclusive,
-        (other, _) => other,
     }
 }

@@ -36,7 +36,7 @@ pub use operation::{
     CacheMode, ErrorPolicy, FileLock, FileRangeFlags, FlushKind, MapFlush, Mapping, OpenHint, Priority, PriorityClass,
     PriorityRule, SyncRule, TrimWritten, Verify, VerifyMethod, WriteThrough,
 };
-pub use origin::{Dialect, JobEcho, Origin, Presentation};
+pub use origin::{Dialect, JobEcho, Origin, Presentation, PresetUse};
 pub use phases::{Dependency, EndsWith, Phases, Span, Stop};
 pub use replay::{Replay, TraceForm, TraceSkip};
 pub use simulated::{

@@ -29,6 +29,22 @@ pub struct Origin {
     /// The same in the dialect's markup, where it has one (DiskSpd `-Rpxml`).
     #[serde(default)]
     pub profile_markup: Vec<String>,
+    /// What the test is to show, in words of the user or of the preset.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub objective: Option<String>,
+    /// The preset that it began as.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preset: Option<PresetUse>,
+}
+
+/// A preset, and what was changed of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PresetUse {
+    /// Its name with its version, such as `oltp@1`.
+    pub name: String,
+    /// Names of the options that the user has set in its place, in their order. Targets are the user's to name and no change.
+    #[serde(default)]
+    pub changed: Vec<String>,
 }
 
 /// Whose words a plan was written in.

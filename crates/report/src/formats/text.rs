@@ -2,7 +2,6 @@
 
 use std::io::{self, Write};
 
-use model::environment::TargetFacts;
 use model::event::EndReason;
 use model::finding::Finding;
 use model::plan::EngineKind;
@@ -14,6 +13,7 @@ use crate::numbers::{count, duration, rate, some, throughput, time};
 use crate::summary::{
     DeviceSummary, Figures, JobSummary, LatencyFigures, Percentile, PercentileSupport, Summary, Transfers,
 };
+use crate::words;
 
 /// Processor time from which on its parts mean something.
 const ENOUGH_CPU: Nanos = Nanos::millis(200);
@@ -68,27 +68,14 @@ pub fn head(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
     summary
         .targets
         .iter()
-        .try_for_each(|target| writeln!(out, "{}", describe(target)))
-}
-
-/// A target in a line: path, kind, size, file system, device, preparation.
-fn describe(target: &TargetFacts) -> String {
-    let mut words = format!("{}: {} of {}", target.path, target.kind, target.size);
-    if let Some(file_system) = &target.file_system {
-        words += &format!(" on {}", file_system.kind);
+        .try_for_each(|target| writeln!(out, "{}", words::target(target)))?;
+    if let Some(preset) = &summary.preset {
+        writeln!(out, "preset: {}", words::preset(preset))?;
     }
-    if let Some(device) = target.devices.first() {
-        let model = device
-            .model
-            .as_ref()
-            .map(|model| format!(", {model}"))
-            .unwrap_or_default();
-        words += &format!(" ({}{model})", device.name);
+    if let Some(objective) = &summary.objective {
+        writeln!(out, "objective: {objective}")?;
     }
-    if !target.prepared.is_empty() {
-        words += &format!(", {}", target.prepared);
-    }
-    words
+    Ok(())
 }
 
 fn write_job(job: &JobSummary, several_steps: bool, out: &mut dyn Write) -> io::Result<()> {

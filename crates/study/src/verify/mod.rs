@@ -23,7 +23,7 @@ use model::plan::{
 use model::results::Results;
 use model::{Bytes, Direction, Nanos};
 
-pub use text::{Paragraph, reach, text};
+pub use text::{Paragraph, clause, reach, text};
 
 /// Length of the measured window of the short form.
 pub const QUICK: Nanos = Nanos::secs(30);

@@ -111,7 +111,8 @@ fn issued(verified: &Verified, lines: &mut Vec<Paragraph>) {
     ));
 }
 
-fn clause(judged: &ClauseVerdict) -> String {
+/// A clause in a line: what came of it, what it says, and why.
+pub fn clause(judged: &ClauseVerdict) -> String {
     let (outcome, clause) = (judged.outcome.word(), judged.clause.to_string());
     format!("  {outcome:<OUTCOME$} {clause:<CLAUSE$} {}", judged.reason)
 }

@@ -1,0 +1,279 @@
+//! Tests that are ready: job files with a name, a version and a reason.
+//!
+//! Each is a file in `presets/` of this crate that a user can print, keep and change. What is published under a name and a
+//! version stays as it is for ever, so that two results of `oltp@1` are results of the same test: a change is a new file with
+//! the next version. A test holds the digest of every text.
+
+use super::jobfile::read_job_file;
+use super::spec::Document;
+use crate::diagnostic::Diagnostic;
+use crate::nearest::nearest;
+use model::plan::PresetUse;
+
+macro_rules! file {
+    ($name:literal) => {
+        include_str!(concat!("../../presets/", $name, ".toml"))
+    };
+}
+
+/// The texts of all presets in the order in which they are listed. A test sees to it that none in the folder is missing here.
+const FILES: &[&str] = &[
+    file!("general-1"),
+    file!("latency-1"),
+    file!("max-throughput-1"),
+    file!("oltp-1"),
+    file!("olap-1"),
+    file!("sql-data-1"),
+    file!("sql-log-1"),
+    file!("sql-extent-1"),
+    file!("sql-20ms-1"),
+    file!("vdi-1"),
+    file!("backup-stream-1"),
+    file!("sync-replication-1"),
+    file!("powerstore-16-1"),
+    file!("azure-max-write-iops-1"),
+    file!("azure-max-read-iops-cached-1"),
+    file!("azure-max-combined-throughput-1"),
+    file!("filecopy-1"),
+];
+
+/// What a preset says about itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct About {
+    /// Its name.
+    pub id: String,
+    /// Its version, from 1.
+    pub version: u32,
+    /// What it is, in a line.
+    pub title: String,
+    /// What it is for, and why it is as it is.
+    pub why: String,
+    /// Where its values come from.
+    pub from: String,
+    /// What it is to show.
+    pub objective: Option<String>,
+    /// What its results are held to, as a requirement.
+    pub judged_by: Option<String>,
+    /// How many targets it is about; absent: one.
+    pub targets: Option<u32>,
+}
+
+impl About {
+    /// The keys of the table.
+    pub const KEYS: [&str; 8] = [
+        "id",
+        "version",
+        "title",
+        "why",
+        "from",
+        "objective",
+        "judged-by",
+        "targets",
+    ];
+    pub(super) const HELP: &str =
+        "id, title, why, from, objective and judged-by are texts, version and targets are whole numbers";
+
+    /// Name and version: `oltp@1`.
+    pub fn name(&self) -> String {
+        format!("{}@{}", self.id, self.version)
+    }
+}
+
+/// A test that is ready.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Preset {
+    /// What it says about itself.
+    pub about: About,
+    /// The job file.
+    pub text: &'static str,
+    document: Document,
+}
+
+impl Preset {
+    /// The jobs, which lack nothing but their target.
+    pub fn document(&self) -> Document {
+        Document {
+            preset: Some(PresetUse {
+                name: self.about.name(),
+                changed: Vec::new(),
+            }),
+            ..self.document.clone()
+        }
+    }
+}
+
+/// All presets, every version.
+pub fn all() -> Vec<Preset> {
+    let read = |text: &&'static str| {
+        let mut document = read_job_file("preset", text).expect("a test reads every preset");
+        document.file = None;
+        let about = document.about.clone().expect("a test reads every preset");
+        Preset { about, text, document }
+    };
+    FILES.iter().map(read).collect()
+}
+
+/// The preset of a name: `oltp` is its newest version, `oltp@1` that one.
+///
+/// # Errors
+/// What is wrong with the name, and what was perhaps meant.
+pub fn find(name: &str) -> Result<Preset, Diagnostic> {
+    let all = all();
+    let (id, version) = match name.split_once('@') {
+        Some((id, version)) => (id, Some(version)),
+        None => (name, None),
+    };
+    let of_name: Vec<&Preset> = all.iter().filter(|preset| preset.about.id == id).collect();
+    let Some(newest) = of_name.iter().max_by_key(|preset| preset.about.version) else {
+        let complaint = Diagnostic::new(format!("there is no preset `{id}`"));
+        return Err(match nearest(id, all.iter().map(|preset| &*preset.about.id)) {
+            Some(known) => complaint.help(format!("did you mean `{known}`? `fathom presets` lists them")),
+            None => complaint.help("`fathom presets` lists them"),
+        });
+    };
+    let Some(version) = version else {
+        return Ok((*newest).clone());
+    };
+    let of_version = of_name
+        .iter()
+        .find(|preset| preset.about.version.to_string() == version);
+    of_version.map(|preset| (*preset).clone()).ok_or_else(|| {
+        let complaint = Diagnostic::new(format!("the preset `{id}` has no version `{version}`"));
+        complaint.help(format!("did you mean `{}`?", newest.about.name()))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::native::lower;
+
+    /// What was published. A line is never changed: a preset that becomes another gets a new file, a new version and a new line.
+    const PUBLISHED: &[(&str, u64)] = &[
+        ("general@1", 0xb3c62e6e2b6ef561),
+        ("latency@1", 0x4e38c3fddd3e58c2),
+        ("max-throughput@1", 0xcabe6135b9e3c0bb),
+        ("oltp@1", 0xa5e7ac09f367be1f),
+        ("olap@1", 0xf01eb0c9d6a7ef1e),
+        ("sql-data@1", 0x4b8ffb047155024b),
+        ("sql-log@1", 0x6b02928ca75712a9),
+        ("sql-extent@1", 0x73bb005f2541a823),
+        ("sql-20ms@1", 0x3c5067550ca46a58),
+        ("vdi@1", 0x96932b98798ea626),
+        ("backup-stream@1", 0x862676158ec532c3),
+        ("sync-replication@1", 0x83de7eaad802b621),
+        ("powerstore-16@1", 0x8bf920941db00f44),
+        ("azure-max-write-iops@1", 0x57eefba2db655a24),
+        ("azure-max-read-iops-cached@1", 0x2ab7e2aed7be1178),
+        ("azure-max-combined-throughput@1", 0xed49b1599ebfcd22),
+        ("filecopy@1", 0x0b68e9d0fcc6ad31),
+    ];
+
+    /// FNV-1a, 64 bits: tells one text from another, and needs no library.
+    fn digest(text: &str) -> u64 {
+        let step = |sum: u64, byte: u8| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        text.bytes().fold(0xcbf2_9ce4_8422_2325, step)
+    }
+
+    #[test]
+    fn what_was_published_stays_as_it_is() {
+        let found: Vec<(String, u64)> = all()
+            .iter()
+            .map(|preset| (preset.about.name(), digest(preset.text)))
+            .collect();
+        let wanted: Vec<(String, u64)> = PUBLISHED.iter().map(|(name, sum)| ((*name).into(), *sum)).collect();
+        let lines: Vec<String> = found
+            .iter()
+            .map(|(name, sum)| format!("(\"{name}\", {sum:#018x}),"))
+            .collect();
+        assert!(
+            found == wanted,
+            "the text of a published preset has changed: leave it, and make a file of the next version.\n{}",
+            lines.join("\n")
+        );
+    }
+
+    #[test]
+    fn every_file_of_the_folder_is_a_whole_preset() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/presets");
+        let files: BTreeSet<String> = std::fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        let all = all();
+        let names = all
+            .iter()
+            .map(|preset| format!("{}-{}.toml", preset.about.id, preset.about.version));
+        assert_eq!(names.collect::<BTreeSet<_>>(), files);
+        assert_eq!(all.len(), files.len(), "two have one name");
+        for Preset { about, document, .. } in &all {
+            let texts = [&about.id, &about.title, &about.why, &about.from];
+            assert!(texts.iter().all(|text| !text.is_empty()), "{about:?}");
+            assert!(about.version > 0 && about.objective.is_some(), "{about:?}");
+            assert_eq!(document.name.as_deref(), Some(&*about.id));
+            assert!(
+                document.jobs.iter().all(|job| job.targets.is_empty()),
+                "the user names the target"
+            );
+        }
+    }
+
+    #[test]
+    fn every_preset_is_a_plan_once_it_has_its_targets() {
+        for preset in all() {
+            let mut document = preset.document();
+            let targets = preset.about.targets.unwrap_or(1);
+            for job in &mut document.jobs {
+                job.targets = (1..=targets).map(|number| format!("/data/{number}.dat")).collect();
+            }
+            let plan = lower(&document).unwrap();
+            plan.check().unwrap();
+            assert_eq!(plan.origin.preset, document.preset);
+            assert_eq!(plan.origin.objective, preset.about.objective);
+            assert_eq!(plan.targets.len() as u32, targets);
+        }
+    }
+
+    #[test]
+    fn names_are_found_with_and_without_version() {
+        assert_eq!(find("oltp").unwrap(), find("oltp@1").unwrap());
+        let said = |name: &str| find(name).unwrap_err().to_string();
+        assert!(said("oltpp").contains("did you mean `oltp`?"), "{}", said("oltpp"));
+        assert!(said("oltp@7").contains("no version `7`") && said("oltp@7").contains("`oltp@1`"));
+        assert!(said("oltp@").contains("no version ``"));
+        assert!(said("colours").contains("`fathom presets` lists them"));
+        assert_eq!(find("powerstore-16").unwrap().about.targets, Some(16));
+    }
+
+    /// What the sources say, word for word.
+    #[test]
+    fn presets_with_a_source_are_what_it_says() {
+        let job = |name: &str| find(name).unwrap().document().jobs[0].clone();
+        let azure = job("azure-max-write-iops");
+        assert_eq!((azure.workers, azure.depth, azure.part.read_percent), (4, 128, 0.0));
+        assert_eq!(azure.size, Some(model::Bytes::gib(200)));
+        assert_eq!(
+            (azure.warm_up, azure.time),
+            (Some(model::Nanos::secs(30)), Some(model::Nanos::secs(30)))
+        );
+        let cached = job("azure-max-read-iops-cached");
+        assert_eq!(cached.warm_up, Some(model::Nanos::secs(7200)));
+        let extent = job("sql-extent");
+        assert_eq!((extent.workers, extent.depth, extent.part.read_percent), (8, 8, 80.0));
+        assert_eq!(find("sql-20ms").unwrap().about.judged_by.as_deref(), Some("mean<=20ms"));
+        assert_eq!(job("sql-20ms"), extent, "the same load");
+        // A sequence of lengths that differ goes in steps of the shortest: its writes would overlap.
+        for preset in all() {
+            for job in &preset.document.jobs {
+                let sequential = matches!(job.part.access, model::access::Access::Sequential(_));
+                assert!(
+                    !sequential || job.part.sizes.min() == job.part.sizes.max(),
+                    "{:?}",
+                    preset.about.id
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,389 @@
+//! Suites: workloads with what is required of each. A workload is a preset, a job file or options of its own, and options that
+//! stand beside a preset or a file change it.
+//!
+//! What a requirement means is not known here, nor are files opened: whoever has the job file of a workload gives it to
+//! [`Workload::document`].
+
+use model::plan::PresetUse;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::jobfile::{OBJECTIVE, Reader, objective, texts_of};
+use super::options::{OPTIONS, find};
+use super::spec::{Document, JobSpec, SimulatedSpec};
+use super::{apply, presets};
+use crate::diagnostic::{Diagnostic, Place};
+use crate::nearest::nearest;
+
+/// A suite that shows what one can be.
+pub const EXAMPLE: &str = include_str!("../../suites/acceptance.toml");
+
+/// What stands at the top of a suite.
+const TOP: [&str; 5] = ["name", "objective", "defaults", "workload", "simulated"];
+/// What a workload has beside options.
+const KEYS: [&str; 6] = ["name", "preset", "job", "objective", "require", "pace"];
+
+/// Workloads and what is required of them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Suite {
+    /// Its name.
+    pub name: Option<String>,
+    /// What it is to show.
+    pub objective: Option<String>,
+    /// In the order in which they run.
+    pub workloads: Vec<Workload>,
+    simulated: Vec<SimulatedSpec>,
+}
+
+/// One of them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Workload {
+    /// Its name.
+    pub name: String,
+    /// What it begins as.
+    pub base: Base,
+    /// What it is to show; absent: what its preset or file says.
+    pub objective: Option<String>,
+    /// What is required of it; absent: what its preset is judged by.
+    pub require: Option<String>,
+    /// Whether it is issued at the rate that is required; absent: where a rate and a latency are required together.
+    pub pace: Option<bool>,
+    /// Where it stands.
+    pub at: Place,
+    /// Options in the order of their effect: those of `[defaults]`, then its own.
+    options: Vec<(String, Vec<String>, Place)>,
+}
+
+/// What a workload begins as.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Base {
+    /// A job with the usual values.
+    Usual,
+    /// A preset, by its name.
+    Preset(String),
+    /// A job file, by its path.
+    File(String),
+}
+
+impl Workload {
+    /// Its jobs. `file` has those of its job file, if it begins as one.
+    ///
+    /// # Errors
+    /// Every complaint about its options.
+    pub fn document(&self, suite: &Suite, file: Option<Document>) -> Result<Document, Vec<Diagnostic>> {
+        let mut document = match (&self.base, file) {
+            (Base::Preset(name), _) => presets::find(name)
+                .map_err(|complaint| vec![complaint.at(self.at.clone())])?
+                .document(),
+            (_, Some(document)) => document,
+            (Base::Usual | Base::File(_), None) => Document {
+                jobs: vec![JobSpec::default()],
+                ..Document::default()
+            },
+        };
+        document.name = Some(self.name.clone());
+        document.objective = self.objective.clone().or(document.objective);
+        document.simulated.extend(suite.simulated.iter().cloned());
+        let mut complaints = Vec::new();
+        for job in &mut document.jobs {
+            for (name, values, place) in &self.options {
+                if name == "target" {
+                    job.targets.clear();
+                }
+                for value in values {
+                    if let Err(complaint) = apply(job, name, value, || place.clone())
+                        && !complaints.contains(&complaint)
+                    {
+                        complaints.push(complaint);
+                    }
+                }
+            }
+        }
+        if let [job] = &mut document.jobs[..] {
+            job.name = Some(self.name.clone());
+        }
+        if let Some(PresetUse { changed, .. }) = &mut document.preset {
+            *changed = self
+                .options_set()
+                .filter(|name| *name != "target")
+                .map(str::to_owned)
+                .collect();
+        }
+        match complaints.is_empty() {
+            true => Ok(document),
+            false => Err(complaints),
+        }
+    }
+
+    /// Whether an option stands in the workload or in the defaults.
+    pub fn sets(&self, option: &str) -> bool {
+        self.options.iter().any(|(name, ..)| name == option)
+    }
+
+    /// Names of its options in the order of the table.
+    fn options_set(&self) -> impl Iterator<Item = &'static str> + '_ {
+        OPTIONS.iter().map(|option| option.name).filter(|name| self.sets(name))
+    }
+}
+
+/// Reads a suite. `file` is its name, for messages.
+///
+/// # Errors
+/// Every [`Diagnostic`] about the text.
+pub fn read_suite(file: &str, text: &str) -> Result<Suite, Vec<Diagnostic>> {
+    let mut reader = Reader::new(file, text);
+    let root = match DeTable::parse(text) {
+        Ok(root) => root,
+        Err(error) => {
+            let at = error.span().map(|span| reader.place(span.start));
+            let complaint = Diagnostic::new(format!("this is not TOML: {}", error.message()));
+            return Err(vec![Diagnostic { at, ..complaint }]);
+        }
+    };
+    let suite = suite(&mut reader, root.get_ref());
+    if suite.workloads.is_empty() && reader.faults.is_empty() {
+        let complaint = Diagnostic::new(format!("{file} has no workload"));
+        reader
+            .faults
+            .push(complaint.help("write `[[workload]]`; `fathom suite --example` prints a suite"));
+    }
+    match reader.faults.is_empty() {
+        true => Ok(suite),
+        false => Err(reader.faults),
+    }
+}
+
+fn suite(reader: &mut Reader<'_>, root: &DeTable<'_>) -> Suite {
+    let mut suite = Suite::default();
+    let mut defaults = Vec::new();
+    for (key, value) in root {
+        if let ("defaults", DeValue::Table(table)) = (key.get_ref().as_ref(), value.get_ref()) {
+            for entry in table {
+                defaults.extend(option(reader, entry));
+            }
+        }
+    }
+    for (key, value) in root {
+        let at = value.span().start;
+        match (key.get_ref().as_ref(), value.get_ref()) {
+            ("defaults", DeValue::Table(_)) => {}
+            ("name", DeValue::String(name)) => suite.name = Some(name.to_string()),
+            ("objective", DeValue::String(text)) => match objective(text) {
+                Some(line) => suite.objective = Some(line),
+                None => reader.complain(at, "the objective says nothing", OBJECTIVE),
+            },
+            ("workload", DeValue::Array(workloads)) => {
+                for one in workloads {
+                    match one.get_ref() {
+                        DeValue::Table(table) => {
+                            let one = workload(reader, one.span().start, table, &defaults, suite.workloads.len() + 1);
+                            if suite.workloads.iter().any(|other| other.name == one.name) {
+                                let what = format!("two workloads are called `{}`", one.name);
+                                reader.complain_at(one.at.clone(), what, "give each a name of its own");
+                            }
+                            suite.workloads.push(one);
+                        }
+                        _ => reader.complain(one.span().start, "a workload must be a table", "write `[[workload]]`"),
+                    }
+                }
+            }
+            ("simulated", DeValue::Table(devices)) => {
+                let mut document = Document::default();
+                for entry in devices {
+                    reader.simulated(entry, &mut document);
+                }
+                suite.simulated = document.simulated;
+            }
+            (known, _) if TOP.contains(&known) => {
+                let help = match known {
+                    "workload" => "write `[[workload]]` above each of them",
+                    "defaults" => "write `[defaults]`",
+                    "simulated" => "write `[simulated.NAME]`",
+                    _ => "it is a text",
+                };
+                reader.complain(at, format!("`{known}` has another kind of value"), help);
+            }
+            ("job", _) => {
+                let help = "this looks like a job file: run it with `fathom run`, or name it with `job = \"FILE.toml\"` in a workload";
+                reader.complain(key.span().start, "a suite has workloads, and no jobs", help);
+            }
+            (other, _) => {
+                let help = match (find(other), nearest(other, TOP)) {
+                    (Some(_), _) => format!("`{other}` belongs under `[[workload]]` or `[defaults]`"),
+                    (None, Some(near)) => format!("did you mean `{near}`?"),
+                    (None, None) => format!("at the top of a suite stand {}", TOP.join(", ")),
+                };
+                reader.complain(key.span().start, format!("`{other}` does not belong here"), help);
+            }
+        }
+    }
+    suite
+}
+
+type Entry<'a, 'b> = (&'b Spanned<std::borrow::Cow<'a, str>>, &'b Spanned<DeValue<'a>>);
+type Setting = (String, Vec<String>, Place);
+
+fn workload(reader: &mut Reader<'_>, at: usize, table: &DeTable<'_>, defaults: &[Setting], number: usize) -> Workload {
+    let mut workload = Workload {
+        name: format!("workload {number}"),
+        base: Base::Usual,
+        objective: None,
+        require: None,
+        pace: None,
+        at: reader.place(at),
+        options: defaults.to_vec(),
+    };
+    for (key, value) in table {
+        let at = value.span().start;
+        match (key.get_ref().as_ref(), value.get_ref()) {
+            ("name", DeValue::String(text)) if !text.trim().is_empty() => {
+                workload.name = text.to_string();
+                workload.at = reader.place(key.span().start);
+            }
+            (name @ ("preset" | "job"), DeValue::String(text)) => {
+                if workload.base != Base::Usual {
+                    let help = "leave one of them out, or make two workloads";
+                    reader.complain(
+                        key.span().start,
+                        "a workload begins as a preset or as a job file, not as both",
+                        help,
+                    );
+                }
+                workload.base = match name {
+                    "preset" => Base::Preset(text.to_string()),
+                    _ => Base::File(text.to_string()),
+                };
+                if let Base::Preset(name) = &workload.base
+                    && let Err(complaint) = presets::find(name)
+                {
+                    let place = reader.place(at);
+                    reader.faults.push(complaint.at(place));
+                }
+            }
+            ("objective", DeValue::String(text)) => match objective(text) {
+                Some(line) => workload.objective = Some(line),
+                None => reader.complain(at, "the objective says nothing", OBJECTIVE),
+            },
+            ("require", DeValue::String(text)) => workload.require = Some(text.to_string()),
+            ("pace", DeValue::Boolean(pace)) => workload.pace = Some(*pace),
+            (known, _) if KEYS.contains(&known) => {
+                let help = match known {
+                    "pace" => "true: at the rate that is required; false: as the load stands",
+                    "require" => "a text: require = \"iops>=4000,p99<=3ms\"",
+                    _ => "it is a text",
+                };
+                reader.complain(at, format!("`{known}` has another kind of value"), help);
+            }
+            _ => workload.options.extend(option(reader, (key, value))),
+        }
+    }
+    workload
+}
+
+/// An option with its values, tried on a job that nobody runs.
+fn option(reader: &mut Reader<'_>, (key, value): Entry<'_, '_>) -> Option<Setting> {
+    let name = key.get_ref().as_ref();
+    let at = key.span().start;
+    if find(name).is_none() {
+        let known = OPTIONS.iter().map(|option| option.name).chain(KEYS);
+        let help = match nearest(name, known) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => {
+                "it has name, preset, job, objective, require, pace, and the options of `fathom run --help`".to_owned()
+            }
+        };
+        reader.complain(at, format!("a workload has no `{name}`"), help);
+        return None;
+    }
+    let Some(values) = texts_of(value.get_ref()) else {
+        let example = find(name).map_or("", |option| option.example);
+        reader.complain(value.span().start, format!("`{name}` takes a plain value"), example);
+        return None;
+    };
+    let place = reader.place(at);
+    for text in &values {
+        if let Err(complaint) = apply(&mut JobSpec::default(), name, text, || place.clone()) {
+            reader.faults.push(complaint);
+        }
+    }
+    Some((name.to_owned(), values, place))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::native::lower;
+
+    fn complaints(text: &str) -> String {
+        let faults = read_suite("suite.toml", text).unwrap_err();
+        faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn the_example_is_a_suite() {
+        let suite = read_suite("example", EXAMPLE).unwrap();
+        assert_eq!(suite.workloads.len(), 4);
+        for workload in &suite.workloads {
+            assert!(workload.require.is_some());
+            let mut document = workload.document(&suite, None).unwrap();
+            document.jobs[0].targets = vec!["/data".into()];
+            let plan = lower(&document).unwrap();
+            plan.check().unwrap();
+            let job = &plan.steps[0].jobs[0];
+            assert_eq!(job.stop.after_ns, Some(model::Nanos::secs(300)), "the defaults hold");
+            assert_eq!(job.name, workload.name);
+        }
+        let document = suite.workloads[0].document(&suite, None).unwrap();
+        assert_eq!(document.preset.unwrap().changed, ["time", "warm-up"]);
+    }
+
+    #[test]
+    fn options_of_a_workload_come_after_the_defaults_and_change_what_it_begins_as() {
+        let text = "[defaults]\ndepth = 2\ntime = \"9s\"\n[[workload]]\njob = \"x.toml\"\ndepth = 3\ntarget = [\"a\", \"b\"]\n";
+        let suite = read_suite("suite.toml", text).unwrap();
+        let workload = &suite.workloads[0];
+        assert_eq!(
+            (workload.name.as_str(), &workload.base),
+            ("workload 1", &Base::File("x.toml".into()))
+        );
+        let file = Document {
+            jobs: vec![JobSpec {
+                workers: 7,
+                targets: vec!["c".into()],
+                ..JobSpec::default()
+            }],
+            ..Document::default()
+        };
+        let document = workload.document(&suite, Some(file)).unwrap();
+        let job = &document.jobs[0];
+        assert_eq!((job.depth, job.workers, job.time), (3, 7, Some(model::Nanos::secs(9))));
+        assert_eq!(job.targets, ["a", "b"]);
+        assert!(workload.sets("time") && !workload.sets("read"));
+    }
+
+    #[test]
+    fn mistakes_are_told_all_at_once_with_their_lines() {
+        let text = "nmae = \"x\"\n[defaults]\nblok = \"4k\"\n[[workload]]\npreset = \"olpt\"\njob = \"x.toml\"\nrequire = 3\npace = \"yes\"\n\
+                    depth = 0\nreqire = \"iops>=3\"\n[[workload]]\nname = \"a\"\n[[workload]]\nname = \"a\"\n";
+        let all = complaints(text);
+        for part in [
+            "did you mean `name`?",
+            "suite.toml:3  blok",
+            "did you mean `block`?",
+            "did you mean `oltp`?",
+            "not as both",
+            "`require` has another kind of value",
+            "`pace` has another kind of value",
+            "`depth`: must be 1 to",
+            "did you mean `require`?",
+            "two workloads are called `a`",
+        ] {
+            assert!(all.contains(part), "`{part}` in:\n{all}");
+        }
+        assert!(complaints("").contains("has no workload"));
+        assert!(complaints("x = [").contains("this is not TOML"));
+        assert!(complaints("[[job]]\ndepth = 3").contains("looks like a job file"));
+        assert!(complaints("depth = 3").contains("belongs under `[[workload]]`"));
+        assert!(complaints("workload = 3").contains("write `[[workload]]`"));
+    }
+}

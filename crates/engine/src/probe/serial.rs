@@ -1,0 +1,40 @@
+//! What a block device calls itself, whatever number it has since the machine was started.
+
+use super::System;
+use crate::identity::DeviceNumber;
+
+/// Where the drivers tell it, the surest first.
+const PLACES: [&str; 4] = ["wwid", "device/wwid", "serial", "device/serial"];
+
+/// Serial number or world-wide name of a whole device; `None` where the system tells none, and for parts of devices.
+pub fn serial(system: &System, device: DeviceNumber) -> Option<String> {
+    let folder = format!("/sys/dev/block/{}:{}", device.major, device.minor);
+    let told = PLACES
+        .iter()
+        .filter_map(|place| system.words(&format!("{folder}/{place}")));
+    told.map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "))
+        .find(|text| !text.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn the_name_of_a_device_outlives_its_number() {
+        let root = std::env::temp_dir().join(format!("fathom-serial-{}", std::process::id()));
+        let folder = |number: &str| root.join("sys/dev/block").join(number);
+        fs::create_dir_all(folder("259:0").join("device")).expect("a folder for the test");
+        fs::create_dir_all(folder("7:0")).expect("a folder for the test");
+        fs::write(folder("259:0").join("device/serial"), "S4EW  0123 \n").expect("a file for the test");
+        let system = System::below(&root);
+        let number = |major, minor| DeviceNumber::new(major, minor);
+        assert_eq!(serial(&system, number(259, 0)).as_deref(), Some("S4EW 0123"));
+        assert_eq!(serial(&system, number(7, 0)), None);
+        fs::write(folder("259:0").join("wwid"), "eui.0025385").expect("a file for the test");
+        assert_eq!(serial(&system, number(259, 0)).as_deref(), Some("eui.0025385"));
+        fs::remove_dir_all(root).expect("it was made here");
+    }
+}

@@ -1,0 +1,154 @@
+//! `fathom presets`.
+
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use dialects::convert::{self, Conversion};
+use dialects::native;
+use dialects::native::presets::{self, Preset};
+use model::Bytes;
+use model::plan::{Dialect, Plan};
+use serde_json::{Value, json};
+
+use super::run;
+use crate::exit::Exit;
+use crate::fault::Faults;
+use crate::screen;
+
+/// Size of the example's target where the preset names none.
+const EXAMPLE_SIZE: Bytes = Bytes::gib(10);
+
+/// Its command line.
+pub fn command() -> Command {
+    let flag = |name: &'static str, help: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue).help(help);
+    Command::new("presets")
+        .about("Lists tests that are ready, or prints one in full: what it is for, its job file, DiskSpd's and fio's words")
+        .long_about(
+            "Lists tests that are ready to be run with `fathom run --preset NAME --target PATH`. With a NAME it prints the test in \
+             full: what it is for, where its values come from, its job file, and the same test in the words of DiskSpd and fio \
+             for an example target.\n\n\
+             A preset of a version never changes, so results of `oltp@1` are results of the same test; results say which preset \
+             they are of and which flags have changed it.",
+        )
+        .after_help(
+            "Examples:\n  fathom presets\n  fathom presets oltp\n  fathom presets sql-log@1 --toml > mine.toml\n  \
+             fathom run --preset oltp --target /data --size 100g",
+        )
+        .arg(Arg::new("name").value_name("NAME[@VERSION]").help("Preset to print, such as oltp"))
+        .arg(flag("json", "One JSON document for programs"))
+        .arg(flag("toml", "Its job file alone, to keep or to change").requires("name").conflicts_with("json"))
+}
+
+/// Lists or prints.
+pub fn show(given: &ArgMatches) -> Result<Exit, Faults> {
+    let Some(name) = given.get_one::<String>("name") else {
+        let all = presets::all();
+        return match given.get_flag("json") {
+            true => put_json(&Value::from_iter(all.iter().map(head))),
+            false => screen::put(&list(&all)),
+        };
+    };
+    let preset = presets::find(name).map_err(|complaint| Faults::from(vec![complaint]))?;
+    if given.get_flag("toml") {
+        return screen::put(preset.text);
+    }
+    let plan = example(&preset)?;
+    match given.get_flag("json") {
+        true => put_json(&whole(&preset, &plan)),
+        false => screen::put(&explain(&preset, &plan)),
+    }
+}
+
+fn put_json(value: &Value) -> Result<Exit, Faults> {
+    let text = serde_json::to_string_pretty(value).expect("plain values are valid JSON");
+    screen::put(&format!("{text}\n"))
+}
+
+fn head(preset: &Preset) -> Value {
+    let about = &preset.about;
+    json!({
+        "id": about.id,
+        "version": about.version,
+        "title": about.title,
+        "why": about.why,
+        "from": about.from,
+        "objective": about.objective,
+        "judged_by": about.judged_by,
+        "targets": about.targets.unwrap_or(1),
+    })
+}
+
+fn whole(preset: &Preset, plan: &Plan) -> Value {
+    let mut value = head(preset);
+    value["toml"] = preset.text.into();
+    for (dialect, name) in [(Dialect::Diskspd, "diskspd"), (Dialect::Fio, "fio")] {
+        let Conversion {
+            text, lost, differs, ..
+        } = convert::to(dialect, plan);
+        let words = |list: &[convert::Lost]| list.iter().map(ToString::to_string).collect::<Vec<_>>();
+        value[name] = json!({ "text": text, "lost": words(&lost), "differs": words(&differs) });
+    }
+    value
+}
+
+fn list(all: &[Preset]) -> String {
+    let mut text = String::new();
+    for preset in all {
+        text += &format!("  {:<32} {}\n", preset.about.name(), preset.about.title);
+    }
+    text + "\n`fathom presets NAME` prints one in full; `fathom run --preset NAME --target PATH` runs it.\n"
+}
+
+/// The preset on a target that could be there.
+fn example(preset: &Preset) -> Result<Plan, Faults> {
+    let mut document = preset.document();
+    for job in &mut document.jobs {
+        job.targets = match preset.about.targets {
+            Some(count) => (1..=count)
+                .map(|number| format!("/data/volume{number:02}.dat"))
+                .collect(),
+            None => vec!["/data/test.dat".into()],
+        };
+        job.size = job.size.or(Some(EXAMPLE_SIZE));
+    }
+    run::enough_targets(&document)?;
+    Ok(native::lower(&document)?)
+}
+
+fn explain(preset: &Preset, plan: &Plan) -> String {
+    let about = &preset.about;
+    let mut text = format!("{}: {}\n", about.name(), about.title);
+    text += &screen::wrapped(&about.why);
+    text += &screen::wrapped(&format!("From: {}.", about.from));
+    if let Some(objective) = &about.objective {
+        text += &screen::wrapped(&format!("To show: {objective}."));
+    }
+    if let Some(clauses) = &about.judged_by {
+        text += &screen::wrapped(&format!(
+            "Judged by: {clauses}. The exit code says whether it is kept: 0 PASS, 1 FAIL, 2 INCONCLUSIVE."
+        ));
+    }
+    text += &format!("\nIts job file\n\n{}", indented(preset.text));
+    let sizes: Vec<String> = plan.targets.iter().take(1).map(|target| target.path.clone()).collect();
+    for (dialect, name) in [(Dialect::Diskspd, "DiskSpd"), (Dialect::Fio, "fio")] {
+        let conversion = convert::to(dialect, plan);
+        text += &format!(
+            "\nIn the words of {name}, for {}\n\n{}",
+            sizes.join(" "),
+            indented(&conversion.text)
+        );
+        for lost in &conversion.lost {
+            text += &screen::wrapped(&format!("lost: {lost}"));
+        }
+    }
+    text + &format!("\nRun it\n\n  fathom run --preset {} --target PATH\n", about.name())
+}
+
+fn indented(text: &str) -> String {
+    let line = |line: &str| {
+        if line.is_empty() {
+            "\n".to_owned()
+        } else {
+            format!("  {line}\n")
+        }
+    };
+    text.lines().map(line).collect()
+}

@@ -1,0 +1,579 @@
+//! `fathom suite`.
+
+use std::path::{Path, PathBuf};
+
+use ::run::targets::guard::{Permissions, Refusal};
+use analysis::requirement::Clause;
+use analysis::verdict::Outcome;
+use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
+use dialects::convert;
+use dialects::native::suite::{Base, EXAMPLE, Suite, Workload, read_suite};
+use dialects::native::{self, Document, JobSpec, PartSpec};
+use jiff::Zoned;
+use model::Bytes;
+use model::block_size::BlockSizes;
+use model::plan::{DepthPer, Plan, RateUnit, TargetKind};
+use model::results::Results;
+use report::junit::{self, Case, CaseOutcome};
+use report::words;
+use study::ground::Ground;
+use study::suite::{self, FORMAT_VERSION, Held, Load, Report};
+use study::verify::{Unverifiable, Verification};
+
+use super::judged;
+use super::run::{apply_flags, describe, document_of, enough_targets, note_changes};
+use crate::command_line::{dry_run_option, load_options, safety_options};
+use crate::exit::{EXPLAINED, Exit};
+use crate::fault::{Fault, Faults};
+use crate::screen::{self, Screen};
+use crate::session::{self, Session};
+use crate::{command_line, outputs};
+
+/// Options of a load that stand on the command line too: where, how much of it, and how long.
+const FLAGS: [&str; 4] = ["target", "size", "time", "warm-up"];
+/// Attempts at most at a paced workload: a second one has twice as much in flight.
+const ATTEMPTS: u32 = 2;
+
+/// Its command line.
+pub fn command() -> Command {
+    let file = |name: &'static str, help: &'static str| {
+        Arg::new(name)
+            .long(name)
+            .value_name("FILE")
+            .value_hint(ValueHint::FilePath)
+            .help(help)
+            .help_heading("Output")
+    };
+    let flag = |name: &'static str, help: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue).help(help);
+    Command::new("suite")
+        .about("Runs several workloads and holds each to what is required of it; writes a page to sign")
+        .long_about(
+            "Runs the workloads of a suite one after the other and holds each to its requirement: PASS, FAIL or INCONCLUSIVE for \
+             each clause, by the rules of `fathom verify`. A workload is a preset, a job file, or options of its own. Where a rate \
+             and a latency are required together it is issued at exactly that rate, with as many operations in flight as that \
+             takes; else it runs as it stands.\n\n\
+             The target is named here or in the suite; flags change every workload. A file that is made in a directory serves all \
+             workloads and is removed at the end. docs/suites.md has the form.",
+        )
+        .after_help(format!(
+            "Examples:\n  fathom suite --example > acceptance.toml\n  fathom suite acceptance.toml --target /mnt/new --size 100GiB --dry-run\n  \
+             fathom suite acceptance.toml --target /mnt/new --size 100GiB --sign-off acceptance.md --junit acceptance.xml\n\n{EXPLAINED}"
+        ))
+        .arg(
+            Arg::new("file")
+                .value_name("FILE.toml")
+                .value_hint(ValueHint::FilePath)
+                .required_unless_present("example")
+                .help("The suite"),
+        )
+        .arg(flag("example", "Print a suite to begin with").conflicts_with("file"))
+        .args(load_options().into_iter().filter(|arg| FLAGS.contains(&arg.get_id().as_str())))
+        .args([
+            file("sign-off", "Write a page to sign, in Markdown: what was required, what was measured, on what, how"),
+            file("junit", "Write JUnit XML for build servers: a case for each clause"),
+            flag("json", "One JSON document for programs, in place of the table").help_heading("Output"),
+        ])
+        .args(command_line::study_output_options().into_iter().filter(|arg| ["seed", "quiet"].contains(&arg.get_id().as_str())))
+        .arg(dry_run_option())
+        .args(safety_options())
+}
+
+/// A workload that can be run.
+struct Ready {
+    name: String,
+    document: Document,
+    required: String,
+    clauses: Vec<Clause>,
+    /// How it is issued at the rate that is required.
+    paced: Option<Verification>,
+}
+
+impl Ready {
+    /// The document of an attempt, counted from 1.
+    fn document(&self, attempt: u32) -> Document {
+        let mut document = self.document.clone();
+        if let Some(paced) = &self.paced {
+            let issued = paced.issued(attempt);
+            let job = &mut document.jobs[0];
+            job.rate = Some((issued.rate_iops.ceil() as u64, RateUnit::Operations));
+            job.depth = issued.concurrency;
+            job.depth_per = DepthPer::Job;
+            job.workers = issued.workers;
+            job.part.exact_mix = true;
+            job.parts.iter_mut().for_each(|part| part.exact_mix = true);
+        }
+        document
+    }
+
+    fn plan(&self, attempt: u32) -> Result<Plan, Faults> {
+        Ok(native::lower(&self.document(attempt))?)
+    }
+}
+
+/// Runs a suite, or prints one.
+pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
+    if given.get_flag("example") {
+        return screen::put(EXAMPLE);
+    }
+    let file = given.get_one::<String>("file").expect("clap asks for a file");
+    let text = std::fs::read_to_string(file)
+        .map_err(|error| Faults::usage(Fault::of_file("read", Path::new(file), &error)))?;
+    let read = read_suite(file, &text)?;
+    let ready = all_ready(session, given, file, &read)?;
+    let permissions = session::permissions(given);
+    let plans = ready.iter().map(|one| one.plan(1)).collect::<Result<Vec<_>, _>>()?;
+    for plan in &plans {
+        ::run::check(plan).map_err(|error| Faults::from(::run::RunError::Plan(error)))?;
+    }
+    if given.get_flag("dry-run") {
+        return dry_run(&ready, &plans, &permissions);
+    }
+    refuse(&plans, &permissions)?;
+    let files: Vec<PathBuf> = ["sign-off", "junit"]
+        .iter()
+        .filter_map(|name| given.get_one::<String>(name).map(PathBuf::from))
+        .collect();
+    for plan in &plans {
+        outputs::spare_targets(files.iter().map(PathBuf::as_path), &plan.targets)?;
+    }
+    outputs::prove_writable(files.iter().map(PathBuf::as_path))?;
+    let started = Zoned::now();
+    let mut errand = Errand {
+        session,
+        permissions,
+        ground: Ground::default(),
+        quiet: given.get_flag("quiet"),
+        seen: None,
+        exits: Vec::new(),
+    };
+    let mut held = Vec::new();
+    for (number, one) in ready.iter().enumerate() {
+        held.push(errand.hold(one, number + 1, ready.len()));
+        if session.is_interrupted() {
+            break;
+        }
+    }
+    let (seen, exits) = (errand.seen.take(), std::mem::take(&mut errand.exits));
+    drop(errand);
+    let left_out = ready.iter().skip(held.len()).map(left_out).collect::<Vec<_>>();
+    held.extend(left_out);
+    let report = report(&read, file, &started, held, seen.as_ref());
+    finish(given, &report, &started)?;
+    Ok(exit(&report, exits))
+}
+
+/// Every workload with its requirement, before any of them runs.
+fn all_ready(session: &Session, given: &ArgMatches, file: &str, suite: &Suite) -> Result<Vec<Ready>, Faults> {
+    let folder = Path::new(file).parent().unwrap_or(Path::new(""));
+    let one = |workload: &Workload| ready(session, given, folder, suite, workload);
+    suite.workloads.iter().map(one).collect()
+}
+
+fn ready(
+    session: &Session,
+    given: &ArgMatches,
+    folder: &Path,
+    suite: &Suite,
+    workload: &Workload,
+) -> Result<Ready, Faults> {
+    let at = format!("{}:{}  {}", workload.at.file, workload.at.line, workload.at.text);
+    let fault = |what: String, help: &str| Faults::usage(Fault::new(what).at(&*at).help(help));
+    let of_file = match &workload.base {
+        Base::File(name) => Some(document_of(Some(&folder.join(name).display().to_string()))?),
+        Base::Usual | Base::Preset(_) => None,
+    };
+    let mut document = workload.document(suite, of_file)?;
+    document.arguments.clone_from(&session.arguments);
+    apply_flags(&mut document, given)?;
+    note_changes(&mut document, given);
+    enough_targets(&document)?;
+    if document.jobs.len() != 1 {
+        let what = format!(
+            "the workload `{}` has {} jobs, and one can be judged",
+            workload.name,
+            document.jobs.len()
+        );
+        return Err(fault(what, "make a workload of each"));
+    }
+    let judged_by = document.about.as_ref().and_then(|about| about.judged_by.clone());
+    let Some(required) = workload.require.clone().or(judged_by) else {
+        let what = format!("nothing is required of the workload `{}`", workload.name);
+        return Err(fault(what, "say what, for example require = \"iops>=4000,p99<=3ms\""));
+    };
+    let clauses = judged::parsed(&required, &at)?;
+    let job = &document.jobs[0];
+    let paced = match workload
+        .pace
+        .unwrap_or_else(|| job.rate.is_none() && suite::is_paced(&clauses))
+    {
+        false => None,
+        true if job.rate.is_some() => {
+            let what = format!(
+                "the workload `{}` has a rate of its own, and is to be paced by its requirement",
+                workload.name
+            );
+            return Err(fault(what, "leave out `rate` or `pace`"));
+        }
+        true => {
+            let paced = suite::pacing(&clauses, load(job, &document, |name| workload.sets(name)));
+            Some(paced.map_err(|Unverifiable { what, .. }| {
+                fault(what, "add iops>=… or mbps>=… to the requirement, or leave out `pace`")
+            })?)
+        }
+    };
+    Ok(Ready {
+        name: workload.name.clone(),
+        document,
+        required,
+        clauses,
+        paced,
+    })
+}
+
+fn load(job: &JobSpec, document: &Document, sets: impl Fn(&str) -> bool) -> Load {
+    let parts = if job.parts.is_empty() {
+        std::slice::from_ref(&job.part)
+    } else {
+        &job.parts
+    };
+    let shares: f64 = parts.iter().map(|part| f64::from(part.share)).sum();
+    let mean = |of: &dyn Fn(&PartSpec) -> f64| {
+        parts.iter().map(|part| of(part) * f64::from(part.share)).sum::<f64>() / shares.max(1.0)
+    };
+    let name = job.targets.first().and_then(|target| target.strip_prefix("simulated:"));
+    let simulated = name.and_then(|name| document.simulated.iter().find(|device| device.name == name));
+    Load {
+        block: Bytes(mean(&|part| mean_size(&part.sizes)).round() as u64),
+        read_percent: mean(&|part| part.read_percent),
+        depth: sets("depth").then_some(job.depth),
+        workers: sets("workers").then_some(job.workers),
+        cpus: engine::sys::thread::usable_cpus().len() as u32,
+        simulated: simulated.map(|device| device.device.clone()),
+    }
+}
+
+/// Bytes of an operation on average.
+fn mean_size(sizes: &BlockSizes) -> f64 {
+    match sizes {
+        BlockSizes::Fixed { size } => size.0 as f64,
+        BlockSizes::Range { low, high, .. } => (low.0 + high.0) as f64 / 2.0,
+        BlockSizes::Split { entries } => {
+            let shares: f64 = entries.iter().map(|entry| entry.percent).sum();
+            entries
+                .iter()
+                .map(|entry| entry.size.0 as f64 * entry.percent)
+                .sum::<f64>()
+                / shares.max(1e-9)
+        }
+    }
+}
+
+fn dry_run(ready: &[Ready], plans: &[Plan], permissions: &Permissions) -> Result<Exit, Faults> {
+    let (mut text, mut refused) = (String::new(), false);
+    for (one, plan) in ready.iter().zip(plans) {
+        let judged = ::run::targets::judge(plan, permissions)?;
+        refused |= judged.iter().any(|one| one.decision.refusal().is_some());
+        let paced = one.paced.as_ref().map_or("", |_| " (issued at that rate)");
+        text += &format!(
+            "{}: required: {}{paced}\n{}\n",
+            one.name,
+            one.required,
+            describe(plan, &judged)
+        );
+    }
+    screen::put(&text)?;
+    Ok(if refused { Exit::Refused } else { Exit::Done })
+}
+
+/// A workload that may not run is told before the first one does, not after an hour.
+fn refuse(plans: &[Plan], permissions: &Permissions) -> Result<(), Faults> {
+    let mut refusals: Vec<Refusal> = Vec::new();
+    for plan in plans {
+        for one in ::run::targets::judge(plan, permissions)? {
+            if let Some(refusal) = one.decision.refusal().filter(|refusal| !refusals.contains(refusal)) {
+                refusals.push(refusal.clone());
+            }
+        }
+    }
+    match refusals.is_empty() {
+        true => Ok(()),
+        false => Err(::run::RunError::Refused(refusals).into()),
+    }
+}
+
+/// What running the workloads takes.
+struct Errand<'a> {
+    session: &'a Session,
+    permissions: Permissions,
+    ground: Ground,
+    quiet: bool,
+    /// The first results, for machine and target.
+    seen: Option<Results>,
+    exits: Vec<Exit>,
+}
+
+impl Errand<'_> {
+    fn hold(&mut self, one: &Ready, number: usize, of: usize) -> Held {
+        let mut held = left_out(one);
+        match self.attempts(one, &mut held, &format!("[{number}/{of}]")) {
+            Ok(results) => {
+                self.exits.push(Exit::of(&results, false));
+                held.findings.clone_from(&results.findings);
+                if held.verdict.is_none() {
+                    held.failure =
+                        Some("not one operation ended in the measured window, so there is nothing to judge".into());
+                } else {
+                    held.failure = None;
+                }
+                self.seen.get_or_insert(results);
+            }
+            Err(faults) => {
+                self.exits.push(faults.exit());
+                held.failure = Some(faults.first());
+            }
+        }
+        held
+    }
+
+    /// Runs it once, and once more where the generator may have been the limit.
+    fn attempts(&mut self, one: &Ready, held: &mut Held, place: &str) -> Result<Results, Faults> {
+        let mut attempt = 1;
+        loop {
+            let mut plan = one.plan(attempt)?;
+            held.load = said(&plan);
+            held.settings = convert::to_native(&plan).text;
+            self.ground.settle(&mut plan)?;
+            if !self.quiet {
+                let again = if attempt > 1 {
+                    ", again, with twice as much in flight"
+                } else {
+                    ""
+                };
+                eprintln!("{place} {}: {}{again}", one.name, held.load);
+            }
+            let permissions = self.ground.permissions(&self.permissions);
+            let (ground, mut screen) = (&mut self.ground, Screen::new(1, self.quiet));
+            let results = self.session.carry_out(plan, &permissions, &mut |event| {
+                ground.take(&event);
+                screen.take(&event);
+            });
+            drop(screen);
+            let results = results?;
+            held.verdict = judged::judge(&results, &one.clauses).only();
+            let again = one
+                .paced
+                .as_ref()
+                .zip(held.verdict.as_ref())
+                .is_some_and(|(paced, verdict)| {
+                    attempt < ATTEMPTS && !results.interrupted && paced.try_again(verdict, attempt)
+                });
+            if !again {
+                return Ok(results);
+            }
+            attempt += 1;
+        }
+    }
+}
+
+/// What a plan does, in a line.
+fn said(plan: &Plan) -> String {
+    let Some((_, job)) = plan.jobs().next() else {
+        return String::new();
+    };
+    format!(
+        "{}, {}; {}",
+        words::operations(job),
+        words::load(job),
+        words::phases(job)
+    )
+}
+
+/// A workload before anything is known about it.
+fn left_out(one: &Ready) -> Held {
+    Held {
+        name: one.name.clone(),
+        objective: one.document.objective.clone(),
+        preset: one.document.preset.as_ref().map(words::preset),
+        load: String::new(),
+        required: one.required.clone(),
+        settings: String::new(),
+        verdict: None,
+        failure: Some("it was not run".into()),
+        findings: Vec::new(),
+    }
+}
+
+fn report(suite: &Suite, file: &str, started: &Zoned, workloads: Vec<Held>, seen: Option<&Results>) -> Report {
+    let stem = Path::new(file)
+        .file_stem()
+        .map(|stem| stem.to_string_lossy().into_owned());
+    let mut environment = Vec::new();
+    if let Some(results) = seen {
+        for (number, target) in results.plan.targets.iter().enumerate() {
+            let facts = results
+                .hosts
+                .first()
+                .and_then(|host| host.environment.targets.get(number));
+            let words = match (&target.kind, facts) {
+                (TargetKind::Simulated { .. }, _) | (_, None) => target.path.clone(),
+                (_, Some(facts)) => words::target(facts),
+            };
+            environment.push(("Tested".to_owned(), words));
+        }
+        if let Some(host) = results.hosts.first() {
+            let environment_of = &host.environment;
+            let (machine, cpu) = (&environment_of.host, &environment_of.cpu);
+            environment.push(("Machine".into(), machine.name.clone()));
+            environment.push((
+                "System".into(),
+                format!("{}, kernel {}", machine.system, machine.kernel),
+            ));
+            environment.push((
+                "Processors and memory".into(),
+                format!("{} × {}, {}", cpu.logical, cpu.model, environment_of.memory),
+            ));
+            environment.extend(
+                machine
+                    .hypervisor
+                    .iter()
+                    .map(|name| ("Hypervisor".to_owned(), name.clone())),
+            );
+        }
+    }
+    let now = |moment: &Zoned| moment.strftime("%Y-%m-%d %H:%M:%S %Z").to_string();
+    Report {
+        format_version: FORMAT_VERSION,
+        kind: "suite",
+        tool: seen.map_or_else(tool, |results| results.tool.clone()),
+        name: suite.name.clone().or(stem).unwrap_or_else(|| "suite".into()),
+        objective: suite.objective.clone(),
+        started: now(started),
+        ended: now(&Zoned::now()),
+        environment,
+        outcome: suite::worst(workloads.iter().map(Held::outcome)),
+        workloads,
+    }
+}
+
+fn tool() -> model::results::Tool {
+    model::results::Tool {
+        name: "fathom".into(),
+        version: env!("CARGO_PKG_VERSION").into(),
+        engine_revision: 0,
+    }
+}
+
+fn finish(given: &ArgMatches, report: &Report, started: &Zoned) -> Result<(), Faults> {
+    let text = text(report);
+    let shown = match given.get_flag("json") {
+        true => serde_json::to_string_pretty(report).expect("plain values are valid JSON") + "\n",
+        false => text.clone(),
+    };
+    let mut faults = Vec::new();
+    let put = screen::print(&shown);
+    faults.extend(
+        put.err()
+            .map(|error| Fault::of_file("write", Path::new("standard output"), &error)),
+    );
+    let mut write = |name: &str, content: &dyn Fn() -> String| {
+        if let Some(path) = given.get_one::<String>(name).map(PathBuf::from) {
+            let written = outputs::write_file(&path, content().as_bytes());
+            faults.extend(written.err().map(|error| Fault::of_file("write", &path, &error)));
+        }
+    };
+    write("sign-off", &|| suite::sign_off(report));
+    write("junit", &|| junit::document(&junit_suite(report, started, &text)));
+    match faults.is_empty() {
+        true => Ok(()),
+        false => Err(Faults::many(faults, Exit::Internal)),
+    }
+}
+
+/// The table, for people.
+fn text(report: &Report) -> String {
+    let (lines, notes) = suite::table(report);
+    let mut text = format!("{}, {}\n", report.name, report.started);
+    if let Some(objective) = &report.objective {
+        text += &format!("objective: {objective}\n");
+    }
+    for (_, tested) in report.environment.iter().filter(|(name, _)| name == "Tested") {
+        text += &format!("{tested}\n");
+    }
+    text += "\n";
+    for line in lines {
+        text += &format!("{}\n", line.trim_end());
+    }
+    text += &format!("\n{}\n", report.outcome.word());
+    for note in notes {
+        text += &screen::wrapped(&note);
+    }
+    text
+}
+
+fn junit_suite(report: &Report, started: &Zoned, text: &str) -> junit::Suite {
+    let outcome = |outcome: Outcome| match outcome {
+        Outcome::Pass => CaseOutcome::Passed,
+        Outcome::Fail => CaseOutcome::Failed,
+        Outcome::Inconclusive => CaseOutcome::Undecided,
+        Outcome::Consistent => CaseOutcome::Skipped,
+    };
+    let mut cases = Vec::new();
+    for held in &report.workloads {
+        let clauses = held.verdict.iter().flat_map(|verdict| &verdict.clauses);
+        cases.extend(clauses.map(|one| Case {
+            name: format!("{}: {}", held.name, one.clause),
+            outcome: outcome(one.outcome),
+            message: one.reason.clone(),
+        }));
+        let reasons = held.verdict.iter().flat_map(|verdict| &verdict.reasons);
+        let as_a_whole = |outcome: CaseOutcome, message: String| Case {
+            name: format!("{}: the test as a whole", held.name),
+            outcome,
+            message,
+        };
+        cases.extend(reasons.map(|reason| {
+            let outcome = if reason.cause.is_none() {
+                CaseOutcome::Failed
+            } else {
+                CaseOutcome::Undecided
+            };
+            as_a_whole(outcome, reason.what.clone())
+        }));
+        cases.extend(
+            held.failure
+                .iter()
+                .map(|why| as_a_whole(CaseOutcome::Undecided, why.clone())),
+        );
+    }
+    junit::Suite {
+        name: report.name.clone(),
+        started: started.strftime("%Y-%m-%dT%H:%M:%S").to_string(),
+        seconds: (Zoned::now().timestamp().as_second() - started.timestamp().as_second()) as f64,
+        cases,
+        properties: vec![
+            ("verdict".into(), report.outcome.word().into()),
+            ("fathom".into(), report.tool.version.clone()),
+        ],
+        output: text.to_owned(),
+    }
+}
+
+/// The gravest of what went wrong with the runs themselves, else that of the verdict.
+fn exit(report: &Report, mut exits: Vec<Exit>) -> Exit {
+    let rank = |exit: &Exit| match exit {
+        Exit::Interrupted(_) => 7,
+        Exit::Internal => 6,
+        Exit::Partial => 5,
+        Exit::Refused => 4,
+        Exit::Usage => 3,
+        Exit::Failed => 2,
+        Exit::Inconclusive => 1,
+        Exit::Done => 0,
+    };
+    exits.push(match report.outcome {
+        Outcome::Pass => Exit::Done,
+        Outcome::Fail => Exit::Failed,
+        Outcome::Inconclusive | Outcome::Consistent => Exit::Inconclusive,
+    });
+    exits.into_iter().max_by_key(rank).unwrap_or(Exit::Done)
+}

@@ -1,0 +1,346 @@
+//! `fathom warm-up`, and what is remembered of it.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use ::run::targets::guard::Permissions;
+use analysis::lint::Warmed;
+use archive::{Shelf, WarmMarker, WarmRange};
+use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
+use dialects::Place;
+use dialects::native::{self, Document, JobSpec};
+use engine::Identity;
+use engine::probe::{self, System};
+use engine::sys::facts::identity_of;
+use model::environment::TargetFacts;
+use model::event::EndReason;
+use model::plan::{Plan, Prepare, TargetKind};
+use model::results::Results;
+use model::{Bytes, Nanos};
+use report::numbers::{duration, throughput};
+use serde_json::json;
+
+use crate::exit::{EXPLAINED, Exit};
+use crate::fault::{Fault, Faults};
+use crate::screen::{self, Screen};
+use crate::session::Session;
+
+/// Operations in flight: enough to keep what lies behind a cache busy.
+const DEPTH: u32 = 8;
+
+/// Its command line.
+pub fn command() -> Command {
+    let value = |name: &'static str, value: &'static str, help: &'static str| {
+        Arg::new(name).long(name).value_name(value).help(help)
+    };
+    let flag = |name: &'static str, help: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue).help(help);
+    Command::new("warm-up")
+        .about("Reads a file or device once, so that a cache in front of it is warm, and remembers that until the next restart")
+        .long_about(
+            "Reads a file or device once in sequence, so that a cache in front of it (that of a virtual machine's host, of an array) \
+             holds what will be measured, and remembers what was read and in which boot: `fathom lint --intent cached-reads` says \
+             whether all that a test reads was warmed since the machine was started. Nothing is written to the target. Where --time ends it \
+             before all was read, what was read is remembered, and the exit code is 6.\n\n\
+             What is remembered lies below $FATHOM_STATE_DIR, or else fathom in $XDG_STATE_HOME or ~/.local/state.",
+        )
+        .after_help(format!(
+            "Examples:\n  fathom warm-up /data/test.dat\n  fathom warm-up /dev/nvme1n1 --size 200GiB --time 2h\n  \
+             fathom warm-up /data/test.dat --buffered\n\n{EXPLAINED}"
+        ))
+        .arg(
+            Arg::new("target")
+                .value_name("TARGET")
+                .required(true)
+                .value_hint(ValueHint::AnyPath)
+                .help("File or block device that is there"),
+        )
+        .args([
+            value("size", "SIZE", "Bytes to read [default: all]"),
+            value("offset", "SIZE", "Bytes to leave out at the start [default: 0]"),
+            value("block", "SIZE", "Bytes of an operation [default: 1MiB]"),
+            value("time", "TIME", "The most that it may take [default: no limit]"),
+            flag("buffered", "Through the page cache of this machine, which is then warm as well [default: past it]"),
+            flag("json", "One JSON document for programs"),
+            flag("quiet", "No progress on stderr").short('q'),
+        ])
+}
+
+/// What is to be read.
+struct Wanted {
+    path: String,
+    identity: String,
+    from: u64,
+    to: u64,
+    plan: Plan,
+    /// Bytes that may be missing in what was read where it did not come to its end: operations in flight.
+    in_flight: u64,
+    buffered: bool,
+}
+
+/// Reads, and remembers.
+pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
+    let shelf = shelf().ok_or_else(|| {
+        let fault =
+            Fault::new("there is no place to remember it: neither FATHOM_STATE_DIR nor XDG_STATE_HOME nor HOME is set");
+        Faults::usage(fault.help("set FATHOM_STATE_DIR to a directory"))
+    })?;
+    let wanted = wanted(session, given)?;
+    let mut screen = Screen::new(1, given.get_flag("quiet"));
+    let results = session.carry_out(wanted.plan.clone(), &Permissions::default(), &mut |event| {
+        screen.take(&event)
+    });
+    drop(screen);
+    let results = results?;
+    let (read, to) = reached(&wanted, &results);
+    let job = &results.steps[0].jobs[0];
+    let exit = Exit::of(&results, false);
+    let sound = matches!(exit, Exit::Done | Exit::Interrupted(_)) && to > wanted.from;
+    let boot = probe::host(&System::live()).boot_id;
+    let marker = match sound {
+        true => Some(WarmMarker::add(
+            &shelf,
+            &wanted.path,
+            &wanted.identity,
+            boot.as_deref(),
+            WarmRange {
+                from: Bytes(wanted.from),
+                to: Bytes(to),
+                buffered: wanted.buffered,
+                ended_unix_s: SystemTime::now()
+                    .duration_since(UNIX_EPOCH)
+                    .map_or(0, |time| time.as_secs()),
+            },
+        )?),
+        false => None,
+    };
+    if given.get_flag("json") {
+        let value = json!({
+            "target": wanted.path,
+            "asked": { "from": wanted.from, "to": wanted.to },
+            "read_bytes": read,
+            "took_ns": job.measured(),
+            "complete": to == wanted.to,
+            "remembered": marker,
+        });
+        screen::put(&(serde_json::to_string_pretty(&value).expect("plain values are valid JSON") + "\n"))?;
+    } else {
+        screen::put(&text(&wanted, read, to, job.measured(), marker.as_ref()))?;
+    }
+    if marker.is_none() {
+        let why = results
+            .findings
+            .iter()
+            .find(|finding| finding.severity == model::finding::Severity::Error);
+        let why = why.map_or_else(|| "nothing was read".to_owned(), |finding| finding.what.clone());
+        let fault = Fault::new(format!("{} was not warmed: {why}", wanted.path));
+        let exit = if exit == Exit::Done { Exit::Failed } else { exit };
+        return Err(Faults::one(
+            fault.help("nothing is remembered; see to the target and try again"),
+            exit,
+        ));
+    }
+    Ok(match exit {
+        // It did what it could in the time that it was given, and says so.
+        Exit::Done if to < wanted.to => Exit::Partial,
+        other => other,
+    })
+}
+
+/// Bytes that were read, and how far without a gap.
+fn reached(wanted: &Wanted, results: &Results) -> (u64, u64) {
+    let job = &results.steps[0].jobs[0];
+    let read = job.total().bytes.0;
+    let to = match job.ended {
+        Some(EndReason::Done) => wanted.to,
+        _ => wanted
+            .to
+            .min((wanted.from + read).saturating_sub(wanted.in_flight))
+            .max(wanted.from),
+    };
+    (read, to)
+}
+
+fn text(wanted: &Wanted, read: u64, to: u64, took: Nanos, marker: Option<&WarmMarker>) -> String {
+    let way = if wanted.buffered {
+        "through the page cache"
+    } else {
+        "past the page cache"
+    };
+    let rate = throughput(read as f64 / took.as_secs().max(1e-9));
+    let mut text = format!(
+        "{}: {} read {way} in {}, {rate} MiB/s\n",
+        wanted.path,
+        Bytes(read),
+        duration(took)
+    );
+    if to < wanted.to {
+        text += &format!(
+            "  not all: from byte {} to {to}, of {}; go on with --offset {to}, or give it more --time\n",
+            wanted.from, wanted.to
+        );
+    }
+    if let Some(marker) = marker {
+        text += match &marker.boot_id {
+            Some(_) => {
+                "  remembered until the machine is started again: fathom lint --intent cached-reads knows of it\n"
+            }
+            None => "  this system does not tell when it was started, so nobody can say how long that lasts\n",
+        };
+    }
+    text
+}
+
+fn wanted(session: &Session, given: &ArgMatches) -> Result<Wanted, Faults> {
+    let path = given
+        .get_one::<String>("target")
+        .expect("clap asks for a target")
+        .clone();
+    let facts = examined(&path)?;
+    let identity = identity(Path::new(&path)).ok_or_else(|| unfit(&path, "it is neither a file nor a block device"))?;
+    let mut job = JobSpec::default();
+    let buffered = given.get_flag("buffered");
+    let text = |name: &str| given.get_one::<String>(name).map(String::as_str);
+    let settings = [
+        ("target", Some(&*path)),
+        ("access", Some("sequential")),
+        ("block", text("block").or(Some("1MiB"))),
+        ("cache", Some(if buffered { "buffered" } else { "direct" })),
+        ("passes", Some("1")),
+        ("size", text("size")),
+        ("offset", text("offset")),
+        ("time", text("time")),
+    ];
+    let mut complaints = Vec::new();
+    for (name, value) in settings {
+        let Some(value) = value else { continue };
+        let place = || Place {
+            file: "command line".into(),
+            line: 0,
+            text: format!("--{name} {value}"),
+        };
+        complaints.extend(native::apply(&mut job, name, value, place).err());
+    }
+    if !complaints.is_empty() {
+        return Err(complaints.into());
+    }
+    job.depth = DEPTH;
+    let from = job.offset.0;
+    let to = job.size.map_or(facts.size.0, |size| from.saturating_add(size.0));
+    if from >= to || to > facts.size.0 {
+        let what = format!(
+            "{path} has {} ({} bytes), and bytes {from} to {to} are to be read",
+            facts.size, facts.size.0
+        );
+        return Err(Faults::one(
+            Fault::new(what).help("leave out --size and --offset to read all of it"),
+            Exit::Refused,
+        ));
+    }
+    job.size = Some(Bytes(to - from));
+    let block = job.part.sizes.max().0;
+    let document = Document {
+        name: Some("warm-up".into()),
+        jobs: vec![job],
+        arguments: session.arguments.clone(),
+        ..Document::default()
+    };
+    let mut plan = native::lower(&document)?;
+    // It is read as it is: nothing is made, extended or filled.
+    plan.targets
+        .iter_mut()
+        .for_each(|target| target.prepare = Prepare::Existing);
+    Ok(Wanted {
+        path,
+        identity,
+        from,
+        to,
+        plan,
+        in_flight: block * u64::from(DEPTH),
+        buffered,
+    })
+}
+
+/// What is there.
+fn examined(path: &str) -> Result<TargetFacts, Faults> {
+    let one = Path::new(path);
+    let meta =
+        std::fs::metadata(one).map_err(|error| Faults::one(Fault::of_file("read", one, &error), Exit::Refused))?;
+    if meta.is_dir() {
+        return Err(unfit(
+            path,
+            "it is a directory, and a file that was made in it would be gone before the test",
+        ));
+    }
+    let document = Document {
+        jobs: vec![JobSpec {
+            targets: vec![path.to_owned()],
+            ..JobSpec::default()
+        }],
+        ..Document::default()
+    };
+    let facts = ::run::targets::survey(&native::lower(&document)?).into_iter().next();
+    let facts = facts.ok_or_else(|| unfit(path, "nothing is known about it"))?;
+    match facts.size {
+        Bytes(0) => Err(unfit(path, "it is empty, or of no known size")),
+        _ => Ok(facts),
+    }
+}
+
+fn unfit(path: &str, why: &str) -> Faults {
+    let fault = Fault::new(format!("{path} cannot be warmed: {why}"));
+    Faults::one(
+        fault.help("name a file or a block device that holds what will be measured"),
+        Exit::Refused,
+    )
+}
+
+/// Where things are remembered that a restart makes worthless.
+fn shelf() -> Option<Shelf> {
+    let set = |name: &str| {
+        std::env::var_os(name)
+            .filter(|value| !value.is_empty())
+            .map(PathBuf::from)
+    };
+    let state = set("FATHOM_STATE_DIR").or_else(|| {
+        let base = set("XDG_STATE_HOME").filter(|path| path.is_absolute());
+        base.or_else(|| set("HOME").map(|home| home.join(".local/state")))
+            .or_else(|| set("LOCALAPPDATA"))
+            .map(|base| base.join("fathom"))
+    })?;
+    Some(Shelf::new(state.join("warmed")))
+}
+
+/// What a file or device is, whatever it is called: its serial number where it tells one, else its numbers.
+fn identity(path: &Path) -> Option<String> {
+    match identity_of(path)? {
+        Identity::BlockDevice(number) => {
+            let serial = probe::serial(&System::live(), number);
+            Some(serial.map_or_else(
+                || format!("device {}:{}", number.major, number.minor),
+                |serial| format!("device {serial}"),
+            ))
+        }
+        Identity::File { .. } => {
+            let file = File::open(path).ok()?;
+            engine::sys::file::identity(&file).map(|text| format!("file {text}"))
+        }
+        Identity::CharacterDevice(_) => None,
+    }
+}
+
+/// What is remembered of each target of a plan, in its order.
+pub fn remembered(plan: &Plan) -> Vec<Option<Warmed>> {
+    let Some(shelf) = shelf() else { return Vec::new() };
+    let of = |path: &str| WarmMarker::of(&shelf, &identity(Path::new(path))?).map(|marker| marker.warmed());
+    plan.targets
+        .iter()
+        .map(|target| match target.kind {
+            TargetKind::Path => of(&target.path),
+            TargetKind::Nothing { .. }
+            | TargetKind::Simulated { .. }
+            | TargetKind::Name { .. }
+            | TargetKind::Template { .. } => None,
+        })
+        .collect()
+}

@@ -1,0 +1,177 @@
+//! Tests that are ready, and objectives.
+
+use std::fs;
+
+use serde_json::Value;
+use testbed::{Directory, need};
+
+use crate::support::{fathom, names, text};
+
+fn folder() -> Directory {
+    need(Directory::new()).expect("a temporary directory can always be made")
+}
+
+#[test]
+fn presets_are_listed_and_printed_in_full() {
+    let list = fathom(&["presets"]);
+    list.expect(0, &["oltp@1", "COPY TEST, NOT STORAGE TEST", "powerstore-16@1"]);
+    let all = fathom(&["presets", "--json"]);
+    let all = all.expect(0, &[]).json();
+    assert_eq!(all.as_array().unwrap().len(), 17);
+    for one in all.as_array().unwrap() {
+        let id = one["id"].as_str().unwrap();
+        let ran = fathom(&["presets", id]);
+        ran.expect(
+            0,
+            &[
+                "Its job file",
+                "In the words of DiskSpd",
+                "In the words of fio",
+                "From: ",
+            ],
+        );
+        let whole = fathom(&["presets", id, "--json"]);
+        let whole = whole.expect(0, &[]).json();
+        let toml = fathom(&["presets", id, "--toml"]);
+        assert_eq!(toml.expect(0, &[]).out, whole["toml"].as_str().unwrap());
+        assert!(whole["fio"]["text"].as_str().unwrap().contains("rw="), "{whole:#}");
+    }
+    // The line that the source has: -F4 of one target is -t4.
+    let azure = fathom(&["presets", "azure-max-write-iops", "--json"]).json();
+    let line = azure["diskspd"]["text"].as_str().unwrap();
+    for part in ["-b8K", "-w100", "-r", "-t4", "-o128", "-W30", "-d30", "-Sh"] {
+        assert!(line.split_whitespace().any(|word| word == part), "{part} in {line}");
+    }
+}
+
+#[test]
+fn names_that_are_not_there_are_explained() {
+    fathom(&["presets", "oltpp"]).expect(4, &["there is no preset `oltpp`", "did you mean `oltp`?"]);
+    fathom(&["presets", "oltp@9"]).expect(4, &["no version `9`", "`oltp@1`"]);
+    let run = |more: &[&str]| fathom(&[&["run", "--dry-run"][..], more].concat());
+    run(&["--preset", "olpt", "--target", "."]).expect(4, &["--preset olpt", "did you mean `oltp`?"]);
+    run(&["--preset", "oltp"]).expect(4, &["it has no target"]);
+    run(&["--preset", "oltp", "job.toml"]).expect(4, &["`job.toml` is one test", "leave one of them out"]);
+    run(&["--preset", "powerstore-16", "--target", "/data"])
+        .expect(4, &["about 16 targets, and 1 are named", "name 16 volumes"]);
+    run(&["--preset", "oltp", "--objective", " ", "--target", "."]).expect(4, &["the objective says nothing"]);
+}
+
+#[test]
+fn every_preset_could_run() {
+    let folder = folder();
+    let all = fathom(&["presets", "--json"]).json();
+    for one in all.as_array().unwrap() {
+        let id = one["id"].as_str().unwrap();
+        let mut words: Vec<String> = ["run", "--dry-run", "--size", "32m", "--preset", id]
+            .map(str::to_owned)
+            .into();
+        let count = one["targets"].as_u64().unwrap();
+        for number in 0..count {
+            words.push("--target".into());
+            words.push(match count {
+                1 => text(folder.path()).to_owned(),
+                _ => format!("{}/{number}.dat", text(folder.path())),
+            });
+        }
+        fathom(&words).expect(
+            0,
+            &["dry run", &format!("preset: {id}@1, changed: size"), "objective: "],
+        );
+    }
+    assert_eq!(names(folder.path()), Vec::<String>::new());
+}
+
+#[test]
+fn a_result_keeps_its_preset_what_was_changed_and_its_objective() {
+    let Some(folder) = need(Directory::on_disk()) else {
+        return;
+    };
+    let saved = folder.path().join("saved");
+    let data = folder.path().join("data");
+    fs::create_dir(&data).unwrap();
+    let words = [
+        "run",
+        "--preset",
+        "oltp@1",
+        "--target",
+        text(&data),
+        "--size",
+        "16m",
+        "--time",
+        "300ms",
+        "--warm-up",
+        "0s",
+        "--quiet",
+        "--save",
+        text(&saved),
+    ];
+    let ran = fathom(&words);
+    ran.expect(
+        0,
+        &[
+            "preset: oltp@1, changed: size, time, warm-up",
+            "objective: most operations per second",
+            "8 KiB",
+        ],
+    );
+    let shown = fathom(&["show", text(&saved), "--out", "json"]);
+    let shown = shown.expect(0, &[]).json();
+    assert_eq!(shown["preset"]["name"], "oltp@1");
+    assert_eq!(shown["preset"]["changed"], Value::from(vec!["size", "time", "warm-up"]));
+    let own = [&words[..], &["--objective", "what  this\ndisk does"]].concat();
+    let own = fathom(&own);
+    own.expect(0, &["objective: what this disk does\n"]);
+    assert!(!own.out.contains("most operations per second"));
+    // An objective needs no preset, and a result without either says nothing of them.
+    let job = folder.path().join("job.toml");
+    fs::write(
+        &job,
+        "objective = \"nothing at all\"\n[[job]]\ntarget = \"null\"\ntime = \"100ms\"\nwarm-up = \"0s\"\n",
+    )
+    .unwrap();
+    let ran = fathom(&["run", "--quiet", text(&job)]);
+    ran.expect(0, &["objective: nothing at all\n"]);
+    assert!(!ran.out.contains("preset"));
+}
+
+#[test]
+fn what_a_preset_is_judged_by_decides_the_exit_code() {
+    let folder = folder();
+    let preset = fathom(&["presets", "sql-20ms", "--toml"]).out;
+    let on = |device: &str| {
+        let job = folder.path().join("job.toml");
+        let jobs = preset
+            .replace("[[job]]\n", "[[job]]\ntarget = \"simulated:disk\"\n")
+            .replace("workers = 8", "workers = 1");
+        fs::write(&job, format!("{jobs}\n[simulated.disk]\nsize = \"8GiB\"\n{device}\n")).unwrap();
+        fathom(&["run", "--quiet", text(&job)])
+    };
+    // Eight at once: 5 ms each, or 40 ms each.
+    on("servers = 8\nservice = \"exponential 5ms\"")
+        .expect(0, &["Judged by mean <= 20 ms", "PASS          mean <= 20 ms"]);
+    let slow = on("servers = 8\nservice = \"exponential 40ms\"");
+    slow.expect(1, &["FAIL          mean <= 20 ms"]);
+    // A copy in a file of one's own is not the preset.
+    assert!(!slow.out.contains("preset:"), "{}", slow.out);
+    let job = folder.path().join("wrong.toml");
+    fs::write(&job, preset.replace("mean<=20ms", "mean<=20")).unwrap();
+    fathom(&["run", "--target", "null", text(&job)]).expect(4, &["has no unit", "judged-by"]);
+}
+
+#[test]
+fn other_commands_read_presets_as_flags() {
+    fathom(&[
+        "convert",
+        "--to",
+        "fio",
+        "native",
+        "--preset",
+        "olap",
+        "--target",
+        "/data/f.dat",
+        "--size",
+        "1g",
+    ])
+    .expect(0, &["bs=512k", "rw=read"]);
+}

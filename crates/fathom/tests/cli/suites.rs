@@ -1,0 +1,219 @@
+//! Suites of workloads, on simulated devices, whose truth is known, and on a real file.
+
+use std::fs;
+
+use serde_json::Value;
+use testbed::{Directory, need};
+
+use crate::support::{Ran, fathom, names, text};
+
+fn folder() -> Directory {
+    need(Directory::new()).expect("a temporary directory can always be made")
+}
+
+/// Runs a suite of these lines on a device that serves 8 at once in 2 ms each on average: 4000 a second, and no more.
+fn on_device(folder: &Directory, workloads: &str, more: &[&str]) -> Ran {
+    let file = folder.path().join("suite.toml");
+    let head = "name = \"trial\"\nobjective = \"the device is understood\"\n[defaults]\ntarget = \"simulated:disk\"\nwarm-up = \"1s\"\ntime = \"30s\"\n";
+    let device = "[simulated.disk]\nsize = \"8GiB\"\nservers = 8\nservice = \"exponential 2ms\"\n";
+    fs::write(&file, format!("{head}{workloads}\n{device}")).unwrap();
+    fathom(&[&["suite", text(&file), "--quiet"][..], more].concat())
+}
+
+fn verdicts(json: &Value) -> Vec<(&str, Vec<&str>)> {
+    let workloads = json["workloads"].as_array().unwrap();
+    workloads
+        .iter()
+        .map(|one| {
+            let clauses = one["verdict"]["clauses"].as_array().unwrap();
+            let outcomes = clauses
+                .iter()
+                .map(|clause| clause["outcome"].as_str().unwrap())
+                .collect();
+            (one["name"].as_str().unwrap(), outcomes)
+        })
+        .collect()
+}
+
+#[test]
+fn every_workload_is_held_to_its_requirement() {
+    let folder = folder();
+    let kept = "[[workload]]\nname = \"kept\"\nblock = \"8KiB\"\nread = 70\nrequire = \"iops>=1000,mean<=4ms\"\n";
+    let broken = "[[workload]]\nname = \"broken\"\nrequire = \"iops>=1000,p90<=3ms\"\n";
+    let stands = "[[workload]]\nname = \"as it stands\"\ndepth = 8\nrequire = \"iops>=3800\"\n";
+    let page = folder.path().join("page.md");
+    let junit = folder.path().join("junit.xml");
+    let all = format!("{kept}{broken}{stands}");
+    let ran = on_device(
+        &folder,
+        &all,
+        &["--json", "--sign-off", text(&page), "--junit", text(&junit)],
+    );
+    let json = ran.expect(1, &[]).json();
+    assert_eq!(json["outcome"], "fail");
+    assert_eq!(
+        verdicts(&json),
+        [
+            ("kept", vec!["pass", "pass"]),
+            ("broken", vec!["pass", "fail"]),
+            ("as it stands", vec!["pass"]),
+        ]
+    );
+    let measured = |number: usize| {
+        json["workloads"][number]["verdict"]["clauses"][0]["value"]
+            .as_f64()
+            .unwrap()
+    };
+    // At the rate that is required where a latency is, and as fast as it goes where none is.
+    assert!((990.0..1010.0).contains(&measured(0)), "{}", measured(0));
+    assert!((990.0..1010.0).contains(&measured(1)), "{}", measured(1));
+    assert!((3900.0..4100.0).contains(&measured(2)), "{}", measured(2));
+    let page = fs::read_to_string(page).unwrap();
+    for part in [
+        "# Sign-off: trial",
+        "| Result | FAIL |",
+        "| To show | the device is understood |",
+        "| kept | iops >= 1000 | 1000 |",
+        "| broken | p90 <= 3 ms |",
+        "| the customer | | | |",
+        "exact-mix = true",
+        "| Processors and memory |",
+    ] {
+        assert!(page.contains(part), "`{part}` in:\n{page}");
+    }
+    let junit = fs::read_to_string(junit).unwrap();
+    let document = roxmltree::Document::parse(&junit).unwrap();
+    let cases: Vec<_> = document
+        .descendants()
+        .filter(|node| node.has_tag_name("testcase"))
+        .collect();
+    assert_eq!(cases.len(), 5);
+    let failed: Vec<_> = cases
+        .iter()
+        .filter(|case| case.children().any(|node| node.has_tag_name("failure")))
+        .collect();
+    assert_eq!(failed.len(), 1);
+    assert_eq!(failed[0].attribute("name"), Some("broken: p90 <= 3 ms"));
+}
+
+#[test]
+fn the_exit_code_is_that_of_the_worst() {
+    let folder = folder();
+    let kept = "[[workload]]\nname = \"kept\"\nrequire = \"iops>=1000,mean<=4ms\"\n";
+    let ran = on_device(&folder, kept, &[]);
+    ran.expect(
+        0,
+        &[
+            "trial, 20",
+            "objective: the device is understood",
+            "kept      PASS          iops >= 1000",
+        ],
+    );
+    let unknown = "[[workload]]\nname = \"unknown\"\nrequire = \"iops>=1000,p99.999<=90ms\"\n";
+    on_device(&folder, &format!("{kept}{unknown}"), &[])
+        .expect(2, &["INCONCLUSIVE  p99.999 <= 90 ms", "\nINCONCLUSIVE\n"]);
+}
+
+#[test]
+fn pace_can_be_said() {
+    let folder = folder();
+    // As fast as it goes, and so a latency at a promised rate cannot be judged to be broken.
+    let free = "[[workload]]\nname = \"free\"\ndepth = 32\npace = false\nrequire = \"iops>=1000,mean<=4ms\"\n";
+    let ran = on_device(&folder, free, &["--json"]);
+    let json = ran.expect(2, &[]).json();
+    assert_eq!(
+        json["workloads"][0]["verdict"]["clauses"][1]["cause"], "uncapped",
+        "{json:#}"
+    );
+    let paced = "[[workload]]\nname = \"paced\"\npace = true\nrequire = \"iops>=1000\"\n";
+    let json = on_device(&folder, paced, &["--json"]).expect(0, &[]).json();
+    let value = json["workloads"][0]["verdict"]["clauses"][0]["value"].as_f64().unwrap();
+    assert!((990.0..1010.0).contains(&value), "{value}");
+}
+
+#[test]
+fn a_preset_and_a_job_file_can_be_workloads() {
+    let folder = folder();
+    fs::write(
+        folder.path().join("log.toml"),
+        "[[job]]\nwrite = 100\nblock = \"16KiB\"\n",
+    )
+    .unwrap();
+    let both = "[[workload]]\nname = \"database\"\npreset = \"oltp\"\nworkers = 1\nrequire = \"iops>=500,mean<=5ms\"\n\
+                [[workload]]\nname = \"log\"\njob = \"log.toml\"\nrequire = \"mbps>=1,mean<=5ms\"\n\
+                [[workload]]\nname = \"limit\"\npreset = \"sql-20ms\"\nworkers = 1\n";
+    let json = on_device(&folder, both, &["--json"]).expect(0, &[]).json();
+    let workloads = json["workloads"].as_array().unwrap();
+    assert_eq!(workloads[0]["preset"], "oltp@1, changed: workers, time, warm-up");
+    assert_eq!(workloads[2]["required"], "mean<=20ms", "what the preset is judged by");
+    assert!(workloads[1]["load"].as_str().unwrap().contains("16 KiB"), "{json:#}");
+    assert!(workloads[0]["objective"].as_str().unwrap().contains("bearable"));
+}
+
+#[test]
+fn mistakes_are_told_before_anything_runs() {
+    let folder = folder();
+    let on = |workloads: &str, more: &[&str]| on_device(&folder, workloads, more);
+    on("[[workload]]\nname = \"x\"\n", &[]).expect(4, &["nothing is required of the workload `x`", "suite.toml:"]);
+    on("[[workload]]\nrequire = \"p99<=3\"\n", &[]).expect(4, &["has no unit"]);
+    on("[[workload]]\npreset = \"genral\"\nrequire = \"iops>=3\"\n", &[]).expect(4, &["did you mean `general`?"]);
+    on("[[workload]]\npreset = \"general\"\nrequire = \"iops>=3\"\n", &[])
+        .expect(4, &["has 6 jobs", "make a workload of each"]);
+    on("[[workload]]\njob = \"none.toml\"\nrequire = \"iops>=3\"\n", &[]).expect(4, &["none.toml"]);
+    on(
+        "[[workload]]\nrate = \"100\"\npace = true\nrequire = \"iops>=3\"\n",
+        &[],
+    )
+    .expect(4, &["a rate of its own"]);
+    on("[[workload]]\npace = true\nrequire = \"mean<=3ms\"\n", &[]).expect(4, &["no rate at which it holds"]);
+    on(
+        "[[workload]]\nrequire = \"iops>=3\"\n",
+        &["--sign-off", "/nowhere/page.md"],
+    )
+    .expect(3, &["cannot write /nowhere/page.md"]);
+    fathom(&["suite", "/nowhere.toml"]).expect(4, &["cannot read /nowhere.toml"]);
+    fathom(&["suite"]).expect(4, &["FILE.toml"]);
+    let example = fathom(&["suite", "--example"]);
+    let file = folder.path().join("example.toml");
+    fs::write(&file, &example.expect(0, &["[[workload]]"]).out).unwrap();
+    fathom(&["suite", text(&file)]).expect(4, &["it has no target"]);
+    let dry = fathom(&[
+        "suite",
+        text(&file),
+        "--target",
+        text(folder.path()),
+        "--size",
+        "1m",
+        "--dry-run",
+    ]);
+    dry.expect(
+        0,
+        &[
+            "database: required: iops>=4000,mean<=3ms,p99<=10ms (issued at that rate)",
+            "dry run",
+            "preset: oltp@1",
+        ],
+    );
+}
+
+#[test]
+fn one_file_in_a_directory_serves_all_and_goes() {
+    let Some(folder) = need(Directory::on_disk()) else {
+        return;
+    };
+    let file = folder.path().join("suite.toml");
+    let data = folder.path().join("data");
+    fs::create_dir(&data).unwrap();
+    let suite = "[defaults]\nwarm-up = \"0s\"\ntime = \"1s\"\n[[workload]]\nname = \"reads\"\nrequire = \"iops>=1\"\n\
+                 [[workload]]\nname = \"writes\"\nwrite = 100\nrequire = \"iops>=1\"\n";
+    fs::write(&file, suite).unwrap();
+    let ran = fathom(&["suite", text(&file), "--target", text(&data), "--size", "16m"]);
+    ran.expect(0, &["[2/2] writes", "PASS          iops >= 1", "file of 16 MiB"]);
+    assert_eq!(names(&data), Vec::<String>::new());
+    // A workload that may not write is refused before the first one runs.
+    let own = data.join("mine");
+    fs::write(&own, vec![1; 16 << 20]).unwrap();
+    let ran = fathom(&["suite", text(&file), "--target", text(&own)]);
+    ran.expect(3, &["must not be", "--allow-overwrite"]);
+    assert!(!ran.err.contains("[1/2]"), "{}", ran.err);
+}

@@ -1,0 +1,157 @@
+//! Warming a cache, and what is remembered of it until the machine is started again.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+use testbed::{Directory, need};
+
+use crate::support::{Ran, command, finish, names, text};
+
+/// A call that remembers in a place of its own.
+fn call(state: &Path, words: &[&str]) -> Ran {
+    finish(command(words).env("FATHOM_STATE_DIR", state))
+}
+
+fn lint(state: &Path, target: &Path, more: &[&str]) -> Ran {
+    let size: &[&str] = if more.contains(&"--size") {
+        &[]
+    } else {
+        &["--size", "4m"]
+    };
+    let words = ["lint", "--intent", "cached-reads", "native", "--target", text(target)];
+    call(state, &[&words[..], size, more].concat())
+}
+
+const COLD: &str = "CACHE-COLD";
+
+#[test]
+fn what_was_warmed_in_this_boot_is_warm_and_after_the_next_it_is_not() {
+    let Some(folder) = need(Directory::on_disk()) else {
+        return;
+    };
+    let (state, file) = (folder.path().join("state"), folder.path().join("data"));
+    fs::write(&file, vec![7; 4 << 20]).unwrap();
+    let before = fs::metadata(&file).unwrap().modified().unwrap();
+    lint(&state, &file, &[]).expect(
+        0,
+        &[COLD, "nothing says that the cache was warmed", "fathom warm-up TARGET"],
+    );
+    let ran = call(&state, &["warm-up", text(&file), "--quiet"]);
+    ran.expect(
+        0,
+        &[
+            "4 MiB read past the page cache",
+            "remembered until the machine is started again",
+        ],
+    );
+    assert_eq!(
+        fs::metadata(&file).unwrap().modified().unwrap(),
+        before,
+        "nothing is written"
+    );
+    let ran = lint(&state, &file, &[]);
+    assert!(!ran.out.contains(COLD), "{}", ran.out);
+    // By another name it is the same file.
+    let link = folder.path().join("link");
+    std::os::unix::fs::symlink(&file, &link).unwrap();
+    assert!(!lint(&state, &link, &[]).out.contains(COLD));
+    // Through the page cache nothing was read yet.
+    lint(&state, &file, &["--cache", "buffered"])
+        .expect(0, &[COLD, "past the page cache, and the test reads through it"]);
+    call(&state, &["warm-up", text(&file), "--quiet", "--buffered"]).expect(0, &["through the page cache"]);
+    assert!(!lint(&state, &file, &["--cache", "buffered"]).out.contains(COLD));
+    // A restart, as far as anybody can tell.
+    let kept = names(&state.join("warmed"));
+    assert_eq!(kept.len(), 1);
+    let kept = state.join("warmed").join(&kept[0]);
+    let mut marker: Value = serde_json::from_slice(&fs::read(&kept).unwrap()).unwrap();
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
+    assert_eq!(marker["boot_id"], boot.trim());
+    assert_eq!(
+        (marker["ranges"][0]["from"].as_u64(), marker["ranges"][0]["to"].as_u64()),
+        (Some(0), Some(4 << 20))
+    );
+    marker["boot_id"] = "0d6b3ee2-0000-0000-0000-000000000000".into();
+    fs::write(&kept, marker.to_string()).unwrap();
+    lint(&state, &file, &[]).expect(0, &[COLD, "before the machine was last started"]);
+    // Another file in its place is another file.
+    call(&state, &["warm-up", text(&file), "--quiet"]).expect(0, &[]);
+    assert!(!lint(&state, &file, &[]).out.contains(COLD));
+    fs::rename(&file, folder.path().join("old")).unwrap();
+    fs::write(&file, vec![7; 4 << 20]).unwrap();
+    lint(&state, &file, &[]).expect(0, &[COLD, "nothing says"]);
+}
+
+#[test]
+fn a_part_is_a_part() {
+    let Some(folder) = need(Directory::on_disk()) else {
+        return;
+    };
+    let (state, file) = (folder.path().join("state"), folder.path().join("data"));
+    fs::write(&file, vec![7; 4 << 20]).unwrap();
+    let warm = |more: &[&str]| {
+        call(
+            &state,
+            &[&["warm-up", text(&file), "--quiet", "--json"][..], more].concat(),
+        )
+    };
+    let json = warm(&["--size", "1m"]).expect(0, &[]).json();
+    assert_eq!(
+        (json["read_bytes"].as_u64(), json["complete"].as_bool()),
+        (Some(1 << 20), Some(true))
+    );
+    assert_eq!(json["remembered"]["ranges"][0]["to"], 1 << 20);
+    lint(&state, &file, &[]).expect(0, &[COLD, "at byte 1048576"]);
+    warm(&["--offset", "1m", "--block", "64k"]).expect(0, &[]);
+    assert!(!lint(&state, &file, &[]).out.contains(COLD));
+    // No disk reads 128 MiB in 10 ms.
+    let large = folder.path().join("large");
+    fs::write(&large, vec![7; 128 << 20]).unwrap();
+    let ran = call(
+        &state,
+        &["warm-up", text(&large), "--quiet", "--time", "10ms", "--block", "16k"],
+    );
+    ran.expect(6, &["not all: from byte 0 to", "go on with --offset"]);
+    lint(&state, &large, &["--size", "128m"]).expect(0, &[COLD, "at byte"]);
+}
+
+#[test]
+fn what_cannot_be_warmed_is_explained() {
+    let Some(folder) = need(Directory::on_disk()) else {
+        return;
+    };
+    let (state, file) = (folder.path().join("state"), folder.path().join("data"));
+    fs::write(&file, vec![7; 1 << 20]).unwrap();
+    let on = |target: &Path, more: &[&str]| call(&state, &[&["warm-up", text(target)][..], more].concat());
+    on(&folder.path().join("none"), &[]).expect(3, &["cannot read", "none"]);
+    on(folder.path(), &[]).expect(3, &["it is a directory", "name a file or a block device"]);
+    on(Path::new("/dev/null"), &[]).expect(3, &["cannot be warmed"]);
+    on(&file, &["--size", "2m"]).expect(3, &["bytes 0 to 2097152 are to be read", "leave out --size"]);
+    on(&file, &["--offset", "1m"]).expect(3, &["bytes 1048576 to 1048576"]);
+    on(&file, &["--block", "4KB"]).expect(4, &["--block 4KB", "4KiB"]);
+    assert!(!state.exists(), "nothing was read, and nothing is remembered");
+    let nowhere = finish(
+        command(&["warm-up", text(&file)])
+            .env_remove("FATHOM_STATE_DIR")
+            .env_remove("XDG_STATE_HOME")
+            .env_remove("HOME")
+            .env_remove("LOCALAPPDATA"),
+    );
+    nowhere.expect(4, &["no place to remember it", "set FATHOM_STATE_DIR"]);
+    assert_eq!(fs::metadata(&file).unwrap().len(), 1 << 20);
+}
+
+/// Behind eight MiB the device has nothing left to give.
+#[test]
+fn what_could_not_be_read_is_not_remembered() {
+    let Some((folder, device)) = crate::support::device_that_ends() else {
+        return;
+    };
+    let state = folder.path().join("state");
+    let ran = call(&state, &["warm-up", text(device.path()), "--quiet"]);
+    ran.expect(1, &["was not warmed", "nothing is remembered"]);
+    assert!(!state.exists());
+    call(&state, &["warm-up", text(device.path()), "--quiet", "--size", "4m"]).expect(0, &["4 MiB read"]);
+    assert_eq!(names(&state.join("warmed")).len(), 1);
+}

@@ -1,0 +1,375 @@
+//! Suites: several workloads, each held to what is required of it, and the page on which that is agreed.
+
+use analysis::policies::Workload;
+use analysis::requirement::{Clause, Metric};
+use analysis::verdict::{ClauseVerdict, Outcome, Verdict};
+use model::finding::{Finding, Severity};
+use model::plan::SimulatedDevice;
+use model::results::Tool;
+use model::{Bytes, Nanos};
+use serde::Serialize;
+
+use crate::verify::{Promise, Unverifiable, Verification};
+
+/// Version of the report's form.
+pub const FORMAT_VERSION: u32 = 1;
+
+/// What a suite found.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Report {
+    /// Version of this form.
+    pub format_version: u32,
+    /// Always `suite`.
+    pub kind: &'static str,
+    /// What made it.
+    pub tool: Tool,
+    /// Name of the suite.
+    pub name: String,
+    /// What it is to show.
+    pub objective: Option<String>,
+    /// When it began and ended, as a date and time with its zone.
+    pub started: String,
+    /// See `started`.
+    pub ended: String,
+    /// What was tested and on which machine: names and values.
+    pub environment: Vec<(String, String)>,
+    /// Of all workloads together.
+    pub outcome: Outcome,
+    /// Each of them.
+    pub workloads: Vec<Held>,
+}
+
+/// A workload that was held to a requirement.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Held {
+    /// Its name.
+    pub name: String,
+    /// What it is to show.
+    pub objective: Option<String>,
+    /// The preset that it began as, with what was changed of it.
+    pub preset: Option<String>,
+    /// What was done, in words.
+    pub load: String,
+    /// What was required, as written.
+    pub required: String,
+    /// The whole test as flags or a job file of ours.
+    pub settings: String,
+    /// What came of it; absent where nothing was measured.
+    pub verdict: Option<Verdict>,
+    /// Why nothing was measured.
+    pub failure: Option<String>,
+    /// What the self-checks found.
+    pub findings: Vec<Finding>,
+}
+
+impl Held {
+    /// What came of it. What was not measured is not known.
+    pub fn outcome(&self) -> Outcome {
+        self.verdict
+            .as_ref()
+            .map_or(Outcome::Inconclusive, |verdict| verdict.outcome)
+    }
+
+    /// Why, beyond the clauses.
+    fn reasons(&self) -> Vec<String> {
+        let of_verdict = self
+            .verdict
+            .iter()
+            .flat_map(|verdict| &verdict.reasons)
+            .map(|reason| reason.what.clone());
+        self.failure.iter().cloned().chain(of_verdict).collect()
+    }
+}
+
+/// The worst of several: what is broken, then what nobody can tell.
+pub fn worst(all: impl IntoIterator<Item = Outcome>) -> Outcome {
+    let all: Vec<Outcome> = all.into_iter().collect();
+    if all.contains(&Outcome::Fail) {
+        Outcome::Fail
+    } else if all.is_empty() || all.contains(&Outcome::Inconclusive) {
+        Outcome::Inconclusive
+    } else if all.contains(&Outcome::Pass) {
+        Outcome::Pass
+    } else {
+        Outcome::Consistent
+    }
+}
+
+/// A rate and a latency belong together: beyond its limit any storage makes operations wait, so a latency is promised at a rate.
+pub fn is_paced(clauses: &[Clause]) -> bool {
+    let rate = |clause: &Clause| matches!(clause.metric, Metric::Iops | Metric::Throughput);
+    let latency = |clause: &Clause| matches!(clause.metric, Metric::Mean | Metric::Quantile { .. });
+    clauses.iter().any(rate) && clauses.iter().any(latency)
+}
+
+/// What a workload does, as far as its rate and its queue depend on it.
+#[derive(Clone, Debug)]
+pub struct Load {
+    /// Bytes of an operation on average.
+    pub block: Bytes,
+    /// Percent of the operations that read.
+    pub read_percent: f64,
+    /// Operations in flight, if the user has said how many.
+    pub depth: Option<u32>,
+    /// Threads, if the user has said how many.
+    pub workers: Option<u32>,
+    /// CPUs that workers may use.
+    pub cpus: u32,
+    /// The device, if it is simulated.
+    pub simulated: Option<SimulatedDevice>,
+}
+
+/// How a workload is issued at the rate that is required: as `fathom verify` does it.
+///
+/// # Errors
+/// [`Unverifiable`] if the requirement names no rate.
+pub fn pacing(clauses: &[Clause], load: Load) -> Result<Verification, Unverifiable> {
+    let workload = Workload {
+        block: load.block,
+        random: true,
+        read_percent: load.read_percent,
+        rate_iops: None,
+        concurrency: None,
+        duration_secs: 0.0,
+        warm_up_secs: 0.0,
+    };
+    Ok(Verification {
+        promise: Promise::of_requirement(clauses.to_vec(), workload, None)?,
+        path: String::new(),
+        simulated: load.simulated,
+        file_size: None,
+        cpus: load.cpus,
+        workers: load.workers,
+        concurrency: load.depth,
+        measured: Nanos(0),
+        warm_up: Nanos(0),
+        quick: false,
+        seed: 1,
+        arguments: Vec::new(),
+    })
+}
+
+/// The table for people: a row for each clause of each workload, then what else is to be said, then the whole.
+pub fn table(report: &Report) -> (Vec<String>, Vec<String>) {
+    let width = |texts: &mut dyn Iterator<Item = usize>, least: usize| texts.max().unwrap_or(0).max(least);
+    let clauses = || {
+        report
+            .workloads
+            .iter()
+            .flat_map(|held| &held.verdict)
+            .flat_map(|verdict| &verdict.clauses)
+    };
+    let name = width(&mut report.workloads.iter().map(|held| held.name.chars().count()), 8);
+    let clause = width(
+        &mut clauses().map(|judged| judged.clause.to_string().chars().count()),
+        8,
+    );
+    let mut lines = vec![format!(
+        "  {:<name$}  {:<12}  {:<clause$}  measured",
+        "workload", "verdict", "required"
+    )];
+    let mut notes = Vec::new();
+    for held in &report.workloads {
+        let judged = held.verdict.iter().flat_map(|verdict| &verdict.clauses);
+        for (number, one) in judged.enumerate() {
+            let called = if number == 0 { &*held.name } else { "" };
+            let row = format!(
+                "  {called:<name$}  {:<12}  {:<clause$}  {}",
+                one.outcome.word(),
+                one.clause.to_string(),
+                one.reason
+            );
+            lines.push(row);
+        }
+        if held.verdict.is_none() {
+            let row = format!(
+                "  {:<name$}  {:<12}  {}",
+                held.name,
+                held.outcome().word(),
+                held.required
+            );
+            lines.push(row);
+        }
+        notes.extend(held.reasons().iter().map(|reason| format!("{}: {reason}.", held.name)));
+    }
+    (lines, notes)
+}
+
+/// A page to sign, in Markdown.
+pub fn sign_off(report: &Report) -> String {
+    let mut page = format!("# Sign-off: {}\n\n| | |\n| --- | --- |\n", cell(&report.name));
+    let mut fact = |name: &str, value: &str| page += &format!("| {} | {} |\n", cell(name), cell(value));
+    fact("Result", report.outcome.word());
+    if let Some(objective) = &report.objective {
+        fact("To show", objective);
+    }
+    for (name, value) in &report.environment {
+        fact(name, value);
+    }
+    fact("Began", &report.started);
+    fact("Ended", &report.ended);
+    let tool = &report.tool;
+    fact(
+        "Measured by",
+        &format!(
+            "{} {}, revision {} of its engine",
+            tool.name, tool.version, tool.engine_revision
+        ),
+    );
+    page += "\n## What was required, and what was measured\n\n| workload | required | measured | 95 % interval | verdict |\n\
+             | --- | --- | --- | --- | --- |\n";
+    for held in &report.workloads {
+        let judged = held.verdict.iter().flat_map(|verdict| &verdict.clauses);
+        for one in judged {
+            page += &row(&held.name, one);
+        }
+        if held.verdict.is_none() {
+            page += &format!(
+                "| {} | {} | nothing | – | {} |\n",
+                cell(&held.name),
+                cell(&held.required),
+                held.outcome().word()
+            );
+        }
+    }
+    page += "\nPASS and FAIL are given only where the confidence interval allows it; INCONCLUSIVE is neither, and no PASS.\n";
+    for held in &report.workloads {
+        page += &details(held);
+    }
+    page + "\n## Agreed\n\n| for | name | date | signature |\n| --- | --- | --- | --- |\n| the supplier | | | |\n| the customer | | | |\n"
+}
+
+fn row(name: &str, judged: &ClauseVerdict) -> String {
+    let metric = judged.clause.metric;
+    let show = |value: Option<f64>| value.map_or_else(|| "?".to_owned(), |value| metric.show(value));
+    let interval = match judged.interval {
+        (None, None) => "–".to_owned(),
+        (low, high) => format!("{} to {}", show(low), show(high)),
+    };
+    format!(
+        "| {} | {} | {} | {interval} | {} |\n",
+        cell(name),
+        cell(&judged.clause.to_string()),
+        judged
+            .value
+            .map_or_else(|| "nothing".to_owned(), |value| metric.show(value)),
+        judged.outcome.word()
+    )
+}
+
+fn details(held: &Held) -> String {
+    let mut text = format!("\n## {}\n\n", cell(&held.name));
+    let line = |name: &str, value: &str| format!("- {name}: {}\n", cell(value));
+    if let Some(objective) = &held.objective {
+        text += &line("to show", objective);
+    }
+    if let Some(preset) = &held.preset {
+        text += &line("preset", preset);
+    }
+    text += &line("load", &held.load);
+    for judged in held.verdict.iter().flat_map(|verdict| &verdict.clauses) {
+        text += &line(judged.outcome.word(), &judged.reason);
+    }
+    for reason in held.reasons() {
+        text += &line("as a whole", &reason);
+    }
+    for finding in held
+        .findings
+        .iter()
+        .filter(|finding| finding.severity >= Severity::Warning)
+    {
+        text += &line(&finding.rule, &finding.what);
+    }
+    text + &format!(
+        "\nSettings:\n\n```text\n{}\n```\n",
+        held.settings.trim_end().replace("```", "'''")
+    )
+}
+
+/// A text in a cell or a line: it cannot end it, nor begin anything else.
+fn cell(text: &str) -> String {
+    let one_line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    // A sign before a letter would begin an element.
+    let mut safe = String::new();
+    let mut letters = one_line.chars().peekable();
+    while let Some(letter) = letters.next() {
+        let begins = letters
+            .peek()
+            .is_some_and(|next| next.is_alphabetic() || "/!?".contains(*next));
+        match letter {
+            '|' => safe.push_str("\\|"),
+            '<' if begins => safe.push_str("&lt;"),
+            other => safe.push(other),
+        }
+    }
+    safe
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use analysis::requirement;
+
+    #[test]
+    fn the_worst_is_what_is_broken_then_what_is_not_known() {
+        use Outcome::{Consistent, Fail, Inconclusive, Pass};
+        for (all, whole) in [
+            (vec![Pass, Fail, Inconclusive], Fail),
+            (vec![Pass, Inconclusive], Inconclusive),
+            (vec![Pass, Consistent], Pass),
+            (vec![Consistent], Consistent),
+            (vec![], Inconclusive),
+        ] {
+            assert_eq!(worst(all.clone()), whole, "{all:?}");
+        }
+    }
+
+    fn clauses(text: &str) -> Vec<Clause> {
+        requirement::parse(text).unwrap()
+    }
+
+    #[test]
+    fn a_rate_and_a_latency_together_are_issued_at_that_rate() {
+        assert!(is_paced(&clauses("iops>=4000,p99<=3ms")));
+        assert!(is_paced(&clauses("mbps>=200,mean<=3ms")));
+        assert!(!is_paced(&clauses("iops>=4000")));
+        assert!(!is_paced(&clauses("mean<=20ms")));
+    }
+
+    fn load() -> Load {
+        Load {
+            block: Bytes::kib(64),
+            read_percent: 100.0,
+            depth: None,
+            workers: None,
+            cpus: 8,
+            simulated: None,
+        }
+    }
+
+    #[test]
+    fn concurrency_is_that_of_verify() {
+        let issued = pacing(&clauses("iops>=4000,mean<=3ms"), load()).unwrap().issued(1);
+        assert_eq!((issued.rate_iops, issued.concurrency), (4000.0, 15));
+        // 64 MiB a second of 64 KiB are 1024 operations.
+        let issued = pacing(&clauses("mibps>=64,mean<=10ms"), load()).unwrap().issued(1);
+        assert_eq!((issued.rate_iops, issued.concurrency), (1024.0, 13));
+        let fixed = Load {
+            depth: Some(3),
+            ..load()
+        };
+        assert_eq!(
+            pacing(&clauses("iops>=4000,mean<=3ms"), fixed)
+                .unwrap()
+                .issued(1)
+                .concurrency,
+            3
+        );
+        assert!(pacing(&clauses("mean<=3ms"), load()).is_err());
+    }
+
+    #[test]
+    fn nothing_in_a_name_can_end_a_cell() {
+        assert_eq!(cell("a|b\n| c <script> <= 3"), "a\\|b \\| c &lt;script> <= 3");
+    }
+}
