@@ -40,6 +40,7 @@ pub fn command() -> Command {
             commands::lint::command(),
             commands::sweep::command(),
             commands::ab::command(),
+            commands::precondition::command(),
             commands::compare::command(),
             commands::calc::command(),
             commands::explain::command(),
@@ -364,8 +365,23 @@ fn man() -> Command {
         Arg::new("of")
             .value_name("COMMAND")
             .value_parser(PossibleValuesParser::new([
-                "run", "quick", "verify", "sweep", "ab", "compare", "calc", "policies", "advise", "explain", "show",
-                "baseline", "convert", "lint", "targets", "selftest",
+                "run",
+                "quick",
+                "verify",
+                "sweep",
+                "ab",
+                "precondition",
+                "compare",
+                "calc",
+                "policies",
+                "advise",
+                "explain",
+                "show",
+                "baseline",
+                "convert",
+                "lint",
+                "targets",
+                "selftest",
             ]))
             .help("Of one command; without it, of the program"),
     )

@@ -11,6 +11,7 @@ pub mod confirm;
 pub mod diagnosis;
 pub mod explain;
 pub mod ground;
+pub mod precondition;
 pub mod quick;
 pub mod selftest;
 pub mod sweep;

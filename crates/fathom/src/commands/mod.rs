@@ -13,6 +13,7 @@ mod fio_plan;
 pub mod lint;
 pub mod man;
 pub mod policies;
+pub mod precondition;
 pub mod quick;
 pub mod results;
 pub mod run;

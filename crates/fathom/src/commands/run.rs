@@ -128,7 +128,8 @@ pub(super) fn apply_flags(document: &mut Document, given: &ArgMatches) -> Result
 }
 
 fn is_given(given: &ArgMatches, name: &str) -> bool {
-    given.value_source(name) == Some(ValueSource::CommandLine)
+    // Commands leave out options that mean nothing to them.
+    given.try_contains_id(name).unwrap_or(false) && given.value_source(name) == Some(ValueSource::CommandLine)
 }
 
 /// Plan and decision, for people.

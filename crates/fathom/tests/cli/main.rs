@@ -12,6 +12,7 @@ mod faults;
 mod guard;
 mod help;
 mod outputs;
+mod precondition;
 mod stopping;
 mod studies;
 mod support;
