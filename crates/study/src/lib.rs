@@ -7,6 +7,7 @@
 
 pub mod ab;
 pub mod anti_patterns;
+pub mod capture;
 pub mod confirm;
 pub mod diagnosis;
 pub mod explain;

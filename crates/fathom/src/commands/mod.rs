@@ -4,6 +4,7 @@ pub mod ab;
 pub mod advise;
 pub mod baseline;
 pub mod calc;
+pub mod capture;
 mod catalogue;
 pub mod compare;
 pub mod completions;

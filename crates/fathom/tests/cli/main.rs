@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that meets the unexpected fails")]
 
 mod baseline;
+mod capture;
 mod convert;
 mod diagnosis;
 mod examples;
