@@ -9,7 +9,7 @@ use clap::{Arg, ArgAction, Command, ValueHint, value_parser};
 use dialects::native::{Group, OPTIONS};
 
 use crate::exit::{EXPLAINED, Exit};
-use crate::{commands, limits, outputs, screen};
+use crate::{commands, limits, outputs, preflight, screen};
 
 const ABOUT: &str = "Measures storage: what it delivers, what the numbers mean, what is in the way";
 
@@ -182,6 +182,7 @@ fn run() -> Command {
         .arg(name_option())
         .arg(dry_run_option())
         .args(limits::arguments())
+        .arg(preflight::argument("0").help_heading("Safety"))
         .args(output_options())
         .args(safety_options())
 }

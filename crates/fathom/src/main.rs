@@ -11,6 +11,7 @@ mod exit;
 mod fault;
 mod limits;
 mod outputs;
+mod preflight;
 mod screen;
 mod session;
 

@@ -8,6 +8,7 @@ use clap::ArgMatches;
 use clap::parser::ValueSource;
 use dialects::Place;
 use dialects::native::{self, Document, JobSpec, OPTIONS};
+use model::Nanos;
 use model::plan::Plan;
 use report::words;
 use study::confirm;
@@ -16,6 +17,7 @@ use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::limits;
 use crate::outputs::Outputs;
+use crate::preflight;
 use crate::screen::{self, Screen};
 use crate::session::{self, Session};
 
@@ -25,6 +27,7 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
     let mut plan = native::lower(&document)?;
     let permissions = session::permissions(given);
     let silenced = session::silenced(given)?;
+    let preflight = preflight::time(given, Nanos(0))?;
     let diagnosed = limits::asks(given).then(|| limits::known(given)).transpose()?;
     let confirmed = given.get_flag("confirm").then(|| confirm::extend(&plan));
     if let Some(confirmed) = &confirmed {
@@ -42,8 +45,10 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
     let process = std::process::id().to_string();
     plan.origin.presentation.other.push(("pid".into(), process));
     let mut outputs = Outputs::of(given, &plan)?;
-    let mut screen = Screen::new(plan.steps.len(), given.get_flag("quiet"));
-    let results = session.carry_out(plan, &permissions, &mut |event| {
+    let quiet = given.get_flag("quiet");
+    let before = preflight::look(session, &plan, preflight, quiet);
+    let mut screen = Screen::new(plan.steps.len(), quiet);
+    let results = session.carry_out_after(before, plan, &permissions, &mut |event| {
         screen.take(&event);
         outputs.take(&event);
     });

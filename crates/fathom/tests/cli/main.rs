@@ -14,6 +14,7 @@ mod guard;
 mod help;
 mod outputs;
 mod precondition;
+mod preflight;
 mod stopping;
 mod studies;
 mod support;
