@@ -274,6 +274,12 @@ pub struct Health {
     /// Share of the promised life that is used up, in percent; may go beyond 100.
     #[serde(default)]
     pub used_percent: Option<u32>,
+    /// Spare blocks that are left, in percent of those it had.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spare_percent: Option<u32>,
+    /// Errors of its media, or of the data on them, that it has met.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub media_errors: Option<u64>,
 }
 
 /// How the space of a file is allocated.

@@ -14,6 +14,7 @@ mod limits;
 mod machines;
 mod memory;
 mod mounts;
+mod nvme_health;
 mod surroundings;
 mod swaps;
 mod system;
