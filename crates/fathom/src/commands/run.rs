@@ -56,6 +56,9 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
     let mut results = results?;
     if let Some(known) = diagnosed {
         results.diagnoses = study::diagnosis::diagnoses(&results, &known, confirmed.as_ref());
+        results
+            .findings
+            .extend(study::diagnosis::beyond_limits(&results, &known));
     }
     if let Some(confirmed) = &confirmed {
         results.findings.extend(confirmed.findings());

@@ -176,6 +176,9 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
     let started = Zoned::now();
     let before = preflight::look(session, &plan, preflight, given.get_flag("quiet"));
     let (mut results, verdict, attempt) = attempts(session, given, &asked, &before, &mut outputs)?;
+    results
+        .findings
+        .extend(study::diagnosis::beyond_limits(&results, &asked.known));
     if verdict.outcome != Outcome::Pass {
         // What the user named, what the policy knows, and what the system itself limits: one of them may be why.
         results.diagnoses = study::diagnosis::diagnoses(&results, &asked.known, None);
