@@ -287,6 +287,7 @@ fn numa_node(system: &System, device: &str) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::system::tree;
     use super::*;
 
     #[test]
