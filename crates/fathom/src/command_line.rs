@@ -9,7 +9,7 @@ use clap::{Arg, ArgAction, Command, ValueHint, value_parser};
 use dialects::native::{Group, OPTIONS};
 
 use crate::exit::{EXPLAINED, Exit};
-use crate::{commands, limits, outputs, screen};
+use crate::{commands, limits, outputs, preflight, screen};
 
 const ABOUT: &str = "Measures storage: what it delivers, what the numbers mean, what is in the way";
 
@@ -43,6 +43,8 @@ pub fn command() -> Command {
             commands::lint::command(),
             commands::sweep::command(),
             commands::ab::command(),
+            commands::capture::command(),
+            commands::precondition::command(),
             commands::compare::command(),
             commands::calc::command(),
             commands::explain::command(),
@@ -195,6 +197,7 @@ fn run() -> Command {
         .arg(objective_option())
         .arg(dry_run_option())
         .args(limits::arguments())
+        .arg(preflight::argument("0").help_heading("Safety"))
         .args(output_options())
         .args(safety_options())
 }
@@ -388,8 +391,27 @@ fn man() -> Command {
         Arg::new("of")
             .value_name("COMMAND")
             .value_parser(PossibleValuesParser::new([
-                "run", "presets", "quick", "verify", "suite", "warm-up", "sweep", "ab", "compare", "calc", "policies",
-                "advise", "explain", "show", "baseline", "convert", "lint", "targets", "selftest",
+                "run",
+                "presets",
+                "quick",
+                "verify",
+                "suite",
+                "warm-up",
+                "sweep",
+                "ab",
+                "precondition",
+                "capture",
+                "compare",
+                "calc",
+                "policies",
+                "advise",
+                "explain",
+                "show",
+                "baseline",
+                "convert",
+                "lint",
+                "targets",
+                "selftest",
             ]))
             .help("Of one command; without it, of the program"),
     )

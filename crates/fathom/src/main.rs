@@ -11,6 +11,7 @@ mod exit;
 mod fault;
 mod limits;
 mod outputs;
+mod preflight;
 mod screen;
 mod session;
 
@@ -39,6 +40,8 @@ fn main() -> ExitCode {
         Some(("run", given)) => commands::run::carry_out(&session, given),
         Some(("presets", given)) => commands::presets::show(given),
         Some(("sweep", given)) => commands::sweep::carry_out(&session, given),
+        Some(("precondition", given)) => commands::precondition::carry_out(&session, given),
+        Some(("capture", given)) => commands::capture::carry_out(&session, given),
         Some(("ab", given)) => commands::ab::carry_out(&session, given),
         Some(("compare", given)) => commands::compare::carry_out(given),
         Some(("calc", given)) => commands::calc::carry_out(given),

@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicBool;
 use clap::ArgMatches;
 use engine::clock::ClockStart;
 use engine::sys::signals;
+use model::environment::Before;
 use model::event::Event;
 use model::plan::Plan;
 use model::results::{Equivalent, Results};
@@ -54,6 +55,20 @@ impl Session {
         Ok(self.attempt(plan, permissions, watcher)?)
     }
 
+    /// The same, with what was seen of others before the test began.
+    ///
+    /// # Errors
+    /// [`Faults`] if nothing could be measured.
+    pub fn carry_out_after(
+        &self,
+        before: Option<Before>,
+        plan: Plan,
+        permissions: &Permissions,
+        watcher: &mut dyn FnMut(Event),
+    ) -> Result<Results, Faults> {
+        Ok(self.run(before, plan, permissions, Wishes::default(), watcher)?)
+    }
+
     /// The same for who tells errors in words of its own.
     ///
     /// # Errors
@@ -78,6 +93,17 @@ impl Session {
         wishes: Wishes<'_>,
         watcher: &mut dyn FnMut(Event),
     ) -> Result<Results, RunError> {
+        self.run(None, plan, permissions, wishes, watcher)
+    }
+
+    fn run(
+        &self,
+        before: Option<Before>,
+        plan: Plan,
+        permissions: &Permissions,
+        wishes: Wishes<'_>,
+        watcher: &mut dyn FnMut(Event),
+    ) -> Result<Results, RunError> {
         let conditions = Conditions {
             clock: self.clock.settle(),
             interrupt: self.interrupt,
@@ -87,6 +113,9 @@ impl Session {
         let equivalents = equivalents(&plan);
         let mut results = run::carry_out_with(plan, conditions, wishes, watcher)?;
         results.equivalents = equivalents;
+        if let Some(host) = results.hosts.first_mut() {
+            host.environment.before = before;
+        }
         let found = analysis::check(&results);
         results.findings.extend(found);
         let found = analysis::lint::beside(&results);

@@ -191,6 +191,9 @@ pub struct TargetFacts {
     /// The node of a cluster that owns the volume, where it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
+    /// The same when the test had ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner_after: Option<String>,
 }
 
 /// A mounted file system.
@@ -247,6 +250,9 @@ pub struct Device {
     /// NUMA node it is attached to.
     #[serde(default)]
     pub numa_node: Option<u32>,
+    /// What its link carries one way, where the system tells: of NVMe devices, the lanes of PCI Express.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link_bytes_per_sec: Option<u64>,
     /// `disk`, `partition`, `loop`, `device mapper`, `RAID`, `bcache` or `compressed memory`; empty where not known.
     #[serde(default)]
     pub kind: String,
@@ -274,6 +280,12 @@ pub struct Health {
     /// Share of the promised life that is used up, in percent; may go beyond 100.
     #[serde(default)]
     pub used_percent: Option<u32>,
+    /// Spare blocks that are left, in percent of those it had.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spare_percent: Option<u32>,
+    /// Errors of its media, or of the data on them, that it has met.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub media_errors: Option<u64>,
 }
 
 /// How the space of a file is allocated.

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 pub mod access;
+pub mod block_event;
 pub mod block_lifetimes;
 pub mod block_size;
 pub mod content;

@@ -317,7 +317,7 @@ impl Load {
             read_percent: same(streams().map(|stream| read_percent(&stream.mix))).flatten(),
             random: same(streams().map(is_random)),
             closed_loop: Some(streams().all(|stream| stream.pacing == Pacing::Unpaced && stream.think.is_none())),
-            rate_iops: streams().map(rate_of).sum::<Option<f64>>(),
+            rate_iops: rate_iops(job),
             direct: same(streams().map(|stream| stream.cache.direct)),
             warm_up_ns: Some(job.phases.warm_up_ns),
             size: None,
@@ -352,6 +352,12 @@ fn read_percent(mix: &Mix) -> Option<f64> {
 
 fn is_random(stream: &Stream) -> bool {
     stream.pattern.access.iter().any(Access::jumps)
+}
+
+/// Operations per second that a job asks for over all its workers; absent where any of its streams has no rate.
+pub fn rate_iops(job: &Job) -> Option<f64> {
+    let streams = job.workers.iter().flat_map(|worker| &worker.streams);
+    streams.map(rate_of).sum()
 }
 
 fn rate_of(stream: &Stream) -> Option<f64> {

@@ -468,6 +468,7 @@ fn environment() -> Environment {
                 extents: 3,
             }),
             owner: Some("node1".into()),
+            owner_after: Some("node2".into()),
         }],
         before: Some(Before {
             watched_ns: Nanos::secs(10),

@@ -1,7 +1,9 @@
 //! What limited each job of a run: the diagnosis of `analysis` with everything that a result tells.
 
 use analysis::caps::Layer;
+use analysis::checks;
 use analysis::diagnosis::{Context, JobDiagnosis, KnownBurst, diagnose, system_layers};
+use model::finding::Finding;
 use model::observation::Observation;
 use model::results::Results;
 
@@ -46,4 +48,13 @@ pub fn diagnoses(results: &Results, known: &Known, confirmed: Option<&Confirmed>
         }
     }
     found
+}
+
+/// Jobs that passed far more than the limits that the user knows of let through.
+pub fn beyond_limits(results: &Results, known: &Known) -> Vec<Finding> {
+    let seen = Observation::all(results);
+    let beyond = seen
+        .iter()
+        .filter_map(|seen| checks::beyond_limits(seen, &known.layers, &known.bursts));
+    beyond.collect()
 }

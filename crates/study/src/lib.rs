@@ -7,10 +7,12 @@
 
 pub mod ab;
 pub mod anti_patterns;
+pub mod capture;
 pub mod confirm;
 pub mod diagnosis;
 pub mod explain;
 pub mod ground;
+pub mod precondition;
 pub mod quick;
 pub mod selftest;
 pub mod suite;

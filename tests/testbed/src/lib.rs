@@ -28,6 +28,7 @@ mod skip;
 mod throttle;
 mod tmpfs;
 mod tools;
+mod trace_fs;
 mod zram;
 
 pub use ext4::Ext4;
@@ -40,4 +41,5 @@ pub use skip::{Unavailable, need, note, skip};
 pub use throttle::{Limit, Throttle, Throttled};
 pub use tmpfs::TmpFs;
 pub use tools::device_number;
+pub use trace_fs::TraceFs;
 pub use zram::Zram;

@@ -1,9 +1,9 @@
-//! How a measured window went: did it drift, did it stand still?
+//! How a measured window went: did it drift, did its level change, did it stand still?
 
 use model::Nanos;
 use model::finding::{Finding, Severity};
 use model::observation::{Observation, SeriesPoint};
-use model::stats::fit_line;
+use model::stats::{Segment, fit_line, segments};
 
 use super::Check;
 
@@ -13,6 +13,14 @@ const LEAST_SECONDS: usize = 20;
 const EXCURSION: f64 = 0.10;
 /// The line must explain a good part of what varies, or it is noise.
 const LEAST_CORRELATION: f64 = 0.5;
+/// Seconds that a level lasts at least.
+const LEAST_LEVEL: usize = 5;
+/// Levels that differ by less than this share of the larger one are one.
+const CHANGE: f64 = 0.10;
+/// A line that misses the series by no more than so many times what levels do says it as well.
+const LIKE_A_LINE: f64 = 2.0;
+/// Changes that are told one by one.
+const MOST_CHANGES: usize = 4;
 /// A standstill that people notice.
 const STANDSTILL: Nanos = Nanos::millis(500);
 /// Operations that an interval has on average, for one without any to mean something.
@@ -32,6 +40,69 @@ pub(super) const COURSE: Check = Check {
         }
     },
 };
+
+pub(super) const CHANGES: Check = Check {
+    rules: &["CHANGEPOINT"],
+    about: "Whether the rate changed from one level to another within the measured window, and when.",
+    look: |subject, findings| {
+        for (step, found) in subject.results.steps.iter().enumerate() {
+            for job in 0..found.jobs.len() {
+                findings.extend(Observation::of(subject.results, step, job).and_then(|seen| changes(&seen)));
+            }
+        }
+    },
+};
+
+fn changes(seen: &Observation) -> Option<Finding> {
+    if seen.load.closed_loop != Some(true) {
+        return None;
+    }
+    let rates = by_second(&seen.series);
+    if rates.len() < LEAST_SECONDS {
+        return None;
+    }
+    let levels = segments(&rates, LEAST_LEVEL);
+    let changes: Vec<(&Segment, &Segment)> = levels
+        .windows(2)
+        .map(|pair| (&pair[0], &pair[1]))
+        .filter(|(from, to)| (to.level - from.level).abs() > CHANGE * from.level.max(to.level))
+        .collect();
+    // A slope makes a staircase of levels: where a line says it as well, it is a drift.
+    if changes.is_empty() || beside_line(&rates) <= LIKE_A_LINE * beside_levels(&rates, &levels) {
+        return None;
+    }
+    let told: Vec<String> = changes
+        .iter()
+        .take(MOST_CHANGES)
+        .map(|(from, to)| format!("after {} s from {:.0} to {:.0}", to.start, from.level, to.level))
+        .collect();
+    let more = match changes.len().saturating_sub(MOST_CHANGES) {
+        0 => String::new(),
+        more => format!(", and {more} times more"),
+    };
+    let what = format!("operations per second changed their level: {}{more}", told.join(", "));
+    let finding = Finding::new("CHANGEPOINT", Severity::Warning, what).at(&*seen.name);
+    let finding = finding.why("the mean lies between the levels, and the device was never at it");
+    Some(finding.help("find out what happened then: a cache that was full, credits that ran out, somebody else; judge the levels apart"))
+}
+
+/// Sum of the squares by which a series misses its line.
+fn beside_line(values: &[f64]) -> f64 {
+    let line = fit_line(values);
+    let miss = |(index, value): (usize, &f64)| (value - line.start - line.slope * index as f64).powi(2);
+    values.iter().enumerate().map(miss).sum()
+}
+
+/// The same by which it misses the means of its segments.
+fn beside_levels(values: &[f64], levels: &[Segment]) -> f64 {
+    let of = |level: &Segment| {
+        values[level.start..level.end]
+            .iter()
+            .map(|value| (value - level.mean).powi(2))
+            .sum::<f64>()
+    };
+    levels.iter().map(of).sum()
+}
 
 /// A rate that is asked for does not drift; latencies do, and are seen elsewhere.
 fn drift(seen: &Observation) -> Option<Finding> {
@@ -145,6 +216,35 @@ mod tests {
         assert_eq!(found(&falling), ["NOT-STEADY"]);
         let slight: Vec<u64> = (0..300).map(|n| 1000 - n / 4).collect();
         assert!(found(&slight).is_empty());
+    }
+
+    fn steps(operations: &[u64]) -> Vec<model::finding::Finding> {
+        let found = super::super::check(&course(operations));
+        found
+            .into_iter()
+            .filter(|finding| finding.rule == "CHANGEPOINT")
+            .collect()
+    }
+
+    #[test]
+    fn a_level_that_changes() {
+        // 180 in each second, and 100 more in every other one.
+        let noise = |n: u64| n % 10 * 4 + n / 10 % 2 * 10;
+        let step: Vec<u64> = (0..600).map(|n| if n < 250 { 1000 } else { 400 } + noise(n)).collect();
+        let found = steps(&step);
+        assert_eq!(found.len(), 1);
+        assert!(
+            found[0].what.contains("after 25 s from 10180 to 4280"),
+            "{}",
+            found[0].what
+        );
+        // 8 % are one level; a slope, even one whose staircase has steps, is a drift.
+        let slight: Vec<u64> = (0..600).map(|n| if n < 250 { 1000 } else { 920 } + noise(n)).collect();
+        assert!(steps(&slight).is_empty());
+        let slope: Vec<u64> = (0..600).map(|n| 1000 - n + noise(n)).collect();
+        assert!(steps(&slope).is_empty());
+        let level: Vec<u64> = (0..600).map(|n| 1000 + noise(n)).collect();
+        assert!(steps(&level).is_empty());
     }
 
     #[test]

@@ -1,15 +1,12 @@
 //! Little's law (1961): operations in flight = rate × latency. A closed loop keeps its queue full, so the sum of all
-//! latencies must be queue depth × time. Less means that the queue was not kept full; more means that we count wrongly.
+//! latencies must be queue depth × time. Less means that the queue was not kept full; more means that we count wrongly. The law and its
+//! bounds are those for any tool, [`crate::identities`]; what is known of our own run beyond that is here.
 
 use model::finding::{Finding, Severity};
 use model::plan::Control;
 
 use super::{Check, JobView};
-
-/// Share of the depth by which a full queue may seem less or more than full.
-const TOLERANCE: f64 = 0.01;
-/// A queue that was less full than this misleads; above it the figures are only a little lower than they could be.
-const MISLEADS: f64 = 0.95;
+use crate::identities::{Filled, Little};
 
 pub(super) const LITTLE: Check = Check {
     rules: &["QD-NOT-ACHIEVED", "LITTLE-MISMATCH"],
@@ -24,47 +21,40 @@ fn judge(job: &JobView<'_>) -> Option<Finding> {
         return None;
     }
     let found = job.results.in_flight()?;
-    let ratio = found.average / found.depth as f64;
-    let bound = TOLERANCE + found.depth as f64 / found.operations as f64;
     let digits = if found.depth < 10 { 3 } else { 1 };
     let figures = format!(
         "{:.digits$} operations were in flight on average, of {}",
         found.average, found.depth
     );
-    if ratio > 1.0 + bound + before_the_window(job) {
-        let finding = Finding::new("LITTLE-MISMATCH", Severity::Error, figures).at(&*job.plan.name);
-        let why = "more than the queue holds: latencies or counts of this run are wrong";
-        let help = "please report this with the saved result; do not use the figures";
-        return Some(finding.why(why).help(help));
-    }
-    if ratio < 1.0 - bound {
-        let severity = if ratio < MISLEADS {
-            Severity::Warning
-        } else {
-            Severity::Note
-        };
-        let finding = Finding::new("QD-NOT-ACHIEVED", severity, figures).at(&*job.plan.name);
-        // Flushes hold up the queue and are no part of any latency.
-        let (why, help) = if job.results.workers.iter().any(flushes) {
-            (
-                "the queue was empty while flushes were under way",
-                "nothing is wrong if that is what you test",
-            )
-        } else if severity == Severity::Note {
-            (
-                "handing operations over and making the data of writes take their time; the target can do a little more",
-                "nothing needs to be done",
-            )
-        } else {
-            (
-                "the queue was not kept full: the program could not issue operations fast enough, so the figures are \
+    let severity = match Little::exact(&found).filled(before_the_window(job))? {
+        Filled::Beyond => {
+            let finding = Finding::new("LITTLE-MISMATCH", Severity::Error, figures).at(&*job.plan.name);
+            let why = "more than the queue holds: latencies or counts of this run are wrong";
+            let help = "please report this with the saved result; do not use the figures";
+            return Some(finding.why(why).help(help));
+        }
+        Filled::Short(severity) => severity,
+    };
+    let finding = Finding::new("QD-NOT-ACHIEVED", severity, figures).at(&*job.plan.name);
+    // Flushes hold up the queue and are no part of any latency.
+    let (why, help) = if job.results.workers.iter().any(flushes) {
+        (
+            "the queue was empty while flushes were under way",
+            "nothing is wrong if that is what you test",
+        )
+    } else if severity == Severity::Note {
+        (
+            "handing operations over and making the data of writes take their time; the target can do a little more",
+            "nothing needs to be done",
+        )
+    } else {
+        (
+            "the queue was not kept full: the program could not issue operations fast enough, so the figures are \
                  lower than what the target can do at this depth",
-                "use more workers with less depth each, larger blocks, or leave `engine` to `auto`",
-            )
-        };
-        return Some(finding.why(why).help(help));
-    }
-    None
+            "use more workers with less depth each, larger blocks, or leave `engine` to `auto`",
+        )
+    };
+    Some(finding.why(why).help(help))
 }
 
 /// Operations that were in flight when the measured window began count with their whole latency, part of which lies before

@@ -9,6 +9,7 @@ mod generator;
 mod kernel;
 mod little;
 mod outcome;
+mod plausible;
 mod schedule;
 mod support;
 mod surroundings;
@@ -17,6 +18,8 @@ mod totals;
 
 #[cfg(test)]
 mod samples;
+
+pub use plausible::beyond_limits;
 
 use model::environment::Environment;
 use model::finding::Finding;
@@ -48,6 +51,10 @@ pub const CHECKS: &[Check] = &[
     generator::CLOCK,
     generator::INTERVALS,
     course::COURSE,
+    course::CHANGES,
+    plausible::PLAUSIBLE,
+    plausible::CACHE_HIT,
+    target::OWNER,
     surroundings::NETWORK,
     surroundings::HELD,
     support::PERCENTILES,

@@ -56,6 +56,25 @@ pub(super) const CACHED: Check = Check {
     },
 };
 
+pub(super) const OWNER: Check = Check {
+    rules: &["OWNER-MOVED"],
+    about: "Whether the node of a cluster that owns a volume changed while the test ran.",
+    look: |subject, findings| {
+        for facts in subject.environments().flat_map(|environment| &environment.targets) {
+            let (Some(before), Some(after)) = (&facts.owner, &facts.owner_after) else {
+                continue;
+            };
+            if !before.eq_ignore_ascii_case(after) {
+                let what = format!("the volume belonged to {before} when the test began, and to {after} at its end");
+                let finding = Finding::new("OWNER-MOVED", Severity::Warning, what).at(&*facts.path);
+                let finding =
+                    finding.why("from then on operations went over the network, or no longer did: two tests in one");
+                findings.push(finding.help("run it again, and keep the volume where it is meanwhile"));
+            }
+        }
+    },
+};
+
 #[cfg(test)]
 mod tests {
     use super::super::samples::{self, rules};
@@ -87,5 +106,22 @@ mod tests {
         assert_eq!(rules(&results), ["BUFFERED"]);
         results.steps[0].jobs[0].workers[0].engine.kind = EngineKind::Null;
         assert_eq!(rules(&results), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_volume_that_changes_its_owner() {
+        let owned = |before: Option<&str>, after: Option<&str>| {
+            let mut results = samples::closed_loop(10, 10_000, Nanos::millis(1));
+            results.hosts[0].environment.targets = vec![TargetFacts {
+                owner: before.map(Into::into),
+                owner_after: after.map(Into::into),
+                ..TargetFacts::default()
+            }];
+            rules(&results)
+        };
+        assert_eq!(owned(Some("node1"), Some("node2")), ["OWNER-MOVED"]);
+        assert_eq!(owned(Some("node1"), Some("NODE1")), Vec::<String>::new());
+        assert_eq!(owned(Some("node1"), None), Vec::<String>::new());
+        assert_eq!(owned(None, Some("node2")), Vec::<String>::new());
     }
 }

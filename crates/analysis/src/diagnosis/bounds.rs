@@ -11,14 +11,14 @@ const OWN_RATE: f64 = 0.01;
 
 /// One figure of one layer.
 #[derive(Clone, Debug)]
-pub(super) struct Bound {
-    pub(super) layer: String,
-    pub(super) kind: LayerKind,
-    pub(super) counts: Counts,
+pub(crate) struct Bound {
+    pub(crate) layer: String,
+    pub(crate) kind: LayerKind,
+    pub(crate) counts: Counts,
     /// In the layer's own unit.
-    pub(super) limit: Limit,
+    pub(crate) limit: Limit,
     /// What was used of it, in the same unit.
-    pub(super) used: f64,
+    pub(crate) used: f64,
     /// Operations per second of the whole load that it allows.
     pub(super) allows: f64,
     pub(super) source: String,
@@ -49,7 +49,7 @@ impl Bound {
         self.limit.share(self.used)
     }
 
-    pub(super) fn unit(&self) -> &'static str {
+    pub(crate) fn unit(&self) -> &'static str {
         match self.counts {
             Counts::Operations => "IOPS",
             Counts::Bytes => "bytes/s",
@@ -58,7 +58,7 @@ impl Bound {
 }
 
 /// All limits that concern the load, the least first.
-pub(super) fn bounds(observation: &Observation, layers: &[Layer]) -> Vec<Bound> {
+pub(crate) fn bounds(observation: &Observation, layers: &[Layer]) -> Vec<Bound> {
     let mut found: Vec<Bound> = own_rate(observation).into_iter().collect();
     for layer in layers {
         let flow = match layer.applies {

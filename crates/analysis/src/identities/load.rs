@@ -2,6 +2,7 @@
 
 use model::finding::{Finding, Severity};
 use model::observation::Observation;
+use model::results::InFlight;
 use serde::Serialize;
 
 use super::Rule;
@@ -48,6 +49,42 @@ pub fn little(load: &Observation) -> Option<Little> {
     })
 }
 
+/// What a queue holds against the places it has.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Filled {
+    /// More than there are places: something is wrong.
+    Beyond,
+    /// Less, with how much that matters.
+    Short(Severity),
+}
+
+impl Little {
+    /// How full the queue was; `None` where it was full, or nothing is known of it. `above` is what a share beyond 1 may have
+    /// on top of the tolerance.
+    pub(crate) fn filled(&self, above: f64) -> Option<Filled> {
+        let share = self.share?;
+        if share > 1.0 + self.tolerance + above {
+            return Some(Filled::Beyond);
+        }
+        let severity = if share < MISLEADS {
+            Severity::Warning
+        } else {
+            Severity::Note
+        };
+        (share < 1.0 - self.tolerance).then_some(Filled::Short(severity))
+    }
+
+    /// The law for figures that are exact.
+    pub(crate) fn exact(found: &InFlight) -> Little {
+        Little {
+            in_flight: found.average,
+            depth: Some(found.depth),
+            share: Some(found.average / found.depth as f64),
+            tolerance: TOLERANCE + found.depth as f64 / found.operations.max(1) as f64,
+        }
+    }
+}
+
 pub(super) const LITTLE: Rule = Rule {
     names: &["QD-NOT-ACHIEVED", "LITTLE-MISMATCH"],
     about: "Operations in flight, from rate and latency, against the places in the queue.",
@@ -56,29 +93,25 @@ pub(super) const LITTLE: Rule = Rule {
 
 fn judge(load: &Observation) -> Option<Finding> {
     let found = little(load)?;
-    let (share, depth) = (found.share?, found.depth?);
+    let depth = found.depth?;
     let what = format!(
         "{:.2} operations were in flight on average, of {depth}",
         found.in_flight
     );
-    if share > 1.0 + found.tolerance {
-        let finding = Finding::new("LITTLE-MISMATCH", Severity::Error, what).at(&*load.name);
-        let why =
-            "more than the queue holds: rate, latency or depth of this report is wrong, or they are not of one run";
-        return Some(
-            finding
-                .why(why)
-                .help("check the queue depth, the number of threads and the unit of the latency"),
-        );
-    }
-    // A load that is held to a rate leaves places free on purpose.
-    if load.load.closed_loop != Some(true) || share >= 1.0 - found.tolerance {
-        return None;
-    }
-    let severity = if share < MISLEADS {
-        Severity::Warning
-    } else {
-        Severity::Note
+    let severity = match found.filled(0.0)? {
+        Filled::Beyond => {
+            let finding = Finding::new("LITTLE-MISMATCH", Severity::Error, what).at(&*load.name);
+            let why =
+                "more than the queue holds: rate, latency or depth of this report is wrong, or they are not of one run";
+            return Some(
+                finding
+                    .why(why)
+                    .help("check the queue depth, the number of threads and the unit of the latency"),
+            );
+        }
+        // A load that is held to a rate leaves places free on purpose.
+        Filled::Short(_) if load.load.closed_loop != Some(true) => return None,
+        Filled::Short(severity) => severity,
     };
     let finding = Finding::new("QD-NOT-ACHIEVED", severity, what).at(&*load.name);
     let (why, help) = match load.load.direct {

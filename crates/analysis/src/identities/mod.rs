@@ -10,6 +10,7 @@ mod validity;
 use model::finding::Finding;
 use model::observation::Observation;
 
+pub(crate) use load::Filled;
 pub use load::{Little, little};
 pub use percentiles::{Mark, Percentile, Value, percentiles};
 

@@ -2,6 +2,7 @@
 
 use model::Nanos;
 use model::finding::Severity;
+use model::observation::rate_iops;
 use model::plan::ThreadPlacement;
 
 use super::{Rule, streams_of};
@@ -118,7 +119,7 @@ pub(super) const BUSY_DISK: Rule = Rule {
             return;
         };
         let seconds = before.watched_ns.as_secs();
-        let asked = test.purpose.promised_iops;
+        let asked = test.purpose.promised_iops.or_else(|| rate_of(test));
         let most = asked.map_or(FOREIGN_IOPS, |iops| iops * FOREIGN_SHARE);
         for device in &before.devices {
             let iops = device.operations.iter().sum::<u64>() as f64 / seconds;
@@ -140,6 +141,15 @@ pub(super) const BUSY_DISK: Rule = Rule {
         }
     },
 };
+
+/// Operations per second that all jobs of the first step ask for; absent where one of them asks for all it can get.
+fn rate_of(test: &super::Test<'_>) -> Option<f64> {
+    let jobs = &test.plan.steps.first()?.jobs;
+    jobs.iter()
+        .map(rate_iops)
+        .sum::<Option<f64>>()
+        .filter(|rate| *rate > 0.0)
+}
 
 pub(super) const UNHEALTHY: Rule = Rule {
     name: "DEGRADED-RAID",

@@ -389,6 +389,20 @@ fn thresholds_hold_on_the_other_side() {
                 programs: Vec::new(),
             });
         }),
+        // 42 operations per second of others are less than 1 % of what is asked for.
+        ("BUSY-DISK", |case| {
+            case.workload.rate = Some(Rate::iops(5000));
+            let device = DeviceUse {
+                name: "nvme0n1".into(),
+                operations: [300, 120, 0],
+                ..DeviceUse::default()
+            };
+            case.environment.before = Some(Before {
+                watched_ns: Nanos::secs(10),
+                devices: vec![device],
+                programs: Vec::new(),
+            });
+        }),
         // The start of each thread lies elsewhere.
         ("SEQ-OVERLAP", |case| {
             case.part().access = Access::Sequential(Sequential::default());

@@ -222,11 +222,23 @@ pub(super) fn facts(system: &System, device: &BlockDevice) -> Device {
         write_cache: system.words(&queue("write_cache")),
         polled: system.flag(&queue("io_poll")),
         numa_node: numa_node(system, &at("device")),
+        link_bytes_per_sec: link(system, &at("device/device")),
         kind: word_of(&device.kind).into(),
         read_only: device.read_only,
         detail,
         health: super::health::health(system, device),
     }
+}
+
+/// What the lanes of a PCI Express device carry one way: transfers of a bit per lane, less the coding (8b/10b up to 5 GT/s, 128b/130b
+/// beyond; headers take a little more, which is left out so that the figure is a bound).
+fn link(system: &System, device: &str) -> Option<u64> {
+    let speed = system.words(&format!("{device}/current_link_speed"))?;
+    let giga: f64 = speed.split(' ').next()?.parse().ok()?;
+    let lanes: u32 = system.value(&format!("{device}/current_link_width"))?;
+    let coding = if giga <= 5.0 { 8.0 / 10.0 } else { 128.0 / 130.0 };
+    let rate = giga * 1e9 / 8.0 * coding * f64::from(lanes);
+    (rate > 0.0).then_some(rate as u64)
 }
 
 fn word_of(kind: &BlockKind) -> &'static str {
@@ -275,6 +287,7 @@ fn numa_node(system: &System, device: &str) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::system::tree;
     use super::*;
 
     #[test]
@@ -305,5 +318,21 @@ mod tests {
             in_bcache: false,
         };
         assert_eq!(device.path(), "/dev/cciss/c0d0");
+    }
+
+    #[test]
+    fn the_link_of_an_nvme_device() {
+        let of = |speed: &str, width: &str| {
+            let (_root, system) = tree(&[
+                ("sys/class/block/nvme0n1/dev", "259:0\n"),
+                ("sys/class/block/nvme0n1/device/device/current_link_speed", speed),
+                ("sys/class/block/nvme0n1/device/device/current_link_width", width),
+            ]);
+            facts(&system, &block_device(&system, "nvme0n1").unwrap()).link_bytes_per_sec
+        };
+        assert_eq!(of("8.0 GT/s PCIe\n", "4\n"), Some(3_938_461_538));
+        assert_eq!(of("5.0 GT/s PCIe\n", "2\n"), Some(1_000_000_000));
+        assert_eq!(of("Unknown\n", "4\n"), None);
+        assert_eq!(of("16.0 GT/s PCIe\n", "0\n"), None);
     }
 }

@@ -1,12 +1,13 @@
 //! What devices and the kernel's drivers say of a device's health.
 //!
-//! Only what can be read without privileges and without waking anything up: software RAID, states of SCSI and NVMe devices,
-//! errors that ext4 has counted. A device that says nothing of itself has no health here, rather than a good one.
+//! Software RAID, states of SCSI and NVMe devices, errors that ext4 has counted, and, for root, the health log of NVMe devices.
+//! Nothing is woken up for it. A device that says nothing of itself has no health here, rather than a good one.
 
 use model::environment::Health;
 
 use super::System;
 use super::blocks::{BlockDevice, BlockKind};
+use super::nvme_health;
 
 /// The health of a device; `None` where nothing tells.
 pub(super) fn health(system: &System, device: &BlockDevice) -> Option<Health> {
@@ -17,12 +18,20 @@ pub(super) fn health(system: &System, device: &BlockDevice) -> Option<Health> {
     }
     told.extend(driver(system, disk).map(|complaints| ("driver", complaints)));
     told.extend(ext4(system, &device.name).map(|complaints| ("ext4", complaints)));
+    // A recorded tree has no device that could be asked.
+    let log = system.is_live().then(|| nvme_health::read(disk)).flatten();
+    if let Some(log) = &log {
+        told.push(("NVMe health log", log.complaints.clone()));
+    }
+    let log = log.unwrap_or_default();
     let sources: Vec<&str> = told.iter().map(|(source, _)| *source).collect();
     (!told.is_empty()).then(|| Health {
         source: sources.join(", "),
         complaints: told.into_iter().flat_map(|(_, complaints)| complaints).collect(),
-        celsius: temperature(system, disk),
-        used_percent: None,
+        celsius: temperature(system, disk).or(log.celsius),
+        used_percent: log.used_percent,
+        spare_percent: log.spare_percent,
+        media_errors: log.media_errors,
     })
 }
 

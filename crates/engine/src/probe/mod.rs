@@ -4,6 +4,7 @@
 //! that is not at hand. What is not there is left out: on a system without these folders the same functions give empty
 //! values. Nothing here judges what it finds.
 
+mod block_trace;
 mod blocks;
 mod counters;
 mod health;
@@ -13,6 +14,7 @@ mod limits;
 mod machines;
 mod memory;
 mod mounts;
+mod nvme_health;
 mod serial;
 mod surroundings;
 mod swaps;
@@ -20,6 +22,7 @@ mod system;
 mod target;
 mod volumes;
 
+pub use block_trace::BlockTrace;
 pub use blocks::{Backing, BlockDevice, BlockKind};
 pub use counters::{CoreTimes, DeviceTimes};
 pub use host::{cpu, host};
@@ -32,7 +35,7 @@ pub use serial::serial;
 pub use surroundings::{SystemTimes, watch_others};
 pub use swaps::Swap;
 pub use system::System;
-pub use target::{device_chain, file_system, target};
+pub use target::{device_chain, devices_under, file_system, target};
 pub use volumes::VolumeCounters;
 
 use model::Bytes;

@@ -150,6 +150,23 @@ pub fn device_chain(system: &System, numbers: &[DeviceNumber]) -> Vec<Device> {
     chain
 }
 
+/// The devices under a path, which may be a block device, a file or a directory: the nearest first. `None` if there is nothing
+/// at the path; empty where no device is known to lie under it.
+pub fn devices_under(system: &System, path: &Path) -> Option<Vec<Device>> {
+    let resolved = std::fs::canonicalize(path).ok()?;
+    Some(match sys::facts::identity_of(&resolved)? {
+        Identity::BlockDevice(number) => device_chain(system, &[number]),
+        Identity::CharacterDevice(_) => Vec::new(),
+        Identity::File { device, .. } => {
+            let mounts = own_mounts(system);
+            let mount = mount_of(&mounts, &resolved, device);
+            mount.map_or(Vec::new(), |mount| {
+                device_chain(system, &device_numbers(system, mount, &mounts))
+            })
+        }
+    })
+}
+
 fn beneath_backing(system: &System, path: &str, identity: Option<Identity>) -> Vec<String> {
     let numbers = match identity {
         Some(Identity::BlockDevice(number)) => vec![number],

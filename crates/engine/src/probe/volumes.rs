@@ -16,6 +16,8 @@ use crate::sys::nvme;
 
 /// Number of the page.
 const PAGE: u8 = 0xd0;
+/// How much of it is read.
+const LENGTH: usize = 4096;
 /// The first word of an EBS volume's page.
 const EBS: u32 = 0x3c23_b510;
 /// The same of an instance store's.
@@ -45,7 +47,7 @@ impl VolumeCounters {
         if !model.starts_with("Amazon ") || vendor != AMAZON {
             return None;
         }
-        let page = nvme::log_page(&Path::new("/dev").join(name), PAGE).ok()?;
+        let page = nvme::log_page(&Path::new("/dev").join(name), PAGE, nvme::FIRST_NAMESPACE, LENGTH).ok()?;
         VolumeCounters::parse(&page[..])
     }
 

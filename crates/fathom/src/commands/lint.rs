@@ -1,7 +1,5 @@
 //! `fathom lint`.
 
-use std::time::Duration;
-
 use ::run::targets::guard::Decision;
 use analysis::lint::{self, Intent, Purpose, Test};
 use clap::builder::PossibleValuesParser;
@@ -16,6 +14,7 @@ use report::formats;
 use super::{source, warm_up};
 use crate::exit::{EXPLAINED, Exit};
 use crate::fault::{Fault, Faults};
+use crate::preflight;
 use crate::screen;
 use crate::session::{self, Session};
 
@@ -185,23 +184,10 @@ fn value<T: std::str::FromStr<Err: std::fmt::Display>>(given: &ArgMatches, name:
 
 /// The machine and the targets as they are now.
 fn surroundings(session: &Session, plan: &Plan, watch: Option<Nanos>) -> Environment {
-    let system = System::live();
-    let targets = ::run::targets::survey(plan);
-    let before = watch.map(|time| {
-        let devices: Vec<String> = targets
-            .iter()
-            .filter_map(|facts| facts.devices.first())
-            .map(|d| d.name.clone())
-            .collect();
-        eprintln!("watching for {time} what others do to {}", devices.join(", "));
-        probe::watch_others(&system, &devices, Duration::from_nanos(time.0), &|| {
-            session.is_interrupted()
-        })
-    });
     Environment {
-        targets,
-        before,
-        ..probe::environment(&system, model::environment::Clock::default())
+        targets: ::run::targets::survey(plan),
+        before: watch.and_then(|time| preflight::watch(session, plan, time, false)),
+        ..probe::environment(&System::live(), model::environment::Clock::default())
     }
 }
 

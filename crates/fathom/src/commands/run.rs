@@ -8,6 +8,7 @@ use clap::ArgMatches;
 use clap::parser::ValueSource;
 use dialects::Place;
 use dialects::native::{self, Document, JobSpec, OPTIONS, presets};
+use model::Nanos;
 use model::plan::Plan;
 use report::words;
 use study::confirm;
@@ -17,6 +18,7 @@ use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::limits;
 use crate::outputs::Outputs;
+use crate::preflight;
 use crate::screen::{self, Screen};
 use crate::session::{self, Session};
 
@@ -30,6 +32,7 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
     let mut plan = native::lower(&document)?;
     let permissions = session::permissions(given);
     let silenced = session::silenced(given)?;
+    let preflight = preflight::time(given, Nanos(0))?;
     let diagnosed = limits::asks(given).then(|| limits::known(given)).transpose()?;
     let confirmed = given.get_flag("confirm").then(|| confirm::extend(&plan));
     if let Some(confirmed) = &confirmed {
@@ -47,8 +50,10 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
     let process = std::process::id().to_string();
     plan.origin.presentation.other.push(("pid".into(), process));
     let mut outputs = Outputs::of(given, &plan)?;
-    let mut screen = Screen::new(plan.steps.len(), given.get_flag("quiet"));
-    let results = session.carry_out(plan, &permissions, &mut |event| {
+    let quiet = given.get_flag("quiet");
+    let before = preflight::look(session, &plan, preflight, quiet);
+    let mut screen = Screen::new(plan.steps.len(), quiet);
+    let results = session.carry_out_after(before, plan, &permissions, &mut |event| {
         screen.take(&event);
         outputs.take(&event);
     });
@@ -56,6 +61,9 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
     let mut results = results?;
     if let Some(known) = diagnosed {
         results.diagnoses = study::diagnosis::diagnoses(&results, &known, confirmed.as_ref());
+        results
+            .findings
+            .extend(study::diagnosis::beyond_limits(&results, &known));
     }
     if let Some(confirmed) = &confirmed {
         results.findings.extend(confirmed.findings());
@@ -208,6 +216,7 @@ pub(super) fn apply_flags(document: &mut Document, given: &ArgMatches) -> Result
 }
 
 fn is_given(given: &ArgMatches, name: &str) -> bool {
+    // Commands leave out options that mean nothing to them.
     given.try_contains_id(name).unwrap_or(false) && given.value_source(name) == Some(ValueSource::CommandLine)
 }
 

@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use ::run::targets::guard::Permissions;
 use analysis::caps::Layer;
 use analysis::policies::{self, Catalogue, Disks, Overrides, Policy, Resolved, Workload};
 use analysis::requirement::{self, Clause};
@@ -12,6 +11,7 @@ use dialects::native;
 use engine::probe::{System, memory_total};
 use engine::sys::facts::space_of;
 use jiff::Zoned;
+use model::environment::Before;
 use model::plan::SimulatedDevice;
 use model::results::Results;
 use model::{Bytes, Nanos};
@@ -26,6 +26,7 @@ use crate::exit::{EXPLAINED, Exit};
 use crate::fault::{Fault, Faults};
 use crate::limits;
 use crate::outputs::{self, Outputs};
+use crate::preflight;
 use crate::screen::{self, Screen};
 use crate::session::{self, Session};
 
@@ -35,6 +36,10 @@ const ATTEMPTS: u32 = 2;
 const OF_SPACE: f64 = 0.5;
 /// Share of a file system that stays free.
 const KEPT_FREE: f64 = 0.2;
+/// How long is watched what others do, before the test.
+const PREFLIGHT: Nanos = Nanos::secs(10);
+/// The same with `--quick`.
+const QUICK_PREFLIGHT: Nanos = Nanos::secs(3);
 
 /// Its command line.
 pub fn command() -> Command {
@@ -127,6 +132,7 @@ pub fn command() -> Command {
                 .help("Show what would be done and whether it may be; nothing is opened for writing")
                 .help_heading("Safety"),
         )
+        .arg(preflight::argument("10s, with --quick 3s").help_heading("Safety"))
         .args(output_options())
         .args(safety_options())
 }
@@ -145,6 +151,14 @@ struct Asked {
 pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
     let asked = understand(session, given)?;
     let permissions = session::permissions(given);
+    let preflight = preflight::time(
+        given,
+        if given.get_flag("quick") {
+            QUICK_PREFLIGHT
+        } else {
+            PREFLIGHT
+        },
+    )?;
     let plan = asked.verification.plan(1);
     if given.get_flag("dry-run") {
         Outputs::parse(given)?;
@@ -160,7 +174,11 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
         outputs.also(path, &plan)?;
     }
     let started = Zoned::now();
-    let (mut results, verdict, attempt) = attempts(session, given, &asked, &permissions, &mut outputs)?;
+    let before = preflight::look(session, &plan, preflight, given.get_flag("quiet"));
+    let (mut results, verdict, attempt) = attempts(session, given, &asked, &before, &mut outputs)?;
+    results
+        .findings
+        .extend(study::diagnosis::beyond_limits(&results, &asked.known));
     if verdict.outcome != Outcome::Pass {
         // What the user named, what the policy knows, and what the system itself limits: one of them may be why.
         results.diagnoses = study::diagnosis::diagnoses(&results, &asked.known, None);
@@ -186,9 +204,10 @@ fn attempts(
     session: &Session,
     given: &ArgMatches,
     asked: &Asked,
-    permissions: &Permissions,
+    before: &Option<Before>,
     outputs: &mut Outputs,
 ) -> Result<(Results, Verdict, u32), Faults> {
+    let permissions = session::permissions(given);
     let (verification, quiet) = (&asked.verification, given.get_flag("quiet"));
     let mut attempt = 1;
     loop {
@@ -196,7 +215,7 @@ fn attempts(
             introduce(verification, attempt);
         }
         let mut screen = Screen::new(1, quiet);
-        let results = session.carry_out(verification.plan(attempt), permissions, &mut |event| {
+        let results = session.carry_out_after(before.clone(), verification.plan(attempt), &permissions, &mut |event| {
             screen.take(&event);
             outputs.take(&event);
         });

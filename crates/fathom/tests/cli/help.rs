@@ -32,6 +32,8 @@ fn help_is_as_it_was_read_last() {
         &["lint", "--help"],
         &["sweep", "--help"],
         &["ab", "--help"],
+        &["capture", "--help"],
+        &["precondition", "--help"],
         &["compare", "--help"],
         &["calc", "--help"],
         &["convert", "--help"],

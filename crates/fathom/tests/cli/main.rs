@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that meets the unexpected fails")]
 
 mod baseline;
+mod capture;
 mod convert;
 mod diagnosis;
 mod examples;
@@ -12,6 +13,8 @@ mod faults;
 mod guard;
 mod help;
 mod outputs;
+mod precondition;
+mod preflight;
 mod presets;
 mod stopping;
 mod studies;

@@ -1,5 +1,7 @@
 //! Is a series steady?
 
+use serde::Serialize;
+
 use super::intervals::mean;
 
 /// A straight line through equally spaced values.
@@ -36,20 +38,46 @@ pub fn fit_line(values: &[f64]) -> Line {
 }
 
 /// The measurement window of SNIA's Solid State Storage Performance Test Specification 2.0.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct SniaWindow {
     /// Mean of the rounds.
     pub average: f64,
+    /// Change of the fitted line per round.
+    pub slope: f64,
     /// Largest minus smallest round, as a share of the mean: at most 0.20.
     pub range: f64,
     /// Rise or fall of the fitted line over the window, as a share of the mean: at most 0.10.
     pub excursion: f64,
+    /// Largest distance of a round from the mean, as a share of it.
+    pub deviation: f64,
 }
 
 impl SniaWindow {
+    /// Largest range of a steady window, as a share of its mean.
+    pub const RANGE: f64 = 0.20;
+    /// Largest excursion of the line fitted to a steady window, as a share of its mean.
+    pub const EXCURSION: f64 = 0.10;
+    /// Largest distance of a round from the mean in the stricter reading of the first condition.
+    pub const DEVIATION: f64 = 0.10;
+
+    /// The rounds lie close enough together.
+    pub fn keeps_range(&self) -> bool {
+        self.range <= Self::RANGE
+    }
+
+    /// They neither rise nor fall.
+    pub fn keeps_excursion(&self) -> bool {
+        self.excursion <= Self::EXCURSION
+    }
+
     /// Both conditions hold.
     pub fn is_steady(&self) -> bool {
-        self.range <= 0.20 && self.excursion <= 0.10
+        self.keeps_range() && self.keeps_excursion()
+    }
+
+    /// Both hold where the first is read as some scripts have it: no round is further than a tenth from the mean.
+    pub fn is_strictly_steady(&self) -> bool {
+        self.deviation <= Self::DEVIATION && self.keeps_excursion()
     }
 }
 
@@ -61,11 +89,14 @@ pub fn snia_window(rounds: &[f64]) -> Option<SniaWindow> {
     }
     let largest = rounds.iter().copied().fold(f64::MIN, f64::max);
     let smallest = rounds.iter().copied().fold(f64::MAX, f64::min);
-    let excursion = (fit_line(rounds).slope * (rounds.len() - 1) as f64).abs();
+    let slope = fit_line(rounds).slope;
+    let excursion = (slope * (rounds.len() - 1) as f64).abs();
     Some(SniaWindow {
         average,
+        slope,
         range: (largest - smallest) / average,
         excursion: excursion / average,
+        deviation: (largest - average).max(average - smallest) / average,
     })
 }
 
@@ -92,5 +123,15 @@ mod tests {
             "line rises by 12 %"
         );
         assert!(snia_window(&[0.0; 5]).is_none());
+    }
+
+    #[test]
+    fn one_round_far_from_the_mean_is_told_by_the_stricter_reading_alone() {
+        let window = snia_window(&[100.0, 96.0, 114.0, 96.0, 94.0]).unwrap();
+        assert_eq!(window.average, 100.0);
+        assert!((window.range - 0.20).abs() < 1e-12 && (window.deviation - 0.14).abs() < 1e-12);
+        // Σ (x − 2)(y − 100) / 10 = (−2·0 − 1·−4 + 0·14 + 1·−4 + 2·−6) / 10.
+        assert!((window.slope + 1.2).abs() < 1e-12 && (window.excursion - 0.048).abs() < 1e-12);
+        assert!(window.is_steady() && !window.is_strictly_steady());
     }
 }

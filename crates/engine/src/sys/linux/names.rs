@@ -27,6 +27,12 @@ pub fn create_directory(path: &Path) -> io::Result<()> {
     fs::DirBuilder::new().mode(0o700).create(path)
 }
 
+/// Opens something for reading whose reads do not wait for more to come.
+pub(crate) fn open_without_waiting(path: &Path) -> io::Result<fs::File> {
+    let flag = rustix::fs::OFlags::NONBLOCK.bits() as i32;
+    fs::OpenOptions::new().read(true).custom_flags(flag).open(path)
+}
+
 /// Looks a name up. The standard library would make its own choice of the call.
 pub(crate) fn look_up(path: &Path, call: LookCall) -> io::Result<()> {
     match call {

@@ -5,8 +5,8 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::path::Path;
 
-/// Size of what is read at once.
-pub const PAGE: usize = 4096;
+/// A namespace that every device has.
+pub const FIRST_NAMESPACE: u32 = 1;
 
 /// `struct nvme_passthru_cmd` (linux/nvme_ioctl.h).
 #[derive(Debug, Default)]
@@ -26,23 +26,25 @@ struct AdminCommand {
     result: u32,
 }
 
-/// The first 4 KiB of a log page of the first namespace (Get Log Page, NVM Express Base Specification 5.1.12). Only reads.
+/// The first bytes of a log page of a namespace, or of the controller (Get Log Page, NVM Express Base Specification 5.1.12). Only
+/// reads. `length` is a multiple of four.
 ///
 /// # Errors
 /// That of the system: the device is no NVMe device, has no such page, or may not be asked.
-pub fn log_page(device: &Path, number: u8) -> io::Result<Box<[u8; PAGE]>> {
+pub fn log_page(device: &Path, number: u8, namespace: u32, length: usize) -> io::Result<Vec<u8>> {
     const GET_LOG_PAGE: u8 = 0x02;
     // _IOWR('N', 0x41, struct nvme_admin_cmd)
     const NVME_IOCTL_ADMIN_CMD: libc::Ioctl = 0xc048_4e41_u32 as libc::Ioctl;
     // Linux 6.2 and later want the device to be open, earlier ones that the caller be root; nothing is written either way.
     let file = File::open(device)?;
-    let mut page = Box::new([0u8; PAGE]);
-    let double_words = (PAGE / 4 - 1) as u32;
+    let mut page = vec![0u8; length];
+    // The count is one less than there are, in sixteen bits.
+    let double_words = (length / 4).saturating_sub(1).min(0xffff) as u32;
     let mut command = AdminCommand {
         opcode: GET_LOG_PAGE,
-        namespace: 1,
+        namespace,
         address: page.as_mut_ptr() as u64,
-        length: PAGE as u32,
+        length: length as u32,
         words_10_15: [u32::from(number) | double_words << 16, 0, 0, 0, 0, 0],
         ..AdminCommand::default()
     };
@@ -68,7 +70,7 @@ mod tests {
 
     #[test]
     fn what_is_no_such_device_is_an_error() {
-        assert!(log_page(Path::new("/dev/null"), 0xd0).is_err());
-        assert!(log_page(Path::new("/nowhere"), 0xd0).is_err());
+        assert!(log_page(Path::new("/dev/null"), 0xd0, FIRST_NAMESPACE, 4096).is_err());
+        assert!(log_page(Path::new("/nowhere"), 0xd0, FIRST_NAMESPACE, 4096).is_err());
     }
 }

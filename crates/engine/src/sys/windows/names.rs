@@ -24,6 +24,11 @@ pub fn create_directory(path: &Path) -> io::Result<()> {
     fs::create_dir(path)
 }
 
+/// Opens something for reading whose reads do not wait for more to come: nothing here is like that.
+pub(crate) fn open_without_waiting(_: &Path) -> io::Result<fs::File> {
+    Err(io::Error::from(io::ErrorKind::Unsupported))
+}
+
 /// Looks a name up. There are two ways to do so here: following links, or not.
 pub(crate) fn look_up(path: &Path, call: LookCall) -> io::Result<()> {
     match call {

@@ -3,13 +3,13 @@
 use std::io;
 use std::path::Path;
 
-/// Size of what is read at once.
-pub const PAGE: usize = 4096;
+/// A namespace that every device has.
+pub const FIRST_NAMESPACE: u32 = 1;
 
 /// Not read on this system.
 ///
 /// # Errors
 /// Always.
-pub fn log_page(_: &Path, _: u8) -> io::Result<Box<[u8; PAGE]>> {
+pub fn log_page(_: &Path, _: u8, _: u32, _: usize) -> io::Result<Vec<u8>> {
     Err(io::Error::from(io::ErrorKind::Unsupported))
 }

@@ -1,0 +1,316 @@
+//! Figures that the device cannot have brought about: beyond its link, its mechanics, or a limit that is known.
+
+use model::environment::{Device, TargetFacts};
+use model::finding::{Finding, Severity};
+use model::observation::Observation;
+use model::plan::EngineKind;
+
+use super::Check;
+use crate::caps::{Layer, LayerKind};
+use crate::diagnosis::{Bound, KnownBurst, bounds, system_layers};
+
+/// Random reads per second that no single disk with a moving arm does: a turn and a seek take some milliseconds, and a deep
+/// queue on a small range makes that three or four hundred.
+const SPINDLE_IOPS: f64 = 1000.0;
+/// Links are known exactly; what counters and clocks may differ by.
+const LINK_SLACK: f64 = 1.05;
+/// Limits are exceeded a little by bursts and rounding; this much is somebody else's answer.
+const FAR_BEYOND: f64 = 1.5;
+
+pub(super) const PLAUSIBLE: Check = Check {
+    rules: &["IMPLAUSIBLE"],
+    about: "The rate of direct I/O against what the link of the device, or the arm of a spinning disk, can do at all.",
+    look: |subject, findings| {
+        let host = subject.results.hosts.first();
+        let virtual_machine = host.is_some_and(|host| host.environment.host.hypervisor.is_some());
+        each_job(subject.results, |seen, facts| {
+            let disks = disks(facts);
+            findings.extend(beyond_link(seen, &disks));
+            // What a hypervisor shows as spinning may be anything.
+            if !virtual_machine {
+                findings.extend(beyond_spindles(seen, &disks));
+            }
+        });
+    },
+};
+
+pub(super) const CACHE_HIT: Check = Check {
+    rules: &["DEVICE-CACHE-HIT"],
+    about: "The rate of direct I/O against limits of disks and control groups that are known: far beyond them a cache answers.",
+    look: |subject, findings| {
+        for (step, around) in subject.results.steps.iter().enumerate() {
+            for job in 0..around.jobs.len() {
+                if let Some(seen) = Observation::of(subject.results, step, job) {
+                    findings.extend(beyond_limits(&seen, &system_layers(subject.results, step, job), &[]));
+                }
+            }
+        }
+    },
+};
+
+/// A load that passes far more than a disk or a control group lets through, credits counted: a cache on the way answered.
+pub fn beyond_limits(seen: &Observation, layers: &[Layer], bursts: &[KnownBurst]) -> Option<Finding> {
+    // What the page cache answers has a rule of its own.
+    if seen.load.direct == Some(false) {
+        return None;
+    }
+    let ceiling = |bound: &Bound| {
+        let of = |burst: &&KnownBurst| burst.layer == bound.layer && burst.counts == bound.counts;
+        bursts
+            .iter()
+            .find(of)
+            .map_or(bound.limit.high, |burst| burst.ceiling.max(bound.limit.high))
+    };
+    let concerns = |bound: &&Bound| matches!(bound.kind, LayerKind::Disk | LayerKind::ControlGroup);
+    let bounds = bounds(seen, layers);
+    let bound = bounds
+        .iter()
+        .filter(concerns)
+        .find(|bound| bound.used > FAR_BEYOND * ceiling(bound))?;
+    let what = format!(
+        "{:.0} {} are {:.0} % of what {} lets through",
+        bound.used,
+        bound.unit(),
+        100.0 * bound.used / ceiling(bound),
+        bound.layer
+    );
+    let finding = Finding::new("DEVICE-CACHE-HIT", Severity::Warning, what).at(&*seen.name);
+    let finding = finding.why("a cache of the device, the host or a controller answered: the figures are its own, and last as long as it does");
+    Some(finding.help(
+        "test a range several times as large as the cache, or measure for longer; if there is no cache, the limit is not the one that holds",
+    ))
+}
+
+/// Every job that did direct I/O on real targets, with the facts about those.
+fn each_job(results: &model::results::Results, mut look: impl FnMut(&Observation, &[&TargetFacts])) {
+    let known = results
+        .hosts
+        .first()
+        .map(|host| &host.environment.targets[..])
+        .unwrap_or_default();
+    for (step, around) in results.steps.iter().enumerate() {
+        for (number, job) in around.jobs.iter().enumerate() {
+            let Some(seen) = Observation::of(results, step, number).filter(|seen| seen.load.direct == Some(true))
+            else {
+                continue;
+            };
+            let real = |kind: EngineKind| !matches!(kind, EngineKind::Null | EngineKind::Simulated);
+            if !job.workers.iter().all(|worker| real(worker.engine.kind)) {
+                continue;
+            }
+            let streams = job.workers.iter().flat_map(|worker| &worker.streams);
+            let mut numbers: Vec<u32> = streams.flat_map(|stream| stream.targets.iter().copied()).collect();
+            numbers.sort_unstable();
+            numbers.dedup();
+            let facts: Vec<&TargetFacts> = numbers
+                .iter()
+                .filter_map(|number| known.get(*number as usize))
+                .collect();
+            if facts.len() == numbers.len() {
+                look(&seen, &facts);
+            }
+        }
+    }
+}
+
+/// The disks under some targets, each once; empty if one of the targets has none that is known.
+fn disks<'a>(facts: &[&'a TargetFacts]) -> Vec<&'a Device> {
+    let mut found: Vec<&Device> = Vec::new();
+    for target in facts {
+        let before = found.len();
+        let disks = || target.devices.iter().filter(|device| device.kind == "disk");
+        if disks().next().is_none() {
+            return Vec::new();
+        }
+        for disk in disks() {
+            if !found[..before].iter().any(|known| known.name == disk.name) {
+                found.push(disk);
+            }
+        }
+    }
+    found
+}
+
+fn beyond_link(seen: &Observation, disks: &[&Device]) -> Option<Finding> {
+    let links: Option<Vec<u64>> = disks.iter().map(|disk| disk.link_bytes_per_sec).collect();
+    let limit = links.filter(|links| !links.is_empty())?.iter().sum::<u64>() as f64;
+    // A link carries so much each way.
+    let one_way =
+        |flow: &Option<model::observation::Flow>| flow.as_ref().and_then(|flow| flow.bytes_per_sec).unwrap_or(0.0);
+    let used = one_way(&seen.directions.read).max(one_way(&seen.directions.write));
+    (used > LINK_SLACK * limit).then(|| {
+        let what = format!(
+            "{:.0} MB/s went one way, and the link of {} carries {:.0} MB/s",
+            used / 1e6,
+            names(disks),
+            limit / 1e6
+        );
+        implausible(
+            what,
+            seen,
+            "what passes no link comes from memory: the figures are not those of the device",
+        )
+    })
+}
+
+fn beyond_spindles(seen: &Observation, disks: &[&Device]) -> Option<Finding> {
+    let spin = !disks.is_empty() && disks.iter().all(|disk| disk.rotational);
+    // Writes end in the cache of the disk and are put into order there.
+    let reads = seen.directions.read.as_ref()?.iops?;
+    let limit = SPINDLE_IOPS * disks.len() as f64;
+    (spin && seen.load.random == Some(true) && reads > limit).then(|| {
+        let what = format!("{reads:.0} random reads per second from {}, which spins", names(disks));
+        implausible(
+            what,
+            seen,
+            "a moving arm does some hundred: a cache answered, or an array or flash device stands behind the name",
+        )
+    })
+}
+
+fn implausible(what: String, seen: &Observation, why: &str) -> Finding {
+    let finding = Finding::new("IMPLAUSIBLE", Severity::Warning, what).at(&*seen.name);
+    let help =
+        "test a range several times as large as all caches on the way, filled with data that cannot be compressed";
+    finding.why(why).help(help)
+}
+
+fn names(disks: &[&Device]) -> String {
+    let names: Vec<&str> = disks.iter().map(|disk| disk.name.as_str()).collect();
+    names.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use model::environment::{Device, DeviceLimit, TargetFacts};
+    use model::observation::Observation;
+    use model::plan::CacheMode;
+    use model::results::Results;
+    use model::{Bytes, Nanos};
+
+    use super::super::samples::{self, rules};
+    use super::*;
+    use crate::caps::Limit;
+    use crate::diagnosis::Counts;
+
+    /// So many reads of 4 KiB in a second, direct, on these disks.
+    fn on(operations: u64, disks: &[Device]) -> Results {
+        let mut results = samples::closed_loop(32, operations, Nanos(32_000_000_000 / operations));
+        results.plan.steps[0].jobs[0].workers[0].streams[0].cache = CacheMode {
+            direct: true,
+            ..CacheMode::BUFFERED
+        };
+        results.hosts[0].environment.targets = vec![TargetFacts {
+            devices: disks.to_vec(),
+            ..TargetFacts::default()
+        }];
+        results
+    }
+
+    fn disk(name: &str) -> Device {
+        Device {
+            name: name.into(),
+            kind: "disk".into(),
+            ..Device::default()
+        }
+    }
+
+    fn has(results: &Results, rule: &str) -> bool {
+        rules(results).contains(&rule.to_owned())
+    }
+
+    #[test]
+    fn a_spinning_disk_that_answers_too_fast() {
+        let spins = |name: &str| Device {
+            rotational: true,
+            ..disk(name)
+        };
+        assert!(has(&on(1100, &[spins("sda")]), "IMPLAUSIBLE"));
+        assert!(!has(&on(900, &[spins("sda")]), "IMPLAUSIBLE"));
+        assert!(
+            !has(&on(1100, &[spins("sda"), spins("sdb")]), "IMPLAUSIBLE"),
+            "two of them"
+        );
+        assert!(!has(&on(1100, &[disk("sda")]), "IMPLAUSIBLE"), "it does not spin");
+        let mut guest = on(1100, &[spins("vda")]);
+        guest.hosts[0].environment.host.hypervisor = Some("KVM".into());
+        assert!(!has(&guest, "IMPLAUSIBLE"), "what it says is not to be trusted");
+        let mut cached = on(1100, &[spins("sda")]);
+        cached.plan.steps[0].jobs[0].workers[0].streams[0].cache = CacheMode::BUFFERED;
+        assert!(!has(&cached, "IMPLAUSIBLE"), "the page cache has rules of its own");
+    }
+
+    #[test]
+    fn more_than_a_link_carries() {
+        // 4096 bytes × 100,000 = 409.6 MB/s.
+        let linked = |rate: u64| Device {
+            link_bytes_per_sec: Some(rate),
+            ..disk("nvme0n1")
+        };
+        assert!(has(&on(100_000, &[linked(380_000_000)]), "IMPLAUSIBLE"));
+        assert!(
+            !has(&on(100_000, &[linked(400_000_000)]), "IMPLAUSIBLE"),
+            "within the slack"
+        );
+        let second = Device {
+            name: "nvme1n1".into(),
+            ..linked(380_000_000)
+        };
+        assert!(
+            !has(&on(100_000, &[linked(380_000_000), second]), "IMPLAUSIBLE"),
+            "two links"
+        );
+        assert!(!has(&on(100_000, &[disk("nvme0n1")]), "IMPLAUSIBLE"), "not known");
+    }
+
+    #[test]
+    fn far_more_than_a_control_group_lets_through() {
+        let limited = |limit: u64| {
+            let mut results = on(
+                1000,
+                &[Device {
+                    number: "8:0".into(),
+                    ..disk("sda")
+                }],
+            );
+            results.hosts[0].environment.limits.devices = vec![DeviceLimit {
+                device: "8:0".into(),
+                read_iops: Some(limit),
+                ..DeviceLimit::default()
+            }];
+            results
+        };
+        assert!(has(&limited(600), "DEVICE-CACHE-HIT"));
+        assert!(!has(&limited(700), "DEVICE-CACHE-HIT"), "143 % may be a burst");
+        assert!(!has(&limited(1000), "DEVICE-CACHE-HIT"));
+    }
+
+    #[test]
+    fn credits_are_no_cache() {
+        let seen = Observation::of(&on(3000, &[disk("sda")]), 0, 0).unwrap();
+        let layer = Layer {
+            name: "gp2".into(),
+            kind: LayerKind::Disk,
+            iops: Some(Limit::exactly(300.0)),
+            unit: Some(Bytes::kib(256)),
+            ..Layer::default()
+        };
+        assert!(beyond_limits(&seen, std::slice::from_ref(&layer), &[]).is_some());
+        let burst = KnownBurst {
+            layer: "gp2".into(),
+            counts: Counts::Operations,
+            ceiling: 3000.0,
+            refill: 300.0,
+            bucket: 5.4e6,
+        };
+        assert!(beyond_limits(&seen, std::slice::from_ref(&layer), &[burst]).is_none());
+        let machine = Layer {
+            kind: LayerKind::Machine,
+            ..layer
+        };
+        assert!(
+            beyond_limits(&seen, &[machine], &[]).is_none(),
+            "a machine's limit on the way is passed by its own cache"
+        );
+    }
+}

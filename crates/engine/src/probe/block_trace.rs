@@ -1,0 +1,301 @@
+//! The requests of a block device as they happen, from the kernel's trace events.
+//!
+//! Events go to a ring of our own (an *instance* of tracefs), so that whoever traces anything else is not disturbed; it is
+//! removed when this is dropped. One that a killed process has left is removed by the next. Devices with request queues tell of
+//! requests, after merging; others (zram, device mapper, software RAID) of what comes in at their top.
+
+use std::fs;
+use std::io::{self, ErrorKind, Read};
+use std::path::{Path, PathBuf};
+
+use model::Nanos;
+use model::block_event::{BlockAction, BlockEvent, BlockRequest};
+
+use super::System;
+use super::blocks::block_device;
+use super::mounts::own_mounts;
+use crate::sys::names::open_without_waiting;
+
+/// Names of instances begin so; the number of the process follows.
+const PREFIX: &str = "fathom-";
+/// Ring for each processor.
+const RING_KIB: &str = "4096";
+/// Events of devices with request queues, and of others: how something begins and how it ends.
+const REQUESTS: [&str; 2] = ["block_rq_issue", "block_rq_complete"];
+const BIOS: [&str; 2] = ["block_bio_queue", "block_bio_complete"];
+
+/// A device that is watched.
+#[derive(Debug)]
+pub struct BlockTrace {
+    /// Closed before the folder goes: the kernel keeps one that somebody reads.
+    pipe: fs::File,
+    instance: Instance,
+    /// The beginning of a line whose end has not come yet.
+    rest: Vec<u8>,
+    merged: bool,
+}
+
+/// A folder of tracefs with a ring of its own. Dropping it removes it.
+#[derive(Debug)]
+struct Instance(PathBuf);
+
+impl BlockTrace {
+    /// Begins to watch a device, by its kernel name.
+    ///
+    /// # Errors
+    /// The system has no tracefs that is mounted, this user may not use it, or there is no such device.
+    pub fn start(system: &System, device: &str) -> io::Result<BlockTrace> {
+        let device = block_device(system, device).ok_or_else(|| io::Error::from(ErrorKind::NotFound))?;
+        let mounted = own_mounts(system).into_iter().find(|mount| mount.kind == "tracefs");
+        let missing = "tracefs is not mounted; `mount -t tracefs nodev /sys/kernel/tracing` does it";
+        let at = mounted.ok_or_else(|| io::Error::new(ErrorKind::NotFound, missing))?.at;
+        let instances = Path::new(&at).join("instances");
+        remove_orphans(system, &instances);
+        let instance = Instance::make(&instances)?;
+        let disk = device.partition_of.as_deref().unwrap_or(&device.name);
+        let merged = system.has(&format!("/sys/class/block/{disk}/mq"));
+        let filter = match (&device.partition_of, merged) {
+            (Some(disk), true) => {
+                let number = block_device(system, disk).map_or(device.number, |disk| disk.number);
+                let of = |file: &str| system.value::<u64>(&format!("/sys/class/block/{}/{file}", device.name));
+                let (start, size) = (of("start").unwrap_or(0), of("size").unwrap_or(u64::MAX / 2));
+                format!(
+                    "dev == {} && sector >= {start} && sector < {}",
+                    kernel_number(number),
+                    start + size
+                )
+            }
+            _ => format!("dev == {}", kernel_number(device.number)),
+        };
+        // All events begin at one moment: what was issued before has no end that could be missed.
+        instance.set("tracing_on", "0")?;
+        instance.set("trace_clock", "mono")?;
+        instance.set("buffer_size_kb", RING_KIB)?;
+        for event in if merged { REQUESTS } else { BIOS } {
+            instance.set(&format!("events/block/{event}/filter"), &filter)?;
+            instance.set(&format!("events/block/{event}/enable"), "1")?;
+        }
+        let pipe = open_without_waiting(&instance.0.join("trace_pipe"))?;
+        instance.set("tracing_on", "1")?;
+        Ok(BlockTrace {
+            instance,
+            pipe,
+            rest: Vec::new(),
+            merged,
+        })
+    }
+
+    /// Requests are seen as the device gets them, after the kernel has merged neighbours.
+    pub fn sees_merged_requests(&self) -> bool {
+        self.merged
+    }
+
+    /// Ends the flow of events; those that are in the ring can still be read.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub fn stop(&mut self) -> io::Result<()> {
+        self.instance.set("tracing_on", "0")
+    }
+
+    /// Hands over everything that has happened since the last call, in order, and does not wait for more.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub fn read(&mut self, event: &mut dyn FnMut(BlockEvent)) -> io::Result<()> {
+        let mut buffer = vec![0; 64 << 10];
+        loop {
+            let read = match self.pipe.read(&mut buffer) {
+                Ok(0) => return Ok(()),
+                Ok(read) => read,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            };
+            self.rest.extend_from_slice(&buffer[..read]);
+            let Some(end) = self.rest.iter().rposition(|byte| *byte == b'\n') else {
+                continue;
+            };
+            let left = self.rest.split_off(end + 1);
+            let whole = std::mem::replace(&mut self.rest, left);
+            String::from_utf8_lossy(&whole)
+                .lines()
+                .filter_map(parse)
+                .for_each(&mut *event);
+        }
+    }
+}
+
+/// The kernel's number of a device, as filters have it (`MKDEV` in linux/kdev_t.h).
+fn kernel_number(number: crate::identity::DeviceNumber) -> u64 {
+    u64::from(number.major) << 20 | u64::from(number.minor)
+}
+
+impl Instance {
+    fn make(instances: &Path) -> io::Result<Instance> {
+        let folder = instances.join(format!("{PREFIX}{}", std::process::id()));
+        fs::create_dir(&folder)?;
+        Ok(Instance(folder))
+    }
+
+    fn set(&self, file: &str, value: &str) -> io::Result<()> {
+        let path = self.0.join(file);
+        fs::write(&path, value).map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))
+    }
+}
+
+impl Drop for Instance {
+    fn drop(&mut self) {
+        remove(&self.0);
+    }
+}
+
+/// Removes an instance. The kernel refuses while somebody reads it: then the next run does it.
+fn remove(folder: &Path) {
+    let _ = fs::write(folder.join("tracing_on"), "0");
+    let _ = fs::write(folder.join("events/enable"), "0");
+    let _ = fs::remove_dir(folder);
+}
+
+/// Removes the instances of processes that are no more.
+fn remove_orphans(system: &System, instances: &Path) {
+    for entry in fs::read_dir(instances).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let process = name
+            .to_str()
+            .and_then(|name| name.strip_prefix(PREFIX)?.parse::<u32>().ok());
+        if process.is_some_and(|process| !system.has(&format!("/proc/{process}"))) {
+            remove(&entry.path());
+        }
+    }
+}
+
+/// Reads a line of `trace_pipe`; `None` for what is no request of a block device.
+///
+/// `fio-812 [001] d..1. 4567.123456: block_rq_issue: 253,0 R 4096 () 123 + 8 none,0,0 [fio]`, and the same without the bytes and
+/// the command for the other events (`include/trace/events/block.h` of the kernel).
+pub(super) fn parse(line: &str) -> Option<BlockEvent> {
+    if let Some(lost) = line
+        .split_once("[LOST ")
+        .and_then(|(_, rest)| rest.strip_suffix(" EVENTS]"))
+    {
+        return lost.trim().parse().ok().map(BlockEvent::Lost);
+    }
+    let (before, rest) = line.split_once(": block_")?;
+    let (name, rest) = rest.split_once(": ")?;
+    let at_ns = seconds(before.split_ascii_whitespace().next_back()?)?;
+    let action = action(rest.split_ascii_whitespace().nth(1)?);
+    let (left, right) = rest.split_once(" + ")?;
+    let request = BlockRequest {
+        at_ns,
+        action,
+        sector: left.split_ascii_whitespace().next_back()?.parse().ok()?,
+        sectors: right.split_ascii_whitespace().next()?.parse().ok()?,
+    };
+    match name {
+        "rq_issue" | "bio_queue" => Some(BlockEvent::Issued(request)),
+        "rq_complete" | "bio_complete" => Some(BlockEvent::Completed(request)),
+        _ => None,
+    }
+}
+
+/// `4567.123456` seconds.
+fn seconds(text: &str) -> Option<Nanos> {
+    let (whole, fraction) = text.split_once('.')?;
+    let digits = u32::try_from(fraction.len()).ok().filter(|digits| *digits <= 9)?;
+    let fraction: u64 = fraction.parse().ok()?;
+    let whole: u64 = whole.parse().ok()?;
+    Some(Nanos(
+        whole
+            .checked_mul(1_000_000_000)?
+            .checked_add(fraction * 10u64.pow(9 - digits))?,
+    ))
+}
+
+/// The letters of `blk_fill_rwbs`: an `F` in front asks for a flush before, the letter behind it says what is done.
+fn action(letters: &str) -> BlockAction {
+    let operation = match letters.as_bytes() {
+        [b'F', operation, ..] if operation.is_ascii_uppercase() && *operation != b'S' => *operation,
+        [operation, ..] => *operation,
+        [] => return BlockAction::Other,
+    };
+    match operation {
+        b'R' => BlockAction::Read,
+        b'W' => BlockAction::Write,
+        b'D' => BlockAction::Discard,
+        b'F' => BlockAction::Flush,
+        _ => BlockAction::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(at_ns: u64, action: BlockAction, sector: u64, sectors: u64) -> BlockRequest {
+        BlockRequest {
+            at_ns: Nanos(at_ns),
+            action,
+            sector,
+            sectors,
+        }
+    }
+
+    /// Lines of Linux 6.18, with names of programs that look like parts of the line.
+    #[test]
+    fn recorded_lines_are_read() {
+        use BlockAction::{Discard, Flush, Other, Read, Write};
+        let issued = |line: &str| match parse(line) {
+            Some(BlockEvent::Issued(request)) => request,
+            other => panic!("{other:?} of {line}"),
+        };
+        let line = "             fio-27093   [001] d..1.  7213.120045: block_rq_issue: 254,0 R 4096 () 123456 + 8 none,0,0 [fio]";
+        assert_eq!(issued(line), request(7_213_120_045_000, Read, 123_456, 8));
+        let line = " a + b: c-812     [000] .....    12.000001: block_rq_issue: 8,16 WS 65536 (2a 00 00 01) 99 + 128 be,0,4 [a + b: c]";
+        assert_eq!(issued(line), request(12_000_001_000, Write, 99, 128));
+        let line = "          fathom-9       [000] ...1.     3.5: block_bio_queue: 252,1 W 2048 + 256 [fathom]";
+        assert_eq!(issued(line), request(3_500_000_000, Write, 2048, 256));
+        let line = "   kworker/1:1H-81      [001] .....     1.000000: block_rq_issue: 254,0 FF 0 () 0 + 0 none,0,0 [kworker/1:1H]";
+        assert_eq!(issued(line).action, Flush);
+        for (letters, expected) in [
+            ("R", Read),
+            ("RA", Read),
+            ("RSM", Read),
+            ("W", Write),
+            ("WFS", Write),
+            ("FW", Write),
+            ("FWFSM", Write),
+            ("DS", Discard),
+            ("DE", Discard),
+            ("F", Flush),
+            ("FFS", Flush),
+            ("FS", Flush),
+            ("N", Other),
+            ("", Other),
+        ] {
+            assert_eq!(action(letters), expected, "{letters}");
+        }
+        let line =
+            "          <idle>-0       [000] d.h1.  7213.120145: block_rq_complete: 254,0 R () 123456 + 8 none,0,0 [0]";
+        let Some(BlockEvent::Completed(done)) = parse(line) else {
+            panic!("{line}")
+        };
+        assert_eq!(done, request(7_213_120_145_000, Read, 123_456, 8));
+    }
+
+    #[test]
+    fn other_lines_are_left_out() {
+        assert_eq!(parse("CPU:1 [LOST 1234 EVENTS]"), Some(BlockEvent::Lost(1234)));
+        for line in [
+            "",
+            "# tracer: nop",
+            "fio-1 [000] d..1. 1.5: sched_switch: a + b",
+            "fio-1 [000] d..1. 1.5: block_rq_issue: 254,0 R",
+            "fio-1 [000] d..1. soon: block_rq_issue: 254,0 R 4096 () 1 + 8 none,0,0 [fio]",
+            "fio-1 [000] d..1. 1.5: block_rq_insert: 254,0 R 4096 () 1 + 8 none,0,0 [fio]",
+            "fio-1 [000] d..1. 99999999999999999999.5: block_rq_issue: 254,0 R 4096 () 1 + 8 none,0,0 [fio]",
+        ] {
+            assert_eq!(parse(line), None, "{line}");
+        }
+    }
+}

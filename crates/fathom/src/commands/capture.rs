@@ -1,0 +1,512 @@
+//! `fathom capture`.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
+use dialects::Place;
+use dialects::convert;
+use dialects::native::{self, Document, JobSpec, PartSpec};
+use engine::probe::{BlockTrace, DeviceTimes, System, devices_under, host};
+use jiff::Zoned;
+use model::plan::RateUnit;
+use model::{Bytes, Nanos};
+use report::numbers::{count, rate};
+use study::capture::{Seen, Watch, Way};
+
+use crate::exit::{EXPLAINED, Exit};
+use crate::fault::{Fault, Faults};
+use crate::outputs;
+use crate::screen;
+use crate::session::Session;
+
+/// Length of the capture, unless it is given.
+const TIME: Nanos = Nanos::secs(30);
+/// Length of the runs of the job that is written.
+const RUN: Nanos = Nanos::secs(60);
+/// How often the ring of the kernel is emptied.
+const LOOK: Duration = Duration::from_millis(50);
+/// How often is told how far it is.
+const TELL: Duration = Duration::from_secs(5);
+/// Below this share, and above one minus it, a load is random or sequential and not mixed.
+const PURE: f64 = 0.05;
+/// Flushes that come less often than once in so many writes are left out.
+const RARE_FLUSH: u64 = 10_000;
+
+/// The words of the command line.
+pub fn command() -> Command {
+    Command::new("capture")
+        .about("Watches what a live device is asked for, and writes a job file that asks for the same")
+        .long_about(
+            "Watches the block device of a live system for some time and writes a job file for `fathom run`: share of reads, \
+             sizes, operations in flight, rate, and how much of it is sequential. Nothing is read from or written to the device.\n\n\
+             It counts the kernel's trace events of block devices, for which it needs root and a mounted tracefs \
+             (/sys/kernel/tracing); it has a ring of its own there and removes it at the end. Where that is not possible it \
+             reads the kernel's counters (/proc/diskstats), and says so: they have sums only, so sizes are means and the order \
+             of the operations is not known.\n\n\
+             What is seen is what the device gets: reads that the page cache answers are not among it, and neighbouring \
+             requests have been merged.",
+        )
+        .after_help(format!(
+            "Examples:\n  fathom capture /var/lib/postgresql --time 5m --out database.toml\n  \
+             fathom capture /dev/nvme0n1 --out host.toml && fathom run host.toml --target /mnt/new --size 100g\n\n{EXPLAINED}"
+        ))
+        .arg(
+            Arg::new("what")
+                .value_name("DEVICE|PATH")
+                .required(true)
+                .value_hint(ValueHint::AnyPath)
+                .help("Block device; or a file or directory, whose device is watched"),
+        )
+        .arg(
+            Arg::new("time")
+                .long("time")
+                .value_name("TIME")
+                .help("How long to watch; ^C ends it early [default: 30s]"),
+        )
+        .arg(
+            Arg::new("out")
+                .long("out")
+                .value_name("FILE.toml")
+                .value_hint(ValueHint::FilePath)
+                .help("Where the job file goes [default: standard output]"),
+        )
+        .arg(
+            Arg::new("counters")
+                .long("counters")
+                .action(ArgAction::SetTrue)
+                .help("Read the kernel's counters only: costs nothing, tells less"),
+        )
+        .arg(
+            Arg::new("quiet")
+                .short('q')
+                .long("quiet")
+                .action(ArgAction::SetTrue)
+                .help("No progress on stderr"),
+        )
+}
+
+/// Where what is known comes from.
+enum Source {
+    /// Trace events, of requests that were merged already or of what comes in.
+    Events { merged: bool },
+    /// Counters, and why nothing better was to be had.
+    Counters(String),
+}
+
+/// Watches and writes.
+pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
+    let what = given.get_one::<String>("what").expect("clap requires it");
+    let time = time(given)?;
+    let out = given.get_one::<String>("out").map(PathBuf::from);
+    if let Some(path) = &out {
+        outputs::spare_targets([path.as_path()].into_iter(), &[])?;
+        outputs::prove_writable([path.as_path()].into_iter())?;
+    }
+    let device = device(what)?;
+    let quiet = given.get_flag("quiet");
+    let started = Zoned::now();
+    let (seen, source) = watch(session, &device, time, given.get_flag("counters"), quiet)?;
+    if seen.operations() == 0 {
+        let fault = Fault::new(format!(
+            "{device} was asked for nothing in {}: there is no load to write",
+            seen.watched
+        ));
+        let exit = if session.is_interrupted() {
+            interrupted()
+        } else {
+            Exit::Inconclusive
+        };
+        let help =
+            "capture while the work goes on, or for longer (--time 5m); what the page cache answers does not get there";
+        return Err(Faults::one(fault.at(what).help(help), exit));
+    }
+    let text = comments(&device, &seen, &source, &started) + "\n" + &job(&device, &seen)?;
+    match &out {
+        None => screen::put(&text).map(drop)?,
+        Some(path) => {
+            let failed = |error| Faults::one(Fault::of_file("write", path, &error), Exit::Internal);
+            outputs::write_file(path, text.as_bytes()).map_err(failed)?;
+            if !quiet {
+                eprintln!(
+                    "written to {}; `fathom run {} --target TARGET` issues it",
+                    path.display(),
+                    path.display()
+                );
+            }
+        }
+    }
+    Ok(if session.is_interrupted() {
+        interrupted()
+    } else {
+        Exit::Done
+    })
+}
+
+fn interrupted() -> Exit {
+    Exit::Interrupted(engine::sys::signals::stop_signal().unwrap_or(2))
+}
+
+fn time(given: &ArgMatches) -> Result<Nanos, Faults> {
+    let Some(text) = given.get_one::<String>("time") else {
+        return Ok(TIME);
+    };
+    let wrong = |why: String| {
+        Faults::usage(
+            Fault::new(why)
+                .at(format!("--time {text}"))
+                .help("for example --time 30s"),
+        )
+    };
+    match text.parse::<Nanos>() {
+        Ok(Nanos(0)) => Err(wrong("nothing can be seen in no time".into())),
+        Ok(time) => Ok(time),
+        Err(error) => Err(wrong(error.to_string())),
+    }
+}
+
+/// The kernel's name of the device under a path.
+fn device(what: &str) -> Result<String, Faults> {
+    let refuse = |why: String, help: &str| Err(Faults::one(Fault::new(why).help(help), Exit::Refused));
+    // `vda` is as good as `/dev/vda`.
+    let by_name = Path::new("/dev").join(what);
+    let path = if !Path::new(what).exists() && by_name.exists() {
+        by_name
+    } else {
+        PathBuf::from(what)
+    };
+    let path = path.as_path();
+    match devices_under(&System::live(), path) {
+        None => {
+            let error = std::fs::metadata(path).err();
+            let error = error.unwrap_or_else(|| std::io::Error::from(std::io::ErrorKind::Unsupported));
+            Err(Faults::one(Fault::of_file("look at", path, &error), Exit::Refused))
+        }
+        Some(devices) => match devices.first() {
+            Some(device) => Ok(device.name.clone()),
+            None => refuse(
+                format!("no block device is known to lie under {what}"),
+                "name the device itself; what lies in memory or on another machine has none here (`fathom targets` lists them)",
+            ),
+        },
+    }
+}
+
+fn watch(session: &Session, device: &str, time: Nanos, counters: bool, quiet: bool) -> Result<(Seen, Source), Faults> {
+    let system = System::live();
+    let trace = match counters {
+        true => Err("--counters asks for it".to_owned()),
+        false => BlockTrace::start(&system, device).map_err(|error| error.to_string()),
+    };
+    if !quiet {
+        let from = if trace.is_ok() { "trace events" } else { "counters" };
+        eprintln!("watching what {device} is asked for, from {from}, for {time}");
+        if let Err(why) = &trace {
+            eprintln!("note: no trace events, which tell more: {why}");
+        }
+    }
+    let (start, then) = (Instant::now(), DeviceTimes::read());
+    let length = Duration::from_nanos(time.0);
+    let mut told = start;
+    let mut tell = |operations: u64| {
+        if !quiet && told.elapsed() >= TELL {
+            told = Instant::now();
+            eprintln!(
+                "  {} s of {time}: {} operations",
+                start.elapsed().as_secs(),
+                count(operations)
+            );
+        }
+    };
+    let passed = || Nanos(start.elapsed().as_nanos() as u64);
+    let used = || DeviceTimes::read().since(&then, device);
+    let left = || length.saturating_sub(start.elapsed());
+    let seen = match trace {
+        Err(why) => {
+            while left() > Duration::ZERO && !session.is_interrupted() {
+                std::thread::sleep(LOOK.min(left()));
+                tell(used().map_or(0, |used| used.operations[0] + used.operations[1]));
+            }
+            return Ok((
+                used()
+                    .map(|used| Seen::of_counters(&used, passed()))
+                    .unwrap_or_default(),
+                Source::Counters(why),
+            ));
+        }
+        Ok(mut trace) => {
+            let mut watch = Watch::default();
+            let failed = |error: std::io::Error| {
+                let fault = Fault::new(format!("cannot read the trace events of {device}: {error}"));
+                Faults::one(fault.help("--counters does without them"), Exit::Internal)
+            };
+            while left() > Duration::ZERO && !session.is_interrupted() {
+                std::thread::sleep(LOOK.min(left()));
+                trace.read(&mut |event| watch.take(event)).map_err(failed)?;
+                tell(watch.operations());
+            }
+            let watched = passed();
+            trace.stop().map_err(failed)?;
+            trace.read(&mut |event| watch.take(event)).map_err(failed)?;
+            let merged = trace.sees_merged_requests();
+            (watch.finish(watched), Source::Events { merged })
+        }
+    };
+    // A driver without trace events still has counters.
+    let counted = used().map(|used| Seen::of_counters(&used, seen.0.watched));
+    match counted.filter(|counted| seen.0.operations() == 0 && counted.operations() > 0) {
+        Some(counted) => Ok((counted, Source::Counters("the driver of this device has none".into()))),
+        None => Ok(seen),
+    }
+}
+
+/// What was seen, for whoever reads the file.
+fn comments(device: &str, seen: &Seen, source: &Source, started: &Zoned) -> String {
+    let machine = host(&System::live()).name;
+    let mut lines = vec![
+        format!(
+            "What {device} of {machine} was asked for in {} from {}, seen by `fathom capture`.",
+            seen.watched,
+            started.strftime("%Y-%m-%d %H:%M:%S %Z")
+        ),
+        String::new(),
+    ];
+    lines.extend([("reads", &seen.reads), ("writes", &seen.writes)].map(|(name, way)| way_words(name, way, seen)));
+    lines.push(format!("rate       {} operations per second", rate(seen.iops())));
+    if let Some(mean) = seen.in_flight {
+        let more = seen.in_flight_p99.zip(seen.in_flight_most);
+        let more = more.map_or(String::new(), |(p99, most)| {
+            format!(", up to {p99} at 99 % of them, {most} at most")
+        });
+        lines.push(format!(
+            "in flight  {mean:.1} on average while there was anything{more}; that was {:.0} % of the time",
+            100.0 * seen.busy
+        ));
+    }
+    if let Some((first, last)) = seen.span {
+        lines.push(format!(
+            "places     from {} to {} of the device",
+            Bytes(first),
+            Bytes(last)
+        ));
+    }
+    if seen.flushes + seen.discards > 0 {
+        lines.push(format!(
+            "beside     {} flushes, {} discards",
+            count(seen.flushes),
+            count(seen.discards)
+        ));
+    }
+    lines.push(String::new());
+    lines.extend(match source {
+        Source::Events { merged: true } => vec!["From trace events: requests as the device gets them, after the kernel has merged neighbours.".into()],
+        Source::Events { merged: false } => vec!["From trace events: what comes in at the top of a device without a queue of its own.".into()],
+        Source::Counters(why) => vec![
+            "From the kernel's counters only, which is weaker: sizes are means, and whether operations were sequential is not".to_owned(),
+            format!("known and taken for random ({why})."),
+        ],
+    });
+    if seen.lost > 0 {
+        lines.push(format!(
+            "{} events came too fast and were not seen: the rate and the depth are lower bounds.",
+            count(seen.lost)
+        ));
+    }
+    lines.push("Depth is only the most that is in flight: the rate decides how much is asked for. Without the rate, set the depth to".into());
+    lines.push("the average, and the load goes as fast as the target lets it.".into());
+    lines.push("The target is NOT what was watched: give another one, as large as what was used there.".into());
+    lines
+        .iter()
+        .map(|line| format!("# {line}").trim_end().to_owned() + "\n")
+        .collect()
+}
+
+fn way_words(name: &str, way: &Way, seen: &Seen) -> String {
+    let share = 100.0 * way.operations as f64 / seen.operations().max(1) as f64;
+    let mut text = format!("{name:<10} {share:.1} %, {} of them", count(way.operations));
+    if way.operations == 0 {
+        return text;
+    }
+    let sizes: Vec<String> = way
+        .usual_sizes()
+        .iter()
+        .map(|(size, share)| format!("{size} {:.1} %", f64::from(*share) / 10.0))
+        .collect();
+    text += &format!(
+        ", {} on average ({})",
+        Bytes(way.mean_size().round() as u64),
+        sizes.join(", ")
+    );
+    if way.unusual() > 0.0005 {
+        text += &format!(", {:.1} % of rarer sizes left out", 100.0 * way.unusual());
+    }
+    if let Some(sequential) = way.sequential_share() {
+        text += &format!("; {:.1} % sequential", 100.0 * sequential);
+    }
+    text
+}
+
+/// The job in the words of a job file.
+fn job(device: &str, seen: &Seen) -> Result<String, Faults> {
+    let mut job = JobSpec {
+        name: Some(device.to_owned()),
+        targets: vec![".".into()],
+        depth: seen.depth(),
+        rate: Some(((seen.iops().round() as u64).max(1), RateUnit::Operations)),
+        time: Some(RUN),
+        ..JobSpec::default()
+    };
+    if let Some(each) = seen
+        .writes
+        .operations
+        .checked_div(seen.flushes)
+        .filter(|each| *each < RARE_FLUSH)
+    {
+        job.flush_every = each.max(1) as u32;
+    }
+    let reads = part(&seen.reads)?;
+    let writes = part(&seen.writes)?;
+    let alike = reads.access == writes.access && reads.sizes == writes.sizes;
+    match (seen.reads.operations, seen.writes.operations) {
+        (_, 0) => job.part = reads,
+        (0, _) => {
+            job.part = writes;
+            job.part.read_percent = 0.0;
+        }
+        _ if alike => {
+            job.part = reads;
+            job.part.read_percent = (10.0 * seen.read_percent()).round() / 10.0;
+        }
+        _ => {
+            let share = |percent: f64| ((10.0 * percent).round() as u32).max(1);
+            job.parts = vec![
+                PartSpec {
+                    share: share(seen.read_percent()),
+                    ..reads
+                },
+                PartSpec {
+                    share: share(100.0 - seen.read_percent()),
+                    read_percent: 0.0,
+                    ..writes
+                },
+            ];
+        }
+    }
+    let document = Document {
+        name: Some("captured".into()),
+        jobs: vec![job],
+        ..Document::default()
+    };
+    let conversion = convert::to_native(&native::lower(&document)?);
+    debug_assert!(
+        conversion.lost.is_empty(),
+        "a captured load is a native one: {:?}",
+        conversion.lost
+    );
+    Ok(conversion.text)
+}
+
+/// One direction as a part of a job.
+fn part(way: &Way) -> Result<PartSpec, Faults> {
+    let access = match way.sequential_share() {
+        None => "random".to_owned(),
+        Some(share) if share < PURE => "random".into(),
+        Some(share) if share > 1.0 - PURE => "sequential".into(),
+        Some(share) => format!("mixed:{:.0}", 100.0 * (1.0 - share)),
+    };
+    let sizes = way.usual_sizes();
+    let block = match &sizes[..] {
+        [] => "4KiB".to_owned(),
+        [(only, _)] => only.0.to_string(),
+        many => {
+            let entry = |(size, share): &(Bytes, u32)| format!("{}/{}.{}", size.0, share / 10, share % 10);
+            many.iter().map(entry).collect::<Vec<_>>().join(",")
+        }
+    };
+    let mut scratch = JobSpec::default();
+    for (name, value) in [("access", &access), ("block", &block)] {
+        let place = || Place {
+            file: "what was seen".into(),
+            line: 0,
+            text: format!("{name} = {value}"),
+        };
+        native::apply(&mut scratch, name, value, place).map_err(|complaint| Faults::from(vec![complaint]))?;
+    }
+    Ok(scratch.part)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    fn way(sizes: &[(u64, u64)], sequential: Option<u64>) -> Way {
+        Way {
+            operations: sizes.iter().map(|(_, count)| count).sum(),
+            bytes: sizes.iter().map(|(size, count)| size * count).sum(),
+            sizes: BTreeMap::from_iter(sizes.iter().copied()),
+            sequential,
+        }
+    }
+
+    #[test]
+    fn what_was_seen_becomes_a_job_that_is_read_again() {
+        let seen = Seen {
+            watched: Nanos::secs(10),
+            reads: way(&[(4096, 4200), (65_536, 2800)], Some(2800)),
+            writes: way(&[(8192, 3000)], Some(2990)),
+            flushes: 300,
+            in_flight: Some(3.4),
+            in_flight_p99: Some(6),
+            in_flight_most: Some(9),
+            ..Seen::default()
+        };
+        let text = job("vda", &seen).unwrap();
+        let document = native::read_job_file("captured.toml", &text).unwrap();
+        let job = &document.jobs[0];
+        assert_eq!(
+            (job.depth, job.rate, job.flush_every),
+            (6, Some((1000, RateUnit::Operations)), 10)
+        );
+        let [reads, writes] = &job.parts[..] else {
+            panic!("{text}")
+        };
+        assert_eq!(
+            (reads.share, reads.read_percent, writes.share, writes.read_percent),
+            (700, 100.0, 300, 0.0)
+        );
+        assert!(text.contains("mixed:60") && text.contains("4k/60,64k/40"), "{text}");
+        assert!(text.contains("sequential") && text.contains("8k"), "{text}");
+        let said = comments("vda", &seen, &Source::Events { merged: true }, &Zoned::now());
+        assert!(said.lines().all(|line| line.starts_with('#')), "{said}");
+        assert!(
+            said.contains("70.0 %, 7,000 of them, 28 KiB on average (4 KiB 60.0 %, 64 KiB 40.0 %); 40.0 % sequential"),
+            "{said}"
+        );
+        assert!(
+            said.contains("3.4 on average") && said.contains("up to 6 at 99 % of them, 9 at most"),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn reads_and_writes_that_are_alike_are_one() {
+        let seen = Seen {
+            watched: Nanos::secs(10),
+            reads: way(&[(4096, 700)], None),
+            writes: way(&[(4096, 301)], None),
+            ..Seen::default()
+        };
+        let text = job("vda", &seen).unwrap();
+        let document = native::read_job_file("captured.toml", &text).unwrap();
+        assert!(document.jobs[0].parts.is_empty());
+        assert_eq!(document.jobs[0].part.read_percent, 69.9);
+        assert_eq!((document.jobs[0].depth, document.jobs[0].flush_every), (1, 0));
+        let weak = comments("vda", &seen, &Source::Counters("why".into()), &Zoned::now());
+        assert!(
+            weak.contains("which is weaker") && weak.contains("taken for random (why)"),
+            "{weak}"
+        );
+    }
+}

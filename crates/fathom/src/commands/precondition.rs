@@ -1,0 +1,553 @@
+//! `fathom precondition`.
+
+use ::run::targets::guard::Permissions;
+use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint, value_parser};
+use dialects::native::{self, Document, JobSpec};
+use model::access::{Access, Sequential};
+use model::block_size::BlockSizes;
+use model::plan::{Control, Plan};
+use model::results::Results;
+use model::{Bytes, Nanos};
+use report::numbers::{duration, rate, throughput, time};
+use report::words;
+use study::ground::Ground;
+use study::precondition::{
+    Asked, Cell, DEPTH, FILL_BLOCK, FILL_DEPTH, Next, PASSES, Procedure, ROUND, ROUNDS, Report, WINDOW, matrix,
+};
+
+use super::run;
+use super::study_outputs::{Contents, StudyOutputs};
+use super::sweep;
+use crate::command_line;
+use crate::exit::{EXPLAINED, Exit};
+use crate::fault::{Fault, Faults};
+use crate::screen::{self, Screen, wrapped};
+use crate::session::{self, Session};
+
+/// Options of a load that say when it ends: the procedure decides that.
+const NOT_HERE: [&str; 12] = [
+    "target",
+    "time",
+    "warm-up",
+    "cool-down",
+    "operations",
+    "bytes",
+    "passes",
+    "until-precision",
+    "until-steady",
+    "latency-target",
+    "step",
+    "after",
+];
+/// Options that the cells of the matrix set themselves.
+const OF_CELLS: [&str; 7] = ["access", "read", "write", "trim", "exact-mix", "block", "align"];
+
+/// The words of the command line.
+pub fn command() -> Command {
+    let own = |name: &'static str, value: &'static str, help: &'static str| {
+        Arg::new(name)
+            .long(name)
+            .value_name(value)
+            .help(help)
+            .help_heading("Procedure")
+    };
+    let kept = |arg: &Arg| !NOT_HERE.contains(&arg.get_id().as_str());
+    let outputs = command_line::study_output_options().into_iter();
+    Command::new("precondition")
+        .about("Writes a device into the state of a used one: full twice over, then loaded until its rate is steady (SNIA)")
+        .long_about(
+            "Brings a device into the state in which a used one is, as the Solid State Storage Performance Test Specification \
+             2.0 of SNIA asks for. EVERYTHING ON IT IS LOST.\n\n\
+             First the range is written twice with sequential operations of 128 KiB, whatever the load (WIPC). Then the load \
+             itself is carried out in rounds of a minute (WDPC): random writes of 4 KiB at depth 32, or what the flags say; \
+             with --matrix each round is the 56 cells of the specification's test of IOPS. Steady state is reached once five \
+             rounds differ by at most 20 % of their mean and the line through them changes by at most 10 % of it; after 25 \
+             rounds it is not reached, and the exit code is 1.\n\n\
+             TARGET is a block device or a file, or a job file of one job (.toml), whose load the rounds then have. In a \
+             directory a file is made, which is removed at the end unless --keep is given.\n\n\
+             Purging the device before, which the specification begins with, is up to you (`blkdiscard`, `nvme format`). \
+             Between two rounds the device rests for some milliseconds.",
+        )
+        .after_help(format!(
+            "Examples:\n  fathom precondition /dev/nvme1n1 --allow-destroy /dev/nvme1n1\n  \
+             fathom precondition /dev/nvme1n1 --matrix --allow-destroy /dev/nvme1n1 --out text,json=rounds.json\n  \
+             fathom precondition /dev/sdb --read 65 --block 64k --depth 16 --round 30s --allow-destroy /dev/sdb\n\n{EXPLAINED}"
+        ))
+        .arg(
+            Arg::new("what")
+                .value_name("TARGET|FILE.toml")
+                .required(true)
+                .value_hint(ValueHint::AnyPath)
+                .help("Block device, file or directory; or a job file of one job"),
+        )
+        // Its name is not that of the native option, which ends a job.
+        .arg(
+            own("fill-passes", "N", "Times that the range is written first; 0 begins with the rounds [default: 2]")
+                .long("passes")
+                .value_parser(value_parser!(u32).range(0..=100)),
+        )
+        .arg(own("round", "TIME", "Length of a round, with --matrix of each of its cells [default: 60s]"))
+        .arg(
+            own("rounds", "N", "Rounds at most; at least 5, which are judged together [default: 25]")
+                .value_parser(value_parser!(u32).range(i64::from(WINDOW)..=10_000)),
+        )
+        .arg(
+            Arg::new("matrix")
+                .long("matrix")
+                .action(ArgAction::SetTrue)
+                .conflicts_with_all(OF_CELLS)
+                .help("Each round is 7 mixes of reads and writes in 8 sizes; 4 KiB random writes decide")
+                .help_heading("Procedure"),
+        )
+        .args(command_line::load_options().into_iter().filter(kept))
+        .arg(command_line::name_option())
+        .arg(command_line::dry_run_option())
+        .args(outputs.filter(|arg| arg.get_id() != "save").map(|arg| match arg.get_id().as_str() {
+            "out" => arg.help("Reports to write, each to stdout or a file: text, json, csv (a row for each cell of each round) [default: text]"),
+            _ => arg,
+        }))
+        .args(command_line::safety_options())
+}
+
+/// Fills, loads, judges.
+pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
+    let outputs = StudyOutputs::of(given, true)?;
+    let document = document(session, given)?;
+    let quiet = given.get_flag("quiet");
+    let permissions = session::permissions(given);
+    let base = native::lower(&document)?;
+    let (cells, left_out) = cells(given, &base);
+    let asked = asked(given, &base, cells)?;
+    let plans = Plans {
+        document,
+        asked: asked.clone(),
+    };
+    if given.get_flag("dry-run") {
+        return dry_run(&plans, &permissions);
+    }
+    outputs.prove(&base.targets)?;
+    let target = base.targets.first().map_or(String::new(), |target| target.path.clone());
+    let mut errand = Errand {
+        session,
+        plans,
+        permissions,
+        ground: Ground::default(),
+        quiet,
+    };
+    let mut procedure = Procedure::new(asked);
+    let mut bad = Exit::Done;
+    while let Some(next) = procedure.next_run() {
+        let results = match errand.carry_out(next) {
+            Ok(results) => results,
+            Err(faults) if procedure.fill().is_none() && procedure.rounds().is_empty() => return Err(faults),
+            Err(_) if session.is_interrupted() => break,
+            Err(faults) => {
+                // What was found so far is not thrown away.
+                faults.print(screen::colour_on_stderr());
+                bad = faults.exit();
+                break;
+            }
+        };
+        if session.is_interrupted() {
+            break;
+        }
+        bad = Exit::of(&results, false);
+        if bad != Exit::Done {
+            let why = results.findings.iter().max_by_key(|finding| finding.severity);
+            let why = why.map_or("operations failed".into(), |finding| finding.what.clone());
+            Faults::one(Fault::new(format!("{}: {why}", told(next))), bad).print(screen::colour_on_stderr());
+            break;
+        }
+        if let Err(why) = procedure.take(next, &results) {
+            let fault = Fault::new(format!("{}: {why}", told(next)));
+            return Err(Faults::one(
+                fault.help("give the rounds more time: --round 60s"),
+                Exit::Failed,
+            ));
+        }
+        errand.tell(next, &procedure);
+    }
+    drop(errand);
+    let unfinished = session.is_interrupted() || bad != Exit::Done;
+    let report = procedure.report(&target, left_out, unfinished);
+    outputs.finish(&Contents {
+        text: text(&report),
+        json: &report,
+        csv: Some(csv(&report)),
+        study: None,
+    })?;
+    Ok(match (bad, report.steady) {
+        _ if session.is_interrupted() => Exit::Interrupted(engine::sys::signals::stop_signal().unwrap_or(2)),
+        (Exit::Done, true) => Exit::Done,
+        (Exit::Done, false) => Exit::Failed,
+        (bad, _) => bad,
+    })
+}
+
+fn told(next: Next) -> String {
+    match next {
+        Next::Fill => "filling".into(),
+        Next::Round { number, cell: None } => format!("round {number}"),
+        Next::Round {
+            number,
+            cell: Some((_, cell)),
+        } => format!("round {number}, {}", cell.name()),
+    }
+}
+
+/// The load of a round.
+fn document(session: &Session, given: &ArgMatches) -> Result<Document, Faults> {
+    let what = given.get_one::<String>("what").expect("clap requires it");
+    let is_file = what.ends_with(".toml");
+    let mut document = run::document_of(is_file.then_some(what))?;
+    document.arguments.clone_from(&session.arguments);
+    if !is_file {
+        let job = &mut document.jobs[0];
+        job.targets = vec![what.clone()];
+        (job.part.read_percent, job.depth) = (0.0, DEPTH);
+    }
+    run::apply_flags(&mut document, given)?;
+    sweep::one_job(&document, "the rounds carry out")?;
+    let job = &document.jobs[0];
+    let [_] = &job.targets[..] else {
+        let fault = Fault::new(format!(
+            "there are {} targets, and one is brought into its state at a time",
+            job.targets.len()
+        ));
+        return Err(Faults::usage(fault.at(what).help("run the command once for each")));
+    };
+    let ends = |control: &Control| {
+        matches!(
+            control,
+            Control::SteadyState(_) | Control::Precision(_) | Control::LatencyTarget(_)
+        )
+    };
+    if job.operations.is_some() || job.bytes.is_some() || job.passes.is_some() || job.control.iter().any(ends) {
+        let fault =
+            Fault::new("the job says itself when it ends, and the rounds of this command have a length of their own");
+        return Err(Faults::usage(fault.at(what).help(
+            "leave out operations, bytes, passes, until-… and latency-target; --round gives the length",
+        )));
+    }
+    Ok(document)
+}
+
+/// The cells of a round that the target can carry out, and what is said of the others.
+fn cells(given: &ArgMatches, plan: &Plan) -> (Vec<Cell>, Vec<String>) {
+    if !given.get_flag("matrix") {
+        return (Vec::new(), Vec::new());
+    }
+    let facts = ::run::targets::survey(plan);
+    let least = facts
+        .iter()
+        .map(|facts| facts.direct_alignment)
+        .max()
+        .unwrap_or_default();
+    let (kept, out): (Vec<Cell>, Vec<Cell>) = matrix().into_iter().partition(|cell| cell.block >= least);
+    let said = match out.first() {
+        None => Vec::new(),
+        Some(_) => vec![format!(
+            "Left out: {} cells below {least}, the sector of the target.",
+            out.len()
+        )],
+    };
+    (kept, said)
+}
+
+fn asked(given: &ArgMatches, base: &Plan, cells: Vec<Cell>) -> Result<Asked, Faults> {
+    let round = match given.get_one::<String>("round") {
+        None => ROUND,
+        Some(text) => match text.parse::<Nanos>() {
+            Ok(Nanos(0)) => return Err(wrong_round(text, "a round takes some time")),
+            Ok(time) => time,
+            Err(error) => return Err(wrong_round(text, &error.to_string())),
+        },
+    };
+    let load = match cells.is_empty() {
+        true => base
+            .steps
+            .first()
+            .and_then(|step| step.jobs.first())
+            .map_or(String::new(), words::operations),
+        false => format!("{} cells of mixes and sizes", cells.len()),
+    };
+    Ok(Asked {
+        passes: given.get_one::<u32>("fill-passes").copied().unwrap_or(PASSES),
+        round,
+        rounds: given.get_one::<u32>("rounds").copied().unwrap_or(ROUNDS),
+        cells,
+        load,
+    })
+}
+
+fn wrong_round(text: &str, why: &str) -> Faults {
+    Faults::usage(
+        Fault::new(why)
+            .at(format!("--round {text}"))
+            .help("for example --round 60s"),
+    )
+}
+
+/// Makes the plans.
+struct Plans {
+    document: Document,
+    asked: Asked,
+}
+
+impl Plans {
+    fn plan(&self, next: Next) -> Result<Plan, Faults> {
+        let mut document = self.document.clone();
+        let job = &mut document.jobs[0];
+        let name = told(next);
+        match next {
+            Next::Fill => *job = self.fill(job),
+            Next::Round { number, cell } => {
+                // Each round goes to positions of its own, or the same ones would be written again and again.
+                document.seed = Some(document.seed.unwrap_or(1).wrapping_add(u64::from(number)));
+                if let Some((_, cell)) = cell {
+                    job.parts.clear();
+                    job.part.read_percent = f64::from(cell.read_percent);
+                    job.part.sizes = BlockSizes::Fixed { size: cell.block };
+                    (job.part.trim, job.part.exact_mix, job.part.alignment) = (false, false, None);
+                    job.part.access = JobSpec::default().part.access;
+                }
+                job.time = Some(self.asked.round);
+                (job.warm_up, job.cool_down) = (Some(Nanos(0)), Nanos(0));
+            }
+        }
+        job.name = Some(name.clone());
+        document.name = Some(name);
+        Ok(native::lower(&document)?)
+    }
+
+    /// The whole range, from its start to its end, as often as is asked for.
+    fn fill(&self, of: &JobSpec) -> JobSpec {
+        let mut job = JobSpec {
+            targets: of.targets.clone(),
+            size: of.size,
+            offset: of.offset,
+            keep: of.keep,
+            direct: of.direct,
+            engine: of.engine,
+            cpus: of.cpus.clone(),
+            depth: FILL_DEPTH,
+            passes: Some(self.asked.passes),
+            ..JobSpec::default()
+        };
+        job.part.access = Access::Sequential(Sequential::default());
+        job.part.read_percent = 0.0;
+        job.part.sizes = BlockSizes::Fixed { size: FILL_BLOCK };
+        job.part.content = of.part.content.clone();
+        job
+    }
+
+    fn first(&self) -> Next {
+        Procedure::new(self.asked.clone())
+            .next_run()
+            .expect("a procedure has a round")
+    }
+
+    fn first_round(&self) -> Next {
+        let rounds = Asked {
+            passes: 0,
+            ..self.asked.clone()
+        };
+        Procedure::new(rounds).next_run().expect("a procedure has a round")
+    }
+}
+
+/// What carrying it out takes.
+struct Errand<'a> {
+    session: &'a Session,
+    plans: Plans,
+    permissions: Permissions,
+    ground: Ground,
+    quiet: bool,
+}
+
+impl Errand<'_> {
+    fn carry_out(&mut self, next: Next) -> Result<Results, Faults> {
+        let mut plan = self.plans.plan(next)?;
+        self.ground.settle(&mut plan)?;
+        if !self.quiet {
+            self.introduce(next, &plan);
+        }
+        let permissions = self.ground.permissions(&self.permissions);
+        let mut screen = Screen::new(1, self.quiet);
+        let ground = &mut self.ground;
+        self.session.carry_out(plan, &permissions, &mut |event| {
+            ground.take(&event);
+            screen.take(&event);
+        })
+    }
+
+    fn introduce(&self, next: Next, plan: &Plan) {
+        let asked = &self.plans.asked;
+        let what = words::operations(&plan.steps[0].jobs[0]);
+        match next {
+            Next::Fill => eprintln!("filling, {} times: {what}", asked.passes),
+            Next::Round { number, cell: None } => {
+                eprintln!("[{number}/{}] {} of {what}", asked.rounds, duration(asked.round));
+            }
+            Next::Round {
+                number,
+                cell: Some((position, cell)),
+            } => {
+                let cells = asked.cells.len();
+                eprintln!("[{number}/{}, {}/{cells}] {}", asked.rounds, position + 1, cell.name());
+            }
+        }
+    }
+
+    fn tell(&self, next: Next, procedure: &Procedure) {
+        if self.quiet {
+            return;
+        }
+        match (next, procedure.fill(), procedure.rounds().last()) {
+            (Next::Fill, Some(fill), _) => eprintln!("  {} in {}", fill.bytes, fill.took_ns),
+            (Next::Round { number, .. }, _, Some(round)) if round.number == number => {
+                let judged = round.window.map_or(String::new(), |window| {
+                    let figures = window.figures;
+                    format!(
+                        "; rounds {} to {}: range {:.1} %, excursion {:.1} %",
+                        window.first,
+                        window.last,
+                        100.0 * figures.range,
+                        100.0 * figures.excursion
+                    )
+                });
+                eprintln!("  round {number}: {} IOPS{judged}", rate(round.tracked));
+            }
+            _ => {}
+        }
+    }
+}
+
+fn dry_run(plans: &Plans, permissions: &Permissions) -> Result<Exit, Faults> {
+    let asked = &plans.asked;
+    let most = asked.round.0 * u64::from(asked.rounds) * asked.cells.len().max(1) as u64;
+    let mut text = format!(
+        "filled {} times, then up to {} rounds, {} in all: {}\n",
+        asked.passes,
+        asked.rounds,
+        duration(Nanos(most)),
+        asked.load
+    );
+    let mut refused = false;
+    let (first, round) = (plans.first(), plans.first_round());
+    let shown = if first == round {
+        vec![first]
+    } else {
+        vec![first, round]
+    };
+    for next in shown {
+        let plan = plans.plan(next)?;
+        ::run::check(&plan).map_err(|error| Faults::from(::run::RunError::Plan(error)))?;
+        let judged = ::run::targets::judge(&plan, permissions)?;
+        refused |= judged.iter().any(|one| one.decision.refusal().is_some());
+        text += &format!("\n{}:\n{}", told(next), run::describe(&plan, &judged));
+    }
+    screen::put(&text)?;
+    Ok(if refused { Exit::Refused } else { Exit::Done })
+}
+
+/// The report of the rounds.
+fn text(report: &Report) -> String {
+    let mut text = format!("{}: {}\n", report.target, report.asked.load);
+    text += &format!("{} written in all\n", report.written);
+    text += &format!(
+        "\n{:>7}{:>13}{:>11}{:>11}{:>14}{:>12}{:>12}{:>12}  {}\n",
+        "round", "IOPS", "MiB/s", "mean", "average of 5", "slope", "range", "excursion", "steady"
+    );
+    for round in &report.rounds {
+        let shown = round.measured.iter().find(|one| one.iops == round.tracked);
+        let (bytes, mean) = shown.map_or((0.0, 0.0), |one| (one.bytes_per_sec, one.mean_ns));
+        text += &format!(
+            "{:>7}{:>13}{:>11}{:>11}",
+            round.number,
+            rate(round.tracked),
+            throughput(bytes / f64::from(1 << 20)),
+            time(mean)
+        );
+        text += &match &round.window {
+            None => format!("{:>14}{:>12}{:>12}{:>12}  -\n", "-", "-", "-", "-"),
+            Some(window) => {
+                let figures = &window.figures;
+                format!(
+                    "{:>14}{:>12}{:>12}{:>12}  {}\n",
+                    rate(figures.average),
+                    format!("{:+.1}", figures.slope),
+                    format!("{:.1} %", 100.0 * figures.range),
+                    format!("{:.1} %", 100.0 * figures.excursion),
+                    if window.steady { "yes" } else { "no" }
+                )
+            }
+        };
+    }
+    text += &cells_of(report);
+    text += "\nWhat this means\n";
+    for sentence in &report.sentences {
+        text += &wrapped(sentence);
+    }
+    text
+}
+
+/// The table of the last round's cells: sizes down, mixes across.
+fn cells_of(report: &Report) -> String {
+    let Some(round) = report.rounds.last().filter(|_| !report.asked.cells.is_empty()) else {
+        return String::new();
+    };
+    let mut sizes: Vec<Bytes> = report.asked.cells.iter().map(|cell| cell.block).collect();
+    let mut mixes: Vec<u32> = report.asked.cells.iter().map(|cell| cell.read_percent).collect();
+    sizes.sort_unstable_by_key(|size| std::cmp::Reverse(*size));
+    mixes.sort_unstable_by_key(|read| std::cmp::Reverse(*read));
+    sizes.dedup();
+    mixes.dedup();
+    let mut text = format!("\nIOPS of round {}, reads/writes across\n{:>10}", round.number, "");
+    for read in &mixes {
+        text += &format!("{:>11}", format!("{read}/{}", 100 - read));
+    }
+    text += "\n";
+    for size in sizes {
+        text += &format!("{:>10}", size.to_string());
+        for read in &mixes {
+            let wanted = Cell {
+                read_percent: *read,
+                block: size,
+            };
+            let found = round.measured.iter().find(|one| one.cell == Some(wanted));
+            text += &format!("{:>11}", found.map_or("-".into(), |one| rate(one.iops)));
+        }
+        text += "\n";
+    }
+    text
+}
+
+/// A row for each cell of each round.
+fn csv(report: &Report) -> String {
+    let mut text = String::from(
+        "round,read_percent,block_bytes,iops,bytes_per_sec,mean_ns,p999_ns,average,slope,range,excursion,steady\n",
+    );
+    for round in &report.rounds {
+        for one in &round.measured {
+            let or_empty = |value: Option<String>| value.unwrap_or_default();
+            let window = round.window.as_ref();
+            let cells = [
+                round.number.to_string(),
+                or_empty(one.cell.map(|cell| cell.read_percent.to_string())),
+                or_empty(one.cell.map(|cell| cell.block.0.to_string())),
+                one.iops.to_string(),
+                one.bytes_per_sec.to_string(),
+                one.mean_ns.to_string(),
+                or_empty(one.p999_ns.map(|value| value.to_string())),
+                or_empty(window.map(|window| window.figures.average.to_string())),
+                or_empty(window.map(|window| window.figures.slope.to_string())),
+                or_empty(window.map(|window| window.figures.range.to_string())),
+                or_empty(window.map(|window| window.figures.excursion.to_string())),
+                or_empty(window.map(|window| window.steady.to_string())),
+            ];
+            text += &(cells.join(",") + "\n");
+        }
+    }
+    text
+}

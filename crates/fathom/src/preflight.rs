@@ -1,0 +1,102 @@
+//! A look around before a test: what others do to its devices, and whether these are well.
+
+use std::path::Path;
+use std::time::Duration;
+
+use analysis::lint::{self, Purpose, Test};
+use clap::{Arg, ArgMatches};
+use engine::probe::{self, System};
+use model::Nanos;
+use model::environment::{Before, Clock, Environment};
+use model::plan::{Plan, TargetKind};
+use report::formats;
+
+use crate::fault::{Fault, Faults};
+use crate::session::Session;
+
+/// Rules that a look around can make speak.
+const RULES: [&str; 2] = ["BUSY-DISK", "DEGRADED-RAID"];
+
+/// `--preflight`.
+pub fn argument(usual: &'static str) -> Arg {
+    Arg::new("preflight").long("preflight").value_name("TIME").help(format!(
+        "Watch for so long before the test what others do to its devices; 0 does not [default: {usual}]"
+    ))
+}
+
+/// The time that is given, or the usual one.
+///
+/// # Errors
+/// It is no time.
+pub fn time(given: &ArgMatches, usual: Nanos) -> Result<Nanos, Faults> {
+    let Some(text) = given.get_one::<String>("preflight") else {
+        return Ok(usual);
+    };
+    text.parse().map_err(|error: <Nanos as std::str::FromStr>::Err| {
+        let fault = Fault::new(error.to_string()).at(format!("--preflight {text}"));
+        Faults::usage(fault.help("for example --preflight 10s; 0 turns it off"))
+    })
+}
+
+/// Watches the devices under the targets of a plan; `None` where there is nothing to watch, or no time to do so. What is found
+/// is told at once, so that the user can stop, and again with the results.
+pub fn look(session: &Session, plan: &Plan, time: Nanos, quiet: bool) -> Option<Before> {
+    if time == Nanos(0) {
+        return None;
+    }
+    let before = watch(session, plan, time, quiet)?;
+    let environment = Environment {
+        targets: ::run::targets::survey(plan),
+        before: Some(before),
+        ..probe::environment(&System::live(), Clock::default())
+    };
+    let mut found = lint::lint(&Test {
+        plan,
+        environment: &environment,
+        purpose: &Purpose::default(),
+    });
+    found.retain(|finding| RULES.contains(&finding.rule.as_str()));
+    if !quiet {
+        let mut bytes = Vec::new();
+        formats::findings(&found, &mut bytes).expect("writing to memory does not fail");
+        eprint!("{}", String::from_utf8_lossy(&bytes));
+    }
+    environment.before
+}
+
+/// Watches; `None` where no target lies on a device.
+pub fn watch(session: &Session, plan: &Plan, time: Nanos, quiet: bool) -> Option<Before> {
+    let system = System::live();
+    let devices = devices(&system, plan);
+    if devices.is_empty() {
+        return None;
+    }
+    if !quiet {
+        eprintln!("watching for {time} what others do to {}", devices.join(", "));
+    }
+    let time = Duration::from_nanos(time.0);
+    Some(probe::watch_others(&system, &devices, time, &|| {
+        session.is_interrupted()
+    }))
+}
+
+/// The nearest device under each target, or under the folder in which it would be made; each once.
+fn devices(system: &System, plan: &Plan) -> Vec<String> {
+    let real = plan
+        .targets
+        .iter()
+        .filter(|target| matches!(target.kind, TargetKind::Path));
+    let under = |path: &Path| {
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+        let folder = parent.unwrap_or(Path::new("."));
+        probe::devices_under(system, path).or_else(|| probe::devices_under(system, folder))
+    };
+    let mut names = Vec::new();
+    for target in real {
+        let nearest = under(Path::new(&target.path)).and_then(|devices| devices.into_iter().next());
+        if let Some(device) = nearest.filter(|device| !names.contains(&device.name)) {
+            names.push(device.name);
+        }
+    }
+    names
+}

@@ -1,0 +1,328 @@
+//! Capturing a load that is known, from a device that is made for it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use dialects::native::{Document, read_job_file};
+use model::access::Access;
+use model::block_size::BlockSizes;
+use testbed::{Directory, LoopDevice, LoopOptions, TraceFs, Zram, need};
+
+use crate::support::{command, end, fathom, text};
+
+fn folder() -> Directory {
+    need(Directory::new()).expect("a temporary directory can always be made")
+}
+
+/// A load that goes on until it is ended.
+struct Load(Child);
+
+impl Load {
+    fn begin(flags: &[&str]) -> Load {
+        let words = [&["run", "--time", "60s", "--warm-up", "0", "-q"][..], flags].concat();
+        Load(
+            command(&words)
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .spawn()
+                .unwrap(),
+        )
+    }
+}
+
+impl Drop for Load {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Waits until a device does something.
+fn until_busy(device: &Path) {
+    let name = device.file_name().unwrap().to_str().unwrap();
+    let operations = || {
+        let stat = fs::read_to_string(format!("/sys/class/block/{name}/stat")).unwrap();
+        let fields: Vec<u64> = stat
+            .split_ascii_whitespace()
+            .map(|field| field.parse().unwrap())
+            .collect();
+        fields[0] + fields[4]
+    };
+    let (start, before) = (Instant::now(), operations());
+    while operations() < before + 500 {
+        assert!(start.elapsed() < Duration::from_secs(30), "the load has not begun");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn captured(what: &Path, more: &[&str]) -> (String, Document) {
+    let ran = fathom(&[&["capture", text(what), "--time", "2s"][..], more].concat());
+    ran.expect(0, &["watching what"]);
+    let document = read_job_file("captured.toml", &ran.out).unwrap_or_else(|why| panic!("{why:?} of {}", ran.out));
+    (ran.out, document)
+}
+
+/// The ring of a capture.
+fn ring(trace: &TraceFs, process: u32) -> PathBuf {
+    trace.path().join(format!("instances/fathom-{process}"))
+}
+
+/// 70 % reads of 4 KiB at random places with 8 in flight, on a device with a queue.
+#[test]
+fn a_mix_on_a_device_with_a_queue_is_seen() {
+    let Some(_trace) = need(TraceFs::mounted()) else { return };
+    let Some(device) = need(LoopDevice::of_size(64 << 20, LoopOptions::default())) else {
+        return;
+    };
+    let path = text(device.path());
+    let load = Load::begin(&[
+        "--target",
+        path,
+        "--allow-destroy",
+        path,
+        "--read",
+        "70",
+        "--depth",
+        "8",
+        "--rate",
+        "2000",
+    ]);
+    until_busy(device.path());
+    let (said, document) = captured(device.path(), &[]);
+    drop(load);
+    let job = &document.jobs[0];
+    assert!(
+        said.contains("From trace events: requests as the device gets them"),
+        "{said}"
+    );
+    assert!((job.part.read_percent - 70.0).abs() < 4.0, "{said}");
+    assert_eq!(
+        job.part.sizes,
+        BlockSizes::Fixed {
+            size: model::Bytes::kib(4)
+        },
+        "{said}"
+    );
+    assert!(matches!(job.part.access, Access::Random { .. }), "{said}");
+    let (rate, _) = job.rate.unwrap();
+    assert!((1700..=2300).contains(&rate), "{said}");
+    assert!((1..=16).contains(&job.depth), "{said}");
+}
+
+/// Reads of two sizes, one at a time, on a device without a queue.
+#[test]
+fn depth_and_sizes_on_a_device_without_a_queue_are_seen() {
+    let Some(_trace) = need(TraceFs::mounted()) else { return };
+    let Some(device) = need(Zram::of_size(64 << 20)) else {
+        return;
+    };
+    let path = text(device.path());
+    // Blocks that were never written cost the device nothing.
+    let written = fathom(&[
+        "run",
+        "--target",
+        path,
+        "--allow-destroy",
+        path,
+        "--access",
+        "sequential",
+        "--write",
+        "100",
+        "--block",
+        "64k",
+        "--passes",
+        "1",
+        "-q",
+    ]);
+    written.expect(0, &[]);
+    let load = Load::begin(&["--target", path, "--block", "4k/75,32k/25", "--rate", "3000"]);
+    until_busy(device.path());
+    let (said, document) = captured(device.path(), &[]);
+    drop(load);
+    let job = &document.jobs[0];
+    assert!(said.contains("without a queue of its own"), "{said}");
+    assert_eq!(job.part.read_percent, 100.0, "{said}");
+    let BlockSizes::Split { entries } = &job.part.sizes else {
+        panic!("{said}")
+    };
+    let of = |kib: u64| {
+        entries
+            .iter()
+            .find(|entry| entry.size == model::Bytes::kib(kib))
+            .map_or(0.0, |entry| entry.percent)
+    };
+    assert!((of(4) - 75.0).abs() < 4.0 && (of(32) - 25.0).abs() < 4.0, "{said}");
+    // The device does one after the other for a load that asks for one at a time.
+    assert_eq!(job.depth, 1, "{said}");
+}
+
+/// As many in flight as the queue holds: the captured depth is that, and the average is not far from it.
+#[test]
+fn the_depth_of_a_full_queue_is_seen() {
+    let Some(_trace) = need(TraceFs::mounted()) else {
+        return;
+    };
+    let Some(device) = need(LoopDevice::of_size(64 << 20, LoopOptions::default())) else {
+        return;
+    };
+    let path = text(device.path());
+    let load = Load::begin(&[
+        "--target", path, "--depth", "16", "--block", "16k", "--engine", "libaio",
+    ]);
+    until_busy(device.path());
+    let (said, document) = captured(device.path(), &[]);
+    drop(load);
+    assert!((12..=16).contains(&document.jobs[0].depth), "{said}");
+    let average = said
+        .lines()
+        .find_map(|line| line.strip_prefix("# in flight  "))
+        .unwrap();
+    let average: f64 = average.split(' ').next().unwrap().parse().unwrap();
+    assert!((6.0..=16.0).contains(&average), "{said}");
+}
+
+/// Large sequential writes are told as such, and the file whose device it is may be named.
+#[test]
+fn a_stream_of_writes_with_flushes_is_seen() {
+    let Some(_trace) = need(TraceFs::mounted()) else { return };
+    let Some(device) = need(LoopDevice::of_size(64 << 20, LoopOptions::default())) else {
+        return;
+    };
+    let path = text(device.path());
+    let flags = [
+        "--target",
+        path,
+        "--allow-destroy",
+        path,
+        "--write",
+        "100",
+        "--access",
+        "sequential",
+        "--block",
+        "64k",
+        "--rate",
+        "500",
+        "--flush-every",
+        "5",
+    ];
+    let load = Load::begin(&flags);
+    until_busy(device.path());
+    let (said, document) = captured(device.path(), &[]);
+    drop(load);
+    let job = &document.jobs[0];
+    assert_eq!(job.part.read_percent, 0.0, "{said}");
+    assert!(matches!(job.part.access, Access::Sequential(_)), "{said}");
+    assert_eq!(
+        job.part.sizes,
+        BlockSizes::Fixed {
+            size: model::Bytes::kib(64)
+        },
+        "{said}"
+    );
+    assert!((4..=6).contains(&job.flush_every), "{said}");
+    assert!((400..=600).contains(&job.rate.unwrap().0), "{said}");
+}
+
+#[test]
+fn counters_tell_means_and_say_that_they_are_weaker() {
+    let Some(device) = need(LoopDevice::of_size(64 << 20, LoopOptions::default())) else {
+        return;
+    };
+    let path = text(device.path());
+    let load = Load::begin(&[
+        "--target",
+        path,
+        "--allow-destroy",
+        path,
+        "--read",
+        "50",
+        "--block",
+        "8k",
+        "--rate",
+        "1000",
+        "--depth",
+        "4",
+    ]);
+    until_busy(device.path());
+    let (said, document) = captured(device.path(), &["--counters"]);
+    drop(load);
+    let job = &document.jobs[0];
+    assert!(
+        said.contains("which is weaker") && said.contains("taken for random (--counters asks for it)"),
+        "{said}"
+    );
+    assert!((job.part.read_percent - 50.0).abs() < 6.0, "{said}");
+    assert_eq!(
+        job.part.sizes,
+        BlockSizes::Fixed {
+            size: model::Bytes::kib(8)
+        },
+        "{said}"
+    );
+    assert!((850..=1150).contains(&job.rate.unwrap().0), "{said}");
+}
+
+/// ^C ends the capture: the file is written and the ring is gone.
+#[test]
+fn an_interrupt_leaves_a_file_and_no_ring() {
+    let Some(trace) = need(TraceFs::mounted()) else { return };
+    let Some(device) = need(LoopDevice::of_size(64 << 20, LoopOptions::default())) else {
+        return;
+    };
+    let folder = folder();
+    let out = folder.path().join("job.toml");
+    let path = text(device.path());
+    let load = Load::begin(&["--target", path, "--rate", "1000"]);
+    until_busy(device.path());
+    let words = ["capture", path, "--time", "10m", "--out", text(&out)];
+    let capture = command(&words)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let started = Instant::now();
+    let ring = ring(&trace, capture.id());
+    while !ring.exists() {
+        assert!(started.elapsed() < Duration::from_secs(30), "the capture has no ring");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    std::thread::sleep(Duration::from_millis(500));
+    let number = capture.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &number]).status().unwrap().success());
+    end(capture).expect(130, &["written to", "--target TARGET"]);
+    drop(load);
+    assert!(!ring.exists());
+    let written = fs::read_to_string(&out).unwrap();
+    assert_eq!(
+        read_job_file("job.toml", &written).unwrap().jobs[0].part.read_percent,
+        100.0
+    );
+    let shown = fathom(&["run", text(&out), "--target", path, "--dry-run"]);
+    shown.expect(0, &["nothing was opened for writing"]);
+}
+
+#[test]
+fn what_cannot_be_captured_is_told() {
+    fathom(&["capture", "/nowhere"]).expect(3, &["cannot look at /nowhere", "check the spelling"]);
+    fathom(&["capture", "/dev/null"]).expect(
+        3,
+        &["no block device is known to lie under /dev/null", "fathom targets"],
+    );
+    fathom(&["capture", "/", "--time", "0s"]).expect(4, &["nothing can be seen in no time"]);
+    let Some(device) = need(LoopDevice::of_size(1 << 20, LoopOptions::default())) else {
+        return;
+    };
+    let idle = fathom(&["capture", text(device.path()), "--time", "200ms", "-q"]);
+    idle.expect(2, &["was asked for nothing", "capture while the work goes on"]);
+    let onto = fathom(&[
+        "capture",
+        text(device.path()),
+        "--time",
+        "200ms",
+        "--out",
+        text(device.path()),
+    ]);
+    onto.expect(3, &["must not be written to", "a block device"]);
+}

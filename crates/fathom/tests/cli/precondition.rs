@@ -1,0 +1,214 @@
+//! Preconditioning: on a simulated device whose cache of writes runs out, and on a small real file and device.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use model::observation::Observation;
+use study::precondition::window_of;
+use testbed::{Directory, LoopDevice, LoopOptions, need};
+
+use crate::support::{fathom, names, text};
+
+fn folder() -> Directory {
+    need(Directory::new()).expect("a temporary directory can always be made")
+}
+
+/// A job file with a simulated device of 64 MiB.
+fn device(folder: &Path, more: &str) -> PathBuf {
+    let path = folder.join("device.toml");
+    let content = format!(
+        "[[job]]\ntarget = \"simulated:disk\"\nwrite = 100\nwarm-up = \"0s\"\n\
+         [simulated.disk]\nsize = \"64MiB\"\nservers = 1\nservice = \"100us\"\n{more}"
+    );
+    fs::write(&path, content).unwrap();
+    path
+}
+
+/// 10,000 writes of 4 KiB a second as long as the fast memory lasts, which is 3.5 s of them, and 2,500 behind it. The window
+/// must leave the cliff behind before it is steady: rounds of a second are 10,000 three times, one mixed, 2,500 from then on.
+#[test]
+fn a_cliff_must_leave_the_window() {
+    let folder = folder();
+    let size = 35_000 * 4096;
+    let job = device(folder.path(), &format!("write-buffer = \"{size} 4\"\n"));
+    let saved = folder.path().join("saved");
+    let ran = fathom(&["run", text(&job), "--time", "12s", "-q", "--save", text(&saved)]);
+    ran.expect(0, &[]);
+    let results = archive::load(&saved).unwrap();
+    let found = Observation::of(&results, 0, 0).unwrap();
+    let per_round = |points: &[model::observation::SeriesPoint]| {
+        points.iter().flat_map(|point| point.operations).sum::<u64>() as f64
+    };
+    let rates: Vec<f64> = found.series.chunks_exact(10).map(per_round).collect();
+    assert_eq!(rates.len(), 12);
+    assert!(
+        (rates[2] / 10_000.0 - 1.0).abs() < 0.01 && (rates[4] / 2_500.0 - 1.0).abs() < 0.01,
+        "{rates:?}"
+    );
+    let steady = |rounds: usize| window_of(&rates[..rounds]).is_some_and(|window| window.steady);
+    let first = (5..=12).find(|rounds| steady(*rounds));
+    assert_eq!(first, Some(9), "{rates:?}");
+    let window = window_of(&rates[..9]).unwrap();
+    assert!((window.figures.average / 2_500.0 - 1.0).abs() < 0.01);
+}
+
+#[test]
+fn a_device_that_does_not_change_is_steady_after_five_rounds() {
+    let folder = folder();
+    let job = device(folder.path(), "");
+    let csv = folder.path().join("rounds.csv");
+    let out = format!("json,csv={}", text(&csv));
+    let ran = fathom(&["precondition", text(&job), "--round", "200ms", "--out", &out]);
+    let json = ran
+        .expect(0, &["filling, 2 times", "[5/25]", "round 5: 9,995 IOPS"])
+        .json();
+    assert_eq!((&json["kind"], &json["steady"]), (&"precondition".into(), &true.into()));
+    // Twice 64 MiB, and five rounds of 200 ms with 10,000 writes of 4 KiB a second.
+    assert_eq!(json["fill"]["bytes"], 128u64 << 20);
+    let written = json["written"].as_u64().unwrap() - (128 << 20);
+    assert!((written as f64 / (10_000.0 * 4096.0) - 1.0).abs() < 0.01, "{written}");
+    assert_eq!(json["rounds"].as_array().unwrap().len(), 5);
+    assert_eq!(
+        (&json["window"]["first"], &json["window"]["last"]),
+        (&1.into(), &5.into())
+    );
+    let range = json["window"]["range"].as_f64().unwrap();
+    assert!((0.0..0.02).contains(&range), "{range}");
+    assert_eq!(json["window"]["steady_by_stricter_reading"], true);
+    let table = fs::read_to_string(&csv).unwrap();
+    assert!(table.starts_with("round,read_percent,block_bytes,iops,"), "{table}");
+    assert_eq!(table.lines().count(), 6);
+}
+
+/// Somebody else comes by chance, stays for about two rounds and makes the device a hundred times slower.
+#[test]
+fn what_never_becomes_steady_is_said_and_has_an_exit_code() {
+    let folder = folder();
+    let job = device(folder.path(), "neighbour = \"100ms 100ms 100\"\n");
+    let words = [
+        "precondition",
+        text(&job),
+        "--passes",
+        "0",
+        "--round",
+        "50ms",
+        "--rounds",
+        "7",
+        "-q",
+        "--seed",
+        "5",
+    ];
+    let ran = fathom(&words);
+    ran.expect(
+        1,
+        &[
+            "NOT reached in 7 rounds",
+            "at most 20 % are allowed: broken",
+            "Go on with `--passes 0`",
+        ],
+    );
+    assert!(!ran.out.contains("yes\n"), "{ran:#?}");
+}
+
+#[test]
+fn the_matrix_has_all_its_cells() {
+    let folder = folder();
+    let job = device(folder.path(), "");
+    let ran = fathom(&[
+        "precondition",
+        text(&job),
+        "--matrix",
+        "--round",
+        "20ms",
+        "--passes",
+        "0",
+        "--depth",
+        "1",
+    ]);
+    ran.expect(
+        0,
+        &[
+            "[1/25, 56/56] 0/100 512 B",
+            "IOPS of round 5",
+            "Steady state is reached: rounds 1 to 5",
+        ],
+    );
+    assert!(!ran.err.contains("filling"));
+}
+
+#[test]
+fn a_real_file_is_filled_and_loaded_and_removed() {
+    let folder = folder();
+    let ran = fathom(&[
+        "precondition",
+        text(folder.path()),
+        "--size",
+        "8MiB",
+        "--round",
+        "200ms",
+        "--rounds",
+        "5",
+        "--depth",
+        "4",
+        "--out",
+        "json",
+    ]);
+    // A machine that is busy with other things may not be steady: then that is what it says.
+    let json = ran.json();
+    assert_eq!(ran.code, Some(if json["steady"] == true { 0 } else { 1 }), "{ran:#?}");
+    assert_eq!(json["fill"]["bytes"], 16u64 << 20);
+    let rounds = json["rounds"].as_array().unwrap();
+    assert_eq!(rounds.len(), 5);
+    assert!(
+        rounds.iter().all(|round| round["tracked"].as_f64().unwrap() > 0.0),
+        "{rounds:#?}"
+    );
+    assert_eq!(names(folder.path()), Vec::<String>::new());
+}
+
+#[test]
+fn a_device_is_only_written_if_it_is_named_again() {
+    let Some(device) = need(LoopDevice::of_size(16 << 20, LoopOptions::default())) else {
+        return;
+    };
+    let path = text(device.path());
+    let words = ["precondition", path, "--round", "100ms", "--rounds", "5"];
+    fathom(&words).expect(3, &["nobody has said that its contents may be lost", "--allow-destroy"]);
+    let shown = fathom(&[&words[..], &["--dry-run"]].concat());
+    shown.expect(
+        3,
+        &[
+            "filled 2 times, then up to 5 rounds",
+            "filling:",
+            "round 1:",
+            "refused",
+            "nothing was opened for writing",
+        ],
+    );
+    let ran = fathom(&[&words[..], &["--allow-destroy", path, "-q"]].concat());
+    assert!(
+        matches!(ran.code, Some(0 | 1)) && ran.out.contains("Filled: 32 MiB"),
+        "{ran:#?}"
+    );
+}
+
+#[test]
+fn mistakes_are_told_before_anything_is_written() {
+    let folder = folder();
+    let job = device(folder.path(), "");
+    let check = |more: &[&str], part: &str| {
+        fathom(&[&["precondition", text(&job)][..], more].concat()).expect(4, &[part]);
+    };
+    check(&["--round", "0s"], "a round takes some time");
+    check(&["--round", "soon"], "for example --round 60s");
+    check(&["--rounds", "4"], "4 is not in 5..");
+    check(&["--matrix", "--block", "8k"], "cannot be used with");
+    check(&["--time", "5s"], "unexpected argument '--time'");
+    check(&["--out", "xml"], "there are text, json, csv");
+    let ends = folder.path().join("ends.toml");
+    fs::write(&ends, "[[job]]\ntarget = \"null\"\nwrite = 100\noperations = 5\n").unwrap();
+    fathom(&["precondition", text(&ends)]).expect(4, &["says itself when it ends", "--round gives the length"]);
+    let two = folder.path().join("two.toml");
+    fs::write(&two, "[[job]]\ntarget = [\"null\", \"/nowhere\"]\nwrite = 100\n").unwrap();
+    fathom(&["precondition", text(&two)]).expect(4, &["there are 2 targets"]);
+}

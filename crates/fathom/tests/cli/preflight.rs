@@ -1,0 +1,106 @@
+//! The look around before a test.
+
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use testbed::{LoopDevice, LoopOptions, need};
+
+use crate::support::{Ran, fathom, text};
+
+/// Somebody else who reads a device from its start to its end, again and again.
+struct Neighbour(Child);
+
+impl Neighbour {
+    fn of(device: &Path) -> Neighbour {
+        let script = "while :; do dd if=$0 of=/dev/null bs=4k iflag=direct 2>/dev/null; done";
+        let child = Command::new("sh")
+            .args(["-c", script, text(device)])
+            .stdout(Stdio::null())
+            .spawn();
+        Neighbour(child.unwrap())
+    }
+}
+
+impl Drop for Neighbour {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn rules(ran: &Ran) -> Vec<String> {
+    let json = ran.json();
+    let findings = json["findings"].as_array().unwrap_or_else(|| panic!("{json:#}"));
+    findings
+        .iter()
+        .map(|finding| finding["rule"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+#[test]
+fn what_others_do_is_told_before_the_test_and_with_its_result() {
+    let Some(device) = need(LoopDevice::of_size(16 << 20, LoopOptions::default())) else {
+        return;
+    };
+    let path = text(device.path());
+    let run = |more: &[&str]| {
+        let words = [
+            "run",
+            "--target",
+            path,
+            "--time",
+            "200ms",
+            "--warm-up",
+            "0",
+            "--out",
+            "json",
+        ];
+        fathom(&[&words[..], more].concat())
+    };
+    let busy = "BUSY-DISK".to_owned();
+    let alone = run(&["--preflight", "700ms"]);
+    alone.expect(0, &["watching for 700 ms what others do to loop"]);
+    assert!(!rules(&alone).contains(&busy), "{alone:#?}");
+
+    let neighbour = Neighbour::of(device.path());
+    let disturbed = run(&["--preflight", "700ms"]);
+    disturbed.expect(0, &["operations per second of others in"]);
+    assert!(rules(&disturbed).contains(&busy), "{disturbed:#?}");
+    let told = disturbed.err.find("of others in").unwrap();
+    let watched = disturbed.err.find("watching for").unwrap();
+    assert!(told > watched, "{disturbed:#?}");
+    // Nobody looks unless it is asked for.
+    let unasked = run(&[]);
+    assert!(
+        !unasked.expect(0, &[]).err.contains("watching") && !rules(&unasked).contains(&busy),
+        "{unasked:#?}"
+    );
+
+    let verify = |more: &[&str]| {
+        let words = [
+            "verify",
+            path,
+            "--require",
+            "iops>=1",
+            "--time",
+            "1s",
+            "--warm-up",
+            "0",
+            "--out",
+            "json",
+        ];
+        fathom(&[&words[..], more].concat())
+    };
+    let judged = verify(&["--preflight", "700ms"]);
+    assert!(
+        judged.err.contains("watching for 700 ms") && rules(&judged).contains(&busy),
+        "{judged:#?}"
+    );
+    drop(neighbour);
+    let hasty = verify(&["--preflight", "0"]);
+    assert!(
+        !hasty.err.contains("watching for") && !rules(&hasty).contains(&busy),
+        "{hasty:#?}"
+    );
+    fathom(&["run", "--target", path, "--preflight", "soon"]).expect(4, &["--preflight soon", "0 turns it off"]);
+}

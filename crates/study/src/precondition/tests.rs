@@ -1,0 +1,165 @@
+//! Procedures over series whose truth is known.
+
+#![allow(clippy::unwrap_used, reason = "a test that meets the unexpected fails")]
+
+use super::*;
+
+fn asked(rounds: u32, cells: Vec<Cell>) -> Asked {
+    Asked {
+        passes: 0,
+        round: Nanos::secs(60),
+        rounds,
+        cells,
+        load: "4 KiB random writes".into(),
+    }
+}
+
+fn rate(cell: Option<Cell>, iops: f64) -> Measured {
+    Measured {
+        cell,
+        iops,
+        bytes_per_sec: iops * 4096.0,
+        mean_ns: 1e9 / iops,
+        p999_ns: None,
+        written: Bytes((iops * 60.0 * 4096.0) as u64),
+    }
+}
+
+/// Feeds a series until the procedure has enough.
+fn over(rounds: u32, series: &[f64]) -> Report {
+    let mut procedure = Procedure::new(asked(rounds, Vec::new()));
+    for iops in series {
+        let Some(Next::Round { cell: None, .. }) = procedure.next_run() else {
+            break;
+        };
+        procedure.take_measured(rate(None, *iops));
+    }
+    let interrupted = procedure.next_run().is_some();
+    procedure.report("disk", Vec::new(), interrupted)
+}
+
+#[test]
+fn a_series_that_settles_is_steady_as_soon_as_five_rounds_are() {
+    // The fresh device's rounds must leave the window first.
+    let report = over(25, &[900.0, 500.0, 200.0, 104.0, 100.0, 98.0, 102.0, 100.0, 1.0]);
+    let window = report.window.unwrap();
+    assert!(report.steady && window.steady_by_stricter_reading);
+    assert_eq!((window.first, window.last, report.rounds.len()), (4, 8, 8));
+    assert!((window.figures.average - 100.8).abs() < 1e-9);
+    assert!(
+        report
+            .sentences
+            .iter()
+            .any(|said| said.contains("rounds 4 to 8 keep both conditions"))
+    );
+    // 900 + 500 + … + 100 operations per second, 60 s of 4 KiB each.
+    assert_eq!(report.written, Bytes(2104 * 60 * 4096));
+}
+
+#[test]
+fn rounds_too_far_apart_are_not_steady() {
+    let report = over(5, &[112.0, 89.0, 100.0, 89.0, 110.0]);
+    let window = report.window.unwrap();
+    assert!(!report.steady && !report.interrupted);
+    assert!(
+        !window.figures.keeps_range() && window.figures.keeps_excursion(),
+        "{window:?}"
+    );
+    let said = report.sentences.join("\n");
+    assert!(said.contains("NOT reached in 5 rounds"), "{said}");
+    assert!(
+        said.contains("23.0 % of their mean, at most 20 % are allowed: broken"),
+        "{said}"
+    );
+    assert!(
+        said.contains("1.6 % of their mean, at most 10 % are allowed: kept"),
+        "{said}"
+    );
+}
+
+#[test]
+fn rounds_that_keep_falling_are_not_steady() {
+    let report = over(5, &[106.0, 103.0, 100.0, 97.0, 94.0]);
+    let window = report.window.unwrap();
+    assert!(!report.steady);
+    assert!(window.figures.keeps_range() && !window.figures.keeps_excursion());
+    assert!((window.figures.slope + 3.0).abs() < 1e-9 && (window.figures.excursion - 0.12).abs() < 1e-9);
+}
+
+#[test]
+fn the_stricter_reading_is_told_and_does_not_decide() {
+    let report = over(25, &[100.0, 96.0, 114.0, 96.0, 94.0]);
+    assert!(report.steady && !report.window.unwrap().steady_by_stricter_reading);
+    assert!(
+        report
+            .sentences
+            .iter()
+            .any(|said| said.contains("here it is 14.0 %, broken"))
+    );
+}
+
+#[test]
+fn it_ends_after_so_many_rounds_and_says_so() {
+    let halving: Vec<f64> = (0..40).map(|round| 1e6 / 1.2f64.powi(round)).collect();
+    let report = over(ROUNDS, &halving);
+    assert_eq!(report.rounds.len(), 25);
+    assert!(!report.steady && !report.interrupted);
+    assert!(report.sentences[0].contains("NOT reached in 25 rounds"));
+}
+
+#[test]
+fn a_device_that_does_nothing_is_not_steady() {
+    assert_eq!(window_of(&[0.0; 5]), None);
+    assert_eq!(window_of(&[100.0; 4]), None);
+}
+
+#[test]
+fn what_was_cut_short_is_not_judged_to_have_failed() {
+    let report = over(25, &[900.0, 500.0]);
+    assert!(report.interrupted && !report.steady && report.window.is_none());
+    assert!(report.sentences[0].contains("Cut short after 2 whole rounds"));
+}
+
+#[test]
+fn a_round_of_the_matrix_is_whole_with_all_its_cells() {
+    let cells = matrix();
+    assert_eq!(cells.len(), 56);
+    assert_eq!(
+        (cells[0].name(), cells[55].name()),
+        ("100/0 1 MiB".into(), "0/100 512 B".into())
+    );
+    let mut procedure = Procedure::new(asked(25, cells.clone()));
+    for (position, cell) in cells.iter().enumerate() {
+        let next = procedure.next_run();
+        assert_eq!(
+            next,
+            Some(Next::Round {
+                number: 1,
+                cell: Some((position, *cell))
+            })
+        );
+        // Only the tracked cell counts.
+        let iops = if *cell == Cell::TRACKED { 777.0 } else { 5.0 };
+        procedure.take_measured(rate(Some(*cell), iops));
+    }
+    assert_eq!(procedure.rounds().len(), 1);
+    assert_eq!(procedure.rounds()[0].tracked, 777.0);
+    assert_eq!(
+        procedure.next_run(),
+        Some(Next::Round {
+            number: 2,
+            cell: Some((0, cells[0]))
+        })
+    );
+}
+
+#[test]
+fn filling_comes_first_unless_it_is_left_out() {
+    let fills = Procedure::new(Asked {
+        passes: 2,
+        ..asked(25, Vec::new())
+    });
+    assert_eq!(fills.next_run(), Some(Next::Fill));
+    let none = Procedure::new(asked(25, Vec::new()));
+    assert_eq!(none.next_run(), Some(Next::Round { number: 1, cell: None }));
+}

@@ -1,0 +1,35 @@
+//! The kernel's trace events, mounted.
+
+use std::path::Path;
+
+use crate::Unavailable;
+use crate::ground::{Directory, Remedy, Undo};
+use crate::tools::{need_root, run, text};
+
+/// A mounted tracefs in a place of its own, unmounted when dropped. All mounts of it show the same: what is made there by name
+/// is seen by everybody.
+#[derive(Debug)]
+pub struct TraceFs {
+    /// Declared first: it is unmounted before its mount point goes.
+    _undo: Undo,
+    directory: Directory,
+}
+
+impl TraceFs {
+    /// Mounts it.
+    ///
+    /// # Errors
+    /// [`Unavailable`] without root, where mounting is forbidden, or where the kernel has no tracing.
+    pub fn mounted() -> Result<TraceFs, Unavailable> {
+        need_root("mounting tracefs")?;
+        let directory = Directory::new()?;
+        let undo = Undo::by(Remedy::Unmount(directory.path().to_owned()), directory.ground())?;
+        run("mount", &["-t", "tracefs", "nodev", text(directory.path())])?;
+        Ok(TraceFs { _undo: undo, directory })
+    }
+
+    /// Where it is mounted.
+    pub fn path(&self) -> &Path {
+        self.directory.path()
+    }
+}
