@@ -65,6 +65,7 @@ type Options = Vec<(&'static str, String)>;
 struct Text<'a> {
     name: Option<&'a str>,
     seed: Option<u64>,
+    objective: Option<&'a str>,
     jobs: Vec<JobText>,
     simulated: Vec<(String, &'a SimulatedDevice)>,
 }
@@ -115,6 +116,7 @@ impl<'a> Text<'a> {
         Text {
             name: (native && plan.name != "run").then_some(plan.name.as_str()),
             seed: (plan.seed != 1 && native).then_some(plan.seed),
+            objective: plan.origin.objective.as_deref(),
             jobs,
             simulated: simulated.collect(),
         }
@@ -141,6 +143,9 @@ impl<'a> Text<'a> {
         if let Some(name) = self.name {
             line += &format!(" --name {}", quoted(name));
         }
+        if let Some(objective) = self.objective {
+            line += &format!(" --objective {}", quoted(objective));
+        }
         line + "\n"
     }
 
@@ -149,6 +154,7 @@ impl<'a> Text<'a> {
         let mut document = Document {
             name: self.name.map(str::to_owned),
             seed: self.seed,
+            objective: self.objective.map(str::to_owned),
             ..Document::default()
         };
         for job in &self.jobs {
@@ -173,6 +179,9 @@ impl<'a> Text<'a> {
         }
         if let Some(seed) = self.seed {
             text += &format!("seed = {seed}\n");
+        }
+        if let Some(objective) = self.objective {
+            text += &format!("objective = {}\n", basic(objective));
         }
         for job in &self.jobs {
             if !text.is_empty() {

@@ -31,7 +31,7 @@ pub use limits::limits;
 pub use machines::{HeldFile, Process};
 pub use memory::{memory_available, memory_total};
 pub use mounts::Mount;
-pub use serial::serial;
+pub use serial::{sequence, serial};
 pub use surroundings::{SystemTimes, watch_others};
 pub use swaps::Swap;
 pub use system::System;

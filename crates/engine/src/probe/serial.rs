@@ -16,6 +16,13 @@ pub fn serial(system: &System, device: DeviceNumber) -> Option<String> {
         .find(|text| !text.is_empty())
 }
 
+/// The number that the kernel gives to what is behind a device: another one when a loop device gets another file, or another
+/// disk takes a number. It starts anew at every boot.
+pub fn sequence(system: &System, device: DeviceNumber) -> Option<u64> {
+    let path = format!("/sys/dev/block/{}:{}/diskseq", device.major, device.minor);
+    system.words(&path)?.parse().ok()
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs;
@@ -32,7 +39,12 @@ mod tests {
         let system = System::below(&root);
         let number = |major, minor| DeviceNumber::new(major, minor);
         assert_eq!(serial(&system, number(259, 0)).as_deref(), Some("S4EW 0123"));
-        assert_eq!(serial(&system, number(7, 0)), None);
+        assert_eq!(
+            (serial(&system, number(7, 0)), sequence(&system, number(7, 0))),
+            (None, None)
+        );
+        fs::write(folder("7:0").join("diskseq"), "42\n").expect("a file for the test");
+        assert_eq!(sequence(&system, number(7, 0)), Some(42));
         fs::write(folder("259:0").join("wwid"), "eui.0025385").expect("a file for the test");
         assert_eq!(serial(&system, number(259, 0)).as_deref(), Some("eui.0025385"));
         fs::remove_dir_all(root).expect("it was made here");

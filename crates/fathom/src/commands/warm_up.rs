@@ -315,11 +315,13 @@ fn shelf() -> Option<Shelf> {
 fn identity(path: &Path) -> Option<String> {
     match identity_of(path)? {
         Identity::BlockDevice(number) => {
-            let serial = probe::serial(&System::live(), number);
-            Some(serial.map_or_else(
-                || format!("device {}:{}", number.major, number.minor),
-                |serial| format!("device {serial}"),
-            ))
+            let system = System::live();
+            let numbers = || match probe::sequence(&system, number) {
+                Some(sequence) => format!("{}:{} {sequence}", number.major, number.minor),
+                None => format!("{}:{}", number.major, number.minor),
+            };
+            let known = probe::serial(&system, number).unwrap_or_else(numbers);
+            Some(format!("device {known}"))
         }
         Identity::File { .. } => {
             let file = File::open(path).ok()?;
