@@ -46,9 +46,8 @@ impl BlockTrace {
     /// The system has no tracefs that is mounted, this user may not use it, or there is no such device.
     pub fn start(system: &System, device: &str) -> io::Result<BlockTrace> {
         let device = block_device(system, device).ok_or_else(|| io::Error::from(ErrorKind::NotFound))?;
-        let mounted = own_mounts(system).into_iter().find(|mount| mount.kind == "tracefs");
         let missing = "tracefs is not mounted; `mount -t tracefs nodev /sys/kernel/tracing` does it";
-        let at = mounted.ok_or_else(|| io::Error::new(ErrorKind::NotFound, missing))?.at;
+        let at = tracefs(system).ok_or_else(|| io::Error::new(ErrorKind::NotFound, missing))?;
         let instances = Path::new(&at).join("instances");
         remove_orphans(system, &instances);
         let instance = Instance::make(&instances)?;
@@ -124,6 +123,16 @@ impl BlockTrace {
                 .for_each(&mut *event);
         }
     }
+}
+
+/// Where tracefs is mounted: at its usual place, or anywhere.
+fn tracefs(system: &System) -> Option<String> {
+    let mounts: Vec<String> = own_mounts(system)
+        .into_iter()
+        .filter_map(|mount| (mount.kind == "tracefs").then_some(mount.at))
+        .collect();
+    let usual = mounts.iter().find(|at| *at == "/sys/kernel/tracing");
+    usual.or(mounts.first()).cloned()
 }
 
 /// The kernel's number of a device, as filters have it (`MKDEV` in linux/kdev_t.h).

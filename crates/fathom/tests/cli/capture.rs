@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use dialects::native::{Document, read_job_file};
@@ -14,6 +15,14 @@ use crate::support::{command, end, fathom, text};
 
 fn folder() -> Directory {
     need(Directory::new()).expect("a temporary directory can always be made")
+}
+
+/// The kernel's trace events, for one test at a time: a capture uses the first tracefs that is mounted, and it must not go
+/// before the capture ends.
+fn traced() -> Option<(MutexGuard<'static, ()>, TraceFs)> {
+    static TURN: Mutex<()> = Mutex::new(());
+    let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    Some((turn, need(TraceFs::mounted())?))
 }
 
 /// A load that goes on until it is ended.
@@ -39,28 +48,40 @@ impl Drop for Load {
     }
 }
 
+/// Reads and writes that the kernel has counted for a device.
+fn operations(device: &Path) -> u64 {
+    let name = device.file_name().unwrap().to_str().unwrap();
+    let stat = fs::read_to_string(format!("/sys/class/block/{name}/stat")).unwrap();
+    let fields: Vec<u64> = stat
+        .split_ascii_whitespace()
+        .map(|field| field.parse().unwrap())
+        .collect();
+    fields[0] + fields[4]
+}
+
 /// Waits until a device does something.
 fn until_busy(device: &Path) {
-    let name = device.file_name().unwrap().to_str().unwrap();
-    let operations = || {
-        let stat = fs::read_to_string(format!("/sys/class/block/{name}/stat")).unwrap();
-        let fields: Vec<u64> = stat
-            .split_ascii_whitespace()
-            .map(|field| field.parse().unwrap())
-            .collect();
-        fields[0] + fields[4]
-    };
-    let (start, before) = (Instant::now(), operations());
-    while operations() < before + 500 {
+    let (start, before) = (Instant::now(), operations(device));
+    while operations(device) < before + 300 {
         assert!(start.elapsed() < Duration::from_secs(30), "the load has not begun");
         std::thread::sleep(Duration::from_millis(20));
     }
 }
 
-fn captured(what: &Path, more: &[&str]) -> (String, Document) {
-    let ran = fathom(&[&["capture", text(what), "--time", "2s"][..], more].concat());
+/// What a capture of two seconds says, whose rate is that which the kernel has counted meanwhile: a machine that is busy with
+/// other things may do less than the load asks for.
+fn captured(device: &Path, more: &[&str]) -> (String, Document) {
+    let (start, before) = (Instant::now(), operations(device));
+    let ran = fathom(&[&["capture", text(device), "--time", "2s"][..], more].concat());
+    let counted = (operations(device) - before) as f64 / start.elapsed().as_secs_f64();
     ran.expect(0, &["watching what"]);
     let document = read_job_file("captured.toml", &ran.out).unwrap_or_else(|why| panic!("{why:?} of {}", ran.out));
+    let (rate, _) = document.jobs[0].rate.unwrap();
+    assert!(
+        (rate as f64 / counted - 1.0).abs() < 0.2,
+        "{counted} counted: {}",
+        ran.out
+    );
     (ran.out, document)
 }
 
@@ -72,7 +93,7 @@ fn ring(trace: &TraceFs, process: u32) -> PathBuf {
 /// 70 % reads of 4 KiB at random places with 8 in flight, on a device with a queue.
 #[test]
 fn a_mix_on_a_device_with_a_queue_is_seen() {
-    let Some(_trace) = need(TraceFs::mounted()) else { return };
+    let Some((_turn, _trace)) = traced() else { return };
     let Some(device) = need(LoopDevice::of_size(64 << 20, LoopOptions::default())) else {
         return;
     };
@@ -106,15 +127,13 @@ fn a_mix_on_a_device_with_a_queue_is_seen() {
         "{said}"
     );
     assert!(matches!(job.part.access, Access::Random { .. }), "{said}");
-    let (rate, _) = job.rate.unwrap();
-    assert!((1700..=2300).contains(&rate), "{said}");
     assert!((1..=16).contains(&job.depth), "{said}");
 }
 
 /// Reads of two sizes, one at a time, on a device without a queue.
 #[test]
 fn depth_and_sizes_on_a_device_without_a_queue_are_seen() {
-    let Some(_trace) = need(TraceFs::mounted()) else { return };
+    let Some((_turn, _trace)) = traced() else { return };
     let Some(device) = need(Zram::of_size(64 << 20)) else {
         return;
     };
@@ -161,7 +180,7 @@ fn depth_and_sizes_on_a_device_without_a_queue_are_seen() {
 /// As many in flight as the queue holds: the captured depth is that, and the average is not far from it.
 #[test]
 fn the_depth_of_a_full_queue_is_seen() {
-    let Some(_trace) = need(TraceFs::mounted()) else {
+    let Some((_turn, _trace)) = traced() else {
         return;
     };
     let Some(device) = need(LoopDevice::of_size(64 << 20, LoopOptions::default())) else {
@@ -186,7 +205,7 @@ fn the_depth_of_a_full_queue_is_seen() {
 /// Large sequential writes are told as such, and the file whose device it is may be named.
 #[test]
 fn a_stream_of_writes_with_flushes_is_seen() {
-    let Some(_trace) = need(TraceFs::mounted()) else { return };
+    let Some((_turn, _trace)) = traced() else { return };
     let Some(device) = need(LoopDevice::of_size(64 << 20, LoopOptions::default())) else {
         return;
     };
@@ -222,7 +241,6 @@ fn a_stream_of_writes_with_flushes_is_seen() {
         "{said}"
     );
     assert!((4..=6).contains(&job.flush_every), "{said}");
-    assert!((400..=600).contains(&job.rate.unwrap().0), "{said}");
 }
 
 #[test]
@@ -261,13 +279,12 @@ fn counters_tell_means_and_say_that_they_are_weaker() {
         },
         "{said}"
     );
-    assert!((850..=1150).contains(&job.rate.unwrap().0), "{said}");
 }
 
 /// ^C ends the capture: the file is written and the ring is gone.
 #[test]
 fn an_interrupt_leaves_a_file_and_no_ring() {
-    let Some(trace) = need(TraceFs::mounted()) else { return };
+    let Some((_turn, trace)) = traced() else { return };
     let Some(device) = need(LoopDevice::of_size(64 << 20, LoopOptions::default())) else {
         return;
     };
