@@ -38,7 +38,7 @@ const M: u64 = 1024 * K;
 /// The seed that nobody knows before.
 const FRESH: u64 = 7;
 
-/// A file `f` of 128 KiB, a device `dev` of 1 MiB, and `bytes`, which holds `ab`.
+/// A file `f` of 128 KiB, a device `dev` of 1 MiB, `bytes`, which holds `ab`, and a folder `d` of two names.
 pub struct FakeDisk;
 
 impl Disk for FakeDisk {
@@ -60,8 +60,11 @@ impl Disk for FakeDisk {
         }
     }
 
-    fn below(&self, _: &str) -> Result<Vec<String>, String> {
-        Ok(Vec::new())
+    fn below(&self, folder: &str) -> Result<Vec<String>, String> {
+        match folder {
+            "d" => Ok(["d/a", "d/b"].map(String::from).to_vec()),
+            _ => Ok(Vec::new()),
+        }
     }
 
     fn trace(&self, path: &str) -> Result<TraceFile, String> {
@@ -264,10 +267,14 @@ fn nothing_holds_without_its_option() {
     assert!(idle.is_empty(), "the same without the option:\n{}", idle.join("\n"));
 }
 
-/// Everything that is said of a command line: lines for stdout and notes, or the complaints it is refused with.
+/// Everything that is said of a command line: lines for stdout, notes, and why clones cannot be made ready; or the complaints
+/// it is refused with.
 fn said(words: &[String]) -> Vec<String> {
     match attempt(words) {
-        Some(Ok(lowered)) => [lowered.said, lowered.notes].concat(),
+        Some(Ok(lowered)) => {
+            let unusable = lowered.unusable.into_iter().map(|unusable| unusable.line);
+            [lowered.said, lowered.notes, unusable.collect()].concat()
+        }
         Some(Err(complaints)) => complaints.into_iter().map(|complaint| complaint.what).collect(),
         None => Vec::new(),
     }

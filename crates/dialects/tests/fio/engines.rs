@@ -95,6 +95,15 @@ pub const ENGINES: &[Effect] = &[
     ("std_redirect", "--ioengine=exec --program=p --std_redirect=0", |plan| {
         (program(plan).output, program(plan).errors) == (None, None)
     }),
+    ("name", "--name=y --ioengine=exec --program=p", |plan| {
+        program(plan).output.as_deref() == Some("y.stdout") && program(plan).errors.as_deref() == Some("y.stderr")
+    }),
+    ("number_ios", "--ioengine=exec --program=p --number_ios=3", |plan| {
+        job(plan).stop.operations == Some(3)
+    }),
+    ("runtime", "--ioengine=cpuio --cpuload=50 --runtime=5", |plan| {
+        job(plan).stop.after_ns == Some(Nanos::secs(5))
+    }),
 ];
 
 fn is_directory(plan: &model::plan::Plan) -> Option<bool> {

@@ -276,4 +276,9 @@ pub const DATA: &[Effect] = &[
     ("rw", "--rw=trimwrite --block_error_percentiles=1", |plan| {
         stream(plan).on_error.block_lifetimes
     }),
+    (
+        "verify_pattern_interval",
+        "--rw=write --verify=pattern --verify_pattern=0xab%o --verify_interval=512 --verify_pattern_interval=1",
+        |plan| verify(plan).pattern_of_interval,
+    ),
 ];

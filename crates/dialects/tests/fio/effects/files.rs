@@ -249,4 +249,18 @@ pub const JOBS_AND_FILES: &[Effect] = &[
     ("unlink_each_loop", "--unlink_each_loop=1", |plan| {
         target(plan).at_end == AtEndOfJob::RemoveEachPass
     }),
+    ("create_only", "--size=1m --create_only=1", |plan| {
+        job(plan).prepare_only
+    }),
+    ("opendir", "--opendir=d", |plan| paths(plan) == ["d/a", "d/b"]),
+    // What is named comes first.
+    ("filename", "--opendir=d --filename=f", |plan| {
+        paths(plan) == ["f", "d/a", "d/b"]
+    }),
+    ("error_dump", "--error_dump=1", |plan| {
+        stream(plan).on_error.tell_tolerated
+    }),
+    ("fadvise_hint", "--fadvise_hint=noreuse", |plan| {
+        stream(plan).hint.no_reuse
+    }),
 ];

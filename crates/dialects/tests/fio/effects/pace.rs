@@ -144,4 +144,7 @@ pub const PACE: &[Effect] = &[
         "--ss=iops:5% --ss_dur=10 --steadystate_check_interval=2",
         |plan| steady(plan, |rule| rule.interval_ns == Nanos::secs(2)) && grids(plan) == [500, 2000],
     ),
+    ("thinkcycles", "--thinkcycles=1000", |plan| {
+        think(plan, |think| think.cycles_each == 1000)
+    }),
 ];

@@ -1,6 +1,17 @@
 //! Effects on reports.
 
-use super::{Effect, fixed, grids, shown};
+use model::Nanos;
+use model::plan::Windows;
+
+use super::{Effect, fixed, grids, job, shown};
+
+/// A window of logs.
+fn window(length_ms: u64, histograms: bool) -> Windows {
+    Windows {
+        length_ns: Nanos::millis(length_ms),
+        histograms,
+    }
+}
 
 pub const REPORTS: &[Effect] = &[
     ("group_reporting", "--group_reporting", |plan| {
@@ -67,4 +78,22 @@ pub const REPORTS: &[Effect] = &[
     ("log_avg_msec", "--write_bw_log=a --log_avg_msec=100", |plan| {
         shown(plan, "bw_sample_ms.0") == Some("100") && grids(plan) == [100, 500]
     }),
+    ("write_lat_log", "--write_lat_log=a --log_avg_msec=100", |plan| {
+        job(plan).windows == [window(100, false)]
+    }),
+    ("log_avg_msec", "--write_lat_log=a --log_avg_msec=100", |plan| {
+        job(plan).windows == [window(100, false)]
+    }),
+    ("write_hist_log", "--write_hist_log=a --log_hist_msec=200", |plan| {
+        job(plan).windows == [window(200, true)]
+    }),
+    ("log_hist_msec", "--write_hist_log=a --log_hist_msec=200", |plan| {
+        job(plan).windows == [window(200, true)]
+    }),
+    // Windows of the same length are the same.
+    (
+        "write_hist_log",
+        "--write_lat_log=a --log_avg_msec=200 --write_hist_log=a --log_hist_msec=200",
+        |plan| job(plan).windows == [window(200, true)],
+    ),
 ];

@@ -72,6 +72,48 @@ pub const SAYINGS: &[Saying] = &[
         "--name=x --direct=0",
         "x: reads go through the page cache (direct=0): what is cached is not read from the device",
     ),
+    (
+        "do_verify",
+        "--rw=randtrimwrite --verify=md5 --do_verify=0 --trim_percentage=20 --trim_backlog=64",
+        "x: trim_percentage discards nothing without trim_backlog and a verification after the writes",
+    ),
+    ("ioengine", "--ioengine=cpuio", "fio: io engine cpuio init failed."),
+    ("ioengine", "--ioengine=exec", "fio: io engine exec init failed."),
+    (
+        "ioengine",
+        "--ioengine=cpuio --cpuload=30",
+        "x (noop): ioengine=cpuio, cpuload=30, cpucycle=50000",
+    ),
+    (
+        "cpuload",
+        "--ioengine=cpuio --cpuload=30",
+        "x (noop): ioengine=cpuio, cpuload=30, cpucycle=50000",
+    ),
+    (
+        "cpumode",
+        "--ioengine=cpuio --cpuload=30 --cpumode=qsort",
+        "x (qsort): ioengine=cpuio, cpuload=30, cpucycle=50000",
+    ),
+    (
+        "cpuchunks",
+        "--ioengine=cpuio --cpuload=30 --cpuchunks=700",
+        "x (noop): ioengine=cpuio, cpuload=30, cpucycle=700",
+    ),
+    (
+        "program",
+        "--ioengine=exec --program=/bin/true",
+        "x : program=/bin/true, arguments=(null)",
+    ),
+    (
+        "arguments",
+        "--ioengine=exec --program=p --arguments=-n_%n",
+        "x : program=p, arguments=-n_%n",
+    ),
+    (
+        "arguments",
+        "--ioengine=exec --program=p --arguments=-n_%n",
+        "x : Saving output of p -n_x : stdout=x.stdout stderr=x.stderr",
+    ),
 ];
 
 /// Command lines that nothing is said of, because of the option.
@@ -94,6 +136,15 @@ pub const SILENCES: &[Saying] = &[
     ("ioengine", "--ioengine=libaio --iodepth=16", "has no effect"),
     ("trim_backlog", TRIMS, "discards nothing"),
     ("verify", TRIMS, "discards nothing"),
+    ("cgroup", "--cgroup=a --cgroup_weight=500", "no effect without cgroup"),
+    ("size", "--ioengine=null --size=1m", "you need to specify size="),
+    ("cpuload", "--ioengine=cpuio --cpuload=30", "init failed"),
+    ("program", "--ioengine=exec --program=p", "init failed"),
+    (
+        "std_redirect",
+        "--ioengine=exec --program=p --std_redirect=0",
+        "Saving output",
+    ),
 ];
 
 /// Options that do not go together here, and the line about them.
@@ -162,5 +213,41 @@ pub const COMPLAINTS: &[Saying] = &[
         "ignore_error",
         "--ignore_error=EWRONG",
         "fio: ignore_error: `EWRONG` is no error this program knows; give its number",
+    ),
+    (
+        "filetype",
+        "--filename=f --filetype=block",
+        "fio: filetype: f is no block device",
+    ),
+    ("zonesize", "--zonesize=1m", "fio: zonesize needs zonemode=strided"),
+    (
+        "zoneskip",
+        "--zonemode=strided --zonesize=4k --zoneskip=10%",
+        "fio: a zoneskip that is no number of bytes is not supported by this program",
+    ),
+    (
+        "mem",
+        "--mem=cudamalloc",
+        "fio: mem=cudamalloc is not supported by this program",
+    ),
+    (
+        "mem",
+        "--mem=mmap:somewhere",
+        "fio: mem with a file behind a colon is not supported by this program",
+    ),
+    (
+        "verify",
+        "--ioengine=filecreate --filesize=4k --rw=write --verify=md5",
+        "fio: verify with ioengine=filecreate is not supported by this program",
+    ),
+    (
+        "ioengine",
+        "--ioengine=ftruncate --size=4k --rw=write --verify=md5",
+        "fio: verify with ioengine=ftruncate is not supported by this program",
+    ),
+    (
+        "cmdprio_bssplit",
+        "--ioengine=libaio --cmdprio_bssplit=4k/10 --read_iolog=trace",
+        "fio: cmdprio_percentage or cmdprio_bssplit beside read_iolog is not supported by this program",
     ),
 ];

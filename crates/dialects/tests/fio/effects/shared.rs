@@ -2,7 +2,7 @@
 
 use model::block_size::BlockSizes;
 use model::mix::Mix;
-use model::plan::{AtEndOfJob, FileLock, Flow, Plan, Prepare, Replay, TargetKind, TraceForm, TraceSkip};
+use model::plan::{AtEndOfJob, FileLock, Flow, Plan, Prepare, Replay, Stop, TargetKind, TraceForm, TraceSkip};
 use model::{Bytes, Nanos};
 
 use super::{Effect, job, paths, stream, target};
@@ -172,5 +172,20 @@ pub const SHARED: &[Effect] = &[
         replayed(plan, |replay| {
             replay.skip.reads && replay.skip.trims && !replay.skip.writes && !replay.skip.flushes
         })
+    }),
+    // Neither sizes nor numbers end it before it is through.
+    (
+        "read_iolog",
+        "--read_iolog=trace --size=1m --number_ios=5 --loops=3",
+        |plan| {
+            let once = Stop {
+                passes: Some(1),
+                ..Stop::default()
+            };
+            job(plan).stop == once
+        },
+    ),
+    ("direct", "--read_iolog=trace --direct=1", |plan| {
+        stream(plan).cache.direct && stream(plan).replay.is_some()
     }),
 ];

@@ -1,6 +1,8 @@
 //! Effects on how the system is asked.
 
-use model::plan::{EngineKind, LatencyPoints, Plan, PriorityClass, PriorityRule, TargetKind, WriteThrough};
+use model::plan::{
+    EngineKind, LatencyPoints, MemoryNodes, Plan, Priority, PriorityClass, PriorityRule, TargetKind, WriteThrough,
+};
 use model::{Bytes, Direction};
 
 use super::{Effect, K, M, job, shown, stream, target, worker};
@@ -201,6 +203,52 @@ pub const SYSTEM: &[Effect] = &[
                 ]
         },
     ),
+    (
+        "hipri_percentage",
+        "--ioengine=pvsync2 --hipri --hipri_percentage=30",
+        |plan| worker(plan).engine.poll_percent == 30,
+    ),
+    ("uncached", "--ioengine=pvsync2 --uncached=1", |plan| {
+        worker(plan).engine.uncached
+    }),
+    ("nowait", "--ioengine=io_uring --nowait=1", |plan| {
+        worker(plan).engine.no_wait
+    }),
+    ("thp", "--ioengine=mmap --thp=1", |plan| worker(plan).engine.huge_maps),
+    (
+        "sqthread_poll_cpu",
+        "--ioengine=io_uring --sqthread_poll --sqthread_poll_cpu=1",
+        |plan| worker(plan).engine.submission_cpu == Some(1),
+    ),
+    (
+        "serialize_overlap",
+        "--ioengine=libaio --iodepth=8 --serialize_overlap=1",
+        |plan| worker(plan).batching.serialize_overlap,
+    ),
+    ("numa_cpu_nodes", "--numa_cpu_nodes=0-1,3", |plan| {
+        worker(plan).placement.cpu_nodes == [0, 1, 3]
+    }),
+    ("numa_mem_policy", "--numa_mem_policy=bind:0,2", |plan| {
+        worker(plan).placement.memory_nodes == Some(MemoryNodes::Bind { nodes: vec![0, 2] })
+    }),
+    ("comm", "--comm=walker", |plan| {
+        worker(plan).placement.name.as_deref() == Some("walker")
+    }),
+    ("uid", "--uid=1000", |plan| worker(plan).placement.user == Some(1000)),
+    ("gid", "--gid=100", |plan| worker(plan).placement.group == Some(100)),
+    ("lockmem", "--lockmem=8m", |plan| {
+        worker(plan).memory.pinned == Bytes(8 * M)
+    }),
+    // Alone it is one of the usual class.
+    ("priohint", "--priohint=5", |plan| {
+        let hinted = Priority {
+            class: PriorityClass::BestEffort,
+            level: 0,
+            hint: 5,
+            percent: 100,
+        };
+        stream(plan).priority == Some(hinted)
+    }),
 ];
 
 fn rules(plan: &Plan) -> &[PriorityRule] {
