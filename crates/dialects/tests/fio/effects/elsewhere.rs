@@ -18,16 +18,6 @@ pub const ELSEWHERE: &[(&str, &str, &str)] = &[
         "commands_of_a_job_need_permission",
     ),
     (
-        "comm",
-        "crates/fathom/tests/fio/options.rs",
-        "threads_have_the_name_that_was_given",
-    ),
-    (
-        "opendir",
-        "crates/dialects/tests/fio/lowering.rs",
-        "directories_stand_for_their_files",
-    ),
-    (
         "filetype",
         "crates/dialects/tests/fio/lowering.rs",
         "files_have_to_be_of_the_kind_that_was_said",
@@ -36,61 +26,6 @@ pub const ELSEWHERE: &[(&str, &str, &str)] = &[
         "allow_mounted_write",
         "crates/fathom/tests/fio/endings.rs",
         "a_mounted_device_is_not_written_to_whatever_is_said",
-    ),
-    (
-        "serialize_overlap",
-        "crates/dialects/tests/fio/lowering.rs",
-        "overlapping_operations_are_kept_apart_if_asked",
-    ),
-    (
-        "thinkcycles",
-        "crates/fathom/tests/fio/options.rs",
-        "cycles_are_burned_between_operations_and_not_in_them",
-    ),
-    (
-        "verify_pattern_interval",
-        "crates/dialects/tests/fio/lowering.rs",
-        "patterns_may_hold_offsets",
-    ),
-    (
-        "numa_cpu_nodes",
-        "crates/dialects/tests/fio/lowering.rs",
-        "threads_and_memory_are_placed",
-    ),
-    (
-        "numa_mem_policy",
-        "crates/dialects/tests/fio/lowering.rs",
-        "threads_and_memory_are_placed",
-    ),
-    (
-        "priohint",
-        "crates/dialects/tests/fio/lowering.rs",
-        "priorities_reach_the_operations",
-    ),
-    (
-        "uid",
-        "crates/fathom/tests/fio/endings.rs",
-        "whoever_may_not_open_it_is_told_so",
-    ),
-    (
-        "gid",
-        "crates/fathom/tests/fio/endings.rs",
-        "whoever_may_not_open_it_is_told_so",
-    ),
-    (
-        "create_only",
-        "crates/fathom/tests/fio/options.rs",
-        "files_can_be_made_and_left_alone",
-    ),
-    (
-        "error_dump",
-        "crates/fathom/tests/fio/options.rs",
-        "tolerated_errors_are_told_if_asked",
-    ),
-    (
-        "lockmem",
-        "crates/fathom/tests/fio/options.rs",
-        "memory_is_pinned_while_the_job_runs",
     ),
     (
         "log_hist_coarseness",
@@ -104,16 +39,6 @@ pub const ELSEWHERE: &[(&str, &str, &str)] = &[
     ),
     (
         "log_alternate_epoch",
-        "crates/fathom/tests/fio/logs.rs",
-        "a_line_for_each_window",
-    ),
-    (
-        "log_hist_msec",
-        "crates/fathom/tests/fio/logs.rs",
-        "a_line_for_each_window",
-    ),
-    (
-        "write_hist_log",
         "crates/fathom/tests/fio/logs.rs",
         "a_line_for_each_window",
     ),
@@ -133,11 +58,6 @@ pub const ELSEWHERE: &[(&str, &str, &str)] = &[
         "a_line_for_each_operation",
     ),
     (
-        "write_lat_log",
-        "crates/fathom/tests/fio/logs.rs",
-        "a_line_for_each_operation",
-    ),
-    (
         "per_job_logs",
         "crates/fathom/tests/fio/logs.rs",
         "which_files_there_are",
@@ -146,21 +66,6 @@ pub const ELSEWHERE: &[(&str, &str, &str)] = &[
         "disable_bw_measurement",
         "crates/fathom/tests/fio/logs.rs",
         "which_files_there_are",
-    ),
-    (
-        "hipri_percentage",
-        "crates/dialects/tests/fio/lowering.rs",
-        "engines_are_told_their_own_options",
-    ),
-    (
-        "uncached",
-        "crates/dialects/tests/fio/lowering.rs",
-        "engines_are_told_their_own_options",
-    ),
-    (
-        "nowait",
-        "crates/fathom/tests/fio/options.rs",
-        "calls_that_must_not_wait_fail_instead",
     ),
     (
         "log_store_compressed",
@@ -176,15 +81,5 @@ pub const ELSEWHERE: &[(&str, &str, &str)] = &[
         "job_start_clock_id",
         "crates/fathom/tests/fio/logs.rs",
         "times_are_those_of_the_clock_that_was_asked_for",
-    ),
-    (
-        "sqthread_poll_cpu",
-        "crates/fathom/tests/fio/options.rs",
-        "the_thread_of_the_kernel_is_bound",
-    ),
-    (
-        "thp",
-        "crates/dialects/tests/fio/lowering.rs",
-        "engines_are_told_their_own_options",
     ),
 ];
