@@ -105,6 +105,11 @@ pub const SAYINGS: &[Saying] = &[
         "x : program=/bin/true, arguments=(null)",
     ),
     (
+        "program",
+        "--ioengine=exec --program=/bin/true",
+        "x : Saving output of /bin/true (null) : stdout=x.stdout stderr=x.stderr",
+    ),
+    (
         "arguments",
         "--ioengine=exec --program=p --arguments=-n_%n",
         "x : program=p, arguments=-n_%n",
