@@ -1,5 +1,6 @@
 //! Engines that do something else than moving data: what each of their options does to the plan.
 
+use dialects::fio::engines;
 use model::access::Access;
 use model::plan::{CpuWork, EngineKind, LookCall, Prepare, Program, Stop, StreamTarget, TargetKind, ThinkCount};
 use model::{Bytes, Nanos};
@@ -95,6 +96,15 @@ pub const ENGINES: &[Effect] = &[
     ("std_redirect", "--ioengine=exec --program=p --std_redirect=0", |plan| {
         (program(plan).output, program(plan).errors) == (None, None)
     }),
+    ("name", "--name=y --ioengine=exec --program=p", |plan| {
+        program(plan).output.as_deref() == Some("y.stdout") && program(plan).errors.as_deref() == Some("y.stderr")
+    }),
+    ("number_ios", "--ioengine=exec --program=p --number_ios=3", |plan| {
+        job(plan).stop.operations == Some(3)
+    }),
+    ("runtime", "--ioengine=cpuio --cpuload=50 --runtime=5", |plan| {
+        job(plan).stop.after_ns == Some(Nanos::secs(5))
+    }),
 ];
 
 fn is_directory(plan: &model::plan::Plan) -> Option<bool> {
@@ -185,5 +195,18 @@ fn what_moves_no_data_cannot_be_verified() {
         assert!(lowered(&words(&line)).is_some(), "{line}");
         let line = format!("{line} --verify=crc32c");
         assert!(lowered(&words(&line)).is_none(), "{line}");
+    }
+}
+
+#[test]
+fn whatever_can_be_loaded_is_carried_out() {
+    for engine in engines::ENGINES.iter().filter(|engine| engine.here) {
+        let name = engine.name;
+        let lowered = lowered(&words(&format!("--ioengine={name} --size=4k --rw=write")));
+        let kind = worker(&lowered.unwrap_or_else(|| panic!("{name} is refused")).plan)
+            .engine
+            .kind;
+        let is_plain = ["sync", "psync", "pvsync"].contains(&name);
+        assert_eq!(kind == EngineKind::Psync, is_plain, "{name}: {kind:?}");
     }
 }

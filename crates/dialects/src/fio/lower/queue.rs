@@ -67,7 +67,7 @@ pub(super) fn engine(options: &JobOptions) -> EngineChoice {
             "dirdelete" => EngineKind::DirectoryDelete,
             "cpuio" => EngineKind::Cpu,
             "exec" => EngineKind::Program,
-            // Plain calls too; whatever else there is, is refused.
+            // Plain calls too; what else there is cannot be loaded.
             _ => EngineKind::Psync,
         },
         poll: own.hipri,
@@ -89,35 +89,8 @@ pub(super) fn engine(options: &JobOptions) -> EngineChoice {
 
 /// Says which of the wishes of a job nothing here fulfils.
 pub(super) fn refuse(options: &JobOptions, complaints: &mut Vec<Diagnostic>) {
-    const CARRIED_OUT: [&str; 22] = [
-        "libaio",
-        "io_uring",
-        "posixaio",
-        "windowsaio",
-        "sync",
-        "psync",
-        "vsync",
-        "pvsync",
-        "pvsync2",
-        "mmap",
-        "null",
-        "falloc",
-        "ftruncate",
-        "splice",
-        "filecreate",
-        "filestat",
-        "filedelete",
-        "dircreate",
-        "dirstat",
-        "dirdelete",
-        "cpuio",
-        "exec",
-    ];
     let queue = &options.queue;
     let mut refuse = |what: String| complain(complaints, format!("fio: {what} is not supported by this program"));
-    if !CARRIED_OUT.contains(&queue.ioengine.as_str()) {
-        refuse(format!("ioengine={}", queue.ioengine));
-    }
     if queue.mem == Mem::CudaMalloc {
         refuse("mem=cudamalloc".into());
     }

@@ -50,7 +50,11 @@ pub(super) fn program(options: &JobOptions) -> Option<Program> {
     let file = |end: &str| own.std_redirect.then(|| format!("{name}.{end}"));
     Some(Program {
         path: own.program.clone().unwrap_or_default(),
-        arguments: arguments(options).split_whitespace().map(str::to_owned).collect(),
+        arguments: arguments(options)
+            .unwrap_or_default()
+            .split_whitespace()
+            .map(str::to_owned)
+            .collect(),
         output: file("stdout"),
         errors: file("stderr"),
         look_ns: LOOK,
@@ -61,11 +65,11 @@ pub(super) fn program(options: &JobOptions) -> Option<Program> {
 }
 
 /// The arguments of a program: `%r` stands for the time of the job in seconds, `%n` for its name.
-fn arguments(options: &JobOptions) -> String {
-    let given = options.engine.arguments.as_deref().unwrap_or_default();
+fn arguments(options: &JobOptions) -> Option<String> {
+    let given = options.engine.arguments.as_deref()?;
     let seconds = (options.job.runtime / 1_000_000).to_string();
     let name = options.job.name.as_deref().unwrap_or_default();
-    given.replace("%r", &seconds).replace("%n", name)
+    Some(given.replace("%r", &seconds).replace("%n", name))
 }
 
 /// The pauses of engines that have their own, whatever the job says: `None` for the others.
@@ -160,7 +164,7 @@ pub(super) fn introduced(clone: Clone<'_>) -> Vec<String> {
                 if own.std_redirect {
                     lines.push(format!(
                         "{name} : Saving output of {program} {} : stdout={name}.stdout stderr={name}.stderr",
-                        self::arguments(options)
+                        self::arguments(options).as_deref().unwrap_or("(null)")
                     ));
                 }
                 lines

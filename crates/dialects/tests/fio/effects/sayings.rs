@@ -1,0 +1,258 @@
+//! What is said of a command line, and what it is refused with.
+
+use super::TRIMS;
+
+/// An option, words of a command line that have it, and what is said because of it.
+pub type Saying = (&'static str, &'static str, &'static str);
+
+/// What readers of figures are told. The line of iodepth is fio's own, the others are notes of ours.
+pub const SAYINGS: &[Saying] = &[
+    (
+        "cgroup_weight",
+        "--cgroup_weight=500",
+        "x: cgroup_weight and cgroup_nodelete have no effect without cgroup",
+    ),
+    (
+        "cgroup_nodelete",
+        "--cgroup_nodelete=1",
+        "x: cgroup_weight and cgroup_nodelete have no effect without cgroup",
+    ),
+    (
+        "iodepth",
+        "--ioengine=psync --iodepth=16",
+        "note: both iodepth >= 1 and synchronous I/O engine are selected, queue depth will be capped at 1",
+    ),
+    (
+        "iodepth",
+        "--ioengine=psync --iodepth=16",
+        "x: iodepth=16 has no effect with the synchronous engine psync: one operation is in flight at a time",
+    ),
+    (
+        "ioengine",
+        "--ioengine=sync --iodepth=16",
+        "x: iodepth=16 has no effect with the synchronous engine sync: one operation is in flight at a time",
+    ),
+    (
+        "rwmixread",
+        "--rw=randrw --rwmixread=70 --rate=5m,5m",
+        "x: the rates are those of each direction, so the mix follows from them and not from rwmixread=70",
+    ),
+    (
+        "rw",
+        "--rw=randrw --rate=6m,5m",
+        "x: the rates are those of each direction, so the mix follows from them and not from rwmixread=50",
+    ),
+    (
+        "rate",
+        "--rw=randrw --rate=6m,5m",
+        "x: the rates are those of each direction, so the mix follows from them and not from rwmixread=50",
+    ),
+    (
+        "rate_iops",
+        "--rw=randrw --rate_iops=700,300",
+        "x: the rates are those of each direction, so the mix follows from them and not from rwmixread=50",
+    ),
+    (
+        "runtime",
+        "--runtime=30",
+        "x: without time_based the job ends as soon as its size is done, even if its runtime is not over",
+    ),
+    (
+        "trim_percentage",
+        "--rw=trimwrite --verify=md5 --trim_percentage=20",
+        "x: trim_percentage discards nothing without trim_backlog and a verification after the writes",
+    ),
+    (
+        "read_iolog",
+        "--read_iolog=trace --rw=write --bs=8k --loops=3",
+        "x: the trace says what is done, and nothing follows from loops, rw, bs",
+    ),
+    (
+        "name",
+        "--name=x --direct=0",
+        "x: reads go through the page cache (direct=0): what is cached is not read from the device",
+    ),
+    (
+        "do_verify",
+        "--rw=randtrimwrite --verify=md5 --do_verify=0 --trim_percentage=20 --trim_backlog=64",
+        "x: trim_percentage discards nothing without trim_backlog and a verification after the writes",
+    ),
+    ("ioengine", "--ioengine=cpuio", "fio: io engine cpuio init failed."),
+    ("ioengine", "--ioengine=exec", "fio: io engine exec init failed."),
+    (
+        "ioengine",
+        "--ioengine=cpuio --cpuload=30",
+        "x (noop): ioengine=cpuio, cpuload=30, cpucycle=50000",
+    ),
+    (
+        "cpuload",
+        "--ioengine=cpuio --cpuload=30",
+        "x (noop): ioengine=cpuio, cpuload=30, cpucycle=50000",
+    ),
+    (
+        "cpumode",
+        "--ioengine=cpuio --cpuload=30 --cpumode=qsort",
+        "x (qsort): ioengine=cpuio, cpuload=30, cpucycle=50000",
+    ),
+    (
+        "cpuchunks",
+        "--ioengine=cpuio --cpuload=30 --cpuchunks=700",
+        "x (noop): ioengine=cpuio, cpuload=30, cpucycle=700",
+    ),
+    (
+        "program",
+        "--ioengine=exec --program=/bin/true",
+        "x : program=/bin/true, arguments=(null)",
+    ),
+    (
+        "program",
+        "--ioengine=exec --program=/bin/true",
+        "x : Saving output of /bin/true (null) : stdout=x.stdout stderr=x.stderr",
+    ),
+    (
+        "arguments",
+        "--ioengine=exec --program=p --arguments=-n_%n",
+        "x : program=p, arguments=-n_%n",
+    ),
+    (
+        "arguments",
+        "--ioengine=exec --program=p --arguments=-n_%n",
+        "x : Saving output of p -n_x : stdout=x.stdout stderr=x.stderr",
+    ),
+];
+
+/// Command lines that nothing is said of, because of the option.
+pub const SILENCES: &[Saying] = &[
+    ("direct", "--direct=1", "page cache"),
+    ("time_based", "--runtime=30 --time_based", "without time_based"),
+    (
+        "steadystate_duration",
+        "--runtime=30 --ss=iops:5% --ss_dur=10",
+        "without time_based",
+    ),
+    ("rw", "--rw=write", "page cache"),
+    ("ioengine", "--ioengine=null", "page cache"),
+    (
+        "rwmixread",
+        "--rw=randrw --rwmixread=70 --rate_iops=700,300",
+        "rwmixread",
+    ),
+    ("rwmixread", "--rw=randrw --rwmixread=70 --rate=7m,3m", "rwmixread"),
+    ("ioengine", "--ioengine=libaio --iodepth=16", "has no effect"),
+    ("trim_backlog", TRIMS, "discards nothing"),
+    ("verify", TRIMS, "discards nothing"),
+    ("cgroup", "--cgroup=a --cgroup_weight=500", "no effect without cgroup"),
+    ("size", "--ioengine=null --size=1m", "you need to specify size="),
+    ("cpuload", "--ioengine=cpuio --cpuload=30", "init failed"),
+    ("program", "--ioengine=exec --program=p", "init failed"),
+    (
+        "std_redirect",
+        "--ioengine=exec --program=p --std_redirect=0",
+        "Saving output",
+    ),
+];
+
+/// Options that do not go together here, and the line about them.
+pub const COMPLAINTS: &[Saying] = &[
+    (
+        "filesize",
+        "--filesize=8m-1m --size=8m",
+        "fio: filesize: the range from 8 MiB to 1 MiB ends before it begins",
+    ),
+    (
+        "hugepage-size",
+        "--mem=mmaphuge --hugepage-size=3m",
+        "fio: hugepage-size=3145728, which is no power of two, is not supported by this program",
+    ),
+    (
+        "buffer_pattern",
+        "--buffer_pattern='missing'",
+        "fio: buffer_pattern: cannot read 'missing': No such file or directory",
+    ),
+    (
+        "num_range",
+        "--rw=trim --num_range=4",
+        "fio: num_range: no engine of this program names more than one range in a trim; leave it out",
+    ),
+    (
+        "cmdprio_percentage",
+        "--ioengine=libaio --cmdprio_percentage=10 --cmdprio_bssplit=4k/10",
+        "fio: cmdprio_percentage and cmdprio_bssplit options are mutually exclusive",
+    ),
+    (
+        "read_iolog",
+        "--read_iolog=missing",
+        "fopen read iolog: No such file or directory (missing)",
+    ),
+    (
+        "read_iolog",
+        "--read_iolog=dev",
+        "fio: read_iolog: dev: it is no regular file: save the trace in one, or give it on standard input (`-`)",
+    ),
+    (
+        "verify",
+        "--read_iolog=trace --verify=md5",
+        "fio: verify beside read_iolog is not supported by this program; leave one of them out",
+    ),
+    (
+        "directory",
+        "--directory=d --read_iolog=trace",
+        "fio: directory beside read_iolog: a trace names its files with their paths; leave directory out",
+    ),
+    (
+        "create_only",
+        "--create_only=1 --read_iolog=trace",
+        "fio: create_only beside read_iolog is not supported by this program; leave one of them out",
+    ),
+    (
+        "cmdprio_percentage",
+        "--ioengine=libaio --cmdprio_percentage=10 --read_iolog=trace",
+        "fio: cmdprio_percentage or cmdprio_bssplit beside read_iolog is not supported by this program",
+    ),
+    (
+        "replay_skip",
+        "--read_iolog=trace --replay_skip=read,write",
+        "fio: read_iolog: trace: there is nothing in it to carry out",
+    ),
+    (
+        "ignore_error",
+        "--ignore_error=EWRONG",
+        "fio: ignore_error: `EWRONG` is no error this program knows; give its number",
+    ),
+    (
+        "filetype",
+        "--filename=f --filetype=block",
+        "fio: filetype: f is no block device",
+    ),
+    ("zonesize", "--zonesize=1m", "fio: zonesize needs zonemode=strided"),
+    (
+        "zoneskip",
+        "--zonemode=strided --zonesize=4k --zoneskip=10%",
+        "fio: a zoneskip that is no number of bytes is not supported by this program",
+    ),
+    (
+        "mem",
+        "--mem=cudamalloc",
+        "fio: mem=cudamalloc is not supported by this program",
+    ),
+    (
+        "mem",
+        "--mem=mmap:somewhere",
+        "fio: mem with a file behind a colon is not supported by this program",
+    ),
+    (
+        "verify",
+        "--ioengine=filecreate --filesize=4k --rw=write --verify=md5",
+        "fio: verify with ioengine=filecreate is not supported by this program",
+    ),
+    (
+        "ioengine",
+        "--ioengine=ftruncate --size=4k --rw=write --verify=md5",
+        "fio: verify with ioengine=ftruncate is not supported by this program",
+    ),
+    (
+        "cmdprio_bssplit",
+        "--ioengine=libaio --cmdprio_bssplit=4k/10 --read_iolog=trace",
+        "fio: cmdprio_percentage or cmdprio_bssplit beside read_iolog is not supported by this program",
+    ),
+];
