@@ -86,7 +86,7 @@ impl Reader<'_> {
                 self.say(format!("fio: option {name} is not supported by this program"));
                 return Err(Wrong::Said);
             }
-            Status::Supported | Status::WithoutEffect(_) | Status::Later => {}
+            Status::Supported | Status::WithoutEffect(_) => {}
         }
         let before = self.job.queue.ioengine.clone();
         match written {

@@ -55,8 +55,6 @@ pub struct Job {
     pub begins_file: bool,
     /// It names an included file that is not there.
     pub include_missing: bool,
-    /// Options, also those of global sections, that are read and not carried out yet.
-    pub later: Vec<&'static str>,
 }
 
 impl Job {
@@ -72,12 +70,6 @@ impl Job {
 }
 
 impl Jobs {
-    /// The line that refuses a run because of an option that is read and not carried out yet.
-    pub fn refusal(&self) -> Option<String> {
-        let name = self.jobs.iter().flat_map(|job| &job.later).next()?;
-        Some(format!("fio: option {name} is not supported by this program"))
-    }
-
     /// The lines for stdout.
     pub fn stdout(&self) -> impl Iterator<Item = &str> {
         self.told.iter().filter_map(|told| match told {

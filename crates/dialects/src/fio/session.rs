@@ -3,7 +3,7 @@
 use super::apply::{Reader, Surroundings, Told, Wrong};
 use super::flags::Errand;
 use super::jobs::{Job, Jobs};
-use super::options::{JobOptions, Row, Status};
+use super::options::{JobOptions, Row};
 use super::{checks, engines};
 use crate::Place;
 
@@ -27,7 +27,6 @@ pub(super) struct Draft {
     pub(super) place: Place,
     pub(super) options: JobOptions,
     pub(super) given: Vec<(String, String)>,
-    pub(super) later: Vec<&'static str>,
     pub(super) begins_file: bool,
     pub(super) include_missing: bool,
 }
@@ -52,7 +51,6 @@ impl Draft {
             place: command_line(""),
             options: JobOptions::new(),
             given: Vec::new(),
-            later: Vec::new(),
             begins_file: false,
             include_missing: false,
         }
@@ -73,9 +71,6 @@ impl Draft {
             readonly: session.readonly,
         };
         reader.option(row, written, in_file)?;
-        if row.status == Status::Later {
-            self.later.push(row.name);
-        }
         let value = written.unwrap_or_default().to_string();
         self.given.push((row.name.to_string(), value));
         Ok(())
@@ -147,7 +142,6 @@ impl<'a> Session<'a> {
             given: draft.given,
             begins_file: draft.begins_file,
             include_missing: draft.include_missing,
-            later: draft.later,
         };
         if job.options.job.name.is_none() {
             job.options.job.name = Some(job.section.clone());

@@ -4,8 +4,7 @@ use dialects::fio::flags::{Eta, Formats};
 use dialects::fio::options::files::ServiceType;
 use dialects::fio::options::pattern::Rw;
 use dialects::fio::options::typed::{CpuRange, Distribution, LogName, Piece, Split};
-use dialects::fio::options::{Status, rows};
-use dialects::fio::{Jobs, Reading};
+use dialects::fio::Jobs;
 
 use crate::support::{Around, all, check_refused, job, reading, reading_in};
 
@@ -140,17 +139,6 @@ fn what_is_not_supported_is_said() {
         &["fio: option fdp is not supported by this program"],
     );
     check_refused("--server", &["fio: option server is not supported by this program"]);
-    // Options that are read and not carried out yet, as long as there are any.
-    let later = rows().find(|row| row.status == Status::Later && row.engines.is_empty());
-    let Some(later) = later else { return };
-    let line = format!("--name=x --ioengine=null --size=4k --{}={}", later.name, later.example);
-    let Reading::Run(read) = reading(&line) else {
-        panic!("{} is read", later.name);
-    };
-    assert_eq!(
-        read.refusal(),
-        Some(format!("fio: option {} is not supported by this program", later.name))
-    );
 }
 
 #[test]

@@ -8,8 +8,6 @@ use dialects::fio::flags::{FLAGS, Parameter};
 use dialects::fio::options::{GROUPS, Kind, Row, Status};
 use dialects::fio::values::Unit;
 
-use crate::effects::NOTHING_FOLLOWS;
-
 const BY_HAND: &str = include_str!("page.md");
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
@@ -90,10 +88,8 @@ fn example(row: &Row) -> String {
 fn status(row: &Row) -> String {
     match (row.status, row.kind) {
         (_, Kind::Removed) => "an error, as in fio".into(),
-        (Status::Supported, _) if NOTHING_FOLLOWS.contains(&row.name) => "*nothing follows from it yet*".into(),
         (Status::Supported, _) => String::new(),
         (Status::WithoutEffect(why), _) => format!("*without effect*: {why}"),
-        (Status::Later, _) => "*refused yet*".into(),
         (Status::Refused, _) => "*refused*".into(),
     }
 }

@@ -43,8 +43,6 @@ pub enum Status {
     Supported,
     /// It is accepted; the reason why nothing follows from it.
     WithoutEffect(&'static str),
-    /// It is read, and a job with it is refused until it is carried out.
-    Later,
     /// It is recognised and refused.
     Refused,
 }
@@ -164,13 +162,6 @@ impl Row {
 
     pub(super) const fn engines(mut self, engines: &'static [&'static str]) -> Row {
         self.engines = engines;
-        self
-    }
-
-    /// Of an option that is read before it is carried out: it is refused instead of ignored.
-    #[allow(dead_code, reason = "at the moment every option is carried out or refused for good")]
-    pub(super) const fn later(mut self) -> Row {
-        self.status = Status::Later;
         self
     }
 

@@ -113,9 +113,6 @@ pub fn plan_of(arguments: &[String]) -> Result<Plan, Vec<String>> {
         Reading::Run(jobs) => jobs,
         Reading::End(end) => return Err(all_told(&end.read)),
     };
-    if let Some(line) = read.refusal() {
-        return Err(vec![line]);
-    }
     let mut words = vec!["fio".to_owned()];
     words.extend(arguments.iter().cloned());
     let lowered = lower(&read, &words);
@@ -228,9 +225,6 @@ fn prepared<'a>(
     profile: Vec<String>,
     started: Instant,
 ) -> Result<Prepared<'a>, Vec<String>> {
-    if let Some(line) = jobs.refusal() {
-        return Err(vec![line]);
-    }
     let lowered = lower(jobs, &session.arguments);
     let lowered = lowered.map_err(|complaints| complaints.into_iter().map(|one| one.what).collect::<Vec<_>>())?;
     lowered.notes.iter().for_each(|text| note(text));
