@@ -108,12 +108,12 @@ fn convert() -> Command {
             "Says a test in the words of fio, DiskSpd or fathom. Nothing is run, and no target is opened. The text goes to \
              standard output; what the other side cannot say goes to standard error, one thing a line: `lost: …` where the \
              test becomes another one, `differs: …` where the other side does the same thing in its own way.\n\n\
-             SOURCE is a command line after the name of its dialect (`diskspd -b8K …`, `native --target …`), a DiskSpd profile \
+             SOURCE is flags of `fathom run`, a command line of another dialect after its name (`diskspd -b8K …`, `fio …`), a DiskSpd profile \
              (FILE.xml), a job file of fathom (FILE.toml), or a saved result, which holds its plan.",
         )
         .after_help(format!(
             "Examples:\n  fathom convert --to native diskspd -b8K -d60 -t4 -o32 -r -w30 -Sh -c10G test.dat\n  \
-             fathom convert --to fio native --target /data/f.dat --size 10g --read 70 --block 8k --depth 32\n  \
+             fathom convert --to fio --target /data/f.dat --size 10g --read 70 --block 8k --depth 32\n  \
              fathom convert --to diskspd nightly.toml\n\n{EXPLAINED}"
         ))
         .arg(

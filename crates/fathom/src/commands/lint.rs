@@ -25,11 +25,11 @@ pub fn command() -> Command {
         .long_about(
             "Looks at a test before it runs: what would make its figures mislead, and what to do. Nothing is run and nothing is \
              written; files are opened for reading to find holes. docs/lint.md lists the rules.\n\n\
-             SOURCE is a command line after the name of its dialect (`diskspd -b8K …`, `fio job.fio`, `native --target …`), a \
+             SOURCE is flags of `fathom run`, a command line of another dialect after its name (`diskspd -b8K …`, `fio job.fio`), a \
              job file, a DiskSpd profile (FILE.xml), or a saved result, which holds its plan.",
         )
         .after_help(format!(
-            "Examples:\n  fathom lint nightly.toml\n  fathom lint --intent most-throughput diskspd -b8K -d10 -t4 -o32 -c10G test.dat\n  \
+            "Examples:\n  fathom lint nightly.toml\n  fathom lint --target /data --size 10g --depth 32\n  fathom lint --intent most-throughput diskspd -b8K -d10 -t4 -o32 -c10G test.dat\n  \
              fathom lint --watch 10s --strict fio job.fio\n\n{EXPLAINED}"
         ))
         .arg(

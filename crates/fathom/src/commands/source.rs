@@ -35,7 +35,7 @@ impl From<Plan> for Source {
     }
 }
 
-/// Reads words: `diskspd`, `native` or `fio` and what follows them, or one file.
+/// Reads words: `diskspd`, `native` or `fio` and what follows them, or one file; flags alone are those of `fathom run`.
 ///
 /// # Errors
 /// Every complaint about them.
@@ -45,6 +45,8 @@ pub fn read(session: &Session, words: &[String]) -> Result<Source, Faults> {
         ("diskspd", line) => read_diskspd(line),
         ("native", flags) => read_flags(session, flags).map(Source::from),
         ("fio", line) => fio_plan(line).map(Source::from),
+        // Both others are named first.
+        (flag, _) if flag.starts_with("--") => read_flags(session, words).map(Source::from),
         (file, []) => read_file(file),
         (_, [second, ..]) => {
             let fault = Fault::new(format!("`{first}` is one file, and `{second}` stands behind it"));

@@ -167,7 +167,7 @@ fn text(wanted: &Wanted, read: u64, to: u64, took: Nanos, marker: Option<&WarmMa
     } else {
         "past the page cache"
     };
-    let rate = throughput(read as f64 / took.as_secs().max(1e-9));
+    let rate = throughput(read as f64 / f64::from(1 << 20) / took.as_secs().max(1e-9));
     let mut text = format!(
         "{}: {} read {way} in {}, {rate} MiB/s\n",
         wanted.path,

@@ -47,6 +47,16 @@ fn what_is_lost_is_listed_and_told_by_the_code() {
 }
 
 #[test]
+fn flags_alone_are_our_own() {
+    let flags = ["--target", "a.dat", "--depth", "8"];
+    let named = fathom(&[&["convert", "native"], &flags[..]].concat());
+    let alone = fathom(&[&["convert"], &flags[..]].concat());
+    assert_eq!(alone.expect(0, &["iodepth=8"]).out, named.out);
+    fathom(&["convert", "--tarhget", "a.dat"]).expect(4, &["--tarhget"]);
+    fathom(&["lint", "--target", "null", "--depth", "8"]).expect(0, &[]);
+}
+
+#[test]
 fn without_a_dialect_both_others_are_said() {
     let ran = fathom(&[
         "convert", "native", "--target", "a.dat", "--depth", "8", "--time", "20s",

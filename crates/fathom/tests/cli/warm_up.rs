@@ -45,6 +45,13 @@ fn what_was_warmed_in_this_boot_is_warm_and_after_the_next_it_is_not() {
             "remembered until the machine is started again",
         ],
     );
+    let rate = ran
+        .out
+        .split(" MiB/s")
+        .next()
+        .and_then(|before| before.rsplit(' ').next());
+    let rate: f64 = rate.unwrap().replace(',', "").parse().unwrap();
+    assert!((0.1..1e6).contains(&rate), "{rate} MiB/s: {ran:#?}");
     assert_eq!(
         fs::metadata(&file).unwrap().modified().unwrap(),
         before,
