@@ -1,10 +1,10 @@
 //! Command lines: shape, abbreviations, sections, flags.
 
+use dialects::fio::Jobs;
 use dialects::fio::flags::{Eta, Formats};
 use dialects::fio::options::files::ServiceType;
 use dialects::fio::options::pattern::Rw;
 use dialects::fio::options::typed::{CpuRange, Distribution, LogName, Piece, Split};
-use dialects::fio::Jobs;
 
 use crate::support::{Around, all, check_refused, job, reading, reading_in};
 

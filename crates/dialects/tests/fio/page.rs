@@ -15,7 +15,7 @@ fn options() -> String {
     let mut text = String::new();
     for (heading, rows) in GROUPS {
         let _ = write!(text, "### {heading}\n\n");
-        text.push_str("| option | kind | default | meaning | status |\n| --- | --- | --- | --- | --- |\n");
+        text.push_str("| option | tier | kind | default | meaning | status |\n| --- | --- | --- | --- | --- | --- |\n");
         for row in *rows {
             let names: Vec<String> = row.names().map(|name| format!("`{name}`")).collect();
             let default = match row.default {
@@ -29,7 +29,8 @@ fn options() -> String {
             };
             let (names, kind, help, status) = (names.join(", "), kind(row), row.help, status(row));
             let line = format!(
-                "| {names}{engines} | {kind} | {default} | {help}{} | {status} |",
+                "| {names}{engines} | {} | {kind} | {default} | {help}{} | {status} |",
+                row.tier(),
                 example(row)
             );
             text.push_str(&line.replace("  ", " "));

@@ -114,9 +114,12 @@ impl Lowering<'_> {
     pub(super) fn files_of(&mut self, clone: Clone<'_>, place: (usize, usize)) -> Files {
         let options = &clone.job.options;
         let mut names = names(clone, self.here.disk);
+        let given = |name: &str| clone.job.given.iter().position(|(option, _)| option == name);
         if let Some(folder) = &options.files.opendir {
             match self.here.disk.below(folder) {
                 Ok(found) if options.files.filename.is_empty() => names = found,
+                // In the order in which they were given.
+                Ok(found) if given("opendir") < given("filename") => names = [found, names].concat(),
                 Ok(found) => names.extend(found),
                 Err(why) => complain(
                     &mut self.complaints,

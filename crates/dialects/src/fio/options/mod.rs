@@ -19,6 +19,7 @@ pub mod zones;
 mod order;
 mod row;
 mod special;
+mod tier;
 
 pub use row::{At, Kind, Row, Status, Word};
 

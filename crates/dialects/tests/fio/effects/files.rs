@@ -256,6 +256,9 @@ pub const JOBS_AND_FILES: &[Effect] = &[
     ("filename", "--filename=f --opendir=d", |plan| {
         paths(plan) == ["f", "d/a", "d/b"]
     }),
+    ("filename", "--opendir=d --filename=f", |plan| {
+        paths(plan) == ["d/a", "d/b", "f"]
+    }),
     ("error_dump", "--error_dump=1", |plan| {
         stream(plan).on_error.tell_tolerated
     }),
