@@ -197,13 +197,13 @@ mod tests {
             ("sys/class/net/eth0/statistics/rx_dropped", dropped),
             ("sys/class/net/eth0/statistics/tx_errors", "5\n"),
             ("sys/class/net/lo/statistics/rx_dropped", "9\n"),
-            ("proc/self/cgroup", "0::/work\n"),
+            ("proc/self/cgroup", "0::/load\n"),
             (
                 "proc/self/mountinfo",
                 "31 1 0:30 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n",
             ),
             (
-                "sys/fs/cgroup/work/cpu.stat",
+                "sys/fs/cgroup/load/cpu.stat",
                 &format!("usage_usec 5\nthrottled_usec {throttled}\n"),
             ),
             (
