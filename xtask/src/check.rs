@@ -1,18 +1,26 @@
 //! `cargo xtask check`: what must hold before a change is merged.
 
 mod windows;
+#[cfg(target_os = "linux")]
+mod wine;
+#[cfg(not(target_os = "linux"))]
+#[path = "check/wine_elsewhere.rs"]
+mod wine;
+#[cfg(target_os = "linux")]
+mod wine_view;
 
 use crate::command::{cargo, run};
 
 type Step = (&'static str, fn() -> Result<(), String>);
 
 /// The cheap ones first.
-const STEPS: [Step; 5] = [
+const STEPS: [Step; 6] = [
     ("fmt", formatting),
     ("clippy", lints),
     ("docs", documentation),
     ("tests", tests),
     ("windows", windows::check),
+    ("wine", wine::check),
 ];
 
 /// Carries out the named steps, or all. Goes on after one that fails, so that one run shows every complaint.

@@ -9,16 +9,39 @@ mod bench;
 mod bench;
 mod check;
 mod command;
+#[cfg(target_os = "linux")]
+mod dist;
+#[cfg(not(target_os = "linux"))]
+#[path = "dist_elsewhere.rs"]
+mod dist;
 mod mutate;
+#[cfg(target_os = "linux")]
+mod screenshots;
+#[cfg(not(target_os = "linux"))]
+#[path = "screenshots_elsewhere.rs"]
+mod screenshots;
+#[cfg_attr(
+    not(target_os = "linux"),
+    allow(dead_code, reason = "Wine is for other systems than Windows")
+)]
+mod windows;
+#[cfg(target_os = "linux")]
+mod wine;
+#[cfg(not(target_os = "linux"))]
+#[path = "wine_elsewhere.rs"]
+mod wine;
 
 use std::process::ExitCode;
 
 const USAGE: &str = "\
 usage: cargo xtask VERB
 
-  check [STEP…]   everything that must hold before a change is merged; or only fmt, clippy, docs, tests, windows
+  check [STEP…]   everything that must hold before a change is merged; or only fmt, clippy, docs, tests, windows, wine
   bench [OPTION]… side by side with fio, written to bench/runs; --smoke, --only ROW, --pairs N, --seconds S, --dir DIR
+  wine -- ARG…    fathom.exe, built and run under Wine; `wine test ARG…` runs the tests of Windows with `cargo test ARG…`
+  dist [NAME]…    what users get, in target/dist: linux-gnu, linux-musl, windows, deb; all of them if none is named
   mutate fio      take each option of fio away where it is read, and see whether its test notices; minutes, not part of check
+  screenshots [--program PATH] [FILE]…  the pictures in docs/pictures, from runs of the program; needs tmux and chromium
 ";
 
 fn main() -> ExitCode {
@@ -30,7 +53,10 @@ fn main() -> ExitCode {
     let ended = match verb.as_str() {
         "check" => check::check(rest),
         "bench" => bench::bench(rest),
+        "wine" => wine::wine(rest),
+        "dist" => dist::dist(rest),
         "mutate" => mutate::mutate(rest),
+        "screenshots" => screenshots::screenshots(rest),
         // By `bench` itself.
         "measured" => bench::measured(rest),
         "help" | "-h" | "--help" => {

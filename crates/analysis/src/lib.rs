@@ -20,4 +20,4 @@ pub mod requirement;
 pub mod standing;
 pub mod verdict;
 
-pub use checks::check;
+pub use checks::{LevelChange, check, level_changes};

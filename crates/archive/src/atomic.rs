@@ -35,6 +35,8 @@ const PREFIX: &str = ".fathom-";
 const SUFFIX: &str = ".part";
 /// Younger ones may not have their lock yet.
 const SETTLED: Duration = Duration::from_secs(1);
+/// Where nobody can say whether its process is alive, a part that is not locked is older than this before it counts as left.
+const LEFT: Duration = Duration::from_secs(3600);
 
 /// A file on its way, under a temporary name beside its place; gone if it is dropped.
 #[derive(Debug)]
@@ -120,18 +122,22 @@ fn in_folder(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
     Ok(file)
 }
 
-/// Removes parts that killed processes have left: nobody holds their lock, and the process in their name is gone.
+/// Removes parts that killed processes have left: nobody holds their lock, and the process in their name is gone, or they are old where
+/// that cannot be told.
 fn sweep(folder: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let Some(process) = name.to_str().and_then(process_of) else {
             continue;
         };
+        let least = match is_alive(process) {
+            Some(true) => continue,
+            Some(false) => SETTLED,
+            None => LEFT,
+        };
         let modified = entry.metadata().and_then(|meta| meta.modified()).ok();
-        let is_old = modified
-            .and_then(|at| at.elapsed().ok())
-            .is_some_and(|age| age > SETTLED);
-        if !is_old || is_alive(process) {
+        let is_old = modified.and_then(|at| at.elapsed().ok()).is_some_and(|age| age > least);
+        if !is_old {
             continue;
         }
         if File::open(entry.path()).is_ok_and(|file| file.try_lock().is_ok()) {
@@ -146,9 +152,9 @@ fn process_of(name: &str) -> Option<u32> {
     middle.split_once('-')?.0.parse().ok()
 }
 
-/// True where it cannot be told.
-fn is_alive(process: u32) -> bool {
-    !cfg!(target_os = "linux") || Path::new("/proc").join(process.to_string()).exists()
+/// Absent where it cannot be told.
+fn is_alive(process: u32) -> Option<bool> {
+    cfg!(target_os = "linux").then(|| Path::new("/proc").join(process.to_string()).exists())
 }
 
 /// The system says only that something does not exist, and the file itself need not.
@@ -202,6 +208,24 @@ mod tests {
         }
         write_whole(&folder.path().join("a"), b"one").expect("written");
         assert!(!dead.exists() && alive.exists());
+    }
+
+    #[test]
+    #[cfg(not(target_os = "linux"))]
+    fn parts_that_nobody_holds_are_removed_in_time() {
+        let folder = tempfile::tempdir().expect("a temporary directory");
+        let part = |name: &str, age: Duration| {
+            let path = folder.path().join(format!("{PREFIX}1-{name}{SUFFIX}"));
+            let file = File::create(&path).expect("made");
+            file.set_modified(std::time::SystemTime::now() - age)
+                .expect("made older");
+            (path, file)
+        };
+        let ((left, _), (young, _)) = (part("left", 2 * LEFT), part("young", LEFT / 2));
+        let (held, lock) = part("held", 2 * LEFT);
+        lock.lock().expect("locked");
+        write_whole(&folder.path().join("a"), b"one").expect("written");
+        assert!(!left.exists() && young.exists() && held.exists());
     }
 
     #[test]

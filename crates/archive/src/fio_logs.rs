@@ -30,7 +30,21 @@ pub fn write_fio_logs(
     requests: &[Option<LogRequest>],
     folder: &Path,
 ) -> Result<Vec<PathBuf>, ArchiveError> {
-    let files = logs::files(results, requests);
+    write_fio_logs_of(results, requests, folder, "")
+}
+
+/// The same for what another host has measured: its name, as `suffix`, ends the names of the files.
+///
+/// # Errors
+/// As before.
+pub fn write_fio_logs_of(
+    results: &Results,
+    requests: &[Option<LogRequest>],
+    folder: &Path,
+    suffix: &str,
+) -> Result<Vec<PathBuf>, ArchiveError> {
+    let mut files = logs::files(results, requests);
+    files.iter_mut().for_each(|file| file.name += suffix);
     let mut written = Vec::new();
     // Files of one job follow one another.
     for of_job in files.chunk_by(|one, other| one.job == other.job) {

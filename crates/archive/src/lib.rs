@@ -1,5 +1,5 @@
 //! Saved results: one complete file for each run, from which every report can be made again; and the schemas of all
-//! files that programs may read.
+//! files that programs may read. The [`history`] is a collection of such files that keeps itself.
 //!
 //! Nothing here measures or judges. Files appear whole or not at all, whatever interrupts the writing.
 
@@ -8,15 +8,21 @@
 mod atomic;
 mod compressed;
 mod fio_logs;
+pub mod history;
 mod saved;
 mod schema;
+#[cfg(feature = "serve")]
+pub mod serve;
 mod shelf;
 mod warmed;
 
 pub use atomic::write_whole;
 pub use compressed::inflate_fio_log;
-pub use fio_logs::{write_fio_logs, write_fio_totals};
-pub use saved::{ArchiveError, Saved, is_saved, load, load_any, load_bytes, load_study, save, save_study};
-pub use schema::{SCHEMAS, Schema};
+pub use fio_logs::{write_fio_logs, write_fio_logs_of, write_fio_totals};
+pub use saved::{
+    ArchiveError, Saved, is_saved, load, load_any, load_any_bytes, load_bytes, load_study, load_study_bytes, save,
+    save_study,
+};
+pub use schema::{JudgedSummary, SCHEMAS, Schema};
 pub use shelf::Shelf;
 pub use warmed::{WarmMarker, WarmRange};

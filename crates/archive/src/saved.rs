@@ -100,12 +100,27 @@ fn write<T: Serialize>(what: &T, path: &Path) -> Result<(), ArchiveError> {
         path: path.to_owned(),
         source,
     };
-    let mut bytes = serde_json::to_vec(what).map_err(|error| failed(error.into()))?;
-    bytes.push(b'\n');
-    if bytes.len() > COMPRESS_ABOVE {
-        bytes = zstd::bulk::compress(&bytes, LEVEL).map_err(failed)?;
+    let mut bytes = text_of(what).map_err(failed)?;
+    if is_long(&bytes) {
+        bytes = compressed(&bytes).map_err(failed)?;
     }
     write_whole(path, &bytes).map_err(failed)
+}
+
+/// The text of a saved file.
+pub(crate) fn text_of<T: Serialize>(what: &T) -> io::Result<Vec<u8>> {
+    let mut bytes = serde_json::to_vec(what)?;
+    bytes.push(b'\n');
+    Ok(bytes)
+}
+
+/// Whether a text is compressed in files.
+pub(crate) fn is_long(text: &[u8]) -> bool {
+    text.len() > COMPRESS_ABOVE
+}
+
+pub(crate) fn compressed(text: &[u8]) -> io::Result<Vec<u8>> {
+    zstd::bulk::compress(text, LEVEL)
 }
 
 /// Reads a saved result of this format version or the one before.
@@ -131,7 +146,19 @@ fn only_run(saved: Saved, path: &Path) -> Result<Results, ArchiveError> {
 /// # Errors
 /// [`ArchiveError`], with what is wrong with the file.
 pub fn load_study(path: &Path) -> Result<Study, ArchiveError> {
-    match load_any(path)? {
+    only_study(load_any(path)?, path)
+}
+
+/// A saved study from bytes that were read already; `path` is only named in errors.
+///
+/// # Errors
+/// [`ArchiveError`], with what is wrong with them.
+pub fn load_study_bytes(bytes: &[u8], path: &Path) -> Result<Study, ArchiveError> {
+    only_study(unpacked(bytes, path)?, path)
+}
+
+fn only_study(saved: Saved, path: &Path) -> Result<Study, ArchiveError> {
+    match saved {
         Saved::Study(study) if study.runs.is_empty() => Err(ArchiveError::Foreign {
             path: path.to_owned(),
             why: "it holds a study without runs".into(),
@@ -170,6 +197,14 @@ pub fn load_bytes(bytes: &[u8], path: &Path) -> Result<Results, ArchiveError> {
     only_run(unpacked(bytes, path)?, path)
 }
 
+/// Whatever this program has saved, from bytes that were read already; `path` is only named in errors.
+///
+/// # Errors
+/// [`ArchiveError`], with what is wrong with them.
+pub fn load_any_bytes(bytes: &[u8], path: &Path) -> Result<Saved, ArchiveError> {
+    unpacked(bytes, path)
+}
+
 fn unpacked(bytes: &[u8], path: &Path) -> Result<Saved, ArchiveError> {
     let foreign = |why: String| ArchiveError::Foreign {
         path: path.to_owned(),
@@ -203,7 +238,7 @@ fn migrate(value: Value, version: u64) -> Option<Value> {
     (version == u64::from(FORMAT_VERSION)).then_some(value)
 }
 
-fn unpack(bytes: &[u8]) -> io::Result<Vec<u8>> {
+pub(crate) fn unpack(bytes: &[u8]) -> io::Result<Vec<u8>> {
     use io::Read;
     let mut out = Vec::new();
     zstd::Decoder::new(bytes)?.take(LARGEST).read_to_end(&mut out)?;

@@ -3,13 +3,16 @@
 //! The files in `docs/schema` are these texts; a test compares them.
 
 use analysis::baseline::Baseline;
-use analysis::verdict::Verified;
+use analysis::verdict::{Judged, SuiteReport, Verified};
 use model::plan::Plan;
 use model::results::Results;
 use model::study::Study;
 use report::Summary;
 use report::stream::Line;
 use schemars::{JsonSchema, schema_for};
+use serde::Serialize;
+
+use crate::history::HistoryList;
 
 /// A form of data that the program reads or writes.
 #[derive(Clone, Copy, Debug)]
@@ -19,6 +22,17 @@ pub struct Schema {
     /// What has this form, in a sentence.
     pub about: &'static str,
     text: fn() -> String,
+}
+
+/// The `json` format of a run: the figures, and what a requirement makes of them.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct JudgedSummary {
+    /// The figures.
+    #[serde(flatten)]
+    pub summary: Summary,
+    /// What came of the requirement that a preset or a job file is judged by; absent where there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub judged: Option<Judged>,
 }
 
 /// All of them.
@@ -41,7 +55,7 @@ pub const SCHEMAS: &[Schema] = &[
     Schema {
         name: "summary",
         about: "the `json` format: the figures that people read",
-        text: text::<Summary>,
+        text: text::<JudgedSummary>,
     },
     Schema {
         name: "stream",
@@ -54,9 +68,19 @@ pub const SCHEMAS: &[Schema] = &[
         text: text::<Verified>,
     },
     Schema {
+        name: "suite",
+        about: "the `--json` report of `fathom suite`: what was required of each workload, and what came of it",
+        text: text::<SuiteReport>,
+    },
+    Schema {
         name: "baseline",
         about: "figures that `fathom baseline` keeps: loads of any tool, with what they depend on",
         text: text::<Baseline>,
+    },
+    Schema {
+        name: "history",
+        about: "the `json` format of `fathom history`: entries with the figures that a list shows",
+        text: text::<HistoryList>,
     },
 ];
 

@@ -1,7 +1,7 @@
 //! Files come back as they were saved, and what is no saved result is refused with a sentence.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use archive::{ArchiveError, load, save, write_whole};
 use model::finding::{Finding, Severity};
@@ -144,11 +144,6 @@ fn a_file_that_cannot_be_read_or_written_is_named() {
     assert!(error.to_string().ends_with("it is a directory"), "{error}");
 }
 
-fn names(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).expect("listed");
-    entries.map(|entry| entry.expect("an entry").path()).collect()
-}
-
 /// A writer that dies in the middle leaves the old file whole, because the new one has another name until it is complete.
 #[cfg(target_os = "linux")]
 #[test]
@@ -170,7 +165,9 @@ fn an_interrupted_write_leaves_the_old_file_whole() {
     assert!(!child.status.success(), "the limit was not in force");
     assert_eq!(load(&path).expect("the old file is whole"), example());
     // What was left of the new one does not look like a result.
-    for other in names(folder.path()).iter().filter(|other| **other != path) {
+    let entries = fs::read_dir(folder.path()).expect("listed");
+    let others = entries.map(|entry| entry.expect("an entry").path());
+    for other in others.filter(|other| *other != path) {
         let name = other.file_name().expect("a name").to_string_lossy();
         assert!(name.starts_with(".fathom-") && name.ends_with(".part"), "{name}");
     }

@@ -219,6 +219,7 @@ mod tests {
             cache,
             hint: OpenHint::default(),
             exclusive: false,
+            overlapped: false,
         };
         let mapped = File::open(&path, how).unwrap();
         Beside {

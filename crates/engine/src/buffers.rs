@@ -5,7 +5,7 @@ use model::Bytes;
 use crate::Setup;
 use crate::batch::Slot;
 use crate::error::EngineError;
-use crate::sys::memory::Mapping;
+use crate::sys::memory::{Mapping, huge_page_refusal};
 
 /// Buffers for all slots.
 #[derive(Debug)]
@@ -39,9 +39,10 @@ impl Buffers {
         if bytes as u64 > available {
             return Err(refused(available));
         }
-        let mapping = Mapping::new(bytes, step, setup.huge_page).map_err(|_| match setup.huge_page {
+        let mapping = Mapping::new(bytes, step, setup.huge_page).map_err(|error| match setup.huge_page {
             Some(page) => EngineError::HugePages {
                 needed: Bytes(bytes.next_multiple_of(page.max(1)) as u64),
+                refusal: huge_page_refusal(&error),
             },
             None => refused(available),
         })?;
@@ -131,15 +132,9 @@ impl SharedBuffers {
     }
 }
 
-/// What the engines ask that hand over many operations in one call.
+/// What the engines ask that register their buffers with the kernel.
 #[cfg(target_os = "linux")]
 impl SharedBuffers {
-    /// Operations in flight.
-    #[inline(always)]
-    pub(crate) fn outstanding(&self) -> u32 {
-        self.outstanding
-    }
-
     /// How many slots there are.
     pub(crate) fn slots(&self) -> u32 {
         self.in_flight.len() as u32
@@ -148,6 +143,14 @@ impl SharedBuffers {
     /// Distance of neighbouring buffers in bytes.
     pub(crate) fn stride(&self) -> usize {
         self.buffers.stride
+    }
+}
+
+impl SharedBuffers {
+    /// Operations in flight.
+    #[inline(always)]
+    pub(crate) fn outstanding(&self) -> u32 {
+        self.outstanding
     }
 
     /// Gives up the memory without returning it to the system. For the case that the kernel could not be made to end

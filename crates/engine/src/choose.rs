@@ -1,6 +1,6 @@
 //! Which engine fits a worker's targets, and why.
 
-use model::plan::EngineKind;
+use model::plan::{EngineChoice, EngineKind};
 
 use crate::file::{File, FileKind};
 
@@ -76,10 +76,38 @@ fn ring_refusal() -> Option<String> {
     }
 }
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(windows)]
+fn asynchronous(files: &[&File]) -> Choice {
+    match files
+        .iter()
+        .all(|file| file.how().overlapped || file.handle().is_none())
+    {
+        true => Choice {
+            kind: EngineKind::Iocp,
+            reason: "it is how this system keeps several operations in flight".to_owned(),
+        },
+        false => Choice {
+            kind: EngineKind::Psync,
+            reason: "the target was opened for one operation after the other".to_owned(),
+        },
+    }
+}
+
+#[cfg(not(any(target_os = "linux", windows)))]
 fn asynchronous(_files: &[&File]) -> Choice {
     Choice {
         kind: EngineKind::Psync,
         reason: "the only engine on this system so far".to_owned(),
     }
+}
+
+/// True if the files of a worker with so many slots are opened for a queue of Windows ([`crate::OpenHow::overlapped`]): the
+/// engine is one, or [`choose`] shall find one. Plain calls on such files would be wrong.
+pub fn wants_overlapped(choice: &EngineChoice, slots: u32) -> bool {
+    let queued = match choice.kind {
+        EngineKind::Iocp | EngineKind::Routines | EngineKind::IoRing => true,
+        EngineKind::Auto => slots > 1,
+        _ => false,
+    };
+    cfg!(windows) && queued && !choice.offload
 }

@@ -28,11 +28,13 @@ pub enum EngineError {
         /// Bytes that may be had.
         available: Bytes,
     },
-    /// There are not enough huge pages in the reserved pool.
-    #[error("{needed} of buffers in huge pages cannot be had: the system has not reserved enough of them")]
+    /// There are not enough huge pages, or they may not be had.
+    #[error("{needed} of buffers in huge pages cannot be had: {}", .refusal.map_or(LACK_OF_HUGE_PAGES, |(why, _)| why))]
     HugePages {
         /// Bytes in all.
         needed: Bytes,
+        /// What stands in the way and what to do, where it is not a lack of them.
+        refusal: Option<(&'static str, &'static str)>,
     },
     /// A system call of the engine failed.
     #[error("{call} failed: {}", os_error_name(*.errno))]
@@ -43,6 +45,11 @@ pub enum EngineError {
         errno: i32,
     },
 }
+
+const LACK_OF_HUGE_PAGES: &str = match cfg!(windows) {
+    true => "the system has not enough contiguous memory left",
+    false => "the system has not reserved enough of them",
+};
 
 impl EngineError {
     /// An engine that cannot be used here.
@@ -67,7 +74,14 @@ impl EngineError {
         match self {
             EngineError::Unavailable { help, .. } => Some(help.clone()),
             EngineError::Memory { .. } => Some("lower the queue depth, the block size or the number of workers".into()),
-            EngineError::HugePages { needed } => Some(format!(
+            EngineError::HugePages {
+                refusal: Some((_, help)),
+                ..
+            } => Some((*help).into()),
+            EngineError::HugePages { .. } if cfg!(windows) => {
+                Some("run soon after the system has started, lower the queue depth or block size, or do without".into())
+            }
+            EngineError::HugePages { needed, .. } => Some(format!(
                 "reserve some for each worker (2 MiB pages: sysctl vm.nr_hugepages={} for one), or do without",
                 needed.0.div_ceil(2 << 20).max(1)
             )),

@@ -51,6 +51,8 @@ pub struct OpenHow {
     pub hint: OpenHint,
     /// Claim a block device for this process (`O_EXCL`).
     pub exclusive: bool,
+    /// For a queue of Windows (`FILE_FLAG_OVERLAPPED`), see [`crate::wants_overlapped`]; without meaning elsewhere.
+    pub overlapped: bool,
 }
 
 /// What will be done through an open file.
@@ -132,6 +134,7 @@ impl File {
             cache: CacheMode::default(),
             hint: OpenHint::default(),
             exclusive: false,
+            overlapped: false,
         };
         File {
             handle: None,
@@ -176,9 +179,17 @@ impl File {
     }
 
     /// Gives every operation through this file an I/O priority of its own, as the kernel writes it: class × 2¹³ + level; 0
-    /// for that of the thread. Only io_uring and native AIO know such priorities.
-    pub fn set_priority(&mut self, priority: u16) {
+    /// for that of the thread. On Linux only io_uring and native AIO know such priorities; on Windows they belong to the open
+    /// file, whatever uses it.
+    ///
+    /// # Errors
+    /// The system's error where it is the open file that has the priority.
+    pub fn set_priority(&mut self, priority: u16) -> io::Result<()> {
         self.priority = priority;
+        match &self.handle {
+            Some(handle) if priority != 0 => sys::file::set_priority(handle, priority),
+            _ => Ok(()),
+        }
     }
 
     /// The I/O priority of operations through this file.
@@ -219,6 +230,16 @@ impl File {
             Action::Trim => sys::file::trim(handle, self.kind, io.offset, u64::from(io.length)),
             Action::Read | Action::Write => -i64::from(sys::file::INVALID),
         }
+    }
+}
+
+#[cfg(all(test, windows))]
+impl File {
+    /// What is open already, for queues.
+    pub(crate) fn of_handle(handle: fs::File) -> File {
+        let mut file = File::nothing(0);
+        (file.handle, file.kind, file.how.overlapped) = (Some(handle), FileKind::Other, true);
+        file
     }
 }
 

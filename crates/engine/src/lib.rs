@@ -11,7 +11,6 @@ pub mod probe;
 pub mod sys;
 
 mod batch;
-#[cfg(target_os = "linux")]
 mod beside;
 mod buffers;
 mod choose;
@@ -21,9 +20,12 @@ mod falloc;
 mod file;
 mod flags;
 mod identity;
+#[cfg(windows)]
+mod iocp;
+#[cfg(windows)]
+mod ioring;
 #[cfg(target_os = "linux")]
 mod libaio;
-#[cfg(target_os = "linux")]
 mod mmap;
 mod names;
 mod null;
@@ -43,7 +45,7 @@ mod uring;
 mod vsync;
 
 pub use batch::{Action, Batch, Completion, Completions, RangeFlush, Request, Slot};
-pub use choose::{Choice, choose};
+pub use choose::{Choice, choose, wants_overlapped};
 pub use clock::Clock;
 pub use error::{EngineError, os_error_name};
 pub use file::{Access, File, FileKind, OpenError, OpenHow};
@@ -142,16 +144,10 @@ pub fn open(setup: Setup) -> Result<Box<dyn Engine>, EngineError> {
     })
 }
 
-#[cfg(target_os = "linux")]
 fn open_unbounded(setup: Setup) -> Result<Box<dyn Engine>, EngineError> {
     if setup.choice.kind != EngineKind::Mmap && beside::is_mixed(&setup.files) {
         return Ok(Box::new(beside::Beside::open(setup, open_one)?));
     }
-    open_one(setup)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn open_unbounded(setup: Setup) -> Result<Box<dyn Engine>, EngineError> {
     open_one(setup)
 }
 
@@ -168,6 +164,7 @@ fn open_one(setup: Setup) -> Result<Box<dyn Engine>, EngineError> {
         EngineKind::Null => Ok(Box::new(null::Null::open(setup)?)),
         EngineKind::Psync => OneByOne::open(setup, psync::Psync::<false>::open),
         EngineKind::Pvsync2 => OneByOne::open(setup, psync::Psync::<true>::open),
+        EngineKind::Mmap => OneByOne::open(setup, mmap::Mmap::open),
         EngineKind::Falloc => OneByOne::open(setup, falloc::Falloc::open),
         EngineKind::Truncate => OneByOne::open(setup, truncate::Truncate::open),
         EngineKind::FileCreate
@@ -184,16 +181,41 @@ fn open_one(setup: Setup) -> Result<Box<dyn Engine>, EngineError> {
         #[cfg(target_os = "linux")]
         EngineKind::Libaio => Ok(Box::new(libaio::Libaio::open(setup)?)),
         #[cfg(target_os = "linux")]
-        EngineKind::Mmap => OneByOne::open(setup, mmap::Mmap::open),
-        #[cfg(target_os = "linux")]
         EngineKind::Splice => OneByOne::open(setup, splice::Splice::open),
         #[cfg(target_os = "linux")]
         EngineKind::Vsync => Ok(Box::new(vsync::Vsync::open(setup)?)),
+        #[cfg(windows)]
+        EngineKind::Iocp => Ok(Box::new(iocp::Iocp::open(setup)?)),
+        #[cfg(windows)]
+        EngineKind::Routines => Ok(Box::new(iocp::ByRoutines::open(setup)?)),
+        #[cfg(windows)]
+        EngineKind::IoRing => Ok(Box::new(ioring::open(setup)?)),
         #[cfg(not(target_os = "linux"))]
-        kind => Err(EngineError::unavailable(
-            kind,
-            "this system does not have it",
-            "use `--engine auto`",
-        )),
+        kind @ (EngineKind::IoUring | EngineKind::Libaio | EngineKind::Splice | EngineKind::Vsync) => {
+            Err(not_here(kind))
+        }
+        #[cfg(not(windows))]
+        kind @ (EngineKind::Iocp | EngineKind::Routines | EngineKind::IoRing) => Err(not_here(kind)),
     }
+}
+
+/// Why this system cannot have an engine, where that is known before anything is opened; `writes` if it is to write. Whatever else
+/// stands in its way is found when it is opened.
+pub fn refusal(kind: EngineKind, writes: bool) -> Option<EngineError> {
+    match kind {
+        EngineKind::IoRing => ring_refusal(writes),
+        _ => None,
+    }
+}
+
+#[cfg(windows)]
+use ioring::refusal as ring_refusal;
+
+#[cfg(not(windows))]
+fn ring_refusal(_writes: bool) -> Option<EngineError> {
+    Some(not_here(EngineKind::IoRing))
+}
+
+fn not_here(kind: EngineKind) -> EngineError {
+    EngineError::unavailable(kind, "this system does not have it", "use `--engine auto`")
 }

@@ -56,23 +56,25 @@ impl MappedFile {
         let Some(handle) = file.handle() else { return Ok(None) };
         let unavailable = |why: String, help: &str| EngineError::unavailable(EngineKind::Mmap, why, help);
         let mapping: Mapping = file.how().cache.mapping.unwrap_or_default();
-        if sys::file::needs_persistent_memory(&mapping) {
-            return Err(unavailable(
-                format!(
-                    "{} does not lie in persistent memory, so cache lines cannot be flushed to it",
-                    file.path().display()
-                ),
-                "flush the view instead",
-            ));
-        }
         let size = file.size() as usize;
         let writable = file.how().access != Access::Read;
-        let map = FileMap::new(handle, size, writable).map_err(|error| {
+        let mut map = FileMap::new(handle, size, writable).map_err(|error| {
             unavailable(
                 format!("{} cannot be mapped: {error}", file.path().display()),
                 "use `--engine psync`",
             )
         })?;
+        if matches!(mapping.flush, MapFlush::Lines | MapFlush::LinesWithoutDrain) {
+            map.open_lines().map_err(|_| {
+                unavailable(
+                    format!(
+                        "{} does not lie in persistent memory, so cache lines cannot be flushed to it",
+                        file.path().display()
+                    ),
+                    "flush the view instead",
+                )
+            })?;
+        }
         if huge {
             map.ask_for_huge_pages().map_err(|error| {
                 unavailable(
@@ -97,12 +99,16 @@ impl MappedFile {
         match io.action {
             Action::Read => result(self.map.read(offset, &mut buffer[..length])),
             Action::Write => {
-                let ok = self.map.write(offset, &buffer[..length], self.mapping.non_temporal);
-                if ok && self.mapping.flush == MapFlush::View {
-                    let flushed = self.map.flush(offset, length);
-                    return if flushed < 0 { flushed } else { i64::from(io.length) };
+                if !self.map.write(offset, &buffer[..length], self.mapping.non_temporal) {
+                    return result(false);
                 }
-                result(ok)
+                let flushed = match self.mapping.flush {
+                    MapFlush::None => 0,
+                    MapFlush::View => self.map.flush_view(offset, length),
+                    MapFlush::Lines => self.map.flush_lines(offset, length, true),
+                    MapFlush::LinesWithoutDrain => self.map.flush_lines(offset, length, false),
+                };
+                if flushed < 0 { flushed } else { i64::from(io.length) }
             }
             Action::Flush | Action::FlushData => self.map.flush(0, self.size),
             Action::FlushRange(_) => self.map.flush(offset, length),

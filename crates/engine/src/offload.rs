@@ -61,7 +61,7 @@ impl Offload {
         let kind = setup.choice.kind;
         if !matches!(
             kind,
-            EngineKind::Psync | EngineKind::Pvsync2 | EngineKind::Libaio | EngineKind::IoUring
+            EngineKind::Psync | EngineKind::Pvsync2 | EngineKind::Libaio | EngineKind::IoUring | EngineKind::Iocp
         ) {
             return Err(EngineError::unavailable(
                 kind,

@@ -9,7 +9,7 @@ use clap::{Arg, ArgAction, Command, ValueHint, value_parser};
 use dialects::native::{Group, OPTIONS};
 
 use crate::exit::{EXPLAINED, Exit};
-use crate::{commands, limits, outputs, preflight, screen};
+use crate::{commands, history, limits, outputs, preflight, screen};
 
 const ABOUT: &str = "Measures storage: what it delivers, what the numbers mean, what is in the way";
 
@@ -18,6 +18,39 @@ const DIRECTIONS: [&str; 3] = ["read", "write", "trim"];
 
 /// Everything this program understands.
 pub fn command() -> Command {
+    let mut commands = vec![
+        quick(),
+        run(),
+        commands::presets::command(),
+        commands::verify::command(),
+        commands::suite::command(),
+        commands::warm_up::command(),
+        commands::worker::command(),
+        commands::recover::command(),
+        commands::policies::command(),
+        commands::advise::command(),
+        diskspd(),
+        convert(),
+        commands::lint::command(),
+        commands::sweep::command(),
+        commands::ab::command(),
+        commands::capture::command(),
+        commands::precondition::command(),
+        commands::compare::command(),
+        commands::calc::command(),
+        commands::explain::command(),
+        commands::report::command(),
+        commands::show::command(),
+        commands::history::command(),
+        commands::trend::command(),
+        commands::serve::command(),
+        commands::baseline::command(),
+        targets(),
+        selftest(),
+        schema(),
+        completions(),
+    ];
+    commands.insert(commands.len() - 1, man(&commands));
     Command::new("fathom")
         .version(env!("CARGO_PKG_VERSION"))
         .about(ABOUT)
@@ -29,33 +62,7 @@ pub fn command() -> Command {
         .after_help(format!(
             "Begin with `fathom quick`: it screens the disk under the current directory in less than a minute.\n\n{EXPLAINED}"
         ))
-        .subcommands([
-            quick(),
-            run(),
-            commands::presets::command(),
-            commands::verify::command(),
-            commands::suite::command(),
-            commands::warm_up::command(),
-            commands::policies::command(),
-            commands::advise::command(),
-            diskspd(),
-            convert(),
-            commands::lint::command(),
-            commands::sweep::command(),
-            commands::ab::command(),
-            commands::capture::command(),
-            commands::precondition::command(),
-            commands::compare::command(),
-            commands::calc::command(),
-            commands::explain::command(),
-            commands::show::command(),
-            commands::baseline::command(),
-            targets(),
-            selftest(),
-            schema(),
-            man(),
-            completions(),
-        ])
+        .subcommands(commands)
 }
 
 /// Prints what clap has to say. Help and version go to stdout and are no error.
@@ -81,7 +88,7 @@ fn diskspd() -> Command {
              ends with its exit codes. The program does the same without this word where it is called `diskspd`, by a copy \
              or a link.\n\n\
              `fathom diskspd -?` lists the switches; docs/diskspd.md tells what each does here. FATHOM_NOTES=1 shows notes \
-             where stderr is no terminal, FATHOM_RESULT=FILE saves the native result too, FATHOM_ALLOW_DESTROY=DEVICE \
+             where stderr is no terminal, FATHOM_RESULT=FILE saves the native result too, FATHOM_HISTORY=on keeps it in the history, FATHOM_ALLOW_DESTROY=DEVICE \
              names a device again that the guard would not give away, FATHOM_DISKSPD_TEXT=2.0 prints the report in its \
              older form.",
         )
@@ -256,13 +263,13 @@ pub fn dry_run_option() -> Arg {
 
 /// `--out` and `--save` of studies, which have formats of their own, `--seed` and `--quiet`.
 pub fn study_output_options() -> Vec<Arg> {
-    let kept = |arg: &Arg| ["seed", "quiet"].contains(&arg.get_id().as_str());
+    let kept = |arg: &Arg| ["report", "seed", "live", "quiet", "no-history", "hosts"].contains(&arg.get_id().as_str());
     let output = |name: &'static str| Arg::new(name).long(name).help_heading("Output");
     let own = [
         output("out")
             .value_name("FORMAT[=FILE],…")
             .action(ArgAction::Append)
-            .help("Reports to write, each to stdout or a file: text, json, csv [default: text]"),
+            .help("Reports to write, each to stdout or a file: text, json, csv, html [default: text]"),
         output("save")
             .value_name("FILE")
             .value_hint(ValueHint::FilePath)
@@ -295,11 +302,12 @@ pub(crate) fn output_options() -> Vec<Arg> {
         output("out")
             .value_name("FORMAT[=FILE],…")
             .action(ArgAction::Append)
-            .help("Reports to write, each to stdout or a file: text, json, csv, ndjson [default: text]")
+            .help("Reports to write, each to stdout or a file: text, json, csv, html, markdown, openmetrics, ndjson, … [default: text]")
             .long_help(format!(
                 "Reports to write, each to standard output or to a file of its own; the default is text.\n{}",
                 outputs::explained()
             )),
+        outputs::page_option(),
         output("save")
             .value_name("FILE")
             .value_hint(ValueHint::FilePath)
@@ -308,6 +316,25 @@ pub(crate) fn output_options() -> Vec<Arg> {
             .value_name("NUMBER")
             .value_parser(value_parser!(u64))
             .help("Seed of all random decisions [default: 1]"),
+        live(),
+        output("hosts")
+            .visible_alias("host")
+            .value_name("HOST,…")
+            .help("Carry it out on this host, or on these together, instead of here; @FILE has a line for each")
+            .long_help(
+                "Carry it out on another host instead of here, or on several together, and report the sum. `db1` or `user@db1` is reached by ssh, `tcp://db1:7745` is a \
+                 `fathom worker --listen` there, `listen://0.0.0.0:7745*16` waits for 16 workers that connect, `local` is a process on this \
+                 machine; @FILE has a line for each. In names of targets %h is the host and %r its number. See docs/fleet.md. The \
+                 variable FATHOM_HOSTS does the same, in the place of fio and DiskSpd too.",
+            ),
+        output("metrics")
+            .value_name("ADDR")
+            .help("Serve the run while it goes on: a page, /metrics (OpenMetrics), /events; a port alone is this machine only")
+            .long_help(
+                "Serve the run while it goes on, for browsers and programs: / is a page that shows it, /metrics is OpenMetrics text, \
+                 /events is the NDJSON stream as server-sent events. A port alone (9101) is one of this machine, which nobody else \
+                 reaches; 0.0.0.0:9101 is every network, without a token. The server ends with the run. See docs/serve.md.",
+            ),
         output("quiet")
             .short('q')
             .action(ArgAction::SetTrue)
@@ -315,8 +342,26 @@ pub(crate) fn output_options() -> Vec<Arg> {
         output("strict")
             .action(ArgAction::SetTrue)
             .help("Exit with 1 if there are warnings"),
+        history::option(),
         commands::lint::silence().help_heading("Output"),
     ]
+}
+
+/// `--live`.
+pub(crate) fn live() -> Arg {
+    Arg::new("live")
+        .long("live")
+        .value_name("FORM")
+        .value_parser(PossibleValuesParser::new(["auto", "view", "line"]))
+        .hide_possible_values(true)
+        .help("Progress on stderr: auto, view, line [default: auto]")
+        .long_help(
+            "Progress on stderr [default: auto]\n  \
+             view       fills the terminal while it goes on; `q` stops and reports, as Ctrl-C does\n  \
+             line       one line that is renewed; without a terminal a line every few seconds\n  \
+             auto       the view on a terminal, for what takes more than 2 s; otherwise the line",
+        )
+        .help_heading("Output")
 }
 
 /// What the user names again.
@@ -386,33 +431,13 @@ fn schema() -> Command {
     )
 }
 
-fn man() -> Command {
+/// `named` are the commands that have a page each.
+fn man(named: &[Command]) -> Command {
+    let names = named.iter().map(|command| command.get_name().to_owned());
     Command::new("man").about("Prints the manual page").arg(
         Arg::new("of")
             .value_name("COMMAND")
-            .value_parser(PossibleValuesParser::new([
-                "run",
-                "presets",
-                "quick",
-                "verify",
-                "suite",
-                "warm-up",
-                "sweep",
-                "ab",
-                "precondition",
-                "capture",
-                "compare",
-                "calc",
-                "policies",
-                "advise",
-                "explain",
-                "show",
-                "baseline",
-                "convert",
-                "lint",
-                "targets",
-                "selftest",
-            ]))
+            .value_parser(PossibleValuesParser::new(names.collect::<Vec<_>>()))
             .help("Of one command; without it, of the program"),
     )
 }

@@ -21,7 +21,7 @@ pub enum Exit {
     Usage,
     /// A fault of ours, or a result that could not be kept.
     Internal,
-    /// A worker was lost, a conversion lost something, or the time of a warm-up ran out; the rest is there.
+    /// A worker or a host was lost, a conversion lost something, or the time of a warm-up ran out; the rest is there.
     Partial,
     /// A signal ended it; what was measured is reported.
     Interrupted(i32),
@@ -36,7 +36,7 @@ Exit codes:
   3        refused or not possible: guard, target, plan
   4        wrong command line or job file
   5        internal error, or a result could not be written
-  6        partial: a worker was lost, or a conversion could not say everything
+  6        partial: a worker or a host was lost, or a conversion could not say everything
   130/143  interrupted; what was measured is reported";
 
 impl Exit {
@@ -81,7 +81,7 @@ impl Exit {
         };
         // A worker that met an error of the system has told what it knows; one without is lost.
         let bad = if strict { Severity::Warning } else { Severity::Error };
-        if failures().any(|failure| failure.errno.is_none()) {
+        if failures().any(|failure| failure.errno.is_none()) || has("HOST-LOST") {
             Exit::Partial
         } else if has("TOTALS-MISMATCH") {
             Exit::Internal

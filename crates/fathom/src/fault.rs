@@ -106,6 +106,11 @@ impl Faults {
         self.list.first().map(|fault| fault.what.clone()).unwrap_or_default()
     }
 
+    /// The first of them.
+    pub fn into_first(self) -> Fault {
+        self.list.into_iter().next().unwrap_or_default()
+    }
+
     /// The code.
     pub fn exit(&self) -> Exit {
         self.exit
@@ -113,6 +118,12 @@ impl Faults {
 
     /// Shows them on stderr.
     pub fn print(&self, colour: bool) {
+        // Where stderr is closed there is nobody to tell.
+        let _ = std::io::stderr().write_all(self.text(colour).as_bytes());
+    }
+
+    /// What is shown.
+    pub fn text(&self, colour: bool) -> String {
         let (bold, plain) = if colour { ("\x1b[1;31m", "\x1b[0m") } else { ("", "") };
         let mut text = String::new();
         for fault in &self.list {
@@ -127,8 +138,7 @@ impl Faults {
                 text += &format!("  help: {help}\n");
             }
         }
-        // Where stderr is closed there is nobody to tell.
-        let _ = std::io::stderr().write_all(text.as_bytes());
+        text
     }
 }
 
@@ -213,6 +223,13 @@ impl From<RunError> for Faults {
                 }
                 Faults { list, exit }
             }
+            RunError::Hosts(troubles) => Faults {
+                list: troubles
+                    .into_iter()
+                    .map(|trouble| Fault::new(trouble.why).at(trouble.host))
+                    .collect(),
+                exit: Exit::Refused,
+            },
             RunError::Interrupted => {
                 let signal = engine::sys::signals::stop_signal().unwrap_or(2);
                 let fault = Fault::new("interrupted before anything was measured; what was being prepared is removed");

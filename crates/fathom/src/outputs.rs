@@ -4,20 +4,26 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use clap::ArgMatches;
+use archive::serve::{Door, Watched};
+use clap::{Arg, ArgMatches, ValueHint};
 use engine::Identity;
 use engine::sys::facts::identity_of;
 use model::event::Event;
 use model::plan::{Plan, Target};
 use model::results::Results;
+use report::html::{self, page};
+use report::live::Metrics;
 use report::{FORMATS, Format, formats, stream};
 
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
-use crate::screen;
+use crate::running::{self, Notice};
+use crate::{address, pages, screen};
 
 /// The name of the stream of events.
 const STREAM: &str = "ndjson";
+/// The name of the page for browsers.
+pub const PAGE: &str = "html";
 
 /// One output.
 #[derive(Debug)]
@@ -31,6 +37,8 @@ struct Output {
 enum What {
     /// Made from finished results.
     Report(&'static Format),
+    /// A page for browsers, made from finished results and what else is known.
+    Page,
     /// A line for each event, as it happens.
     Stream,
 }
@@ -41,6 +49,10 @@ pub struct Outputs {
     list: Vec<Output>,
     save: Option<PathBuf>,
     streams: Vec<Sink>,
+    metrics: Option<String>,
+    /// Stands in the list of runs that go on.
+    notice: Option<Notice>,
+    watched: Option<Watched>,
 }
 
 /// An open stream.
@@ -63,6 +75,7 @@ impl Outputs {
         outputs.spare_targets(plan)?;
         outputs.prove_writable()?;
         outputs.open_streams()?;
+        outputs.open_server(plan)?;
         Ok(outputs)
     }
 
@@ -83,6 +96,10 @@ impl Outputs {
                 file: None,
             });
         }
+        list.extend(page_file(given).map(|file| Output {
+            what: What::Page,
+            file: Some(file),
+        }));
         if list.iter().filter(|output| output.file.is_none()).count() > 1 {
             let fault = Fault::new("only one output can go to standard output");
             return Err(Faults::usage(
@@ -95,6 +112,9 @@ impl Outputs {
             list,
             save: given.get_one::<String>("save").map(PathBuf::from),
             streams: Vec::new(),
+            metrics: given.try_get_one::<String>("metrics").ok().flatten().cloned(),
+            notice: None,
+            watched: None,
         })
     }
 
@@ -107,6 +127,9 @@ impl Outputs {
             list: Vec::new(),
             save: Some(path.to_owned()),
             streams: Vec::new(),
+            metrics: None,
+            notice: None,
+            watched: None,
         };
         one.spare_targets(plan)?;
         one.prove_writable()
@@ -138,14 +161,49 @@ impl Outputs {
         Ok(())
     }
 
-    /// Passes an event on to the streams.
-    pub fn take(&mut self, event: &Event) {
-        if !self.streams.is_empty() {
-            self.put(&stream::line(event));
-        }
+    /// `--metrics`: an address that is not free is told before anything is measured.
+    fn open_server(&mut self, plan: &Plan) -> Result<(), Faults> {
+        const OPTION: &str = "--metrics";
+        let Some(text) = &self.metrics else { return Ok(()) };
+        let (listener, bound) = address::bind(OPTION, address::parse(OPTION, text)?)?;
+        let metrics = Metrics::new(&plan.name, env!("CARGO_PKG_VERSION"));
+        let watched = Watched::begin(listener, Door::new(bound, None), metrics);
+        let failed = |error| {
+            Faults::one(
+                Fault::new(format!("the server cannot begin: {error}")).at(OPTION),
+                Exit::Refused,
+            )
+        };
+        self.watched = Some(watched.map_err(failed)?);
+        self.notice = running::announce(bound, &plan.name);
+        // Where stderr is closed there is nobody to tell.
+        let _ = writeln!(
+            io::stderr(),
+            "watch it at http://{bound}/ (figures: http://{bound}/metrics)"
+        );
+        Ok(())
     }
 
-    fn put(&mut self, line: &str) {
+    /// True if events are printed on standard output while they happen.
+    pub fn streams_to_stdout(&self) -> bool {
+        self.streams.iter().any(|sink| matches!(sink, Sink::Stdout))
+    }
+
+    /// Passes an event on to the streams. Returns what the user is to be told: streams that could not take it.
+    pub fn take(&mut self, event: &Event) -> Option<String> {
+        let is_untold = matches!(event, Event::Rank(_) | Event::Snapshot { .. });
+        if is_untold || self.streams.is_empty() && self.watched.is_none() {
+            return None;
+        }
+        let line = stream::line(event);
+        if let Some(watched) = &self.watched {
+            watched.take(event, &line);
+        }
+        self.put(&line)
+    }
+
+    fn put(&mut self, line: &str) -> Option<String> {
+        let mut told = String::new();
         for sink in &mut self.streams {
             let outcome = match sink {
                 Sink::Stdout => screen::print(&format!("{line}\n")),
@@ -157,10 +215,17 @@ impl Outputs {
                     Sink::File(_, path) => path.clone(),
                     Sink::Stdout | Sink::Closed => PathBuf::from("standard output"),
                 };
-                Faults::one(Fault::of_file("write", &path, &error), Exit::Internal).print(screen::colour_on_stderr());
+                let faults = Faults::one(Fault::of_file("write", &path, &error), Exit::Internal);
+                told += &faults.text(screen::colour_on_stderr());
                 *sink = Sink::Closed;
             }
         }
+        (!told.is_empty()).then_some(told)
+    }
+
+    /// A page for browsers is among them.
+    pub fn want_page(&self) -> bool {
+        self.list.iter().any(|output| matches!(output.what, What::Page))
     }
 
     /// Writes everything that is made from finished results. `text` replaces the usual report for people.
@@ -179,16 +244,31 @@ impl Outputs {
     /// [`Faults`] with every file that could not be written; the others are written all the same, and if nothing was, the
     /// report for people goes to stderr, so that what was measured is not lost.
     pub fn finish_with(mut self, results: &Results, replaced: &[(&str, &str)]) -> Result<(), Faults> {
-        self.put(&stream::last_line(results));
+        let last = stream::last_line(results);
+        if let Some(watched) = &self.watched {
+            watched.tell(&last);
+        }
+        if let Some(told) = self.put(&last) {
+            let _ = io::stderr().write_all(told.as_bytes());
+        }
         let mut faults = Vec::new();
         for output in &self.list {
-            let What::Report(format) = output.what else { continue };
+            let name = match output.what {
+                What::Report(format) => format.name,
+                What::Page => PAGE,
+                What::Stream => continue,
+            };
+            let given = replaced.iter().find(|(one, _)| *one == name);
             let mut bytes = Vec::new();
-            match replaced.iter().find(|(name, _)| *name == format.name) {
-                Some((_, text)) => bytes.extend_from_slice(text.as_bytes()),
-                None => {
+            match (given, output.what) {
+                (Some((_, text)), _) => bytes.extend_from_slice(text.as_bytes()),
+                (None, What::Report(format)) => {
                     let written = (format.write)(results, &mut bytes);
                     written.expect("writing to memory does not fail");
+                }
+                (None, What::Page | What::Stream) => {
+                    let page = pages::run(results, page::Verdict::default());
+                    bytes.extend_from_slice(html::file(&page).as_bytes());
                 }
             }
             let (outcome, path) = match &output.file {
@@ -213,6 +293,22 @@ impl Outputs {
         let _ = io::stderr().write_all(&rescue);
         Err(Faults::many(faults, Exit::Internal))
     }
+}
+
+/// `--report FILE`, where a command has it.
+pub(crate) fn page_file(given: &ArgMatches) -> Option<PathBuf> {
+    let file = given.try_get_one::<String>("report").ok().flatten();
+    file.map(PathBuf::from)
+}
+
+/// The option of commands that can write a page.
+pub fn page_option() -> Arg {
+    Arg::new("report")
+        .long("report")
+        .value_name("FILE.html")
+        .value_hint(ValueHint::FilePath)
+        .help("Write a page with charts to this file: it opens offline in any browser")
+        .help_heading("Output")
 }
 
 /// A report must not replace what is tested, nor be written over a disk.
@@ -279,6 +375,7 @@ fn parse(text: &str) -> Result<Output, Fault> {
     };
     let what = match name {
         STREAM => What::Stream,
+        PAGE => What::Page,
         name => match formats::find(name) {
             Some(format) => What::Report(format),
             None => {
@@ -299,12 +396,19 @@ fn parse(text: &str) -> Result<Output, Fault> {
 
 /// Names of all formats.
 pub fn names() -> Vec<&'static str> {
-    FORMATS.iter().map(|format| format.name).chain([STREAM]).collect()
+    FORMATS.iter().map(|format| format.name).chain([PAGE, STREAM]).collect()
 }
 
 /// All formats in a line each, for the help.
 pub fn explained() -> String {
+    let page = (
+        PAGE,
+        "a page with charts for browsers, in one file; --report FILE is the same",
+    );
     let stream = (STREAM, "one line of JSON for each event, as it happens");
-    let formats = FORMATS.iter().map(|format| (format.name, format.about)).chain([stream]);
-    formats.map(|(name, about)| format!("  {name:<11}{about}\n")).collect()
+    let formats = FORMATS
+        .iter()
+        .map(|format| (format.name, format.about))
+        .chain([page, stream]);
+    formats.map(|(name, about)| format!("  {name:<17}{about}\n")).collect()
 }

@@ -1,71 +1,186 @@
-//! The person in front: a line that is renewed on a terminal, plain lines elsewhere. Always on stderr.
+//! The person in front: a view that fills the terminal or a line that is renewed on it, plain lines elsewhere. Always on
+//! stderr.
 
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use clap::ArgMatches;
+use model::Nanos;
 use model::event::Event;
+use model::finding::Severity;
+use model::plan::Plan;
 use report::live::{Live, Update};
 
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
+use crate::session::Session;
+use crate::terminal::{self, View};
 
 /// Without a terminal the present state is told this often.
 const TELL_PLAIN: Duration = Duration::from_millis(3_500);
 /// A line that changes more often than this cannot be read.
 const TELL_LIVE: Duration = Duration::from_millis(100);
+/// What is over by then needs no view.
+const WORTH_A_VIEW: Nanos = Nanos::secs(2);
 
 /// Shows events to a person.
 #[derive(Debug)]
 pub struct Screen {
     live: Live,
-    terminal: bool,
-    quiet: bool,
+    form: Form,
+    /// May become a view when a run begins that is worth it.
+    waiting: Option<&'static std::sync::atomic::AtomicBool>,
     /// A line stands on the terminal that the next one replaces.
     standing: bool,
     told: Instant,
 }
 
+#[derive(Debug)]
+enum Form {
+    Quiet,
+    /// A line now and then.
+    Plain,
+    /// One line that is renewed.
+    Line,
+    /// The view, and what is printed once it is closed.
+    View(View, Vec<String>),
+}
+
 impl Screen {
-    /// A screen for a plan of so many steps.
-    pub fn new(steps: usize, quiet: bool) -> Screen {
+    /// What `--quiet`, `--live` and the terminal want. `streaming` says that something else is printed on standard output
+    /// meanwhile.
+    ///
+    /// # Errors
+    /// A view is asked for, and there is no place for it.
+    pub fn of(session: &Session, given: &ArgMatches, streaming: bool) -> Result<Screen, Faults> {
+        let wanted = given.get_one::<String>("live").map_or("auto", String::as_str);
+        let mut screen = Screen::line(given.get_flag("quiet"));
+        if matches!(screen.form, Form::Quiet) {
+            return Ok(screen);
+        }
+        let shared = streaming && std::io::stdout().is_terminal();
+        let obstacle = terminal::obstacle().or(shared.then_some("a stream of events is printed on the same terminal"));
+        match (wanted, obstacle) {
+            ("view", Some(why)) => {
+                let fault = Fault::new(format!("there is no place for the live view: {why}")).at("--live view");
+                Err(Faults::usage(
+                    fault.help("leave --live out: then it is a line where there can be no view"),
+                ))
+            }
+            ("view" | "auto", None) => {
+                screen.waiting = Some(session.interrupt_flag());
+                Ok(screen)
+            }
+            _ => Ok(screen),
+        }
+    }
+
+    /// A line on a terminal, plain lines elsewhere, never the view.
+    pub fn line(quiet: bool) -> Screen {
+        let terminal = std::io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb");
         Screen {
-            live: Live::new(steps as u32),
-            terminal: std::io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb"),
-            quiet,
+            live: Live::new(1),
+            form: match (quiet, terminal) {
+                (true, _) => Form::Quiet,
+                (false, true) => Form::Line,
+                (false, false) => Form::Plain,
+            },
+            waiting: None,
             standing: false,
             told: Instant::now(),
         }
     }
 
+    /// Another run begins. `about` tells which of several it is.
+    pub fn begin(&mut self, plan: &Plan, about: Option<String>) {
+        self.clear();
+        self.live = Live::new(plan.steps.len() as u32);
+        if planned(plan).is_none_or(|length| length > WORTH_A_VIEW)
+            && let Some(interrupt) = self.waiting.take()
+        {
+            self.form = Form::View(View::new(interrupt), Vec::new());
+        }
+        if let Form::View(view, _) = &self.form {
+            view.begin(plan, about);
+        }
+    }
+
+    /// Says something that is to be read later too.
+    pub fn say(&mut self, text: &str) {
+        self.tell(Severity::Note, text.trim_end_matches('\n').to_owned());
+    }
+
+    fn tell(&mut self, severity: Severity, text: String) {
+        self.clear();
+        self.see_to_view();
+        match &mut self.form {
+            Form::Quiet => {}
+            Form::Plain | Form::Line => say(&format!("{text}\n")),
+            Form::View(view, lines) => {
+                view.message(severity, &text);
+                lines.push(text);
+            }
+        }
+    }
+
+    /// A view that has lost its terminal becomes a line.
+    fn see_to_view(&mut self) {
+        if matches!(&self.form, Form::View(view, _) if view.is_gone()) {
+            self.close();
+        }
+    }
+
+    /// Closes the view, if there is one, and prints what it has kept.
+    pub fn close(&mut self) {
+        self.clear();
+        if !matches!(self.form, Form::View(..)) {
+            return;
+        }
+        if let Form::View(view, lines) = std::mem::replace(&mut self.form, Form::Line) {
+            drop(view);
+            terminal::leave(&lines);
+        }
+    }
+
     /// Shows an event.
     pub fn take(&mut self, event: &Event) {
+        self.see_to_view();
+        if let Form::View(view, _) = &self.form {
+            view.take(event);
+        }
         match self.live.take(event) {
             Update::Nothing => {}
-            _ if self.quiet => {}
             Update::Line(line) => {
-                self.clear();
-                say(&format!("{line}\n"));
+                let severity = match event {
+                    Event::Notice { finding } => finding.severity,
+                    Event::JobEnded { .. } => Severity::Warning,
+                    _ => Severity::Note,
+                };
+                self.tell(severity, line);
             }
-            Update::State(state) if self.terminal => {
-                if self.told.elapsed() < TELL_LIVE && self.standing {
-                    return;
+            Update::State(state) => match self.form {
+                Form::Line => self.renew(&state),
+                // Only figures are worth a line.
+                Form::Plain if matches!(event, Event::Interval(_) | Event::Preparing { .. }) => {
+                    if self.told.elapsed() >= TELL_PLAIN {
+                        say(&format!("{state}\n"));
+                        self.told = Instant::now();
+                    }
                 }
-                let width =
-                    terminal_size::terminal_size_of(std::io::stderr()).map_or(80, |(width, _)| usize::from(width.0));
-                let line: String = state.chars().take(width.saturating_sub(1)).collect();
-                say(&format!("\r{line}\x1b[K"));
-                (self.standing, self.told) = (true, Instant::now());
-            }
-            // Only figures are worth a line.
-            Update::State(state) if matches!(event, Event::Interval(_) | Event::Preparing { .. }) => {
-                if self.told.elapsed() >= TELL_PLAIN {
-                    say(&format!("{state}\n"));
-                    self.told = Instant::now();
-                }
-            }
-            Update::State(_) => {}
+                Form::Plain | Form::Quiet | Form::View(..) => {}
+            },
         }
+    }
+
+    fn renew(&mut self, state: &str) {
+        if self.told.elapsed() < TELL_LIVE && self.standing {
+            return;
+        }
+        let width = terminal_size::terminal_size_of(std::io::stderr()).map_or(80, |(width, _)| usize::from(width.0));
+        let line: String = state.chars().take(width.saturating_sub(1)).collect();
+        say(&format!("\r{line}\x1b[K"));
+        (self.standing, self.told) = (true, Instant::now());
     }
 
     /// Takes the renewed line away, so that something else may be printed.
@@ -77,9 +192,18 @@ impl Screen {
     }
 }
 
+/// How long a plan takes at most, where that is known.
+fn planned(plan: &Plan) -> Option<Nanos> {
+    let mut lengths = plan.jobs().map(|(_, job)| {
+        let phases = &job.phases;
+        Some(phases.start_delay.high_ns + phases.warm_up_ns + job.stop.after_ns? + phases.cool_down_ns)
+    });
+    lengths.try_fold(Nanos(0), |sum, one| Some(sum + one?))
+}
+
 impl Drop for Screen {
     fn drop(&mut self) {
-        self.clear();
+        self.close();
     }
 }
 

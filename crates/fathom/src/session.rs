@@ -1,18 +1,26 @@
 //! One command from plan to results: clock, signals, guard, watching, self-checks.
 
+use std::cell::{Cell, RefCell};
 use std::sync::atomic::AtomicBool;
 
 use clap::ArgMatches;
+use engine::Clock;
 use engine::clock::ClockStart;
+use engine::probe::{self, System};
 use engine::sys::signals;
 use model::environment::Before;
 use model::event::Event;
 use model::plan::Plan;
-use model::results::{Equivalent, Results};
+use model::results::{Equivalent, PhaseInterval, Results};
+use run::targets::Ground;
 use run::targets::guard::Permissions;
 use run::{Conditions, RunError, Wishes};
 
 use crate::fault::{Fault, Faults};
+use crate::fleet::Fleet;
+
+/// Intervals outside of the measured window that are kept at most.
+const MOST_AROUND: usize = 100_000;
 
 /// What every command has.
 #[derive(Debug)]
@@ -21,6 +29,10 @@ pub struct Session {
     /// Words of the command line.
     pub arguments: Vec<String>,
     interrupt: &'static AtomicBool,
+    /// The others, where it carries tests out with them.
+    fleet: RefCell<Option<Fleet>>,
+    /// Processors that a launcher had left it, where it is the only one that this has started.
+    widened_from: Cell<Option<u32>>,
 }
 
 /// Takes the first reading of the clock. `FATHOM_CLOCK=system` chooses the system's own, for tools that cannot follow the
@@ -39,7 +51,68 @@ impl Session {
             clock,
             arguments,
             interrupt: signals::catch_stop(),
+            fleet: RefCell::new(None),
+            widened_from: Cell::new(None),
         }
+    }
+
+    /// From now on it carries tests out with these others.
+    pub fn lead(&self, fleet: Fleet) {
+        *self.fleet.borrow_mut() = Some(fleet);
+    }
+
+    /// A launcher had left it so many processors, and it took all that it may have.
+    pub fn was_widened(&self, from: Option<u32>) {
+        self.widened_from.set(from);
+    }
+
+    /// It carries tests out with others.
+    pub fn leads(&self) -> bool {
+        self.fleet.borrow().is_some()
+    }
+
+    /// How many hosts carry a plan out together, if this process leads others.
+    pub fn ranks(&self) -> Option<u32> {
+        let fleet = self.fleet.borrow();
+        Some(fleet.as_ref()?.head.as_ref()?.ranks())
+    }
+
+    /// Leads others from now on, if any; those before are given back.
+    pub fn exchange(&self, fleet: Option<Fleet>) -> Option<Fleet> {
+        self.fleet.replace(fleet)
+    }
+
+    /// Lets the others go.
+    pub fn part(&self) {
+        *self.fleet.borrow_mut() = None;
+    }
+
+    /// The plan of the whole, where several carry it out; else the plan itself.
+    ///
+    /// # Errors
+    /// [`Faults`] if it cannot be shared with one of them.
+    pub fn whole(&self, plan: &Plan) -> Result<Plan, Faults> {
+        match self.fleet.borrow().as_ref().and_then(|fleet| fleet.head.as_ref()) {
+            Some(head) => Ok(head.whole(plan)?),
+            None => Ok(plan.clone()),
+        }
+    }
+
+    /// Names the files that the runs of a study share in directories. Where several carry it out, each of them does so for its own.
+    ///
+    /// # Errors
+    /// [`Faults`] with every target that cannot be used.
+    pub fn settle(&self, ground: &mut Ground, plan: &mut Plan) -> Result<(), Faults> {
+        match self.fleet.borrow_mut().as_mut().and_then(|fleet| fleet.head.as_mut()) {
+            Some(head) => head.hold_files(),
+            None => ground.settle(plan)?,
+        }
+        Ok(())
+    }
+
+    /// A clock of this process.
+    pub fn clock(&self) -> Clock {
+        self.clock.settle()
     }
 
     /// Carries out a plan and adds what the self-checks find.
@@ -111,10 +184,47 @@ impl Session {
         };
         // Nothing that could go wrong here is to stand between a measurement and its results.
         let equivalents = equivalents(&plan);
-        let mut results = run::carry_out_with(plan, conditions, wishes, watcher)?;
+        // What is done outside of the measured window is told while it happens, and kept for those who look at it later.
+        let mut around: Vec<((u32, u32), PhaseInterval)> = Vec::new();
+        let mut noting = |event: Event| {
+            if let Event::Interval(interval) = &event
+                && let Some(one) = PhaseInterval::of(interval).filter(|_| around.len() < MOST_AROUND)
+            {
+                around.push(((interval.step, interval.job), one));
+            }
+            watcher(event);
+        };
+        let mut fleet = self.fleet.borrow_mut();
+        let mut results = match fleet.as_mut() {
+            Some(Fleet {
+                head: Some(head),
+                journal,
+                ..
+            }) => head.carry_out(plan, conditions, wishes, journal, &mut noting)?,
+            _ => run::carry_out_with(plan, conditions, wishes, &mut noting)?,
+        };
+        drop(fleet);
+        for ((step, job), one) in around {
+            let found = results
+                .steps
+                .get_mut(step as usize)
+                .and_then(|step| step.jobs.get_mut(job as usize));
+            if let Some(found) = found {
+                found.around.push(one);
+            }
+        }
         results.equivalents = equivalents;
-        if let Some(host) = results.hosts.first_mut() {
+        // What was seen here before the run is about this machine, which may only lead the others.
+        let here = match &results.fleet {
+            Some(_) => {
+                let name = probe::host(&System::live()).name;
+                results.hosts.iter_mut().find(|host| host.environment.host.name == name)
+            }
+            None => results.hosts.first_mut(),
+        };
+        if let Some(host) = here {
             host.environment.before = before;
+            host.environment.widened_from = self.widened_from.get().filter(|_| results.fleet.is_none());
         }
         let found = analysis::check(&results);
         results.findings.extend(found);

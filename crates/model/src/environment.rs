@@ -19,12 +19,37 @@ pub struct Environment {
     /// Limits that the system puts on this process.
     #[serde(default)]
     pub limits: Limits,
-    /// One entry for each target of the plan, in plan order.
+    /// One entry for each target of the plan that this machine has to do with, in plan order.
     #[serde(default)]
     pub targets: Vec<TargetFacts>,
+    /// Which targets of the plan these are, ascending; empty: the first ones. Of a test on several machines each has its own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub target_numbers: Vec<u32>,
     /// What others did to the devices before the test began; absent where nobody looked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<Before>,
+    /// Processors that a launcher of MPI had left this process, where that was all that it had started and it took all that it may
+    /// have. Of several processes each has its own number, which is told of its rank.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub widened_from: Option<u32>,
+}
+
+impl Environment {
+    /// What is known of a target of the plan on this machine.
+    pub fn target(&self, number: u32) -> Option<&TargetFacts> {
+        let place = match self.target_numbers.is_empty() {
+            true => number as usize,
+            false => self.target_numbers.binary_search(&number).ok()?,
+        };
+        self.targets.get(place)
+    }
+
+    /// Each target of this machine with its number in the plan.
+    pub fn numbered_targets(&self) -> impl Iterator<Item = (u32, &TargetFacts)> {
+        let number = |place: usize| self.target_numbers.get(place).copied().unwrap_or(place as u32);
+        let targets = self.targets.iter().enumerate();
+        targets.map(move |(place, facts)| (number(place), facts))
+    }
 }
 
 /// What others did to the devices under the targets before the test began.
@@ -188,6 +213,9 @@ pub struct TargetFacts {
     /// How its space is allocated, where the file system tells.
     #[serde(default)]
     pub allocation: Option<Allocation>,
+    /// The cluster's name for the volume that it lies on, where that is one of a cluster.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster_volume: Option<String>,
     /// The node of a cluster that owns the volume, where it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
@@ -250,7 +278,8 @@ pub struct Device {
     /// NUMA node it is attached to.
     #[serde(default)]
     pub numa_node: Option<u32>,
-    /// What its link carries one way, where the system tells: of NVMe devices, the lanes of PCI Express.
+    /// What its link carries one way, where the system tells: of NVMe devices the lanes of PCI Express, of SATA and SAS disks the speed
+    /// that was agreed on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link_bytes_per_sec: Option<u64>,
     /// `disk`, `partition`, `loop`, `device mapper`, `RAID`, `bcache` or `compressed memory`; empty where not known.
@@ -265,12 +294,15 @@ pub struct Device {
     /// What it or the system says of its health; absent where neither does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub health: Option<Health>,
+    /// The same when the test had ended; absent where nobody looked again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub health_after: Option<Health>,
 }
 
 /// The health of a device.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Health {
-    /// Where this comes from, such as `NVMe health log` or `md`.
+    /// Where this comes from, such as `NVMe health log`, `SMART` or `md`.
     pub source: String,
     /// What is wrong, in words; empty if nothing is.
     pub complaints: Vec<String>,
@@ -286,6 +318,15 @@ pub struct Health {
     /// Errors of its media, or of the data on them, that it has met.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub media_errors: Option<u64>,
+    /// Sectors that spare ones stand in for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reallocated_sectors: Option<u64>,
+    /// Sectors that could not be read and wait to be replaced.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pending_sectors: Option<u64>,
+    /// Transfers that were garbled on the way to it, since it was made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link_errors: Option<u64>,
 }
 
 /// How the space of a file is allocated.
@@ -295,6 +336,10 @@ pub struct Allocation {
     pub holes: Bytes,
     /// Bytes reserved but never written: reads need no device either.
     pub unwritten: Bytes,
+    /// How many those are was not told, and there may be more. So it is on Windows where a file system does not say up to where a file
+    /// holds valid data.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unwritten_unknown: bool,
     /// Separate extents.
     pub extents: u64,
 }
@@ -352,6 +397,9 @@ pub struct SystemUse {
     /// Times at which a processor slowed down because it was too hot.
     #[serde(default)]
     pub thermal_events: Option<u64>,
+    /// Other programs that read or wrote most meanwhile, the busiest first; on whichever device.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub programs: Vec<BusyProgram>,
 }
 
 /// What a network interface lost.

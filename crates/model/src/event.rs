@@ -37,6 +37,9 @@ pub enum Event {
     Ready {
         /// Index of the step.
         step: u32,
+        /// Block devices under its targets, by the names that the kernel's counters have.
+        #[serde(default)]
+        devices: Vec<DeviceUnder>,
     },
     /// A job entered a phase.
     Phase {
@@ -65,6 +68,11 @@ pub enum Event {
         /// Its results: without what workers tell only at their end.
         results: Box<StepResults>,
     },
+    /// What one of the processes does that carry a test out together; the figures of all others are of the sum. It is not
+    /// written to streams of events.
+    #[serde(skip)]
+    #[schemars(skip)]
+    Rank(Box<RankNow>),
     /// Something worth telling at once.
     Notice {
         /// The finding.
@@ -135,16 +143,130 @@ pub struct Interval {
     pub name: String,
     /// The phase it belongs to.
     pub phase: Phase,
+    /// Statistics were begun anew so many times before it.
+    pub epoch: u32,
     /// Start of the interval from the start of its phase.
     pub start_ns: Nanos,
     /// Length.
     pub length_ns: Nanos,
     /// Counters for each direction.
     pub counts: PerDirection<Counts>,
-    /// Total latency, or response time when paced, of all directions.
-    pub latency: Histogram,
+    /// Total latency, or response time when paced, of the directions in which operations completed.
+    pub latency: PerDirection<Option<Histogram>>,
+    /// The times from queued to completed of all operations, added up: divided by the length it is how many were in flight on
+    /// average.
+    pub in_flight_ns: Nanos,
+    /// How many the job aimed to keep in flight.
+    pub depth: u64,
+    /// The same for each target, where the job has streams on more than one.
+    pub targets: Vec<TargetInterval>,
     /// Time left until the planned end of the phase, if it has one.
     pub left_ns: Option<Nanos>,
+}
+
+/// What one of several processes does at this moment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RankNow {
+    /// Its number.
+    pub rank: u32,
+    /// How many there are.
+    pub of: u32,
+    /// Name of its host.
+    pub host: String,
+    /// What it does.
+    pub state: RankState,
+    /// Its last interval, where that is what is new.
+    pub figures: Option<RankFigures>,
+}
+
+/// How far a process is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RankState {
+    /// It prepares its targets.
+    #[default]
+    Preparing,
+    /// It waits for the others.
+    Ready,
+    /// It does what is measured.
+    Running,
+    /// Nothing was heard of it for longer than usual.
+    Late,
+    /// It has done its part.
+    Ended,
+    /// It takes no part any more.
+    Lost,
+}
+
+impl RankState {
+    /// The word shown to people.
+    pub fn word(self) -> &'static str {
+        match self {
+            RankState::Preparing => "preparing",
+            RankState::Ready => "ready",
+            RankState::Running => "running",
+            RankState::Late => "late",
+            RankState::Ended => "ended",
+            RankState::Lost => "lost",
+        }
+    }
+}
+
+/// What a process did in an interval of a job.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct RankFigures {
+    /// Index of the step.
+    pub step: u32,
+    /// Index of the job in its step.
+    pub job: u32,
+    /// Operations per second.
+    pub iops: f64,
+    /// The 99th percentile of its latencies; absent where nothing completed.
+    pub p99_ns: Option<u64>,
+}
+
+impl RankFigures {
+    /// Those of an interval.
+    pub fn of(interval: &Interval) -> RankFigures {
+        let operations: u64 = interval.counts.iter().map(|(_, counts)| counts.operations).sum();
+        let latency = interval.latency_of_all();
+        RankFigures {
+            step: interval.step,
+            job: interval.job,
+            iops: operations as f64 / interval.length_ns.as_secs().max(1e-9),
+            p99_ns: (!latency.is_empty()).then(|| latency.quantile(0.99)),
+        }
+    }
+}
+
+impl Interval {
+    /// The latency of all directions together.
+    pub fn latency_of_all(&self) -> Histogram {
+        let mut all = Histogram::new();
+        for (_, histogram) in self.latency.iter() {
+            histogram.iter().for_each(|histogram| all.merge(histogram));
+        }
+        all
+    }
+}
+
+/// What a job did to one target, or to files that a stream uses together, in an interval.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TargetInterval {
+    /// Indexes of the plan's targets: several are files that a stream chooses from.
+    pub targets: Vec<u32>,
+    /// Counters for each direction.
+    pub counts: PerDirection<Counts>,
+    /// Sum of the latencies, as in the interval itself.
+    pub latency_ns: Nanos,
+}
+
+/// A block device with targets on it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DeviceUnder {
+    /// Its name in the kernel.
+    pub name: String,
+    /// Indexes of the plan's targets that lie on it.
+    pub targets: Vec<u32>,
 }
 
 /// Operations and bytes.

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 pub mod access;
+pub mod assigned;
 pub mod block_event;
 pub mod block_lifetimes;
 pub mod block_size;
@@ -17,6 +18,7 @@ pub mod environment;
 pub mod event;
 pub mod file_choice;
 pub mod finding;
+pub mod fleet;
 pub mod histogram;
 pub mod mismatch;
 pub mod mix;

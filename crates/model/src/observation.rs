@@ -45,6 +45,20 @@ pub struct Observation {
     pub series: Vec<SeriesPoint>,
     /// Operations that failed.
     pub errors: Option<u64>,
+    /// Figures that only a few sources have beside those above.
+    #[serde(default)]
+    pub stated: Stated,
+}
+
+/// Figures that a source states although others tell as much: they are shown or held against those, and nothing is worked out from them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Stated {
+    /// Operations in flight on average, as the source counted them.
+    pub in_flight: Option<f64>,
+    /// Mean bytes of an operation, of whatever sizes they were.
+    pub bytes_per_operation: Option<f64>,
+    /// Share of the time of all processors together that was used, from 0 to 1.
+    pub processors_busy: Option<f64>,
 }
 
 /// What was asked for. Everything that differs among the workers of a load is absent.
@@ -273,6 +287,7 @@ impl Observation {
             device: device(around),
             series: series(found),
             errors: Some(total.errors),
+            stated: Stated::default(),
         })
     }
 

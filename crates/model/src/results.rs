@@ -3,6 +3,8 @@
 //! Every report is rendered from this. Merging is addition: counters and histograms of workers add, device counters and
 //! CPU time count once for each host. Nothing here is rounded or divided; rates are computed by whoever shows them.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -10,8 +12,9 @@ use crate::block_lifetimes::BlockLifetimes;
 use crate::diagnosis::JobDiagnosis;
 use crate::direction::{Direction, PerDirection};
 use crate::environment::{CoreUse, DeviceUse, Environment, SystemUse, VolumeUse};
-use crate::event::{Counts, EndReason};
+use crate::event::{Counts, EndReason, Interval, Phase};
 use crate::finding::Finding;
+use crate::fleet::Fleet;
 use crate::histogram::Histogram;
 use crate::mismatch::Mismatch;
 use crate::plan::{Dialect, EngineKind, Plan};
@@ -47,6 +50,9 @@ pub struct Results {
     /// What limited each job, where that was asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub diagnoses: Vec<JobDiagnosis>,
+    /// The processes that carried it out together, where there were several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fleet: Option<Fleet>,
 }
 
 /// The same test in the words of another dialect.
@@ -210,6 +216,12 @@ pub struct JobResults {
     /// Histograms by interval, in time order.
     #[serde(default)]
     pub histograms: Vec<IntervalHistogram>,
+    /// What was done before and after the measured window, in time order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub around: Vec<PhaseInterval>,
+    /// Operations of each rank by interval, where several carried it out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rank_series: Vec<RankSeries>,
     /// Latencies of each worker window by window, where the plan asks for them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub windows: Vec<WindowSeries>,
@@ -225,6 +237,31 @@ pub struct JobResults {
     /// What the rules of the job concluded.
     #[serde(default)]
     pub control: Vec<ControlOutcome>,
+}
+
+/// An interval outside of the measured window.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PhaseInterval {
+    /// The phase.
+    pub phase: Phase,
+    /// Start, from the start of that phase.
+    pub start_ns: Nanos,
+    /// Length.
+    pub length_ns: Nanos,
+    /// Operations and bytes of each direction.
+    pub counts: PerDirection<Counts>,
+}
+
+impl PhaseInterval {
+    /// The figures of an interval that was told while it happened; `None` for those of the measured window.
+    pub fn of(interval: &Interval) -> Option<PhaseInterval> {
+        (interval.phase != Phase::Measured).then_some(PhaseInterval {
+            phase: interval.phase,
+            start_ns: interval.start_ns,
+            length_ns: interval.length_ns,
+            counts: interval.counts,
+        })
+    }
 }
 
 /// What a rule of a job concluded.
@@ -249,7 +286,7 @@ pub struct ControlOutcome {
 pub struct WorkerResults {
     /// Index of its host.
     pub host: u32,
-    /// MPI rank on that host, where there are several.
+    /// Rank of the process that had it, where there are several.
     #[serde(default)]
     pub rank: u32,
     /// Number of the worker in its job.
@@ -741,6 +778,37 @@ impl Point {
     }
 }
 
+/// What a rank did of a job in each interval of the measured window.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RankSeries {
+    /// Which rank.
+    pub rank: u32,
+    /// Length of an interval; the last one may be shorter.
+    pub length_ns: Nanos,
+    /// Operations completed in each interval, all directions together.
+    pub operations: Vec<u64>,
+}
+
+impl RankSeries {
+    /// Of what one rank has measured by itself; `None` if it kept no intervals.
+    pub fn of(rank: u32, job: &JobResults) -> Option<RankSeries> {
+        let series = job.series.iter().find(|series| series.of.is_none())?;
+        let directions = || series.points.iter().map(|(_, points)| points);
+        let length = directions().map(Vec::len).max().unwrap_or_default();
+        let mut operations = vec![0; length];
+        for points in directions() {
+            for (sum, point) in operations.iter_mut().zip(points) {
+                *sum += point.operations;
+            }
+        }
+        (length > 0).then_some(RankSeries {
+            rank,
+            length_ns: series.length_ns,
+            operations,
+        })
+    }
+}
+
 /// What a worker kept of each window, over all its streams.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WindowSeries {
@@ -826,6 +894,12 @@ pub struct IntervalHistogram {
 }
 
 impl StepResults {
+    /// There is something that counts once for a machine.
+    pub(crate) fn has_counters(&self) -> bool {
+        let has_devices = !self.devices.is_empty() || !self.devices_measured.is_empty();
+        has_devices || !self.cores.is_empty() || !self.volumes.is_empty()
+    }
+
     /// Results of a step none of whose jobs started.
     pub fn not_started(plan: &crate::plan::Step) -> StepResults {
         let job = |job: &crate::plan::Job| JobResults {
@@ -878,21 +952,7 @@ impl JobResults {
     /// Operations in flight on average over the measured window, by Little's law (1961): the sum of all latencies divided
     /// by the time. Each worker counts with the depth it had and over its own window. `None` if nothing was measured.
     pub fn in_flight(&self) -> Option<InFlight> {
-        let (mut latency, mut area, mut found) = (0.0, 0.0, InFlight::default());
-        for worker in &self.workers {
-            area += f64::from(worker.slots) * (worker.measured_ns + worker.verified_ns).0 as f64;
-            found.depth += u64::from(worker.slots);
-            for (_, direction) in worker.streams.iter().flat_map(|stream| stream.directions.iter()) {
-                let Some(direction) = direction else { continue };
-                latency += direction.total.sum() as f64;
-                found.operations += direction.operations;
-            }
-        }
-        if found.operations == 0 || area == 0.0 {
-            return None;
-        }
-        found.average = latency / area * found.depth as f64;
-        Some(found)
+        InFlight::of(&self.workers)
     }
 
     /// CPU time and the like of all workers.
@@ -914,6 +974,27 @@ pub struct InFlight {
     pub operations: u64,
 }
 
+impl InFlight {
+    /// That of some workers, as in [`JobResults::in_flight`].
+    pub fn of<'a>(workers: impl IntoIterator<Item = &'a WorkerResults>) -> Option<InFlight> {
+        let (mut latency, mut area, mut found) = (0.0, 0.0, InFlight::default());
+        for worker in workers {
+            area += f64::from(worker.slots) * (worker.measured_ns + worker.verified_ns).0 as f64;
+            found.depth += u64::from(worker.slots);
+            for (_, direction) in worker.streams.iter().flat_map(|stream| stream.directions.iter()) {
+                let Some(direction) = direction else { continue };
+                latency += direction.total.sum() as f64;
+                found.operations += direction.operations;
+            }
+        }
+        if found.operations == 0 || area == 0.0 {
+            return None;
+        }
+        found.average = latency / area * found.depth as f64;
+        Some(found)
+    }
+}
+
 /// What this test moved to and from a device, over all phases of a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Moved {
@@ -930,9 +1011,9 @@ impl Results {
     /// stream also used targets elsewhere, so that its share is not known. A device that only lies beneath another one
     /// is not counted: the layer between them may write twice, or compress.
     pub fn moved(&self, step: usize, device: &HostDeviceUse) -> Option<Moved> {
-        let facts = &self.hosts.get(device.host as usize)?.environment.targets;
+        let environment = &self.hosts.get(device.host as usize)?.environment;
         let lies_on = |target: &u32| {
-            let first = facts.get(*target as usize).and_then(|facts| facts.devices.first());
+            let first = environment.target(*target).and_then(|facts| facts.devices.first());
             first.is_some_and(|first| first.name == device.counters.name)
         };
         let (mut moved, mut any) = (Moved::default(), false);
@@ -953,36 +1034,6 @@ impl Results {
         }
         any.then_some(moved)
     }
-
-    /// Adds the results that another host obtained with the same plan: its workers join the jobs, its interval series
-    /// and histograms are added, its device counters and CPU times stand beside the others.
-    pub fn merge(&mut self, other: Results) {
-        let shift = self.hosts.len() as u32;
-        self.hosts.extend(other.hosts);
-        self.interrupted |= other.interrupted;
-        self.findings.extend(other.findings);
-        for (mine, theirs) in self.steps.iter_mut().zip(other.steps) {
-            mine.observed_ns = mine.observed_ns.max(theirs.observed_ns);
-            let shifted = |mut entry: HostDeviceUse| {
-                entry.host += shift;
-                entry
-            };
-            mine.devices.extend(theirs.devices.into_iter().map(shifted));
-            mine.devices_measured
-                .extend(theirs.devices_measured.into_iter().map(shifted));
-            mine.volumes.extend(theirs.volumes.into_iter().map(|mut entry| {
-                entry.host += shift;
-                entry
-            }));
-            mine.cores.extend(theirs.cores.into_iter().map(|mut entry| {
-                entry.host += shift;
-                entry
-            }));
-            for (mine, theirs) in mine.jobs.iter_mut().zip(theirs.jobs) {
-                mine.merge(theirs, shift);
-            }
-        }
-    }
 }
 
 /// How a job ended that ran on two hosts: what cut it short on one of them counts for both.
@@ -999,13 +1050,23 @@ fn graver(mine: Option<EndReason>, theirs: Option<EndReason>) -> Option<EndReaso
     }
 }
 
+impl StepResults {
+    /// The same as what there is of a step that was cut short: whatever had begun was interrupted.
+    pub fn cut_short(mut self) -> StepResults {
+        let has_begun = |job: &&mut JobResults| !job.workers.is_empty() && job.ended.is_none();
+        for job in self.jobs.iter_mut().filter(has_begun) {
+            job.ended = Some(EndReason::Interrupted);
+        }
+        self
+    }
+}
+
 impl JobResults {
-    fn merge(&mut self, other: JobResults, host_shift: u32) {
+    /// Adds what another rank did of the same job: its workers join, with their host and rank as they are; interval series and histograms
+    /// are added.
+    pub fn add(&mut self, other: JobResults) {
         let worker_shift = self.workers.len() as u32;
-        self.workers.extend(other.workers.into_iter().map(|mut worker| {
-            worker.host += host_shift;
-            worker
-        }));
+        self.workers.extend(other.workers);
         self.ended = graver(self.ended.take(), other.ended);
         self.lost_intervals += other.lost_intervals;
         self.log_waits += other.log_waits;
@@ -1024,10 +1085,36 @@ impl JobResults {
         for histogram in other.histograms {
             self.merge_histogram(histogram);
         }
+        self.merge_around(other.around);
+        self.rank_series.extend(other.rank_series);
         self.windows.extend(other.windows.into_iter().map(|mut series| {
             series.worker += worker_shift;
             series
         }));
+    }
+
+    fn merge_around(&mut self, other: Vec<PhaseInterval>) {
+        let key = |one: &PhaseInterval| (one.phase, one.start_ns);
+        let places: BTreeMap<(Phase, Nanos), usize> = self
+            .around
+            .iter()
+            .enumerate()
+            .map(|(place, one)| (key(one), place))
+            .collect();
+        let so_far = self.around.len();
+        for interval in other {
+            match places.get(&key(&interval)) {
+                Some(place) => {
+                    for (direction, counts) in interval.counts.iter() {
+                        self.around[*place].counts[direction].add(*counts);
+                    }
+                }
+                None => self.around.push(interval),
+            }
+        }
+        if so_far > 0 && self.around.len() > so_far {
+            self.around.sort_by_key(key);
+        }
     }
 
     fn merge_series(&mut self, other: Series) {

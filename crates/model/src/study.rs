@@ -57,6 +57,21 @@ pub enum Question {
         /// What B is.
         b: String,
     },
+    /// Whether workloads keep what is required of them. Runs have the settings `workload` and `attempt`: a second attempt has twice as
+    /// much in flight.
+    Suite {
+        /// What is required of each.
+        workloads: Vec<RequiredOf>,
+    },
+}
+
+/// What is required of a workload.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RequiredOf {
+    /// Its name.
+    pub workload: String,
+    /// The requirement, as written.
+    pub required: String,
 }
 
 /// A parameter that was varied.

@@ -4,14 +4,15 @@ use model::environment::{
     Allocation, Before, BusyProgram, Clock, CoreUse, Cpu, Device, DeviceLimit, DeviceUse, Environment, FileSystem,
     Host, IdleState, Limits, LogicalCpu, TargetFacts,
 };
-use model::event::{Counts, EndReason};
+use model::event::{Counts, EndReason, Phase};
 use model::finding::{Finding, Severity};
+use model::fleet::{Gathering, Share};
 use model::histogram::Histogram;
-use model::plan::{EngineKind, Plan, Stop, TargetId, Workload};
+use model::plan::{AtEndOfJob, EngineKind, Plan, Prepare, Stop, Target, TargetId, TargetKind, Workload};
 use model::results::{
     ControlOutcome, DirectionResults, Distribution, EffectiveShare, EngineUsed, FORMAT_VERSION, Failure, HostCoreUse,
-    HostDeviceUse, HostResults, IntervalHistogram, JobResults, Kind, Point, Results, Series, StepResults,
-    StreamResults, SyncResults, Tool, Usage, WorkerResults,
+    HostDeviceUse, HostResults, IntervalHistogram, JobResults, Kind, PhaseInterval, Point, Results, Series,
+    StepResults, StreamResults, SyncResults, Tool, Usage, WorkerResults,
 };
 use model::{Bytes, Direction, Nanos, PerDirection};
 use proptest::prelude::*;
@@ -139,12 +140,30 @@ fn host(name: &str, operations: &[Done]) -> Results {
         interrupted: false,
         equivalents: Vec::new(),
         diagnoses: Vec::new(),
+        fleet: None,
     }
 }
 
-fn merged(mut one: Results, other: Results) -> Results {
-    one.merge(other);
-    one
+/// The results of ranks put together, each of which carried out the one job.
+fn gathered(parts: impl IntoIterator<Item = Results>) -> Results {
+    let mut parts: Vec<Results> = parts.into_iter().collect();
+    let mut plan = Plan::default();
+    plan.steps.push(Default::default());
+    plan.steps[0].jobs.push(Default::default());
+    let share = Share {
+        plan: plan.clone(),
+        jobs: vec![vec![0]],
+    };
+    let shares = vec![share; parts.len()];
+    let mut whole = Gathering::new(&plan, &shares, parts[0].clone());
+    for (rank, part) in parts.drain(..).enumerate() {
+        whole.add(rank as u32, part);
+    }
+    whole.finish()
+}
+
+fn merged(one: Results, other: Results) -> Results {
+    gathered([one, other])
 }
 
 fn job(results: &Results) -> &JobResults {
@@ -200,12 +219,12 @@ proptest! {
     }
 
     #[test]
-    fn merging_three_hosts_does_not_depend_on_the_order_of_merging(
-        a in operations(), b in operations(), c in operations(),
-    ) {
-        let left = merged(merged(host("a", &a), host("b", &b)), host("c", &c));
-        let right = merged(host("a", &a), merged(host("b", &b), host("c", &c)));
-        prop_assert_eq!(left, right);
+    fn three_hosts_are_one_with_all_operations(a in operations(), b in operations(), c in operations()) {
+        let together = host("all", &[a.clone(), b.clone(), c.clone()].concat());
+        let three = gathered([host("a", &a), host("b", &b), host("c", &c)]);
+        prop_assert_eq!(job(&three).directions(), job(&together).directions());
+        prop_assert_eq!(points(job(&three)), points(job(&together)));
+        prop_assert_eq!(&job(&three).histograms, &job(&together).histograms);
     }
 
     #[test]
@@ -244,9 +263,11 @@ fn a_power_of_two_begins_a_class_of_depths_and_ends_one_of_batches() {
 
 #[test]
 fn each_worker_and_device_still_belongs_to_its_host() {
-    let three = merged(merged(host("a", &[]), host("b", &[])), host("c", &[]));
+    let three = gathered([host("a", &[]), host("b", &[]), host("c", &[])]);
     let hosts: Vec<u32> = job(&three).workers.iter().map(|worker| worker.host).collect();
     assert_eq!(hosts, [0, 0, 1, 1, 2, 2]);
+    let numbers: Vec<u32> = job(&three).workers.iter().map(|worker| worker.worker).collect();
+    assert_eq!(numbers, [0, 1, 2, 3, 4, 5]);
     let step = &three.steps[0];
     for devices in [&step.devices, &step.devices_measured] {
         assert_eq!(devices.iter().map(|device| device.host).collect::<Vec<_>>(), [0, 1, 2]);
@@ -256,6 +277,124 @@ fn each_worker_and_device_still_belongs_to_its_host() {
     assert_eq!(of, [(1, 0), (3, 0), (5, 0)]);
     let names: Vec<_> = three.hosts.iter().map(|host| &*host.environment.host.name).collect();
     assert_eq!(names, ["a", "b", "c"]);
+}
+
+#[test]
+fn ranks_of_one_machine_share_its_devices() {
+    let sum = gathered([host("a", &[]), host("b", &[]), host("a", &[])]);
+    assert_eq!(sum.hosts.len(), 2);
+    assert_eq!(sum.steps[0].devices.len(), 2);
+    let places: Vec<(u32, u32)> = job(&sum)
+        .workers
+        .iter()
+        .map(|worker| (worker.host, worker.rank))
+        .collect();
+    assert_eq!(places, [(0, 0), (0, 0), (1, 1), (1, 1), (0, 2), (0, 2)]);
+}
+
+#[test]
+fn sums_of_a_thousand_ranks_are_exact() {
+    let of_rank = |rank: u64| -> Vec<Done> {
+        let one = |number: u64| Done {
+            worker: (number % 2) as usize,
+            direction: Direction::ALL[(rank + number) as usize % 3],
+            at_ns: (rank * 37 + number * 911) % 5 * INTERVAL,
+            latency_ns: 1 + (rank * 1009 + number * 7919) % 1_000_000,
+            bytes: 512 * (1 + rank % 8),
+        };
+        (0..5 + rank % 3).map(one).collect()
+    };
+    let all: Vec<Done> = (0..1000).flat_map(of_rank).collect();
+    let sum = gathered((0..1000).map(|rank| host(&format!("h{}", rank % 400), &of_rank(rank))));
+    let together = host("all", &all);
+    assert_eq!(job(&sum).directions(), job(&together).directions());
+    assert_eq!(points(job(&sum)), points(job(&together)));
+    assert_eq!(&job(&sum).histograms, &job(&together).histograms);
+    assert_eq!(sum.hosts.len(), 400);
+    assert_eq!(sum.steps[0].devices.len(), 400);
+    // The series of the ranks add up to that of all.
+    let ranks = &job(&sum).rank_series;
+    assert_eq!(ranks.len(), 1000);
+    let operations: u64 = ranks.iter().flat_map(|one| &one.operations).sum();
+    assert_eq!(operations, all.len() as u64);
+    let second = |number: usize| -> u64 {
+        let found = ranks.iter().filter_map(|one| one.operations.get(number));
+        found.sum()
+    };
+    for number in 0..5 {
+        let done = all.iter().filter(|done| done.at_ns / INTERVAL == number as u64).count();
+        assert_eq!(second(number), done as u64, "second {number}");
+    }
+}
+
+#[test]
+fn intervals_around_the_window_add_up_in_order() {
+    let around = |starts: &[u64]| {
+        let mut results = host("a", &[]);
+        let one = |start: &u64| PhaseInterval {
+            phase: if *start < 10 { Phase::WarmUp } else { Phase::Verify },
+            start_ns: Nanos(*start),
+            length_ns: Nanos(1),
+            counts: PerDirection {
+                read: Counts {
+                    operations: 1,
+                    bytes: Bytes(2),
+                },
+                ..PerDirection::default()
+            },
+        };
+        results.steps[0].jobs[0].around = starts.iter().map(one).collect();
+        results
+    };
+    let sum = gathered([around(&[0, 2, 11]), around(&[0, 1, 2, 3, 10]), around(&[])]);
+    let found = job(&sum).around.iter();
+    let found: Vec<(u64, u64)> = found.map(|one| (one.start_ns.0, one.counts.read.operations)).collect();
+    assert_eq!(found, [(0, 2), (1, 1), (2, 2), (3, 1), (10, 1), (11, 1)]);
+}
+
+#[test]
+fn facts_of_targets_are_found_by_their_number_in_the_plan() {
+    let facts = |path: &str| TargetFacts {
+        path: path.into(),
+        ..TargetFacts::default()
+    };
+    let mut plan = Plan::default();
+    let target = Target {
+        path: "x".into(),
+        kind: TargetKind::default(),
+        prepare: Prepare::default(),
+        at_end: AtEndOfJob::default(),
+    };
+    plan.targets = vec![target.clone(), target];
+    let share = Share {
+        plan: plan.clone(),
+        jobs: Vec::new(),
+    };
+    let shares = vec![share; 3];
+    let mut whole = Gathering::new(&plan, &shares, host("a", &[]));
+    for (rank, name) in ["a", "b", "a"].into_iter().enumerate() {
+        let mut results = host(name, &[]);
+        results.hosts[0].environment.targets = vec![facts(&format!("{rank}.0")), facts(&format!("{rank}.1"))];
+        whole.add(rank as u32, results);
+    }
+    let sum = whole.finish();
+    let paths = |host: usize| -> Vec<(u32, &str)> {
+        let targets = sum.hosts[host].environment.numbered_targets();
+        targets.map(|(number, facts)| (number, &*facts.path)).collect()
+    };
+    assert_eq!(paths(0), [(0, "0.0"), (1, "0.1"), (4, "2.0"), (5, "2.1")]);
+    assert_eq!(paths(1), [(2, "1.0"), (3, "1.1")]);
+    let environment = &sum.hosts[1].environment;
+    assert_eq!(environment.target(3).map(|facts| &*facts.path), Some("1.1"));
+    assert_eq!(environment.target(4), None);
+}
+
+#[test]
+fn a_machine_whose_first_rank_was_lost_is_counted_with_its_next() {
+    let mut lost = host("a", &[]);
+    (lost.steps[0].devices, lost.steps[0].devices_measured) = (Vec::new(), Vec::new());
+    let sum = gathered([lost, host("a", &[])]);
+    assert_eq!(sum.steps[0].devices.len(), 1);
 }
 
 #[test]
@@ -463,13 +602,16 @@ fn environment() -> Environment {
                 ..Device::default()
             }],
             allocation: Some(Allocation {
+                unwritten_unknown: true,
                 holes: Bytes(1),
                 unwritten: Bytes(2),
                 extents: 3,
             }),
+            cluster_volume: Some("Cluster Disk 1".into()),
             owner: Some("node1".into()),
             owner_after: Some("node2".into()),
         }],
+        target_numbers: vec![0],
         before: Some(Before {
             watched_ns: Nanos::secs(10),
             devices: Vec::new(),
@@ -479,6 +621,7 @@ fn environment() -> Environment {
                 bytes: Bytes::kib(4),
             }],
         }),
+        widened_from: Some(1),
     }
 }
 

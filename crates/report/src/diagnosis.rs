@@ -27,12 +27,12 @@ fn write_one(diagnosis: &Diagnosis, out: &mut dyn Write) -> io::Result<()> {
     };
     writeln!(out, "  twice the depth: {confirmed}")?;
     for evidence in &diagnosis.evidence {
-        writeln!(out, "    {}", figure(evidence))?;
+        writeln!(out, "    {}", evidence_words(evidence))?;
     }
     if !diagnosis.layers.is_empty() {
         writeln!(out, "  limits, the least first")?;
         for layer in &diagnosis.layers {
-            writeln!(out, "    {}", limit(layer))?;
+            writeln!(out, "    {}", limit_words(layer))?;
         }
     }
     for remark in &diagnosis.also {
@@ -47,7 +47,7 @@ fn write_one(diagnosis: &Diagnosis, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-fn figure(evidence: &Evidence) -> String {
+pub(crate) fn evidence_words(evidence: &Evidence) -> String {
     let unit = match evidence.unit.as_str() {
         "" => String::new(),
         unit => format!(" {unit}"),
@@ -59,7 +59,20 @@ fn figure(evidence: &Evidence) -> String {
     }
 }
 
-fn limit(layer: &LayerUse) -> String {
+/// The same words with a capital letter and a full stop.
+pub fn sentence(words: &str) -> String {
+    let mut characters = words.chars();
+    let capital: String = characters.next().into_iter().flat_map(char::to_uppercase).collect();
+    let stop = if words.is_empty() || words.ends_with(['.', '?', '!']) {
+        ""
+    } else {
+        "."
+    };
+    format!("{capital}{}{stop}", characters.as_str())
+}
+
+/// A limit and how much of it is used, in a line.
+pub(crate) fn limit_words(layer: &LayerUse) -> String {
     let percent = 100.0 * layer.share;
     let (used, limit) = (in_units(layer.used, &layer.unit), in_units(layer.limit, &layer.unit));
     let mut text = format!("{}: {used} of {limit}, {percent:.1} %", layer.layer);

@@ -59,6 +59,14 @@ pub fn some(number: u64, word: &str) -> String {
     }
 }
 
+/// A time that may lie before the moment from which it counts.
+pub fn signed_time(ns: i64) -> String {
+    match ns {
+        0.. => time(ns as f64),
+        _ => format!("-{}", time(-ns as f64)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

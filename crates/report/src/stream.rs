@@ -91,7 +91,7 @@ fn figures(interval: &Interval) -> IntervalLine {
     let seconds = interval.length_ns.as_secs().max(1e-9);
     let iops = |direction: Direction| interval.counts[direction].operations as f64 / seconds;
     let bytes = |direction: Direction| interval.counts[direction].bytes.0 as f64 / seconds;
-    let latency = &interval.latency;
+    let latency = interval.latency_of_all();
     IntervalLine {
         event: "interval".into(),
         step: interval.step,

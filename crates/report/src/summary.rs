@@ -3,15 +3,19 @@
 //!
 //! The text report shows it, and the `json` format is it.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use model::diagnosis::JobDiagnosis;
 use model::environment::TargetFacts;
 use model::event::EndReason;
 use model::finding::Finding;
+use model::fleet::{Fleet, RankFacts};
 use model::histogram::Histogram;
 use model::plan::{EngineKind, PresetUse};
 use model::results::{
-    ControlOutcome, DirectionResults, Equivalent, FORMAT_VERSION, HostDeviceUse, JobResults, Results, StepResults, Tool,
+    ControlOutcome, DirectionResults, Equivalent, FORMAT_VERSION, HostDeviceUse, JobResults, Results, StepResults,
+    Tool, WorkerResults,
 };
 use model::stats::{Support, batch_means, quantile_interval, support};
 use model::{Direction, Nanos};
@@ -49,6 +53,9 @@ pub struct Summary {
     pub ended: String,
     /// The run was cut short by the user or the system.
     pub interrupted: bool,
+    /// What carried messages between the processes, where there were several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transport: Option<String>,
     /// The machines.
     pub hosts: Vec<HostSummary>,
     /// What was tested.
@@ -129,6 +136,44 @@ pub struct JobSummary {
     pub cpu: CpuFigures,
     /// What the rules of the job concluded.
     pub control: Vec<ControlOutcome>,
+    /// The parts of the processes that carried it out together, where there were several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ranks: Vec<RankSummary>,
+}
+
+/// The part of one process in a job.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RankSummary {
+    /// Its number.
+    pub rank: u32,
+    /// Name of its host.
+    pub host: String,
+    /// All directions together.
+    pub total: Figures,
+    /// When it began, in nanoseconds after the agreed moment.
+    pub start_ns: Option<i64>,
+    /// Length of its measured window.
+    pub measured_ns: Nanos,
+    /// When it had ended, from the agreed start of the first step; absent if it was lost.
+    #[serde(default)]
+    pub ended_ns: Option<Nanos>,
+    /// Operations in flight on average, by Little's law.
+    #[serde(default)]
+    pub in_flight: Option<f64>,
+    /// Operations in flight that its engines allowed.
+    #[serde(default)]
+    pub depth: u64,
+    /// How far its clock is ahead of that of the process that leads.
+    #[serde(default)]
+    pub clock_ahead_ns: i64,
+    /// By how much that may be wrong: half of the shortest time of a message there and back.
+    #[serde(default)]
+    pub clock_error_ns: u64,
+    /// It did much less than the others (STRAGGLER).
+    #[serde(default)]
+    pub straggles: bool,
+    /// Why it was lost.
+    pub lost: Option<String>,
 }
 
 /// The figures of one direction.
@@ -235,6 +280,9 @@ pub struct DeviceSummary {
     pub step: u32,
     /// Kernel name.
     pub name: String,
+    /// Name of its host, where there are several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
     /// Requests and bytes over the whole step, by the kernel.
     pub kernel: Transfers,
     /// Reads and writes that the kernel joined to a neighbour in its queue, which it does not count as requests.
@@ -249,6 +297,14 @@ pub struct DeviceSummary {
 }
 
 impl DeviceSummary {
+    /// Its name, with that of its host where there are several.
+    pub fn full_name(&self) -> String {
+        match &self.host {
+            Some(host) => format!("{host}: {}", self.name),
+            None => self.name.clone(),
+        }
+    }
+
     /// True if the kernel counted just what this test issued, those counted that it joined to a neighbour.
     pub fn agrees(&self) -> bool {
         let kernel = Transfers {
@@ -278,6 +334,8 @@ impl Summary {
     pub fn of(results: &Results) -> Summary {
         let plan = &results.plan;
         let first = results.hosts.first();
+        let fleet = results.fleet.as_ref();
+        let of_all = results;
         let jobs = plan
             .steps
             .iter()
@@ -285,7 +343,8 @@ impl Summary {
             .enumerate()
             .flat_map(|(step, (plan, results))| {
                 let jobs = plan.jobs.iter().zip(&results.jobs);
-                jobs.map(move |(plan, results)| job(step as u32, plan, results))
+                let findings = &of_all.findings;
+                jobs.map(move |(plan, results)| job(step as u32, plan, results, fleet, findings))
             });
         let devices = results.steps.iter().enumerate().flat_map(|(number, step)| {
             let each = step.devices.iter();
@@ -302,6 +361,7 @@ impl Summary {
             started: first.map_or_else(String::new, |host| date(host.started_unix_ns)),
             ended: first.map_or_else(String::new, |host| date(host.ended_unix_ns)),
             interrupted: results.interrupted,
+            transport: fleet.map(|fleet| fleet.transport.clone()),
             hosts: results.hosts.iter().map(host).collect(),
             targets: first.map(|host| host.environment.targets.clone()).unwrap_or_default(),
             jobs: jobs.collect(),
@@ -332,7 +392,13 @@ fn host(host: &model::results::HostResults) -> HostSummary {
     }
 }
 
-fn job(step: u32, plan: &model::plan::Job, results: &JobResults) -> JobSummary {
+fn job(
+    step: u32,
+    plan: &model::plan::Job,
+    results: &JobResults,
+    fleet: Option<&Fleet>,
+    findings: &[Finding],
+) -> JobSummary {
     let window = results.measured();
     let directions = results.directions();
     let of = |direction: Direction| directions[direction].as_ref().map(|found| figures(found, window));
@@ -364,7 +430,46 @@ fn job(step: u32, plan: &model::plan::Job, results: &JobResults) -> JobSummary {
         depth: in_flight.map_or_else(|| plan.depth(), |found| found.depth),
         cpu: cpu(results, &total, window),
         control: results.control.clone(),
+        ranks: fleet
+            .filter(|fleet| fleet.ranks.len() > 1)
+            .map(|fleet| ranks(step, results, fleet, findings))
+            .unwrap_or_default(),
     }
+}
+
+/// The part of each process.
+fn ranks(step: u32, results: &JobResults, fleet: &Fleet, findings: &[Finding]) -> Vec<RankSummary> {
+    let mut parts: BTreeMap<usize, Vec<WorkerResults>> = BTreeMap::new();
+    for worker in &results.workers {
+        parts.entry(worker.rank as usize).or_default().push(worker.clone());
+    }
+    let of_job = |found: &&Finding| found.rule == "STRAGGLER" && found.at.as_deref() == Some(&*results.name);
+    let stragglers: Vec<&Finding> = findings.iter().filter(of_job).collect();
+    let one = |(number, facts): (usize, &RankFacts)| {
+        let part = JobResults {
+            workers: parts.remove(&number).unwrap_or_default(),
+            ..JobResults::default()
+        };
+        // It may have had no part in this job.
+        let has_part = !part.workers.is_empty() || facts.lost.is_some();
+        let named = format!("{} (rank {number}) ", facts.host);
+        let in_flight = part.in_flight();
+        has_part.then(|| RankSummary {
+            rank: number as u32,
+            host: facts.host.clone(),
+            total: figures(&part.total(), part.measured()),
+            start_ns: facts.starts_ns.get(step as usize).copied(),
+            measured_ns: part.measured(),
+            ended_ns: facts.ended_ns,
+            in_flight: in_flight.map(|found| found.average),
+            depth: in_flight.map_or(0, |found| found.depth),
+            clock_ahead_ns: facts.clock_ahead_ns,
+            clock_error_ns: facts.round_trip_ns.0 / 2,
+            straggles: stragglers.iter().any(|found| found.what.starts_with(&named)),
+            lost: facts.lost.clone(),
+        })
+    };
+    fleet.ranks.iter().enumerate().filter_map(one).collect()
 }
 
 fn figures(found: &DirectionResults, window: Nanos) -> Figures {
@@ -484,6 +589,11 @@ fn device_summary(results: &Results, number: usize, step: &StepResults, device: 
     DeviceSummary {
         step: number as u32,
         name: counters.name.clone(),
+        host: results
+            .hosts
+            .get(device.host as usize)
+            .filter(|_| results.hosts.len() > 1)
+            .map(|host| host.environment.host.name.clone()),
         kernel: Transfers {
             reads: counters.operations[0],
             read_bytes: counters.bytes[0],

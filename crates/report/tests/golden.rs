@@ -61,6 +61,16 @@ fn text() {
 }
 
 #[test]
+fn several_hosts() {
+    let fleet = results("fleet");
+    check("text-fleet", &written(&fleet, "text"));
+    check("csv-ranks-fleet", &written(&fleet, "csv-ranks"));
+    check("markdown-fleet", &written(&fleet, "markdown"));
+    // One process has no ranks.
+    assert_eq!(written(&results("mixed"), "csv-ranks").lines().count(), 1);
+}
+
+#[test]
 fn json() {
     check("json-mixed", &written(&results("mixed"), "json"));
     check("json-paced", &written(&results("paced"), "json"));
@@ -70,6 +80,30 @@ fn json() {
 fn csv() {
     check("csv-mixed", &written(&results("mixed"), "csv"));
     check("csv-steps", &written(&results("steps"), "csv"));
+}
+
+#[test]
+fn tables_of_distributions() {
+    check("csv-percentiles-mixed", &written(&results("mixed"), "csv-percentiles"));
+    check("csv-percentiles-paced", &written(&results("paced"), "csv-percentiles"));
+    check("csv-histogram-paced", &written(&results("paced"), "csv-histogram"));
+    check("csv-histogram-steps", &written(&results("steps"), "csv-histogram"));
+}
+
+#[test]
+fn markdown() {
+    check("markdown-mixed", &written(&results("mixed"), "markdown"));
+    let mut steps = results("steps");
+    steps.plan.steps[0].jobs[0].name = "a|b </td><script>".into();
+    let clock = Finding::new("CLOCK", Severity::Warning, "the clock went *wrong*").at("a|b");
+    steps.findings = vec![Finding::new("NOTE", Severity::Note, "not shown"), clock];
+    check("markdown-steps", &written(&steps, "markdown"));
+}
+
+#[test]
+fn openmetrics() {
+    check("openmetrics-mixed", &written(&results("mixed"), "openmetrics"));
+    check("openmetrics-paced", &written(&results("paced"), "openmetrics"));
 }
 
 #[test]

@@ -1,8 +1,9 @@
-//! What the coordinator asks of the workers of a job: a few words that they read once a turn and never write.
+//! What the coordinator asks of the workers of a job: a few words that they read once a turn and, but for the moment at which they begin, never write.
 
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
+use model::Nanos;
 use model::event::EndReason;
 
 /// Requests to the workers of one job.
@@ -16,6 +17,8 @@ pub(crate) struct JobControl {
     epoch: AtomicU32,
     stopping: AtomicU32,
     reason: Mutex<Option<EndReason>>,
+    /// 0, or one more than the moment at which the first worker began.
+    began: AtomicU64,
 }
 
 impl JobControl {
@@ -66,6 +69,20 @@ impl JobControl {
     /// How often statistics were begun anew.
     pub(crate) fn epoch(&self) -> u32 {
         self.epoch.load(Ordering::Acquire)
+    }
+
+    /// A worker begins with its operations at this moment.
+    pub(crate) fn note_start(&self, at: Nanos) {
+        let earliest = |noted: u64| match noted {
+            0 => Some(at.0 + 1),
+            _ => Some(noted.min(at.0 + 1)),
+        };
+        let _ = self.began.fetch_update(Ordering::Relaxed, Ordering::Relaxed, earliest);
+    }
+
+    /// When the first worker began, once one has.
+    pub(crate) fn began(&self) -> Option<Nanos> {
+        self.began.load(Ordering::Relaxed).checked_sub(1).map(Nanos)
     }
 
     fn raise(&self) {

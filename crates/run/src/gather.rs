@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use model::event::{Counts, Interval, Phase};
+use model::event::{Counts, Interval, Phase, TargetInterval};
 use model::histogram::Histogram;
 use model::plan::{Grid, GridScope, Job, Windows};
 use model::results::{
@@ -30,9 +30,18 @@ pub(crate) struct Gather {
     histograms: BTreeMap<u64, Slice>,
     /// Intervals not yet passed on, by phase and number.
     open: BTreeMap<IntervalKey, Slice>,
+    groups: TargetGroups,
     length: Nanos,
     epoch: u32,
     lost: u64,
+}
+
+/// What the streams of a job work on: the indexes of a target, or of the files that a stream chooses from, each list once.
+#[derive(Clone, Debug, Default)]
+struct TargetGroups {
+    targets: Vec<Vec<u32>>,
+    /// The list of each stream of each worker.
+    of_streams: Vec<Vec<usize>>,
 }
 
 /// What one worker has sent.
@@ -74,6 +83,9 @@ struct Slice {
     length: Nanos,
     counts: PerDirection<Counts>,
     latency: PerDirection<Option<Histogram>>,
+    in_flight: Nanos,
+    /// By group of targets, where there are several.
+    targets: Vec<TargetInterval>,
 }
 
 /// The results of one worker's streams.
@@ -113,6 +125,7 @@ impl Gather {
             series: BTreeMap::new(),
             histograms: BTreeMap::new(),
             open: BTreeMap::new(),
+            groups: TargetGroups::of(plan),
             length,
             epoch: 0,
             lost: 0,
@@ -286,6 +299,8 @@ impl Gather {
             let CellKind::Moves(direction) = cell_key.kind else {
                 continue;
             };
+            let in_flight = cell.immediate.sum() + cell.total.sum();
+            let latency_ns = cell.paced.as_ref().map_or(in_flight, |paced| paced.1.sum());
             let add = |slice: &mut Slice| {
                 slice.start = start;
                 slice.length = slice.length.max(length);
@@ -304,7 +319,16 @@ impl Gather {
                     }
                 }
             };
-            add(self.open.entry(key).or_default());
+            let open = self.open.entry(key).or_default();
+            add(open);
+            open.in_flight.0 += in_flight as u64;
+            if let Some(of_target) = self.groups.entry(&mut open.targets, worker, cell_key.stream) {
+                of_target.counts[direction].add(Counts {
+                    operations: cell.operations(),
+                    bytes: Bytes(cell.bytes),
+                });
+                of_target.latency_ns.0 += latency_ns as u64;
+            }
             if measured {
                 add(self.histograms.entry(key.2).or_default());
             }
@@ -330,21 +354,19 @@ impl Gather {
                 Phase::WarmUp => Some(plan.phases.warm_up_ns),
                 _ => plan.stop.after_ns,
             };
-            let mut latency = Histogram::new();
-            for (_, histogram) in slice.latency.iter() {
-                if let Some(histogram) = histogram {
-                    latency.merge(histogram);
-                }
-            }
             finished.push(Interval {
                 step,
                 job,
                 name: plan.name.clone(),
                 phase,
+                epoch: key.1,
                 start_ns: slice.start,
                 length_ns: slice.length,
                 counts: slice.counts,
-                latency,
+                latency: slice.latency,
+                in_flight_ns: slice.in_flight,
+                depth: plan.depth(),
+                targets: slice.targets,
                 left_ns: planned.map(|planned| planned.since(slice.start + slice.length)),
             });
         }
@@ -383,6 +405,7 @@ impl Gather {
             series: self.series.clone(),
             histograms: BTreeMap::new(),
             open: BTreeMap::new(),
+            groups: TargetGroups::default(),
             ..*self
         };
         (totals, series.take_series(plan, longest.unwrap_or_default()))
@@ -441,6 +464,45 @@ impl Gather {
             latency: slice.latency,
         };
         slices.into_values().map(entry).collect()
+    }
+}
+
+impl TargetGroups {
+    fn of(plan: &Job) -> TargetGroups {
+        let mut groups = TargetGroups::default();
+        for worker in &plan.workers {
+            let of_stream = |stream: &model::plan::Stream| {
+                let ids: Vec<u32> = stream.target.ids().iter().map(|id| id.0).collect();
+                let known = groups.targets.iter().position(|known| *known == ids);
+                known.unwrap_or_else(|| {
+                    groups.targets.push(ids);
+                    groups.targets.len() - 1
+                })
+            };
+            let of_streams = worker.streams.iter().map(of_stream).collect();
+            groups.of_streams.push(of_streams);
+        }
+        groups
+    }
+
+    /// The entry of a stream in a list of all; `None` where there is only one.
+    fn entry<'a>(
+        &self,
+        list: &'a mut Vec<TargetInterval>,
+        worker: usize,
+        stream: u32,
+    ) -> Option<&'a mut TargetInterval> {
+        if self.targets.len() < 2 {
+            return None;
+        }
+        if list.is_empty() {
+            let entry = |targets: &Vec<u32>| TargetInterval {
+                targets: targets.clone(),
+                ..TargetInterval::default()
+            };
+            list.extend(self.targets.iter().map(entry));
+        }
+        list.get_mut(self.of_streams[worker][stream as usize])
     }
 }
 

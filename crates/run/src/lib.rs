@@ -11,6 +11,7 @@ mod file_lock;
 mod flow;
 mod gather;
 mod governor;
+pub mod hosts;
 mod issue_trace;
 mod line_log;
 mod operation_log;
@@ -23,6 +24,7 @@ mod unsupported;
 mod verify;
 mod worker;
 
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -59,6 +61,9 @@ pub enum RunError {
     /// Workers could not be set up. Nothing was issued.
     #[error("{}", .0.first().map(|fault| fault.why.to_string()).unwrap_or_default())]
     Setup(Vec<WorkerFault>),
+    /// Hosts of a fleet cannot take part, or were lost before anything was measured.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
+    Hosts(Vec<hosts::Trouble>),
     /// The user or the system asked to stop before anything was measured.
     #[error("interrupted before anything was measured")]
     Interrupted,
@@ -94,6 +99,8 @@ pub struct Wishes<'a> {
     pub snapshots: Option<&'a AtomicBool>,
     /// Jobs, by step and number, that must not begin. It is looked at once a step is ready ([`Event::Ready`]).
     pub called_off: Option<&'a Mutex<Vec<(usize, usize)>>>,
+    /// Others that carry out parts of the same test, and may want the same files.
+    pub others: Option<&'a dyn targets::Others>,
 }
 
 /// Carries out a plan.
@@ -115,15 +122,18 @@ pub fn carry_out_with(
     watcher: &mut dyn FnMut(Event),
 ) -> Result<Results, RunError> {
     check(&plan)?;
+    check_engines(&plan)?;
     unsupported::unpermitted(&plan, conditions.permissions)?;
     sys::signals::ignore_file_size_signal();
     let started_unix_ns = unix_now();
-    let system_then = SystemTimes::read(&System::live());
+    let system = System::live();
+    let system_then = SystemTimes::read(&system);
     let Conditions {
         clock,
         interrupt,
         permissions,
     } = conditions;
+    let begun = clock.now();
     let mut permitted = targets::permit(&plan, permissions).map_err(|objection| match objection {
         Objection::Unusable(errors) => RunError::Targets(errors),
         Objection::Refused(refusals) => RunError::Refused(refusals),
@@ -132,20 +142,31 @@ pub fn carry_out_with(
     for finding in findings.clone() {
         watcher(Event::Notice { finding });
     }
+    if let Some(others) = wishes.others {
+        others.looked();
+        if interrupt.load(Ordering::Relaxed) {
+            return Err(RunError::Interrupted);
+        }
+    }
+    let others = wishes.others.map(|others| (others, permissions));
     let plan = Arc::new(plan);
     let preparation = Preparation {
         plan: &plan,
+        system: &system,
         permitted: &permitted.targets,
         clock,
         interrupt,
+        others,
     };
     let mut ready = targets::prepare(&preparation, watcher).map_err(unprepared)?;
     permitted.let_go_of_names(&plan);
     let preparation = Preparation {
         plan: &plan,
+        system: &system,
         permitted: &permitted.targets,
         clock,
         interrupt,
+        others,
     };
     let mut around = step::Surroundings {
         spin: may_spin(&plan),
@@ -162,13 +183,26 @@ pub fn carry_out_with(
         facts: Vec::new(),
         schedulers: Schedulers::default(),
     };
-    let mut environment = probe::environment(&System::live(), clock.describe());
+    let mut environment = probe::environment(&system, clock.describe());
     let outcome = run_steps(&mut around, &preparation, &mut ready, watcher);
     environment.targets.clone_from(&ready.facts);
-    ready.finish();
+    look_again(&mut environment.targets);
+    let removal = ready.finish();
+    match wishes.others {
+        Some(others) => others.keep(removal),
+        None => drop(removal),
+    }
     // From here on others may have the devices.
     drop(permitted);
-    let (steps, noticed) = outcome?;
+    let (mut steps, noticed) = outcome?;
+    if !around.simulated {
+        // A process may have had other runs before, or have waited for this one.
+        let workers = steps
+            .iter_mut()
+            .flat_map(|step| &mut step.jobs)
+            .flat_map(|job| &mut job.workers);
+        workers.for_each(|worker| worker.started_ns = worker.started_ns.since(begun));
+    }
     findings.extend(noticed);
     findings.extend(not_kept(&steps));
     environment.clock.drift_ppm = if around.simulated { None } else { clock.drift_ppm() };
@@ -191,6 +225,7 @@ pub fn carry_out_with(
         interrupted,
         equivalents: Vec::new(),
         diagnoses: Vec::new(),
+        fleet: None,
     })
 }
 
@@ -215,6 +250,20 @@ pub fn nothing_measured(plan: Plan, clock: &Clock) -> Results {
         interrupted: false,
         equivalents: Vec::new(),
         diagnoses: Vec::new(),
+        fleet: None,
+    }
+}
+
+/// How the devices are after the test.
+fn look_again(targets: &mut [TargetFacts]) {
+    let system = System::live();
+    for target in targets.iter_mut().filter(|target| target.owner.is_some()) {
+        target.owner_after = sys::told::cluster_volume(Path::new(&target.path)).map(|volume| volume.owner);
+    }
+    for device in targets.iter_mut().flat_map(|target| &mut target.devices) {
+        if device.health.is_some() {
+            device.health_after = probe::health_of(&system, &device.name);
+        }
     }
 }
 
@@ -255,6 +304,18 @@ pub fn check(plan: &Plan) -> Result<(), PlanError> {
         Ok(())
     } else {
         Err(PlanError(faults))
+    }
+}
+
+/// Checks that this system has the engines of a plan, as far as that is known before anything is opened.
+///
+/// # Errors
+/// [`RunError::Setup`] with every worker that cannot be.
+pub fn check_engines(plan: &Plan) -> Result<(), RunError> {
+    let faults = unsupported::without_engine(plan);
+    match faults.is_empty() {
+        true => Ok(()),
+        false => Err(RunError::Setup(faults)),
     }
 }
 

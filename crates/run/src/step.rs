@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use engine::probe::{CoreTimes, DeviceTimes, System, VolumeCounters};
 use engine::{Clock, Identity};
 use model::environment::TargetFacts;
-use model::event::{EndReason, Event, Phase};
+use model::event::{DeviceUnder, EndReason, Event, Phase};
 use model::finding::{Finding, Severity};
 use model::plan::{Dialect, Job, Plan};
 use model::results::{
@@ -189,14 +189,22 @@ pub(crate) fn run_step(
         jobs.iter().for_each(|job| job.gate.open(None));
         return Err(error);
     }
-    watcher(Event::Ready { step: step as u32 });
+    let under = |(name, targets): &(String, Vec<u32>)| DeviceUnder {
+        name: name.clone(),
+        targets: targets.clone(),
+    };
+    watcher(Event::Ready {
+        step: step as u32,
+        devices: around.devices.iter().map(under).collect(),
+    });
     call_off(around, step, &mut jobs);
     let mut watch = Watch::new(&around.devices);
-    let mut asked = None;
+    let (mut asked, mut told_start) = (None, false);
     loop {
         (0..jobs.len()).for_each(|job| start_if_due(around, step, &mut jobs, job, watcher));
         (0..jobs.len()).for_each(|job| look_at(around, step, &mut jobs, job, watcher));
         end_with_io(around, step, &mut jobs);
+        told_start = told_start || tell_start(around, step, &jobs);
         // What this machine does meanwhile has nothing to do with a simulated device.
         if !around.simulated {
             watch.look(&jobs, around.clock);
@@ -532,6 +540,20 @@ fn start_if_due(
     }
 }
 
+/// Tells those who take part in the same test when this step has begun, once it has.
+fn tell_start(around: &Surroundings<'_>, step: usize, jobs: &[LiveJob]) -> bool {
+    let (Some(others), Some(began)) = (
+        around.wishes.others,
+        jobs.iter().filter_map(|job| job.control.began()).min(),
+    ) else {
+        return false;
+    };
+    // A simulated device has a clock of its own, by which all begin at once.
+    let at = if around.simulated { around.clock.now() } else { began };
+    others.began(step as u32, at);
+    true
+}
+
 /// Gathers what the workers of a job have sent, tells of it, and notices their end.
 fn look_at(around: &Surroundings<'_>, step: usize, jobs: &mut [LiveJob], index: usize, watcher: &mut dyn FnMut(Event)) {
     let plan = &around.plan.steps[step].jobs[index];
@@ -568,7 +590,11 @@ fn look_at(around: &Surroundings<'_>, step: usize, jobs: &mut [LiveJob], index: 
     }
     let over = job.workers.iter().all(|worker| worker.thread.is_none());
     job.look_after_log(over);
-    for interval in job.gather.finished_intervals(step_number, job_number, plan, over) {
+    for mut interval in job.gather.finished_intervals(step_number, job_number, plan, over) {
+        if let Some(depth) = job.control.depth() {
+            let slots = plan.workers.iter().map(|worker| u64::from(worker.slots().min(depth)));
+            interval.depth = slots.sum();
+        }
         job.governor.consider(&interval, &job.control);
         watcher(Event::Interval(Box::new(interval)));
     }

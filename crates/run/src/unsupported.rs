@@ -1,8 +1,11 @@
 //! What a plan can say and a run cannot yet do. It is refused before anything starts, never silently left out.
 
-use model::plan::{Plan, PlanError, PlanFault, Stream};
+use engine::sys;
+use model::Direction;
+use model::plan::{Plan, PlanError, PlanFault, Stream, Worker};
 
 use crate::targets::guard::Permissions;
+use crate::{SetupError, WorkerFault};
 
 /// Every part of the plan that would not be carried out.
 pub(crate) fn faults(plan: &Plan) -> Vec<PlanFault> {
@@ -50,8 +53,28 @@ pub(crate) fn unpermitted(plan: &Plan, permissions: &Permissions) -> Result<(), 
     }
 }
 
+/// The workers whose engine this system does not have, as far as that is known before anything is opened.
+pub(crate) fn without_engine(plan: &Plan) -> Vec<WorkerFault> {
+    let of_job = |job: usize, workers: &[Worker]| -> Vec<WorkerFault> {
+        let faults = workers.iter().enumerate().filter_map(|(number, worker)| {
+            // What a trace does is not known yet.
+            let writes = |stream: &Stream| stream.mix.includes(Direction::Write) || stream.replay.is_some();
+            let error = engine::refusal(worker.engine.kind, worker.streams.iter().any(writes))?;
+            Some(WorkerFault {
+                job,
+                worker: number,
+                why: SetupError::Engine(error),
+            })
+        });
+        faults.collect()
+    };
+    plan.jobs()
+        .flat_map(|((_, number), job)| of_job(number, &job.workers))
+        .collect()
+}
+
 fn of_stream(stream: &Stream, add: &mut impl FnMut(&str)) {
-    if stream.hint.temporary {
+    if stream.hint.temporary && !sys::file::KNOWS_TEMPORARY {
         add("the hint that a file is temporary");
     }
 }

@@ -7,8 +7,8 @@ use model::content::Content;
 use model::event::EndReason;
 use model::mix::Mix;
 use model::plan::{
-    AtEndOfJob, Depth, EndsWith, EngineKind, Grid, GridScope, LatencyPoints, Mapping, Plan, Prepare, PrepareWhen, Rate,
-    SimulatedFault, Step, Stop, StreamTarget, Target, TargetId, TargetKind,
+    AtEndOfJob, EndsWith, EngineKind, Grid, GridScope, LatencyPoints, Plan, Prepare, PrepareWhen, Rate, SimulatedFault,
+    Step, Stop, StreamTarget, Target, TargetId, TargetKind,
 };
 use model::plan::{Pacing, SimulatedDevice};
 use model::{Bytes, Nanos, PerDirection};
@@ -319,10 +319,10 @@ fn mapped_streams_stand_beside_others() {
         let mut called = worker.streams[0].clone();
         called.target = StreamTarget::One { target: TargetId(1) };
         (worker.streams[0].depth, called.depth) = (2, 3);
-        worker.streams[0].cache.mapping = Some(Mapping::default());
+        worker.streams[0].cache.mapping = Some(model::plan::Mapping::default());
         worker.streams.push(called);
         if shared {
-            worker.depth = Depth::Shared { operations: 4 };
+            worker.depth = model::plan::Depth::Shared { operations: 4 };
         }
         both.steps[0].jobs[0].stop.operations = Some(600);
         let (results, _) = try_run(both).unwrap();

@@ -32,6 +32,14 @@ const OPERATIONS: Stop = Stop {
     rounds: None,
 };
 
+/// The engines of this system that keep operations in flight.
+fn asynchronous() -> Vec<EngineKind> {
+    match cfg!(windows) {
+        true => vec![EngineKind::Iocp, EngineKind::Routines],
+        false => vec![EngineKind::IoUring, EngineKind::Libaio],
+    }
+}
+
 #[test]
 fn operations_carry_priorities_of_their_own() {
     let (_directory, path) = target();
@@ -51,21 +59,30 @@ fn operations_carry_priorities_of_their_own() {
         rule: MixRule::Independent,
     };
     let both = vec![worker(vec![high, low])];
-    for kind in [EngineKind::IoUring, EngineKind::Libaio, EngineKind::Null] {
+    for kind in asynchronous().into_iter().chain([EngineKind::Null]) {
+        let (_directory, path) = target();
         let job = run_job(plan(&path, kind, both.clone()));
         assert_eq!(job.workers[0].failure, None, "{}", kind.name());
         assert_eq!(job.total().operations, 1000, "{}", kind.name());
     }
-    let error = try_run(plan(&path, EngineKind::Psync, both)).unwrap_err();
-    assert!(error.to_string().contains("same I/O priority"), "{error}");
+    // On Windows it is the open file that has a priority, whatever uses it.
+    if !cfg!(windows) {
+        let error = try_run(plan(&path, EngineKind::Psync, both)).unwrap_err();
+        assert!(error.to_string().contains("same I/O priority"), "{error}");
+    }
     // One operation at a time is no reason for an engine that cannot do it.
     let mut part = stream();
     part.priority = priority(3, 50);
     let job = run_job(plan(&path, EngineKind::Auto, vec![worker(vec![part])]));
-    assert_eq!(job.workers[0].engine.kind, EngineKind::IoUring);
+    let expected = match cfg!(windows) {
+        true => EngineKind::Psync,
+        false => EngineKind::IoUring,
+    };
+    assert_eq!(job.workers[0].engine.kind, expected);
     assert_eq!(job.total().operations, 1000);
 }
 
+#[cfg_attr(windows, ignore = "this system has no such writes")]
 #[test]
 fn atomic_writes_are_done_or_refused_with_the_reason() {
     let (_directory, path) = target();
@@ -103,13 +120,41 @@ fn atomic_writes_are_done_or_refused_with_the_reason() {
     assert!(error.contains("the psync engine"), "{error}");
 }
 
+/// What a system is known to lack is told before anything is made.
+#[test]
+fn an_engine_of_another_system_is_refused_before_anything_is_made() {
+    let (_directory, path) = target();
+    let Some(refusal) = engine::refusal(EngineKind::IoRing, true) else {
+        // A Windows that has it.
+        let job = run_job(plan(&path, EngineKind::IoRing, vec![worker(vec![stream()])]));
+        assert_eq!(job.total().operations, 1000);
+        return;
+    };
+    let mut writes = stream();
+    writes.mix = Mix::WRITES;
+    let error = try_run(plan(&path, EngineKind::IoRing, vec![worker(vec![writes])])).unwrap_err();
+    assert_eq!(error.to_string(), refusal.to_string());
+    assert!(
+        error
+            .to_string()
+            .contains("the ioring engine cannot be used: this system"),
+        "{error}"
+    );
+    assert!(!std::path::Path::new(&path).exists());
+    for kind in [EngineKind::Psync, EngineKind::Auto] {
+        assert_eq!(engine::refusal(kind, true), None);
+    }
+}
+
 /// With a pool of threads that make the calls, operations of a synchronous engine are in flight side by side.
 #[test]
 fn a_pool_of_threads_makes_the_calls() {
-    let (_directory, path) = target();
     for offload in [false, true] {
+        let (_directory, path) = target();
         let mut one = stream();
         one.depth = 4;
+        // From the page cache a call can end before the worker goes on at all, where the cores are few.
+        one.cache = CacheMode::DIRECT;
         one.mix = Mix::Drawn {
             write_percent: 30.0,
             rule: MixRule::Independent,
@@ -131,6 +176,7 @@ fn a_pool_of_threads_makes_the_calls() {
             .any(|feature| feature.contains("pool of 4 threads"));
         assert_eq!((worker.engine.kind, named), (EngineKind::Psync, offload));
     }
+    let (_directory, path) = target();
     let mut mapped = worker(vec![stream()]);
     mapped.engine.offload = true;
     let error = try_run(plan(&path, EngineKind::Mmap, vec![mapped])).unwrap_err();

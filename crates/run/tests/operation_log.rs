@@ -4,12 +4,11 @@ mod support;
 
 use std::path::Path;
 
-use model::event::EndReason;
 use model::mix::{Mix, MixRule};
 use model::plan::{EngineKind, Pacing, Plan, Rate, SimulatedFault, Stop, SyncRule};
 use model::results::JobResults;
 use model::{Bytes, Nanos};
-use support::{device, plan, plan_on, run_job, stream, try_run, worker};
+use support::{QUEUE, device, plan, plan_on, run_job, stream, try_run, worker};
 
 const HEADER: &str = "completed_ns,worker,stream,operation,offset,length,moved,schedule_delay_ns,submission_ns,total_ns,\
                       error";
@@ -131,7 +130,7 @@ fn real_engines_log_too() {
     let directory = tempfile::tempdir().unwrap();
     let target = directory.path().join("target");
     std::fs::write(&target, vec![1; 1 << 20]).unwrap();
-    for (kind, depth) in [(EngineKind::Psync, 1), (EngineKind::IoUring, 4), (EngineKind::Null, 1)] {
+    for (kind, depth) in [(EngineKind::Psync, 1), (QUEUE, 4), (EngineKind::Null, 1)] {
         let path = directory.path().join("log.csv");
         let mut one = stream();
         one.depth = depth;
@@ -154,8 +153,12 @@ fn a_log_that_cannot_be_opened_keeps_the_test_from_starting() {
     std::fs::write(&target, vec![7; 1 << 20]).unwrap();
     let missing = directory.path().join("no such directory").join("log.csv");
     let link = directory.path().join("link");
+    #[cfg(unix)]
     std::os::unix::fs::symlink(&target, &link).unwrap();
-    for (log, why) in [(&missing, "No such file"), (&link, "it is a target of the test")] {
+    #[cfg(windows)]
+    std::fs::hard_link(&target, &link).unwrap();
+    let no_folder = if cfg!(windows) { "(os error 3)" } else { "No such file" };
+    for (log, why) in [(&missing, no_folder), (&link, "it is a target of the test")] {
         let stop = Stop::after(Nanos::secs(1));
         let mut refused = plan_on(
             target.to_str().unwrap(),
@@ -174,6 +177,7 @@ fn a_log_that_cannot_be_opened_keeps_the_test_from_starting() {
     );
 }
 
+#[cfg(unix)]
 #[test]
 fn a_full_disk_ends_the_job_with_what_is_known() {
     // Always full.
@@ -181,7 +185,7 @@ fn a_full_disk_ends_the_job_with_what_is_known() {
     let mut endless = plan(device(), stop, vec![worker(vec![stream()]), worker(vec![stream()])]);
     endless.steps[0].jobs[0].operation_log = Some("/dev/full".into());
     let job = run_job(endless);
-    assert_eq!(job.ended, Some(EndReason::Failed));
+    assert_eq!(job.ended, Some(model::event::EndReason::Failed));
     let failure = job.workers[0].failure.as_ref().expect("it says why");
     assert!(
         failure.what.contains("operation log") && failure.what.contains("No space left"),

@@ -10,6 +10,7 @@ use model::access::{Access, AtEnd, Sequential};
 use model::block_size::BlockSizes;
 use model::environment::{Clock, Cpu, Environment, Host};
 use model::event::Event;
+use model::fleet::{Fleet, Gathering, Rank, RankFacts, Share};
 use model::mix::Mix;
 use model::plan::{
     Grid, GridScope, Phases, Plan, Rate, SimulatedDevice, SimulatedFault, SimulatedPause, SimulatedService, Step, Stop,
@@ -124,6 +125,81 @@ fn steps() -> Plan {
     plan("steps", failing, &[fill, check])
 }
 
+/// Four ranks on three machines, of which the third is slower than the others and the last was lost after two of four seconds.
+fn fleet() -> Results {
+    let job = Workload {
+        depth: 4,
+        ..workload("shared", Stop::after(Nanos::secs(4)))
+    };
+    let service = |times: u64| SimulatedService::Uniform {
+        low_ns: Nanos::micros(200 * times),
+        high_ns: Nanos::micros(600 * times),
+    };
+    let common = plan(
+        "fleet",
+        SimulatedDevice {
+            service: service(1),
+            ..device()
+        },
+        &[job],
+    );
+    let hosts = ["db1", "db1", "db2", "db3"];
+    let share = |number: usize| {
+        let rank = Rank {
+            number: number as u32,
+            of: 4,
+            host: hosts[number].into(),
+        };
+        let mut share = Share::of(&common, &rank, &hosts.map(str::to_owned), None).expect("it can be shared");
+        if number == 2 {
+            let device = SimulatedDevice {
+                service: service(2),
+                ..device()
+            };
+            share.plan.targets[0].kind = TargetKind::Simulated { device };
+        }
+        if number == 3 {
+            share.plan.steps[0].jobs[0].stop.after_ns = Some(Nanos::secs(2));
+        }
+        share
+    };
+    let shares: Vec<Share> = (0..4).map(share).collect();
+    let mut parts = Vec::new();
+    for (share, host) in shares.iter().zip(hosts) {
+        let (results, _) = try_run(share.plan.clone()).expect("it can be carried out");
+        let mut results = fixed(results);
+        let environment = &mut results.hosts[0].environment;
+        environment.host.name = host.into();
+        if host == "db2" {
+            environment.host.kernel = "6.6.0".into();
+        }
+        parts.push(results);
+    }
+    let mut whole = Gathering::new(&common, &shares, parts[0].clone());
+    let machines: Vec<Option<u32>> = parts
+        .into_iter()
+        .enumerate()
+        .map(|(rank, part)| whole.add(rank as u32, part))
+        .collect();
+    let facts = |(number, machine): (usize, Option<u32>)| RankFacts {
+        host: hosts[number].into(),
+        machine,
+        clock_ahead_ns: [0, 1_500, -2_000_000, 40_000_000][number],
+        round_trip_ns: Nanos([0, 30_000, 120_000, 90_000][number]),
+        starts_ns: vec![[0, 12_000, -3_000, 95_000][number]],
+        ended_ns: (number != 3).then_some(Nanos::millis(4_001 + number as u64)),
+        widened_from: None,
+        lost: (number == 3).then(|| "its process has ended".into()),
+    };
+    let mut results = whole.finish();
+    results.fleet = Some(Fleet {
+        transport: "ssh".into(),
+        ranks: machines.into_iter().enumerate().map(facts).collect(),
+        goes_on: false,
+    });
+    results
+}
+
 /// Replaces what belongs to this machine and this moment.
 fn fixed(mut results: Results) -> Results {
     let host = &mut results.hosts[0];
@@ -149,7 +225,9 @@ fn fixed(mut results: Results) -> Results {
         },
         limits: Default::default(),
         targets: host.environment.targets.clone(),
+        target_numbers: Vec::new(),
         before: None,
+        widened_from: None,
     };
     let started = 1_767_225_600_000_000_000;
     (host.started_unix_ns, host.ended_unix_ns) = (started, started + 5_000_000_000);
@@ -204,4 +282,5 @@ fn saved_examples_are_what_runs_give() {
             .collect();
         check(&format!("{name}.events.ndjson"), &shown);
     }
+    check("fleet.json", &line(&fleet()));
 }

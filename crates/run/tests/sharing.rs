@@ -7,7 +7,7 @@ use model::plan::{
     EngineKind, FileLock, Flow, Pacing, PriorityClass, PriorityRule, Rate, Stop, Stream, TargetKind, WriteThrough,
 };
 use model::{Bytes, Direction, Nanos};
-use support::{device, plan, plan_on, run_job, stream, worker};
+use support::{QUEUE, device, plan, plan_on, run_job, stream, worker};
 
 /// When each operation of two workers began and ended, and which direction it had.
 fn spans(lock: FileLock, directions: [Direction; 2], engine: EngineKind) -> Vec<Vec<(u64, u64)>> {
@@ -63,7 +63,7 @@ fn a_locked_file_is_used_by_one_at_a_time() {
     }
     // Readers together, and engines with a queue, come to an end as well.
     spans(FileLock::ReadersTogether, [Read, Read], EngineKind::Psync);
-    spans(FileLock::Exclusive, [Read, Write], EngineKind::IoUring);
+    spans(FileLock::Exclusive, [Read, Write], QUEUE);
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod support;
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use model::fleet::{Gathering, Share};
 use model::histogram::bucket_of;
 use model::mix::{Mix, MixRule};
 use model::operation_log::LoggedOperation;
@@ -225,8 +226,15 @@ fn windows_are_saved_and_those_of_another_host_follow() {
     let saved = serde_json::to_string(&results).expect("results can be saved");
     let read: Results = serde_json::from_str(&saved).expect("and read again");
     assert_eq!(read.steps[0].jobs[0].windows, results.steps[0].jobs[0].windows);
-    let mut both = results.clone();
-    both.merge(read);
+    let share = Share {
+        plan: results.plan.clone(),
+        jobs: vec![vec![0]],
+    };
+    let shares = [share.clone(), share];
+    let mut both = Gathering::new(&results.plan, &shares, results.clone());
+    both.add(0, results.clone());
+    both.add(1, read);
+    let both = both.finish();
     let (alone, together) = (&results.steps[0].jobs[0].windows, &both.steps[0].jobs[0].windows);
     let workers = |windows: &[WindowSeries]| windows.iter().map(|series| series.worker).collect::<Vec<u32>>();
     assert_eq!(workers(alone), [0, 0, 1, 1]);

@@ -1,6 +1,6 @@
 //! Two things in turns: A B, B A, A B, …, so that whatever drifts meanwhile meets both alike.
 
-use analysis::compare::{self, Interleaved};
+use analysis::compare::{self, Interleaved, Word};
 use model::Nanos;
 use model::observation::Observation;
 use model::results::{FORMAT_VERSION, Results};
@@ -115,6 +115,26 @@ pub struct Report {
 }
 
 impl Report {
+    /// Says as well whether this is what a three-way mirror leads one to expect ([`expected_of_mirror`]).
+    #[must_use]
+    pub fn on_a_mirror(mut self, study: &Study) -> Report {
+        let (mut all, mut writes) = (0, 0);
+        for job in study
+            .runs
+            .iter()
+            .flat_map(|run| &run.results.steps)
+            .flat_map(|step| &step.jobs)
+        {
+            all += job.total().operations;
+            writes += job.directions().write.map_or(0, |writes| writes.operations);
+        }
+        if let Some(found) = self.found.as_ref().filter(|_| all > 0) {
+            let said = expected_of_mirror(found.word, writes as f64 / all as f64);
+            self.sentences.insert(self.sentences.len().min(1), said.to_owned());
+        }
+        self
+    }
+
     /// Works out what a study says. `None` for a study of another kind.
     pub fn of(study: &Study, margin: f64) -> Option<Report> {
         let Question::Ab { a, b } = &study.question else {
@@ -142,6 +162,37 @@ impl Report {
             margin,
             interrupted: study.interrupted,
         })
+    }
+}
+
+/// What a three-way mirror over three nodes leads one to expect between the owner of a volume (A) and another node (B), and
+/// whether that is what was found. Each node has a copy, so a read by the owner need not leave it, and the other node reads
+/// through the owner or past it; a write goes over the network from either. `writes` is the share of writes, 0 to 1.
+pub fn expected_of_mirror(word: Word, writes: f64) -> &'static str {
+    let (all_reads, all_writes) = (writes < 0.01, writes > 0.99);
+    match word {
+        _ if !all_reads && !all_writes => {
+            "On a three-way mirror reads may differ between the owner and another node, and writes should not, as each goes over \
+             the network from either: compare reads and writes apart to tell which it is."
+        }
+        Word::Worse if all_reads => {
+            "That is as expected of a three-way mirror: reads of a node that does not own the volume take a way over the network."
+        }
+        Word::Worse => {
+            "That is not as expected: on a three-way mirror writes go over the network from either node. Look at the network of B, or \
+             whether the volume has another resiliency."
+        }
+        Word::Better => {
+            "That is not as expected: the owner should be no slower. Is A the owner? `fathom run` names it on Windows."
+        }
+        Word::Same if all_writes => {
+            "That is as expected of a three-way mirror: writes go over the network from either node."
+        }
+        Word::Same => {
+            "Reads of a node that does not own the volume were expected to be slower: a cache may have answered, or the network is no \
+             part of what limits."
+        }
+        Word::Undecided => "So it cannot be said whether this is as a three-way mirror leads one to expect.",
     }
 }
 
@@ -208,6 +259,20 @@ mod tests {
         assert_eq!(order, "ABBAABBA");
         assert_eq!(turns(6).len(), 12);
         assert_eq!(turns(2)[3], Turn { side: Side::A, pair: 2 });
+    }
+
+    #[test]
+    fn a_mirror_lets_only_reads_differ() {
+        let says = |word, writes| expected_of_mirror(word, writes);
+        assert!(says(Word::Worse, 0.0).starts_with("That is as expected"));
+        assert!(says(Word::Same, 1.0).starts_with("That is as expected"));
+        assert!(says(Word::Worse, 1.0).starts_with("That is not as expected"));
+        assert!(says(Word::Same, 0.0).contains("expected to be slower"));
+        for writes in [0.0, 1.0] {
+            assert!(says(Word::Better, writes).starts_with("That is not as expected"));
+            assert!(says(Word::Undecided, writes).contains("cannot be said"));
+        }
+        assert!(says(Word::Worse, 0.3).contains("reads and writes apart"));
     }
 
     #[test]

@@ -25,29 +25,47 @@ pub fn diagnoses(results: &Results, known: &Known, confirmed: Option<&Confirmed>
     let confirms = |step: usize| pairs.iter().any(|(_, second)| *second == step);
     let mut found = Vec::new();
     for step in (0..results.steps.len()).filter(|step| !confirms(*step)) {
-        let jobs = results.steps[step].jobs.len();
-        for job in 0..jobs {
-            let Some(observation) = Observation::of(results, step, job) else {
-                continue;
-            };
+        for job in 0..results.steps[step].jobs.len() {
             let second = confirmed.and_then(|confirmed| confirmed.deeper(step));
             let deeper = second.and_then(|second| Observation::of(results, second, job));
-            let context = Context {
-                deeper: deeper.as_ref(),
-                bursts: known.bursts.clone(),
-                ..Context::of(results, step, job)
-            };
-            let mut layers = known.layers.clone();
-            layers.extend(system_layers(results, step, job));
-            found.push(JobDiagnosis {
-                step: step as u32,
-                job: job as u32,
-                name: observation.name.clone(),
-                diagnosis: diagnose(&observation, &layers, &context),
-            });
+            found.extend(one(results, (step, job), known, deeper.as_ref()));
         }
     }
     found
+}
+
+/// The same where the whole test was repeated with twice as much in flight.
+pub fn diagnoses_repeated(results: &Results, repeated: &Results, known: &Known) -> Vec<JobDiagnosis> {
+    let mut found = Vec::new();
+    for (step, seen) in results.steps.iter().enumerate() {
+        for job in 0..seen.jobs.len() {
+            let deeper = Observation::of(repeated, step, job);
+            found.extend(one(results, (step, job), known, deeper.as_ref()));
+        }
+    }
+    found
+}
+
+fn one(
+    results: &Results,
+    (step, job): (usize, usize),
+    known: &Known,
+    deeper: Option<&Observation>,
+) -> Option<JobDiagnosis> {
+    let observation = Observation::of(results, step, job)?;
+    let context = Context {
+        deeper,
+        bursts: known.bursts.clone(),
+        ..Context::of(results, step, job)
+    };
+    let mut layers = known.layers.clone();
+    layers.extend(system_layers(results, step, job));
+    Some(JobDiagnosis {
+        step: step as u32,
+        job: job as u32,
+        name: observation.name.clone(),
+        diagnosis: diagnose(&observation, &layers, &context),
+    })
 }
 
 /// Jobs that passed far more than the limits that the user knows of let through.

@@ -11,7 +11,6 @@ pub mod capture;
 pub mod confirm;
 pub mod diagnosis;
 pub mod explain;
-pub mod ground;
 pub mod precondition;
 pub mod quick;
 pub mod selftest;

@@ -2,84 +2,12 @@
 
 use analysis::policies::Workload;
 use analysis::requirement::{Clause, Metric};
-use analysis::verdict::{ClauseVerdict, Outcome, Verdict};
-use model::finding::{Finding, Severity};
+use analysis::verdict::{ClauseVerdict, Held, Outcome, SuiteReport};
+use model::finding::Severity;
 use model::plan::SimulatedDevice;
-use model::results::Tool;
 use model::{Bytes, Nanos};
-use serde::Serialize;
 
 use crate::verify::{Promise, Unverifiable, Verification};
-
-/// Version of the report's form.
-pub const FORMAT_VERSION: u32 = 1;
-
-/// What a suite found.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Report {
-    /// Version of this form.
-    pub format_version: u32,
-    /// Always `suite`.
-    pub kind: &'static str,
-    /// What made it.
-    pub tool: Tool,
-    /// Name of the suite.
-    pub name: String,
-    /// What it is to show.
-    pub objective: Option<String>,
-    /// When it began and ended, as a date and time with its zone.
-    pub started: String,
-    /// See `started`.
-    pub ended: String,
-    /// What was tested and on which machine: names and values.
-    pub environment: Vec<(String, String)>,
-    /// Of all workloads together.
-    pub outcome: Outcome,
-    /// Each of them.
-    pub workloads: Vec<Held>,
-}
-
-/// A workload that was held to a requirement.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Held {
-    /// Its name.
-    pub name: String,
-    /// What it is to show.
-    pub objective: Option<String>,
-    /// The preset that it began as, with what was changed of it.
-    pub preset: Option<String>,
-    /// What was done, in words.
-    pub load: String,
-    /// What was required, as written.
-    pub required: String,
-    /// The whole test as flags or a job file of ours.
-    pub settings: String,
-    /// What came of it; absent where nothing was measured.
-    pub verdict: Option<Verdict>,
-    /// Why nothing was measured.
-    pub failure: Option<String>,
-    /// What the self-checks found.
-    pub findings: Vec<Finding>,
-}
-
-impl Held {
-    /// What came of it. What was not measured is not known.
-    pub fn outcome(&self) -> Outcome {
-        self.verdict
-            .as_ref()
-            .map_or(Outcome::Inconclusive, |verdict| verdict.outcome)
-    }
-
-    /// Why, beyond the clauses.
-    fn reasons(&self) -> Vec<String> {
-        let of_verdict = self
-            .verdict
-            .iter()
-            .flat_map(|verdict| &verdict.reasons)
-            .map(|reason| reason.what.clone());
-        self.failure.iter().cloned().chain(of_verdict).collect()
-    }
-}
 
 /// The worst of several: what is broken, then what nobody can tell.
 pub fn worst(all: impl IntoIterator<Item = Outcome>) -> Outcome {
@@ -135,7 +63,7 @@ pub fn pacing(clauses: &[Clause], load: Load) -> Result<Verification, Unverifiab
     };
     Ok(Verification {
         promise: Promise::of_requirement(clauses.to_vec(), workload, None)?,
-        path: String::new(),
+        paths: vec![String::new()],
         simulated: load.simulated,
         file_size: None,
         cpus: load.cpus,
@@ -150,7 +78,7 @@ pub fn pacing(clauses: &[Clause], load: Load) -> Result<Verification, Unverifiab
 }
 
 /// The table for people: a row for each clause of each workload, then what else is to be said, then the whole.
-pub fn table(report: &Report) -> (Vec<String>, Vec<String>) {
+pub fn table(report: &SuiteReport) -> (Vec<String>, Vec<String>) {
     let width = |texts: &mut dyn Iterator<Item = usize>, least: usize| texts.max().unwrap_or(0).max(least);
     let clauses = || {
         report
@@ -196,7 +124,7 @@ pub fn table(report: &Report) -> (Vec<String>, Vec<String>) {
 }
 
 /// A page to sign, in Markdown.
-pub fn sign_off(report: &Report) -> String {
+pub fn sign_off(report: &SuiteReport) -> String {
     let mut page = format!("# Sign-off: {}\n\n| | |\n| --- | --- |\n", cell(&report.name));
     let mut fact = |name: &str, value: &str| page += &format!("| {} | {} |\n", cell(name), cell(value));
     fact("Result", report.outcome.word());

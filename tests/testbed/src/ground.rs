@@ -223,6 +223,8 @@ pub(crate) enum Remedy {
     RemoveZram(u32),
     /// A control group.
     RemoveGroup(PathBuf),
+    /// A network namespace, with what names its hosts.
+    DeleteNamespace(String),
 }
 
 impl Remedy {
@@ -232,6 +234,7 @@ impl Remedy {
             Remedy::DetachLoop { device, backing } => format!("loop\t{}\t{}", device.display(), backing.display()),
             Remedy::RemoveZram(number) => format!("zram\t{number}"),
             Remedy::RemoveGroup(path) => format!("group\t{}", path.display()),
+            Remedy::DeleteNamespace(name) => format!("namespace\t{name}"),
         }
     }
 
@@ -245,6 +248,7 @@ impl Remedy {
             }),
             ("zram", number, None) => Some(Remedy::RemoveZram(number.parse().ok()?)),
             ("group", path, None) => Some(Remedy::RemoveGroup(path.into())),
+            ("namespace", name, None) => Some(Remedy::DeleteNamespace(name.into())),
             _ => None,
         }
     }
@@ -260,6 +264,13 @@ impl Remedy {
                 }
                 _ => Ok(()),
             }),
+            Remedy::DeleteNamespace(name) => {
+                let _ = fs::remove_dir_all(Path::new("/etc/netns").join(name));
+                match Path::new("/run/netns").join(name).exists() {
+                    true => patiently(|| run("ip", &["netns", "del", name]).map(|_| ())),
+                    false => Ok(()),
+                }
+            }
         }
     }
 }

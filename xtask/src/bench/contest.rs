@@ -97,7 +97,11 @@ impl Bench {
         if tool != Tool::Fio {
             words[0] = "fathom".into();
         }
-        let line = words.join(" ");
+        self.note_line(words.join(" "));
+    }
+
+    /// Notes a command line as it is.
+    pub(crate) fn note_line(&self, line: String) {
         let mut lines = self.lines.borrow_mut();
         if !lines.contains(&line) {
             lines.push(line);

@@ -46,6 +46,34 @@ impl Tools {
         })
     }
 
+    /// The program that puts results of many ranks together, beside fathom; built where that was.
+    pub(crate) fn gather(&self, is_given: bool) -> Result<String, Trouble> {
+        if !is_given {
+            let arguments = [
+                "build",
+                "--release",
+                "--package",
+                "fathom-archive",
+                "--example",
+                "gather",
+            ];
+            run(cargo().args(arguments)).map_err(Trouble)?;
+        }
+        let program = self.fathom.with_file_name("examples").join("gather");
+        match program.exists() {
+            true => Ok(program.display().to_string()),
+            false => Err(Trouble(format!("there is no {}", program.display()))),
+        }
+    }
+
+    /// fathom with arguments of its own.
+    pub(crate) fn own(&self, arguments: &[&str]) -> Vec<String> {
+        let program = self.fathom.display().to_string();
+        std::iter::once(program)
+            .chain(arguments.iter().map(|one| (*one).to_owned()))
+            .collect()
+    }
+
     /// The command line of a workload.
     pub(crate) fn line(&self, tool: Tool, work: &Work) -> Vec<String> {
         let (program, arguments) = match tool {

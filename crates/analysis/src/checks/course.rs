@@ -53,28 +53,54 @@ pub(super) const CHANGES: Check = Check {
     },
 };
 
-fn changes(seen: &Observation) -> Option<Finding> {
+/// A moment at which a rate changed its level.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LevelChange {
+    /// Seconds from the start of the measured window.
+    pub at_secs: f64,
+    /// Operations per second before it.
+    pub from: f64,
+    /// After it.
+    pub to: f64,
+}
+
+/// The moments at which the rate of a closed loop changed from one level to another: by more than a tenth, and not along a
+/// slope, which is a drift.
+pub fn level_changes(seen: &Observation) -> Vec<LevelChange> {
     if seen.load.closed_loop != Some(true) {
-        return None;
+        return Vec::new();
     }
     let rates = by_second(&seen.series);
     if rates.len() < LEAST_SECONDS {
-        return None;
+        return Vec::new();
     }
     let levels = segments(&rates, LEAST_LEVEL);
-    let changes: Vec<(&Segment, &Segment)> = levels
+    let changes: Vec<LevelChange> = levels
         .windows(2)
         .map(|pair| (&pair[0], &pair[1]))
         .filter(|(from, to)| (to.level - from.level).abs() > CHANGE * from.level.max(to.level))
+        .map(|(from, to)| LevelChange {
+            at_secs: to.start as f64,
+            from: from.level,
+            to: to.level,
+        })
         .collect();
     // A slope makes a staircase of levels: where a line says it as well, it is a drift.
     if changes.is_empty() || beside_line(&rates) <= LIKE_A_LINE * beside_levels(&rates, &levels) {
+        return Vec::new();
+    }
+    changes
+}
+
+fn changes(seen: &Observation) -> Option<Finding> {
+    let changes = level_changes(seen);
+    if changes.is_empty() {
         return None;
     }
     let told: Vec<String> = changes
         .iter()
         .take(MOST_CHANGES)
-        .map(|(from, to)| format!("after {} s from {:.0} to {:.0}", to.start, from.level, to.level))
+        .map(|change| format!("after {} s from {:.0} to {:.0}", change.at_secs, change.from, change.to))
         .collect();
     let more = match changes.len().saturating_sub(MOST_CHANGES) {
         0 => String::new(),

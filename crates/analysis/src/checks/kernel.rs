@@ -2,7 +2,7 @@
 //! the kernel read ahead, what others did at the same time.
 
 use model::finding::{Finding, Severity};
-use model::results::{HostDeviceUse, Moved};
+use model::results::{HostDeviceUse, Moved, Results};
 use model::{Bytes, Direction};
 
 use super::Check;
@@ -25,15 +25,37 @@ pub(super) const KERNEL: Check = Check {
                         .jobs
                         .iter()
                         .map(|job| job.name.as_str());
-                    let at = format!("{}, {}", device.counters.name, names.collect::<Vec<_>>().join(" and "));
-                    look_at_device(&moved, device, &at, findings);
+                    let mut at = format!("{}, {}", device.counters.name, names.collect::<Vec<_>>().join(" and "));
+                    // Devices of several hosts have the same names.
+                    if let [_, _, ..] = &subject.results.hosts[..] {
+                        let host = subject.results.hosts.get(device.host as usize);
+                        let host = host.map_or("", |host| &host.environment.host.name);
+                        at = format!("{host}: {at}");
+                    }
+                    let programs = programs(subject.results, device.host);
+                    look_at_device(&moved, device, (&at, &programs), findings);
                 }
             }
         }
     },
 };
 
-fn look_at_device(moved: &Moved, device: &HostDeviceUse, at: &str, findings: &mut Vec<Finding>) {
+/// The programs that moved most on a host while the test ran, in words; empty where none is known.
+fn programs(results: &Results, host: u32) -> String {
+    let system = results.hosts.get(host as usize).and_then(|host| host.system.as_ref());
+    let list = system.map(|system| &system.programs[..]).unwrap_or_default();
+    let names: Vec<String> = list
+        .iter()
+        .take(3)
+        .map(|program| format!("{} ({})", program.name, program.process))
+        .collect();
+    match names.is_empty() {
+        true => String::new(),
+        false => format!("; busiest on this machine: {}", names.join(", ")),
+    }
+}
+
+fn look_at_device(moved: &Moved, device: &HostDeviceUse, (at, programs): (&str, &str), findings: &mut Vec<Finding>) {
     let all = device.counters.bytes.iter().sum::<u64>();
     for direction in [Direction::Read, Direction::Write] {
         let (mine, kernels) = (
@@ -53,7 +75,7 @@ fn look_at_device(moved: &Moved, device: &HostDeviceUse, at: &str, findings: &mu
             (_, true, false) if less => not_on_device(direction, mine, kernels),
             // Little beside what this test moved, whatever its direction, slows nothing down.
             _ if difference as f64 <= TOLERANCE * all as f64 => continue,
-            _ => other_load(direction, difference, all),
+            _ => other_load(direction, difference, all, programs),
         };
         findings.push(finding.at(at));
     }
@@ -88,14 +110,14 @@ fn not_on_device(direction: Direction, mine: u64, kernels: u64) -> Finding {
         .help("test a file that fathom has prepared, or the device itself")
 }
 
-fn other_load(direction: Direction, others: u64, all: u64) -> Finding {
+fn other_load(direction: Direction, others: u64, all: u64, programs: &str) -> Finding {
     let share = 100.0 * others as f64 / all as f64;
     let word = match direction {
         Direction::Read => "reads",
         Direction::Write => "writes",
         Direction::Trim => "discards",
     };
-    let what = format!("{share:.1} % of what the device moved were {word} that did not come from this test");
+    let what = format!("{share:.1} % of what the device moved were {word} that did not come from this test{programs}");
     let finding = Finding::new("OTHER-LOAD", Severity::Warning, what);
     finding
         .why(
@@ -106,9 +128,11 @@ fn other_load(direction: Direction, others: u64, all: u64) -> Finding {
 
 #[cfg(test)]
 mod tests {
+    use super::super::check;
     use super::super::samples::{self, rules};
-    use model::Nanos;
+    use model::environment::{BusyProgram, SystemUse};
     use model::plan::CacheMode;
+    use model::{Bytes, Nanos};
 
     /// 10,000 reads of 4 KiB with the given share of them seen by the kernel.
     fn seen(cache: CacheMode, share: f64) -> Vec<String> {
@@ -137,6 +161,54 @@ mod tests {
         };
         assert!(!written(6 << 20), "1.5 % of 400 MB");
         assert!(written(60 << 20));
+    }
+
+    #[test]
+    fn programs_that_were_busy_meanwhile_are_named() {
+        let program = |name: &str, process| BusyProgram {
+            name: name.into(),
+            process,
+            bytes: Bytes::mib(9),
+        };
+        let mut results = samples::closed_loop(10, 10_000, Nanos::millis(1));
+        samples::on_device(&mut results, "sdz", CacheMode::DIRECT, 20_000 * 4096);
+        results.hosts[0].system = Some(SystemUse {
+            programs: vec![program("tar", 7), program("dd", 12)],
+            ..SystemUse::default()
+        });
+        let found = check(&results).into_iter();
+        let told: Vec<String> = found
+            .filter(|finding| finding.rule == "OTHER-LOAD")
+            .map(|finding| finding.what)
+            .collect();
+        assert_eq!(
+            told,
+            [
+                "50.0 % of what the device moved were reads that did not come from this test; busiest on this machine: tar (7), \
+                 dd (12)"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_device_is_that_of_its_host() {
+        let mut results = samples::closed_loop(10, 10_000, Nanos::millis(1));
+        samples::on_device(&mut results, "sdz", CacheMode::DIRECT, 20_000 * 4096);
+        let at = |results: &model::results::Results| {
+            let found = check(results).into_iter().find(|finding| finding.rule == "OTHER-LOAD");
+            found.unwrap().at.unwrap()
+        };
+        assert!(at(&results).starts_with("sdz, "), "{}", at(&results));
+        let mut two = results.hosts[0].clone();
+        two.environment.host.name = "two".into();
+        results.hosts.push(two);
+        for device in &mut results.steps[0].devices {
+            device.host = 1;
+        }
+        for worker in &mut results.steps[0].jobs[0].workers {
+            worker.host = 1;
+        }
+        assert!(at(&results).starts_with("two: sdz, "), "{}", at(&results));
     }
 
     #[test]

@@ -2,8 +2,12 @@
 //! latencies must be queue depth × time. Less means that the queue was not kept full; more means that we count wrongly. The law and its
 //! bounds are those for any tool, [`crate::identities`]; what is known of our own run beyond that is here.
 
+use std::collections::BTreeMap;
+
 use model::finding::{Finding, Severity};
+use model::fleet::RankFacts;
 use model::plan::Control;
+use model::results::{InFlight, WorkerResults};
 
 use super::{Check, JobView};
 use crate::identities::{Filled, Little};
@@ -11,15 +15,71 @@ use crate::identities::{Filled, Little};
 pub(super) const LITTLE: Check = Check {
     rules: &["QD-NOT-ACHIEVED", "LITTLE-MISMATCH"],
     about: "Operations in flight, from rate and latency, against the queue depth that was asked for.",
-    look: |subject, findings| findings.extend(subject.jobs().filter_map(|job| judge(&job))),
+    look: |subject, findings| {
+        let steered = |control: &Control| matches!(control, Control::LatencyTarget(_));
+        for job in subject.jobs() {
+            if !job.is_closed_loop() || job.has_failed() || job.plan.control.iter().any(steered) {
+                continue;
+            }
+            let found = judge(&job);
+            // What holds for all of them need not be told of each.
+            let told = found
+                .as_ref()
+                .is_some_and(|finding| finding.severity >= Severity::Warning);
+            findings.extend(found);
+            if let Some(fleet) = subject.results.fleet.as_ref().filter(|_| !told) {
+                findings.extend(judge_ranks(&job, &fleet.ranks));
+            }
+        }
+    },
 };
 
-fn judge(job: &JobView<'_>) -> Option<Finding> {
-    let steered = |control: &Control| matches!(control, Control::LatencyTarget(_));
-    let flushes = |worker: &model::results::WorkerResults| worker.streams.iter().any(|stream| stream.sync.is_some());
-    if !job.is_closed_loop() || job.has_failed() || job.plan.control.iter().any(steered) {
+/// How many ranks are named.
+const NAMED: usize = 5;
+
+/// Ranks whose queue was not kept full, though that of all together was.
+fn judge_ranks(job: &JobView<'_>, ranks: &[RankFacts]) -> Option<Finding> {
+    let mut parts: BTreeMap<u32, Vec<&WorkerResults>> = BTreeMap::new();
+    for worker in &job.results.workers {
+        parts.entry(worker.rank).or_default().push(worker);
+    }
+    if parts.len() < 2 {
         return None;
     }
+    let before = before_the_window(job);
+    let mut short = Vec::new();
+    for (number, workers) in &parts {
+        let facts = ranks.get(*number as usize).filter(|facts| facts.lost.is_none());
+        let (Some(facts), Some(found)) = (facts, InFlight::of(workers.iter().copied())) else {
+            continue;
+        };
+        if let Some(Filled::Short(Severity::Warning | Severity::Error)) = Little::exact(&found).filled(before) {
+            short.push(format!(
+                "{} (rank {number}) {:.1} of {}",
+                facts.host, found.average, found.depth
+            ));
+        }
+    }
+    let more = short.len().saturating_sub(NAMED);
+    let mut named = short.get(..short.len().min(NAMED))?.join(", ");
+    if named.is_empty() {
+        return None;
+    }
+    if more > 0 {
+        named += &format!(", and {more} more");
+    }
+    let what = format!("operations in flight on average: {named}");
+    let finding = Finding::new("QD-NOT-ACHIEVED", Severity::Warning, what).at(&*job.plan.name);
+    let why = "the queue of these hosts was not kept full: their part of the figures is lower than what the target can do for them";
+    Some(
+        finding
+            .why(why)
+            .help("use more workers there, or fewer of them elsewhere; look at what else runs on these hosts"),
+    )
+}
+
+fn judge(job: &JobView<'_>) -> Option<Finding> {
+    let flushes = |worker: &WorkerResults| worker.streams.iter().any(|stream| stream.sync.is_some());
     let found = job.results.in_flight()?;
     let digits = if found.depth < 10 { 3 } else { 1 };
     let figures = format!(
@@ -72,6 +132,9 @@ fn before_the_window(job: &JobView<'_>) -> f64 {
 mod tests {
     use super::super::samples::{self, rules};
     use model::Nanos;
+    use model::finding::Severity;
+    use model::fleet::{Fleet, RankFacts};
+    use model::results::Results;
 
     #[test]
     fn a_full_queue_is_silent() {
@@ -110,6 +173,44 @@ mod tests {
         );
         results.plan.steps[0].jobs[0].phases.warm_up_ns = Nanos::secs(1);
         assert!(!rules(&results).contains(&mismatch));
+    }
+
+    /// Four hosts, one of which has two operations in flight instead of 32.
+    #[test]
+    fn one_host_that_is_starved_does_not_hide_among_others() {
+        let mut results = samples::closed_loop(32, 32_000, Nanos::millis(1));
+        let starved = samples::closed_loop(32, 2_000, Nanos::millis(1));
+        let job = &mut results.steps[0].jobs[0];
+        let (full, starved) = (job.workers[0].clone(), starved.steps[0].jobs[0].workers[0].clone());
+        job.workers = vec![full; 40];
+        job.workers[3] = starved;
+        for (rank, worker) in job.workers.iter_mut().enumerate() {
+            worker.rank = rank as u32;
+        }
+        let alone = results.clone();
+        let ranks = vec![
+            RankFacts {
+                host: "db".into(),
+                ..RankFacts::default()
+            };
+            40
+        ];
+        results.fleet = Some(Fleet {
+            ranks,
+            ..Fleet::default()
+        });
+        let told = |results: &Results| -> Vec<String> {
+            let found = super::super::check(results).into_iter();
+            found
+                .filter(|finding| finding.rule == "QD-NOT-ACHIEVED" && finding.severity == Severity::Warning)
+                .map(|finding| finding.what)
+                .collect()
+        };
+        assert_eq!(told(&alone), Vec::<String>::new());
+        assert_eq!(
+            told(&results),
+            ["operations in flight on average: db (rank 3) 2.0 of 32"]
+        );
     }
 
     #[test]

@@ -3,8 +3,10 @@
 //! One row of [`CHECKS`] for each; a check says nothing when all is well. They judge whether the figures can be trusted,
 //! not whether they are good.
 
+mod affinity;
 mod course;
 mod diagnosis;
+mod fleet;
 mod generator;
 mod kernel;
 mod little;
@@ -19,6 +21,7 @@ mod totals;
 #[cfg(test)]
 mod samples;
 
+pub use course::{LevelChange, level_changes};
 pub use plausible::beyond_limits;
 
 use model::environment::Environment;
@@ -55,8 +58,14 @@ pub const CHECKS: &[Check] = &[
     plausible::PLAUSIBLE,
     plausible::CACHE_HIT,
     target::OWNER,
+    fleet::LOST,
+    fleet::TOGETHER,
+    fleet::ALIKE,
+    fleet::EVEN,
+    affinity::WIDENED,
     surroundings::NETWORK,
     surroundings::HELD,
+    surroundings::HEALTH,
     support::PERCENTILES,
     diagnosis::DIAGNOSIS,
 ];

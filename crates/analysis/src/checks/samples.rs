@@ -174,5 +174,6 @@ fn results(workload: &Workload, operations: u64, latency: Nanos) -> Results {
         interrupted: false,
         equivalents: Vec::new(),
         diagnoses: Vec::new(),
+        fleet: None,
     }
 }

@@ -1,6 +1,7 @@
-//! What the system counted beside the test: losses of the network, processors that were held back.
+//! What the system counted beside the test: losses of the network, processors that were held back, devices that fared worse.
 
 use model::Nanos;
+use model::environment::{Device, Health};
 use model::finding::{Finding, Severity};
 
 use super::Check;
@@ -94,10 +95,49 @@ pub(super) const HELD: Check =
         },
     };
 
+pub(super) const HEALTH: Check = Check {
+    rules: &["HEALTH-CHANGED"],
+    about: "What the devices said of their health after the test against what they said before it.",
+    look: |subject, findings| {
+        let mut seen: Vec<&str> = Vec::new();
+        for facts in subject.environments().flat_map(|environment| &environment.targets) {
+            for device in &facts.devices {
+                if seen.contains(&device.name.as_str()) {
+                    continue;
+                }
+                seen.push(&device.name);
+                findings.extend(worse(device));
+            }
+        }
+    },
+};
+
+/// What was not said of a device before the test.
+fn worse(device: &Device) -> Option<Finding> {
+    let (before, after) = (device.health.as_ref()?, device.health_after.as_ref()?);
+    let new = |complaint: &&String| !before.complaints.contains(complaint);
+    let mut told: Vec<String> = after.complaints.iter().filter(new).cloned().collect();
+    let garbled = |health: &Health| health.link_errors;
+    if let Some(more) = garbled(after)
+        .zip(garbled(before))
+        .and_then(|(now, then)| now.checked_sub(then))
+        && more > 0
+    {
+        told.push(format!("{more} transfers were garbled on the way to it and sent again"));
+    }
+    if told.is_empty() {
+        return None;
+    }
+    let finding = Finding::new("HEALTH-CHANGED", Severity::Warning, told.join("; ")).at(&*device.name);
+    let finding =
+        finding.why("it was not so when the test began: mending itself, or sending again, took part of the time");
+    Some(finding.help("look at `dmesg`; replace the cable or the device, let an array rebuild, and repeat the test"))
+}
+
 #[cfg(test)]
 mod tests {
     use model::Nanos;
-    use model::environment::{FileSystem, InterfaceLosses, SystemUse, TargetFacts};
+    use model::environment::{Device, FileSystem, Health, InterfaceLosses, SystemUse, TargetFacts};
     use model::finding::Severity;
 
     use super::super::{check, samples};
@@ -156,5 +196,45 @@ mod tests {
             ..SystemUse::default()
         };
         assert_eq!(with(hot, "ext4"), [("THROTTLED-CPU".to_owned(), Severity::Warning)]);
+    }
+
+    #[test]
+    fn a_device_that_fared_worse_is_told_once() {
+        let health = |complaints: &[&str], link_errors: Option<u64>| Health {
+            source: "SMART".into(),
+            complaints: complaints.iter().map(ToString::to_string).collect(),
+            link_errors,
+            ..Health::default()
+        };
+        let told = |before: Option<Health>, after: Option<Health>| {
+            let mut results = samples::closed_loop(10, 10_000, Nanos::millis(1));
+            let target = TargetFacts {
+                devices: vec![Device {
+                    name: "sda".into(),
+                    health: before,
+                    health_after: after,
+                    ..Device::default()
+                }],
+                ..TargetFacts::default()
+            };
+            results.hosts[0].environment.targets = vec![target.clone(), target];
+            let found = check(&results).into_iter();
+            let told = found.filter(|finding| finding.rule == "HEALTH-CHANGED");
+            told.map(|finding| finding.what).collect::<Vec<_>>()
+        };
+        let well = || Some(health(&["8 sectors wait"], Some(3)));
+        assert_eq!(told(well(), well()), Vec::<String>::new());
+        assert_eq!(told(well(), None), Vec::<String>::new());
+        assert_eq!(told(None, well()), Vec::<String>::new());
+        assert_eq!(
+            told(
+                well(),
+                Some(health(&["8 sectors wait", "it is about to fail"], Some(5)))
+            ),
+            ["it is about to fail; 2 transfers were garbled on the way to it and sent again"]
+        );
+        // A counter that went back was reset.
+        assert_eq!(told(well(), Some(health(&[], Some(0)))), Vec::<String>::new());
+        assert_eq!(told(well(), Some(health(&[], None))), Vec::<String>::new());
     }
 }

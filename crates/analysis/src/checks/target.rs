@@ -2,12 +2,12 @@
 
 use model::Direction;
 use model::finding::{Finding, Severity};
-use model::plan::EngineKind;
+use model::plan::{EngineKind, Prepare};
 
 use super::Check;
 
 pub(super) const ALLOCATION: Check = Check {
-    rules: &["HOLES"],
+    rules: &["HOLES", "UNWRITTEN-UNKNOWN"],
     about: "Parts of files that were never written: reading them needs no device.",
     look: |subject, findings| {
         let reads = |target: u32| {
@@ -19,10 +19,27 @@ pub(super) const ALLOCATION: Check = Check {
             })
         };
         for environment in subject.environments() {
-            for (number, facts) in environment.targets.iter().enumerate() {
+            for (number, facts) in environment.numbered_targets() {
                 let Some(space) = facts.allocation else { continue };
+                if !reads(number) {
+                    continue;
+                }
+                let prepare = subject
+                    .results
+                    .plan
+                    .targets
+                    .get(number as usize)
+                    .map(|target| &target.prepare);
+                let was_there = matches!(prepare, Some(Prepare::Existing | Prepare::LayOut { .. }));
+                if space.unwritten_unknown && was_there {
+                    let what = "up to where the file was written could not be learned: its file system does not tell";
+                    let finding = Finding::new("UNWRITTEN-UNKNOWN", Severity::Note, what).at(&*facts.path);
+                    let finding = finding.why("reads beyond that need no device, and figures with them are too good");
+                    findings
+                        .push(finding.help("give a `size` and a new name, so that fathom fills the file with data"));
+                }
                 let nowhere = space.holes.0 + space.unwritten.0;
-                if nowhere == 0 || !reads(number as u32) {
+                if nowhere == 0 {
                     continue;
                 }
                 let share = 100.0 * nowhere as f64 / facts.size.0.max(1) as f64;
@@ -69,7 +86,13 @@ pub(super) const OWNER: Check = Check {
                 let finding = Finding::new("OWNER-MOVED", Severity::Warning, what).at(&*facts.path);
                 let finding =
                     finding.why("from then on operations went over the network, or no longer did: two tests in one");
-                findings.push(finding.help("run it again, and keep the volume where it is meanwhile"));
+                findings.push(finding.help(match &facts.cluster_volume {
+                    Some(name) => format!(
+                        "run it again, and keep the volume where it is meanwhile; Move-ClusterSharedVolume -Name \"{name}\" -Node {before} \
+                         moves it back"
+                    ),
+                    None => "run it again, and keep the volume where it is meanwhile".into(),
+                }));
             }
         }
     },
@@ -79,7 +102,7 @@ pub(super) const OWNER: Check = Check {
 mod tests {
     use super::super::samples::{self, rules};
     use model::environment::{Allocation, TargetFacts};
-    use model::plan::{CacheMode, EngineKind};
+    use model::plan::{CacheMode, EngineKind, Prepare};
     use model::{Bytes, Nanos};
 
     #[test]
@@ -89,14 +112,36 @@ mod tests {
             size: Bytes::mib(100),
             allocation: Some(Allocation {
                 holes: Bytes::mib(50),
-                unwritten: Bytes(0),
                 extents: 2,
+                ..Allocation::default()
             }),
             ..TargetFacts::default()
         }];
         assert_eq!(rules(&results), ["HOLES"]);
         results.hosts[0].environment.targets[0].allocation = Some(Allocation::default());
         assert_eq!(rules(&results), Vec::<String>::new());
+    }
+
+    /// Holes that are known stay known, and what is not is said once, of files that were there before.
+    #[test]
+    fn an_unknown_end_of_what_was_written_is_told() {
+        let mut results = samples::closed_loop(10, 10_000, Nanos::millis(1));
+        let facts = TargetFacts {
+            size: Bytes::mib(100),
+            allocation: Some(Allocation {
+                unwritten_unknown: true,
+                ..Allocation::default()
+            }),
+            ..TargetFacts::default()
+        };
+        results.hosts[0].environment.targets = vec![facts];
+        results.plan.targets[0].prepare = Prepare::Existing;
+        assert_eq!(rules(&results), ["UNWRITTEN-UNKNOWN"]);
+        let allocation = &mut results.hosts[0].environment.targets[0].allocation;
+        allocation.as_mut().unwrap().holes = Bytes::mib(50);
+        assert_eq!(rules(&results), ["UNWRITTEN-UNKNOWN", "HOLES"]);
+        results.plan.targets[0].prepare = Prepare::Filled { size: None };
+        assert_eq!(rules(&results), ["HOLES"]);
     }
 
     #[test]
@@ -120,6 +165,18 @@ mod tests {
             rules(&results)
         };
         assert_eq!(owned(Some("node1"), Some("node2")), ["OWNER-MOVED"]);
+        let mut results = samples::closed_loop(10, 10_000, Nanos::millis(1));
+        results.hosts[0].environment.targets = vec![TargetFacts {
+            cluster_volume: Some("Cluster Disk 1".into()),
+            owner: Some("node1".into()),
+            owner_after: Some("node2".into()),
+            ..TargetFacts::default()
+        }];
+        let help = crate::check(&results)[0].help.clone().unwrap();
+        assert!(
+            help.contains("Move-ClusterSharedVolume -Name \"Cluster Disk 1\" -Node node1"),
+            "{help}"
+        );
         assert_eq!(owned(Some("node1"), Some("NODE1")), Vec::<String>::new());
         assert_eq!(owned(Some("node1"), None), Vec::<String>::new());
         assert_eq!(owned(None, Some("node2")), Vec::<String>::new());

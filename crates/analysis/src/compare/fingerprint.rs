@@ -5,10 +5,10 @@ use model::observation::{Load, Observation};
 use model::plan::{Job, Stream};
 use model::results::Results;
 use model::{Bytes, Nanos};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What a fact is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FactKind {
     /// The load: another one is another question.
@@ -32,7 +32,7 @@ impl FactKind {
 }
 
 /// Something that was so when a result was measured.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fact {
     /// What it is about.
     pub kind: FactKind,

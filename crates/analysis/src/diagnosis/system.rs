@@ -26,25 +26,46 @@ fn targets(results: &Results, step: usize, job: usize) -> BTreeSet<u32> {
 }
 
 fn of_targets(environment: &Environment, targets: &BTreeSet<u32>) -> Vec<Layer> {
-    let facts = targets
-        .iter()
-        .filter_map(|target| environment.targets.get(*target as usize));
-    let used: BTreeSet<&str> = facts
-        .flat_map(|facts| &facts.devices)
-        .map(|device| device.number.as_str())
-        .collect();
-    let limits = environment.limits.devices.iter();
-    limits
-        .filter(|limit| used.contains(limit.device.as_str()))
-        .flat_map(of_limit)
-        .collect()
+    let lies_on = |target: u32, number: &str| {
+        let facts = environment.target(target);
+        facts.is_some_and(|facts| facts.devices.iter().any(|device| device.number == number))
+    };
+    let limited = environment.limits.devices.iter().map(|limit| {
+        let on = targets.iter().copied().filter(|target| lies_on(*target, &limit.device));
+        (limit, on.collect::<BTreeSet<u32>>())
+    });
+    let (whole, parts): (Vec<_>, Vec<_>) = limited
+        .filter(|(_, on)| !on.is_empty())
+        .partition(|(_, on)| on == targets);
+    let layers = whole.into_iter().flat_map(|(limit, _)| of_limit(limit, "device"));
+    layers.chain(together(&parts, targets)).collect()
 }
 
-fn of_limit(limit: &DeviceLimit) -> Vec<Layer> {
-    let one = |word: &str, applies: Applies, iops: Option<u64>, bytes: Option<u64>| {
+/// Limits of devices that share the load limit it by their sum, where each target lies on one of them.
+fn together(parts: &[(&DeviceLimit, BTreeSet<u32>)], targets: &BTreeSet<u32>) -> Vec<Layer> {
+    let sum = |of: fn(&DeviceLimit) -> Option<u64>| {
+        let limited = || parts.iter().filter_map(|(limit, on)| Some((of(limit)?, on)));
+        let count: usize = limited().map(|(_, on)| on.len()).sum();
+        let covered: BTreeSet<u32> = limited().flat_map(|(_, on)| on).copied().collect();
+        // As many as there are, and all of them: each once.
+        (count > 0 && count == targets.len() && covered == *targets).then(|| limited().map(|(value, _)| value).sum())
+    };
+    let names: Vec<&str> = parts.iter().map(|(limit, _)| limit.device.as_str()).collect();
+    let all = DeviceLimit {
+        device: names.join(", "),
+        read_iops: sum(|limit| limit.read_iops),
+        write_iops: sum(|limit| limit.write_iops),
+        read_bytes: sum(|limit| limit.read_bytes),
+        write_bytes: sum(|limit| limit.write_bytes),
+    };
+    of_limit(&all, "devices")
+}
+
+fn of_limit(limit: &DeviceLimit, word: &str) -> Vec<Layer> {
+    let one = |which: &str, applies: Applies, iops: Option<u64>, bytes: Option<u64>| {
         let exactly = |value: u64| Limit::exactly(value as f64);
         (iops.is_some() || bytes.is_some()).then(|| Layer {
-            name: format!("control group, {word} of device {}", limit.device),
+            name: format!("control group, {which} of {word} {}", limit.device),
             kind: LayerKind::ControlGroup,
             iops: iops.map(exactly),
             bytes_per_sec: bytes.map(exactly),
@@ -93,5 +114,50 @@ mod tests {
         let reads = (Applies::Reads, Some(Limit::exactly(1000.0)), None);
         assert_eq!(shown, [reads, (Applies::Writes, None, Some(Limit::exactly(5e6)))]);
         assert_eq!(of_targets(&environment, &BTreeSet::new()), []);
+    }
+
+    #[test]
+    fn devices_that_share_the_load_limit_it_by_their_sum() {
+        let limit = |device: &str, read_iops: Option<u64>| DeviceLimit {
+            device: device.into(),
+            read_iops,
+            ..DeviceLimit::default()
+        };
+        let on = |devices: &[&str]| {
+            let device = |number: &&str| Device {
+                number: number.to_string(),
+                ..Device::default()
+            };
+            TargetFacts {
+                devices: devices.iter().map(device).collect(),
+                ..TargetFacts::default()
+            }
+        };
+        let found = |devices: Vec<DeviceLimit>, targets: Vec<TargetFacts>| {
+            let all = (0..targets.len() as u32).collect();
+            let environment = Environment {
+                limits: Limits {
+                    devices,
+                    ..Limits::default()
+                },
+                targets,
+                ..Environment::default()
+            };
+            let layers = of_targets(&environment, &all).into_iter();
+            layers
+                .map(|layer| (layer.name, layer.iops.unwrap().low))
+                .collect::<Vec<_>>()
+        };
+        let both = || vec![limit("7:1", Some(500)), limit("7:2", Some(700))];
+        let shared = "control group, reads of devices 7:1, 7:2".to_owned();
+        assert_eq!(found(both(), vec![on(&["7:1"]), on(&["7:2"])]), [(shared, 1200.0)]);
+        let one = "control group, reads of device 7:1".to_owned();
+        assert_eq!(found(both(), vec![on(&["7:1"]), on(&["7:1"])]), [(one, 500.0)]);
+        // A target that nothing limits may take any share.
+        assert_eq!(found(both(), vec![on(&["7:1"]), on(&["7:2"]), on(&["7:3"])]), []);
+        // One that lies on two of them counts for both.
+        assert_eq!(found(both(), vec![on(&["7:1", "7:2"]), on(&["7:2", "8:0"])]).len(), 1);
+        let unlimited = vec![limit("7:1", Some(500)), limit("7:2", None)];
+        assert_eq!(found(unlimited, vec![on(&["7:1"]), on(&["7:2"])]), []);
     }
 }

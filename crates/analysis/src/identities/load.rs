@@ -35,18 +35,21 @@ pub fn little(load: &Observation) -> Option<Little> {
     let edges = depth
         .zip(load.total.operations)
         .map_or(0.0, |(depth, operations)| depth as f64 / operations.max(1) as f64);
-    // DiskSpd prints thousandths of a millisecond.
-    let rounding = if load.tool == "DiskSpd" && mean > 0.0 {
-        500.0 / mean
-    } else {
-        0.0
-    };
+    let rounding = rounding(load, mean);
     Some(Little {
         in_flight,
         depth,
         share: depth.map(|depth| in_flight / depth as f64),
         tolerance: TOLERANCE + edges + rounding,
     })
+}
+
+/// What printing may make of a mean, as a share of it: DiskSpd and Vdbench print thousandths of a millisecond.
+fn rounding(load: &Observation, mean: f64) -> f64 {
+    match load.tool.as_str() {
+        "DiskSpd" | "Vdbench" if mean > 0.0 => 500.0 / mean,
+        _ => 0.0,
+    }
 }
 
 /// What a queue holds against the places it has.
@@ -127,6 +130,28 @@ fn judge(load: &Observation) -> Option<Finding> {
     Some(finding.why(why).help(help))
 }
 
+/// Vdbench prints tenths of an operation in flight.
+const IN_FLIGHT_ROUNDING: f64 = 0.05;
+
+pub(super) const STATED: Rule = Rule {
+    names: &["IN-FLIGHT-MISMATCH"],
+    about: "Operations in flight that the report states, against rate × latency.",
+    look: |load, _, findings| {
+        let (Some(said), Some(counted)) = (load.stated.in_flight, load.in_flight()) else {
+            return;
+        };
+        let mean = load.total.latency.as_ref().and_then(|latency| latency.mean_ns);
+        let allowed = IN_FLIGHT_ROUNDING + (TOLERANCE + rounding(load, mean.unwrap_or(0.0))) * counted.max(said);
+        if (counted - said).abs() > allowed {
+            let what = format!("rate × latency makes {counted:.2} operations in flight; the report says {said:.2}");
+            // A tool may count what is in flight in a way of its own, so this alone does not make the figures invalid.
+            let finding = Finding::new("IN-FLIGHT-MISMATCH", Severity::Warning, what).at(&*load.name);
+            let finding = finding.why("by Little's law the two are one figure: rate, latency or queue depth may have been changed, mistyped or come from another run");
+            findings.push(finding.help("go back to the report as the tool wrote it"));
+        }
+    },
+};
+
 pub(super) const RATE: Rule = Rule {
     names: &["RATE-NOT-KEPT"],
     about: "The rate against the one that was asked for.",
@@ -187,6 +212,20 @@ mod tests {
         assert_eq!(rules(&load), ["MAX-ONE-SAMPLE"], "held to a rate");
         load.load.closed_loop = None;
         assert_eq!(rules(&load), ["MAX-ONE-SAMPLE"], "not known");
+    }
+
+    #[test]
+    fn a_queue_depth_that_is_stated_is_held_against_the_law() {
+        let mut load = sound();
+        load.stated.in_flight = Some(64.6);
+        assert_eq!(rules(&load), ["MAX-ONE-SAMPLE"], "0.05 and 1 % of 64.6 make 0.696");
+        load.stated.in_flight = Some(64.8);
+        assert!(rules(&load).contains(&"IN-FLIGHT-MISMATCH".to_owned()));
+        load.total.latency = None;
+        assert!(
+            !rules(&load).contains(&"IN-FLIGHT-MISMATCH".to_owned()),
+            "nothing to hold it against"
+        );
     }
 
     #[test]

@@ -38,6 +38,7 @@ pub const RULES: &[Rule] = &[
     sums::DIRECTIONS,
     sums::PARTS,
     load::LITTLE,
+    load::STATED,
     load::RATE,
     load::MIX,
     times::ORDER,

@@ -62,8 +62,21 @@ pub(super) const RATES: Rule = Rule {
                 }
             }
         }
+        findings.extend(mean_size(load));
     },
 };
+
+/// Throughput against IOPS × the mean size that the report states.
+fn mean_size(load: &Observation) -> Option<Finding> {
+    let (iops, size) = (load.total.iops?, load.stated.bytes_per_operation?);
+    let (counted, said) = (mib(iops * size), mib(load.total.bytes_per_sec?));
+    (off(counted, said) > RATE_ROUNDING && (counted - said).abs() > 0.01).then(|| {
+        let what = format!(
+            "{iops:.2} operations of {size:.0} bytes on average per second make {counted:.2} MiB/s; the report says {said:.2}"
+        );
+        disagreement("THROUGHPUT-MISMATCH", what, load)
+    })
+}
 
 pub(super) const DIRECTIONS: Rule = Rule {
     names: &["DIRECTIONS-MISMATCH"],
@@ -169,6 +182,10 @@ mod tests {
         );
         check(|load| load.total.iops = Some(32_300.0), "RATE-MISMATCH");
         check(|load| load.total.bytes_per_sec = Some(130e6), "THROUGHPUT-MISMATCH");
+        check(
+            |load| load.stated.bytes_per_operation = Some(4200.0),
+            "THROUGHPUT-MISMATCH",
+        );
         check(|load| load.total.operations = Some(3_840_001), "DIRECTIONS-MISMATCH");
         let half = Flow {
             operations: Some(1_900_000),

@@ -2,6 +2,7 @@
 
 use model::Nanos;
 use model::finding::{Finding, Severity};
+use model::observation::Observation;
 
 use super::Rule;
 
@@ -39,7 +40,7 @@ pub(super) const LENGTH: Rule = Rule {
             )
             .at(&*load.name);
             let finding = finding.why("the first seconds differ: empty queues, cold caches, files that are allocated");
-            findings.push(finding.help("DiskSpd: -W30; fio: ramp_time=30"));
+            findings.push(finding.help("DiskSpd: -W30; fio: ramp_time=30; Vdbench: warmup=30"));
         }
     },
 };
@@ -85,6 +86,7 @@ pub(super) const PROCESSORS: Rule = Rule {
     names: &["IRQ-SKEW", "CPU-BUSY"],
     about: "Whether one processor did most of the kernel's work, or had no time left.",
     look: |load, _, findings| {
+        findings.extend(all_busy(load));
         let mut kernel: Vec<f64> = load.cores.iter().map(|core| core.kernel).collect();
         kernel.sort_by(f64::total_cmp);
         let (Some(median), Some(busiest)) = (
@@ -120,12 +122,23 @@ pub(super) const PROCESSORS: Rule = Rule {
             .collect();
         if !full.is_empty() {
             let what = format!("processors were busy all the time: {}", full.join(", "));
-            let finding = Finding::new("CPU-BUSY", Severity::Warning, what).at(&*load.name);
-            let finding = finding.why("the machine that issued the load may be the limit, not the storage");
-            findings.push(finding.help("spread the load over more threads and processors, or use larger blocks"));
+            findings.push(too_busy(what, load));
         }
     },
 };
+
+/// All processors together, where the report does not tell them apart.
+fn all_busy(load: &Observation) -> Option<Finding> {
+    let busy = load.stated.processors_busy.filter(|busy| *busy > BUSY)?;
+    let what = format!("all processors together were {:.1} % busy", 100.0 * busy);
+    load.cores.is_empty().then(|| too_busy(what, load))
+}
+
+fn too_busy(what: String, load: &Observation) -> Finding {
+    let finding = Finding::new("CPU-BUSY", Severity::Warning, what).at(&*load.name);
+    let finding = finding.why("the machine that issued the load may be the limit, not the storage");
+    finding.help("spread the load over more threads and processors, or use larger blocks")
+}
 
 pub(super) const ERRORS: Rule = Rule {
     names: &["IO-ERRORS"],
@@ -190,6 +203,7 @@ mod tests {
             "IRQ-SKEW",
         );
         check(|load| load.cores = vec![core(0, 0.99)], "CPU-BUSY");
+        check(|load| load.stated.processors_busy = Some(0.96), "CPU-BUSY");
     }
 
     #[test]

@@ -23,6 +23,7 @@ use model::{Bytes, Nanos};
 use crate::caps::Layer;
 
 pub use page::page;
+pub use target::lies_on_array;
 
 /// A rule about a test before it runs.
 #[derive(Clone, Copy, Debug)]

@@ -8,6 +8,8 @@ use super::{Intent, Rule, Subject, Warmed};
 
 /// Share of a file system beyond which it behaves differently.
 const FULL: f64 = 0.80;
+/// Share that makes no difference to how full it is.
+const UNNOTICED: f64 = 0.01;
 /// Share below which it is hardly used.
 const EMPTY: f64 = 0.10;
 /// Share of a spinning device that a test should cover: the arm must have to move.
@@ -64,8 +66,8 @@ pub(super) const FILL_80: Rule = Rule {
             let used = room.size - room.available.min(room.size) + room.needed;
             let share = used as f64 / room.size.max(1) as f64;
             if share > FULL && room.needed <= room.available {
-                // A file system that is full already and gets nothing more is worth a word, no more.
-                let severity = if room.needed > 0 {
+                // A file system that is full already and gets hardly more is worth a word, no more.
+                let severity = if room.needed as f64 > UNNOTICED * room.size as f64 {
                     rule.severity
                 } else {
                     Severity::Warning
@@ -334,7 +336,13 @@ pub(super) const NOT_COORDINATOR: Rule = Rule {
             let Some(owner) = facts.owner.as_ref().filter(|owner| !owner.eq_ignore_ascii_case(here)) else {
                 continue;
             };
-            findings.push(rule.found(format!("the volume belongs to {owner}, this is {here}"), &facts.path));
+            let found = rule.found(format!("the volume belongs to {owner}, this is {here}"), &facts.path);
+            findings.push(match &facts.cluster_volume {
+                Some(name) => found.help(format!(
+                    "run on {owner}, or move the volume: Move-ClusterSharedVolume -Name \"{name}\" -Node {here}"
+                )),
+                None => found,
+            });
         }
     },
 };
@@ -362,18 +370,21 @@ pub(super) const FEW_TARGETS: Rule = Rule {
     why: "arrays spread work over volumes: a few of them do not reach what it can do",
     fix: "test as many volumes as the hosts will use; sixteen is a good number",
     look: |rule, test, findings| {
-        let shared =
-            |device: &model::environment::Device| device.kind == "multipath" || is_array(device.model.as_deref());
-        let on_array: Vec<_> = test
-            .known_targets()
-            .filter(|(_, facts)| facts.devices.iter().any(shared))
-            .collect();
+        let on_array: Vec<_> = test.known_targets().filter(|(_, facts)| lies_on_array(facts)).collect();
         if (1..VOLUMES).contains(&on_array.len()) && test.is(Intent::MostIops) {
             let path = &on_array[0].1.path;
             findings.push(rule.found(format!("{} volumes of an array are tested", on_array.len()), path));
         }
     },
 };
+
+/// A target that lies on a volume of an array, as far as its device tells.
+pub fn lies_on_array(facts: &model::environment::TargetFacts) -> bool {
+    let devices = &facts.devices;
+    devices
+        .iter()
+        .any(|device| device.kind == "multipath" || is_array(device.model.as_deref()))
+}
 
 /// Vendors whose block devices are volumes of arrays.
 fn is_array(model: Option<&str>) -> bool {

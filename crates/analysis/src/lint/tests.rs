@@ -9,7 +9,7 @@ use model::environment::{
     Allocation, Before, Cpu, Device, DeviceUse, Environment, FileSystem, Health, Host, IdleState, LogicalCpu,
     TargetFacts,
 };
-use model::finding::Finding;
+use model::finding::{Finding, Severity};
 use model::mix::{Mix, MixRule};
 use model::plan::{
     EngineKind, Extent, Part, Phases, Plan, Prepare, Rate, Step, Stop, Target, TargetId, TargetKind, Workload,
@@ -445,6 +445,21 @@ fn azure_p30_at_64_kib_is_limited_by_its_throughput() {
         .expect("it binds");
     // 200·10⁶ / 65,536
     assert!(finding.what.contains("3052 IOPS"), "{}", finding.what);
+}
+
+/// A file system that is full already is an error only for a test that makes it noticeably fuller. The case's has 500 GiB.
+#[test]
+fn a_little_more_on_a_full_file_system_is_a_warning() {
+    let severity = |size| {
+        let mut case = sound();
+        case.file_system().available = Bytes(50 * GIB);
+        case.facts().size = Bytes(0);
+        case.target.prepare = Prepare::Filled { size: Some(size) };
+        let found = case.found().into_iter().find(|finding| finding.rule == "FILL-80");
+        found.expect("the file system is full").severity
+    };
+    assert_eq!(severity(Bytes(5 * GIB)), Severity::Warning);
+    assert_eq!(severity(Bytes(6 * GIB)), Severity::Error);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use model::{Bytes, Nanos};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::Verdict;
+use super::{Outcome, Verdict};
 use crate::caps::Layer;
 use crate::policies::{Reach, Resolved};
 
@@ -23,7 +23,7 @@ pub struct Verified {
     pub kind: VerifiedKind,
     /// What made it.
     pub tool: Tool,
-    /// What was tested.
+    /// What was tested; of several targets their names with commas between them.
     pub target: String,
     /// What is promised.
     pub promise: Promise,
@@ -73,6 +73,8 @@ pub struct Issued {
     pub concurrency: u32,
     /// Threads that issued them.
     pub workers: u32,
+    /// Targets that share the load evenly.
+    pub targets: u32,
     /// I/O before the measured window.
     pub warm_up_ns: Nanos,
     /// Length of the measured window that was asked for.
@@ -90,4 +92,99 @@ pub struct Machine {
     pub layers: Vec<Layer>,
     /// What can be reached through all with this load.
     pub reach: Option<Reach>,
+}
+
+/// Results that are held to a requirement as they are.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Judged {
+    /// What is required, as it was understood.
+    pub required: Vec<String>,
+    /// Of all jobs together: the worst of them.
+    pub outcome: Outcome,
+    /// Each of them.
+    pub jobs: Vec<JudgedJob>,
+}
+
+/// What came of a job.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct JudgedJob {
+    /// Its name.
+    pub name: String,
+    /// The verdict; absent where nothing was measured.
+    pub verdict: Option<Verdict>,
+}
+
+/// What a suite found.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct SuiteReport {
+    /// Version of this form.
+    pub format_version: u32,
+    /// Always `suite`.
+    pub kind: SuiteKind,
+    /// What made it.
+    pub tool: Tool,
+    /// Name of the suite.
+    pub name: String,
+    /// What it is to show.
+    pub objective: Option<String>,
+    /// When it began and ended, as a date and time with its zone.
+    pub started: String,
+    /// See `started`.
+    pub ended: String,
+    /// What was tested and on which machine: names and values.
+    pub environment: Vec<(String, String)>,
+    /// Of all workloads together.
+    pub outcome: Outcome,
+    /// Each of them.
+    pub workloads: Vec<Held>,
+}
+
+/// See [`SuiteReport::kind`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SuiteKind {
+    /// Several workloads.
+    Suite,
+}
+
+/// A workload that was held to a requirement.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Held {
+    /// Its name.
+    pub name: String,
+    /// What it is to show.
+    pub objective: Option<String>,
+    /// The preset that it began as, with what was changed of it.
+    pub preset: Option<String>,
+    /// What was done, in words.
+    pub load: String,
+    /// What was required, as written.
+    pub required: String,
+    /// The whole test as flags or a job file of ours.
+    pub settings: String,
+    /// What came of it; absent where nothing was measured.
+    pub verdict: Option<Verdict>,
+    /// Why nothing was measured.
+    pub failure: Option<String>,
+    /// What the self-checks found.
+    pub findings: Vec<Finding>,
+}
+
+impl Held {
+    /// What came of it. What was not measured is not known.
+    pub fn outcome(&self) -> Outcome {
+        self.verdict
+            .as_ref()
+            .map_or(Outcome::Inconclusive, |verdict| verdict.outcome)
+    }
+
+    /// Why, beyond the clauses.
+    pub fn reasons(&self) -> Vec<String> {
+        let of_verdict = self
+            .verdict
+            .iter()
+            .flat_map(|verdict| &verdict.reasons)
+            .map(|reason| reason.what.clone());
+        self.failure.iter().cloned().chain(of_verdict).collect()
+    }
 }

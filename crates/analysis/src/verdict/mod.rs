@@ -18,7 +18,9 @@ use serde::Serialize;
 use crate::policies::{Burst, Workload};
 use crate::requirement::Clause;
 
-pub use document::{FORMAT_VERSION, Issued, Machine, Promise, Verified, VerifiedKind};
+pub use document::{
+    FORMAT_VERSION, Held, Issued, Judged, JudgedJob, Machine, Promise, SuiteKind, SuiteReport, Verified, VerifiedKind,
+};
 pub use estimate::{LEAST_BEYOND, PLAIN};
 pub use judgement::{ALPHA, judge};
 

@@ -219,6 +219,8 @@ impl Comparing {
             prepare_only,
             scheduler,
             ends_with_io,
+            hosts,
+            divide,
             workers: _,
         } = wanted;
         self.kept(
@@ -233,6 +235,8 @@ impl Comparing {
             *ends_with_io,
             got.ends_with_io,
         );
+        self.same(Gone, &of::HOSTS, hosts.join(", "), got.hosts.join(", "));
+        self.same(Gone, &of::DIVIDE, words::divided(*divide), words::divided(got.divide));
         if let Some(text) = description.as_ref().filter(|_| got.description != *description) {
             self.note(Differs, &of::DESCRIPTION, text, "");
         }
@@ -480,6 +484,8 @@ impl Comparing {
         }
         let ThreadPlacement {
             cpus,
+            // Words of no dialect: it is given where several hosts carry a plan out.
+            turn: _,
             cpu_nodes,
             memory_nodes,
             name,

@@ -164,7 +164,9 @@ fn time_span(plan: &Plan, number: usize, step: &Step) -> TimeSpan {
             false => Vec::new(),
         },
         completion_routines: workers.iter().any(|worker| worker.batching.completion_routines),
-        io_ring: workers.iter().any(|worker| worker.engine.kind == EngineKind::IoUring),
+        io_ring: workers
+            .iter()
+            .any(|worker| matches!(worker.engine.kind, EngineKind::IoUring | EngineKind::IoRing)),
         latency: ours || yes("latency"),
         iops_deviation: yes("deviation"),
         bucket_ms: setting(plan, "bucket_ms", number)

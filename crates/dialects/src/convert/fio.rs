@@ -11,7 +11,7 @@ use model::content::Content;
 use model::draws::{DrawsForm, Reduction};
 use model::mix::{Mix, MixRule};
 use model::plan::{
-    AllocateMode, AtEndOfJob, Batching, CacheMode, CatchUp, Control, Dependency, Depth, Dialect, EndsWith,
+    AllocateMode, AtEndOfJob, Batching, CacheMode, CatchUp, Control, Dependency, Depth, Dialect, Divide, EndsWith,
     EngineChoice, EngineKind, Extent, FileService, Job, LatencyPoints, Mapping, OpenHint, Origin, Pacing, Pattern,
     Phases, Plan, Prepare, PrepareWhen, Priority, Rate, Region, Span, Step, Stop, Stream, StreamTarget, Target,
     TargetKind, Think, Worker,
@@ -300,6 +300,9 @@ fn section(job: &Job, name: String, workers: Vec<Worker>, last_of: &[u32]) -> Jo
         prepare_only,
         scheduler,
         ends_with_io,
+        // fio has no word for them.
+        hosts: _,
+        divide: _,
         workers: _,
     } = job;
     let Phases {
@@ -384,6 +387,8 @@ fn section(job: &Job, name: String, workers: Vec<Worker>, last_of: &[u32]) -> Jo
         prepare_only: *prepare_only,
         scheduler: scheduler.clone(),
         ends_with_io: *ends_with_io,
+        hosts: Vec::new(),
+        divide: Divide::default(),
         workers,
     }
 }
@@ -478,6 +483,7 @@ fn engine_of(plan: &Plan, choice: &EngineChoice, stream: &Stream) -> EngineChoic
         _ if stream.cache.mapping.is_some() => EngineKind::Mmap,
         (EngineKind::Auto, _) if poll || submission_thread => EngineKind::IoUring,
         (EngineKind::Auto, 0 | 1) => EngineKind::Psync,
+        (EngineKind::Auto, _) if cfg!(windows) => EngineKind::Iocp,
         (EngineKind::Auto, _) => EngineKind::IoUring,
         (EngineKind::Simulated, _) => EngineKind::Null,
         (kind, _) => kind,

@@ -156,6 +156,9 @@ fn section(plan: &Plan, number: usize, job: &Job) -> Options {
         prepare_only,
         scheduler,
         ends_with_io,
+        // fio has no word for them.
+        hosts: _,
+        divide: _,
         workers,
     } = job;
     let worker = &workers[0];
@@ -383,13 +386,19 @@ fn files(plan: &Plan, clones: &[Worker], say: Say<'_>) {
 
 fn engine(worker: &Worker, say: Say<'_>) {
     let engine = &worker.engine;
+    // fio on Windows has no such calls by their names, and another engine without a word.
+    let (plain, usual) = match cfg!(windows) {
+        true => ("sync", "windowsaio"),
+        false => ("psync", "psync"),
+    };
     let name = match engine.kind {
-        EngineKind::Auto => "psync",
+        EngineKind::Auto | EngineKind::Psync => plain,
         EngineKind::Simulated => "null",
+        EngineKind::Iocp | EngineKind::Routines | EngineKind::IoRing => "windowsaio",
         // The others have the names that they have in fio.
         kind => kind.name(),
     };
-    if name != "psync" {
+    if name != usual {
         say("ioengine", name.into());
     }
     flag(say, "hipri", engine.poll);

@@ -5,8 +5,8 @@ use model::block_size::BlockSizes;
 use model::content::Content;
 use model::mix::Mix;
 use model::plan::{
-    AtEndOfJob, CatchUp, Control, Depth, Dialect, EngineKind, Extent, FlushKind, Job, Pacing, Plan, Process, RateUnit,
-    SimulatedDevice, SimulatedService, Stop, Stream, StreamTarget, Target, TargetKind, WriteThrough,
+    AtEndOfJob, CatchUp, Control, Depth, Dialect, Divide, EngineKind, Extent, FlushKind, Job, Pacing, Plan, Process,
+    RateUnit, SimulatedDevice, SimulatedService, Stop, Stream, StreamTarget, Target, TargetKind, WriteThrough,
 };
 use model::{Bytes, Direction, Nanos};
 
@@ -669,6 +669,12 @@ fn system(crew: &Crew<'_>, stream: &Stream, say: &mut dyn FnMut(&'static str, St
     }
     if let Some(log) = &crew.job.operation_log {
         say("log", log.clone());
+    }
+    if !crew.job.hosts.is_empty() {
+        say("for-hosts", crew.job.hosts.join(","));
+    }
+    if crew.job.divide != Divide::default() {
+        say("divide", words::divided(crew.job.divide));
     }
 }
 

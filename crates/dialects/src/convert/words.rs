@@ -5,7 +5,7 @@ use model::block_size::BlockSizes;
 use model::content::{ConstantPart, Content};
 use model::mix::Mix;
 use model::plan::{
-    Control, ControlGroup, ErrorPolicy, FileLock, Flow, FlushKind, MapFlush, Mapping, MemoryNodes, Priority,
+    Control, ControlGroup, Divide, ErrorPolicy, FileLock, Flow, FlushKind, MapFlush, Mapping, MemoryNodes, Priority,
     PriorityClass, PriorityRule, Replay, Stream, SyncRule, TraceSkip, Tracked,
 };
 use model::{Direction, Nanos, PerDirection};
@@ -27,6 +27,13 @@ pub(super) fn time(time: Nanos) -> String {
         Some((unit, length)) => format!("{}{unit}", time.0 / length),
         None => format!("{}ns", time.0),
     }
+}
+
+/// `rate,region`; empty for nothing.
+pub(super) fn divided(what: Divide) -> String {
+    let words = [(what.rate, "rate"), (what.depth, "depth"), (what.region, "region")];
+    let words: Vec<&str> = words.iter().filter(|(is, _)| *is).map(|(_, word)| *word).collect();
+    words.join(",")
 }
 
 /// `0,2-5`.

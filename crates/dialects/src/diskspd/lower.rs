@@ -77,7 +77,7 @@ pub fn lower(profile: &Profile, here: Here<'_>) -> Result<Lowered, Vec<Diagnosti
     };
     Ok(Lowered {
         plan,
-        notes: notes(profile),
+        notes: notes(profile, here),
     })
 }
 
@@ -100,7 +100,7 @@ fn impossible(span: &TimeSpan) -> Vec<Diagnostic> {
 }
 
 /// What is done otherwise than on Windows.
-fn notes(profile: &Profile) -> Vec<String> {
+fn notes(profile: &Profile, here: Here<'_>) -> Vec<String> {
     let mut notes = Vec::new();
     let spans = &profile.time_spans;
     let any = |wanted: fn(&Target) -> bool| spans.iter().flat_map(|span| &span.targets).any(wanted);
@@ -110,7 +110,7 @@ fn notes(profile: &Profile) -> Vec<String> {
     if profile.experiment_flags != 0 {
         notes.push("-: has no effect: throttled operations go out when they are due in any case".to_owned());
     }
-    if any(|target| target.temporary_file) {
+    if !here.windows && any(|target| target.temporary_file) {
         notes.push("-ft has no effect: this system has no temporary attribute".to_owned());
     }
     if spans.iter().any(|span| span.threads == 0 && span.requests > 0) {
@@ -295,6 +295,8 @@ impl Lowering<'_> {
     fn target(&mut self, target: &Target, used: &mut Vec<TargetId>) -> TargetId {
         let once = self.once.iter().find(|(path, _)| *path == target.path);
         let size = match once {
+            // Drives and volumes are never made: DiskSpd passes them over without a word.
+            _ if self.here.windows && paths::is_device(&target.path) => None,
             Some((_, size)) => Some(*size),
             None => target.file_size.filter(|size| *size > 0),
         };
@@ -345,7 +347,7 @@ impl Lowering<'_> {
         let streams = uses.iter().map(|of| Stream {
             target: StreamTarget::One { target: ids[of.target] },
             weight: of.weight,
-            ..stream(span, &span.targets[of.target], of.relative)
+            ..stream(span, &span.targets[of.target], of.relative, self.here.windows)
         });
         let streams: Vec<Stream> = streams.collect();
         let requests = match common {
@@ -354,7 +356,7 @@ impl Lowering<'_> {
         };
         Worker {
             engine: EngineChoice {
-                kind: engine_of(span, uses, requests),
+                kind: engine_of(span, uses, requests, self.here.windows),
                 ..EngineChoice::default()
             },
             depth: match common {
@@ -411,17 +413,18 @@ fn weight_for(target: &Target, thread: u32) -> Option<u32> {
 }
 
 /// One request in all goes out by synchronous calls; mapped targets are copied; everything else is queued.
-fn engine_of(span: &TimeSpan, uses: &[Use], requests: u32) -> EngineKind {
+fn engine_of(span: &TimeSpan, uses: &[Use], requests: u32, windows: bool) -> EngineKind {
     let mapped = uses.iter().all(|of| span.targets[of.target].memory_mapped);
     match (mapped, requests) {
         (true, _) => EngineKind::Mmap,
+        (false, _) if span.io_ring && windows => EngineKind::IoRing,
         (false, _) if span.io_ring => EngineKind::IoUring,
         (false, 0 | 1) => EngineKind::Psync,
         (false, _) => EngineKind::Auto,
     }
 }
 
-fn stream(span: &TimeSpan, target: &Target, relative: u32) -> Stream {
+fn stream(span: &TimeSpan, target: &Target, relative: u32, windows: bool) -> Stream {
     let base = target.base;
     Stream {
         target: StreamTarget::One { target: TargetId(0) },
@@ -442,6 +445,7 @@ fn stream(span: &TimeSpan, target: &Target, relative: u32) -> Stream {
         hint: OpenHint {
             sequential: target.sequential_scan,
             random: target.random_access,
+            temporary: target.temporary_file && windows,
             ..OpenHint::default()
         },
         sync: SyncRule::default(),

@@ -27,6 +27,13 @@ pub(super) fn complaints(profile: &Profile, windows: bool) -> Vec<Diagnostic> {
     complaints
 }
 
+/// True for a physical drive (`#1`), a volume (`F:`) or another device of Windows (`\\.\…`).
+pub(super) fn is_device(path: &str) -> bool {
+    let number = path.strip_prefix('#').unwrap_or_default();
+    let drive_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    drive_number || path.starts_with(r"\\.\") || (drive(path).is_some() && path.len() == 2)
+}
+
 fn complaint(target: &Target) -> Option<Diagnostic> {
     let path = target.path.as_str();
     if let Some(number) = path.strip_prefix('#') {
@@ -103,6 +110,16 @@ mod tests {
         check("/data/f.dat", None);
         check("test_001.dat", None);
         check("a:b:c", Some("./b:c"));
+    }
+
+    #[test]
+    fn drives_and_volumes_are_devices() {
+        for path in ["#0", "#12", "F:", r"\\.\PhysicalDrive1"] {
+            assert!(is_device(path), "{path}");
+        }
+        for path in ["#", "#x", "F:f", r"F:\", "/dev/sdb", r"\\server\share\f"] {
+            assert!(!is_device(path), "{path}");
+        }
     }
 
     #[test]

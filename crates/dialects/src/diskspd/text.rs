@@ -271,9 +271,11 @@ fn thread_lines(target: &Target, span: &TimeSpan) -> Vec<String> {
     if span.threads == 0 {
         lines.push(format!("threads per file: {}", target.threads));
         if target.requests > 1 {
-            let completion = match span.completion_routines {
-                true => "using completion routines (ReadFileEx/WriteFileEx)",
-                false => "using I/O Completion Ports",
+            let completion = match (span.io_ring, span.completion_routines) {
+                // On Linux the ring stands for the port as well.
+                (true, _) if cfg!(windows) => "using I/O Ring",
+                (_, true) => "using completion routines (ReadFileEx/WriteFileEx)",
+                (_, false) => "using I/O Completion Ports",
             };
             lines.push(completion.to_string());
         }

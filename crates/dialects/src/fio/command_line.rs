@@ -85,6 +85,10 @@ impl CommandLine<'_, '_> {
         if flags.parse_only || flags.show_command {
             return Err(Halt(0));
         }
+        if flags.server.is_some() {
+            self.session.errand = Some(flags::Errand::Serve);
+            return Err(Halt(0));
+        }
         if self.session.read.jobs.is_empty() {
             self.usage();
             self.session.say("No job(s) defined");

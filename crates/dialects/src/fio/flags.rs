@@ -43,6 +43,10 @@ pub struct Flags {
     pub trigger_timeout_us: u64,
     /// The command that a trigger carries out.
     pub trigger: Option<String>,
+    /// Where other processes are waited for that say what to carry out; empty for the usual place.
+    pub server: Option<String>,
+    /// The file that gets the number of the process that waits in the background.
+    pub daemonize: Option<String>,
 }
 
 /// Forms of the report. They are printed in the order terse, JSON, normal.
@@ -74,6 +78,8 @@ pub enum Errand {
     InflateLog(String),
     /// How long a unit of work takes is measured and printed.
     CalibrateIdle,
+    /// What other processes ask for is carried out.
+    Serve,
 }
 
 /// When the status line is shown.
@@ -113,6 +119,8 @@ impl Default for Flags {
             trigger_file: None,
             trigger_timeout_us: 0,
             trigger: None,
+            server: None,
+            daemonize: None,
         }
     }
 }
@@ -424,9 +432,28 @@ pub const FLAGS: &[Flag] = &[
         "Print a log that log_store_compressed has compressed, and end.",
         |_, path| Action::Errand(Errand::InflateLog(path.to_string())),
     ),
-    unsupported("server", "[ADDRESS]", "Not supported."),
-    unsupported("daemonize", "FILE", "Not supported."),
-    unsupported("client", "HOST", "Not supported."),
+    flag(
+        "server",
+        "[ADDRESS]",
+        "Carry out what `--client` of another fathom asks for: HOST,PORT; ip:, ip6:, sock:PATH; usually port 8765.",
+        set!(flags, address => {
+            flags.server = Some(address.to_string())
+        }),
+    ),
+    flag(
+        "daemonize",
+        "FILE",
+        "With --server: go on in the background, with the number of the process in this file.",
+        set!(flags, path => {
+            flags.daemonize = Some(path.to_string())
+        }),
+    ),
+    flag(
+        "client",
+        "HOST",
+        "Carry the jobs that follow out on this host, or on those of a file; may be repeated.",
+        |_, _| refuse("fio: --client carries jobs out on other hosts, and nothing is carried out here"),
+    ),
     unsupported("remote-config", "FILE", "Not supported."),
 ];
 

@@ -13,6 +13,7 @@ pub mod values;
 
 mod apply;
 mod checks;
+mod clients;
 mod command_line;
 mod expression;
 mod job_file;
@@ -21,6 +22,7 @@ mod similar;
 mod substitute;
 
 pub use apply::{Surroundings, Told};
+pub use clients::{Address, Part, parts};
 pub use command_line::read;
 pub use flags::Flags;
 pub use jobs::{End, Job, Jobs, Reading};

@@ -9,9 +9,11 @@ mod decode;
 mod diskspd;
 mod figures;
 mod fio;
+mod iometer;
 mod numbers;
 mod refused;
 mod together;
+mod vdbench;
 
 use model::finding::{Finding, Severity};
 use model::observation::Observation;
@@ -34,18 +36,27 @@ pub enum Form {
     FioNormal,
     /// The text that CrystalDiskMark copies.
     CrystalDiskMark,
+    /// Vdbench's `summary.html`.
+    VdbenchSummary,
+    /// Vdbench's `flatfile.html`.
+    VdbenchFlat,
+    /// Iometer's results as CSV.
+    Iometer,
     /// Figures somebody wrote down, as TOML or CSV.
     Figures,
 }
 
 impl Form {
     /// Every form that is read.
-    pub const ALL: [Form; 6] = [
+    pub const ALL: [Form; 9] = [
         Form::DiskspdText,
         Form::DiskspdXml,
         Form::FioJson,
         Form::FioNormal,
         Form::CrystalDiskMark,
+        Form::VdbenchSummary,
+        Form::VdbenchFlat,
+        Form::Iometer,
         Form::Figures,
     ];
 
@@ -57,6 +68,9 @@ impl Form {
             Form::FioJson => "a JSON report of fio",
             Form::FioNormal => "a normal report of fio",
             Form::CrystalDiskMark => "a text copied from CrystalDiskMark",
+            Form::VdbenchSummary => "a summary of Vdbench",
+            Form::VdbenchFlat => "a flat file of Vdbench",
+            Form::Iometer => "results of Iometer",
             Form::Figures => "written-down figures",
         }
     }
@@ -113,6 +127,12 @@ pub fn recognise(text: &str) -> Option<Form> {
         Some(Form::DiskspdText)
     } else if fio::normal::is_one(text) {
         Some(Form::FioNormal)
+    } else if iometer::is_one(text) {
+        Some(Form::Iometer)
+    } else if vdbench::flat::is_one(text) {
+        Some(Form::VdbenchFlat)
+    } else if vdbench::summary::is_one(text) {
+        Some(Form::VdbenchSummary)
     } else {
         figures::is_one(text).then_some(Form::Figures)
     }
@@ -132,6 +152,9 @@ pub fn read(file: &str, text: &str) -> Result<Imported, Vec<Diagnostic>> {
         Form::FioJson => fio_json(file, text),
         Form::FioNormal => fio_normal(file, text),
         Form::CrystalDiskMark => crystal::read(file, text),
+        Form::VdbenchSummary => vdbench_summary(file, text),
+        Form::VdbenchFlat => vdbench_flat(file, text),
+        Form::Iometer => iometer(file, text),
         Form::Figures => figures::read(file, text),
     }
 }
@@ -166,6 +189,30 @@ pub fn fio_json(file: &str, text: &str) -> Result<Imported, Vec<Diagnostic>> {
 /// What was expected and where.
 pub fn fio_normal(file: &str, text: &str) -> Result<Imported, Vec<Diagnostic>> {
     finished(fio::normal::read(file, text), file)
+}
+
+/// Reads Vdbench's `summary.html` of 5.03 to 5.04.07.
+///
+/// # Errors
+/// What was expected and where.
+pub fn vdbench_summary(file: &str, text: &str) -> Result<Imported, Vec<Diagnostic>> {
+    finished(vdbench::summary::read(file, text)?, file)
+}
+
+/// Reads Vdbench's `flatfile.html` of 5.03 to 5.04.07.
+///
+/// # Errors
+/// What was expected and where.
+pub fn vdbench_flat(file: &str, text: &str) -> Result<Imported, Vec<Diagnostic>> {
+    finished(vdbench::flat::read(file, text)?, file)
+}
+
+/// Reads Iometer's results of 2003 to 1.1.
+///
+/// # Errors
+/// What was expected and where.
+pub fn iometer(file: &str, text: &str) -> Result<Imported, Vec<Diagnostic>> {
+    finished(iometer::read(file, text)?, file)
 }
 
 /// Nothing is a result that has not a single figure.

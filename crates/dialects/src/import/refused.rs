@@ -11,18 +11,24 @@ pub struct Foreign {
     pub instead: &'static str,
 }
 
-const NOT_YET: &str = "there is no reader for this form";
-const BY_HAND: &str =
-    "write its figures into a file of figures (docs/explain.md): IOPS, block size, mix, depth, latency";
-
 /// The tool whose output this is, of those that are not read.
 pub(super) fn recognise(text: &str) -> Option<Foreign> {
     let has = |part: &str| text.contains(part);
     let of = |name, why, instead| Some(Foreign { name, why, instead });
-    if has("Vdbench") || has("vdbench") && has("interval") {
-        of("a report of Vdbench", NOT_YET, BY_HAND)
-    } else if has("'Test Type,Test Description") || has("Iometer") && has("'Version") {
-        of("a report of Iometer", NOT_YET, BY_HAND)
+    if has("Vdbench distribution") {
+        let why = "of its pages only summary.html and flatfile.html have the averages of each run";
+        of(
+            "another page of Vdbench",
+            why,
+            "give one of these, from the same folder",
+        )
+    } else if has("'TEST SETUP ===") {
+        let why = "it says what to run and holds no result";
+        of(
+            "a configuration of Iometer",
+            why,
+            "give the results that it was run into (results.csv)",
+        )
     } else if text.lines().any(is_terse) {
         let instead = "run it again with --output-format=json, or with several: --output-format=terse,json";
         of(
@@ -62,13 +68,11 @@ mod tests {
             Some("output of dd")
         );
         assert_eq!(name("3;fio-3.42;job;0;0;1"), Some("terse output of fio"));
+        let icf = "Version 1.1.0 \n'TEST SETUP ====================================================================\n'Test Description";
+        assert_eq!(name(icf), Some("a configuration of Iometer"));
         assert_eq!(
-            name("'Test Type,Test Description\n'Version\n1.1.0"),
-            Some("a report of Iometer")
-        );
-        assert_eq!(
-            name("Vdbench distribution: vdbench50407\ninterval i/o MB/sec"),
-            Some("a report of Vdbench")
+            name("Vdbench distribution: vdbench50407\nReporting of latency buckets"),
+            Some("another page of Vdbench")
         );
         assert_eq!(name("hello"), None);
     }

@@ -20,15 +20,7 @@ use crate::nearest::nearest;
 /// # Errors
 /// Every [`Diagnostic`] about the text.
 pub fn read_job_file(file: &str, text: &str) -> Result<Document, Vec<Diagnostic>> {
-    let mut reader = Reader::new(file, text);
-    let root = match DeTable::parse(text) {
-        Ok(root) => root,
-        Err(error) => {
-            let at = error.span().map(|span| reader.place(span.start));
-            let complaint = Diagnostic::new(format!("this is not TOML: {}", error.message()));
-            return Err(vec![Diagnostic { at, ..complaint }]);
-        }
-    };
+    let (mut reader, root) = Reader::new(file, text)?;
     let document = reader.document(root.get_ref());
     if reader.faults.is_empty() {
         Ok(document)
@@ -58,11 +50,23 @@ pub(super) struct Reader<'a> {
 type Entry<'a, 'b> = (&'b Spanned<std::borrow::Cow<'a, str>>, &'b Spanned<DeValue<'a>>);
 
 impl<'a> Reader<'a> {
-    pub(super) fn new(file: &'a str, text: &'a str) -> Reader<'a> {
-        Reader {
+    /// The text as TOML.
+    ///
+    /// # Errors
+    /// It is none.
+    pub(super) fn new(file: &'a str, text: &'a str) -> Result<(Reader<'a>, Spanned<DeTable<'a>>), Vec<Diagnostic>> {
+        let reader = Reader {
             file,
             text,
             faults: Vec::new(),
+        };
+        match DeTable::parse(text) {
+            Ok(root) => Ok((reader, root)),
+            Err(error) => {
+                let at = error.span().map(|span| reader.place(span.start));
+                let complaint = Diagnostic::new(format!("this is not TOML: {}", error.message()));
+                Err(vec![Diagnostic { at, ..complaint }])
+            }
         }
     }
 }

@@ -70,6 +70,8 @@ pub fn lower(document: &Document) -> Result<Plan, Vec<Diagnostic>> {
             let workload = workload_of(spec, &name, targets, plan.seed);
             let mut job = workload.job(first_worker);
             job.operation_log.clone_from(&spec.log);
+            job.hosts.clone_from(&spec.hosts);
+            job.divide = spec.divide;
             first_worker += spec.workers;
             if let Some(after) = &spec.after {
                 match step.jobs.iter().position(|earlier: &Job| earlier.name == *after) {

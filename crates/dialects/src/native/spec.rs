@@ -4,7 +4,7 @@ use model::access::{Access, Placement};
 use model::block_size::BlockSizes;
 use model::content::Content;
 use model::plan::{
-    Control, DepthPer, EngineKind, FlushKind, PresetUse, Process, RateUnit, SimulatedDevice, WriteThrough,
+    Control, DepthPer, Divide, EngineKind, FlushKind, PresetUse, Process, RateUnit, SimulatedDevice, WriteThrough,
 };
 use model::{Bytes, Nanos};
 
@@ -117,6 +117,10 @@ pub struct JobSpec {
     pub tolerate_errors: bool,
     /// A line for each operation in this file.
     pub log: Option<String>,
+    /// Hosts that the job is for; none: all.
+    pub hosts: Vec<String>,
+    /// What hosts divide among them.
+    pub divide: Divide,
     /// Jobs of one step run side by side; steps follow one another.
     pub step: u32,
     /// The job of the same step that must end first.
@@ -200,6 +204,8 @@ impl Default for JobSpec {
             control: Vec::new(),
             tolerate_errors: false,
             log: None,
+            hosts: Vec::new(),
+            divide: Divide::default(),
             step: 1,
             after: None,
         }

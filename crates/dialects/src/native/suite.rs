@@ -131,15 +131,7 @@ impl Workload {
 /// # Errors
 /// Every [`Diagnostic`] about the text.
 pub fn read_suite(file: &str, text: &str) -> Result<Suite, Vec<Diagnostic>> {
-    let mut reader = Reader::new(file, text);
-    let root = match DeTable::parse(text) {
-        Ok(root) => root,
-        Err(error) => {
-            let at = error.span().map(|span| reader.place(span.start));
-            let complaint = Diagnostic::new(format!("this is not TOML: {}", error.message()));
-            return Err(vec![Diagnostic { at, ..complaint }]);
-        }
-    };
+    let (mut reader, root) = Reader::new(file, text)?;
     let suite = suite(&mut reader, root.get_ref());
     if suite.workloads.is_empty() && reader.faults.is_empty() {
         let complaint = Diagnostic::new(format!("{file} has no workload"));

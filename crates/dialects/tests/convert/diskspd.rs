@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use dialects::convert::{Form, to_diskspd};
-use model::plan::Plan;
+use model::plan::{EngineKind, Plan};
 use proptest::prelude::*;
 
 use crate::support::{Around, DISKSPD, diskspd, diskspd_again, diskspd_line, lowered, without_origin};
@@ -50,6 +50,39 @@ fn check(plan: &Plan, what: &str) -> (Form, String) {
     let again = diskspd_again(&written);
     assert_eq!(without_origin(&again), without_origin(plan), "{what}\n{}", written.text);
     (written.form, written.text)
+}
+
+/// On each system `-u` is the ring of that system, and both are written so.
+#[test]
+fn the_ring_is_that_of_the_system() {
+    for (windows, kind) in [(false, EngineKind::IoUring), (true, EngineKind::IoRing)] {
+        for line in ["-u -o8 a.dat", "-u a.dat", "-u -x -F2 a.dat b.dat"] {
+            let words: Vec<String> = ["-Rp"].into_iter().chain(line.split(' ')).map(str::to_owned).collect();
+            let mut around = Around::default();
+            let dialects::diskspd::Reading::Print(request) = dialects::diskspd::read("diskspd", &words, &mut around)
+            else {
+                panic!("{line}");
+            };
+            let here = dialects::diskspd::Here {
+                cpus: &[0, 1],
+                arguments: &[],
+                form: dialects::diskspd::text::TextForm::V2_2,
+                windows,
+            };
+            let plan = dialects::diskspd::lower(&request.profile, here).unwrap().plan;
+            let workers: Vec<EngineKind> = plan
+                .jobs()
+                .flat_map(|(_, job)| &job.workers)
+                .map(|w| w.engine.kind)
+                .collect();
+            assert!(
+                !workers.is_empty() && workers.iter().all(|one| *one == kind),
+                "{line}: {workers:?}"
+            );
+            let written = to_diskspd(&plan).text;
+            assert!(written.contains(" -u "), "{line}: {written}");
+        }
+    }
 }
 
 #[test]

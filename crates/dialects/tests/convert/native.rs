@@ -47,6 +47,7 @@ pub const LINES: &[&str] = &[
     "--target a.dat --cache direct-through --engine io_uring --poll --submission-thread",
     "--target a.dat --cache mapped",
     "--target null --engine null --size 2g",
+    "--target /%h/a.dat --depth 8 --rate 100 --for-hosts 0,db1 --divide rate,depth,region",
     "--target 'it is a file.dat' --time 30s",
 ];
 

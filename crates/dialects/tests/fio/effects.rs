@@ -123,6 +123,7 @@ fn attempt(words: &[String]) -> Option<Result<Lowered, Vec<Diagnostic>>> {
         fresh_seed: FRESH,
         process: 1,
         utc_offset_s: 0,
+        client: None,
     };
     Some(lower(&jobs, here))
 }

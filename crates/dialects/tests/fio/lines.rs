@@ -1,10 +1,10 @@
 //! Command lines: shape, abbreviations, sections, flags.
 
-use dialects::fio::Jobs;
-use dialects::fio::flags::{Eta, Formats};
+use dialects::fio::flags::{Errand, Eta, Formats};
 use dialects::fio::options::files::ServiceType;
 use dialects::fio::options::pattern::Rw;
 use dialects::fio::options::typed::{CpuRange, Distribution, LogName, Piece, Split};
+use dialects::fio::{Jobs, Reading};
 
 use crate::support::{Around, all, check_refused, job, reading, reading_in};
 
@@ -138,7 +138,30 @@ fn what_is_not_supported_is_said() {
         "--name=x --fdp=1",
         &["fio: option fdp is not supported by this program"],
     );
-    check_refused("--server", &["fio: option server is not supported by this program"]);
+    check_refused(
+        "--remote-config=x",
+        &["fio: option remote-config is not supported by this program"],
+    );
+}
+
+#[test]
+fn a_server_has_no_jobs() {
+    let check = |line: &str, address: &str, file: Option<&str>| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let Reading::End(end) = Around::default().read(&words) else {
+            panic!("{line} has jobs");
+        };
+        assert_eq!((end.code, &end.errand), (0, &Some(Errand::Serve)), "{line}");
+        assert_eq!(end.read.flags.server.as_deref(), Some(address), "{line}");
+        assert_eq!(end.read.flags.daemonize.as_deref(), file, "{line}");
+    };
+    check("--server", "", None);
+    check("--server=ip6:::1,4444 --daemonize=pid", "ip6:::1,4444", Some("pid"));
+    check("--daemonize pid --server=sock:/tmp/s", "sock:/tmp/s", Some("pid"));
+    check_refused(
+        "--client=h --name=x",
+        &["fio: --client carries jobs out on other hosts, and nothing is carried out here"],
+    );
 }
 
 #[test]

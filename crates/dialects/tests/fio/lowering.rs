@@ -51,6 +51,7 @@ fn lowered(line: &str) -> Result<Lowered, Vec<String>> {
         fresh_seed: 1,
         process: 1,
         utc_offset_s: 0,
+        client: None,
     };
     lower(&jobs, here).map_err(|complaints| complaints.into_iter().map(|complaint| complaint.what).collect())
 }

@@ -117,16 +117,14 @@ fn flags() -> String {
 
 fn engines() -> String {
     // Which of them there are depends on the system; the page tells of Linux, and of Windows in a sentence.
-    const OF_WINDOWS: &str = "windowsaio";
     let list = |here: bool| {
-        let chosen = ENGINES
-            .iter()
-            .filter(|engine| (engine.here || engine.name == OF_WINDOWS) == here);
+        let chosen = ENGINES.iter().filter(|engine| engine.here == here);
         let names: Vec<String> = chosen.map(|engine| format!("`{}`", engine.name)).collect();
         names.join(" ")
     };
     format!(
-        "Taken: {}. `{OF_WINDOWS}` is that of Windows.\n\nKnown, and told to be not loadable: {}.",
+        "Taken: {}. On Windows, `windowsaio` is a completion port, and `psync`, `vsync`, `pvsync`, `pvsync2`, `ftruncate`, \
+         `posixaio`, `falloc`, `splice`, `io_uring` and `libaio` are told to be not loadable.\n\nKnown, and told to be not loadable: {}.",
         list(true),
         list(false)
     )

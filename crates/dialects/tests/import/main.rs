@@ -1,10 +1,13 @@
-//! Reports that the other tools really wrote, read back; and the same reports spoiled in every way.
+//! Reports that the other tools really wrote, read back; those of Vdbench and Iometer in their documented forms; and all of them spoiled
+//! in every way.
 
 #![allow(clippy::unwrap_used, reason = "a test that meets the unexpected fails")]
 
 mod diskspd;
 mod fio;
+mod iometer;
 mod mangled;
+mod vdbench;
 
 use std::fs;
 use std::path::PathBuf;
@@ -56,6 +59,16 @@ fn what_is_no_result_is_refused_with_what_would_be() {
         "1048576 bytes (1.0 MB) copied, 0.1 s, 10 MB/s",
         "explain anti-patterns dd",
     );
+    check(
+        "Vdbench distribution: vdbench50407\n",
+        "only summary.html and flatfile.html have the averages",
+    );
+    check(
+        "'Test Type,Test Description\n0,\n'Version\n1.1.0\n",
+        "results of Iometer without a single result",
+    );
+    // A page that only talks about them has none.
+    check("Vdbench and Iometer report each interval of a test", "holds no result");
     check("{\"fio version\" : \"fio-3.42\", \"jobs\" : [", "cut off");
     check("<Results>\n<System>", "a whole report ends with </Results>");
     check("[global]\nrw=read\n[a]\n", "holds no result");

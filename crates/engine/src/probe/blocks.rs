@@ -63,6 +63,11 @@ pub enum BlockKind {
     Bcache,
     /// Memory, compressed (zram) or not (brd).
     Memory,
+    /// A volume of Windows that is no partition of one disk: spanned, striped, or of a provider that tells no place.
+    Volume {
+        /// The first of the places where it is mounted.
+        at: Option<String>,
+    },
 }
 
 /// What a loop device shows.
@@ -75,8 +80,16 @@ pub struct Backing {
 }
 
 impl BlockDevice {
-    /// Its path. The kernel writes `!` where a name has a slash.
+    /// Its path. The kernel of Linux writes `!` where a name has a slash; what Windows names is opened below `\\.\\`, a volume
+    /// below `\\?\\`. No kernel name of Linux begins as theirs do.
     pub fn path(&self) -> String {
+        let of_windows = |word: &str| self.name.starts_with(word);
+        if matches!(self.kind, BlockKind::Volume { .. }) {
+            return format!(r"\\?\{}", self.name);
+        }
+        if of_windows("PhysicalDrive") || of_windows("Harddisk") {
+            return format!(r"\\.\{}", self.name);
+        }
         format!("/dev/{}", self.name.replace('!', "/"))
     }
 
@@ -200,7 +213,9 @@ pub(super) fn facts(system: &System, device: &BlockDevice) -> Device {
         BlockKind::Loop { backing } => backing.as_ref().map(|backing| backing.path.clone()),
         BlockKind::Mapping { name, .. } => Some(name.clone()),
         BlockKind::Raid { level } => Some(level.clone()),
-        BlockKind::Disk | BlockKind::Partition | BlockKind::Bcache | BlockKind::Memory => None,
+        BlockKind::Disk | BlockKind::Partition | BlockKind::Bcache | BlockKind::Memory | BlockKind::Volume { .. } => {
+            None
+        }
     };
     Device {
         name: device.name.clone(),
@@ -222,11 +237,12 @@ pub(super) fn facts(system: &System, device: &BlockDevice) -> Device {
         write_cache: system.words(&queue("write_cache")),
         polled: system.flag(&queue("io_poll")),
         numa_node: numa_node(system, &at("device")),
-        link_bytes_per_sec: link(system, &at("device/device")),
+        link_bytes_per_sec: link(system, &at("device/device")).or_else(|| serial_link(system, &at("device"))),
         kind: word_of(&device.kind).into(),
         read_only: device.read_only,
         detail,
         health: super::health::health(system, device),
+        health_after: None,
     }
 }
 
@@ -241,6 +257,39 @@ fn link(system: &System, device: &str) -> Option<u64> {
     (rate > 0.0).then_some(rate as u64)
 }
 
+/// What the link of a SATA or SAS disk carries one way. The folder of a disk lies in that of its port: `…/ata3/host2/…`, whose link
+/// is `link3`, or `…/port-0:1/end_device-0:1/…`, whose transceivers are named beside the end device.
+fn serial_link(system: &System, device: &str) -> Option<u64> {
+    let folder = std::fs::canonicalize(system.path(device)).ok()?;
+    let parts: Vec<&str> = folder.iter().filter_map(|part| part.to_str()).collect();
+    let numbered = |part: &&str| part.strip_prefix("ata").is_some_and(|rest| rest.parse::<u32>().is_ok());
+    if let Some(port) = parts.iter().rev().find(|part| numbered(part)) {
+        let number = &port["ata".len()..];
+        return speed(&system.words(&format!("/sys/class/ata_link/link{number}/sata_spd"))?);
+    }
+    // Behind an expander the port nearest to the disk counts.
+    let end = parts.iter().rposition(|part| part.starts_with("end_device-"))?;
+    let port: std::path::PathBuf = folder.iter().take(end).collect();
+    let lanes = std::fs::read_dir(port).ok()?.flatten().filter_map(|entry| {
+        let name = entry.file_name().into_string().ok()?;
+        name.starts_with("phy-").then_some(())?;
+        speed(&system.words(&format!("/sys/class/sas_phy/{name}/negotiated_linkrate"))?)
+    });
+    Some(lanes.sum()).filter(|sum| *sum > 0)
+}
+
+/// `6.0 Gbps` or `12.0 Gbit`: 8b/10b up to 12, and 128b/150b (with correction) beyond.
+fn speed(text: &str) -> Option<u64> {
+    let giga: f64 = text
+        .strip_suffix(" Gbps")
+        .or_else(|| text.strip_suffix(" Gbit"))?
+        .parse()
+        .ok()?;
+    let coding = if giga <= 12.0 { 8.0 / 10.0 } else { 128.0 / 150.0 };
+    let rate = giga * 1e9 / 8.0 * coding;
+    (rate >= 1.0).then_some(rate as u64)
+}
+
 fn word_of(kind: &BlockKind) -> &'static str {
     match kind {
         BlockKind::Disk => "disk",
@@ -250,6 +299,7 @@ fn word_of(kind: &BlockKind) -> &'static str {
         BlockKind::Raid { .. } => "RAID",
         BlockKind::Bcache => "bcache",
         BlockKind::Memory => "compressed memory",
+        BlockKind::Volume { .. } => "volume",
     }
 }
 
@@ -334,5 +384,43 @@ mod tests {
         assert_eq!(of("5.0 GT/s PCIe\n", "2\n"), Some(1_000_000_000));
         assert_eq!(of("Unknown\n", "4\n"), None);
         assert_eq!(of("16.0 GT/s PCIe\n", "0\n"), None);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn the_links_of_sata_and_sas_disks() {
+        use std::os::unix::fs::symlink;
+        let of = |folder: &str, files: &[(&str, &str)]| {
+            let (root, system) = tree(&[&[("sys/class/block/sda/dev", "8:0\n")], files].concat());
+            std::fs::create_dir_all(root.path().join(folder)).unwrap();
+            symlink(root.path().join(folder), root.path().join("sys/class/block/sda/device")).unwrap();
+            facts(&system, &block_device(&system, "sda").unwrap()).link_bytes_per_sec
+        };
+        let sata = "sys/devices/pci0000:00/0000:00:1f.2/ata3/host2/target2:0:0/2:0:0:0";
+        let link = |speed| {
+            [
+                ("sys/class/ata_link/link3/sata_spd", speed),
+                ("sys/class/ata_link/link2/sata_spd", "1.5 Gbps\n"),
+            ]
+        };
+        assert_eq!(of(sata, &link("6.0 Gbps\n")), Some(600_000_000));
+        assert_eq!(of(sata, &link("3.0 Gbps\n")), Some(300_000_000));
+        assert_eq!(of(sata, &link("<unknown>\n")), None);
+        let host = "sys/devices/pci0000:00/0000:3b:00.0/host0";
+        let sas = format!("{host}/port-0:0/expander-0:0/port-0:0:3/end_device-0:0:3/target0:0:3/0:0:3:0");
+        let near = format!("{host}/port-0:0/expander-0:0/port-0:0:3/phy-0:0:3/uevent");
+        let far = format!("{host}/port-0:0/phy-0:1/uevent");
+        let rate = |rate| {
+            [
+                (&*near, ""),
+                (&*far, ""),
+                ("sys/class/sas_phy/phy-0:0:3/negotiated_linkrate", rate),
+                ("sys/class/sas_phy/phy-0:1/negotiated_linkrate", "3.0 Gbit\n"),
+            ]
+        };
+        assert_eq!(of(&sas, &rate("12.0 Gbit\n")), Some(1_200_000_000));
+        assert_eq!(of(&sas, &rate("22.5 Gbit\n")), Some(2_400_000_000));
+        assert_eq!(of(&sas, &rate("Unknown\n")), None);
+        assert_eq!(of("sys/devices/virtual/x", &[]), None);
     }
 }

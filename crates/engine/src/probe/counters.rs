@@ -5,14 +5,28 @@ use std::collections::HashMap;
 use model::Nanos;
 use model::environment::{CoreUse, DeviceUse};
 
-/// The counters of all block devices at one moment (`/proc/diskstats`).
+use super::windows::answers::DiskCounters;
+use crate::sys;
+
+/// The counters of all block devices at one moment.
 #[derive(Clone, Debug, Default)]
-pub struct DeviceTimes(HashMap<String, Vec<u64>>);
+pub struct DeviceTimes {
+    /// Fields of `/proc/diskstats`.
+    lines: HashMap<String, Vec<u64>>,
+    /// What a system tells by calls instead.
+    told: HashMap<String, DiskCounters>,
+}
 
 impl DeviceTimes {
     /// Reads them; empty where the system has none.
     pub fn read() -> DeviceTimes {
-        DeviceTimes::parse(&std::fs::read_to_string("/proc/diskstats").unwrap_or_default())
+        match sys::told::disk_counters() {
+            Some(told) => DeviceTimes {
+                told: told.into_iter().collect(),
+                ..DeviceTimes::default()
+            },
+            None => DeviceTimes::parse(&std::fs::read_to_string("/proc/diskstats").unwrap_or_default()),
+        }
     }
 
     /// Reads the text of `/proc/diskstats`.
@@ -22,7 +36,10 @@ impl DeviceTimes {
             let name = words.next()?.to_owned();
             Some((name, words.map(|word| word.parse().unwrap_or(0)).collect()))
         };
-        DeviceTimes(text.lines().filter_map(line).collect())
+        DeviceTimes {
+            lines: text.lines().filter_map(line).collect(),
+            ..DeviceTimes::default()
+        }
     }
 
     /// What a device did since an earlier reading; `None` if it is not there.
@@ -31,7 +48,10 @@ impl DeviceTimes {
     /// the same for writes; in flight, busy and weighted milliseconds; the same as for reads for discards; flushes.
     /// Sectors are 512 bytes whatever the device.
     pub fn since(&self, earlier: &DeviceTimes, name: &str) -> Option<DeviceUse> {
-        let (now, then) = (self.0.get(name)?, earlier.0.get(name)?);
+        if let (Some(now), Some(then)) = (self.told.get(name), earlier.told.get(name)) {
+            return Some(told_since(now, then, name));
+        }
+        let (now, then) = (self.lines.get(name)?, earlier.lines.get(name)?);
         let field = |index: usize| {
             let value = |list: &Vec<u64>| list.get(index).copied().unwrap_or(0);
             value(now).wrapping_sub(value(then))
@@ -51,6 +71,25 @@ impl DeviceTimes {
     }
 }
 
+/// The counters of a disk of Windows since an earlier reading. Flushes and trims are not counted there, nor is how many requests were in
+/// the disk at each moment: that number times its length is the sum of the requests' times.
+fn told_since(now: &DiskCounters, then: &DiskCounters, name: &str) -> DeviceUse {
+    let nanos = |now: u64, then: u64| Nanos(now.saturating_sub(then).saturating_mul(100));
+    let [reads, writes] = [0, 1].map(|of: usize| u64::from(now.count[of].wrapping_sub(then.count[of])));
+    let [read, written] = [0, 1].map(|of: usize| now.bytes[of].saturating_sub(then.bytes[of]));
+    let [reading, writing] = [0, 1].map(|of: usize| nanos(now.time[of], then.time[of]));
+    let (length, idle) = (nanos(now.at, then.at), nanos(now.idle, then.idle));
+    DeviceUse {
+        name: name.to_owned(),
+        operations: [reads, writes, 0],
+        bytes: [read, written, 0],
+        time_ns: [reading, writing, Nanos(0)],
+        busy_ns: length.since(idle),
+        weighted_ns: reading + writing,
+        ..DeviceUse::default()
+    }
+}
+
 /// The time of each processor at one moment (`/proc/stat`).
 #[derive(Clone, Debug, Default)]
 pub struct CoreTimes(Vec<CoreUse>);
@@ -58,7 +97,10 @@ pub struct CoreTimes(Vec<CoreUse>);
 impl CoreTimes {
     /// Reads it; empty where the system does not tell.
     pub fn read() -> CoreTimes {
-        CoreTimes::parse(&std::fs::read_to_string("/proc/stat").unwrap_or_default())
+        match sys::told::core_times() {
+            Some(told) => CoreTimes(told),
+            None => CoreTimes::parse(&std::fs::read_to_string("/proc/stat").unwrap_or_default()),
+        }
     }
 
     /// Reads the text of `/proc/stat`, whose times are in hundredths of a second.
@@ -138,6 +180,34 @@ mod tests {
                 .since(&DeviceTimes::parse(""), "nvme0n1")
                 .is_none()
         );
+    }
+
+    #[test]
+    fn counters_that_are_told_wrap_at_32_bits() {
+        let then = DiskCounters {
+            bytes: [100, 200],
+            time: [10, 20],
+            idle: 50,
+            count: [u32::MAX, 5],
+            splits: 0,
+            at: 100,
+        };
+        let now = DiskCounters {
+            bytes: [8292, 200],
+            time: [40, 20],
+            idle: 80,
+            count: [1, 5],
+            splits: 0,
+            at: 200,
+        };
+        let of = |counters| DeviceTimes {
+            told: HashMap::from([("PhysicalDrive0".to_owned(), counters)]),
+            ..DeviceTimes::default()
+        };
+        let used = of(now).since(&of(then), "PhysicalDrive0").unwrap();
+        assert_eq!((used.operations, used.bytes), ([2, 0, 0], [8192, 0, 0]));
+        assert_eq!((used.busy_ns, used.weighted_ns), (Nanos(7000), Nanos(3000)));
+        assert_eq!(of(now).since(&DeviceTimes::default(), "PhysicalDrive0"), None);
     }
 
     #[test]

@@ -1,29 +1,35 @@
 //! What devices and the kernel's drivers say of a device's health.
 //!
-//! Software RAID, states of SCSI and NVMe devices, errors that ext4 has counted, and, for root, the health log of NVMe devices.
-//! Nothing is woken up for it. A device that says nothing of itself has no health here, rather than a good one.
+//! Software RAID, states of SCSI and NVMe devices, errors that ext4 has counted, and, for root, the health log of NVMe devices and
+//! SMART of ATA disks. Nothing is woken up for it. A device that says nothing of itself has no health here, rather than a good one.
 
 use model::environment::Health;
 
 use super::System;
-use super::blocks::{BlockDevice, BlockKind};
-use super::nvme_health;
+use super::blocks::{BlockDevice, BlockKind, block_device};
+use super::{ata_health, nvme_health};
+
+/// The health of a device that is known by its kernel name; `None` where nothing tells.
+pub fn health_of(system: &System, name: &str) -> Option<Health> {
+    health(system, &block_device(system, name)?)
+}
 
 /// The health of a device; `None` where nothing tells.
 pub(super) fn health(system: &System, device: &BlockDevice) -> Option<Health> {
     let disk = device.partition_of.as_deref().unwrap_or(&device.name);
-    let mut told = Vec::new();
+    let mut told: Vec<(&str, Vec<String>)> = Vec::new();
     if matches!(device.kind, BlockKind::Raid { .. }) {
         told.push(("md", raid(system, disk)));
     }
     told.extend(driver(system, disk).map(|complaints| ("driver", complaints)));
     told.extend(ext4(system, &device.name).map(|complaints| ("ext4", complaints)));
-    // A recorded tree has no device that could be asked.
-    let log = system.is_live().then(|| nvme_health::read(disk)).flatten();
-    if let Some(log) = &log {
-        told.push(("NVMe health log", log.complaints.clone()));
-    }
+    let log = system.told_once(disk, || {
+        nvme_health::read(disk).or_else(|| ata_health::read(system, disk))
+    });
     let log = log.unwrap_or_default();
+    if !log.source.is_empty() {
+        told.push((&log.source, log.complaints.clone()));
+    }
     let sources: Vec<&str> = told.iter().map(|(source, _)| *source).collect();
     (!told.is_empty()).then(|| Health {
         source: sources.join(", "),
@@ -32,6 +38,9 @@ pub(super) fn health(system: &System, device: &BlockDevice) -> Option<Health> {
         used_percent: log.used_percent,
         spare_percent: log.spare_percent,
         media_errors: log.media_errors,
+        reallocated_sectors: log.reallocated_sectors,
+        pending_sectors: log.pending_sectors,
+        link_errors: log.link_errors,
     })
 }
 
@@ -99,7 +108,6 @@ fn temperature(system: &System, disk: &str) -> Option<i32> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::blocks::block_device;
     use super::super::system::tree;
     use super::*;
 

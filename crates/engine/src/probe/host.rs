@@ -10,6 +10,9 @@ use crate::sys;
 
 /// The machine.
 pub fn host(system: &System) -> Host {
+    if let Some(told) = system.is_live().then(sys::told::host).flatten() {
+        return told;
+    }
     let from_environment = || std::env::var("COMPUTERNAME").unwrap_or_default();
     Host {
         name: system
@@ -78,6 +81,9 @@ fn hypervisor(system: &System) -> Option<String> {
 
 /// Its processors.
 pub fn cpu(system: &System) -> Cpu {
+    if let Some(told) = system.is_live().then(sys::told::cpu).flatten() {
+        return told;
+    }
     let block = first_processor(system);
     let model = field(&block, "model name").or_else(|| field(&block, "cpu model"));
     let online = system.words("/sys/devices/system/cpu/online");

@@ -22,13 +22,40 @@ pub struct Inventory {
     pub hidden_machines: Vec<Process>,
     /// ZFS pools that are imported.
     pub zfs_pools: Vec<String>,
+    /// Whoever made this knows every device that there is, so one that is not in it was hidden.
+    pub lists_all: bool,
+    /// Uses that no device, mount or swap space above shows.
+    pub uses: Vec<Use>,
     /// For each mounted btrfs, the names of the devices it spans; the mount names only one of them.
     btrfs: Vec<Vec<String>>,
+}
+
+/// A use of a device that nothing else in an inventory shows. Windows tells of such.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Use {
+    /// The device; absent for what may concern any of them.
+    pub device: Option<DeviceNumber>,
+    /// What it is.
+    pub kind: UseKind,
+}
+
+/// Who or what uses a device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum UseKind {
+    /// It is a part of this.
+    PartOf(String),
+    /// The system that runs here does this with it: `runs from` or `is started from`.
+    System(&'static str),
+    /// Somebody may use it: this could not be found out.
+    Doubt(String),
 }
 
 impl Inventory {
     /// Takes it. A few milliseconds: a handful of files for each device, and the names of all processes.
     pub fn take(system: &System) -> Inventory {
+        if let Some(storage) = system.storage() {
+            return storage.inventory();
+        }
         let (held_by_machines, hidden_machines) = held_by_machines(system);
         let spanned = system.names("/sys/fs/btrfs").into_iter();
         Inventory {
@@ -38,6 +65,8 @@ impl Inventory {
             held_by_machines,
             hidden_machines,
             zfs_pools: zfs_pools(system),
+            lists_all: false,
+            uses: Vec::new(),
             btrfs: spanned
                 .map(|id| system.names(&format!("/sys/fs/btrfs/{id}/devices")))
                 .filter(|names| !names.is_empty())
@@ -73,6 +102,14 @@ impl Inventory {
     /// Swap space on a device or file.
     pub fn swaps_on(&self, identity: Identity) -> impl Iterator<Item = &Swap> {
         self.swaps.iter().filter(move |swap| swap.identity == Some(identity))
+    }
+
+    /// Other uses of a device; with what may concern any device, if that is asked for.
+    pub fn uses_of(&self, device: Option<DeviceNumber>) -> impl Iterator<Item = &UseKind> {
+        self.uses
+            .iter()
+            .filter(move |one| one.device == device)
+            .map(|one| &one.kind)
     }
 
     /// Loop devices that show a device or file.

@@ -4,6 +4,7 @@
 //! that is not at hand. What is not there is left out: on a system without these folders the same functions give empty
 //! values. Nothing here judges what it finds.
 
+mod ata_health;
 mod block_trace;
 mod blocks;
 mod counters;
@@ -21,12 +22,14 @@ mod swaps;
 mod system;
 mod target;
 mod volumes;
+pub mod windows;
 
 pub use block_trace::BlockTrace;
 pub use blocks::{Backing, BlockDevice, BlockKind};
 pub use counters::{CoreTimes, DeviceTimes};
+pub use health::health_of;
 pub use host::{cpu, host};
-pub use inventory::Inventory;
+pub use inventory::{Inventory, Use, UseKind};
 pub use limits::limits;
 pub use machines::{HeldFile, Process};
 pub use memory::{memory_available, memory_total};
@@ -50,6 +53,8 @@ pub fn environment(system: &System, clock: Clock) -> Environment {
         clock,
         limits: limits(system),
         targets: Vec::new(),
+        target_numbers: Vec::new(),
         before: None,
+        widened_from: None,
     }
 }

@@ -67,6 +67,7 @@ fn parse(page: &[u8]) -> Option<Health> {
         used_percent: Some(u32::from(used)),
         spare_percent: Some(u32::from(spare)),
         media_errors: Some(media_errors),
+        ..Health::default()
     })
 }
 

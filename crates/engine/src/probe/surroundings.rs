@@ -18,6 +18,7 @@ pub struct SystemTimes {
     interfaces: HashMap<String, [u64; 2]>,
     throttled: Option<Nanos>,
     thermal: Option<u64>,
+    programs: Programs,
 }
 
 impl SystemTimes {
@@ -28,6 +29,7 @@ impl SystemTimes {
             interfaces: interfaces(system),
             throttled: throttled(system),
             thermal: thermal(system),
+            programs: programs(system),
         }
     }
 
@@ -50,6 +52,7 @@ impl SystemTimes {
                 .thermal
                 .zip(earlier.thermal)
                 .map(|(now, then)| now.saturating_sub(then)),
+            programs: busiest(&earlier.programs, &self.programs),
         }
     }
 }
@@ -142,13 +145,19 @@ pub fn watch_others(system: &System, devices: &[String], time: Duration, stop: &
 
 type Programs = HashMap<u32, (String, u64)>;
 
-/// Bytes that each other program has caused to be read and written so far, as far as this user may see.
+/// Bytes that each other program has caused to be read and written so far, as far as this user may see. A run is not held up
+/// by a system with very many of them, of which nothing is told then.
 fn programs(system: &System) -> Programs {
+    const MOST: usize = 2000;
     let own = std::process::id();
-    let numbers = system
+    let numbers: Vec<u32> = system
         .names("/proc")
         .into_iter()
-        .filter_map(|name| name.parse::<u32>().ok());
+        .filter_map(|name| name.parse().ok())
+        .collect();
+    if numbers.len() > MOST {
+        return Programs::new();
+    }
     let of = |process: u32| {
         let text = system.text(&format!("/proc/{process}/io"))?;
         let value = |key: &str| {
@@ -158,7 +167,8 @@ fn programs(system: &System) -> Programs {
         let bytes = value("read_bytes:")? + value("write_bytes:")?;
         Some((process, (system.words(&format!("/proc/{process}/comm"))?, bytes)))
     };
-    numbers.filter(|process| *process != own).filter_map(of).collect()
+    let others = numbers.into_iter().filter(|process| *process != own);
+    others.filter_map(of).collect()
 }
 
 /// Programs that moved anything in between, the busiest first.

@@ -5,7 +5,11 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::sync::{Arc, Mutex};
 
+use model::environment::Health;
+
+use super::windows::Storage;
 use crate::identity::Identity;
 use crate::sys;
 
@@ -18,6 +22,8 @@ pub struct System {
     root: PathBuf,
     /// What `stat` would say of paths, for a recorded tree: device nodes and inode numbers cannot be recorded as files.
     recorded: Option<HashMap<String, Identity>>,
+    /// What disks have said of themselves.
+    told: Arc<Mutex<HashMap<String, Option<Health>>>>,
 }
 
 impl System {
@@ -26,6 +32,7 @@ impl System {
         System {
             root: PathBuf::from("/"),
             recorded: None,
+            told: Arc::default(),
         }
     }
 
@@ -39,12 +46,28 @@ impl System {
         System {
             root: root.to_owned(),
             recorded: Some(text.lines().filter_map(recorded_line).collect()),
+            told: Arc::default(),
         }
     }
 
     /// True for this machine, false for a recorded tree.
     pub fn is_live(&self) -> bool {
         self.recorded.is_none()
+    }
+
+    /// Disks and volumes, where this machine tells of them through calls and not through files: Windows.
+    pub(super) fn storage(&self) -> Option<Storage> {
+        self.is_live().then(sys::told::storage).flatten()
+    }
+
+    /// What a disk says of its own health. It is asked once, however many targets lie on it; who wants to know whether it has
+    /// changed takes another [`System::live`]. A recorded tree has no disk that could be asked.
+    pub(super) fn told_once(&self, disk: &str, ask: impl FnOnce() -> Option<Health>) -> Option<Health> {
+        if !self.is_live() {
+            return None;
+        }
+        let Ok(mut told) = self.told.lock() else { return ask() };
+        told.entry(disk.to_owned()).or_insert_with(ask).clone()
     }
 
     /// What a path leads to, links followed.

@@ -17,7 +17,7 @@ const MOST_DEVICES: usize = 64;
 
 /// What is known of an open file or device. `prepared` says in words how it was prepared.
 pub fn target(system: &System, file: &File, prepared: &str) -> TargetFacts {
-    let resolved = std::fs::canonicalize(file.path()).unwrap_or_else(|_| file.path().to_owned());
+    let resolved = sys::told::resolved(file.path()).unwrap_or_else(|_| file.path().to_owned());
     let mut facts = TargetFacts {
         path: resolved.display().to_string(),
         kind: word_of(file.kind()).into(),
@@ -30,13 +30,17 @@ pub fn target(system: &System, file: &File, prepared: &str) -> TargetFacts {
     match file.kind() {
         FileKind::Regular => {
             let mounts = own_mounts(system);
-            if let Some(mount) = mount_of(&mounts, &resolved, number) {
+            if let Some((file_system, devices)) = sys::told::file_system(&resolved) {
+                (facts.file_system, facts.devices) = (Some(file_system), devices);
+            } else if let Some(mount) = mount_of(&mounts, &resolved, number) {
                 facts.devices = device_chain(system, &device_numbers(system, mount, &mounts));
                 facts.file_system = Some(describe(mount, &resolved));
             }
             facts.allocation = file
                 .handle()
                 .and_then(|handle| sys::facts::allocation(handle, file.size()));
+            let cluster = sys::told::cluster_volume(&resolved);
+            (facts.cluster_volume, facts.owner) = cluster.map(|volume| (volume.name, volume.owner)).unzip();
         }
         FileKind::BlockDevice => facts.devices = device_chain(system, &[number]),
         FileKind::CharacterDevice | FileKind::Directory | FileKind::Nothing | FileKind::Other => {}
@@ -58,6 +62,9 @@ fn word_of(kind: FileKind) -> &'static str {
 /// The file system that a path lies on. The path must exist; links in it are resolved.
 pub fn file_system(system: &System, path: &Path) -> Option<FileSystem> {
     let resolved = std::fs::canonicalize(path).ok()?;
+    if let Some((file_system, _)) = system.is_live().then(|| sys::told::file_system(&resolved)).flatten() {
+        return Some(file_system);
+    }
     let number = match sys::facts::identity_of(&resolved)? {
         Identity::File { device, .. } => device,
         Identity::BlockDevice(_) | Identity::CharacterDevice(_) => return None,
@@ -127,6 +134,9 @@ fn device_numbers(system: &System, mount: &Mount, mounts: &[Mount]) -> Vec<Devic
 
 /// The given devices and those that lie beneath them, each once, the nearest first.
 pub fn device_chain(system: &System, numbers: &[DeviceNumber]) -> Vec<Device> {
+    if let Some(storage) = system.storage() {
+        return numbers.iter().flat_map(|number| storage.chain(*number)).collect();
+    }
     let mut chain: Vec<Device> = Vec::new();
     let mut names: Vec<String> = numbers.iter().filter_map(|number| name_of(system, *number)).collect();
     let mut next = 0;
@@ -153,6 +163,11 @@ pub fn device_chain(system: &System, numbers: &[DeviceNumber]) -> Vec<Device> {
 /// The devices under a path, which may be a block device, a file or a directory: the nearest first. `None` if there is nothing
 /// at the path; empty where no device is known to lie under it.
 pub fn devices_under(system: &System, path: &Path) -> Option<Vec<Device>> {
+    if system.is_live()
+        && let Some((_, devices)) = sys::told::file_system(path)
+    {
+        return Some(devices);
+    }
     let resolved = std::fs::canonicalize(path).ok()?;
     Some(match sys::facts::identity_of(&resolved)? {
         Identity::BlockDevice(number) => device_chain(system, &[number]),
@@ -227,6 +242,7 @@ mod tests {
             cache: CacheMode::default(),
             hint: OpenHint::default(),
             exclusive: false,
+            overlapped: false,
         };
         let file = File::open(&path, how).unwrap();
         let facts = target(&System::live(), &file, "by the test");

@@ -1,4 +1,4 @@
-//! What differs between systems, with the same names on each: clock, memory, files, threads, signals.
+//! What differs between systems, with the same names on each: clock, memory, files, threads, signals, terminal.
 
 #[cfg(target_os = "linux")]
 mod linux;

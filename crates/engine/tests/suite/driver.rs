@@ -13,21 +13,21 @@ use crate::watchdog::watch;
 /// Bytes of a block, which suits every place.
 pub const BLOCK: u32 = 4096;
 
-/// Every engine that moves data to and from whatever is tested, or pretends to. What the others do is tested one by one.
+/// Every engine of this system that moves data to and from whatever is tested, or pretends to. What the others do is tested one by one.
 pub fn engines() -> impl Iterator<Item = EngineKind> {
     EngineKind::NAMED
         .iter()
         .map(|(kind, _)| *kind)
         .filter(|kind| match kind {
-            EngineKind::IoUring
-            | EngineKind::Libaio
-            | EngineKind::Psync
-            | EngineKind::Pvsync2
-            | EngineKind::Mmap
-            | EngineKind::Splice
-            | EngineKind::Vsync
-            | EngineKind::Null
-            | EngineKind::Simulated => true,
+            EngineKind::IoUring | EngineKind::Libaio | EngineKind::Splice | EngineKind::Vsync => {
+                cfg!(target_os = "linux")
+            }
+            EngineKind::Iocp | EngineKind::Routines => cfg!(windows),
+            // Some Windows have it.
+            EngineKind::IoRing => engine::refusal(EngineKind::IoRing, true).is_none(),
+            EngineKind::Psync | EngineKind::Pvsync2 | EngineKind::Mmap | EngineKind::Null | EngineKind::Simulated => {
+                true
+            }
             EngineKind::Auto
             | EngineKind::Falloc
             | EngineKind::Truncate

@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 use engine::{Access, Action, File, RangeFlush, Slot, sys};
 use model::Nanos;
 use model::plan::{EngineKind, FileRangeFlags};
-use testbed::{LoopDevice, LoopOptions, TmpFs, need};
+use testbed::need;
+#[cfg(target_os = "linux")]
+use testbed::{LoopDevice, LoopOptions, TmpFs};
 
 use crate::driver::{BLOCK, Job, Rig, engines, pattern, patterned, real_engines, setup, shuffled};
 use crate::place::{Place, Target, open};
@@ -24,7 +26,7 @@ const RANGE: FileRangeFlags = FileRangeFlags {
 
 /// The places that this machine has.
 fn places(bytes: u64) -> impl Iterator<Item = Target> {
-    Place::ALL.into_iter().filter_map(move |place| need(place.make(bytes)))
+    Place::ALL.iter().filter_map(move |place| need(place.make(bytes)))
 }
 
 /// A stand-in for engines that touch no file, a real file for the others.
@@ -294,13 +296,13 @@ fn looking_without_waiting_finds_what_has_ended() {
     }
 }
 
-/// Which parts of `sync_file_range` an engine is asked for.
-fn flushes() -> [Action; 3] {
-    [
-        Action::Flush,
-        Action::FlushData,
-        Action::FlushRange(RangeFlush::from(RANGE)),
-    ]
+/// The flushes of this system.
+fn flushes() -> Vec<Action> {
+    let mut flushes = vec![Action::Flush, Action::FlushData];
+    if cfg!(target_os = "linux") {
+        flushes.push(Action::FlushRange(RangeFlush::from(RANGE)));
+    }
+    flushes
 }
 
 #[test]
@@ -339,11 +341,14 @@ fn trims_work_or_say_that_they_cannot() {
                 there[..start] == expected[..start] && there[end..] == expected[end..],
                 "{name}"
             );
-            assert!(there[start..end].iter().all(|byte| *byte == 0), "{name}");
+            // Windows only promises that nobody needs it.
+            let discarded = || there[start..end].iter().all(|byte| *byte == 0);
+            assert!(cfg!(windows) || discarded(), "{name}");
         }
     }
 }
 
+#[cfg(target_os = "linux")]
 #[test]
 fn errors_leave_the_others_of_their_batch_alone() {
     for place in [Place::DiskDirect, Place::Loop] {
@@ -368,6 +373,7 @@ fn errors_leave_the_others_of_their_batch_alone() {
     }
 }
 
+#[cfg(target_os = "linux")]
 #[test]
 fn a_full_file_system_is_a_result() {
     for kind in real_engines() {
@@ -402,6 +408,7 @@ fn a_full_file_system_is_a_result() {
     }
 }
 
+#[cfg(target_os = "linux")]
 #[test]
 fn a_read_only_device_is_a_result() {
     let options = LoopOptions {
@@ -448,16 +455,20 @@ fn one_after_the_other_stops_at_the_deadline() {
         assert_eq!(rig.turn(&requests, 1, Nanos::NEVER).len(), 32, "{}", kind.name());
         assert_eq!(rig.turn(&requests, 1, Nanos(0)).len(), 1, "{}", kind.name());
         let mut stopped_midway = 0;
+        // Calls of Wine take their time.
+        let step_ns = if cfg!(windows) { 2_000 } else { 20 };
         for step in 0..2000 {
-            let until = rig.engine.now() + Nanos(20 * (step % 500));
+            let until = rig.engine.now() + Nanos(step_ns * (step % 500));
             let ended = rig.turn(&requests, 1, until).len();
             stopped_midway += u32::from(ended > 1 && ended < 32);
             for (at, request) in requests[..ended].iter().enumerate() {
                 assert_eq!(rig.batch.done[at].slot, request.slot);
             }
         }
+        // Doing nothing so often takes less than a tick of the clock of Windows.
+        let too_short = cfg!(windows) && kind == EngineKind::Null;
         assert!(
-            stopped_midway > 0,
+            stopped_midway > 0 || too_short,
             "{}: no deadline fell between two operations",
             kind.name()
         );
@@ -508,7 +519,7 @@ fn batches_of_all_kinds_of_operations_end() {
                     // The one that is out of the ordinary stands at each place of the batch in turn.
                     let mut jobs = vec![Job::read(0); 7];
                     jobs.insert(round, trim);
-                    jobs.extend(flushes().map(Job::flush));
+                    jobs.extend(flushes().into_iter().map(Job::flush));
                     rig.run(&jobs, |_, _| {});
                     let requests: Vec<_> = (0..8).map(|slot| jobs[slot as usize].in_slot(slot)).collect();
                     // All are asked for, though not all may be taken over: then it must not be waited for the others.

@@ -3,14 +3,18 @@
 //! [`EngineKind::NAMED`](model::plan::EngineKind::NAMED) says which engines there are, so a new one is tested unasked.
 //! Devices and file systems are real and come from the testbed; what this machine cannot have is skipped with a reason.
 
-#![cfg(target_os = "linux")]
+#![cfg(any(target_os = "linux", windows))]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 #![allow(dead_code, reason = "the suite grows test by test")]
 
 mod driver;
+#[cfg(target_os = "linux")]
 mod endings;
 mod every_engine;
 mod place;
 mod pool;
+#[cfg(target_os = "linux")]
 mod special;
 mod watchdog;
+#[cfg(windows)]
+mod windows;

@@ -2,12 +2,14 @@
 
 use std::fmt;
 use std::fs;
-use std::os::unix::fs::FileExt;
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use engine::{Access, File, OpenHow};
-use model::plan::{CacheMode, EngineKind, Mapping, OpenHint};
-use testbed::{Directory, LoopDevice, LoopOptions, TmpFs, Unavailable, Zram};
+use engine::{Access, File, OpenHow, wants_overlapped};
+use model::plan::{CacheMode, EngineChoice, EngineKind, Mapping, OpenHint};
+use testbed::{Directory, Unavailable};
+#[cfg(target_os = "linux")]
+use testbed::{LoopDevice, LoopOptions, TmpFs, Zram};
 
 /// A kind of target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,10 +19,13 @@ pub enum Place {
     /// A file on a disk, through the cache.
     DiskBuffered,
     /// A file in memory.
+    #[cfg(target_os = "linux")]
     TmpFs,
     /// A loop device, past the cache, that takes requests without waiting.
+    #[cfg(target_os = "linux")]
     Loop,
     /// Compressed memory as a block device, past the cache: operations are done inside the call.
+    #[cfg(target_os = "linux")]
     Zram,
 }
 
@@ -34,17 +39,23 @@ pub struct Target {
 #[expect(dead_code, reason = "held for their Drop")]
 enum Thing {
     Directory(Directory),
+    #[cfg(target_os = "linux")]
     TmpFs(TmpFs),
+    #[cfg(target_os = "linux")]
     Loop(LoopDevice),
+    #[cfg(target_os = "linux")]
     Zram(Zram),
 }
 
 impl Place {
-    pub const ALL: [Place; 5] = [
+    pub const ALL: &[Place] = &[
         Place::DiskDirect,
         Place::DiskBuffered,
+        #[cfg(target_os = "linux")]
         Place::TmpFs,
+        #[cfg(target_os = "linux")]
         Place::Loop,
+        #[cfg(target_os = "linux")]
         Place::Zram,
     ];
 
@@ -55,11 +66,13 @@ impl Place {
                 let directory = Directory::on_disk()?;
                 (directory.path().join("file"), Thing::Directory(directory))
             }
+            #[cfg(target_os = "linux")]
             Place::TmpFs => {
                 // Room for the copies that tests lay beside it.
                 let tmpfs = TmpFs::of_size(2 * bytes + (1 << 20))?;
                 (tmpfs.path().join("file"), Thing::TmpFs(tmpfs))
             }
+            #[cfg(target_os = "linux")]
             Place::Loop => {
                 let options = LoopOptions {
                     direct_io: true,
@@ -68,6 +81,7 @@ impl Place {
                 let device = LoopDevice::of_size(bytes, options)?;
                 (device.path().to_owned(), Thing::Loop(device))
             }
+            #[cfg(target_os = "linux")]
             Place::Zram => {
                 let zram = Zram::of_size(bytes)?;
                 (zram.path().to_owned(), Thing::Zram(zram))
@@ -85,11 +99,17 @@ impl Place {
     }
 
     pub fn is_device(self) -> bool {
-        matches!(self, Place::Loop | Place::Zram)
+        match self {
+            Place::DiskDirect | Place::DiskBuffered => false,
+            #[cfg(target_os = "linux")]
+            Place::TmpFs => false,
+            #[cfg(target_os = "linux")]
+            Place::Loop | Place::Zram => true,
+        }
     }
 
     pub fn is_direct(self) -> bool {
-        matches!(self, Place::DiskDirect | Place::Loop | Place::Zram)
+        self == Place::DiskDirect || self.is_device()
     }
 }
 
@@ -116,15 +136,18 @@ impl Target {
 
     /// Writes by someone who knows nothing of engines.
     pub fn write(&self, offset: u64, bytes: &[u8]) {
-        let file = fs::File::options().write(true).open(&self.path).unwrap();
-        file.write_all_at(bytes, offset).unwrap();
+        let mut file = fs::File::options().write(true).open(&self.path).unwrap();
+        file.seek(SeekFrom::Start(offset)).unwrap();
+        file.write_all(bytes).unwrap();
         file.sync_all().unwrap();
     }
 }
 
 pub fn read(path: &Path, offset: u64, length: usize) -> Vec<u8> {
     let mut bytes = vec![0; length];
-    fs::File::open(path).unwrap().read_exact_at(&mut bytes, offset).unwrap();
+    let mut file = fs::File::open(path).unwrap();
+    file.seek(SeekFrom::Start(offset)).unwrap();
+    file.read_exact(&mut bytes).unwrap();
     bytes
 }
 
@@ -135,6 +158,10 @@ pub fn open(path: &Path, kind: EngineKind, direct: bool, access: Access) -> File
 
 pub fn try_open(path: &Path, kind: EngineKind, direct: bool, access: Access) -> Result<File, engine::OpenError> {
     let mapped = kind == EngineKind::Mmap;
+    let choice = EngineChoice {
+        kind,
+        ..EngineChoice::default()
+    };
     let cache = CacheMode {
         direct: direct && !mapped,
         mapping: mapped.then(Mapping::default),
@@ -147,6 +174,7 @@ pub fn try_open(path: &Path, kind: EngineKind, direct: bool, access: Access) -> 
             cache,
             hint: OpenHint::default(),
             exclusive: false,
+            overlapped: wants_overlapped(&choice, 2),
         },
     )
 }

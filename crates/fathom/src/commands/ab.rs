@@ -1,24 +1,27 @@
 //! `fathom ab`.
 
-use std::path::Path;
-
+use ::run::targets::Ground;
 use ::run::targets::guard::Permissions;
 use analysis::compare::{Change, MARGIN};
-use clap::{Arg, ArgMatches, Command, ValueHint, value_parser};
+use archive::history::{EntryKind, Subject};
+use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint, value_parser};
 use dialects::native::{self, Document};
 use model::plan::Plan;
 use model::study::{LeftOut, StudyRun};
 use report::numbers::duration;
 use report::words;
 use study::ab::{self, Report, Side, Turn};
-use study::ground::Ground;
 
+use super::results;
 use super::run;
 use super::study_outputs::{Contents, StudyOutputs};
 use super::sweep;
 use crate::command_line;
 use crate::exit::{EXPLAINED, Exit};
 use crate::fault::{Fault, Faults};
+use crate::fleet::{self, Fleet};
+use crate::history;
+use crate::pages;
 use crate::screen::{self, Screen, wrapped};
 use crate::session::{self, Session};
 
@@ -29,7 +32,7 @@ pub fn command() -> Command {
             .value_name(what)
             .value_hint(ValueHint::AnyPath)
             .allow_hyphen_values(true)
-            .required_unless_present("from")
+            .required_unless_present_any(["from", "on"])
     };
     Command::new("ab")
         .about("Compares two loads or two targets in turns: better, same or worse, with confidence")
@@ -37,13 +40,14 @@ pub fn command() -> Command {
             "Measures two things in turns, A B, B A, A B, …, so that whatever drifts meanwhile meets both alike, and says \
              whether B is better than A, the same, or worse, by how much, and how small a difference it would have found.\n\n\
              Each of the two is a target (tested as the flags say), a job file of one job (FILE.toml), or flags of `fathom \
-             run` in quotes. Flags beside them hold for both. Each run has 2 s of warm-up and 10 s of measuring; --time and \
+             run` in quotes. Flags beside them hold for both. With --on both are the same load, on two hosts in turns. Each run has 2 s of warm-up and 10 s of measuring; --time and \
              --warm-up give other lengths.",
         )
         .after_help(format!(
             "Examples:\n  fathom ab /dev/nvme1n1 /dev/nvme2n1 --depth 32\n  \
              fathom ab '--engine libaio' '--engine io_uring' --target /data --size 4g --depth 32\n  \
-             fathom ab before.toml after.toml --pairs 10 --save ab.fathom\n\n{EXPLAINED}"
+             fathom ab before.toml after.toml --pairs 10 --save ab.fathom\n  \
+             fathom ab --on owner,other /csv/volume1/test.dat --depth 32\n\n{EXPLAINED}"
         ))
         .arg(side("a", "A").help("The first: target, FILE.toml, or flags in quotes"))
         .arg(side("b", "B").help("The second"))
@@ -56,6 +60,31 @@ pub fn command() -> Command {
                 .help_heading("Comparison"),
         )
         .arg(margin_option())
+        .arg(
+            Arg::new("on")
+                .long("on")
+                .value_name("HOST,HOST")
+                .conflicts_with_all(["b", "hosts", "from", "dry-run"])
+                .help("Compare two hosts, not two loads: the load A, on each in turns")
+                .long_help(
+                    "Compare two hosts, not two loads: the load A (or that of the flags), on each in turns. Hosts are reached as \
+                     --hosts says (docs/fleet.md). Where the owner of a cluster volume and another node are compared, the \
+                     difference is the way between them.",
+                )
+                .help_heading("Comparison"),
+        )
+        .arg(
+            Arg::new("mirror")
+                .long("mirror")
+                .action(ArgAction::SetTrue)
+                .help("A owns the volume, a three-way mirror: say whether the difference is as expected")
+                .long_help(
+                    "A is on the owner of the volume, B on another node, and the volume is a three-way mirror over three nodes: say \
+                     whether the difference is what that leads one to expect. Reads of the other node go over the network, and writes \
+                     do so from either.",
+                )
+                .help_heading("Comparison"),
+        )
         .arg(
             Arg::new("from")
                 .long("from")
@@ -75,7 +104,7 @@ pub fn command() -> Command {
 /// Comparisons have no table of points.
 fn without_csv(arg: Arg) -> Arg {
     match arg.get_id().as_str() {
-        "out" => arg.help("Reports to write, each to stdout or a file: text, json [default: text]"),
+        "out" => arg.help("Reports to write, each to stdout or a file: text, json, html [default: text]"),
         _ => arg,
     }
 }
@@ -104,48 +133,100 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
     let outputs = StudyOutputs::of(given, false)?;
     let margin = margin(given)?;
     if let Some(file) = given.get_one::<String>("from") {
-        let study = archive::load_study(Path::new(file)).map_err(Faults::from)?;
-        let report = Report::of(&study, margin).ok_or_else(|| {
-            let fault = Fault::new(format!(
-                "{file} holds a study of another kind: it is no comparison in turns"
-            ));
-            Faults::usage(fault.help("`fathom sweep --from` shows sweeps"))
-        })?;
-        outputs.prove(&[])?;
-        outputs.finish(&contents(&report, &study))?;
+        show(file, &results::study(file)?, margin, given.get_flag("mirror"), &outputs)?;
         return Ok(Exit::Done);
     }
     let named = |name: &str| given.get_one::<String>(name).cloned().unwrap_or_default();
-    let (a, b) = (named("a"), named("b"));
+    let on = given.get_one::<String>("on").map(|list| two_hosts(list)).transpose()?;
+    // On two hosts there is one load, which the flags alone may say.
+    let (a, b) = match &on {
+        Some(_) => (named("a"), named("a")),
+        None => (named("a"), named("b")),
+    };
     let documents = [document(session, given, &a)?, document(session, given, &b)?];
+    let (a, b) = on.clone().unwrap_or((a, b));
     let turns = ab::turns(given.get_one::<u32>("pairs").copied().unwrap_or(ab::LEAST_PAIRS));
     let permissions = session::permissions(given);
     let bases = [native::lower(&documents[0])?, native::lower(&documents[1])?];
     if given.get_flag("dry-run") {
-        return dry_run(&bases, turns.len(), &permissions);
+        return dry_run(session.ranks(), &bases, turns.len(), &permissions);
     }
     let targets: Vec<_> = bases.iter().flat_map(|plan| plan.targets.clone()).collect();
     outputs.prove(&targets)?;
-    let (runs, left_out) = take_turns(session, &documents, &turns, &permissions, given.get_flag("quiet"))?;
+    let screen = Screen::of(session, given, false)?;
+    let mut hosts = match &on {
+        Some(_) if session.leads() => {
+            let fault =
+                Fault::new("--on compares hosts in turns, and this test is carried out on all of them together");
+            return Err(Faults::usage(
+                fault.help("without FATHOM_HOSTS and without a launcher of MPI"),
+            ));
+        }
+        Some((a, b)) => [Some(fleet::of_list(session, a)?), Some(fleet::of_list(session, b)?)],
+        None => [None, None],
+    };
+    let (runs, left_out) = take_turns(session, &documents, &turns, &permissions, &mut hosts, screen)?;
     let failed = !left_out.is_empty();
     let study = ab::study((&a, &b), runs, left_out, session.is_interrupted())
         .ok_or_else(|| Faults::one(Fault::new("nothing was measured"), Exit::Failed))?;
     let report = Report::of(&study, margin).expect("a comparison was made here");
-    outputs.finish(&contents(&report, &study))?;
+    let report = if given.get_flag("mirror") {
+        report.on_a_mirror(&study)
+    } else {
+        report
+    };
+    let told = finish(&outputs, &report, &study);
+    history::keep(given, EntryKind::Ab, Subject::Study(&study), None);
+    told?;
     Ok(sweep::exit(&study.runs, failed, session))
+}
+
+/// Reports a saved comparison again.
+pub(super) fn show(
+    file: &str,
+    study: &model::study::Study,
+    margin: f64,
+    mirror: bool,
+    outputs: &StudyOutputs,
+) -> Result<(), Faults> {
+    let report = Report::of(study, margin).ok_or_else(|| {
+        let fault = Fault::new(format!(
+            "{file} holds a study of another kind: it is no comparison in turns"
+        ));
+        Faults::usage(fault.help("`fathom sweep --from` shows sweeps"))
+    })?;
+    outputs.prove(&[])?;
+    let report = if mirror { report.on_a_mirror(study) } else { report };
+    finish(outputs, &report, study)
 }
 
 type Taken = (Vec<StudyRun>, Vec<LeftOut>);
 
-/// Runs both in turns, on targets that are prepared once. What cannot be done at all is told by the first run.
+/// The names of two hosts.
+fn two_hosts(list: &str) -> Result<(String, String), Faults> {
+    let names = list.split_once(',').map(|(a, b)| (a.trim(), b.trim()));
+    let is_one = |name: &str| !name.is_empty() && !name.contains(',');
+    match names {
+        Some((a, b)) if is_one(a) && is_one(b) => Ok((a.to_owned(), b.to_owned())),
+        _ => {
+            let fault = Fault::new("two hosts are compared").at(format!("--on {list}"));
+            Err(Faults::usage(fault.help("for example --on owner,other")))
+        }
+    }
+}
+
+/// Runs both in turns, on targets that are prepared once, each on its own host if it has one. What cannot be done at all is
+/// told by the first run.
 fn take_turns(
     session: &Session,
     documents: &[Document; 2],
     turns: &[Turn],
     permissions: &Permissions,
-    quiet: bool,
+    hosts: &mut [Option<Fleet>; 2],
+    mut screen: Screen,
 ) -> Result<Taken, Faults> {
     let (mut ground, mut runs, mut left_out): (Ground, Vec<StudyRun>, Vec<LeftOut>) = Default::default();
+    let on_hosts = hosts.iter().all(Option::is_some);
     for (number, turn) in turns.iter().enumerate() {
         let side = match turn.side {
             Side::A => 0,
@@ -155,18 +236,20 @@ fn take_turns(
         let mut document = documents[side].clone();
         document.seed = Some(document.seed.unwrap_or(1).wrapping_add(u64::from(turn.pair - 1)));
         let mut plan = native::lower(&document)?;
-        ground.settle(&mut plan)?;
-        if !quiet {
-            let what = words::operations(&plan.steps[0].jobs[0]);
-            eprintln!("[{}/{}] {}: {what}", number + 1, turns.len(), turn.side.letter());
-        }
+        let before = on_hosts.then(|| session.exchange(hosts[side].take()));
+        session.settle(&mut ground, &mut plan)?;
+        let (letter, of) = (turn.side.letter(), turns.len());
+        let what = words::operations(&plan.steps[0].jobs[0]);
+        screen.say(&format!("[{}/{of}] {letter}: {what}", number + 1));
+        screen.begin(&plan, Some(format!("run {} of {of}, {letter}", number + 1)));
         let allowed = ground.permissions(permissions);
-        let mut screen = Screen::new(1, quiet);
         let outcome = session.carry_out(plan, &allowed, &mut |event| {
             ground.take(&event);
             screen.take(&event);
         });
-        drop(screen);
+        if let Some(before) = before {
+            hosts[side] = session.exchange(before);
+        }
         match outcome {
             Ok(results) => runs.push(ab::run_of(*turn, results)),
             Err(faults) if runs.is_empty() => return Err(faults),
@@ -183,13 +266,14 @@ fn take_turns(
     Ok((runs, left_out))
 }
 
-fn contents<'a>(report: &'a Report, study: &'a model::study::Study) -> Contents<'a, Report> {
-    Contents {
+fn finish(outputs: &StudyOutputs, report: &Report, study: &model::study::Study) -> Result<(), Faults> {
+    outputs.finish(&Contents {
         text: text(report, study),
         json: report,
         csv: None,
+        page: Some(&|| pages::ab(report, study)),
         study: Some(study),
-    }
+    })
 }
 
 /// What one of the two words means, with the flags beside them.
@@ -274,18 +358,14 @@ fn words_of(line: &str) -> Option<Vec<String>> {
     quote.is_none().then_some(words)
 }
 
-fn dry_run(bases: &[Plan; 2], runs: usize, permissions: &Permissions) -> Result<Exit, Faults> {
+fn dry_run(hosts: Option<u32>, bases: &[Plan; 2], runs: usize, permissions: &Permissions) -> Result<Exit, Faults> {
     let mut text = String::new();
     let mut refused = false;
     for (plan, letter) in bases.iter().zip(["A", "B"]) {
         ::run::check(plan).map_err(|error| Faults::from(::run::RunError::Plan(error)))?;
-        let judged = ::run::targets::judge(plan, permissions)?;
-        refused |= judged.iter().any(|one| one.decision.refusal().is_some());
-        text += &format!(
-            "{letter}, {} times in turns:\n{}\n",
-            runs / 2,
-            run::describe(plan, &judged)
-        );
+        let (described, exit) = run::dry_run(hosts, plan, plan, permissions)?;
+        refused |= exit == Exit::Refused;
+        text += &format!("{letter}, {} times in turns:\n{described}\n", runs / 2);
     }
     screen::put(&text)?;
     Ok(if refused { Exit::Refused } else { Exit::Done })

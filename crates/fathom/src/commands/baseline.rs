@@ -11,7 +11,7 @@ use report::numbers;
 use super::results;
 use crate::exit::{EXPLAINED, Exit};
 use crate::fault::{Fault, Faults};
-use crate::screen;
+use crate::{screen, user_data};
 
 /// The command line.
 pub fn command() -> Command {
@@ -75,21 +75,8 @@ pub fn carry_out(given: &ArgMatches) -> Result<Exit, Faults> {
 
 /// Where this user's baselines lie.
 fn folder() -> Result<PathBuf, Faults> {
-    let set = |name: &str| {
-        std::env::var_os(name)
-            .filter(|value| !value.is_empty())
-            .map(PathBuf::from)
-    };
-    let data = set("FATHOM_DATA")
-        .or_else(|| {
-            set("XDG_DATA_HOME")
-                .filter(|path| path.is_absolute())
-                .map(|path| path.join("fathom"))
-        })
-        .or_else(|| set("HOME").map(|home| home.join(".local/share/fathom")));
-    data.map(|data| data.join("baselines")).ok_or_else(|| {
-        let fault =
-            Fault::new("there is no place to keep baselines: neither FATHOM_DATA nor XDG_DATA_HOME nor HOME is set");
+    user_data::folder().map(|data| data.join("baselines")).ok_or_else(|| {
+        let fault = Fault::new(format!("there is no place to keep baselines: {}", user_data::NOWHERE));
         Faults::usage(fault.help("set FATHOM_DATA to a directory"))
     })
 }

@@ -1,18 +1,20 @@
 //! `fathom compare`.
 
-use std::path::Path;
-
 use analysis::compare::{self, Change, Difference, Fact, Ranked};
 use archive::Saved;
 use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
 use model::observation::Observation;
 use model::results::Results;
+use model::study::Question;
+use report::html::page::Page;
 use serde::Serialize;
 
 use super::study_outputs::{Contents, StudyOutputs};
 use super::{ab, results};
 use crate::exit::{EXPLAINED, Exit};
 use crate::fault::{Fault, Faults};
+use crate::outputs;
+use crate::pages::{self, Sides};
 use crate::screen::wrapped;
 
 /// The words of the command line.
@@ -52,9 +54,10 @@ pub fn command() -> Command {
                 .long("out")
                 .value_name("FORMAT[=FILE],…")
                 .action(ArgAction::Append)
-                .help("Reports to write, each to stdout or a file: text, json [default: text]")
+                .help("Reports to write, each to stdout or a file: text, json, html [default: text]")
                 .help_heading("Output"),
         )
+        .arg(outputs::page_option())
 }
 
 /// A measured load with what is known around it.
@@ -100,28 +103,61 @@ struct Comparison {
 /// Compares saved results.
 pub fn carry_out(given: &ArgMatches) -> Result<Exit, Faults> {
     let outputs = StudyOutputs::of(given, false)?;
-    let margin = ab::margin(given)?;
+    outputs.prove(&[])?;
     let files: Vec<String> = given
         .get_many::<String>("results")
         .into_iter()
         .flatten()
         .cloned()
         .collect();
-    let sides: Vec<Side> = files.iter().map(|file| read(file)).collect::<Result<_, _>>()?;
-    outputs.prove(&[])?;
-    let matched = matched(&sides)?;
-    let jobs: Vec<Compared> = matched.iter().map(|job| compared(&files, job, margin)).collect();
-    if !given.get_flag("force") {
-        refuse(&files, &jobs)?;
-    }
-    let comparison = Comparison { files, margin, jobs };
+    let comparison = comparison(&files, ab::margin(given)?, given.get_flag("force"))?;
     outputs.finish(&Contents {
         text: text(&comparison),
         json: &comparison,
         csv: None,
+        page: Some(&|| page(&comparison)),
         study: None,
     })?;
     Ok(Exit::Done)
+}
+
+/// Holds the results of files against each other.
+fn comparison(files: &[String], margin: f64, force: bool) -> Result<Comparison, Faults> {
+    let sides: Vec<Side> = files.iter().map(|file| read(file)).collect::<Result<_, _>>()?;
+    let matched = matched(&sides)?;
+    let jobs: Vec<Compared> = matched.iter().map(|job| compared(files, job, margin)).collect();
+    if !force {
+        refuse(files, &jobs)?;
+    }
+    Ok(Comparison {
+        files: files.to_vec(),
+        margin,
+        jobs,
+    })
+}
+
+/// The page of several results, for whoever has `--margin` and `--force`.
+pub fn page_of(given: &ArgMatches, files: &[String]) -> Result<Page, Faults> {
+    page_with(files, ab::margin(given)?, given.get_flag("force"))
+}
+
+/// The same for whoever has no command line. `force` lets results of different loads through.
+pub fn page_with(files: &[String], margin: f64, force: bool) -> Result<Page, Faults> {
+    Ok(page(&comparison(files, margin, force)?))
+}
+
+fn page(comparison: &Comparison) -> Page {
+    let sides: Vec<Sides<'_>> = comparison
+        .jobs
+        .iter()
+        .map(|job| Sides {
+            job: &job.job,
+            differences: &job.differences,
+            changes: job.changes.iter().map(|to| to.changes.as_slice()).collect(),
+            sentences: &job.sentences,
+        })
+        .collect();
+    pages::compared(&comparison.files, &sides, comparison.margin, comparison)
 }
 
 /// Where measured loads come in, whoever measured them.
@@ -133,11 +169,15 @@ fn read(file: &str) -> Result<Side, Faults> {
         };
         return side(file, found.loads.into_iter().map(measured).collect());
     }
-    let results = match archive::load_any(Path::new(file))? {
+    let results = match results::any(file)? {
         Saved::Run(results) => *results,
         Saved::Study(study) => {
             let what = format!("{file} holds a study of {} runs, and not one result", study.runs.len());
-            let help = "show it again with `fathom sweep --from` or `fathom ab --from`";
+            let help = match study.question {
+                Question::Sweep { .. } => "show it again with `fathom sweep --from`",
+                Question::Ab { .. } => "show it again with `fathom ab --from`",
+                Question::Suite { .. } => "keep the runs that you compare one by one: `fathom run --save`",
+            };
             return Err(Faults::usage(Fault::new(what).help(help)));
         }
     };

@@ -1,17 +1,18 @@
 //! Results that are held to a requirement as they are: what a preset, or a workload of a suite, says is to come of them.
 
 use analysis::requirement::{self, Clause};
-use analysis::verdict::{Context, Outcome, Verdict, judge as judge_one};
+use analysis::verdict::{self, Context, JudgedJob, Outcome, Verdict, judge as judge_one};
 use dialects::native::Document;
 use model::observation::Observation;
 use model::results::Results;
-use report::FORMATS;
+use report::html::page;
+use report::{FORMATS, Summary};
 use study::suite::worst;
 use study::verify;
 
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
-use crate::screen;
+use crate::{pages, screen};
 
 /// What came of each job.
 pub struct Judged {
@@ -71,9 +72,43 @@ impl Judged {
         worst(self.jobs.iter().map(|(_, verdict)| of(verdict)))
     }
 
+    /// For programs: the usual figures, and the verdict beside them.
+    pub fn json(&self, results: &Results, clauses: &[Clause]) -> String {
+        let job = |(name, verdict): &(String, Option<Verdict>)| JudgedJob {
+            name: name.clone(),
+            verdict: verdict.clone(),
+        };
+        let judged = verdict::Judged {
+            required: clauses.iter().map(ToString::to_string).collect(),
+            outcome: self.outcome(),
+            jobs: self.jobs.iter().map(job).collect(),
+        };
+        let document = archive::JudgedSummary {
+            summary: Summary::of(results),
+            judged: Some(judged),
+        };
+        serde_json::to_string_pretty(&document).expect("plain values are valid JSON") + "\n"
+    }
+
     /// The verdict on the only job; `None` if nothing was measured.
     pub fn only(self) -> Option<Verdict> {
         self.jobs.into_iter().next().and_then(|(_, verdict)| verdict)
+    }
+
+    /// For the first screen of a page: the worst of all jobs.
+    pub fn for_page(&self, clauses: &[Clause]) -> page::Verdict {
+        let worst = self.outcome();
+        let verdicts = self.jobs.iter().filter_map(|(_, verdict)| verdict.as_ref());
+        let promised = pages::promised(clauses);
+        match verdicts.into_iter().find(|verdict| verdict.outcome == worst) {
+            Some(verdict) => pages::verdict(&promised, verdict),
+            None => page::Verdict {
+                word: worst.word().into(),
+                tone: page::Tone::Unsure,
+                sentence: "Not one operation ended in the measured window, so there is nothing to judge.".into(),
+                ..page::Verdict::default()
+            },
+        }
     }
 
     /// For people, below the report.

@@ -1,16 +1,17 @@
 //! `fathom precondition`.
 
+use ::run::targets::Ground;
 use ::run::targets::guard::Permissions;
+use archive::history::{EntryKind, Subject};
 use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint, value_parser};
 use dialects::native::{self, Document, JobSpec};
 use model::access::{Access, Sequential};
 use model::block_size::BlockSizes;
-use model::plan::{Control, Plan};
+use model::plan::{Control, Divide, Plan};
 use model::results::Results;
 use model::{Bytes, Nanos};
 use report::numbers::{duration, rate, throughput, time};
 use report::words;
-use study::ground::Ground;
 use study::precondition::{
     Asked, Cell, DEPTH, FILL_BLOCK, FILL_DEPTH, Next, PASSES, Procedure, ROUND, ROUNDS, Report, WINDOW, matrix,
 };
@@ -21,6 +22,8 @@ use super::sweep;
 use crate::command_line;
 use crate::exit::{EXPLAINED, Exit};
 use crate::fault::{Fault, Faults};
+use crate::history;
+use crate::pages;
 use crate::screen::{self, Screen, wrapped};
 use crate::session::{self, Session};
 
@@ -103,7 +106,7 @@ pub fn command() -> Command {
         .arg(command_line::name_option())
         .arg(command_line::dry_run_option())
         .args(outputs.filter(|arg| arg.get_id() != "save").map(|arg| match arg.get_id().as_str() {
-            "out" => arg.help("Reports to write, each to stdout or a file: text, json, csv (a row for each cell of each round) [default: text]"),
+            "out" => arg.help("Reports to write, each to stdout or a file: text, json, html, csv (a row for each cell of each round) [default: text]"),
             _ => arg,
         }))
         .args(command_line::safety_options())
@@ -113,9 +116,16 @@ pub fn command() -> Command {
 pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
     let outputs = StudyOutputs::of(given, true)?;
     let document = document(session, given)?;
-    let quiet = given.get_flag("quiet");
     let permissions = session::permissions(given);
     let base = native::lower(&document)?;
+    if session.leads() && given.get_flag("matrix") {
+        let fault = Fault::new(
+            "the cells of a matrix are those that the target's sector allows, and its sector is known on its host only",
+        );
+        return Err(Faults::usage(fault.at("--matrix").help(
+            "call `fathom precondition --matrix` on that host, or leave out --matrix",
+        )));
+    }
     let (cells, left_out) = cells(given, &base);
     let asked = asked(given, &base, cells)?;
     let plans = Plans {
@@ -123,7 +133,7 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
         asked: asked.clone(),
     };
     if given.get_flag("dry-run") {
-        return dry_run(&plans, &permissions);
+        return dry_run(session, &plans, &permissions);
     }
     outputs.prove(&base.targets)?;
     let target = base.targets.first().map_or(String::new(), |target| target.path.clone());
@@ -132,10 +142,11 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
         plans,
         permissions,
         ground: Ground::default(),
-        quiet,
+        screen: Screen::of(session, given, false)?,
     };
     let mut procedure = Procedure::new(asked);
     let mut bad = Exit::Done;
+    let mut judged = None;
     while let Some(next) = procedure.next_run() {
         let results = match errand.carry_out(next) {
             Ok(results) => results,
@@ -143,6 +154,7 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
             Err(_) if session.is_interrupted() => break,
             Err(faults) => {
                 // What was found so far is not thrown away.
+                errand.screen.close();
                 faults.print(screen::colour_on_stderr());
                 bad = faults.exit();
                 break;
@@ -155,6 +167,7 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
         if bad != Exit::Done {
             let why = results.findings.iter().max_by_key(|finding| finding.severity);
             let why = why.map_or("operations failed".into(), |finding| finding.what.clone());
+            errand.screen.close();
             Faults::one(Fault::new(format!("{}: {why}", told(next))), bad).print(screen::colour_on_stderr());
             break;
         }
@@ -166,22 +179,39 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
             ));
         }
         errand.tell(next, &procedure);
+        if decides(next) {
+            judged = Some(results);
+        }
     }
     drop(errand);
     let unfinished = session.is_interrupted() || bad != Exit::Done;
     let report = procedure.report(&target, left_out, unfinished);
-    outputs.finish(&Contents {
+    let told = outputs.finish(&Contents {
         text: text(&report),
         json: &report,
         csv: Some(csv(&report)),
+        page: Some(&|| pages::rounds(&report)),
         study: None,
-    })?;
+    });
+    if let Some(results) = &judged {
+        let word = if report.steady { "steady" } else { "not steady" };
+        history::keep(given, EntryKind::Precondition, Subject::Run(results), Some(word));
+    }
+    told?;
     Ok(match (bad, report.steady) {
         _ if session.is_interrupted() => Exit::Interrupted(engine::sys::signals::stop_signal().unwrap_or(2)),
         (Exit::Done, true) => Exit::Done,
         (Exit::Done, false) => Exit::Failed,
         (bad, _) => bad,
     })
+}
+
+/// Its rate is the one that the rounds are judged by.
+fn decides(next: Next) -> bool {
+    match next {
+        Next::Fill => false,
+        Next::Round { cell, .. } => cell.is_none_or(|(_, cell)| cell == Cell::TRACKED),
+    }
 }
 
 fn told(next: Next) -> String {
@@ -332,6 +362,11 @@ impl Plans {
             cpus: of.cpus.clone(),
             depth: FILL_DEPTH,
             passes: Some(self.asked.passes),
+            hosts: of.hosts.clone(),
+            divide: Divide {
+                region: of.divide.region,
+                ..Divide::default()
+            },
             ..JobSpec::default()
         };
         job.part.access = Access::Sequential(Sequential::default());
@@ -362,49 +397,44 @@ struct Errand<'a> {
     plans: Plans,
     permissions: Permissions,
     ground: Ground,
-    quiet: bool,
+    screen: Screen,
 }
 
 impl Errand<'_> {
     fn carry_out(&mut self, next: Next) -> Result<Results, Faults> {
         let mut plan = self.plans.plan(next)?;
-        self.ground.settle(&mut plan)?;
-        if !self.quiet {
-            self.introduce(next, &plan);
-        }
+        self.session.settle(&mut self.ground, &mut plan)?;
+        self.screen.say(&self.introduction(next, &plan));
         let permissions = self.ground.permissions(&self.permissions);
-        let mut screen = Screen::new(1, self.quiet);
-        let ground = &mut self.ground;
+        self.screen.begin(&plan, Some(told(next)));
+        let (ground, screen) = (&mut self.ground, &mut self.screen);
         self.session.carry_out(plan, &permissions, &mut |event| {
             ground.take(&event);
             screen.take(&event);
         })
     }
 
-    fn introduce(&self, next: Next, plan: &Plan) {
+    fn introduction(&self, next: Next, plan: &Plan) -> String {
         let asked = &self.plans.asked;
         let what = words::operations(&plan.steps[0].jobs[0]);
         match next {
-            Next::Fill => eprintln!("filling, {} times: {what}", asked.passes),
+            Next::Fill => format!("filling, {} times: {what}", asked.passes),
             Next::Round { number, cell: None } => {
-                eprintln!("[{number}/{}] {} of {what}", asked.rounds, duration(asked.round));
+                format!("[{number}/{}] {} of {what}", asked.rounds, duration(asked.round))
             }
             Next::Round {
                 number,
                 cell: Some((position, cell)),
             } => {
                 let cells = asked.cells.len();
-                eprintln!("[{number}/{}, {}/{cells}] {}", asked.rounds, position + 1, cell.name());
+                format!("[{number}/{}, {}/{cells}] {}", asked.rounds, position + 1, cell.name())
             }
         }
     }
 
-    fn tell(&self, next: Next, procedure: &Procedure) {
-        if self.quiet {
-            return;
-        }
+    fn tell(&mut self, next: Next, procedure: &Procedure) {
         match (next, procedure.fill(), procedure.rounds().last()) {
-            (Next::Fill, Some(fill), _) => eprintln!("  {} in {}", fill.bytes, fill.took_ns),
+            (Next::Fill, Some(fill), _) => self.screen.say(&format!("  {} in {}", fill.bytes, fill.took_ns)),
             (Next::Round { number, .. }, _, Some(round)) if round.number == number => {
                 let judged = round.window.map_or(String::new(), |window| {
                     let figures = window.figures;
@@ -416,14 +446,15 @@ impl Errand<'_> {
                         100.0 * figures.excursion
                     )
                 });
-                eprintln!("  round {number}: {} IOPS{judged}", rate(round.tracked));
+                let line = format!("  round {number}: {} IOPS{judged}", rate(round.tracked));
+                self.screen.say(&line);
             }
             _ => {}
         }
     }
 }
 
-fn dry_run(plans: &Plans, permissions: &Permissions) -> Result<Exit, Faults> {
+fn dry_run(session: &Session, plans: &Plans, permissions: &Permissions) -> Result<Exit, Faults> {
     let asked = &plans.asked;
     let most = asked.round.0 * u64::from(asked.rounds) * asked.cells.len().max(1) as u64;
     let mut text = format!(
@@ -443,9 +474,9 @@ fn dry_run(plans: &Plans, permissions: &Permissions) -> Result<Exit, Faults> {
     for next in shown {
         let plan = plans.plan(next)?;
         ::run::check(&plan).map_err(|error| Faults::from(::run::RunError::Plan(error)))?;
-        let judged = ::run::targets::judge(&plan, permissions)?;
-        refused |= judged.iter().any(|one| one.decision.refusal().is_some());
-        text += &format!("\n{}:\n{}", told(next), run::describe(&plan, &judged));
+        let (described, exit) = run::dry_run(session.ranks(), &plan, &plan, permissions)?;
+        refused |= exit == Exit::Refused;
+        text += &format!("\n{}:\n{described}", told(next));
     }
     screen::put(&text)?;
     Ok(if refused { Exit::Refused } else { Exit::Done })

@@ -1,6 +1,7 @@
 //! `fathom quick`.
 
 use ::run::targets::guard::{Permissions, Refusal};
+use archive::history::{EntryKind, Subject};
 use clap::ArgMatches;
 use dialects::native::{self, JobSpec};
 use model::plan::Plan;
@@ -10,6 +11,7 @@ use study::quick::{self, Screening};
 
 use crate::exit::Exit;
 use crate::fault::Faults;
+use crate::history;
 use crate::outputs::Outputs;
 use crate::screen::{self, Screen};
 use crate::session::{self, Session};
@@ -40,28 +42,36 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
         seed: given.get_one::<u64>("seed").copied().unwrap_or(1),
         arguments: session.arguments.clone(),
     };
-    let (plan, refusals) = what_may_be_done(whole, &permissions)?;
+    let (plan, refusals) = what_may_be_done(session, whole, &permissions)?;
     let mut outputs = Outputs::of(given, &plan)?;
-    let quiet = given.get_flag("quiet");
-    let mut screen = Screen::new(plan.steps.len(), quiet);
-    if !quiet {
-        introduce(&plan, &refusals);
-    }
+    let mut screen = Screen::of(session, given, outputs.streams_to_stdout())?;
+    introduce(&mut screen, &plan, &refusals);
+    screen.begin(&plan, None);
     let results = session.carry_out(plan, &permissions, &mut |event| {
         screen.take(&event);
-        outputs.take(&event);
+        outputs.take(&event).iter().for_each(|told| screen.say(told));
     });
     drop(screen);
     let mut results = results?;
     results.findings = analysis::lint::heard(results.findings, &silenced);
     let text = text(&results, &refusals, &session.program());
-    outputs.finish(&results, Some(&text))?;
+    let told = outputs.finish(&results, Some(&text));
+    history::keep(given, EntryKind::Quick, Subject::Run(&results), None);
+    told?;
     Ok(Exit::of(&results, given.get_flag("strict")))
 }
 
 /// The whole screening where the target may be written to, otherwise the part of it that reads.
-fn what_may_be_done(whole: Screening, permissions: &Permissions) -> Result<(Plan, Vec<Refusal>), Faults> {
+fn what_may_be_done(
+    session: &Session,
+    whole: Screening,
+    permissions: &Permissions,
+) -> Result<(Plan, Vec<Refusal>), Faults> {
     let plan = whole.plan();
+    if session.leads() {
+        // Each host looks at its own.
+        return Ok((plan, Vec::new()));
+    }
     let judged = ::run::targets::judge(&plan, permissions)?;
     let refusals: Vec<Refusal> = judged
         .iter()
@@ -74,15 +84,15 @@ fn what_may_be_done(whole: Screening, permissions: &Permissions) -> Result<(Plan
     Ok((reading.plan(), refusals))
 }
 
-fn introduce(plan: &Plan, refusals: &[Refusal]) {
+fn introduce(screen: &mut Screen, plan: &Plan, refusals: &[Refusal]) {
     if !refusals.is_empty() {
-        eprintln!("only reading: see the end of the report");
+        screen.say("only reading: see the end of the report");
     }
-    eprintln!(
+    screen.say(&format!(
         "screening {} in {} steps of 5 s",
         plan.targets[0].path,
         plan.steps.len()
-    );
+    ));
 }
 
 /// The report for people.

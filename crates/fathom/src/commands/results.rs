@@ -4,14 +4,17 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
 
+use archive::Saved;
 use dialects::import::{self, Form, Imported};
 use model::finding::{Finding, Severity};
 use model::observation::Observation;
 use model::results::Results;
+use model::study::Study;
 use study::explain::Source;
 
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
+use crate::history;
 
 /// The name that stands for standard input.
 const STDIN: &str = "-";
@@ -68,7 +71,21 @@ pub fn saved(file: &str) -> Result<Results, Faults> {
     Ok(archive::load_bytes(&bytes, Path::new(file))?)
 }
 
+/// A saved study of ours.
+pub fn study(file: &str) -> Result<Study, Faults> {
+    Ok(archive::load_study_bytes(&bytes_of(file)?, Path::new(&shown(file)))?)
+}
+
+/// Whatever of ours was saved.
+pub fn any(file: &str) -> Result<Saved, Faults> {
+    Ok(archive::load_any_bytes(&bytes_of(file)?, Path::new(&shown(file)))?)
+}
+
+/// The bytes of a file, of standard input for `-`, of an entry of the history for `history:12`.
 fn bytes_of(file: &str) -> Result<Vec<u8>, Faults> {
+    if history::is_entry(file) {
+        return history::document(file);
+    }
     let mut bytes = Vec::new();
     let failed =
         |error: std::io::Error| Faults::one(Fault::of_file("read", Path::new(&shown(file)), &error), Exit::Refused);

@@ -2,22 +2,25 @@
 
 use std::path::Path;
 
-use ::run::targets::guard::Decision;
+use ::run::targets::guard::{Decision, Permissions};
 use ::run::targets::{Action, Judged};
+use archive::history::{EntryKind, Subject};
 use clap::ArgMatches;
 use clap::parser::ValueSource;
 use dialects::Place;
 use dialects::native::{self, Document, JobSpec, OPTIONS, presets};
 use model::Nanos;
 use model::plan::Plan;
-use report::words;
+use report::{html, words};
 use study::confirm;
 
 use super::judged;
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
+use crate::history;
 use crate::limits;
-use crate::outputs::Outputs;
+use crate::outputs::{Outputs, PAGE};
+use crate::pages;
 use crate::preflight;
 use crate::screen::{self, Screen};
 use crate::session::{self, Session};
@@ -41,21 +44,23 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
     if given.get_flag("dry-run") {
         Outputs::parse(given)?;
         ::run::check(&plan).map_err(|error| Faults::from(::run::RunError::Plan(error)))?;
-        let judged = ::run::targets::judge(&plan, &permissions)?;
-        screen::put(&describe(&plan, &judged))?;
-        let refused = judged.iter().any(|one| one.decision.refusal().is_some());
-        return Ok(if refused { Exit::Refused } else { Exit::Done });
+        ::run::check_engines(&plan).map_err(Faults::from)?;
+        session.whole(&plan)?;
+        let (text, exit) = dry_run(session.ranks(), &plan, &plan, &permissions)?;
+        screen::put(&text)?;
+        return Ok(exit);
     }
     // fio's forms show it. It says nothing about the test, so a plan that is only looked at goes without.
     let process = std::process::id().to_string();
     plan.origin.presentation.other.push(("pid".into(), process));
+    let whole = session.whole(&plan)?;
     let mut outputs = Outputs::of(given, &plan)?;
-    let quiet = given.get_flag("quiet");
-    let before = preflight::look(session, &plan, preflight, quiet);
-    let mut screen = Screen::new(plan.steps.len(), quiet);
+    let mut screen = Screen::of(session, given, outputs.streams_to_stdout())?;
+    let before = preflight::look(session, &plan, preflight, given.get_flag("quiet"));
+    screen.begin(&whole, None);
     let results = session.carry_out_after(before, plan, &permissions, &mut |event| {
         screen.take(&event);
-        outputs.take(&event);
+        outputs.take(&event).iter().for_each(|told| screen.say(told));
     });
     drop(screen);
     let mut results = results?;
@@ -71,12 +76,22 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
     results.findings = analysis::lint::heard(results.findings, &silenced);
     let strict = given.get_flag("strict");
     if judged_by.is_empty() {
-        outputs.finish(&results, None)?;
+        let told = outputs.finish(&results, None);
+        history::keep(given, EntryKind::Run, Subject::Run(&results), None);
+        told?;
         return Ok(Exit::of(&results, strict));
     }
     let judged = judged::judge(&results, &judged_by);
     let text = judged::report(&results) + &judged.text(&judged_by);
-    outputs.finish(&results, Some(&text))?;
+    let json = judged.json(&results, &judged_by);
+    let page = match outputs.want_page() {
+        true => html::file(&pages::run(&results, judged.for_page(&judged_by))),
+        false => String::new(),
+    };
+    let told = outputs.finish_with(&results, &[("text", &text), ("json", &json), (PAGE, &page)]);
+    let verdict = Some(judged.outcome().word());
+    history::keep(given, EntryKind::Run, Subject::Run(&results), verdict);
+    told?;
     Ok(Exit::of_verdict(&results, judged.outcome(), strict))
 }
 
@@ -220,8 +235,35 @@ fn is_given(given: &ArgMatches, name: &str) -> bool {
     given.try_contains_id(name).unwrap_or(false) && given.value_source(name) == Some(ValueSource::CommandLine)
 }
 
+/// What a plan would do, for people, and whether the guard gives its targets away. Hosts look at their targets themselves, once a test
+/// begins: what lies at the same place here says nothing about them.
+pub(super) fn dry_run(
+    hosts: Option<u32>,
+    shown: &Plan,
+    targets_of: &Plan,
+    permissions: &Permissions,
+) -> Result<(String, Exit), Faults> {
+    if let Some(hosts) = hosts {
+        let mut lines = words::plan(shown);
+        let hosts = if hosts == 1 {
+            "the host looks at its".into()
+        } else {
+            format!("each of {hosts} hosts looks at its")
+        };
+        lines.push(String::new());
+        lines.push(format!(
+            "dry run: nothing was opened; {hosts} own targets once the test begins"
+        ));
+        return Ok((lines.join("\n") + "\n", Exit::Done));
+    }
+    let judged = ::run::targets::judge(targets_of, permissions)?;
+    let refused = judged.iter().any(|one| one.decision.refusal().is_some());
+    let exit = if refused { Exit::Refused } else { Exit::Done };
+    Ok((describe(shown, &judged), exit))
+}
+
 /// Plan and decision, for people.
-pub(super) fn describe(plan: &Plan, judged: &[Judged]) -> String {
+fn describe(plan: &Plan, judged: &[Judged]) -> String {
     let mut lines = words::plan(plan);
     for one in judged {
         lines.push(String::new());

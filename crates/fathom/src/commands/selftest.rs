@@ -21,10 +21,9 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
         .cloned()
         .unwrap_or_else(|| std::env::temp_dir().display().to_string());
     let plans = selftest::plans(&folder, length);
-    let count = plans.len();
     let (mut ceilings, mut jitter, mut clock) = (Vec::new(), None, None);
     for (number, plan) in plans.into_iter().enumerate() {
-        let mut screen = Screen::new(count, false);
+        let mut screen = Screen::line(false);
         let outcome = session.carry_out(plan, &Permissions::default(), &mut |event| {
             // How the small file was made is of no interest.
             if !matches!(event, model::event::Event::Prepared { .. }) {

@@ -1,27 +1,36 @@
 //! `fathom show`: a saved result, once more in any form.
 
+use archive::Saved;
 use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
+use model::study::{Question, Study};
 
-use super::results;
+use super::study_outputs::StudyOutputs;
+use super::{ab, results, sweep};
 use crate::exit::{EXPLAINED, Exit};
 use crate::fault::{Fault, Faults};
 use crate::outputs::{self, Outputs};
 
 /// The command line.
 pub fn command() -> Command {
-    Command::new("show")
+    let command = Command::new("show")
         .about("Shows a saved result again, in any output format")
         .after_help(format!(
             "Examples:\n  fathom show result.fathom\n  fathom show result.fathom --out fio-json\n  \
-             fathom show result.fathom --out text,csv=intervals.csv\n\n{EXPLAINED}"
+             fathom show result.fathom --out text,csv=intervals.csv\n  fathom show history:last\n\n{EXPLAINED}"
         ))
         .arg(
             Arg::new("file")
                 .value_name("FILE")
                 .required(true)
                 .value_hint(ValueHint::FilePath)
-                .help("A saved result (--save); `-` is standard input"),
-        )
+                .help("A saved result (--save); `-` is standard input, `history:12` an entry of the history"),
+        );
+    options(command)
+}
+
+/// `--out` and `--save`.
+pub(super) fn options(command: Command) -> Command {
+    command
         .arg(
             Arg::new("out")
                 .long("out")
@@ -29,10 +38,12 @@ pub fn command() -> Command {
                 .action(ArgAction::Append)
                 .help("Reports to write, each to stdout or a file [default: text]")
                 .long_help(format!(
-                    "Reports to write, each to standard output or to a file of its own; the default is text.\n{}",
+                    "Reports to write, each to standard output or to a file of its own; the default is text.\n{}\
+                     Sweeps have text, json and csv, comparisons in turns text and json.",
                     outputs::explained()
                 )),
         )
+        .arg(outputs::page_option())
         .arg(
             Arg::new("save")
                 .long("save")
@@ -45,6 +56,11 @@ pub fn command() -> Command {
 /// Shows it.
 pub fn carry_out(given: &ArgMatches) -> Result<Exit, Faults> {
     let file = given.get_one::<String>("file").expect("clap asks for a file");
+    carry_out_for(file, given)
+}
+
+/// Shows what a file or an entry of the history holds.
+pub(super) fn carry_out_for(file: &str, given: &ArgMatches) -> Result<Exit, Faults> {
     let formats = given.get_many::<String>("out").into_iter().flatten();
     if formats
         .flat_map(|text| text.split(','))
@@ -55,8 +71,37 @@ pub fn carry_out(given: &ArgMatches) -> Result<Exit, Faults> {
             fault.help("--out json has all figures, --out csv every interval"),
         ));
     }
-    let found = results::saved(file)?;
+    let found = match results::any(file)? {
+        Saved::Run(found) => found,
+        Saved::Study(study) => return show_study(file, &study, given),
+    };
     let outputs = Outputs::of(given, &found.plan)?;
     outputs.finish(&found, None)?;
     Ok(Exit::of(&found, false))
+}
+
+fn show_study(file: &str, study: &Study, given: &ArgMatches) -> Result<Exit, Faults> {
+    if study.runs.is_empty() {
+        return Err(Faults::one(
+            Fault::new(format!("{file} holds a study without runs")),
+            Exit::Internal,
+        ));
+    }
+    match study.question {
+        Question::Sweep { .. } => sweep::show(file, study, None, &StudyOutputs::of(given, true)?)?,
+        Question::Ab { .. } => ab::show(
+            file,
+            study,
+            analysis::compare::MARGIN,
+            false,
+            &StudyOutputs::of(given, false)?,
+        )?,
+        Question::Suite { .. } => {
+            let fault = Fault::new(format!("{file} holds the runs of a suite, whose report is a page"));
+            return Err(Faults::usage(
+                fault.help(format!("make it with `fathom report {file}`")),
+            ));
+        }
+    }
+    Ok(Exit::Done)
 }

@@ -8,11 +8,12 @@ use dialects::native;
 use model::plan::Plan;
 
 use super::fio_plan::fio_plan;
-use super::run;
+use super::{results, run};
 use crate::command_line;
 use crate::drop_in::diskspd::surroundings::Here;
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
+use crate::history;
 use crate::session::Session;
 
 /// A test that was read, and what its reading has already lost.
@@ -89,6 +90,7 @@ fn read_file(file: &str) -> Result<Source, Faults> {
             lowered(&profile)
         }
         Some("fio" | "ini" | "job") => fio_plan(&[file.to_owned()]).map(Source::from),
+        _ if history::is_entry(file) => Ok(results::saved(file)?.plan.into()),
         _ => match archive::load(path) {
             Ok(results) => Ok(results.plan.into()),
             Err(error) => {

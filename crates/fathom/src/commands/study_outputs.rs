@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::ArgMatches;
 use model::plan::Target;
 use model::study::Study;
+use report::html::{self, page::Page};
 use serde::Serialize;
 
 use crate::exit::Exit;
@@ -18,6 +19,7 @@ enum Form {
     Text,
     Json,
     Csv,
+    Html,
 }
 
 impl Form {
@@ -26,6 +28,7 @@ impl Form {
             Form::Text => "text",
             Form::Json => "json",
             Form::Csv => "csv",
+            Form::Html => outputs::PAGE,
         }
     }
 }
@@ -38,7 +41,6 @@ pub struct StudyOutputs {
 }
 
 /// The contents of the reports.
-#[derive(Debug)]
 pub struct Contents<'a, T: Serialize> {
     /// For people.
     pub text: String,
@@ -46,6 +48,8 @@ pub struct Contents<'a, T: Serialize> {
     pub json: &'a T,
     /// A table for programs; absent where a study has none.
     pub csv: Option<String>,
+    /// The page for browsers, made only where it is asked for; absent where there is none.
+    pub page: Option<&'a dyn Fn() -> Page>,
     /// What `--save` keeps; absent where there is nothing new to keep.
     pub study: Option<&'a Study>,
 }
@@ -56,8 +60,15 @@ impl StudyOutputs {
     /// # Errors
     /// [`Faults`] with what is wrong.
     pub fn of(given: &ArgMatches, csv: bool) -> Result<StudyOutputs, Faults> {
-        let forms = [Form::Text, Form::Json, Form::Csv];
-        let known: Vec<Form> = forms.into_iter().filter(|form| csv || *form != Form::Csv).collect();
+        let forms = [Form::Text, Form::Json, Form::Csv, Form::Html];
+        // A page has an option of its own as well, where there is one.
+        let page = given.try_contains_id("report").is_ok();
+        let known = |form: &Form| match form {
+            Form::Text | Form::Json => true,
+            Form::Csv => csv,
+            Form::Html => page,
+        };
+        let known: Vec<Form> = forms.into_iter().filter(known).collect();
         let mut list = Vec::new();
         let texts = given.get_many::<String>("out").into_iter().flatten();
         for one in texts.flat_map(|text| text.split(',')).filter(|one| !one.is_empty()) {
@@ -80,6 +91,7 @@ impl StudyOutputs {
         if list.is_empty() {
             list.push((Form::Text, None));
         }
+        list.extend(outputs::page_file(given).map(|file| (Form::Html, Some(file))));
         if list.iter().filter(|(_, file)| file.is_none()).count() > 1 {
             let fault = Fault::new("only one output can go to standard output").at("--out");
             return Err(Faults::usage(
@@ -115,6 +127,7 @@ impl StudyOutputs {
                 Form::Text => contents.text.clone(),
                 Form::Json => serde_json::to_string_pretty(contents.json).expect("reports are plain values") + "\n",
                 Form::Csv => contents.csv.clone().unwrap_or_default(),
+                Form::Html => contents.page.map(|page| html::file(&page())).unwrap_or_default(),
             };
             let (outcome, path): (io::Result<()>, &Path) = match file {
                 None => (screen::print(&text), Path::new("standard output")),

@@ -2,9 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use ::run::targets::Ground;
 use ::run::targets::guard::{Permissions, Refusal};
 use analysis::requirement::Clause;
-use analysis::verdict::Outcome;
+use analysis::verdict::{FORMAT_VERSION, Held, Outcome, SuiteKind, SuiteReport};
+use archive::history::{EntryKind, Subject};
 use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
 use dialects::convert;
 use dialects::native::suite::{Base, EXAMPLE, Suite, Workload, read_suite};
@@ -14,17 +16,19 @@ use model::Bytes;
 use model::block_size::BlockSizes;
 use model::plan::{DepthPer, Plan, RateUnit, TargetKind};
 use model::results::Results;
+use model::study::{LeftOut, Question, RequiredOf, Role, Setting, Study, StudyKind, StudyRun};
 use report::junit::{self, Case, CaseOutcome};
 use report::words;
-use study::ground::Ground;
-use study::suite::{self, FORMAT_VERSION, Held, Load, Report};
+use study::suite::{self, Load};
 use study::verify::{Unverifiable, Verification};
 
 use super::judged;
-use super::run::{apply_flags, describe, document_of, enough_targets, note_changes};
+use super::run::{apply_flags, document_of, dry_run as dry_run_of, enough_targets, note_changes};
+use super::verify::shared_among;
 use crate::command_line::{dry_run_option, load_options, safety_options};
 use crate::exit::{EXPLAINED, Exit};
 use crate::fault::{Fault, Faults};
+use crate::history;
 use crate::screen::{self, Screen};
 use crate::session::{self, Session};
 use crate::{command_line, outputs};
@@ -71,9 +75,10 @@ pub fn command() -> Command {
         .args([
             file("sign-off", "Write a page to sign, in Markdown: what was required, what was measured, on what, how"),
             file("junit", "Write JUnit XML for build servers: a case for each clause"),
+            file("save", "Keep every run whole in this file, with what was required"),
             flag("json", "One JSON document for programs, in place of the table").help_heading("Output"),
         ])
-        .args(command_line::study_output_options().into_iter().filter(|arg| ["seed", "quiet"].contains(&arg.get_id().as_str())))
+        .args(command_line::study_output_options().into_iter().filter(|arg| ["seed", "live", "quiet", "no-history", "hosts"].contains(&arg.get_id().as_str())))
         .arg(dry_run_option())
         .args(safety_options())
 }
@@ -105,8 +110,13 @@ impl Ready {
         document
     }
 
-    fn plan(&self, attempt: u32) -> Result<Plan, Faults> {
-        Ok(native::lower(&self.document(attempt))?)
+    /// What is issued at a rate is issued at it by all hosts together, if there are several.
+    fn plan(&self, attempt: u32, hosts: Option<u32>) -> Result<Plan, Faults> {
+        let plan = native::lower(&self.document(attempt))?;
+        Ok(match &self.paced {
+            Some(_) => shared_among(hosts, plan),
+            None => plan,
+        })
     }
 }
 
@@ -121,15 +131,22 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
     let read = read_suite(file, &text)?;
     let ready = all_ready(session, given, file, &read)?;
     let permissions = session::permissions(given);
-    let plans = ready.iter().map(|one| one.plan(1)).collect::<Result<Vec<_>, _>>()?;
+    let plans = ready
+        .iter()
+        .map(|one| one.plan(1, session.ranks()))
+        .collect::<Result<Vec<_>, _>>()?;
     for plan in &plans {
         ::run::check(plan).map_err(|error| Faults::from(::run::RunError::Plan(error)))?;
+        session.whole(plan)?;
     }
     if given.get_flag("dry-run") {
-        return dry_run(&ready, &plans, &permissions);
+        return dry_run(session, &ready, &plans, &permissions);
     }
-    refuse(&plans, &permissions)?;
-    let files: Vec<PathBuf> = ["sign-off", "junit"]
+    // Elsewhere each host looks at its own targets, when a workload begins.
+    if !session.leads() {
+        refuse(&plans, &permissions)?;
+    }
+    let files: Vec<PathBuf> = ["sign-off", "junit", "save"]
         .iter()
         .filter_map(|name| given.get_one::<String>(name).map(PathBuf::from))
         .collect();
@@ -142,8 +159,10 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
         session,
         permissions,
         ground: Ground::default(),
-        quiet: given.get_flag("quiet"),
-        seen: None,
+        screen: Screen::of(session, given, false)?,
+        given,
+        suite: read.name.as_deref().unwrap_or(file),
+        runs: Vec::new(),
         exits: Vec::new(),
     };
     let mut held = Vec::new();
@@ -153,12 +172,14 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
             break;
         }
     }
-    let (seen, exits) = (errand.seen.take(), std::mem::take(&mut errand.exits));
+    let (runs, exits) = (std::mem::take(&mut errand.runs), std::mem::take(&mut errand.exits));
     drop(errand);
     let left_out = ready.iter().skip(held.len()).map(left_out).collect::<Vec<_>>();
     held.extend(left_out);
-    let report = report(&read, file, &started, held, seen.as_ref());
-    finish(given, &report, &started)?;
+    let seen = runs.first().map(|run| &run.results);
+    let report = report(&read, file, &started, held, seen);
+    let study = kept(&report, runs, session.is_interrupted());
+    finish(given, &report, &study, &started)?;
     Ok(exit(&report, exits))
 }
 
@@ -268,18 +289,13 @@ fn mean_size(sizes: &BlockSizes) -> f64 {
     }
 }
 
-fn dry_run(ready: &[Ready], plans: &[Plan], permissions: &Permissions) -> Result<Exit, Faults> {
+fn dry_run(session: &Session, ready: &[Ready], plans: &[Plan], permissions: &Permissions) -> Result<Exit, Faults> {
     let (mut text, mut refused) = (String::new(), false);
     for (one, plan) in ready.iter().zip(plans) {
-        let judged = ::run::targets::judge(plan, permissions)?;
-        refused |= judged.iter().any(|one| one.decision.refusal().is_some());
+        let (described, exit) = dry_run_of(session.ranks(), plan, plan, permissions)?;
+        refused |= exit == Exit::Refused;
         let paced = one.paced.as_ref().map_or("", |_| " (issued at that rate)");
-        text += &format!(
-            "{}: required: {}{paced}\n{}\n",
-            one.name,
-            one.required,
-            describe(plan, &judged)
-        );
+        text += &format!("{}: required: {}{paced}\n{described}\n", one.name, one.required);
     }
     screen::put(&text)?;
     Ok(if refused { Exit::Refused } else { Exit::Done })
@@ -306,9 +322,12 @@ struct Errand<'a> {
     session: &'a Session,
     permissions: Permissions,
     ground: Ground,
-    quiet: bool,
-    /// The first results, for machine and target.
-    seen: Option<Results>,
+    screen: Screen,
+    given: &'a ArgMatches,
+    /// Its name.
+    suite: &'a str,
+    /// Every run of every workload.
+    runs: Vec<StudyRun>,
     exits: Vec<Exit>,
 }
 
@@ -325,7 +344,15 @@ impl Errand<'_> {
                 } else {
                     held.failure = None;
                 }
-                self.seen.get_or_insert(results);
+                let name = format!("{}: {}", self.suite, one.name);
+                let verdict = held.verdict.as_ref().map(|verdict| verdict.outcome.word());
+                history::keep_as(
+                    self.given,
+                    EntryKind::Suite,
+                    Subject::Run(&results),
+                    Some(&name),
+                    verdict,
+                );
             }
             Err(faults) => {
                 self.exits.push(faults.exit());
@@ -339,25 +366,23 @@ impl Errand<'_> {
     fn attempts(&mut self, one: &Ready, held: &mut Held, place: &str) -> Result<Results, Faults> {
         let mut attempt = 1;
         loop {
-            let mut plan = one.plan(attempt)?;
+            let mut plan = one.plan(attempt, self.session.ranks())?;
             held.load = said(&plan);
             held.settings = convert::to_native(&plan).text;
-            self.ground.settle(&mut plan)?;
-            if !self.quiet {
-                let again = if attempt > 1 {
-                    ", again, with twice as much in flight"
-                } else {
-                    ""
-                };
-                eprintln!("{place} {}: {}{again}", one.name, held.load);
-            }
+            self.session.settle(&mut self.ground, &mut plan)?;
+            let again = if attempt > 1 {
+                ", again, with twice as much in flight"
+            } else {
+                ""
+            };
+            self.screen.say(&format!("{place} {}: {}{again}", one.name, held.load));
             let permissions = self.ground.permissions(&self.permissions);
-            let (ground, mut screen) = (&mut self.ground, Screen::new(1, self.quiet));
+            self.screen.begin(&plan, Some(format!("{place} {}", one.name)));
+            let (ground, screen) = (&mut self.ground, &mut self.screen);
             let results = self.session.carry_out(plan, &permissions, &mut |event| {
                 ground.take(&event);
                 screen.take(&event);
             });
-            drop(screen);
             let results = results?;
             held.verdict = judged::judge(&results, &one.clauses).only();
             let again = one
@@ -367,6 +392,11 @@ impl Errand<'_> {
                 .is_some_and(|(paced, verdict)| {
                     attempt < ATTEMPTS && !results.interrupted && paced.try_again(verdict, attempt)
                 });
+            self.runs.push(StudyRun {
+                settings: settings(&one.name, Some(attempt)),
+                role: Role::Point,
+                results: results.clone(),
+            });
             if !again {
                 return Ok(results);
             }
@@ -403,7 +433,7 @@ fn left_out(one: &Ready) -> Held {
     }
 }
 
-fn report(suite: &Suite, file: &str, started: &Zoned, workloads: Vec<Held>, seen: Option<&Results>) -> Report {
+fn report(suite: &Suite, file: &str, started: &Zoned, workloads: Vec<Held>, seen: Option<&Results>) -> SuiteReport {
     let stem = Path::new(file)
         .file_stem()
         .map(|stem| stem.to_string_lossy().into_owned());
@@ -412,15 +442,15 @@ fn report(suite: &Suite, file: &str, started: &Zoned, workloads: Vec<Held>, seen
         for (number, target) in results.plan.targets.iter().enumerate() {
             let facts = results
                 .hosts
-                .first()
-                .and_then(|host| host.environment.targets.get(number));
+                .iter()
+                .find_map(|host| host.environment.target(number as u32));
             let words = match (&target.kind, facts) {
                 (TargetKind::Simulated { .. }, _) | (_, None) => target.path.clone(),
                 (_, Some(facts)) => words::target(facts),
             };
             environment.push(("Tested".to_owned(), words));
         }
-        if let Some(host) = results.hosts.first() {
+        for host in &results.hosts {
             let environment_of = &host.environment;
             let (machine, cpu) = (&environment_of.host, &environment_of.cpu);
             environment.push(("Machine".into(), machine.name.clone()));
@@ -441,9 +471,9 @@ fn report(suite: &Suite, file: &str, started: &Zoned, workloads: Vec<Held>, seen
         }
     }
     let now = |moment: &Zoned| moment.strftime("%Y-%m-%d %H:%M:%S %Z").to_string();
-    Report {
+    SuiteReport {
         format_version: FORMAT_VERSION,
-        kind: "suite",
+        kind: SuiteKind::Suite,
         tool: seen.map_or_else(tool, |results| results.tool.clone()),
         name: suite.name.clone().or(stem).unwrap_or_else(|| "suite".into()),
         objective: suite.objective.clone(),
@@ -455,6 +485,53 @@ fn report(suite: &Suite, file: &str, started: &Zoned, workloads: Vec<Held>, seen
     }
 }
 
+/// Everything that was measured, for `--save`.
+fn kept(report: &SuiteReport, runs: Vec<StudyRun>, interrupted: bool) -> Study {
+    let not_run = |held: &&Held| held.failure.is_some();
+    Study {
+        format_version: model::results::FORMAT_VERSION,
+        kind: StudyKind::Study,
+        tool: report.tool.clone(),
+        name: report.name.clone(),
+        question: Question::Suite {
+            workloads: report
+                .workloads
+                .iter()
+                .map(|held| RequiredOf {
+                    workload: held.name.clone(),
+                    required: held.required.clone(),
+                })
+                .collect(),
+        },
+        runs,
+        left_out: report
+            .workloads
+            .iter()
+            .filter(not_run)
+            .map(|held| LeftOut {
+                settings: settings(&held.name, None),
+                why: held.failure.clone().unwrap_or_default(),
+            })
+            .collect(),
+        interrupted,
+    }
+}
+
+/// What tells the runs of a suite apart.
+fn settings(workload: &str, attempt: Option<u32>) -> Vec<Setting> {
+    let attempt = attempt.map(|attempt| Setting {
+        name: "attempt".into(),
+        value: attempt.to_string(),
+        number: Some(f64::from(attempt)),
+    });
+    let workload = Setting {
+        name: "workload".into(),
+        value: workload.to_owned(),
+        number: None,
+    };
+    [workload].into_iter().chain(attempt).collect()
+}
+
 fn tool() -> model::results::Tool {
     model::results::Tool {
         name: "fathom".into(),
@@ -463,7 +540,7 @@ fn tool() -> model::results::Tool {
     }
 }
 
-fn finish(given: &ArgMatches, report: &Report, started: &Zoned) -> Result<(), Faults> {
+fn finish(given: &ArgMatches, report: &SuiteReport, study: &Study, started: &Zoned) -> Result<(), Faults> {
     let text = text(report);
     let shown = match given.get_flag("json") {
         true => serde_json::to_string_pretty(report).expect("plain values are valid JSON") + "\n",
@@ -483,6 +560,11 @@ fn finish(given: &ArgMatches, report: &Report, started: &Zoned) -> Result<(), Fa
     };
     write("sign-off", &|| suite::sign_off(report));
     write("junit", &|| junit::document(&junit_suite(report, started, &text)));
+    if let Some(path) = given.get_one::<String>("save").map(PathBuf::from)
+        && let Err(archive::ArchiveError::System { source, .. }) = archive::save_study(study, &path)
+    {
+        faults.push(Fault::of_file("write", &path, &source));
+    }
     match faults.is_empty() {
         true => Ok(()),
         false => Err(Faults::many(faults, Exit::Internal)),
@@ -490,7 +572,7 @@ fn finish(given: &ArgMatches, report: &Report, started: &Zoned) -> Result<(), Fa
 }
 
 /// The table, for people.
-fn text(report: &Report) -> String {
+fn text(report: &SuiteReport) -> String {
     let (lines, notes) = suite::table(report);
     let mut text = format!("{}, {}\n", report.name, report.started);
     if let Some(objective) = &report.objective {
@@ -510,7 +592,7 @@ fn text(report: &Report) -> String {
     text
 }
 
-fn junit_suite(report: &Report, started: &Zoned, text: &str) -> junit::Suite {
+fn junit_suite(report: &SuiteReport, started: &Zoned, text: &str) -> junit::Suite {
     let outcome = |outcome: Outcome| match outcome {
         Outcome::Pass => CaseOutcome::Passed,
         Outcome::Fail => CaseOutcome::Failed,
@@ -559,7 +641,7 @@ fn junit_suite(report: &Report, started: &Zoned, text: &str) -> junit::Suite {
 }
 
 /// The gravest of what went wrong with the runs themselves, else that of the verdict.
-fn exit(report: &Report, mut exits: Vec<Exit>) -> Exit {
+fn exit(report: &SuiteReport, mut exits: Vec<Exit>) -> Exit {
     let rank = |exit: &Exit| match exit {
         Exit::Interrupted(_) => 7,
         Exit::Internal => 6,

@@ -6,26 +6,32 @@ use analysis::caps::Layer;
 use analysis::policies::{self, Catalogue, Disks, Overrides, Policy, Resolved, Workload};
 use analysis::requirement::{self, Clause};
 use analysis::verdict::{self, ClauseVerdict, FORMAT_VERSION, Machine, Outcome, Verdict, Verified, VerifiedKind};
+use archive::history::{EntryKind, Subject};
 use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint, value_parser};
 use dialects::native;
 use engine::probe::{System, memory_total};
 use engine::sys::facts::space_of;
 use jiff::Zoned;
+use model::access::Access;
 use model::environment::Before;
-use model::plan::SimulatedDevice;
+use model::fleet::{Rank, own_name};
+use model::plan::{Divide, Plan, SimulatedDevice};
 use model::results::Results;
 use model::{Bytes, Nanos};
+use report::html;
 use report::junit::{self, Case, CaseOutcome, Suite};
 use study::diagnosis::Known;
 use study::verify::{self, Paragraph, Promise, QUICK, QUICK_WARM_UP, Unverifiable, Verification};
 
 use super::catalogue::{catalogue, catalogue_option, input_options, inputs, today};
-use super::run::describe;
+use super::run;
 use crate::command_line::{output_options, safety_options};
 use crate::exit::{EXPLAINED, Exit};
 use crate::fault::{Fault, Faults};
+use crate::history;
 use crate::limits;
-use crate::outputs::{self, Outputs};
+use crate::outputs::{self, Outputs, PAGE};
+use crate::pages;
 use crate::preflight;
 use crate::screen::{self, Screen};
 use crate::session::{self, Session};
@@ -65,19 +71,22 @@ pub fn command() -> Command {
              promised rate and mix, with as many operations in flight as it takes (Little's law), for as long as the policy says \
              (300 s); confidence intervals decide. docs/verify.md explains how.\n\n\
              TARGET is a directory (fathom makes a file there and removes it), a file, a block device, or a job file (.toml) \
-             with one [simulated.NAME] device, to try things without a disk.",
+             with one [simulated.NAME] device, to try things without a disk. Several targets, such as the volumes of an array, \
+             share the load evenly, and the promise is about all of them together.",
         )
         .after_help(format!(
             "Examples:\n  fathom verify --policy s4/ssd-ultra --size 400GB /mnt/data\n  \
              fathom verify --policy aws/gp3 --size 500GiB --iops 6000 --mbps 250 /dev/nvme1n1\n  \
-             fathom verify --require 'iops>=4000,p99<=3ms' --read 70 --block 8k --quick /mnt/data\n\n{EXPLAINED}"
+             fathom verify --require 'iops>=4000,p99<=3ms' --read 70 --block 8k --quick /mnt/data\n  \
+             fathom verify --require 'iops>=100000' /dev/mapper/volume*\n\n{EXPLAINED}"
         ))
         .arg(
             Arg::new("target")
                 .value_name("TARGET")
                 .required(true)
+                .num_args(1..)
                 .value_hint(ValueHint::AnyPath)
-                .help("Directory, file or block device; or a .toml with a simulated device"),
+                .help("Directories, files or block devices; or a .toml with a simulated device"),
         )
         .arg(
             Arg::new("policy")
@@ -159,14 +168,13 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
             PREFLIGHT
         },
     )?;
-    let plan = asked.verification.plan(1);
+    let plan = shared_among(session.ranks(), asked.verification.plan(1));
     if given.get_flag("dry-run") {
         Outputs::parse(given)?;
         ::run::check(&plan).map_err(|error| Faults::from(::run::RunError::Plan(error)))?;
-        let judged = ::run::targets::judge(&plan, &permissions)?;
-        screen::put(&describe(&plan, &judged))?;
-        let refused = judged.iter().any(|one| one.decision.refusal().is_some());
-        return Ok(if refused { Exit::Refused } else { Exit::Done });
+        let (text, exit) = run::dry_run(session.ranks(), &plan, &plan, &permissions)?;
+        screen::put(&text)?;
+        return Ok(exit);
     }
     let junit = given.get_one::<String>("junit").map(PathBuf::from);
     let mut outputs = Outputs::of(given, &plan)?;
@@ -175,18 +183,29 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
     }
     let started = Zoned::now();
     let before = preflight::look(session, &plan, preflight, given.get_flag("quiet"));
-    let (mut results, verdict, attempt) = attempts(session, given, &asked, &before, &mut outputs)?;
+    let (mut results, first, verdict, attempt) = attempts(session, given, &asked, &before, &mut outputs)?;
     results
         .findings
         .extend(study::diagnosis::beyond_limits(&results, &asked.known));
     if verdict.outcome != Outcome::Pass {
         // What the user named, what the policy knows, and what the system itself limits: one of them may be why.
-        results.diagnoses = study::diagnosis::diagnoses(&results, &asked.known, None);
+        results.diagnoses = match &first {
+            // The second attempt is what --confirm does elsewhere.
+            Some(first) => study::diagnosis::diagnoses_repeated(first, &results, &asked.known),
+            None => study::diagnosis::diagnoses(&results, &asked.known, None),
+        };
     }
     let verified = document(&asked, &results, verdict, attempt);
     let text = text(&verified);
     let json = serde_json::to_string_pretty(&verified).expect("plain values are valid JSON") + "\n";
-    outputs.finish_with(&results, &[("text", &text), ("json", &json)])?;
+    let page = match outputs.want_page() {
+        true => page(&asked, &results, &verified),
+        false => String::new(),
+    };
+    let told = outputs.finish_with(&results, &[("text", &text), ("json", &json), (PAGE, &page)]);
+    let word = Some(verified.verdict.outcome.word());
+    history::keep(given, EntryKind::Verify, Subject::Run(&results), word);
+    told?;
     if let Some(path) = &junit {
         let document = junit::document(&suite(&verified, &started, &text));
         outputs::write_file(path, document.as_bytes())
@@ -199,28 +218,26 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
     ))
 }
 
-/// Runs once, and once more where the generator may have been the limit.
+/// Runs once, and once more where the generator may have been the limit; then the results of the first time are there too.
 fn attempts(
     session: &Session,
     given: &ArgMatches,
     asked: &Asked,
     before: &Option<Before>,
     outputs: &mut Outputs,
-) -> Result<(Results, Verdict, u32), Faults> {
+) -> Result<(Results, Option<Results>, Verdict, u32), Faults> {
     let permissions = session::permissions(given);
-    let (verification, quiet) = (&asked.verification, given.get_flag("quiet"));
-    let mut attempt = 1;
+    let verification = &asked.verification;
+    let mut screen = Screen::of(session, given, outputs.streams_to_stdout())?;
+    let (mut attempt, mut first) = (1, None);
     loop {
-        if !quiet {
-            introduce(verification, attempt);
-        }
-        let mut screen = Screen::new(1, quiet);
-        let results = session.carry_out_after(before.clone(), verification.plan(attempt), &permissions, &mut |event| {
+        screen.say(&introduction(verification, attempt));
+        let plan = shared_among(session.ranks(), verification.plan(attempt));
+        screen.begin(&plan, (attempt > 1).then(|| "again".to_owned()));
+        let results = session.carry_out_after(before.clone(), plan, &permissions, &mut |event| {
             screen.take(&event);
-            outputs.take(&event);
-        });
-        drop(screen);
-        let results = results?;
+            outputs.take(&event).iter().for_each(|told| screen.say(told));
+        })?;
         let Some(verdict) = verification.judge(&results) else {
             let fault = Fault::new("not one operation ended in the measured window, so there is nothing to judge");
             let exit = Exit::of(&results, false);
@@ -231,23 +248,44 @@ fn attempts(
         };
         let again = attempt < ATTEMPTS && !results.interrupted && verification.try_again(&verdict, attempt);
         if !again {
-            return Ok((results, verdict, attempt));
+            return Ok((results, first, verdict, attempt));
         }
+        first = Some(results);
         attempt += 1;
     }
 }
 
-fn introduce(verification: &Verification, attempt: u32) {
+/// A promise is about all hosts together: they divide the rate, what is in flight where each has at least one of it, and a
+/// shared target where it is gone through in order.
+pub(super) fn shared_among(ranks: Option<u32>, mut plan: Plan) -> Plan {
+    let Some(ranks) = ranks else { return plan };
+    let has_own = plan
+        .targets
+        .iter()
+        .all(|target| own_name(&target.path, &Rank::default()) != target.path);
+    for job in plan.steps.iter_mut().flat_map(|step| &mut step.jobs) {
+        let streams = || job.workers.iter().flat_map(|worker| &worker.streams);
+        let in_order = |access: &Access| matches!(access, Access::Sequential(_));
+        job.divide = Divide {
+            rate: true,
+            depth: streams().all(|stream| stream.depth >= ranks),
+            region: !has_own && streams().any(|stream| stream.pattern.access.iter().any(in_order)),
+        };
+    }
+    plan
+}
+
+fn introduction(verification: &Verification, attempt: u32) -> String {
     let issued = verification.issued(attempt);
     let again = if attempt > 1 {
         "again, with twice as much in flight: "
     } else {
         ""
     };
-    eprintln!(
+    format!(
         "{again}{:.0} operations per second of {}, up to {} in flight: {} of warm-up, {} measured",
         issued.rate_iops, issued.block, issued.concurrency, issued.warm_up_ns, issued.measured_ns
-    );
+    )
 }
 
 fn understand(session: &Session, given: &ArgMatches) -> Result<Asked, Faults> {
@@ -427,8 +465,8 @@ fn around(given: &ArgMatches, catalogue: &Catalogue, promise: &Promise) -> Resul
 }
 
 fn verification(session: &Session, given: &ArgMatches, promise: Promise) -> Result<Verification, Faults> {
-    let path = given.get_one::<String>("target").expect("clap requires it");
-    let simulated = simulated(Path::new(path))?;
+    let paths: Vec<String> = given.get_many("target").expect("clap requires it").cloned().collect();
+    let simulated = the_simulated(&paths)?;
     let quick = given.get_flag("quick");
     let seconds = |seconds: f64| Nanos((seconds * 1e9) as u64);
     let (duration, warm_up) = (promise.workload.duration_secs, promise.workload.warm_up_secs);
@@ -436,14 +474,14 @@ fn verification(session: &Session, given: &ArgMatches, promise: Promise) -> Resu
         true => (QUICK.min(seconds(duration)), QUICK_WARM_UP.min(seconds(warm_up))),
         false => (seconds(duration), seconds(warm_up)),
     };
-    let path = match &simulated {
-        Some((name, _)) => format!("simulated:{name}"),
-        None => path.clone(),
+    let paths = match &simulated {
+        Some((name, _)) => vec![format!("simulated:{name}")],
+        None => paths,
     };
     Ok(Verification {
-        file_size: size(given, "file-size")?.or_else(|| usual_size(Path::new(&path), quick)),
+        file_size: size(given, "file-size")?.or_else(|| usual_size(&paths, quick)),
         simulated: simulated.map(|(_, device)| device),
-        path,
+        paths,
         promise,
         cpus: engine::sys::thread::usable_cpus().len() as u32,
         workers: given.get_one::<u32>("workers").copied(),
@@ -454,6 +492,26 @@ fn verification(session: &Session, given: &ArgMatches, promise: Promise) -> Resu
         seed: given.get_one::<u64>("seed").copied().unwrap_or(1),
         arguments: session.arguments.clone(),
     })
+}
+
+/// The simulated device, if that is the target. What is named twice would be tested twice.
+fn the_simulated(paths: &[String]) -> Result<Option<(String, SimulatedDevice)>, Faults> {
+    for (number, path) in paths.iter().enumerate() {
+        if paths[..number].contains(path) {
+            let fault = Fault::new(format!("{path} is named twice"));
+            return Err(Faults::usage(fault.help("name each target once")));
+        }
+        if let Some(found) = simulated(Path::new(path))? {
+            if paths.len() == 1 {
+                return Ok(Some(found));
+            }
+            let fault = Fault::new(format!(
+                "{path} is a simulated device, and other targets are named beside it"
+            ));
+            return Err(Faults::usage(fault.help("a simulated device is tested alone")));
+        }
+    }
+    Ok(None)
 }
 
 /// The only simulated device of a job file.
@@ -480,15 +538,20 @@ fn simulated(path: &Path) -> Result<Option<(String, SimulatedDevice)>, Faults> {
     }
 }
 
-/// Twice the memory, so that no cache of this machine can hold it, but at most half of the space that may be used. The short
-/// form takes the usual size of a small file.
-fn usual_size(path: &Path, quick: bool) -> Option<Bytes> {
-    if quick || !path.is_dir() {
+/// Twice the memory over all files, so that no cache of this machine can hold them, but at most half of the space that may be
+/// used, as if all directories lay on one file system. The short form takes the usual size of a small file.
+fn usual_size(paths: &[String], quick: bool) -> Option<Bytes> {
+    let folders = || paths.iter().map(Path::new).filter(|path| path.is_dir());
+    let count = folders().count() as u64;
+    if quick || count == 0 {
         return None;
     }
-    let (total, available) = space_of(path)?;
-    let usable = (available as f64 - total as f64 * KEPT_FREE).max(0.0) * OF_SPACE;
-    let wanted = (2 * memory_total(&System::live())).min(usable as u64);
+    let usable = |path: &Path| {
+        let (total, available) = space_of(path)?;
+        Some((available as f64 - total as f64 * KEPT_FREE).max(0.0) * OF_SPACE)
+    };
+    let least = folders().filter_map(usable).min_by(f64::total_cmp)?;
+    let wanted = (2 * memory_total(&System::live())).min(least as u64) / count;
     // Whole MiB; where there is hardly any space, the usual size of a run is found out and explained there.
     (wanted >= Bytes::gib(1).0).then_some(Bytes(wanted >> 20 << 20))
 }
@@ -498,7 +561,7 @@ fn document(asked: &Asked, results: &Results, verdict: Verdict, attempt: u32) ->
         format_version: FORMAT_VERSION,
         kind: VerifiedKind::Verdict,
         tool: results.tool.clone(),
-        target: asked.verification.path.clone(),
+        target: asked.verification.paths.join(", "),
         promise: verdict::Promise {
             policy: asked.policy.clone(),
             requirement: asked.requirement.clone(),
@@ -510,6 +573,23 @@ fn document(asked: &Asked, results: &Results, verdict: Verdict, attempt: u32) ->
         diagnoses: results.diagnoses.clone(),
         findings: results.findings.clone(),
     }
+}
+
+/// The page of a promise: the verdict first, then all that was measured.
+fn page(asked: &Asked, results: &Results, verified: &Verified) -> String {
+    let clauses = pages::promised(&asked.verification.promise.clauses);
+    let promised = match (&asked.policy, &asked.requirement) {
+        (Some(policy), None) => format!(
+            "what {} promises: {}",
+            policy.id,
+            clauses.trim_start_matches("what was asked for: ")
+        ),
+        _ => clauses,
+    };
+    let mut page = pages::run(results, pages::verdict(&promised, &verified.verdict));
+    let what = asked.policy.as_ref().map_or("Requirement", |policy| &policy.id);
+    page.title = format!("{what} on {}", verified.target);
+    html::file(&page)
 }
 
 fn text(verified: &Verified) -> String {

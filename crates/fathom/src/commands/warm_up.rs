@@ -62,6 +62,7 @@ pub fn command() -> Command {
             value("time", "TIME", "The most that it may take [default: no limit]"),
             flag("buffered", "Through the page cache of this machine, which is then warm as well [default: past it]"),
             flag("json", "One JSON document for programs"),
+            crate::command_line::live().help_heading(None::<&str>),
             flag("quiet", "No progress on stderr").short('q'),
         ])
 }
@@ -86,7 +87,8 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
         Faults::usage(fault.help("set FATHOM_STATE_DIR to a directory"))
     })?;
     let wanted = wanted(session, given)?;
-    let mut screen = Screen::new(1, given.get_flag("quiet"));
+    let mut screen = Screen::of(session, given, false)?;
+    screen.begin(&wanted.plan, None);
     let results = session.carry_out(wanted.plan.clone(), &Permissions::default(), &mut |event| {
         screen.take(&event)
     });

@@ -2,16 +2,24 @@
 //!
 //! A drop-in mode has no switches of ours, because every word belongs to the other tool. What there is to say beyond that
 //! goes through environment variables: `FATHOM_NOTES=1` for notes on stderr where that is no terminal, `FATHOM_RESULT=FILE`
-//! for the native result beside the other tool's report, `FATHOM_ALLOW_EXEC=1` for the commands that job files of fio name.
+//! for the native result beside the other tool's report, `FATHOM_HISTORY=on` to keep it in the history as well,
+//! `FATHOM_ALLOW_EXEC=1` for the commands that job files of fio name.
 
 pub mod diskspd;
 pub mod fio;
+#[cfg(not(windows))]
+mod named_events;
+#[cfg(windows)]
+#[path = "named_events_of_windows.rs"]
 mod named_events;
 
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 
+use archive::history::{EntryKind, Recording, Subject};
 use model::results::Results;
+
+use crate::history;
 
 /// A tool that this program can stand in for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,8 +104,26 @@ fn can_keep() -> bool {
     false
 }
 
-/// Saves the native result where that is asked for. False if it could not be kept.
-fn keep(results: &Results) -> bool {
+/// Saves the native result where that is asked for, and keeps it in the history where that is. False if it could not be saved: a
+/// history that fails is only told.
+fn keep(results: &Results, kind: EntryKind) -> bool {
+    let saved = save(results);
+    let file = std::env::var_os("FATHOM_RESULT").filter(|_| saved);
+    let file = file.and_then(|path| std::fs::canonicalize(path).ok());
+    let recording = Recording {
+        subject: Subject::Run(results),
+        kind,
+        name: None,
+        verdict: None,
+        file: file.as_deref(),
+    };
+    if let Err(why) = history::keep_of_drop_in(&recording) {
+        complain(&[format!("WARNING: this result is not in the history: {why}")]);
+    }
+    saved
+}
+
+fn save(results: &Results) -> bool {
     let Some(path) = std::env::var_os("FATHOM_RESULT") else {
         return true;
     };

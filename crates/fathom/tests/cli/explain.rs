@@ -164,6 +164,141 @@ fn figures_that_contradict_each_other_fail() {
 }
 
 #[test]
+fn runs_of_vdbench_are_explained_and_judged() {
+    let summary = data("vdbench/summary-50407.html");
+    let ran = fathom(&["explain", &summary]);
+    let told = flat(&ran.expect(0, &["SHORT-RUN"]).out);
+    for expected in [
+        "a summary of Vdbench",
+        "rd1 (xfersize=4k threads=8)",
+        "Vdbench 50407 did 4 KiB operations for 25 s, after 5 s of warm-up.",
+        "20,000 operations per second (IOPS), 78.1 MiB/s (81.9 MB/s); one took 400 us on average (standard deviation 105 us).",
+        "N = 8.00 operations were in flight on average (its own count says 8.0); how many were allowed the result does not say.",
+        "All processors together were 21.4 % busy.",
+        "8 KiB operations, 70 % of them reads, for 25 s, after 5 s of warm-up: held to 5,000 per second.",
+        "3,500 reads per second at 500 us and 1,500 writes per second at 1 ms",
+        "N = 3.25 operations were in flight on average (its own count says 3.3)",
+    ] {
+        assert!(told.contains(expected), "`{expected}` is missing:\n{}", ran.out);
+    }
+    assert!(!told.contains("MISMATCH") && !told.contains("p99"), "{}", ran.out);
+    let require = |clauses: &str, code: i32, expected: &[&str]| {
+        let ran = fathom(&["explain", &summary, "--require", clauses]);
+        ran.expect(code, expected);
+    };
+    require("iops>=4500,mean<=1ms", 0, &["PASS iops>=4500", "PASS mean<=1ms"]);
+    require("mean<=500us", 1, &["PASS mean<=500us", "FAIL mean<=500us"]);
+    // The second run was held to 5,000 per second.
+    require("iops>=6000", 2, &["PASS iops>=6000", "INCONCLUSIVE iops>=6000"]);
+    // A mean is no percentile.
+    require("p99<=10ms", 2, &["INCONCLUSIVE p99<=10ms"]);
+    let limits = fathom(&["explain", &summary, "--cap", "iops=20000"]);
+    let told = flat(&limits.expect(0, &[]).out);
+    assert!(told.contains("20,000 IOPS of 20,000 IOPS is 100.0 %"), "{told}");
+    let flatfile = fathom(&["explain", &data("vdbench/flatfile-50407.html")]);
+    let told = flat(&flatfile.expect(0, &["a flat file of Vdbench"]).out);
+    assert!(told.contains("did 4 KiB random reads for 25 s"), "{told}");
+    let older = fathom(&["explain", &data("vdbench/summary-503.txt")]);
+    let told = flat(&older.expect(0, &[]).out);
+    let expected = "Vdbench 503 did operations of 65,536 bytes on average for 3 s, after 1 s of warm-up.";
+    assert!(told.contains(expected), "{told}");
+}
+
+#[test]
+fn figures_of_vdbench_that_contradict_each_other_fail() {
+    let Some(folder) = need(Directory::new()) else { return };
+    let path = folder.path().join("summary.html");
+    let text_of = fs::read_to_string(data("vdbench/summary-50407.html")).unwrap();
+    let spoiled = |from: &str, to: &str, only_strict: bool, expected: &str| {
+        assert!(text_of.contains(from));
+        fs::write(&path, text_of.replace(from, to)).unwrap();
+        let code = i32::from(!only_strict);
+        fathom(&["explain", text(&path)]).expect(code, &[expected]);
+        fathom(&["explain", text(&path), "--strict"]).expect(1, &[expected]);
+    };
+    // 20,000/s × 0.8 ms would be 16 in flight, and × 4 KiB is no 88 MiB/s.
+    spoiled(
+        "avg_2-6    20000.00    78.13    4096 100.00    0.400",
+        "avg_2-6    20000.00    78.13    4096 100.00    0.800",
+        true,
+        "warning IN-FLIGHT-MISMATCH",
+    );
+    spoiled(
+        "avg_2-6    20000.00    78.13",
+        "avg_2-6    20000.00    88.13",
+        false,
+        "error THROUGHPUT-MISMATCH",
+    );
+}
+
+#[test]
+fn results_of_iometer_are_explained_and_judged() {
+    let results = data("iometer/results-2006.csv");
+    let ran = fathom(&["explain", &results]);
+    let told = flat(&ran.expect(0, &["results of Iometer"]).out);
+    for expected in [
+        "on TESTHOST, at 2026-11-23 10:00:00:123, 2 processors",
+        "Iometer 2006.07.27 did 4 KiB random reads on 2 targets: 2 workers, up to 32 in flight.",
+        "16,000 operations per second (IOPS), 62.5 MiB/s (65.5 MB/s); one took 2 ms on average.",
+        "N = 32.00 operations were in flight on average, of 32 allowed: the queue was full all the time",
+        "8 KiB random operations, 67 % of them reads, on 2 targets",
+        "4,020 reads per second at 4 ms and 1,980 writes per second at 8.04 ms",
+        "No processor was more than 31.0 % busy",
+    ] {
+        assert!(told.contains(expected), "`{expected}` is missing:\n{}", ran.out);
+    }
+    assert!(!told.contains("MISMATCH") && !told.contains("p99"), "{}", ran.out);
+    fathom(&["explain", &results, "--require", "mean<=6ms"]).expect(0, &["PASS mean<=6ms"]);
+    fathom(&["explain", &results, "--require", "p99<=60ms"]).expect(2, &["INCONCLUSIVE p99<=60ms"]);
+    let Some(folder) = need(Directory::new()) else { return };
+    let path = folder.path().join("results.csv");
+    let report = fs::read_to_string(&results).unwrap();
+    // Twice the queue's places in flight; workers that no longer add up.
+    fs::write(&path, report.replace("1,2,2,16000.000000,", "1,2,2,32000.000000,")).unwrap();
+    fathom(&["explain", text(&path)]).expect(
+        1,
+        &[
+            "error LITTLE-MISMATCH",
+            "error PARTS-MISMATCH",
+            "error THROUGHPUT-MISMATCH",
+        ],
+    );
+}
+
+#[test]
+fn reports_without_a_needed_column_are_refused_with_the_line() {
+    let refused = |file: &str, expected: &[&str]| {
+        fathom(&["explain", &data(file)]).expect(3, expected);
+    };
+    refused(
+        "vdbench/no-response.txt",
+        &[
+            "names no column `resp time`",
+            "no-response.txt:4",
+            "give summary.html or flatfile.html",
+        ],
+    );
+    refused(
+        "vdbench/no-header.txt",
+        &["before any line that names their columns", "no-header.txt:4"],
+    );
+    refused(
+        "vdbench/file-system.txt",
+        &["operations on a file system (fwd=)", "file-system.txt:4"],
+    );
+    refused(
+        "iometer/other-titles.csv",
+        &["no column has the title `iops`", "other-titles.csv:14", "results.csv"],
+    );
+    let cut = fathom(&["explain", &data("vdbench/cut.html")]);
+    cut.expect(
+        0,
+        &["REPORT-TRUNCATED", "REPORT-UNREAD", "20,000 operations per second"],
+    );
+    fathom(&["explain", &data("iometer/cut.csv")]).expect(0, &["REPORT-UNREAD", "the row was cut off"]);
+}
+
+#[test]
 fn what_cannot_be_explained_is_refused_with_the_reason() {
     let Some(folder) = need(Directory::new()) else { return };
     let path = |name: &str, content: &str| {

@@ -1,6 +1,7 @@
 //! Everything that can go wrong: each is told with what, where, why and what to do, has its exit code, and loses nothing.
 
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::process::Stdio;
@@ -34,6 +35,23 @@ fn words_that_mean_nothing_are_usage_errors() {
     fathom(&["run", "--target", "null", "--dry-run", "--out", "yaml"]).expect(4, &["no output format"]);
     fathom(&["run", "--target", "null", "--workers", "65536"]).expect(4, &["`workers`", "4096"]);
     fathom(&["quick", "--size", "many"]).expect(4, &["`size`", "help:"]);
+}
+
+/// Such a word would be taken for another name.
+#[test]
+fn words_that_are_no_text_are_refused() {
+    let word = std::ffi::OsStr::from_bytes(b"/tmp/caf\xe9.dat");
+    let words = ["run", "--target"].map(std::ffi::OsStr::new);
+    fathom(&[&words[..], &[word]].concat()).expect(
+        4,
+        &[
+            r#"word 3 of the command line is no valid text: "/tmp/caf\xE9.dat""#,
+            "help:",
+        ],
+    );
+    for tool in ["diskspd", "fio"] {
+        fathom(&[std::ffi::OsStr::new(tool), word]).expect(1, &["word 2 of the command line"]);
+    }
 }
 
 #[test]

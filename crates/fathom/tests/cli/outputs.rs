@@ -4,6 +4,7 @@ use std::fs;
 use std::io::Read;
 use std::process::Stdio;
 
+use model::event::Phase;
 use serde_json::Value;
 use testbed::{Directory, LoopDevice, LoopOptions, TmpFs, need};
 
@@ -163,4 +164,23 @@ fn the_same_seed_issues_the_same_operations() {
         bytes("8"),
         "a share of reads that is drawn differs between seeds"
     );
+}
+
+/// What is done before the measured window is no figure of it, and is kept beside it.
+#[test]
+fn a_warm_up_is_kept_beside_the_measured_window() {
+    let folder = need(Directory::new()).expect("a temporary directory can always be made");
+    let (job, saved) = (folder.path().join("job.toml"), folder.path().join("saved.fathom"));
+    let words = "[[job]]\ntarget = \"simulated:disk\"\ndepth = 4\ntime = \"2s\"\nwarm-up = \"3s\"\n\
+                 [simulated.disk]\nsize = \"1GiB\"\nservers = 4\nservice = \"100us\"\n";
+    fs::write(&job, words).unwrap();
+    fathom(&["run", text(&job), "--quiet", "--save", text(&saved)]).expect(0, &[]);
+    let results = archive::load(&saved).unwrap();
+    let around = &results.steps[0].jobs[0].around;
+    assert!(around.iter().all(|one| one.phase == Phase::WarmUp), "{around:?}");
+    let length: u64 = around.iter().map(|one| one.length_ns.0).sum();
+    assert_eq!(length, 3_000_000_000, "{around:?}");
+    let operations: u64 = around.iter().map(|one| one.counts.read.operations).sum();
+    // 4 at a time, 100 us each.
+    assert!((118_000..=122_000).contains(&operations), "{operations}");
 }

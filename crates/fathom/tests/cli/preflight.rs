@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 
 use testbed::{LoopDevice, LoopOptions, need};
 
-use crate::support::{Ran, fathom, text};
+use crate::support::{Ran, command, fathom, finish, text};
 
 /// Somebody else who reads a device from its start to its end, again and again.
 struct Neighbour(Child);
@@ -103,4 +103,68 @@ fn what_others_do_is_told_before_the_test_and_with_its_result() {
         "{hasty:#?}"
     );
     fathom(&["run", "--target", path, "--preflight", "soon"]).expect(4, &["--preflight soon", "0 turns it off"]);
+}
+
+/// Our counters against the kernel's, in every run: nobody has to ask for that.
+#[test]
+fn what_others_do_during_a_run_is_told_in_every_mode() {
+    let Some(device) = need(LoopDevice::of_size(16 << 20, LoopOptions::default())) else {
+        return;
+    };
+    let path = text(device.path());
+    let folder = tempfile::tempdir().unwrap();
+    let saved = folder.path().join("result.json");
+    let native = |path: &str| {
+        let words = [
+            "run",
+            "--target",
+            path,
+            "--time",
+            "500ms",
+            "--warm-up",
+            "0",
+            "--out",
+            "json",
+        ];
+        rules(&fathom(&words))
+    };
+    let filename = format!("--filename={path}");
+    let fio = || {
+        let words = [
+            "fio",
+            "--name=j",
+            &filename,
+            "--rw=randread",
+            "--direct=1",
+            "--time_based",
+            "--runtime=1",
+        ];
+        let mut called = command(&words);
+        let ran = finish(called.env("FATHOM_NOTES", "1").env("FATHOM_RESULT", &saved));
+        assert_eq!(ran.code, Some(0), "{ran:#?}");
+        ran
+    };
+    let diskspd = || {
+        let words = ["diskspd", "-d1", "-W0", "-Sh", "-r", path];
+        let ran = finish(command(&words).env("FATHOM_NOTES", "1"));
+        assert_eq!(ran.code, Some(0), "{ran:#?}");
+        ran
+    };
+    let other = "OTHER-LOAD".to_owned();
+    assert!(!native(path).contains(&other));
+    assert!(!fio().err.contains(&other));
+    assert!(!diskspd().err.contains(&other));
+
+    let neighbour = Neighbour::of(device.path());
+    assert!(native(path).contains(&other));
+    let told = fio();
+    assert!(told.err.contains(&other), "{told:#?}");
+    let told = diskspd();
+    assert!(told.err.contains(&other), "{told:#?}");
+    drop(neighbour);
+    let kept = std::fs::read_to_string(&saved).unwrap();
+    assert!(
+        kept.contains("OTHER-LOAD") && kept.contains("boot_id"),
+        "it is part of what is saved"
+    );
 }

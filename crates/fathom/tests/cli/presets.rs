@@ -139,19 +139,32 @@ fn a_result_keeps_its_preset_what_was_changed_and_its_objective() {
 fn what_a_preset_is_judged_by_decides_the_exit_code() {
     let folder = folder();
     let preset = fathom(&["presets", "sql-20ms", "--toml"]).out;
-    let on = |device: &str| {
+    let on = |device: &str, more: &[&str]| {
         let job = folder.path().join("job.toml");
         let jobs = preset
             .replace("[[job]]\n", "[[job]]\ntarget = \"simulated:disk\"\n")
             .replace("workers = 8", "workers = 1");
         fs::write(&job, format!("{jobs}\n[simulated.disk]\nsize = \"8GiB\"\n{device}\n")).unwrap();
-        fathom(&["run", "--quiet", text(&job)])
+        fathom(&[&["run", "--quiet", text(&job)], more].concat())
     };
     // Eight at once: 5 ms each, or 40 ms each.
-    on("servers = 8\nservice = \"exponential 5ms\"")
+    on("servers = 8\nservice = \"exponential 5ms\"", &[])
         .expect(0, &["Judged by mean <= 20 ms", "PASS          mean <= 20 ms"]);
-    let slow = on("servers = 8\nservice = \"exponential 40ms\"");
+    let slow = on("servers = 8\nservice = \"exponential 40ms\"", &[]);
     slow.expect(1, &["FAIL          mean <= 20 ms"]);
+    // For programs the verdict stands beside the figures.
+    let json = on("servers = 8\nservice = \"exponential 40ms\"", &["--out", "json"]);
+    let json = json.expect(1, &[]).json();
+    let judged = &json["judged"];
+    assert_eq!(
+        (&json["kind"], &judged["outcome"]),
+        (&"summary".into(), &"fail".into()),
+        "{json:#}"
+    );
+    assert_eq!(judged["required"][0], "mean <= 20 ms", "{judged:#}");
+    let clause = &judged["jobs"][0]["verdict"]["clauses"][0];
+    let value = clause["value"].as_f64().unwrap();
+    assert!((38e6..42e6).contains(&value), "40 ms: {judged:#}");
     // A copy in a file of one's own is not the preset.
     assert!(!slow.out.contains("preset:"), "{}", slow.out);
     let job = folder.path().join("wrong.toml");

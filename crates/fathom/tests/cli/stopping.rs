@@ -48,7 +48,7 @@ fn an_interrupted_preparation_leaves_nothing() {
         return;
     };
     let path = folder.path().join("f");
-    let child = start(&["run", "--target", text(&path), "--size", "4g", "--time", "1s"]);
+    let child = start(&["run", "--target", text(&path), "--size", "1g", "--time", "1s"]);
     let began = Instant::now();
     while !path.exists() && began.elapsed() < Duration::from_secs(10) {
         std::thread::sleep(Duration::from_millis(5));

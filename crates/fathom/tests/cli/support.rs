@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
+#[cfg(target_os = "linux")]
 use testbed::{Directory, LoopDevice, LoopOptions, need};
 
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_fathom");
@@ -41,6 +42,7 @@ impl Ran {
 }
 
 /// A device of 64 MiB that fails behind the first eight, and the folder of the file below it, which has room for more.
+#[cfg(target_os = "linux")]
 pub fn device_that_ends() -> Option<(Directory, LoopDevice)> {
     let folder = need(Directory::new())?;
     let below = fs::File::create(folder.path().join("disk")).unwrap();
@@ -57,6 +59,8 @@ pub fn command<A: AsRef<OsStr>>(arguments: &[A]) -> Command {
         .args(arguments)
         .env_remove("FATHOM_ALLOW_DESTROY")
         .env_remove("NO_COLOR")
+        // Nothing that a test measures belongs in the history of whoever runs it.
+        .env("FATHOM_HISTORY", "off")
         .stdin(Stdio::null());
     command
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
-use testbed::{Directory, Ext4, Limit, Throttle, need};
+use testbed::{Directory, Ext4, Limit, LoopDevice, LoopOptions, Throttle, need};
 
 use crate::support::{Ran, fathom, text};
 
@@ -377,4 +377,60 @@ fn a_limit_of_the_kernel_is_found_on_a_real_file() {
     assert_eq!(iops["outcome"], "fail", "{json:#}");
     let found = iops["value"].as_f64().unwrap();
     assert!((980.0..=1020.0).contains(&found), "{found} of 1000: {json:#}");
+    // The second attempt had twice as much in flight, which tells a limit from a latency.
+    assert_eq!(json["issued"]["attempt"], 2, "{json:#}");
+    assert_eq!(json["diagnoses"][0]["diagnosis"]["confirmed"], true, "{json:#}");
+}
+
+/// Two devices that let 500 reads a second through each.
+#[test]
+fn several_targets_share_a_promise() {
+    let device = || need(LoopDevice::of_size(32 << 20, LoopOptions::default()));
+    let (Some(one), Some(two)) = (device(), device()) else {
+        return;
+    };
+    let Some(throttle) = need(Throttle::new()) else { return };
+    for device in [&one, &two] {
+        if need(throttle.set(device.path(), Limit::ReadOperations(500))).is_none() {
+            return;
+        }
+    }
+    let Some(_inside) = need(throttle.enter()) else { return };
+    let verify = |targets: &[&str], require: &str, time: &str| {
+        let how = [
+            "--require",
+            require,
+            "--time",
+            time,
+            "--warm-up",
+            "1s",
+            "--preflight",
+            "0",
+        ];
+        let output = ["--quiet", "--out", "json"];
+        fathom(&[&["verify"], targets, &how[..], &output].concat())
+    };
+    let (one, two) = (text(one.path()), text(two.path()));
+    let notes = |json: &Value| json["verdict"]["notes"].to_string();
+
+    let alone = verify(&[one], "iops>=800", "2s");
+    let json = alone.expect(1, &[]).json();
+    assert!(!notes(&json).contains("were in use"), "it is no array: {json:#}");
+    let both = verify(&[one, two], "iops>=800", "6s");
+    let json = both.expect(0, &[]).json();
+    assert_eq!(json["issued"]["targets"], 2, "{json:#}");
+    // 800 are more than either device lets through, and less than both.
+    assert!(!both.out.contains("DEVICE-CACHE-HIT"), "{json:#}");
+    assert!(!notes(&json).contains("were in use"), "{json:#}");
+    let too_much = verify(&[one, two], "iops>=1500", "2s");
+    let json = too_much.expect(1, &[]).json();
+    let found = clause(&json, "iops")["value"].as_f64().unwrap();
+    // More than one of them lets through; a busy machine may not issue all that both would take.
+    assert!((600.0..=1050.0).contains(&found), "{found} of twice 500");
+    assert!(
+        notes(&json).contains("all 2 targets that were named were in use (2 of 2)"),
+        "{json:#}"
+    );
+
+    fathom(&["verify", one, one, "--require", "iops>=1"]).expect(4, &["is named twice"]);
 }

@@ -1,7 +1,7 @@
 //! The report in the form of 2.0.17 to 2.0.20, against a published one whose blanks and empty lines were lost.
 
-use crate::calling;
 use crate::masks::number_hidden;
+use crate::place;
 use crate::support::{DATA, Place, read, same_lines, words};
 
 /// A line without what changes, and with blanks as they survive in a page. Rows of processors are one, for their number
@@ -26,7 +26,7 @@ fn squeezed(report: &str) -> Vec<String> {
 fn the_old_report_is_the_published_one() {
     let line = "-c32M -b64K -d2 -W1 -t8 -o8 -h -r -w20 -L test_001.dat";
     let place = Place::new();
-    let ran = calling::finish(place.command(&words(line)).env("FATHOM_DISKSPD_TEXT", "2.0"));
+    let ran = place::finish(place.command(&words(line)).env("FATHOM_DISKSPD_TEXT", "2.0"));
     ran.expect(0, &["\nproc count:\t\t", "\n\ntotal:\n  %-ile |"]);
     let published = read(format!("{DATA}/legacy/report.txt").as_ref());
     same_lines("the old report", &squeezed(&published), &squeezed(&ran.out));

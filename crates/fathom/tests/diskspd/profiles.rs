@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::place;
 use crate::support::{DATA, Place, arguments, cases, name, read, same_lines};
 
 /// The line that `xml-keeps-random-write-data` of tests/deviations.toml adds.
@@ -17,7 +18,7 @@ fn printed_profiles_are_the_recorded_ones() {
             let mut typed = vec![switch.to_owned()];
             typed.extend(arguments(case));
             // Printing needs nothing but the profile that `-X` names.
-            let ran = crate::calling::finish(&mut place.command_in(case, &typed));
+            let ran = place::finish(&mut place.command_in(case, &typed));
             let what = format!("{} {switch}", name(case));
             let mut printed: Vec<&str> = ran.out.lines().collect();
             if ["18-random-write-data", "26-xml-thread-pool"].contains(&name(case)) && switch == "-Rpxml" {
@@ -75,9 +76,10 @@ fn no_arguments_and_the_help() {
 #[test]
 fn a_command_of_ours_is_as_good_as_the_name() {
     let typed = ["diskspd", "-Rpxml", "-b4K", "-r", "t.dat"];
-    let ran = crate::calling::fathom(&typed);
+    let ran = place::plain(crate::calling::fathom(&typed));
     let place = Place::new();
     assert_eq!((ran.code, ran.out), (Some(0), place.run(&typed[1..]).out));
-    let help = crate::calling::fathom(&["diskspd", "-?"]);
-    help.expect(0, &["fathom diskspd [options] target1"]);
+    let help = place::plain(crate::calling::fathom(&["diskspd", "-?"]));
+    let usage = format!("fathom{} diskspd [options] target1", std::env::consts::EXE_SUFFIX);
+    help.expect(0, &[&usage]);
 }

@@ -1,11 +1,8 @@
 //! A real result in XML, read as the scripts do that come with DiskSpd, and what must hold between its figures.
 
-use std::time::Duration;
-
 use roxmltree::{Document, Node};
-use testbed::{FaultFs, need};
+use testbed::need;
 
-use crate::calling::text;
 use crate::support::Place;
 
 /// All nodes at a path of element names: `a/b/c`.
@@ -200,15 +197,22 @@ fn intervals_agree(span: Node) {
 }
 
 /// Little's law: as many operations as the depth allows are always on their way, so that their times fill the test time.
-/// What a thread does between the end of one and the start of the next is missing in them, and little beside 5 ms.
+/// What a thread does between the end of one and the start of the next is missing in them, and little beside 20 ms; where the processors are busy with other things it is more.
+#[cfg(target_os = "linux")]
 #[test]
 fn a_closed_loop_fills_the_time() {
+    use std::time::Duration;
+
+    use testbed::FaultFs;
+
+    use crate::calling::text;
+
     let (Some(one), Some(two)) = (need(FaultFs::of_size(16 << 20)), need(FaultFs::of_size(16 << 20))) else {
         return;
     };
     let place = Place::new();
     let slow = [&one, &two].map(|file| {
-        file.delay_every(1, Duration::from_millis(5));
+        file.delay_every(1, Duration::from_millis(20));
         text(file.file())
     });
     let line = format!("-Rxml -b4K -r -w30 -t2 -o4 -Sh -d2 -W0 -L {} {}", slow[0], slow[1]);
@@ -220,5 +224,5 @@ fn a_closed_loop_fills_the_time() {
     let times = number(span, "Latency/AverageTotalMilliseconds") * operations;
     let requests = THREADS * DEPTH;
     let share = times / (requests * number(span, "TestTimeSeconds") * 1e3);
-    near(share, 1.0, 0.01 + requests / operations);
+    near(share, 1.0, 0.03 + requests / operations);
 }

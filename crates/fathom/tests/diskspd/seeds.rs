@@ -1,13 +1,13 @@
 //! Command lines from public documents, run with nothing changed but sizes, times and paths.
 
-use std::time::{Duration, Instant};
+use testbed::need;
 
-use testbed::{TmpFs, need};
-
-use crate::calling::{self, Ran};
-use crate::support::{Place, theirs, words};
+use crate::calling::Ran;
+use crate::place;
+use crate::support::{Place, theirs};
 
 /// Command lines as they stand there, with paths of Windows.
+#[cfg(target_os = "linux")]
 const FOR_WINDOWS: [(&str, &str); 3] = [
     (
         r"-t2 -o32 -b4k -r4k -w0 -d120 -Sh -D -L -c5G C:\ClusterStorage\test01\targetfile\IO.dat",
@@ -23,8 +23,13 @@ const FOR_WINDOWS: [(&str, &str); 3] = [
     ),
 ];
 
+#[cfg(target_os = "linux")]
 #[test]
 fn paths_of_windows_are_refused_with_the_path_to_type() {
+    use std::time::{Duration, Instant};
+
+    use crate::support::words;
+
     for (line, instead) in FOR_WINDOWS {
         let place = Place::new();
         let began = Instant::now();
@@ -140,15 +145,35 @@ fn a_mixture_with_the_old_switch() {
     assert!((writes / all - 0.2).abs() < wide, "{writes} of {all}");
 }
 
+/// Runs a line in memory where that can be had: a disk that others use may be too slow for it.
+#[cfg(target_os = "linux")]
+fn with_notes(line: &str, files: &[&str]) -> Option<Ran> {
+    use crate::calling;
+
+    let memory = need(testbed::TmpFs::of_size(64 << 20))?;
+    let place = Place::new();
+    let mut command = place.command_in(memory.path(), &place::words(line));
+    let ran = calling::finish(command.env("FATHOM_NOTES", "1"));
+    if ran.code == Some(0) {
+        assert_eq!(calling::names(memory.path()), files);
+    }
+    Some(ran)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn with_notes(line: &str, files: &[&str]) -> Option<Ran> {
+    let place = need(Place::on_disk())?;
+    let ran = place::finish(place.command(&place::words(line)).env("FATHOM_NOTES", "1"));
+    assert_eq!(place.names(), files, "{ran:#?}");
+    Some(ran)
+}
+
 #[test]
 fn typographic_dashes_are_dashes_and_a_limit_holds() {
     let line = "–Sh –o1 –t1 –L –d2 –W1 –w30 –c16M –b32k –rs100 –g2000i d0.tmp d1.tmp";
-    // A disk that others use may be too slow for it.
-    let Some(memory) = need(TmpFs::of_size(64 << 20)) else {
+    let Some(ran) = with_notes(line, &["d0.tmp", "d1.tmp"]) else {
         return;
     };
-    let place = Place::new();
-    let ran = calling::finish(place.command_in(memory.path(), &words(line)).env("FATHOM_NOTES", "1"));
     if ran.err.contains("Error opening file") {
         return testbed::note("tmpfs has no direct I/O before Linux 6.6");
     }
@@ -159,7 +184,6 @@ fn typographic_dashes_are_dashes_and_a_limit_holds() {
             "\t\tthroughput rate-limited to 2000 IOPS\n",
         ],
     );
-    assert_eq!(calling::names(memory.path()), ["d0.tmp", "d1.tmp"]);
     let rows = table(&ran, "Total IO");
     let rate = |row: &Vec<String>| row[4].parse::<f64>().unwrap();
     for row in &rows[..2] {

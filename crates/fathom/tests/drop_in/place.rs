@@ -1,8 +1,8 @@
 //! The program under the name of another tool, in a folder of its own.
 
+use std::env::consts::EXE_SUFFIX;
 use std::fs;
 use std::marker::PhantomData;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
@@ -43,7 +43,7 @@ impl<T: Tool> Place<T> {
             tool: PhantomData,
         };
         fs::create_dir(place.path()).unwrap();
-        std::os::unix::fs::symlink(PROGRAM, place.program()).unwrap();
+        install(&place.program());
         Ok(place)
     }
 
@@ -52,13 +52,20 @@ impl<T: Tool> Place<T> {
     }
 
     /// The folder with the program.
+    #[cfg(unix)]
     pub fn programs(&self) -> &Path {
         self.folder.path()
     }
 
+    /// The folder with the program: one for all of a test program, since what has run lately cannot be removed on Windows.
+    #[cfg(windows)]
+    pub fn programs(&self) -> &Path {
+        Path::new(concat!(env!("CARGO_TARGET_TMPDIR"), "/", env!("CARGO_CRATE_NAME")))
+    }
+
     /// The program under the name of the tool.
     pub fn program(&self) -> PathBuf {
-        self.programs().join(T::NAME)
+        self.programs().join(format!("{}{EXE_SUFFIX}", T::NAME))
     }
 
     /// Makes a file in it, with data in it.
@@ -80,16 +87,16 @@ impl<T: Tool> Place<T> {
 
     /// The same in another folder.
     pub fn command_in<A: AsRef<str>>(&self, folder: &Path, arguments: &[A]) -> Command {
-        let mut command = Command::new(self.program());
+        let mut command = called(&self.program(), T::CALLED);
         command
             .args(arguments.iter().map(AsRef::as_ref))
             .current_dir(folder)
-            .arg0(T::CALLED)
             .envs(T::ENVIRONMENT.iter().copied())
             .stdin(Stdio::null());
         for name in [
             "FATHOM_NOTES",
             "FATHOM_RESULT",
+            "FATHOM_HISTORY",
             "FATHOM_ALLOW_DESTROY",
             "FATHOM_ALLOW_EXEC",
             "FATHOM_DISKSPD_TEXT",
@@ -100,7 +107,7 @@ impl<T: Tool> Place<T> {
     }
 
     pub fn run<A: AsRef<str>>(&self, arguments: &[A]) -> Ran {
-        calling::finish(&mut self.command(arguments))
+        finish(&mut self.command(arguments))
     }
 
     /// Runs a command line without quotes.
@@ -113,6 +120,73 @@ impl<T: Tool> Place<T> {
         let mut command = self.command(&words(line));
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     }
+}
+
+/// Carries a call to its end. What it prints has the line ends of the system, which are made plain here.
+pub fn finish(command: &mut Command) -> Ran {
+    plain(calling::finish(command))
+}
+
+/// What was printed, with plain line ends.
+pub fn plain(mut ran: Ran) -> Ran {
+    if cfg!(windows) {
+        for text in [&mut ran.out, &mut ran.err] {
+            let plain = text.replace("\r\n", "\n");
+            assert!(!plain.contains('\r'), "a line ends twice: {text:?}");
+            assert_eq!(
+                text.matches('\n').count(),
+                text.len() - plain.len(),
+                "a line ends as on Linux: {text:?}"
+            );
+            *text = plain;
+        }
+    }
+    ran
+}
+
+/// The program under another name.
+#[cfg(unix)]
+fn install(at: &Path) {
+    std::os::unix::fs::symlink(PROGRAM, at).unwrap();
+}
+
+/// The program under another name, once for a test program. Links to files are for administrators on Windows, and names are not.
+#[cfg(windows)]
+fn install(at: &Path) {
+    static INSTALLED: std::sync::Mutex<Vec<PathBuf>> = std::sync::Mutex::new(Vec::new());
+    // One that could not do it says so itself.
+    let mut installed = INSTALLED.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    if installed.iter().any(|path| path == at) {
+        return;
+    }
+    fs::create_dir_all(at.parent().unwrap()).unwrap();
+    // A name that is left of an earlier run cannot be removed while another test runs the same file by another name.
+    let when = |path: &Path| fs::metadata(path).and_then(|of| Ok((of.len(), of.modified()?))).ok();
+    if when(at).is_none() || when(at) != when(Path::new(PROGRAM)) {
+        let _ = fs::remove_file(at);
+        fs::hard_link(PROGRAM, at)
+            .or_else(|_| fs::copy(PROGRAM, at).map(|_| ()))
+            .unwrap_or_else(|error| panic!("{}: {error}", at.display()));
+    }
+    installed.push(at.to_owned());
+}
+
+/// A call in which the program is told this name, whatever the file is called.
+#[cfg(unix)]
+fn called(program: &Path, name: &str) -> Command {
+    use std::os::unix::process::CommandExt;
+
+    let mut command = Command::new(program);
+    command.arg0(name);
+    command
+}
+
+/// A call in which the program is told this name: the file has it, and is found by it.
+#[cfg(windows)]
+fn called(program: &Path, name: &str) -> Command {
+    let mut command = Command::new(name);
+    command.env("PATH", program.parent().expect("it lies in a folder"));
+    command
 }
 
 pub fn words(line: &str) -> Vec<&str> {

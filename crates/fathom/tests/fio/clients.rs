@@ -11,27 +11,8 @@ const CLIENT: &str = "fio-plot==1.1.21";
 /// The folder with the client's programs, installed once for all runs of the tests.
 fn programs() -> Option<PathBuf> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("fio-clients");
-    let programs = folder.join("bin");
-    if programs.join("fio-plot").exists() && programs.join("bench-fio").exists() {
-        return Some(programs);
-    }
-    let made = Command::new("python3").arg("-m").arg("venv").arg(&folder).output();
-    if !made.is_ok_and(|made| made.status.success()) {
-        testbed::skip("python3 with its module venv is not installed");
-        return None;
-    }
-    let installed = Command::new(programs.join("pip"))
-        .args(["install", "--quiet", "--disable-pip-version-check", CLIENT])
-        .output()
-        .unwrap();
-    if !installed.status.success() {
-        testbed::skip(format!(
-            "{CLIENT} cannot be had: {}",
-            String::from_utf8_lossy(&installed.stderr)
-        ));
-        return None;
-    }
-    Some(programs)
+    testbed::need(testbed::python_packages(&folder, &[CLIENT]))?;
+    Some(folder.join("bin"))
 }
 
 /// bench-fio runs a matrix of jobs, fio-plot draws charts of its reports and of its logs.

@@ -58,6 +58,9 @@ pub enum Purpose {
 
 const PURPOSES: usize = 17;
 
+/// What is between the seeds of neighbouring ranks: far apart, and no two alike (the golden ratio of 2⁶⁴).
+const SEED_STEP: u64 = 0x9E37_79B9_7F4A_7C15;
+
 /// Which generators a worker draws from, with their seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "form", rename_all = "snake_case")]
@@ -88,6 +91,25 @@ impl DrawsForm {
             DrawsForm::Native { seed } => Draws::Native(Box::new(NativeDraws::new(seed))),
             DrawsForm::Single { seed } => Draws::Single(Jenkins::new(u64::from(seed))),
             DrawsForm::PerPurpose { seed, number } => Draws::PerPurpose(Box::new(FioDraws::new(seed, number))),
+        }
+    }
+
+    /// The same worker on another rank of a test on many hosts: with decisions of its own, and the same each time. Rank 0
+    /// decides as a single host does.
+    #[must_use]
+    pub fn of_rank(self, rank: u32) -> DrawsForm {
+        let step = SEED_STEP.wrapping_mul(u64::from(rank));
+        match self {
+            DrawsForm::Native { seed } => DrawsForm::Native {
+                seed: seed.wrapping_add(step),
+            },
+            DrawsForm::Single { seed } => DrawsForm::Single {
+                seed: seed.wrapping_add((step >> 32) as u32),
+            },
+            DrawsForm::PerPurpose { seed, number } => DrawsForm::PerPurpose {
+                seed: seed.wrapping_add(step),
+                number,
+            },
         }
     }
 }

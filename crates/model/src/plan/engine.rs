@@ -96,6 +96,13 @@ pub enum EngineKind {
     IoUring,
     /// Linux native AIO.
     Libaio,
+    /// A completion port of Windows.
+    Iocp,
+    /// The same operations of Windows, each of which calls a routine of its thread when it has ended (DiskSpd `-x`).
+    Routines,
+    /// The submission ring of Windows 11 and Windows Server 2025.
+    #[serde(rename = "ioring")]
+    IoRing,
     /// `pread` and `pwrite`.
     Psync,
     /// `preadv2` and `pwritev2`.
@@ -137,10 +144,13 @@ pub enum EngineKind {
 
 impl EngineKind {
     /// Every engine that can be asked for by name, with that name.
-    pub const NAMED: [(EngineKind, &'static str); 20] = [
+    pub const NAMED: [(EngineKind, &'static str); 23] = [
         (EngineKind::Auto, "auto"),
         (EngineKind::IoUring, "io_uring"),
         (EngineKind::Libaio, "libaio"),
+        (EngineKind::Iocp, "iocp"),
+        (EngineKind::Routines, "routines"),
+        (EngineKind::IoRing, "ioring"),
         (EngineKind::Psync, "psync"),
         (EngineKind::Pvsync2, "pvsync2"),
         (EngineKind::Mmap, "mmap"),
@@ -188,6 +198,9 @@ impl EngineKind {
             EngineKind::Auto
             | EngineKind::IoUring
             | EngineKind::Libaio
+            | EngineKind::Iocp
+            | EngineKind::Routines
+            | EngineKind::IoRing
             | EngineKind::Vsync
             | EngineKind::Null
             | EngineKind::Simulated => false,
@@ -221,6 +234,8 @@ impl EngineKind {
             EngineKind::Auto
                 | EngineKind::IoUring
                 | EngineKind::Libaio
+                | EngineKind::Iocp
+                | EngineKind::IoRing
                 | EngineKind::Psync
                 | EngineKind::Pvsync2
                 | EngineKind::Mmap

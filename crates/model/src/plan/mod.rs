@@ -127,8 +127,35 @@ pub struct Job {
     /// It ends when no job that moves data is running or waiting any more (fio `exit_on_io_done`).
     #[serde(default, skip_serializing_if = "is_false")]
     pub ends_with_io: bool,
+    /// Where several hosts carry out a test: names or ranks of those that this job is for; none: all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<String>,
+    /// What of this job its hosts divide among them; the rest each of them has in full.
+    #[serde(default, skip_serializing_if = "Divide::is_nothing")]
+    pub divide: Divide,
     /// Threads.
     pub workers: Vec<Worker>,
+}
+
+/// What hosts divide among them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Divide {
+    /// Rates are totals of all hosts.
+    #[serde(default)]
+    pub rate: bool,
+    /// Queue depths are totals of all hosts.
+    #[serde(default)]
+    pub depth: bool,
+    /// Each host has a part of each target to itself.
+    #[serde(default)]
+    pub region: bool,
+}
+
+impl Divide {
+    /// Nothing is divided.
+    pub fn is_nothing(&self) -> bool {
+        *self == Divide::default()
+    }
 }
 
 fn is_false(flag: &bool) -> bool {
@@ -339,6 +366,10 @@ pub struct ThreadPlacement {
     /// CPUs it may use; empty: all.
     #[serde(default)]
     pub cpus: Vec<u32>,
+    /// Its place among threads that take the CPUs of their host in turn, where several hosts carry the plan out; what each of
+    /// them does has the CPU in `cpus`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<u32>,
     /// NUMA nodes whose CPUs it may use, beside those that are named; empty: all.
     #[serde(default)]
     pub cpu_nodes: Vec<u32>,
@@ -497,6 +528,45 @@ impl Plan {
         let workers = self.steps[step].jobs.iter().flat_map(|job| &job.workers);
         let mut streams = workers.flat_map(|worker| &worker.streams);
         streams.any(|stream| stream.target.ids().contains(&target))
+    }
+
+    /// Which targets some step uses.
+    pub fn uses_of_targets(&self) -> Vec<bool> {
+        let mut used = vec![false; self.targets.len()];
+        let workers = self.jobs().flat_map(|(_, job)| &job.workers);
+        for id in workers
+            .flat_map(|worker| &worker.streams)
+            .flat_map(|stream| stream.target.ids())
+        {
+            used[id.0 as usize] = true;
+        }
+        used
+    }
+
+    /// Leaves out the other targets, which nothing uses, and counts those that stay anew.
+    pub fn keep_targets(&mut self, stay: &[bool]) {
+        let mut left = 0;
+        let place = |stays: &bool| {
+            let place = TargetId(left);
+            left += u32::from(*stays);
+            stays.then_some(place)
+        };
+        let places: Vec<Option<TargetId>> = stay.iter().map(place).collect();
+        let mut each = stay.iter();
+        self.targets.retain(|_| each.next().is_some_and(|stays| *stays));
+        let place = |id: &TargetId| places[id.0 as usize];
+        self.prepare_once = self.prepare_once.iter().filter_map(place).collect();
+        let workers = self
+            .steps
+            .iter_mut()
+            .flat_map(|step| &mut step.jobs)
+            .flat_map(|job| &mut job.workers);
+        for stream in workers.flat_map(|worker| &mut worker.streams) {
+            match &mut stream.target {
+                StreamTarget::One { target } => *target = place(target).unwrap_or(*target),
+                StreamTarget::Files { targets, .. } => *targets = targets.iter().filter_map(place).collect(),
+            }
+        }
     }
 
     /// The target with the given index.

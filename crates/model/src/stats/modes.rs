@@ -69,7 +69,8 @@ fn valley_between(smooth: &[f64], one: usize, other: usize) -> Option<usize> {
     let between = one.min(other) + 1..one.max(other);
     let valley = between.min_by(|a, b| smooth[*a].total_cmp(&smooth[*b]))?;
     let (peak, low) = (smooth[one].min(smooth[other]), smooth[valley]);
-    (low <= VALLEY * peak && peak - low >= 3.0 * (peak + low).sqrt()).then_some(valley)
+    // Where there is nothing at all, there is no peak either.
+    (peak > 0.0 && low <= VALLEY * peak && peak - low >= 3.0 * (peak + low).sqrt()).then_some(valley)
 }
 
 fn smoothed(counts: &[f64]) -> Vec<f64> {
@@ -133,6 +134,19 @@ mod tests {
         tailed.record_times(100_000, 100_000);
         tailed.record_times(9_000_000, 500);
         assert_eq!(two_modes(&tailed), None);
+    }
+
+    /// A gap between the few values of a tail, with more gaps before it.
+    #[test]
+    fn a_tail_with_gaps_is_no_hump() {
+        for (seed, sigma, count) in [
+            (1239, 0.937_408_716_342_947_4, 309),
+            (1378, 1.020_397_944_280_542_6, 699),
+        ] {
+            let mut tailed = Histogram::new();
+            times(seed, count, 500_000.0, sigma, &mut tailed);
+            assert_eq!(two_modes(&tailed), None, "{seed}");
+        }
     }
 
     proptest! {

@@ -4,6 +4,9 @@ mod csv;
 pub mod diskspd;
 pub mod fio;
 mod json;
+mod markdown;
+pub(crate) mod openmetrics;
+mod tables;
 mod text;
 
 use std::io::{self, Write};
@@ -39,6 +42,31 @@ pub const FORMATS: &[Format] = &[
         name: "csv",
         about: "one line for each interval and direction",
         write: csv::write,
+    },
+    Format {
+        name: "csv-percentiles",
+        about: "one line for each percentile, with its interval",
+        write: tables::percentiles,
+    },
+    Format {
+        name: "csv-histogram",
+        about: "one line for each bucket of the latencies",
+        write: tables::histogram,
+    },
+    Format {
+        name: "csv-ranks",
+        about: "one line for each rank of a test on several hosts",
+        write: tables::ranks,
+    },
+    Format {
+        name: "markdown",
+        about: "a table for an issue, with what weakens it",
+        write: markdown::write,
+    },
+    Format {
+        name: "openmetrics",
+        about: "OpenMetrics text, for node_exporter's textfile collector",
+        write: openmetrics::write,
     },
     Format {
         name: "diskspd",

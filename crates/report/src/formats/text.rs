@@ -9,7 +9,7 @@ use model::results::Results;
 use model::{Bytes, Nanos};
 
 use crate::diagnosis;
-use crate::numbers::{count, duration, rate, some, throughput, time};
+use crate::numbers::{count, duration, rate, signed_time, some, throughput, time};
 use crate::summary::{
     DeviceSummary, Figures, JobSummary, LatencyFigures, Percentile, PercentileSupport, Summary, Transfers,
 };
@@ -35,6 +35,7 @@ pub(super) fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
             write_device(device, out)?;
         }
     }
+    first_and_last_done(&summary.jobs, out)?;
     if !summary.findings.is_empty() {
         writeln!(out)?;
         findings(&summary.findings, out)?;
@@ -65,10 +66,26 @@ pub fn head(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
         )?;
     }
     writeln!(out, ", seed {}", summary.seed)?;
-    summary
-        .targets
-        .iter()
-        .try_for_each(|target| writeln!(out, "{}", words::target(target)))?;
+    // On several hosts the same names come again and again.
+    let mut told = std::collections::BTreeSet::new();
+    for target in &summary.targets {
+        let words = words::target(target);
+        let is_known = !target.kind.is_empty() || !target.path.is_empty();
+        if is_known && (summary.transport.is_none() || told.insert(words.clone())) {
+            writeln!(out, "{words}")?;
+        }
+    }
+    if let Some(transport) = &summary.transport {
+        let hosts: Vec<&str> = summary.hosts.iter().map(|host| host.name.as_str()).collect();
+        let several = summary.jobs.iter().any(|job| !job.ranks.is_empty());
+        let together = if several { " together" } else { "" };
+        writeln!(out, "on {}{together}, by {transport}", hosts.join(", "))?;
+        // Before any figure: what is not alike may explain what follows.
+        for finding in summary.findings.iter().filter(|finding| finding.rule == "HOSTS-DIFFER") {
+            let host = finding.at.as_deref().unwrap_or_default();
+            writeln!(out, "  {host}: {}", finding.what)?;
+        }
+    }
     if let Some(preset) = &summary.preset {
         writeln!(out, "preset: {}", words::preset(preset))?;
     }
@@ -135,9 +152,80 @@ fn write_job(job: &JobSummary, several_steps: bool, out: &mut dyn Write) -> io::
             "  stages   submission {submission}, completion {completion} on average"
         )?;
     }
+    ranks(job, out)?;
     for outcome in &job.control {
         let word = if outcome.attained { "attained" } else { "not attained" };
         writeln!(out, "  rule     {}: {word}; {}", outcome.rule, outcome.detail)?;
+    }
+    Ok(())
+}
+
+/// A line for each process that had a part in a job.
+fn ranks(job: &JobSummary, out: &mut dyn Write) -> io::Result<()> {
+    if job.ranks.is_empty() {
+        return Ok(());
+    }
+    let widest = job
+        .ranks
+        .iter()
+        .map(|rank| rank.host.chars().count())
+        .max()
+        .unwrap_or(0)
+        .max(4);
+    writeln!(
+        out,
+        "\n  rank  {:<widest$}  {:>10}  {:>9}  {:>8}  {:>8}  {:>14}  {:>8}  began after",
+        "host", "IOPS", "MB/s", "p50", "p99", "in flight", "measured"
+    )?;
+    for one in &job.ranks {
+        let percentile = |percent: f64| {
+            let found = one
+                .total
+                .latency
+                .percentiles
+                .iter()
+                .find(|found| found.percent == percent);
+            found.map_or("-".to_owned(), |found| time(found.ns as f64))
+        };
+        let began = one.start_ns.map_or("-".to_owned(), signed_time);
+        let queue = one.in_flight.map_or("-".to_owned(), |average| {
+            format!("{} of {}", in_flight(average), one.depth)
+        });
+        writeln!(
+            out,
+            "  {:>4}  {:<widest$}  {:>10}  {:>9}  {:>8}  {:>8}  {queue:>14}  {:>8}  {began}{}",
+            one.rank,
+            one.host,
+            rate(one.total.iops),
+            throughput(one.total.mb_per_sec),
+            percentile(50.0),
+            percentile(99.0),
+            duration(one.measured_ns),
+            if one.lost.is_some() { ", lost" } else { "" }
+        )?;
+    }
+    Ok(())
+}
+
+/// When the first of several processes was done with everything, and when the last: in between not all of them loaded the storage.
+fn first_and_last_done(jobs: &[JobSummary], out: &mut dyn Write) -> io::Result<()> {
+    let ranks = jobs.iter().flat_map(|job| &job.ranks);
+    let ended: Vec<_> = ranks.filter_map(|rank| Some((rank.ended_ns?, rank))).collect();
+    let first = ended.iter().min_by_key(|(at, rank)| (*at, rank.rank));
+    let last = ended.iter().max_by_key(|(at, rank)| (*at, rank.rank));
+    if let (Some((first, one)), Some((last, other))) = (first, last)
+        && one.rank != other.rank
+    {
+        writeln!(
+            out,
+            "\n  the first was done after {} ({}, rank {}), the last after {} ({}, rank {})",
+            duration(*first),
+            one.host,
+            one.rank,
+            duration(*last),
+            other.host,
+            other.rank
+        )?;
     }
     Ok(())
 }
@@ -272,7 +360,7 @@ fn write_device(device: &DeviceSummary, out: &mut dyn Write) -> io::Result<()> {
     write!(
         out,
         "  {:<8} from the first operation to the last, warm-up included, the kernel counted {kernel}",
-        device.name
+        device.full_name()
     )?;
     let merged: u64 = device.merged.iter().sum();
     match &device.ours {

@@ -515,3 +515,22 @@ fn results_of_another_dialect() {
     assert!(rows[4].starts_with("     1 |") && rows[4].ends_with("| a and 2 more (12KiB)"));
     assert!(text.contains("Total latency distribution:"));
 }
+
+/// The scheme is known on Windows alone; a governor of another system is none.
+#[test]
+fn the_power_scheme_of_windows() {
+    let with = |governor: &str| {
+        let mut results = results(&[("test.dat", 1 << 20)]);
+        results.hosts[0].environment.cpu.governor = Some(governor.into());
+        (text(&results), xml(&results))
+    };
+    let (shown, markup) = with("Balanced & \u{c9}co (381b4222-f694-41f0-9685-ff5bb260df2e)");
+    assert!(shown.contains("\tactive power scheme:\tBalanced & \u{c9}co (381b4222-f694-41f0-9685-ff5bb260df2e)\n"));
+    assert!(
+        markup
+            .contains("<PowerScheme Name=\"Balanced &amp; \u{c9}co\" Guid=\"381b4222-f694-41f0-9685-ff5bb260df2e\"/>"),
+        "{markup}"
+    );
+    let (shown, _) = with("performance");
+    assert!(shown.contains("\tactive power scheme:\t<unknown>\n"));
+}

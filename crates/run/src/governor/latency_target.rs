@@ -62,7 +62,7 @@ impl LatencySearch {
         if self.stage == Stage::Done {
             return Action::Go;
         }
-        self.seen.merge(&interval.latency);
+        self.seen.merge(&interval.latency_of_all());
         self.seen_ns += interval.length_ns;
         if self.seen_ns < self.rule.window_ns {
             return Action::Go;

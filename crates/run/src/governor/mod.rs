@@ -136,7 +136,7 @@ fn figure_of(interval: &Interval, tracked: Tracked, only: Option<Direction>) -> 
     match tracked {
         Tracked::Iops => sum(|counts| counts.operations) / seconds,
         Tracked::Throughput => sum(|counts| counts.bytes.0) / seconds,
-        Tracked::Latency => interval.latency.mean(),
+        Tracked::Latency => interval.latency_of_all().mean(),
     }
 }
 
@@ -170,13 +170,20 @@ mod tests {
             job: 0,
             name: "test".into(),
             phase: Phase::Measured,
+            epoch: 0,
             start_ns: Nanos::secs(number),
             length_ns: Nanos::secs(1),
             counts: PerDirection {
                 read,
                 ..PerDirection::default()
             },
-            latency: histogram,
+            latency: PerDirection {
+                read: Some(histogram),
+                ..PerDirection::default()
+            },
+            in_flight_ns: Nanos(operations * latency),
+            depth: 1,
+            targets: Vec::new(),
             left_ns: None,
         }
     }

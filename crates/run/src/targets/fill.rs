@@ -16,6 +16,7 @@ use engine::{
 use model::content::{Content, Filler};
 use model::draws::DrawsForm;
 use model::event::Event;
+use model::finding::{Finding, Severity};
 use model::plan::{AllocateMode, CacheMode, EngineChoice, EngineKind, OpenHint};
 use model::{Bytes, Nanos};
 
@@ -25,6 +26,12 @@ const DEPTH: u32 = 4;
 pub(super) const BLOCK: u32 = 1 << 20;
 /// How often progress is told.
 const TELL: Nanos = Nanos::millis(200);
+
+/// A file is written where it could have been declared valid. It takes longer, and changes nothing else.
+const SLOW_PREPARATION: &str = "SLOW-PREPARATION";
+
+/// What failed where no file could be made.
+const CANNOT_CREATE: &str = "cannot create";
 
 /// What is to be written.
 #[derive(Clone, Copy, Debug)]
@@ -40,6 +47,8 @@ pub(super) struct Fill<'a> {
     /// It is flushed when it is full.
     pub(super) flush: bool,
     pub(super) seed: u64,
+    /// Where the system allows it, the file is declared valid instead of being written, as DiskSpd does.
+    pub(super) declare: bool,
     /// Which file must be there.
     pub(super) expected: Expected,
     /// It is emptied first.
@@ -92,13 +101,35 @@ impl FillError {
     }
 }
 
-/// Fills a file. Returns the time it took.
+impl FillError {
+    /// A file was to be made, and there is one of that name by now.
+    pub(super) fn is_taken(&self) -> bool {
+        match self {
+            FillError::File { what, errno, .. } => {
+                let kind = errno.map(|errno| io::Error::from_raw_os_error(errno).kind());
+                *what == CANNOT_CREATE && kind == Some(io::ErrorKind::AlreadyExists)
+            }
+            _ => false,
+        }
+    }
+}
+
+/// How a file was made ready.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Filled {
+    /// It was written.
+    Written,
+    /// It was declared to be valid, and holds what the disk held before.
+    Declared,
+}
+
+/// Fills a file. Returns the time it took, and how it was done.
 pub(super) fn fill(
     what: &Fill<'_>,
     clock: Clock,
     interrupt: &AtomicBool,
     watcher: &mut dyn FnMut(Event),
-) -> Result<Nanos, FillError> {
+) -> Result<(Nanos, Filled), FillError> {
     let failed = |what_failed: &'static str, error: &io::Error, written: u64| FillError::File {
         what: what_failed,
         path: what.path.display().to_string(),
@@ -111,7 +142,7 @@ pub(super) fn fill(
         Expected::This(_) => fs::OpenOptions::new().write(true).open(what.path),
     };
     let verb = if what.expected == Expected::Nothing {
-        "cannot create"
+        CANNOT_CREATE
     } else {
         "cannot open"
     };
@@ -126,6 +157,9 @@ pub(super) fn fill(
         file.set_len(0).map_err(|error| failed("cannot empty", &error, 0))?;
     }
     allocate(&file, what).map_err(|error| failed("cannot reserve space for", &error, 0))?;
+    if what.declare && declared(&file, what, watcher).map_err(|error| failed("cannot set the size of", &error, 0))? {
+        return Ok((clock.now().since(start), Filled::Declared));
+    }
     write_all(what, identity, clock, interrupt, watcher)?;
     file.set_len(what.size)
         .map_err(|error| failed("cannot set the size of", &error, what.size))?;
@@ -134,7 +168,23 @@ pub(super) fn fill(
             .map_err(|error| failed("cannot flush", &error, what.size))?;
     }
     sys::file::drop_cache(&file);
-    Ok(clock.now().since(start))
+    Ok((clock.now().since(start), Filled::Written))
+}
+
+/// Sets the size and declares all of it valid. False if it is to be written: the system has no such call or does not allow it.
+fn declared(file: &fs::File, what: &Fill<'_>, watcher: &mut dyn FnMut(Event)) -> io::Result<bool> {
+    file.set_len(what.size)?;
+    let error = match sys::file::declare_valid(file, what.size) {
+        Ok(()) => return Ok(true),
+        Err(error) => error,
+    };
+    if error.kind() != io::ErrorKind::Unsupported {
+        let path = what.path.display();
+        let text = format!("{path} is written as a whole, since it could not be declared valid: {error}");
+        let finding = Finding::new(SLOW_PREPARATION, Severity::Note, text);
+        watcher(Event::Notice { finding });
+    }
+    Ok(false)
 }
 
 /// Reserves the space, so that it lies together and a full file system is noticed before anything is written.
@@ -241,6 +291,7 @@ fn open_for_filling(what: &Fill<'_>) -> Result<File, FillError> {
         },
         hint: OpenHint::default(),
         exclusive: false,
+        overlapped: false,
     };
     if aligned
         && let Ok(file) = File::open(what.path, how(true))

@@ -6,7 +6,9 @@ pub mod guard;
 pub mod marker;
 
 mod fill;
+mod ground;
 mod names;
+mod others;
 mod own;
 mod permit;
 mod survey;
@@ -28,8 +30,10 @@ use model::{Bytes, Direction};
 
 use fill::Expected;
 pub use fill::FillError;
-use guard::Claim;
+pub use ground::Ground;
+use guard::{Claim, Permissions};
 use names::{examine_name, fits_engines};
+pub use others::{Others, Removal};
 pub use own::HeldFile;
 use own::OwnFile;
 pub(crate) use permit::permit;
@@ -44,6 +48,8 @@ const USUAL_SIZE: u64 = 1 << 30;
 const LEAST_SIZE: u64 = 16 << 20;
 /// Part of the file system that preparation leaves free.
 const KEPT_FREE: f64 = 0.20;
+/// Part of the file system that may be used all the same: so little does not change how full it is.
+const UNNOTICED: f64 = 0.01;
 
 /// Why a target cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -114,6 +120,14 @@ pub enum TargetError {
         /// The system's error.
         source: std::io::Error,
     },
+    /// The guard does not give away what another process of this test has made meanwhile.
+    #[error("{why}")]
+    Refused {
+        /// The path.
+        path: String,
+        /// What it says.
+        why: Box<guard::Refusal>,
+    },
     /// Preparation failed.
     #[error(transparent)]
     Fill(#[from] FillError),
@@ -126,17 +140,17 @@ impl TargetError {
             TargetError::Missing { help, .. } | TargetError::Unfit { help, .. } => Some(help.clone()),
             TargetError::TooSmall { .. } => Some("name another file, or leave the size out to use it as it is".into()),
             TargetError::NoRoom { available, total, .. } => {
-                let most = available.0.saturating_sub((total.0 as f64 * KEPT_FREE) as u64) >> 20 << 20;
+                let most = spare(total.0, available.0) >> 20 << 20;
                 Some(match most {
                     0 => "free some space, or test on another file system".into(),
                     most => format!("a size of up to {} is possible here", Bytes(most)),
                 })
             }
             TargetError::NoSpace { .. } => Some("free some space, or use a smaller size".into()),
-            TargetError::Look { source, .. } if source.kind() == std::io::ErrorKind::PermissionDenied => Some(
-                "run as root, or as a user who may open it: for a device often a member of the group `disk`".into(),
-            ),
-            TargetError::Look { .. } | TargetError::Replaced { .. } => None,
+            TargetError::Look { source, .. } if source.kind() == std::io::ErrorKind::PermissionDenied => {
+                Some(sys::told::PRIVILEGED.into())
+            }
+            TargetError::Look { .. } | TargetError::Replaced { .. } | TargetError::Refused { .. } => None,
             TargetError::Fill(error) => match error.errno() {
                 Some(sys::file::NO_SPACE) => Some("free some space, or use a smaller size".into()),
                 Some(sys::file::TOO_LARGE) => Some("raise the limit (ulimit -f), or use a smaller size".into()),
@@ -209,6 +223,8 @@ pub(crate) struct ReadyTargets {
     remove: Vec<PathBuf>,
     /// Files that were made or written anew here, as they are now.
     made: Vec<(PathBuf, Option<Identity>)>,
+    /// Targets that another process of the test has made meanwhile.
+    elsewhere: Vec<(Examined, Option<Claim>)>,
 }
 
 impl ReadyTargets {
@@ -218,12 +234,9 @@ impl ReadyTargets {
         made.map(|(_, identity)| *identity)
     }
 
-    /// Removes what is ours and what the plan wants removed.
-    pub(crate) fn finish(self) {
-        drop(self.own);
-        for path in self.remove {
-            let _ = fs::remove_file(path);
-        }
+    /// What is ours and what the plan wants removed.
+    pub(crate) fn finish(self) -> Removal {
+        Removal::of(self.own, self.remove)
     }
 }
 
@@ -260,7 +273,7 @@ pub fn examine(plan: &Plan) -> Result<Vec<Examined>, Vec<TargetError>> {
 }
 
 fn examine_one(plan: &Plan, number: usize, target: &Target) -> Result<Examined, TargetError> {
-    let path = PathBuf::from(&target.path);
+    let path = names::opened_as(&target.path, plan.origin.dialect, cfg!(windows));
     let directions = directions(plan, TargetId(number as u32));
     let found = |path: PathBuf, kind, size, action| Examined {
         number,
@@ -270,8 +283,8 @@ fn examine_one(plan: &Plan, number: usize, target: &Target) -> Result<Examined, 
         action,
         directions,
     };
-    let meta = match fs::metadata(&path) {
-        Ok(meta) => meta,
+    let kind = match sys::facts::kind_of(&path) {
+        Ok(kind) => kind,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             let action = match made_before(plan, number) {
                 true if target.prepare == Prepare::Existing => Action::UseAsItIs,
@@ -286,8 +299,7 @@ fn examine_one(plan: &Plan, number: usize, target: &Target) -> Result<Examined, 
             });
         }
     };
-    if meta.is_dir() {
-        let size = size_in(&path, wanted(target), &target.path)?;
+    if kind == FileKind::Directory {
         // The drop-in modes name files, as their tools do.
         if !matches!(target.prepare, Prepare::Filled { .. }) {
             let help = "name a file in it, or give a size to have one made there".into();
@@ -297,6 +309,7 @@ fn examine_one(plan: &Plan, number: usize, target: &Target) -> Result<Examined, 
                 help,
             });
         }
+        let size = size_in(&path, wanted(target), &target.path)?;
         let inside = own::path_in(&path, number);
         return Ok(found(
             inside,
@@ -375,6 +388,9 @@ fn identify(path: &Path, name: &str) -> Result<(FileKind, u64), TargetError> {
         Err(error) => match sys::facts::identity_of(path) {
             Some(Identity::BlockDevice(_)) => Ok((FileKind::BlockDevice, 0)),
             Some(Identity::CharacterDevice(_)) => Ok((FileKind::CharacterDevice, 0)),
+            None if sys::facts::kind_of(path).is_ok_and(|kind| kind == FileKind::BlockDevice) => {
+                Ok((FileKind::BlockDevice, 0))
+            }
             Some(Identity::File { .. }) | None => Err(look(error)),
         },
     }
@@ -393,11 +409,18 @@ fn for_missing(target: &Target, path: &Path) -> Result<Action, TargetError> {
         path: target.path.clone(),
         help: help.into(),
     };
+    if sys::facts::names_a_device(path) {
+        return Err(missing(
+            "check the number or letter, and that the disk is attached (`fathom targets` lists them)",
+        ));
+    }
     let folder = path
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty())
         .unwrap_or(Path::new("."));
-    if !folder.is_dir() {
+    // What fio lays out may lie in folders that are not there either.
+    let with_folders = matches!(target.prepare, Prepare::LayOut { may_create: true, .. });
+    if !folder.is_dir() && !with_folders {
         return Err(missing(
             "check the spelling; the directory above it does not exist either",
         ));
@@ -422,6 +445,14 @@ fn for_missing(target: &Target, path: &Path) -> Result<Action, TargetError> {
     }
 }
 
+/// Bytes of a file system that may be filled: what is left above a fifth of it, and where it is nearly as full as that
+/// already, a hundredth of it, as far as half of what is left.
+fn spare(total: u64, available: u64) -> u64 {
+    let part = |share: f64| (total as f64 * share) as u64;
+    let unnoticed = part(UNNOTICED).min(available / 2);
+    available.saturating_sub(part(KEPT_FREE)).max(unnoticed)
+}
+
 /// The size of a file that is to be made in a folder, checked against the space there.
 fn size_in(folder: &Path, wanted: Option<u64>, name: &str) -> Result<u64, TargetError> {
     let look = |source| TargetError::Look {
@@ -429,11 +460,11 @@ fn size_in(folder: &Path, wanted: Option<u64>, name: &str) -> Result<u64, Target
         source,
     };
     let (total, available) = sys::file::space(folder).map_err(look)?;
-    let spare = available.saturating_sub((total as f64 * KEPT_FREE) as u64);
+    let spare = spare(total, available);
     let size = match wanted {
         Some(size) => size,
         // Whole MiB, so that every usual block size divides it.
-        None => USUAL_SIZE.min(available / 20).max(LEAST_SIZE) >> 20 << 20,
+        None => USUAL_SIZE.min(available / 20).min(spare).max(LEAST_SIZE) >> 20 << 20,
     };
     if size > spare {
         let (wanted, available, total) = (Bytes(size), Bytes(available), Bytes(total));
@@ -505,9 +536,13 @@ fn for_file(target: &Target, path: &Path, size: u64) -> Result<Action, TargetErr
 /// Targets that the guard has permitted, and how they are made ready.
 pub(crate) struct Preparation<'a> {
     pub(crate) plan: &'a Plan,
+    /// Where facts are read from.
+    pub(crate) system: &'a System,
     pub(crate) permitted: &'a [(Examined, Option<Claim>)],
     pub(crate) clock: Clock,
     pub(crate) interrupt: &'a AtomicBool,
+    /// Other processes that may want the same files, and what the user allows.
+    pub(crate) others: Option<(&'a dyn Others, &'a Permissions)>,
 }
 
 /// Carries out what [`examine`] has decided and the guard permitted, except for targets that steps prepare anew. On any
@@ -523,6 +558,7 @@ pub(crate) fn prepare(
         own: Vec::new(),
         remove: Vec::new(),
         made: Vec::new(),
+        elsewhere: Vec::new(),
     };
     for (number, target) in plan.targets.iter().enumerate() {
         let id = TargetId(number as u32);
@@ -533,7 +569,7 @@ pub(crate) fn prepare(
                 let facts = made_up(target, "simulated", device.size);
                 (ReadyKind::Simulated(Box::new(device.clone())), facts, None)
             }
-            TargetKind::Path if !later => preparation.make_ready(number, &mut ready, watcher)?,
+            TargetKind::Path if !later => preparation.make_ready(number, 0, &mut ready, watcher)?,
             TargetKind::Path => {
                 let path = preparation
                     .one(number)
@@ -578,7 +614,7 @@ impl Preparation<'_> {
             if !anew || target.kind != TargetKind::Path {
                 continue;
             }
-            let (_, facts, identity) = self.make_ready(number, ready, watcher)?;
+            let (_, facts, identity) = self.make_ready(number, step as u32, ready, watcher)?;
             // A file that grows while the job runs is as large as the job will make it.
             let size = made_on_open(target).unwrap_or_default().max(facts.size.0);
             (ready.list[number].size, ready.list[number].identity) = (size, identity);
@@ -594,23 +630,37 @@ impl Preparation<'_> {
     fn make_ready(
         &self,
         number: usize,
+        step: u32,
         ready: &mut ReadyTargets,
         watcher: &mut dyn FnMut(Event),
     ) -> Result<(ReadyKind, TargetFacts, Option<Identity>), TargetError> {
         let target = &self.plan.targets[number];
-        let Some((one, claim)) = self.one(number) else {
+        let place = self.permitted.iter().position(|(one, _)| one.number == number);
+        let Some((place, (one, claim))) = place.map(|place| (place, &self.permitted[place])) else {
             return Err(TargetError::Missing {
                 path: target.path.clone(),
                 help: "it was not looked at before".into(),
             });
         };
-        let how = self.fill(target, (one, claim.as_ref()), ready, watcher)?;
+        let done = match ready.was_made_elsewhere(number) {
+            true => Ok(others::MADE_ELSEWHERE.to_owned()),
+            false => self.fill(target, (one, claim.as_ref()), ready, watcher),
+        };
+        let how = match (done, self.others) {
+            (Err(TargetError::Fill(error)), Some((others, permissions))) if error.is_taken() => {
+                others.wait_for_file(step);
+                self.look_again(number, permissions, ready)?
+            }
+            (done, _) => done?,
+        };
+        let elsewhere = ready.elsewhere.iter().find(|(one, _)| one.number == number);
+        let (one, claim) = elsewhere.unwrap_or(&self.permitted[place]);
         let expected = match (claim, ready.made_at(&one.path)) {
             (Some(claim), _) => claim.file().identity(),
             (None, made) => made.flatten(),
         };
         let file = reopen(one, expected)?;
-        let mut facts = probe::target(&System::live(), &file, &how);
+        let mut facts = probe::target(self.system, &file, &how);
         if one.kind == Some(FileKind::CharacterDevice) {
             // It has no size of its own.
             facts.size = Bytes(one.size);
@@ -646,6 +696,7 @@ fn reopen(one: &Examined, expected: Option<Identity>) -> Result<File, TargetErro
         cache: CacheMode::BUFFERED,
         hint: OpenHint::default(),
         exclusive: false,
+        overlapped: false,
     };
     let file = File::open(&one.path, how).map_err(|error| TargetError::Look {
         path: one.path.display().to_string(),
@@ -685,6 +736,16 @@ impl Preparation<'_> {
         };
         if matches!(target.prepare, Prepare::Recreate { .. }) {
             fits(one, size)?;
+        }
+        if matches!(target.prepare, Prepare::LayOut { may_create: true, .. })
+            && let Some(folder) = one.path.parent().filter(|folder| !folder.as_os_str().is_empty())
+        {
+            fs::create_dir_all(folder).map_err(|error| FillError::File {
+                what: "cannot make the folder",
+                path: folder.display().to_string(),
+                errno: error.raw_os_error(),
+                written: Bytes(0),
+            })?;
         }
         let own = matches!(one.action, Action::Create { own: true, .. });
         if own {
@@ -730,11 +791,14 @@ impl Preparation<'_> {
             block,
             allocate,
             flush: !matches!(target.prepare, Prepare::LayOut { flush: false, .. }),
+            // What is checked later has to be there.
+            declare: matches!(target.prepare, Prepare::Recreate { .. }) && plan.origin.dialect == Dialect::Diskspd,
             seed: plan.seed ^ (one.number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x00f1_11ed,
         };
-        let took = fill::fill(&fill, self.clock, self.interrupt, watcher).inspect_err(|_| {
-            // A file that this run made is of no use half filled; an older one stays, without a mark.
-            if created && !own {
+        let (took, filled) = fill::fill(&fill, self.clock, self.interrupt, watcher).inspect_err(|error| {
+            // A file that this run made is of no use half filled; an older one stays, without a mark, and so does one that somebody
+            // else has made meanwhile.
+            if created && !own && !error.is_taken() {
                 let _ = fs::remove_file(&one.path);
             }
         })?;
@@ -746,6 +810,10 @@ impl Preparation<'_> {
             ready.made.retain(|(path, _)| *path != one.path);
             ready.made.push((one.path.clone(), sys::facts::identity_of(&one.path)));
         }
+        let how = match filled {
+            fill::Filled::Written => how,
+            fill::Filled::Declared => format!("declared valid at {}: it holds what the disk held before", Bytes(size)),
+        };
         watcher(Event::Prepared {
             target: one.path.display().to_string(),
             how: how.clone(),
@@ -781,5 +849,24 @@ fn keep_mark_true(plan: &Plan, one: &Examined) {
     });
     if spoils {
         marker::remove(&one.path);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::spare;
+
+    #[test]
+    fn what_is_filled_leaves_a_fifth_or_is_hardly_anything() {
+        const TOTAL: u64 = 1000;
+        let spare_of = |available| spare(TOTAL, available);
+        assert_eq!(spare_of(1000), 800);
+        assert_eq!(spare_of(500), 300);
+        // A fifth is left and less: a hundredth may still be used, but never the last half of what there is.
+        assert_eq!(spare_of(205), 10);
+        assert_eq!(spare_of(200), 10);
+        assert_eq!(spare_of(21), 10);
+        assert_eq!(spare_of(8), 4);
+        assert_eq!(spare_of(0), 0);
     }
 }

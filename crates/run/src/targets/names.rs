@@ -1,13 +1,31 @@
 //! Targets that engines make, look up or remove by their names.
 
-use std::fs;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use engine::{FileKind, sys};
-use model::plan::{Plan, Target, TargetId, Worker};
+use model::plan::{Dialect, Plan, Target, TargetId, Worker};
 
 use super::{Action, Examined, Preparation, ReadyTargets, TargetError, directions, identify, note_end};
+
+/// The path that a target is opened by. On Windows DiskSpd has two short names of devices: `#n` is a physical drive, and two characters
+/// that are a letter and a colon are the volume, not the current folder on it.
+pub(super) fn opened_as(path: &str, dialect: Dialect, windows: bool) -> PathBuf {
+    if windows && dialect == Dialect::Diskspd {
+        let drive = path.strip_prefix('#').filter(|number| is_number(number));
+        if let Some(number) = drive {
+            return PathBuf::from(format!(r"\\.\PhysicalDrive{number}"));
+        }
+        if matches!(path.as_bytes(), [letter, b':'] if letter.is_ascii_alphabetic()) {
+            return PathBuf::from(format!(r"\\.\{path}"));
+        }
+    }
+    PathBuf::from(path)
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
 
 /// Looks at a name. Nothing need be there.
 pub(super) fn examine_name(
@@ -21,8 +39,8 @@ pub(super) fn examine_name(
         path: target.path.clone(),
         source,
     };
-    let (kind, size) = match fs::metadata(&path) {
-        Ok(meta) if meta.is_dir() => (Some(FileKind::Directory), 0),
+    let (kind, size) = match sys::facts::kind_of(&path) {
+        Ok(FileKind::Directory) => (Some(FileKind::Directory), 0),
         Ok(_) => identify(&path, &target.path).map(|(kind, size)| (Some(kind), size))?,
         Err(error) if error.kind() == ErrorKind::NotFound => (None, 0),
         Err(error) => return Err(look(error)),
@@ -77,5 +95,28 @@ impl Preparation<'_> {
         }
         note_end(&self.plan.targets[number], one, ready);
         Ok(one.path.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_names_of_devices_are_those_of_diskspd_on_windows() {
+        let check = |path: &str, expected: &str| {
+            assert_eq!(opened_as(path, Dialect::Diskspd, true), PathBuf::from(expected));
+            for (dialect, windows) in [(Dialect::Diskspd, false), (Dialect::Native, true), (Dialect::Fio, true)] {
+                assert_eq!(opened_as(path, dialect, windows), PathBuf::from(path), "{path}");
+            }
+        };
+        check("#1", r"\\.\PhysicalDrive1");
+        check("f:", r"\\.\f:");
+        check("#1x", "#1x");
+        check("#", "#");
+        check("f:x", "f:x");
+        check(r"F:\", r"F:\");
+        check("1:", "1:");
+        check(r"\\server\share\f", r"\\server\share\f");
     }
 }

@@ -2,15 +2,22 @@
 //!
 //! Such a file is locked as long as its run lives. One that is not locked was left by a run that was killed, and is removed
 //! by the next run in the same directory.
+//!
+//! On Windows an open file is as good as locked, since what is removed is opened alone first. File systems there have no attributes, so a
+//! note in the user's state directory says which file is ours: it is named after the numbers of the volume and the file, and holds its name.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use engine::{Identity, sys};
 use model::Bytes;
 use model::event::Event;
 use model::finding::{Finding, Severity};
+
+use super::marker;
 
 /// Says that a file is of our own making, so that a stranger's file of such a name is never taken for one.
 const ATTRIBUTE: &str = "user.fathom.own";
@@ -22,11 +29,21 @@ pub(super) struct OwnFile {
     keep: bool,
     /// Open for the lock.
     lock: fs::File,
+    /// What says that it is ours where its attributes cannot.
+    note: Option<PathBuf>,
 }
 
 /// The path of such a file in a directory. `number` tells the files of one run apart.
 pub(super) fn path_in(folder: &Path, number: usize) -> PathBuf {
-    folder.join(format!("fathom-{}-{number}.dat", std::process::id()))
+    // On other hosts and in other containers processes of the same number may use the same directory.
+    static BEGUN: OnceLock<u32> = OnceLock::new();
+    let now = || {
+        SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .map_or(0, |since| since.subsec_nanos())
+    };
+    let begun = BEGUN.get_or_init(now);
+    folder.join(format!("fathom-{}-{begun}-{number}.dat", std::process::id()))
 }
 
 impl OwnFile {
@@ -37,15 +54,13 @@ impl OwnFile {
             .write(true)
             .create_new(true)
             .open(path)?;
-        let own = OwnFile {
+        let locked = sys::file::try_lock(&lock);
+        Ok(OwnFile {
             path: path.to_owned(),
             keep,
+            note: if locked && !keep { mark(&lock, path) } else { None },
             lock,
-        };
-        if sys::file::try_lock(&own.lock) && !keep {
-            let _ = sys::file::set_attribute(&own.lock, ATTRIBUTE, b"1");
-        }
-        Ok(own)
+        })
     }
 
     /// What makes it the file that it is.
@@ -71,12 +86,11 @@ impl HeldFile {
     /// The system's error; the file is then left as it is.
     pub fn adopt(path: &Path) -> io::Result<HeldFile> {
         let lock = fs::OpenOptions::new().read(true).write(true).open(path)?;
-        if sys::file::try_lock(&lock) {
-            let _ = sys::file::set_attribute(&lock, ATTRIBUTE, b"1");
-        }
+        let locked = sys::file::try_lock(&lock);
         Ok(HeldFile(OwnFile {
             path: path.to_owned(),
             keep: false,
+            note: if locked { mark(&lock, path) } else { None },
             lock,
         }))
     }
@@ -89,9 +103,45 @@ impl HeldFile {
 
 impl Drop for OwnFile {
     fn drop(&mut self) {
-        if !self.keep {
-            let _ = fs::remove_file(&self.path);
+        if !self.keep && fs::remove_file(&self.path).is_ok() {
+            forget(self.note.as_deref());
         }
+    }
+}
+
+/// Says that an open file is ours, as well as that can be said. Returns the note if there is one.
+fn mark(file: &fs::File, path: &Path) -> Option<PathBuf> {
+    if sys::file::set_attribute(file, ATTRIBUTE, b"1").is_ok() {
+        return None;
+    }
+    let (note, name) = (note_of(file)?, name_of(path)?);
+    fs::create_dir_all(note.parent()?).ok()?;
+    fs::write(&note, name).ok()?;
+    Some(note)
+}
+
+/// True if it was said that this file, which has this path now, is ours.
+fn is_marked(file: &fs::File, path: &Path) -> bool {
+    let noted = || Some(fs::read_to_string(note_of(file)?).ok()? == name_of(path)?);
+    sys::file::attribute(file, ATTRIBUTE).is_some() || noted().unwrap_or(false)
+}
+
+/// Where the note of a file is, or would be.
+fn note_of(file: &fs::File) -> Option<PathBuf> {
+    Some(
+        marker::state_folder()?
+            .join("own")
+            .join(sys::file::lasting_identity(file)?),
+    )
+}
+
+fn name_of(path: &Path) -> Option<&str> {
+    path.file_name()?.to_str()
+}
+
+fn forget(note: Option<&Path>) {
+    if let Some(note) = note {
+        let _ = fs::remove_file(note);
     }
 }
 
@@ -105,20 +155,19 @@ pub(super) fn sweep(beside: &Path, watcher: &mut dyn FnMut(Event)) {
         .map(|entry| entry.path())
         .filter(|path| path != beside)
     {
-        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        let numbers = name.strip_prefix("fathom-").and_then(|rest| rest.strip_suffix(".dat"));
+        let numbers = name_of(&path).and_then(|name| name.strip_prefix("fathom-")?.strip_suffix(".dat"));
         let ours = numbers.is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-'));
-        if !ours {
+        // What is not ours is not locked either, be it for a moment.
+        if !ours || !fs::File::open(&path).is_ok_and(|file| is_marked(&file, &path)) {
             continue;
         }
-        let Ok(file) = fs::OpenOptions::new().read(true).write(true).open(&path) else {
+        let Some(file) = sys::file::open_left(&path).filter(|file| is_marked(file, &path)) else {
             continue;
         };
-        if sys::file::attribute(&file, ATTRIBUTE).is_none() || !sys::file::try_lock(&file) {
-            continue;
-        }
         let size = file.metadata().map(|meta| meta.len()).unwrap_or(0);
-        if fs::remove_file(&path).is_ok() {
+        let note = note_of(&file);
+        if sys::file::remove_left(file, &path).is_ok() {
+            forget(note.as_deref());
             let what = format!(
                 "removed {}, {} that an earlier run had left when it was killed",
                 path.display(),
@@ -147,41 +196,77 @@ mod tests {
         assert!(path.exists(), "kept");
     }
 
-    #[cfg(target_os = "linux")]
     #[test]
     fn a_held_file_is_not_swept_and_goes_with_its_holder() {
         let folder = tempfile::tempdir().unwrap();
         let path = HeldFile::path_in(folder.path(), 0);
         fs::write(&path, b"data").unwrap();
         let held = HeldFile::adopt(&path).unwrap();
+        let note = held.0.note.clone();
         sweep(&folder.path().join("fathom-1-1.dat"), &mut |_| {});
-        assert!(held.path().exists());
+        assert!(held.path().exists() && note.iter().all(|note| note.exists()));
         drop(held);
-        assert!(!path.exists());
+        assert!(!path.exists() && !note.iter().any(|note| note.exists()));
         assert!(HeldFile::adopt(&path).is_err(), "nothing is made");
     }
 
-    #[cfg(target_os = "linux")]
+    /// What a killed run leaves: its file, which nobody holds any more. Absent where nothing can say that it is ours.
+    fn leave(path: &Path) -> Option<()> {
+        let mut own = OwnFile::create(path, false).unwrap();
+        let marked = is_marked(&own.lock, path);
+        own.keep = true;
+        marked.then_some(())
+    }
+
+    fn swept(folder: &Path) -> u32 {
+        let mut notices = 0;
+        sweep(&path_in(folder, 0), &mut |event| {
+            notices += u32::from(matches!(event, Event::Notice { .. }))
+        });
+        notices
+    }
+
     #[test]
     fn only_our_unlocked_files_are_swept() {
         let folder = tempfile::tempdir().unwrap();
-        let leftover = folder.path().join("fathom-1-0.dat");
-        let strangers = folder.path().join("fathom-2-0.dat");
-        let living = folder.path().join("fathom-3-0.dat");
-        let abandoned = fs::File::create(&leftover).unwrap();
-        if sys::file::set_attribute(&abandoned, ATTRIBUTE, b"1").is_err() {
+        let [leftover, strangers, living] =
+            ["1", "2", "3"].map(|number| folder.path().join(format!("fathom-{number}-0.dat")));
+        let Some(()) = leave(&leftover) else {
+            assert_ne!(std::env::consts::OS, "windows", "notes are always possible");
             return;
-        }
-        drop(abandoned);
+        };
         fs::write(&strangers, b"precious").unwrap();
         let held = OwnFile::create(&living, false).unwrap();
-        let mut notices = 0;
-        sweep(&path_in(folder.path(), 0), &mut |event| {
-            notices += u32::from(matches!(event, Event::Notice { .. }))
-        });
+        assert_eq!(swept(folder.path()), 1);
         assert!(!leftover.exists());
         assert!(strangers.exists() && living.exists());
-        assert_eq!(notices, 1);
         drop(held);
+        assert_eq!(swept(folder.path()), 0);
+    }
+
+    /// A note is of one file, and a name alone says nothing.
+    #[cfg(windows)]
+    #[test]
+    fn another_file_of_that_name_is_not_swept() {
+        let folder = tempfile::tempdir().unwrap();
+        let [path, other] = ["fathom-1-0.dat", "other"].map(|name| folder.path().join(name));
+        leave(&path).unwrap();
+        let note = note_of(&fs::File::open(&path).unwrap());
+        fs::write(&other, b"precious").unwrap();
+        fs::remove_file(&path).unwrap();
+        fs::rename(&other, &path).unwrap();
+        assert_eq!(swept(folder.path()), 0);
+        assert_eq!(fs::read(&path).unwrap(), b"precious");
+        forget(note.as_deref());
+        // Nor is one that the user has taken for something else.
+        let (left, renamed) = (
+            folder.path().join("fathom-2-0.dat"),
+            folder.path().join("fathom-3-0.dat"),
+        );
+        leave(&left).unwrap();
+        fs::rename(&left, &renamed).unwrap();
+        assert_eq!(swept(folder.path()), 0);
+        assert!(renamed.exists());
+        forget(note_of(&fs::File::open(&renamed).unwrap()).as_deref());
     }
 }

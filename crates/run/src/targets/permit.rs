@@ -4,7 +4,7 @@ use engine::probe::System;
 use model::plan::{Dialect, Plan, TargetId};
 
 use super::guard::{Claim, ClaimError, Decision, Existing, Guard, Intent, Note, Origin, Permissions, Refusal, Voice};
-use super::{Action, Examined, TargetError, examine, marker};
+use super::{Action, Examined, TargetError, examine, examine_one, marker};
 
 /// What the guard says of a target.
 #[derive(Clone, Debug)]
@@ -87,13 +87,34 @@ pub(crate) fn permit(plan: &Plan, permissions: &Permissions) -> Result<Permitted
 
 type Answer = (Judged, Option<Claim>);
 
-fn ask(plan: &Plan, permissions: &Permissions) -> Result<Vec<Answer>, Vec<TargetError>> {
-    let voice = match plan.origin.dialect {
+/// Asks once more about one target, which was made meanwhile, and holds it.
+pub(super) fn again(
+    plan: &Plan,
+    number: usize,
+    permissions: &Permissions,
+) -> Result<(Examined, Option<Claim>), TargetError> {
+    let system = System::live();
+    let guard = Guard::new(&system, voice_of(plan), permissions);
+    let (judged, claim) = ask_about(plan, &guard, examine_one(plan, number, &plan.targets[number])?)?;
+    match judged.decision {
+        Decision::Allowed { .. } => Ok((judged.examined, claim)),
+        Decision::Refused(refusal) => Err(TargetError::Refused {
+            path: plan.targets[number].path.clone(),
+            why: Box::new(refusal),
+        }),
+    }
+}
+
+fn voice_of(plan: &Plan) -> Voice {
+    match plan.origin.dialect {
         Dialect::Native => Voice::Native,
         Dialect::Diskspd | Dialect::Fio => Voice::DropIn,
-    };
+    }
+}
+
+fn ask(plan: &Plan, permissions: &Permissions) -> Result<Vec<Answer>, Vec<TargetError>> {
     let system = System::live();
-    let guard = Guard::new(&system, voice, permissions);
+    let guard = Guard::new(&system, voice_of(plan), permissions);
     let (mut answers, mut errors) = (Vec::new(), Vec::new());
     for examined in examine(plan)? {
         match ask_about(plan, &guard, examined) {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use engine::probe::{self, System};
-use engine::{Access, File, OpenHow};
+use engine::{Access, File, FileKind, OpenHow, sys};
 use model::Bytes;
 use model::environment::TargetFacts;
 use model::plan::{CacheMode, OpenHint, Plan, Target, TargetKind};
@@ -12,10 +12,10 @@ use model::plan::{CacheMode, OpenHint, Plan, Target, TargetKind};
 /// would be made, and no kind.
 pub fn survey(plan: &Plan) -> Vec<TargetFacts> {
     let system = System::live();
-    plan.targets.iter().map(|target| look(&system, target)).collect()
+    plan.targets.iter().map(|target| look(&system, plan, target)).collect()
 }
 
-fn look(system: &System, target: &Target) -> TargetFacts {
+fn look(system: &System, plan: &Plan, target: &Target) -> TargetFacts {
     let of_kind = |kind: &str, size: Bytes| TargetFacts {
         path: target.path.clone(),
         kind: kind.into(),
@@ -26,7 +26,10 @@ fn look(system: &System, target: &Target) -> TargetFacts {
         TargetKind::Nothing { size } => of_kind("nothing", *size),
         TargetKind::Simulated { device } => of_kind("simulated", device.size),
         TargetKind::Template { .. } | TargetKind::Name { .. } => of_kind("", Bytes(0)),
-        TargetKind::Path => path(system, &target.path),
+        TargetKind::Path => {
+            let opened = super::names::opened_as(&target.path, plan.origin.dialect, cfg!(windows));
+            path(system, &opened.display().to_string())
+        }
     }
 }
 
@@ -36,29 +39,20 @@ fn path(system: &System, path: &str) -> TargetFacts {
         cache: CacheMode::BUFFERED,
         hint: OpenHint::default(),
         exclusive: false,
+        overlapped: false,
     };
     let name = Path::new(path);
     if name.is_dir() {
         return around(system, name, "directory", path);
     }
     // Pipes and the like would make us wait for somebody at the other end.
-    let storage = std::fs::metadata(name).is_ok_and(|meta| meta.is_file() || is_device(&meta));
+    let kind = sys::facts::kind_of(name);
+    let storage = kind.is_ok_and(|kind| matches!(kind, FileKind::Regular | FileKind::BlockDevice));
     let opened = storage.then(|| File::open(name, how).ok()).flatten();
     match opened {
         Some(file) => probe::target(system, &file, ""),
         None => around(system, parent(name), "", path),
     }
-}
-
-#[cfg(unix)]
-fn is_device(meta: &std::fs::Metadata) -> bool {
-    use std::os::unix::fs::FileTypeExt;
-    meta.file_type().is_block_device()
-}
-
-#[cfg(not(unix))]
-fn is_device(_: &std::fs::Metadata) -> bool {
-    false
 }
 
 /// The folder that a file would be made in.

@@ -291,7 +291,8 @@ impl Worker<'_> {
         exchange(File::nothing(0))?;
         let mut with = open_target(target, set.how, self.plan.engine.kind)
             .map_err(|error| failed(error.to_string(), error.source.raw_os_error(), target))?;
-        with.set_priority(set.priority);
+        with.set_priority(set.priority)
+            .map_err(|error| failed(error.to_string(), error.raw_os_error(), target))?;
         self.files[usize::from(index)] = super::setup::for_messages(&with);
         exchange(with)?;
         set.files[occupant].file = None;

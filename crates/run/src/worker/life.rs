@@ -108,6 +108,7 @@ impl Worker<'_> {
         }
         self.set_boundary();
         self.batch.reaped = self.engine.now();
+        self.control.note_start(self.batch.reaped);
         if self.control.commands() != self.commands_seen {
             self.obey();
         }

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use engine::{Access, File, FileKind, Identity, OpenError, OpenHow, sys};
+use engine::{Access, File, FileKind, Identity, OpenError, OpenHow, sys, wants_overlapped};
 use model::Direction;
 use model::mix::Mix;
-use model::plan::{EngineKind, PriorityRule, Stream, StreamTarget};
+use model::plan::{EngineKind, PriorityRule, Stream, StreamTarget, Worker};
 
 use super::priorities::{self, Priorities};
 use super::setup::has_own_priorities;
@@ -61,7 +61,7 @@ pub(super) fn open_files(given: &Assignment<'_>) -> Result<Opened, SetupError> {
     let own_priorities = has_own_priorities(given.worker);
     let mut streams = Vec::new();
     for stream in &given.worker.streams {
-        let how = how_of(stream, given.worker.engine.kind);
+        let how = how_of(stream, given.worker);
         let usual = if own_priorities { priorities::usual(stream) } else { 0 };
         if stream.replay.is_some() {
             // They are opened where the trace says so.
@@ -106,6 +106,14 @@ pub(super) fn open_files(given: &Assignment<'_>) -> Result<Opened, SetupError> {
             let path = file.path().display().to_string();
             return Err(SetupError::NotRemote { path });
         }
+        let local = opened.files.iter().filter(|_| stream.cache.local_only);
+        for file in local.map(|file| &files[usize::from(*file)]) {
+            let bypassed = file.handle().map_or(Ok(()), sys::file::bypass_local_cache);
+            bypassed.map_err(|source| SetupError::Placement {
+                what: format!("the local cache of {} cannot be bypassed", file.path().display()),
+                source,
+            })?;
+        }
     }
     Ok(Opened {
         files,
@@ -132,7 +140,10 @@ impl Opening<'_> {
         let index = self.next_index()?;
         let engine = self.given.worker.engine.kind;
         let mut file = open_target(&self.given.targets[target as usize], how, engine)?;
-        file.set_priority(priority);
+        file.set_priority(priority).map_err(|source| SetupError::Placement {
+            what: format!("{} cannot get its I/O priority", file.path().display()),
+            source,
+        })?;
         self.files.push(file);
         self.known.push(entry);
         Ok(index)
@@ -164,7 +175,8 @@ pub(super) fn open_target(ready: &ReadyTarget, how: OpenHow, engine: EngineKind)
     }
 }
 
-fn how_of(stream: &Stream, engine: EngineKind) -> OpenHow {
+fn how_of(stream: &Stream, worker: &Worker) -> OpenHow {
+    let engine = worker.engine.kind;
     // What was written may have to be read back.
     let reads = stream.mix.includes(Direction::Read) || stream.verify.is_some();
     let access = match (reads, writes(&stream.mix)) {
@@ -179,9 +191,10 @@ fn how_of(stream: &Stream, engine: EngineKind) -> OpenHow {
         cache: stream.cache,
         hint: stream.hint,
         exclusive: false,
+        overlapped: wants_overlapped(&worker.engine, worker.slots()) && stream.cache.mapping.is_none(),
     };
     // What bypasses the cache here goes to the cache there.
-    how.cache.direct |= how.cache.local_only;
+    how.cache.direct |= how.cache.local_only && sys::file::DIRECT_BYPASSES_LOCAL_CACHE;
     how
 }
 
@@ -217,7 +230,8 @@ fn prepare_cache(stream: &Stream, file: &File) -> Result<(), SetupError> {
             only_direct_fails: false,
         })
     };
-    if stream.cache.drop_before {
+    // Where nothing can be dropped, nothing need be written back for it, which a file that is only read refuses there.
+    if stream.cache.drop_before && sys::file::CAN_DROP_CACHE {
         handle.sync_data().map_err(failed)?;
         sys::file::drop_cache(handle);
     }

@@ -355,10 +355,11 @@ pub(crate) fn set_up<'plan>(given: &Assignment<'plan>) -> Result<(Worker<'plan>,
         };
         (plan.streams.len().max(at_once) as u32, at_once)
     } else {
-        let usual = if choice.kind == EngineKind::Null {
-            AT_ONCE
-        } else {
-            USUAL_BATCH
+        let usual = match choice.kind {
+            EngineKind::Null => AT_ONCE,
+            // Each operation is a call of its own there: of several, the later ones would only wait for the earlier.
+            EngineKind::Iocp | EngineKind::Routines => 1,
+            _ => USUAL_BATCH,
         };
         (slots, submit.map_or(usual, |batch| batch as usize).min(slots as usize))
     };
@@ -375,7 +376,12 @@ pub(crate) fn set_up<'plan>(given: &Assignment<'plan>) -> Result<(Worker<'plan>,
     let split_stamps = plan.latency == LatencyPoints::AfterCall && !waits;
     let completes_inside = matches!(
         choice.kind,
-        EngineKind::IoUring | EngineKind::Libaio | EngineKind::Simulated
+        EngineKind::IoUring
+            | EngineKind::Libaio
+            | EngineKind::Iocp
+            | EngineKind::Routines
+            | EngineKind::IoRing
+            | EngineKind::Simulated
     );
     let probes = completes_inside && !choice.offload;
     let setup = Setup {
@@ -601,7 +607,7 @@ fn place_thread(plan: &Plan, control_groups: &ControlGroups) -> Result<(), Setup
     };
     // Better refused here than by the first operation.
     let own: Vec<Priority> = all_priorities(plan).collect();
-    if has_own_priorities(plan) {
+    if has_own_priorities(plan) && sys::thread::HAVE_IO_PRIORITY {
         own.iter().try_for_each(|priority| set_priority(*priority))?;
     }
     match common_priority(plan) {
@@ -625,8 +631,12 @@ fn place_thread(plan: &Plan, control_groups: &ControlGroups) -> Result<(), Setup
     Ok(())
 }
 
-/// The I/O priority of the thread: where it is that of every operation. Otherwise each operation carries its own.
+/// The I/O priority of the thread: where it is that of every operation, and threads have one. Otherwise each operation
+/// carries its own, by the file that it goes to.
 fn common_priority(plan: &Plan) -> Option<Priority> {
+    if !sys::thread::HAVE_IO_PRIORITY {
+        return None;
+    }
     let first = plan.streams.first()?.priority?;
     let common = first.percent >= 100 && plan.streams.iter().all(|stream| stream.priority == Some(first));
     common.then_some(first)
@@ -660,7 +670,8 @@ fn check_choice(plan: &Plan, choice: &EngineChoice, opened: &Opened) -> Result<(
             help: help.to_owned(),
         })
     };
-    if has_own_priorities(plan) && (choice.kind.is_synchronous() || choice.offload) {
+    let of_calls = sys::thread::HAVE_IO_PRIORITY && has_own_priorities(plan);
+    if of_calls && (choice.kind.is_synchronous() || choice.offload) {
         return unfit(
             format!("the {name} engine gives all operations of a worker the same I/O priority"),
             "use the engine io_uring or libaio, or one priority for the whole worker",
@@ -730,7 +741,9 @@ fn choose_engine(given: &Assignment<'_>, files: &[File], slots: u32) -> (EngineC
         return (choice, "the target is simulated".into());
     }
     let choice = choose(files, slots);
-    let (kind, reason) = if choice.kind != EngineKind::Psync {
+    let (kind, reason) = if choice.kind == EngineKind::Iocp && given.worker.batching.completion_routines {
+        (EngineKind::Routines, "completion routines are asked for".to_owned())
+    } else if choice.kind != EngineKind::Psync || cfg!(windows) {
         (choice.kind, choice.reason)
     } else if has_own_priorities(given.worker) {
         let reason = "each operation has an I/O priority of its own";

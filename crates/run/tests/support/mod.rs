@@ -145,6 +145,13 @@ pub fn try_run_permitted(plan: Plan, permissions: &Permissions) -> Result<(Resul
     Ok((results, events))
 }
 
+/// An engine of this system that keeps a queue of operations.
+pub const QUEUE: EngineKind = if cfg!(windows) {
+    EngineKind::Iocp
+} else {
+    EngineKind::IoUring
+};
+
 /// Carries a plan out that must succeed, and returns its first job.
 pub fn run_job(plan: Plan) -> JobResults {
     let (mut results, _) = try_run(plan).expect("the plan can be carried out");

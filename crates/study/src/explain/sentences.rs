@@ -49,8 +49,12 @@ fn what_was_done(load: &Observation) -> String {
         ),
         many => format!(" on {} targets", many.len()),
     };
+    let size = load.stated.bytes_per_operation.filter(|_| load.load.block.is_none());
+    let size = size
+        .map(|bytes| format!(" of {} bytes on average", rounded(bytes)))
+        .unwrap_or_default();
     format!(
-        "{tool} did {}{targets}{time}{warm_up}{}.",
+        "{tool} did {}{size}{targets}{time}{warm_up}{}.",
         operations(&load.load),
         places(&load.load)
     )
@@ -167,7 +171,9 @@ fn in_flight(load: &Observation, found: &Little) -> String {
         found.in_flight
     );
     let (Some(depth), Some(share)) = (found.depth, found.share) else {
-        return format!("{law}; how many were allowed the result does not say.");
+        let stated = load.stated.in_flight;
+        let stated = stated.map_or_else(String::new, |stated| format!(" (its own count says {stated:.1})"));
+        return format!("{law}{stated}; how many were allowed the result does not say.");
     };
     let law = format!("{law}, of {depth} allowed");
     if share > 1.0 + found.tolerance {
@@ -200,6 +206,9 @@ fn in_flight(load: &Observation, found: &Little) -> String {
 }
 
 fn processors(load: &Observation) -> Option<String> {
+    if let (true, Some(busy)) = (load.cores.is_empty(), load.stated.processors_busy) {
+        return Some(format!("All processors together were {:.1} % busy.", 100.0 * busy));
+    }
     let busiest = load.cores.iter().map(|core| core.busy()).fold(0.0, f64::max);
     (!load.cores.is_empty() && busiest < IDLE).then(|| {
         format!(

@@ -79,6 +79,7 @@ fn found(depth: u32, iops: f64, time: Nanos) -> Results {
             ..Plan::default()
         },
         diagnoses: Vec::new(),
+        fleet: None,
         hosts: Vec::new(),
         steps: vec![StepResults {
             jobs: vec![job],

@@ -8,9 +8,10 @@
 mod text;
 
 use analysis::caps::Layer;
+use analysis::lint::lies_on_array;
 use analysis::policies::{Burst, HEADROOM, PLENTY, Resolved, USUAL_LATENCY_SECS, Workload};
 use analysis::requirement::{Clause, Metric};
-use analysis::verdict::{Cause, Context, Issued, Outcome, Verdict, judge};
+use analysis::verdict::{Cause, ClauseVerdict, Context, Issued, Outcome, Verdict, judge};
 use model::access::{Access, Sequential};
 use model::block_size::BlockSizes;
 use model::content::Content;
@@ -165,8 +166,8 @@ fn rate_of(clauses: &[Clause], workload: &Workload) -> Option<f64> {
 pub struct Verification {
     /// What is promised.
     pub promise: Promise,
-    /// A directory, file or block device, or what a simulated device is called.
-    pub path: String,
+    /// Directories, files or block devices, or what a simulated device is called. The promise is about all of them together.
+    pub paths: Vec<String>,
     /// The device, if it is simulated.
     pub simulated: Option<SimulatedDevice>,
     /// Size of the file that is made or used.
@@ -212,6 +213,7 @@ impl Verification {
             rate_iops: rate,
             concurrency,
             workers: workers.clamp(1, most.min(concurrency)),
+            targets: self.paths.len() as u32,
             warm_up_ns: self.warm_up,
             measured_ns: self.measured,
             quick: self.quick,
@@ -238,18 +240,19 @@ impl Verification {
     pub fn plan(&self, attempt: u32) -> Plan {
         let issued = self.issued(attempt);
         let workload = self.workload(&issued);
+        let target = |path: &String| Target {
+            path: path.clone(),
+            kind: match &self.simulated {
+                Some(device) => TargetKind::Simulated { device: device.clone() },
+                None => TargetKind::Path,
+            },
+            prepare: Prepare::Filled { size: self.file_size },
+            at_end: AtEndOfJob::default(),
+        };
         Plan {
             name: "verify".into(),
             seed: self.seed,
-            targets: vec![Target {
-                path: self.path.clone(),
-                kind: match &self.simulated {
-                    Some(device) => TargetKind::Simulated { device: device.clone() },
-                    None => TargetKind::Path,
-                },
-                prepare: Prepare::Filled { size: self.file_size },
-                at_end: AtEndOfJob::default(),
-            }],
+            targets: self.paths.iter().map(target).collect(),
             steps: vec![Step {
                 jobs: vec![workload.job(0)],
                 ..Step::default()
@@ -290,6 +293,7 @@ impl Verification {
                 ..part
             },
         };
+        let targets = (0..issued.targets).map(TargetId).collect();
         plan::Workload {
             parts: vec![part],
             workers: issued.workers,
@@ -301,7 +305,7 @@ impl Verification {
                 ..Phases::default()
             },
             seed: self.seed,
-            ..plan::Workload::new(&self.promise.name, vec![TargetId(0)], Stop::after(issued.measured_ns))
+            ..plan::Workload::new(&self.promise.name, targets, Stop::after(issued.measured_ns))
         }
     }
 
@@ -317,7 +321,33 @@ impl Verification {
             latency_ns: self.promise.latency_ns,
             interrupted: results.interrupted,
         };
-        Some(judge(&self.promise.clauses, &observation, &context))
+        let mut verdict = judge(&self.promise.clauses, &observation, &context);
+        verdict.notes.extend(self.more_targets(&verdict, results));
+        Some(verdict)
+    }
+
+    /// What to try where a rate was not reached: all targets that were named are in use from the start.
+    fn more_targets(&self, verdict: &Verdict, results: &Results) -> Option<String> {
+        let missed = |judged: &&ClauseVerdict| {
+            is_rate(&judged.clause) && judged.value.is_some_and(|value| value < judged.clause.target)
+        };
+        let missed = verdict.clauses.iter().filter(missed);
+        if !missed.into_iter().any(|judged| judged.outcome != Outcome::Pass) {
+            return None;
+        }
+        let facts = || results.hosts.iter().flat_map(|host| &host.environment.targets);
+        match self.paths.len() {
+            0 | 1 if facts().any(lies_on_array) => Some(
+                "the only target lies on a volume of an array, and volumes have limits of their own: if the promise is about the \
+                 array, name more of its volumes"
+                    .into(),
+            ),
+            0 | 1 => None,
+            count => Some(format!(
+                "all {count} targets that were named were in use ({count} of {count}): if the promise is about more than these, \
+                 name the others too"
+            )),
+        }
     }
 
     /// True if another attempt with a larger generator may change the verdict.
@@ -325,7 +355,6 @@ impl Verification {
         if attempt > 1 || verdict.outcome == Outcome::Pass || self.concurrency.is_some() {
             return false;
         }
-        let is_rate = |clause: &Clause| matches!(clause.metric, Metric::Iops | Metric::Throughput);
         verdict.clauses.iter().any(|judged| {
             // Without a promised latency nobody can say that the first depth should have been enough.
             let unsure =
@@ -333,6 +362,10 @@ impl Verification {
             judged.cause == Some(Cause::Generator) || unsure
         })
     }
+}
+
+fn is_rate(clause: &Clause) -> bool {
+    matches!(clause.metric, Metric::Iops | Metric::Throughput)
 }
 
 /// A rate as an exact fraction: whole operations per second, or thousandths of them.
@@ -367,7 +400,7 @@ mod tests {
     fn verification(promise: Promise) -> Verification {
         Verification {
             promise,
-            path: "/data".into(),
+            paths: vec!["/data".into()],
             simulated: None,
             file_size: None,
             cpus: 8,
@@ -415,6 +448,31 @@ mod tests {
         // A second attempt has twice of everything.
         let again = verification.issued(2);
         assert_eq!((again.concurrency, again.workers), (30, 2));
+    }
+
+    #[test]
+    fn several_targets_share_one_promise() {
+        let mut verification = verification(ssd_ultra());
+        verification.paths = ["/a", "/b", "/c"].map(str::to_owned).to_vec();
+        let plan = verification.plan(1);
+        assert_eq!(run::check(&plan), Ok(()));
+        assert_eq!((plan.targets.len(), verification.issued(1).targets), (3, 3));
+        let job = &plan.steps[0].jobs[0];
+        assert_eq!(job.depth(), 15, "over all of them");
+        let streams = job.workers.iter().flat_map(|worker| &worker.streams);
+        let rate_of = |target: u32| {
+            let of = streams
+                .clone()
+                .filter(|stream| stream.target.ids() == [TargetId(target)]);
+            let rates = of.map(|stream| match stream.pacing {
+                Pacing::Together { rate } => rate.per_second(),
+                _ => 0.0,
+            });
+            rates.sum::<f64>()
+        };
+        for target in 0..3 {
+            assert!((rate_of(target) - 4000.0 / 3.0).abs() < 1e-6, "{target}");
+        }
     }
 
     #[test]

@@ -94,9 +94,13 @@ fn issued(verified: &Verified, lines: &mut Vec<Paragraph>) {
         1 => String::new(),
         _ => ", in a second attempt with twice as much in flight".to_owned(),
     };
+    let shared = match issued.targets {
+        1 => String::new(),
+        count => format!(" ({count} targets, evenly)"),
+    };
     lines.push(Sentences(
         format!(
-            "issued to {}: {} {pattern}, {} % reads, direct; {} per second by {} workers, up to {} in flight; {} after {} of \
+            "issued to {}{shared}: {} {pattern}, {} % reads, direct; {} per second by {} workers, up to {} in flight; {} after {} of \
              warm-up{attempt}",
             verified.target,
             issued.block,

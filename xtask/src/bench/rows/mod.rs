@@ -3,6 +3,7 @@
 mod cached;
 mod counts;
 mod device;
+mod fleet;
 mod freeze;
 mod in_place;
 mod instructions;
@@ -42,6 +43,7 @@ pub(crate) const ROWS: &[(&str, Row)] = &[
     ("freeze", freeze::measure),
     ("counts", counts::measure),
     ("quick", quick::measure),
+    ("fleet", fleet::measure),
 ];
 
 /// The ratio of a comparison as a figure.

@@ -285,7 +285,7 @@ pub(super) const END: Switch = Switch {
             help: "Hint that the file is temporary.",
             examples: &["-ft"],
             linux: Status::WithoutEffect("files have no such attribute"),
-            windows: Status::WithoutEffect("not passed on yet"),
+            ..FORM
         },
     ],
     read: |line, value| {

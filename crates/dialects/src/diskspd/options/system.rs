@@ -10,8 +10,6 @@ const SYSTEM: Switch = Switch {
     ..ROW
 };
 
-const NO_MAPS: Status = Status::Refused("memory maps are not done there yet");
-
 pub(super) const CACHE: Switch = Switch {
     letter: 'S',
     default: "cached",
@@ -44,7 +42,6 @@ pub(super) const CACHE: Switch = Switch {
             value: Value::Word(&["m", "mb", "mw"]),
             help: "Copies to and from a memory map; with `w` past the processor's caches.",
             examples: &["-Sm", "-Smw"],
-            windows: NO_MAPS,
             ..FORM
         },
         Form {
@@ -52,7 +49,6 @@ pub(super) const CACHE: Switch = Switch {
             value: Value::Word(&["r", "rw"]),
             help: "Bypasses the local cache of a network file system.",
             examples: &["-Sr"],
-            windows: Status::Refused("the control that it takes is not sent yet"),
             ..FORM
         },
         Form {
@@ -187,7 +183,6 @@ pub(super) const FLUSH: Switch = Switch {
             value: Value::Word(&["v"]),
             help: "Writes the pages of a memory map back after each write.",
             examples: &["-Nv"],
-            windows: NO_MAPS,
             ..FORM
         },
         Form {
@@ -196,7 +191,7 @@ pub(super) const FLUSH: Switch = Switch {
             help: "Writes cache lines back after each write and drains them (n), or does not wait (i).",
             examples: &["-Nn", "-Ni"],
             linux: Status::Refused("it needs a map of persistent memory"),
-            windows: NO_MAPS,
+            ..FORM
         },
     ],
     read: |line, value| {
@@ -215,7 +210,7 @@ pub(super) const COMPLETION_ROUTINES: Switch = Switch {
     letter: 'x',
     scope: Scope::TimeSpan,
     default: "completion port",
-    detail: "The same queue of the system is used in both cases; only the report differs. Not with `-g` and `-Sm`.",
+    detail: "Linux uses the same queue in both cases; only the report differs. Not with `-g` and `-Sm`.",
     forms: &[Form {
         head: "x",
         value: Value::None,
@@ -234,13 +229,12 @@ pub(super) const RING: Switch = Switch {
     letter: 'u',
     scope: Scope::TimeSpan,
     default: "chosen for the target",
-    detail: "A switch of DiskSpd 2.3.",
+    detail: "A switch of DiskSpd 2.3. A Windows without IoRing (before Windows 11 and Windows Server 2025) refuses it.",
     forms: &[Form {
         head: "u",
         value: Value::None,
-        help: "Operations go through the system's submission ring: io_uring on Linux.",
+        help: "Operations go through the system's submission ring: io_uring on Linux, IoRing on Windows.",
         examples: &["-u"],
-        windows: Status::Refused("IoRing is not used yet"),
         ..FORM
     }],
     read: |line, value| {
@@ -258,13 +252,13 @@ pub(super) const RING: Switch = Switch {
 pub(super) const LARGE_PAGES: Switch = Switch {
     letter: 'l',
     default: "usual pages",
-    detail: "Linux takes them from its reserved pool (`vm.nr_hugepages`); none left is an error.",
+    detail: "Linux takes them from its reserved pool (`vm.nr_hugepages`); none left is an error. Windows wants the account to hold \
+             the privilege to lock pages in memory.",
     forms: &[Form {
         head: "l",
         value: Value::None,
         help: "Buffers lie in large pages.",
         examples: &["-l"],
-        windows: Status::Refused("the privilege that it takes is not asked for yet"),
         ..FORM
     }],
     read: |line, _| {
@@ -287,7 +281,6 @@ pub(super) const PRIORITY: Switch = Switch {
         },
         help: "Priority of the operations: 1 very low, 2 low, 3 normal.",
         examples: &["-I1", "-I3"],
-        windows: Status::Refused("no priority but 3 can be set yet"),
         ..FORM
     }],
     read: |line, value| {

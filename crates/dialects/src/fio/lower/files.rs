@@ -113,7 +113,7 @@ struct Extents {
 impl Lowering<'_> {
     pub(super) fn files_of(&mut self, clone: Clone<'_>, place: (usize, usize)) -> Files {
         let options = &clone.job.options;
-        let mut names = names(clone, self.here.disk);
+        let mut names = names(clone, self.here);
         let given = |name: &str| clone.job.given.iter().position(|(option, _)| option == name);
         if let Some(folder) = &options.files.opendir {
             match self.here.disk.below(folder) {
@@ -435,8 +435,14 @@ fn drawn(form: DrawsForm, number: usize, range: Range, block: u64) -> u64 {
     size - size % block
 }
 
+/// Generated names where nothing else is said.
+const USUAL_NAMES: &str = "$jobname.$jobnum.$filenum";
+/// The same on other hosts, which may share a file system.
+const NAMES_OF_CLIENTS: &str = "$clientuid.$jobname.$jobnum.$filenum";
+
 /// The paths of a clone, in order.
-fn names(clone: Clone<'_>, disk: &dyn Disk) -> Vec<String> {
+fn names(clone: Clone<'_>, here: super::Here<'_>) -> Vec<String> {
+    let disk = here.disk;
     let files = &clone.job.options.files;
     if !files.filename.is_empty() {
         let directory = files.filename_directory.as_deref();
@@ -455,8 +461,12 @@ fn names(clone: Clone<'_>, disk: &dyn Disk) -> Vec<String> {
         0 => None,
         several => Some(files.directory[clone.index as usize % several].as_str()),
     };
-    let format = files.filename_format.as_deref().unwrap_or("$jobname.$jobnum.$filenum");
-    let name = |file: u32| joined(directory, &expanded(format, section, clone.index, file));
+    let format = match files.filename_format.as_deref().unwrap_or(USUAL_NAMES) {
+        USUAL_NAMES if here.client.is_some() && files.unique_filename => NAMES_OF_CLIENTS,
+        format => format,
+    };
+    let client = here.client.unwrap_or("localhost");
+    let name = |file: u32| joined(directory, &expanded(format, section, (clone.index, file), client));
     (0..count).map(name).collect()
 }
 
@@ -468,12 +478,13 @@ fn joined(directory: Option<&str>, name: &str) -> String {
 }
 
 /// A pattern of names with its keywords, which may be written in any case.
-fn expanded(format: &str, section: &str, clone: u32, file: u32) -> String {
+fn expanded(format: &str, section: &str, (clone, file): (u32, u32), client: &str) -> String {
     let keywords = [
         ("$jobname", section.to_owned()),
         ("$jobnum", clone.to_string()),
         ("$filenum", file.to_string()),
-        ("$clientuid", "localhost".to_owned()),
+        // A path of a socket is no part of a name.
+        ("$clientuid", client.replace(['/', '\\'], "_")),
     ];
     let mut name = String::new();
     let mut rest = format;

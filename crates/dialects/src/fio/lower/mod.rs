@@ -16,7 +16,7 @@ mod special;
 mod verify;
 
 use model::draws::DrawsForm;
-use model::plan::{Depth, Job as PlanJob, LatencyPoints, Plan, Step, Stream, Worker};
+use model::plan::{Depth, Divide, Job as PlanJob, LatencyPoints, Plan, Step, Stream, Worker};
 
 use super::jobs::{Job, Jobs};
 use crate::Diagnostic;
@@ -40,6 +40,8 @@ pub struct Here<'a> {
     pub process: u32,
     /// Seconds that local time is ahead of UTC.
     pub utc_offset_s: i32,
+    /// The host that carries them out, as the user names it, if it is another one.
+    pub client: Option<&'a str>,
 }
 
 /// What jobs mean here.
@@ -195,6 +197,8 @@ impl<'a> Lowering<'a> {
             prepare_only: job.options.job.create_only,
             scheduler: job.options.queue.ioscheduler.clone(),
             ends_with_io: special::ends_with_io(&job.options),
+            hosts: Vec::new(),
+            divide: Divide::default(),
             workers,
         };
         self.steps[step].jobs.push(plan);

@@ -50,6 +50,7 @@ pub(super) fn engine(options: &JobOptions) -> EngineChoice {
     EngineChoice {
         kind: match queue.ioengine.as_str() {
             "libaio" => EngineKind::Libaio,
+            "windowsaio" if cfg!(windows) => EngineKind::Iocp,
             // Queues of other systems, and of the C library, are the queue of this one.
             "io_uring" | "posixaio" | "windowsaio" => EngineKind::IoUring,
             "pvsync2" => EngineKind::Pvsync2,
@@ -153,6 +154,7 @@ pub(super) fn placement(options: &JobOptions, number: u32, complaints: &mut Vec<
     }
     ThreadPlacement {
         cpus,
+        turn: None,
         cpu_nodes: match &system.numa_cpu_nodes {
             None => Vec::new(),
             Some(text) => nodes(text).unwrap_or_else(|| {

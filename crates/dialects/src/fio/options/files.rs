@@ -57,8 +57,7 @@ pub const ROWS: &[Row] = &[
         .example("$jobname.$filenum"),
     boolean("unique_filename", |job| &mut job.files.unique_filename)
         .default("1")
-        .without_effect("there is no client whose address could stand in front of a name")
-        .help("Put the client's address in front of generated names.")
+        .help("With --client, put the host in front of generated names.")
         .example("0"),
     text("opendir", |job| &mut job.files.opendir)
         .help("Work on every regular file below this directory.")

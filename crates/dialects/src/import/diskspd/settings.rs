@@ -117,6 +117,7 @@ impl TargetSettings {
                 "burst size:",
                 "using I/O Completion Ports",
                 "using completion routines",
+                "using I/O Ring",
                 "thread stride size:",
                 "using parallel async",
                 "memory mapped",

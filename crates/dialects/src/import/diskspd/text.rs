@@ -4,7 +4,7 @@
 //! line, a time span at its settings and again at its results.
 
 use model::finding::{Finding, Severity};
-use model::observation::{CoreShare, Flow, Latency, Observation, PartFlow};
+use model::observation::{CoreShare, Flow, Latency, Observation, PartFlow, Stated};
 use model::{Bytes, Direction, PerDirection};
 
 use super::text_tables::{Cells, Chart, Table, Unreadable, cells, figure, titles};
@@ -298,6 +298,7 @@ impl Reader {
             device: None,
             series: Vec::new(),
             errors: None,
+            stated: Stated::default(),
         }
     }
 

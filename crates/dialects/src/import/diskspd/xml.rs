@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use model::finding::{Finding, Severity};
-use model::observation::{CoreShare, Flow, Latency, Observation, PartFlow, SeriesPoint};
+use model::observation::{CoreShare, Flow, Latency, Observation, PartFlow, SeriesPoint, Stated};
 use model::{Bytes, Direction, Nanos, PerDirection};
 use roxmltree::{Document, Node};
 
@@ -247,6 +247,7 @@ fn observation(span: Node<'_, '_>, settings: Option<&Settings>, name: String) ->
         device: None,
         series: series(span, settings),
         errors: None,
+        stated: Stated::default(),
     })
 }
 

@@ -1,7 +1,7 @@
 //! fio's JSON of 3.x, with or without bins.
 
 use model::finding::{Finding, Severity};
-use model::observation::{Flow, Generator, Observation, PartFlow};
+use model::observation::{Flow, Generator, Observation, PartFlow, Stated};
 use model::{Direction, Nanos, PerDirection};
 use serde_json::Value;
 
@@ -163,6 +163,7 @@ fn observation(clones: &[Entry], version: Option<String>) -> Observation {
             .iter()
             .map(|clone| clone.errors.or((clone.error == 0).then_some(0)))
             .sum(),
+        stated: Stated::default(),
     }
 }
 

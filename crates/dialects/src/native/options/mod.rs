@@ -103,6 +103,8 @@ pub const OPTIONS: &[NativeOption] = &[
     system::SUBMISSION_THREAD,
     system::CPUS,
     system::TOLERATE_ERRORS,
+    system::HOSTS,
+    system::DIVIDE,
     system::LOG,
 ];
 

@@ -1,6 +1,6 @@
 //! How operations are carried out.
 
-use model::plan::{EngineKind, WriteThrough};
+use model::plan::{Divide, EngineKind, WriteThrough};
 
 use super::{Group, NativeOption, ROW};
 use crate::native::values;
@@ -51,8 +51,8 @@ pub(super) const ENGINE: NativeOption = NativeOption {
     name: "engine",
     value: "NAME",
     help: "How operations reach the kernel.",
-    detail: "`auto` (default: the one that fits the target, with the reason in the result), `io_uring`, `libaio`, `psync`, \
-             `pvsync2`, `mmap`, `null`.",
+    detail: "`auto` (default: the one that fits the target, with the reason in the result), `io_uring`, `libaio`, `iocp` \
+             and `ioring` (Windows), `psync`, `pvsync2`, `mmap`, `null`.",
     example: "engine = \"io_uring\"",
     elsewhere: "fio ioengine",
     set: |job, text| {
@@ -73,7 +73,7 @@ pub(super) const BATCH: NativeOption = NativeOption {
     value: "N",
     help: "Most operations handed to the kernel in one call.",
     detail: "Default: 8, and 1 where the target completes operations inside that call, because there the size of the \
-             batch is the latency.",
+             batch is the latency, and on Windows, where each operation is a call of its own.",
     example: "batch = 32",
     elsewhere: "fio iodepth_batch",
     set: |job, text| {
@@ -131,6 +131,50 @@ pub(super) const TOLERATE_ERRORS: NativeOption = NativeOption {
     elsewhere: "fio continue_on_error=io",
     set: |job, text| {
         job.tolerate_errors = values::flag(text)?;
+        Ok(())
+    },
+    ..SYSTEM
+};
+
+pub(super) const HOSTS: NativeOption = NativeOption {
+    name: "for-hosts",
+    value: "NAMES",
+    help: "Hosts that this job is for, by name or rank, where several carry the test out.",
+    detail: "Default: all of them. So some write while others read.",
+    example: "for-hosts = \"0,1\"",
+    elsewhere: "",
+    set: |job, text| {
+        job.hosts = text.split(',').map(|name| name.trim().to_owned()).collect();
+        if job.hosts.iter().any(String::is_empty) {
+            return Err("must be names or numbers with commas between them".into());
+        }
+        Ok(())
+    },
+    ..SYSTEM
+};
+
+pub(super) const DIVIDE: NativeOption = NativeOption {
+    name: "divide",
+    value: "WHAT",
+    help: "What hosts divide among them: rate, depth, region.",
+    detail: "Default: nothing, so that each host does what the job says in full. With `rate` and `depth` these are totals of all \
+             hosts; with `region` each has a part of every target to itself, where they share one.",
+    example: "divide = \"rate,region\"",
+    elsewhere: "",
+    set: |job, text| {
+        job.divide = Divide::default();
+        for word in text.split(',').map(str::trim) {
+            match word {
+                "rate" => job.divide.rate = true,
+                "depth" => job.divide.depth = true,
+                "region" => job.divide.region = true,
+                _ => {
+                    return Err(format!(
+                        "is rate, depth, region or several of them with commas between, not `{word}`"
+                    ));
+                }
+            }
+        }
         Ok(())
     },
     ..SYSTEM

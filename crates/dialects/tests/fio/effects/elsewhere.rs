@@ -8,6 +8,11 @@ pub const ELSEWHERE: &[(&str, &str, &str)] = &[
         "every_saying_follows_from_its_option",
     ),
     (
+        "unique_filename",
+        "crates/fathom/tests/fleet/clients.rs",
+        "names_of_files_are_as_the_job_says",
+    ),
+    (
         "exec_prerun",
         "crates/fathom/tests/fio/endings.rs",
         "commands_of_a_job_need_permission",

@@ -12,6 +12,7 @@ use model::environment::Allocation;
 use rustix::fs::{SeekFrom, seek};
 use rustix::io::Errno;
 
+use crate::file::FileKind;
 use crate::identity::{DeviceNumber, Identity};
 
 /// What a path leads to; `None` if there is nothing or it may not be looked at.
@@ -36,6 +37,26 @@ fn identity(meta: &fs::Metadata) -> Identity {
         device: number(meta.st_dev()),
         inode: meta.st_ino(),
     }
+}
+
+/// What there is at a path, links followed.
+///
+/// # Errors
+/// The system's error, such as that there is nothing.
+pub fn kind_of(path: &Path) -> io::Result<FileKind> {
+    let kind = fs::metadata(path)?.file_type();
+    Ok(match () {
+        () if kind.is_file() => FileKind::Regular,
+        () if kind.is_dir() => FileKind::Directory,
+        () if kind.is_block_device() => FileKind::BlockDevice,
+        () if kind.is_char_device() => FileKind::CharacterDevice,
+        () => FileKind::Other,
+    })
+}
+
+/// True if a path names a device whether there is one or not. Names of devices are like others here.
+pub fn names_a_device(_: &Path) -> bool {
+    false
 }
 
 /// Size of the file system that a path lies on, and bytes that a program without privileges may still use.

@@ -7,7 +7,7 @@ use std::os::linux::fs::MetadataExt;
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 
-use model::plan::{FileRangeFlags, Mapping, OpenHint, WriteThrough};
+use model::plan::{FileRangeFlags, OpenHint, WriteThrough};
 use rustix::fs::{Advice, FallocateFlags, OFlags, fadvise, fallocate, fdatasync, fsync};
 use rustix::io::{Errno, ReadWriteFlags, pread, preadv2, pwrite, pwritev2};
 
@@ -173,6 +173,28 @@ pub(crate) fn supports_nowait(file: &fs::File, alignment: u64) -> bool {
     )
 }
 
+/// Files have no such attribute here.
+pub const KNOWS_TEMPORARY: bool = false;
+
+/// Nothing to do: operations carry their priorities themselves.
+pub(crate) fn set_priority(_file: &fs::File, _priority: u16) -> io::Result<()> {
+    Ok(())
+}
+
+/// Direct I/O on a network file system bypasses the cache here and no other.
+pub const DIRECT_BYPASSES_LOCAL_CACHE: bool = true;
+
+/// Nothing to do, see [`DIRECT_BYPASSES_LOCAL_CACHE`].
+///
+/// # Errors
+/// None.
+pub fn bypass_local_cache(_file: &fs::File) -> io::Result<()> {
+    Ok(())
+}
+
+/// The cached pages of a file can be dropped.
+pub const CAN_DROP_CACHE: bool = true;
+
 /// Drops cached pages of a file; those not yet written back stay.
 pub fn drop_cache(file: &fs::File) {
     let _ = fadvise(file, 0, None, Advice::DontNeed);
@@ -184,6 +206,14 @@ pub fn drop_cache(file: &fs::File) {
 /// The system's error, such as `ENOSPC` or `EOPNOTSUPP`.
 pub fn allocate(file: &fs::File, length: u64) -> io::Result<()> {
     Ok(fallocate(file, FallocateFlags::empty(), 0, length)?)
+}
+
+/// Space that was never written cannot be declared to be here.
+///
+/// # Errors
+/// Always `Unsupported`.
+pub fn declare_valid(_file: &fs::File, _length: u64) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 /// Bytes transferred, or a negative error number.
@@ -300,12 +330,6 @@ fn discard(file: &fs::File, offset: u64, length: u64) -> i64 {
     }
 }
 
-/// True for memory maps with flushes that need persistent memory, which this system offers only through `MAP_SYNC`.
-pub(crate) fn needs_persistent_memory(mapping: &Mapping) -> bool {
-    use model::plan::MapFlush;
-    matches!(mapping.flush, MapFlush::Lines | MapFlush::LinesWithoutDrain)
-}
-
 /// Reserves space without changing the size of the file.
 ///
 /// # Errors
@@ -358,6 +382,25 @@ pub fn identity(file: &fs::File) -> Option<String> {
 /// Takes the exclusive lock of a file, which lasts until it is closed. False if someone else has it.
 pub fn try_lock(file: &fs::File) -> bool {
     rustix::fs::flock(file, rustix::fs::FlockOperation::NonBlockingLockExclusive).is_ok()
+}
+
+/// Not needed: the attributes of a file say what it is.
+pub fn lasting_identity(_file: &fs::File) -> Option<String> {
+    None
+}
+
+/// Opens a file that nobody holds, to remove it. As long as it is open, nobody else takes it for one.
+pub fn open_left(path: &Path) -> Option<fs::File> {
+    let file = fs::OpenOptions::new().read(true).write(true).open(path).ok()?;
+    try_lock(&file).then_some(file)
+}
+
+/// Removes a file that [`open_left`] has opened.
+///
+/// # Errors
+/// The system's error.
+pub fn remove_left(_file: fs::File, path: &Path) -> io::Result<()> {
+    fs::remove_file(path)
 }
 
 /// Size of the file system that a path lies on, and bytes that may still be used there.

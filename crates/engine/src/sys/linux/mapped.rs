@@ -63,6 +63,19 @@ impl FileMap {
         Ok(())
     }
 
+    /// Makes ready to write back cache lines of persistent memory, which this system offers only through `MAP_SYNC`.
+    ///
+    /// # Errors
+    /// Always.
+    pub(crate) fn open_lines(&mut self) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// Not done here. Returns a negative error number.
+    pub(crate) fn flush_lines(&self, _offset: usize, _length: usize, _drain: bool) -> i64 {
+        -i64::from(super::file::NOT_SUPPORTED)
+    }
+
     /// Copies from the map. False if a page could not be read in.
     pub(crate) fn read(&self, offset: usize, buffer: &mut [u8]) -> bool {
         assert!(
@@ -131,6 +144,11 @@ impl FileMap {
                 first as u64,
             )
         };
+    }
+
+    /// The same as [`FileMap::flush`]: this system has one call for both.
+    pub(crate) fn flush_view(&self, offset: usize, length: usize) -> i64 {
+        self.flush(offset, length)
     }
 
     /// Writes changed pages of a range back. Returns 0 or a negative error number.

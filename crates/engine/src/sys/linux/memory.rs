@@ -97,6 +97,11 @@ impl Drop for Mapping {
     }
 }
 
+/// What stands in the way of large pages, and what to do, where it is neither a lack of them nor of memory: nothing here.
+pub(crate) fn huge_page_refusal(_: &io::Error) -> Option<(&'static str, &'static str)> {
+    None
+}
+
 /// Memory that is kept from being swapped out, as long as this lives.
 #[derive(Debug)]
 pub struct Pinned(#[allow(dead_code, reason = "it is held, not used")] Mapping);

@@ -1,6 +1,7 @@
 //! Linux.
 
 pub(crate) mod aio;
+pub(crate) mod ata;
 pub(crate) mod mapped;
 pub(crate) mod memory;
 pub(crate) mod nvme;
@@ -12,6 +13,9 @@ pub(crate) mod vectors;
 pub mod clock;
 pub mod facts;
 pub mod file;
+pub mod mpi;
 pub mod names;
 pub mod signals;
+pub mod terminal;
 pub mod thread;
+pub mod told;

@@ -41,6 +41,12 @@ extern "C" fn on_report(_: libc::c_int) {
     REPORT.store(true, Ordering::Relaxed);
 }
 
+/// Does what Ctrl-C does, where the terminal passes it on as a key.
+pub fn ask_to_stop() {
+    // SAFETY: the call takes a number, and what it sets off is the handler above.
+    unsafe { libc::raise(libc::SIGINT) };
+}
+
 /// The signal that asked to stop.
 pub fn stop_signal() -> Option<i32> {
     match SIGNAL.load(Ordering::Relaxed) {
@@ -51,6 +57,7 @@ pub fn stop_signal() -> Option<i32> {
 
 extern "C" fn on_stop(signal: libc::c_int) {
     if STOP.swap(true, Ordering::Relaxed) {
+        super::terminal::put_back();
         // SAFETY: `_exit` may be called in a signal handler; nothing of this process is used afterwards.
         unsafe { libc::_exit(128 + signal) };
     }

@@ -33,6 +33,17 @@ pub fn pin_to(cpus: &[u32]) -> io::Result<()> {
     Ok(sched_setaffinity(None, &set)?)
 }
 
+/// Gives this process all CPUs that it may have, where whoever started it had left it fewer: launchers of MPI bind each process to
+/// one. Call it before there are other threads. How many it had before; `None` if nothing changed.
+pub fn widen() -> Option<u32> {
+    let before = usable_cpus().len();
+    let mut all = CpuSet::new();
+    (0..CpuSet::MAX_CPU).for_each(|cpu| all.set(cpu));
+    // The kernel keeps to the CPUs of the control group.
+    sched_setaffinity(None, &all).ok()?;
+    (usable_cpus().len() > before).then_some(before as u32)
+}
+
 /// CPUs of a NUMA node, ascending.
 ///
 /// # Errors
@@ -137,6 +148,9 @@ pub fn act_as(user: Option<u32>, group: Option<u32>) -> io::Result<()> {
     }
     Ok(())
 }
+
+/// Threads have an I/O priority here.
+pub const HAVE_IO_PRIORITY: bool = true;
 
 /// Sets the I/O priority of the calling thread: class 1 real-time, 2 best effort, 3 idle; level 0 to 7; a
 /// hint for the device, 0 for none.

@@ -1,46 +1,118 @@
-//! Facts about paths and open files: identity, space.
+//! Facts about paths and open files: identity, space, allocation.
 
 use std::fs;
-use std::os::windows::ffi::OsStrExt;
-use std::os::windows::io::AsRawHandle;
+use std::io;
 use std::path::Path;
 
 use model::environment::Allocation;
-use windows_sys::Win32::Storage::FileSystem::{
-    BY_HANDLE_FILE_INFORMATION, GetDiskFreeSpaceExW, GetFileInformationByHandle,
-};
+use windows_sys::Win32::Foundation::ERROR_HANDLE_EOF;
+use windows_sys::Win32::Storage::FileSystem::GetDiskFreeSpaceExW;
+use windows_sys::Win32::System::Ioctl::{FSCTL_GET_RETRIEVAL_POINTERS, FSCTL_QUERY_ALLOCATED_RANGES};
 
-use crate::identity::{DeviceNumber, Identity};
+use super::ioctl::{ask, open_to_ask, wide};
+use super::{kinds, prepare};
+use crate::file::FileKind;
+use crate::identity::Identity;
+use crate::probe::windows::answers;
 
-/// What a path leads to; `None` if there is nothing or it may not be opened.
+/// What a path leads to; `None` if there is nothing or it has no numbers.
 pub fn identity_of(path: &Path) -> Option<Identity> {
-    identity_of_file(&fs::File::open(path).ok()?)
+    kinds::identity(&open_to_ask(path).ok()?)
 }
 
-/// What an open file is: serial number of its volume and its number there. Drives and volumes themselves have none.
+/// What an open file, disk or volume is.
 pub fn identity_of_file(file: &fs::File) -> Option<Identity> {
-    // SAFETY: all fields of the structure are plain numbers, for which zero is valid.
-    let mut facts: BY_HANDLE_FILE_INFORMATION = unsafe { std::mem::zeroed() };
-    // SAFETY: the handle belongs to a live file, and the structure is of the type that the call fills.
-    if unsafe { GetFileInformationByHandle(file.as_raw_handle(), &mut facts) } == 0 {
-        return None;
+    kinds::identity(file)
+}
+
+/// What there is at a path, found out without a right to its contents.
+///
+/// # Errors
+/// The system's error, such as that there is nothing.
+pub fn kind_of(path: &Path) -> io::Result<FileKind> {
+    kinds::identify(&open_to_ask(path)?).map(|(kind, ..)| kind)
+}
+
+/// True if a path names a device whether there is one or not: nothing can be made there.
+pub fn names_a_device(path: &Path) -> bool {
+    use std::path::{Component, Prefix};
+    match path.components().next() {
+        Some(Component::Prefix(prefix)) => match prefix.kind() {
+            Prefix::DeviceNS(_) => true,
+            // `\\?\C:` is the volume, and `\\?\C:\` the root folder of what lies on it.
+            Prefix::VerbatimDisk(_) | Prefix::Verbatim(_) => path.components().nth(1).is_none(),
+            Prefix::UNC(..) | Prefix::VerbatimUNC(..) | Prefix::Disk(_) => false,
+        },
+        _ => false,
     }
-    Some(Identity::File {
-        device: DeviceNumber::new(facts.dwVolumeSerialNumber, 0),
-        inode: u64::from(facts.nFileIndexHigh) << 32 | u64::from(facts.nFileIndexLow),
-    })
 }
 
 /// Size of the volume that a path lies on, and bytes that may still be used there.
 pub fn space_of(path: &Path) -> Option<(u64, u64)> {
-    let wide: Vec<u16> = path.as_os_str().encode_wide().chain([0]).collect();
     let (mut available, mut size) = (0u64, 0u64);
     // SAFETY: the path ends with a zero, and the call writes two live words; the third may be left out.
-    let result = unsafe { GetDiskFreeSpaceExW(wide.as_ptr(), &mut available, &mut size, std::ptr::null_mut()) };
+    let result = unsafe { GetDiskFreeSpaceExW(wide(path).as_ptr(), &mut available, &mut size, std::ptr::null_mut()) };
     (result != 0).then_some((size, available))
 }
 
-/// Not found out yet here.
-pub fn allocation(_file: &fs::File, _size: u64) -> Option<Allocation> {
-    None
+/// How the space of a file is allocated: what of it has none, what was never written beyond its valid data, and in how many extents the rest
+/// lies. `None` where the file system does not tell which parts have space.
+pub fn allocation(file: &fs::File, size: u64) -> Option<Allocation> {
+    let held = allocated(file, size).ok()?;
+    let extents = extents(file).unwrap_or(0);
+    Some(answers::allocation(size, &held, prepare::valid_length(file), extents))
+}
+
+/// Start and length of what has space, within the size.
+fn allocated(file: &fs::File, size: u64) -> io::Result<Vec<(u64, u64)>> {
+    const ROOM: usize = 64 << 10;
+    let mut found: Vec<(u64, u64)> = Vec::new();
+    let mut start = 0;
+    while start < size {
+        let question = [start.to_le_bytes(), (size - start).to_le_bytes()].concat();
+        let answer = ask(file, FSCTL_QUERY_ALLOCATED_RANGES, &question, ROOM)?;
+        let ranges = answers::ranges(&answer.bytes);
+        let Some((last, length)) = ranges.last().copied() else {
+            break;
+        };
+        found.extend(
+            ranges
+                .iter()
+                .map(|(start, length)| (*start, (*length).min(size.saturating_sub(*start)))),
+        );
+        if !answer.goes_on || last + length <= start {
+            break;
+        }
+        start = last + length;
+    }
+    Ok(found)
+}
+
+/// How many extents a file has, those counted as one that follow each other on the volume.
+fn extents(file: &fs::File) -> Option<u64> {
+    const ROOM: usize = 64 << 10;
+    const MOST: u64 = 1 << 20;
+    let (mut count, mut from) = (0u64, 0u64);
+    let mut end_before: Option<i64> = None;
+    loop {
+        let answer = match ask(file, FSCTL_GET_RETRIEVAL_POINTERS, &from.to_le_bytes(), ROOM) {
+            Ok(answer) => answer,
+            // A small file lies in the file table, or there is nothing from here on.
+            Err(error) if error.raw_os_error() == Some(ERROR_HANDLE_EOF as i32) => return Some(count),
+            Err(_) => return None,
+        };
+        let (mut start, pointers) = answers::retrieval_pointers(&answer.bytes)?;
+        for (next, place) in pointers {
+            let length = next.saturating_sub(start) as i64;
+            if place >= 0 {
+                count += u64::from(end_before != Some(place));
+                end_before = Some(place + length);
+            }
+            start = next;
+        }
+        if !answer.goes_on || start <= from || count >= MOST {
+            return Some(count);
+        }
+        from = start;
+    }
 }

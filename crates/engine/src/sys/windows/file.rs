@@ -3,13 +3,20 @@
 use std::fs;
 use std::io;
 use std::os::windows::fs::{FileExt, OpenOptionsExt};
+use std::os::windows::io::AsRawHandle;
 use std::path::Path;
 
 use model::plan::{FileRangeFlags, WriteThrough};
+use windows_sys::Win32::Foundation::{ERROR_INVALID_FUNCTION, HANDLE};
 use windows_sys::Win32::Storage::FileSystem::{
-    FILE_FLAG_NO_BUFFERING, FILE_FLAG_RANDOM_ACCESS, FILE_FLAG_SEQUENTIAL_SCAN, FILE_FLAG_WRITE_THROUGH,
+    DELETE, FILE_ATTRIBUTE_TEMPORARY, FILE_DISPOSITION_INFO, FILE_FLAG_NO_BUFFERING, FILE_FLAG_OVERLAPPED,
+    FILE_FLAG_RANDOM_ACCESS, FILE_FLAG_SEQUENTIAL_SCAN, FILE_FLAG_WRITE_THROUGH, FILE_GENERIC_READ,
+    FILE_IO_PRIORITY_HINT_INFO, FILE_SHARE_DELETE, FILE_SHARE_READ, FILE_SHARE_WRITE, FileDispositionInfo,
+    FileIoPriorityHintInfo, IoPriorityHintLow, IoPriorityHintNormal, IoPriorityHintVeryLow, SetFileInformationByHandle,
 };
+use windows_sys::Win32::System::Ioctl::{FSCTL_FILE_LEVEL_TRIM, IOCTL_STORAGE_MANAGE_DATA_SET_ATTRIBUTES};
 
+use super::{ioctl, kinds, prepare};
 use crate::file::{Access, FileKind, OpenHow};
 
 /// Error number: the operation is not supported.
@@ -45,41 +52,92 @@ pub fn open_own(path: &Path) -> io::Result<fs::File> {
     fs::File::open(path)
 }
 
-/// Opens a file or device.
-pub(crate) fn open(path: &Path, how: &OpenHow) -> io::Result<fs::File> {
-    let mut flags = 0;
-    for (set, flag) in [
+/// Files can be told to be temporary (DiskSpd `-ft`).
+pub const KNOWS_TEMPORARY: bool = true;
+
+/// What `CreateFileW` is told of a file beside its name: flags, and attributes, which it heeds only when it makes one.
+fn flags_and_attributes(how: &OpenHow) -> (u32, u32) {
+    let flags = [
         (how.cache.direct, FILE_FLAG_NO_BUFFERING),
         (how.cache.write_through != WriteThrough::Off, FILE_FLAG_WRITE_THROUGH),
         (how.hint.sequential, FILE_FLAG_SEQUENTIAL_SCAN),
         (how.hint.random, FILE_FLAG_RANDOM_ACCESS),
-    ] {
-        flags |= if set { flag } else { 0 };
-    }
+        (how.overlapped, FILE_FLAG_OVERLAPPED),
+    ];
+    let attributes = [(how.hint.temporary, FILE_ATTRIBUTE_TEMPORARY)];
+    let of = |wanted: &[(bool, u32)]| {
+        let set = wanted.iter().filter(|(set, _)| *set);
+        set.fold(0, |all, (_, one)| all | one)
+    };
+    (of(&flags), of(&attributes))
+}
+
+/// Opens a file or device, which others may use at the same time.
+pub(crate) fn open(path: &Path, how: &OpenHow) -> io::Result<fs::File> {
+    let (flags, attributes) = flags_and_attributes(how);
+    // A memory map needs read access even where only writes are wanted.
+    let read = how.access != Access::Write || how.cache.mapping.is_some();
     fs::OpenOptions::new()
-        .read(how.access != Access::Write)
+        .read(read)
         .write(how.access != Access::Read)
+        .share_mode(FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE)
+        .attributes(attributes)
         .custom_flags(flags)
         .open(path)
 }
 
-/// What an open file is and its size. Device numbers do not exist here.
+/// What an open file is, the numbers of its disk and partition or of its volume, and its size.
 pub fn identify(file: &fs::File) -> io::Result<(FileKind, (u32, u32), u64)> {
-    let meta = file.metadata()?;
-    let kind = match (meta.is_file(), meta.is_dir()) {
-        (true, _) => FileKind::Regular,
-        (false, true) => FileKind::Directory,
-        (false, false) => FileKind::Other,
+    kinds::identify(file)
+}
+
+/// What offsets, lengths and buffers of unbuffered I/O must be multiples of.
+pub(crate) fn direct_alignment(file: &fs::File, kind: FileKind) -> u64 {
+    kinds::direct_alignment(file, kind)
+}
+
+/// Unbuffered I/O is passed on to the server as such here, so it is not what bypasses only the local cache.
+pub const DIRECT_BYPASSES_LOCAL_CACHE: bool = false;
+
+/// Keeps the redirector from buffering an open file of a server in this machine (Windows 8 and later).
+///
+/// # Errors
+/// The system's error, such as that the file is no server's.
+pub fn bypass_local_cache(file: &fs::File) -> io::Result<()> {
+    /// `IOCTL_LMR_DISABLE_LOCAL_BUFFERING`.
+    const DISABLE_LOCAL_BUFFERING: u32 = 0x14_0390;
+    ioctl::ask(file, DISABLE_LOCAL_BUFFERING, &[], 0).map(drop)
+}
+
+/// Gives all operations through an open file an I/O priority: class × 2¹³ + level, as Linux writes it. The idle class is the
+/// lowest of Windows, level 7 of best effort the one above; the rest is the usual one.
+///
+/// # Errors
+/// The system's error; `Unsupported` for the real-time class, which there is not.
+pub(crate) fn set_priority(file: &fs::File, priority: u16) -> io::Result<()> {
+    /// The call wants it aligned like a number of eight bytes.
+    #[repr(align(8))]
+    struct Aligned(FILE_IO_PRIORITY_HINT_INFO);
+    let hint = match (priority >> 13, priority & 7) {
+        (1, _) => return Err(io::ErrorKind::Unsupported.into()),
+        (3, _) => IoPriorityHintVeryLow,
+        (2, 7) => IoPriorityHintLow,
+        _ => IoPriorityHintNormal,
     };
-    Ok((kind, (0, 0), meta.len()))
+    let wanted = Aligned(FILE_IO_PRIORITY_HINT_INFO { PriorityHint: hint });
+    let (place, length) = (&raw const wanted.0, size_of::<FILE_IO_PRIORITY_HINT_INFO>() as u32);
+    let handle: HANDLE = file.as_raw_handle();
+    // SAFETY: the handle belongs to a live file, and the structure is live and of the type that belongs to the class.
+    match unsafe { SetFileInformationByHandle(handle, FileIoPriorityHintInfo, place.cast(), length) } {
+        0 => Err(io::Error::last_os_error()),
+        _ => Ok(()),
+    }
 }
 
-/// Unbuffered I/O needs whole sectors; 4096 fits every disk there is.
-pub(crate) fn direct_alignment(_file: &fs::File, _kind: FileKind) -> u64 {
-    4096
-}
+/// The cached pages of a file cannot be dropped by a program here.
+pub const CAN_DROP_CACHE: bool = false;
 
-/// Cached pages cannot be dropped by a program without privileges here.
+/// Does nothing, see [`CAN_DROP_CACHE`].
 pub fn drop_cache(_file: &fs::File) {}
 
 /// Sets the length; space is allocated when it is written.
@@ -87,7 +145,15 @@ pub fn drop_cache(_file: &fs::File) {}
 /// # Errors
 /// The system's error.
 pub fn allocate(file: &fs::File, length: u64) -> io::Result<()> {
-    file.set_len(length)
+    prepare::set_length(file, length)
+}
+
+/// Declares a file valid up to a length without writing it, which takes a privilege.
+///
+/// # Errors
+/// The system's error; the file is then to be written.
+pub fn declare_valid(file: &fs::File, length: u64) -> io::Result<()> {
+    prepare::declare_valid(file, length)
 }
 
 fn result_of(result: io::Result<usize>) -> i64 {
@@ -147,17 +213,60 @@ pub fn flush_file_system(file: &fs::File) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Not done yet here.
-pub(crate) fn trim(_file: &fs::File, _kind: FileKind, _offset: u64, _length: u64) -> i64 {
-    -i64::from(NOT_SUPPORTED)
+/// Discards a range: of a drive or volume by its data set attributes, of a file by telling the file system that its content is not
+/// needed. Returns the length or a negative error number.
+pub(crate) fn trim(file: &fs::File, kind: FileKind, offset: u64, length: u64) -> i64 {
+    let sent = match kind {
+        FileKind::BlockDevice => trim_device(file, offset, length),
+        _ => trim_file(file, offset, length),
+    };
+    match sent {
+        Ok(()) => length as i64,
+        // What knows no such control says so in this way.
+        Err(error) if error.raw_os_error() == Some(ERROR_INVALID_FUNCTION as i32) => -i64::from(NOT_SUPPORTED),
+        Err(error) => -i64::from(error.raw_os_error().unwrap_or(IO_ERROR)),
+    }
 }
 
-/// Sets the length; space cannot be reserved beyond it here.
+fn trim_device(file: &fs::File, offset: u64, length: u64) -> io::Result<()> {
+    /// `DeviceDsmAction_Trim`.
+    const TRIM: u32 = 1;
+    /// `DEVICE_DSM_FLAG_TRIM_NOT_FS_ALLOCATED`: the range belongs to no file system; the guard lets only such devices be written.
+    const NOT_FS_ALLOCATED: u32 = 0x8000_0000;
+    /// Bytes of DEVICE_MANAGE_DATA_SET_ATTRIBUTES; ranges begin at a multiple of eight.
+    const HEAD: u32 = 28;
+    const RANGES: u32 = HEAD.next_multiple_of(8);
+    /// Bytes of DEVICE_DATA_SET_RANGE.
+    const RANGE: u32 = 16;
+    let mut question = Vec::with_capacity((RANGES + RANGE) as usize);
+    for number in [HEAD, TRIM, NOT_FS_ALLOCATED, 0, 0, RANGES, RANGE] {
+        question.extend(number.to_le_bytes());
+    }
+    question.resize(RANGES as usize, 0);
+    question.extend(offset.to_le_bytes());
+    question.extend(length.to_le_bytes());
+    ioctl::ask(file, IOCTL_STORAGE_MANAGE_DATA_SET_ATTRIBUTES, &question, 0).map(drop)
+}
+
+fn trim_file(file: &fs::File, offset: u64, length: u64) -> io::Result<()> {
+    // FILE_LEVEL_TRIM: a key, of which zero is none, how many ranges, and each with its offset and length.
+    let (key, ranges) = (0u32.to_le_bytes(), 1u32.to_le_bytes());
+    let question = [
+        &key[..],
+        &ranges[..],
+        &offset.to_le_bytes()[..],
+        &length.to_le_bytes()[..],
+    ]
+    .concat();
+    ioctl::ask(file, FSCTL_FILE_LEVEL_TRIM, &question, 0).map(drop)
+}
+
+/// Reserves space without changing the size of the file.
 ///
 /// # Errors
 /// The system's error.
-pub fn allocate_keeping_size(_file: &fs::File, _length: u64) -> io::Result<()> {
-    Ok(())
+pub fn allocate_keeping_size(file: &fs::File, length: u64) -> io::Result<()> {
+    prepare::reserve(file, length)
 }
 
 /// Extended attributes are not used here.
@@ -181,16 +290,46 @@ pub fn remove_attribute(_file: &fs::File, _name: &str) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// A text that no other file has: its time of birth, which Windows keeps to 100 ns, and its size.
+/// A text that no other file has: the numbers of its volume and its own there, its time of birth and its size. The time alone says little, since a
+/// file that takes the name of one that was just removed is given its time too (tunnelling); and not every file system gives a number only once.
 pub fn identity(file: &fs::File) -> Option<String> {
     use std::os::windows::fs::MetadataExt;
-    let meta = file.metadata().ok()?;
-    Some(format!("{} {}", meta.creation_time(), meta.file_size()))
+    let (meta, (volume, number)) = (file.metadata().ok()?, kinds::numbers(file)?);
+    let (born, size) = (meta.creation_time(), meta.file_size());
+    Some(format!("{volume:x}:{number:x} {born} {size}"))
 }
 
-/// Files of ours are opened without sharing, so whoever can open one has the lock.
+/// A text that no other file has as long as this one is there, whatever becomes of it: the numbers of its volume and its own there.
+pub fn lasting_identity(file: &fs::File) -> Option<String> {
+    let (volume, number) = kinds::numbers(file)?;
+    Some(format!("{volume:x}-{number:x}"))
+}
+
+/// Nothing to take: whoever has a file open holds it, since what is not held is opened alone (see [`open_left`]).
 pub fn try_lock(_file: &fs::File) -> bool {
     true
+}
+
+/// Opens a file that nobody else has open, to remove it. Nobody can open it meanwhile.
+pub fn open_left(path: &Path) -> Option<fs::File> {
+    let mut how = fs::OpenOptions::new();
+    how.access_mode(FILE_GENERIC_READ | DELETE).share_mode(0);
+    how.open(path).ok()
+}
+
+/// Removes a file that [`open_left`] has opened, whatever its name is by now.
+///
+/// # Errors
+/// The system's error.
+pub fn remove_left(file: fs::File, _path: &Path) -> io::Result<()> {
+    let wanted = FILE_DISPOSITION_INFO { DeleteFile: true };
+    let (place, length) = (&raw const wanted, size_of::<FILE_DISPOSITION_INFO>() as u32);
+    // SAFETY: the handle belongs to a live file, and the structure is live and of the type that belongs to the class.
+    match unsafe { SetFileInformationByHandle(file.as_raw_handle(), FileDispositionInfo, place.cast(), length) } {
+        0 => Err(io::Error::last_os_error()),
+        // It goes when it is closed, which is now.
+        _ => Ok(()),
+    }
 }
 
 /// Size of the volume that a path lies on, and bytes that may still be used there.
@@ -216,12 +355,72 @@ pub fn atomic_write_sizes(_file: &fs::File) -> Option<(u32, u32)> {
     None
 }
 
-/// True if an open file lies on another machine. Not found out here yet, so nothing that needs it is done.
-pub fn is_remote(_file: &fs::File) -> bool {
-    false
+/// True if an open file lies on another machine.
+pub fn is_remote(file: &fs::File) -> bool {
+    kinds::is_remote(file)
 }
 
 /// Bytes that a file takes up on its file system, as far as its size tells.
 pub fn allocated(meta: &fs::Metadata) -> u64 {
     meta.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::file::Access;
+    use model::plan::{CacheMode, OpenHint};
+
+    #[test]
+    fn flags_follow_from_cache_and_hints() {
+        let plain = OpenHow {
+            access: Access::ReadWrite,
+            cache: CacheMode::BUFFERED,
+            hint: OpenHint::default(),
+            exclusive: false,
+            overlapped: false,
+        };
+        let with = |change: &dyn Fn(&mut OpenHow)| {
+            let mut how = plain;
+            change(&mut how);
+            flags_and_attributes(&how)
+        };
+        let direct: &dyn Fn(&mut OpenHow) = &|how| how.cache.direct = true;
+        let through: &dyn Fn(&mut OpenHow) = &|how| how.cache.write_through = WriteThrough::Data;
+        let table: [(&dyn Fn(&mut OpenHow), (u32, u32)); 10] = [
+            (&|_| {}, (0, 0)),
+            (direct, (0x2000_0000, 0)),
+            (through, (0x8000_0000, 0)),
+            (
+                &|how| how.cache.write_through = WriteThrough::DataAndMetadata,
+                (0x8000_0000, 0),
+            ),
+            (&|how| (direct(how), through(how)).1, (0xa000_0000, 0)),
+            (&|how| how.hint.sequential = true, (0x0800_0000, 0)),
+            (&|how| how.hint.random = true, (0x1000_0000, 0)),
+            (&|how| how.hint.temporary = true, (0, 0x100)),
+            (&|how| how.overlapped = true, (0x4000_0000, 0)),
+            // Of these there is nothing in Windows.
+            (
+                &|how| (how.hint.no_reuse, how.exclusive, how.cache.local_only) = (true, true, true),
+                (0, 0),
+            ),
+        ];
+        for (number, (change, expected)) in table.into_iter().enumerate() {
+            assert_eq!(with(change), expected, "row {number}");
+        }
+    }
+
+    #[test]
+    fn what_somebody_has_open_is_not_left() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        let held = fs::File::create(&path).unwrap();
+        assert!(open_left(&path).is_none());
+        drop(held);
+        let left = open_left(&path).unwrap();
+        assert!(fs::File::open(&path).is_err(), "nobody opens it meanwhile");
+        remove_left(left, &path).unwrap();
+        assert!(!path.exists());
+    }
 }

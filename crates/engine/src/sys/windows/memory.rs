@@ -1,34 +1,78 @@
 //! Anonymous memory for buffers.
 
-use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::io;
+use std::ptr::null;
 
-/// A private block of memory, zeroed and writable.
+use windows_sys::Win32::System::Memory::{
+    GetLargePageMinimum, MEM_COMMIT, MEM_LARGE_PAGES, MEM_RELEASE, MEM_RESERVE, PAGE_READWRITE, VirtualAlloc,
+    VirtualFree, VirtualLock,
+};
+use windows_sys::Win32::System::Threading::{GetCurrentProcess, GetProcessWorkingSetSize, SetProcessWorkingSetSize};
+
+use super::privilege;
+
+/// A private block of memory, zeroed, touched and writable.
 #[derive(Debug)]
 pub(crate) struct Mapping {
+    /// What the system allocated.
+    whole: *mut u8,
+    whole_length: usize,
+    /// The aligned part in use.
     start: *mut u8,
-    layout: Layout,
+    length: usize,
+    leaked: bool,
 }
 
 impl Mapping {
     /// Bytes in a page.
     pub(crate) const PAGE: usize = 4096;
+    /// Every allocation begins at a multiple of this.
+    const GRANULARITY: usize = 64 << 10;
 
-    /// Allocates `length` bytes aligned to `alignment` (a power of two).
+    /// Allocates `length` bytes aligned to `alignment` (a power of two); with `huge`, in large pages, in multiples of so many
+    /// bytes, which is no less than a large page.
     ///
     /// # Errors
-    /// `OutOfMemory` if there is none; `Unsupported` for huge pages, which need a privilege that is not asked for yet.
+    /// The system's error. With `huge`: `ERROR_NOT_ALL_ASSIGNED` (1300) where the account may not lock pages, and
+    /// `ERROR_NO_SYSTEM_RESOURCES` (1450) where memory is too scattered.
     pub(crate) fn new(length: usize, alignment: usize, huge: Option<usize>) -> io::Result<Mapping> {
-        if huge.is_some() {
-            return Err(io::ErrorKind::Unsupported.into());
+        let (step, flags) = match huge {
+            Some(wanted) => (large_page(wanted)?, MEM_RESERVE | MEM_COMMIT | MEM_LARGE_PAGES),
+            None => (Self::PAGE, MEM_RESERVE | MEM_COMMIT),
+        };
+        // A larger alignment than the system's own needs room to shift.
+        let extra = if alignment > step.max(Self::GRANULARITY) {
+            alignment
+        } else {
+            0
+        };
+        let length = length.max(1);
+        let whole_length = length
+            .checked_add(extra)
+            .and_then(|bytes| bytes.checked_next_multiple_of(step))
+            .ok_or(io::ErrorKind::OutOfMemory)?;
+        // SAFETY: a new allocation at an address of the system's choice touches no existing memory.
+        let whole = unsafe { VirtualAlloc(null(), whole_length, flags, PAGE_READWRITE) }.cast::<u8>();
+        if whole.is_null() {
+            return Err(io::Error::last_os_error());
         }
-        let layout = Layout::from_size_align(length.max(1), alignment).map_err(|_| io::ErrorKind::InvalidInput)?;
-        // SAFETY: the layout is not empty.
-        let start = unsafe { alloc_zeroed(layout) };
-        if start.is_null() {
-            return Err(io::ErrorKind::OutOfMemory.into());
+        let shift = if extra == 0 {
+            0
+        } else {
+            (whole as usize).wrapping_neg() & (alignment - 1)
+        };
+        let mut mapping = Mapping {
+            whole,
+            whole_length,
+            start: whole.wrapping_add(shift),
+            length,
+            leaked: false,
+        };
+        // Touch every page now rather than in the measured window.
+        for page in mapping.bytes_mut().chunks_mut(Self::PAGE) {
+            page[0] = 1;
         }
-        Ok(Mapping { start, layout })
+        Ok(mapping)
     }
 
     /// The first byte, for the kernel.
@@ -37,13 +81,30 @@ impl Mapping {
         self.start
     }
 
+    /// Keeps the memory for ever.
+    pub(crate) fn leak(&mut self) {
+        self.leaked = true;
+    }
+
     /// All bytes.
     #[inline(always)]
     pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
-        // SAFETY: the block was allocated zeroed with this size and lives as long as `self`; the exclusive borrow keeps
-        // a second reference from being made.
-        unsafe { std::slice::from_raw_parts_mut(self.start, self.layout.size()) }
+        // SAFETY: `start` and `length` lie within the allocation, which lives as long as `self`, is readable and writable, and
+        // zeroed by the system. The exclusive borrow keeps the program from making a second reference; the caller
+        // (`Buffers`) keeps slices of slots that the system is using from being made.
+        unsafe { std::slice::from_raw_parts_mut(self.start, self.length) }
     }
+}
+
+/// Bytes of a large page, or a larger multiple that is asked for. Switches on the privilege that large pages need.
+fn large_page(wanted: usize) -> io::Result<usize> {
+    // SAFETY: the call only returns a number.
+    let page = unsafe { GetLargePageMinimum() };
+    if page == 0 {
+        return Err(io::ErrorKind::Unsupported.into());
+    }
+    privilege::enable(privilege::LOCK_MEMORY)?;
+    Ok(page.max(wanted))
 }
 
 // SAFETY: the memory is the process's, not a thread's, and whoever has the value is the only one to use it: all access
@@ -52,21 +113,68 @@ unsafe impl Send for Mapping {}
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: allocated by `new` with the same layout; no borrow can outlive `self`.
-        unsafe { dealloc(self.start, self.layout) };
+        if !self.leaked {
+            // SAFETY: allocated by `new` and released once and whole; no borrow can outlive `self`.
+            unsafe { VirtualFree(self.whole.cast(), 0, MEM_RELEASE) };
+        }
     }
 }
 
-/// Memory that is kept from being swapped out.
+/// Memory that is kept from being swapped out, as long as this lives.
 #[derive(Debug)]
-pub struct Pinned;
+pub struct Pinned(#[allow(dead_code, reason = "it is held, not used")] Mapping);
 
 impl Pinned {
-    /// Does not exist here.
+    /// Pins so many bytes.
     ///
     /// # Errors
-    /// Always.
-    pub fn new(_bytes: u64) -> io::Result<Pinned> {
-        Err(io::ErrorKind::Unsupported.into())
+    /// The system's error where there is not enough memory, or the process may not have so much of it.
+    pub fn new(bytes: u64) -> io::Result<Pinned> {
+        let length = usize::try_from(bytes).map_err(|_| io::ErrorKind::OutOfMemory)?;
+        let mapping = Mapping::new(length, Mapping::PAGE, None)?;
+        // A process may lock no more than its smallest working set.
+        let (mut least, mut most) = (0, 0);
+        // SAFETY: the pseudo handle names this process; the calls write two live numbers and take two.
+        let grown = unsafe {
+            let process = GetCurrentProcess();
+            GetProcessWorkingSetSize(process, &mut least, &mut most) != 0
+                && SetProcessWorkingSetSize(process, least + mapping.whole_length, most + mapping.whole_length) != 0
+        };
+        // SAFETY: the range is the allocation just made, which stays until the value is dropped.
+        if !grown || unsafe { VirtualLock(mapping.whole.cast(), mapping.whole_length) } == 0 {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(Pinned(mapping))
+    }
+}
+
+/// What stands in the way of large pages, and what to do, where it is neither a lack of them nor of memory.
+pub(crate) fn huge_page_refusal(error: &io::Error) -> Option<(&'static str, &'static str)> {
+    const NOT_HELD: i32 = 1300;
+    match error.raw_os_error() {
+        Some(NOT_HELD) => Some((
+            "this account does not hold the privilege to lock pages in memory (SeLockMemoryPrivilege)",
+            "grant it in secpol.msc (Local Policies, User Rights Assignment, Lock pages in memory), sign in anew and run as \
+             administrator; or do without",
+        )),
+        None if error.kind() == io::ErrorKind::Unsupported => Some(("this processor has none", "do without")),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn alignments_beyond_the_granularity_are_met() {
+        for alignment in [4096, 64 << 10, 1 << 20] {
+            for length in [1, 4096, 100_000] {
+                let mut mapping = Mapping::new(length, alignment, None).unwrap();
+                assert!((mapping.address() as usize).is_multiple_of(alignment));
+                assert_eq!(mapping.bytes_mut().len(), length);
+                mapping.bytes_mut().fill(7);
+            }
+        }
     }
 }

@@ -1,12 +1,32 @@
-//! Windows. So far the synchronous engine only.
+//! Windows.
 
+pub(crate) mod ata;
+pub(crate) mod ioring;
+pub(crate) mod library;
+pub(crate) mod mapped;
 pub(crate) mod memory;
 pub(crate) mod nvme;
+pub(crate) mod overlapped;
+pub(crate) mod port;
+pub(crate) mod privilege;
 pub(crate) mod program;
+pub(crate) mod routines;
 
 pub mod clock;
+pub mod events;
 pub mod facts;
 pub mod file;
 pub mod names;
 pub mod signals;
+pub mod terminal;
 pub mod thread;
+pub mod told;
+
+mod cluster;
+mod disks;
+mod ioctl;
+mod kinds;
+mod machine;
+mod prepare;
+mod processors;
+mod volumes;

@@ -1,66 +1,224 @@
 //! Threads: placement, timers, and what they used.
+//!
+//! Windows numbers processors within groups of 64 at most. A CPU number here is 64 × group + number, as DiskSpd counts them.
 
+use std::collections::BTreeMap;
+use std::ffi::c_void;
 use std::io;
+use std::ptr::{null, null_mut};
 use std::time::Duration;
 
 use model::Nanos;
+use model::plan::MemoryNodes;
 use model::results::Usage;
-use windows_sys::Win32::Foundation::FILETIME;
+use windows_sys::Win32::Foundation::{CloseHandle, FILETIME, HANDLE, WAIT_OBJECT_0};
+use windows_sys::Win32::System::SystemInformation::{
+    GROUP_AFFINITY, GetLogicalProcessorInformationEx, PROCESSOR_GROUP_INFO, RelationGroup,
+    SYSTEM_LOGICAL_PROCESSOR_INFORMATION_EX,
+};
 use windows_sys::Win32::System::Threading::{
-    GetCurrentProcess, GetCurrentThread, GetProcessAffinityMask, GetThreadTimes, SetThreadAffinityMask,
+    CREATE_WAITABLE_TIMER_HIGH_RESOLUTION, CreateWaitableTimerExW, GetCurrentProcess, GetCurrentThread,
+    GetNumaNodeProcessorMaskEx, GetProcessAffinityMask, GetProcessGroupAffinity, GetThreadTimes, INFINITE,
+    SetThreadGroupAffinity, SetThreadPriority, SetWaitableTimer, THREAD_PRIORITY, THREAD_PRIORITY_ABOVE_NORMAL,
+    THREAD_PRIORITY_BELOW_NORMAL, THREAD_PRIORITY_HIGHEST, THREAD_PRIORITY_IDLE, THREAD_PRIORITY_NORMAL,
+    TIMER_ALL_ACCESS, WaitForSingleObject,
 };
 
-/// CPUs of the first group that this process may use, ascending.
+use super::library;
+
+/// Processors of a group.
+const PER_GROUP: u32 = usize::BITS;
+
+/// Numbers of the processors in a mask of a group.
+fn cpus_of(group: u16, mask: usize) -> impl Iterator<Item = u32> {
+    let first = u32::from(group) * PER_GROUP;
+    (0..PER_GROUP)
+        .filter(move |cpu| mask & 1 << cpu != 0)
+        .map(move |cpu| first + cpu)
+}
+
+/// CPUs that this process may use, ascending: those of all groups, unless it is bound to some of one.
 pub fn usable_cpus() -> Vec<u32> {
     let (mut process, mut system) = (0usize, 0usize);
     // SAFETY: the call writes two words behind live pointers.
-    unsafe { GetProcessAffinityMask(GetCurrentProcess(), &mut process, &mut system) };
-    (0..usize::BITS).filter(|cpu| process & 1 << cpu != 0).collect()
-}
-
-/// Lets the calling thread run on these CPUs of the first group only.
-///
-/// # Errors
-/// The system's error.
-pub fn pin_to(cpus: &[u32]) -> io::Result<()> {
-    let mask = cpus
-        .iter()
-        .filter(|cpu| **cpu < usize::BITS)
-        .fold(0usize, |mask, cpu| mask | 1 << cpu);
-    // SAFETY: the pseudo handle names the calling thread; no memory is involved.
-    let result = unsafe { SetThreadAffinityMask(GetCurrentThread(), mask) };
-    if result != 0 {
-        Ok(())
-    } else {
-        Err(io::Error::last_os_error())
+    let told = unsafe { GetProcessAffinityMask(GetCurrentProcess(), &mut process, &mut system) } != 0;
+    // Zeros where the process has threads in several groups.
+    if told && process != system {
+        return cpus_of(first_group(), process).collect();
+    }
+    let groups = active_masks();
+    match groups.is_empty() {
+        true => cpus_of(0, process).collect(),
+        false => (0..)
+            .zip(groups)
+            .flat_map(|(group, mask)| cpus_of(group, mask))
+            .collect(),
     }
 }
 
-/// Not done yet here.
-///
-/// # Errors
-/// Always `Unsupported`.
-pub fn take_memory_from(_nodes: &model::plan::MemoryNodes) -> io::Result<()> {
-    Err(io::ErrorKind::Unsupported.into())
+/// The group of a process that has only one.
+fn first_group() -> u16 {
+    let (mut count, mut groups) = (1u16, [0u16; 1]);
+    // SAFETY: the call writes at most as many groups as the live count says, and the count.
+    let told = unsafe { GetProcessGroupAffinity(GetCurrentProcess(), &mut count, groups.as_mut_ptr()) };
+    if told == 0 { 0 } else { groups[0] }
 }
 
-/// Not done yet here.
-///
-/// # Errors
-/// Always `Unsupported`.
-pub fn set_nice(_value: i8) -> io::Result<()> {
-    Err(io::ErrorKind::Unsupported.into())
+/// The active processors of each group, in order.
+fn active_masks() -> Vec<usize> {
+    let mut length = 0u32;
+    // SAFETY: with no room the call only writes how much it needs.
+    unsafe { GetLogicalProcessorInformationEx(RelationGroup, null_mut(), &mut length) };
+    // Words, since the structures hold some.
+    let mut room = vec![0usize; (length as usize).div_ceil(size_of::<usize>())];
+    let start = room.as_mut_ptr().cast::<SYSTEM_LOGICAL_PROCESSOR_INFORMATION_EX>();
+    // SAFETY: the room is live, aligned for the structures, and as long as was asked for.
+    if length == 0 || unsafe { GetLogicalProcessorInformationEx(RelationGroup, start, &mut length) } == 0 {
+        return Vec::new();
+    }
+    // SAFETY: for this relation the call writes one structure, with so many groups behind its head as it says.
+    unsafe {
+        let of_groups = &raw const (*start).Anonymous.Group;
+        let first = (&raw const (*of_groups).GroupInfo).cast::<PROCESSOR_GROUP_INFO>();
+        let count = usize::from((*of_groups).ActiveGroupCount);
+        (0..count)
+            .map(|group| (*first.add(group)).ActiveProcessorMask)
+            .collect()
+    }
 }
 
-/// Not done yet here.
+/// A mask for each group that has some of these CPUs, in the order of the groups.
+fn masks_of(cpus: &[u32]) -> Vec<(u16, usize)> {
+    let mut masks = BTreeMap::new();
+    for cpu in cpus {
+        *masks.entry((cpu / PER_GROUP) as u16).or_insert(0) |= 1usize << (cpu % PER_GROUP);
+    }
+    masks.into_iter().collect()
+}
+
+fn affinity_of((group, mask): (u16, usize)) -> GROUP_AFFINITY {
+    GROUP_AFFINITY {
+        Mask: mask,
+        Group: group,
+        Reserved: [0; 3],
+    }
+}
+
+/// Lets the calling thread run on these CPUs only. Those of several groups take Windows 11 or Windows Server 2022.
 ///
 /// # Errors
-/// Always `Unsupported`.
+/// The system's error, and `InvalidInput` for CPUs of several groups on an older Windows.
+pub fn pin_to(cpus: &[u32]) -> io::Result<()> {
+    /// `SetThreadSelectedCpuSetMasks`.
+    type SelectCpus = unsafe extern "system" fn(HANDLE, *const GROUP_AFFINITY, u16) -> i32;
+    let affinities: Vec<GROUP_AFFINITY> = masks_of(cpus).into_iter().map(affinity_of).collect();
+    if let [affinity] = &affinities[..] {
+        // SAFETY: the pseudo handle names the calling thread; the structure is live, and what was before is not asked for.
+        return checked(unsafe { SetThreadGroupAffinity(GetCurrentThread(), affinity, null_mut()) });
+    }
+    // SAFETY: the function has these arguments (processthreadsapi.h).
+    let Some(select) = (unsafe { library::function::<SelectCpus>("kernel32.dll", c"SetThreadSelectedCpuSetMasks") })
+    else {
+        let why = "a thread of this Windows can be bound to processors of one group only (64 × group + number)";
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+    };
+    // SAFETY: the pseudo handle names the calling thread; the call reads as many live structures as it is told.
+    checked(unsafe { select(GetCurrentThread(), affinities.as_ptr(), affinities.len() as u16) })
+}
+
+/// What a call tells that answers with zero when it fails.
+fn checked(result: i32) -> io::Result<()> {
+    match result {
+        0 => Err(io::Error::last_os_error()),
+        _ => Ok(()),
+    }
+}
+
+/// CPUs of a NUMA node, ascending. Of a node that spans several groups, those of all where the system tells them (Windows 11, Windows
+/// Server 2022), else those of its first.
+///
+/// # Errors
+/// The system's error where there is no such node.
+pub fn cpus_of_node(node: u32) -> io::Result<Vec<u32>> {
+    let node = u16::try_from(node).map_err(|_| io::ErrorKind::NotFound)?;
+    if let Some(masks) = all_masks_of_node(node) {
+        return Ok(cpus_of_masks(&masks));
+    }
+    let mut affinity = affinity_of((0, 0));
+    // SAFETY: the call writes one live structure.
+    checked(unsafe { GetNumaNodeProcessorMaskEx(node, &mut affinity) })?;
+    Ok(cpus_of_masks(&[(affinity.Group, affinity.Mask)]))
+}
+
+/// The processors of a node in each of its groups; absent where there is no such call or no such node.
+fn all_masks_of_node(node: u16) -> Option<Vec<(u16, usize)>> {
+    /// `GetNumaNodeProcessorMask2`.
+    type MasksOfNode = unsafe extern "system" fn(u16, *mut GROUP_AFFINITY, u16, *mut u16) -> i32;
+    // SAFETY: the function has these arguments (systemtopologyapi.h).
+    let ask = unsafe { library::function::<MasksOfNode>("kernel32.dll", c"GetNumaNodeProcessorMask2") }?;
+    let mut count = 0u16;
+    // SAFETY: without room the call only writes how many there are.
+    unsafe { ask(node, null_mut(), 0, &mut count) };
+    let mut masks = vec![affinity_of((0, 0)); usize::from(count)];
+    let room = count;
+    // SAFETY: the call writes at most as many structures as there is live room for, and how many there are.
+    let done = unsafe { ask(node, masks.as_mut_ptr(), room, &mut count) };
+    masks.truncate(usize::from(count));
+    let told = done != 0 && !masks.is_empty();
+    told.then(|| masks.iter().map(|one| (one.Group, one.Mask)).collect())
+}
+
+/// Numbers of the processors in masks of several groups, ascending.
+fn cpus_of_masks(masks: &[(u16, usize)]) -> Vec<u32> {
+    let mut cpus: Vec<u32> = masks.iter().flat_map(|(group, mask)| cpus_of(*group, *mask)).collect();
+    cpus.sort_unstable();
+    cpus
+}
+
+/// Threads of Windows have no such choice: memory comes from the node of the processor that touches it first, which is the
+/// usual and the local choice at once.
+///
+/// # Errors
+/// `Unsupported` for every other choice.
+pub fn take_memory_from(nodes: &MemoryNodes) -> io::Result<()> {
+    match nodes {
+        MemoryNodes::Default | MemoryNodes::Local => Ok(()),
+        MemoryNodes::Prefer { .. } | MemoryNodes::Bind { .. } | MemoryNodes::Interleave { .. } => {
+            let why = "Windows has no such choice for a thread; bind it to processors of the node instead";
+            Err(io::Error::new(io::ErrorKind::Unsupported, why))
+        }
+    }
+}
+
+fn set_priority(priority: THREAD_PRIORITY) -> io::Result<()> {
+    // SAFETY: the pseudo handle names the calling thread; no memory is involved.
+    checked(unsafe { SetThreadPriority(GetCurrentThread(), priority) })
+}
+
+/// Sets the priority of the calling thread that comes nearest to a `nice` value: two steps above the usual one from −20 to −16, one
+/// up to −1, one below from 1 to 15, and the lowest beyond.
+///
+/// # Errors
+/// The system's error.
+pub fn set_nice(value: i8) -> io::Result<()> {
+    set_priority(match value {
+        ..-15 => THREAD_PRIORITY_HIGHEST,
+        -15..0 => THREAD_PRIORITY_ABOVE_NORMAL,
+        0 => THREAD_PRIORITY_NORMAL,
+        1..=15 => THREAD_PRIORITY_BELOW_NORMAL,
+        16.. => THREAD_PRIORITY_IDLE,
+    })
+}
+
+/// From now on the calling thread runs only while nothing else wants its processor.
+///
+/// # Errors
+/// The system's error.
 pub fn run_only_when_idle() -> io::Result<()> {
-    Err(io::ErrorKind::Unsupported.into())
+    set_priority(THREAD_PRIORITY_IDLE)
 }
 
-/// Not done yet here.
+/// Users are no numbers here.
 ///
 /// # Errors
 /// Always `Unsupported`.
@@ -68,31 +226,87 @@ pub fn act_as(_user: Option<u32>, _group: Option<u32>) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Not done yet here.
-///
-/// # Errors
-/// Always `Unsupported`.
-pub fn set_io_priority(_class: u8, _level: u8, _hint: u16) -> io::Result<()> {
-    Err(io::ErrorKind::Unsupported.into())
-}
+/// Threads have no I/O priority here; open files have, see [`crate::File::set_priority`].
+pub const HAVE_IO_PRIORITY: bool = false;
 
 /// Does not exist here.
 ///
 /// # Errors
-/// Always.
-pub fn cpus_of_node(_node: u32) -> io::Result<Vec<u32>> {
-    Err(io::ErrorKind::Unsupported.into())
+/// `Unsupported`, unless the usual priority is wanted.
+pub fn set_io_priority(class: u8, _level: u8, _hint: u16) -> io::Result<()> {
+    match class {
+        0 => Ok(()),
+        _ => Err(io::ErrorKind::Unsupported.into()),
+    }
 }
 
-/// Does not exist here.
-pub fn set_name(_name: &str) {}
+/// Gives the calling thread a name for debuggers and traces, where the system knows names (Windows 10 1607 and later).
+pub fn set_name(name: &str) {
+    let Some(function) = library::find("kernelbase.dll", c"SetThreadDescription") else {
+        return;
+    };
+    let wide: Vec<u16> = name.encode_utf16().chain([0]).collect();
+    // SAFETY: this is the documented type of the function.
+    let function: unsafe extern "system" fn(HANDLE, *const u16) -> i32 = unsafe { std::mem::transmute(function) };
+    // SAFETY: the pseudo handle names the calling thread; the name is live and ends with a zero.
+    unsafe { function(GetCurrentThread(), wide.as_ptr()) };
+}
 
-/// Nothing to do: the standard library asks for precise timers by itself.
-pub fn sharpen_timers() {}
+/// Asks for a tick of the system's timer every millisecond, by which waits with a timeout end, as long as the process lives.
+pub fn sharpen_timers() {
+    // Of a library that small installations of Windows lack; waits are later there, and engines learn by how much.
+    static ASKED: std::sync::Once = std::sync::Once::new();
+    ASKED.call_once(|| {
+        if let Some(function) = library::load("winmm.dll", c"timeBeginPeriod") {
+            // SAFETY: this is the documented type of the function.
+            let function: unsafe extern "system" fn(u32) -> u32 = unsafe { std::mem::transmute(function) };
+            // SAFETY: the call takes a number.
+            unsafe { function(1) };
+        }
+    });
+}
+
+/// A timer of the calling thread, as precise as the system has them.
+struct Timer(HANDLE);
+
+impl Timer {
+    /// Windows 10 1803 and later have precise ones; the others end with a tick of the system's timer.
+    fn new() -> Option<Timer> {
+        [CREATE_WAITABLE_TIMER_HIGH_RESOLUTION, 0]
+            .into_iter()
+            .find_map(|flags| {
+                // SAFETY: no security and no name are given; the call makes a timer.
+                let timer = unsafe { CreateWaitableTimerExW(null(), null(), flags, TIMER_ALL_ACCESS) };
+                (!timer.is_null()).then_some(Timer(timer))
+            })
+    }
+
+    fn sleep(&self, length: Nanos) -> bool {
+        // Relative times are negative, in units of 100 ns. Rounded up, so that it is not too short.
+        let due = -(length.0.div_ceil(100) as i64);
+        // SAFETY: the timer is open, the time is live, and no routine is given.
+        let set = unsafe { SetWaitableTimer(self.0, &due, 0, None, null::<c_void>(), 0) };
+        // SAFETY: the timer is open.
+        set != 0 && unsafe { WaitForSingleObject(self.0, INFINITE) } == WAIT_OBJECT_0
+    }
+}
+
+impl Drop for Timer {
+    fn drop(&mut self) {
+        // SAFETY: the timer was made by `new` and is closed once.
+        unsafe { CloseHandle(self.0) };
+    }
+}
 
 /// Sleeps for a length of time.
 pub fn sleep(length: Nanos) {
-    std::thread::sleep(Duration::from_nanos(length.0));
+    thread_local! {
+        static TIMER: Option<Timer> = Timer::new();
+    }
+    let slept = TIMER.with(|timer| timer.as_ref().is_some_and(|timer| timer.sleep(length)));
+    if !slept {
+        std::thread::sleep(Duration::from_nanos(length.0));
+    }
 }
 
 /// What the calling thread has used so far.
@@ -109,5 +323,57 @@ pub fn usage() -> Usage {
         user_ns: time(user),
         system_ns: time(kernel),
         ..Usage::default()
+    }
+}
+
+/// Nothing binds a process to fewer processors than it may have here.
+pub fn widen() -> Option<u32> {
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn masks_are_numbers_within_groups() {
+        assert_eq!(cpus_of(0, 0b1011).collect::<Vec<_>>(), [0, 1, 3]);
+        assert_eq!(cpus_of(2, 1 << 63 | 1).collect::<Vec<_>>(), [128, 191]);
+    }
+
+    #[test]
+    fn a_node_may_have_processors_in_several_groups() {
+        assert_eq!(cpus_of_masks(&[(1, 0b11), (0, 1 << 63)]), [63, 64, 65]);
+        assert_eq!(cpus_of_masks(&[]), [0; 0]);
+        assert_eq!(masks_of(&[65, 63, 64, 191]), [(0, 1 << 63), (1, 0b11), (2, 1 << 63)]);
+        // There are not that many nodes; of the first the process has some processors. Wine 8 has no such call.
+        match cpus_of_node(0) {
+            Ok(first) => assert!(first.iter().any(|cpu| usable_cpus().contains(cpu)), "{first:?}"),
+            Err(error) => assert_eq!(error.kind(), io::ErrorKind::Unsupported),
+        }
+        assert!(cpus_of_node(60_000).is_err() && cpus_of_node(u32::MAX).is_err());
+    }
+
+    #[test]
+    fn a_thread_is_bound_to_usable_cpus_of_one_group() {
+        let cpus = usable_cpus();
+        assert!(!cpus.is_empty());
+        std::thread::spawn(move || pin_to(&cpus[..1]).unwrap()).join().unwrap();
+        // No machine has so many groups.
+        let error = pin_to(&[0, 64 * 999]).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
+    }
+
+    #[test]
+    fn sleeps_are_no_shorter_than_asked_for() {
+        for length in [Nanos(1), Nanos::micros(300), Nanos::millis(3)] {
+            let start = super::super::clock::monotonic();
+            sleep(length);
+            // The timer and the counter may go by different sources, a tick of 100 ns apart.
+            assert!(
+                super::super::clock::monotonic().since(start) + Nanos(200) >= length,
+                "{length}"
+            );
+        }
     }
 }

@@ -14,7 +14,7 @@ use crate::fault::{Fault, Faults};
 use crate::limits;
 
 /// All options.
-pub(super) fn options() -> Vec<Arg> {
+pub fn options() -> Vec<Arg> {
     let against = |name: &'static str| Arg::new(name).long(name).help_heading("Requirements");
     // Nothing is run that could be run again.
     let mut options: Vec<Arg> = limits::arguments()
@@ -46,7 +46,7 @@ pub(super) fn options() -> Vec<Arg> {
 }
 
 /// Reads all of them.
-pub(super) fn read(given: &ArgMatches) -> Result<Asked, Faults> {
+pub fn read(given: &ArgMatches) -> Result<Asked, Faults> {
     let mut asked = Asked::default();
     if let Some(name) = given.get_one::<String>("policy") {
         take_policy(&mut asked, given, name)?;

@@ -7,12 +7,14 @@ mod text;
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
 use model::finding::Severity;
-use study::explain::{self, Explanation};
+use study::explain::{self, Asked, Explanation};
 
-use super::results;
+use super::results::{self, Found};
 use crate::exit::{EXPLAINED, Exit};
 use crate::fault::{Fault, Faults};
 use crate::screen;
+
+pub use asked::{options as promise_options, read as asked};
 
 /// The word that asks for what is no test of storage. A file of that name is `./anti-patterns`.
 const ANTI_PATTERNS: &str = "anti-patterns";
@@ -20,14 +22,14 @@ const ANTI_PATTERNS: &str = "anti-patterns";
 /// The command line.
 pub fn command() -> Command {
     Command::new("explain")
-        .about("Says what a result means that is there already: of fio, DiskSpd, CrystalDiskMark or fathom")
+        .about("Says what a result means that is there already: of fio, DiskSpd, Vdbench, Iometer, CrystalDiskMark or fathom")
         .long_about(
             "Says what a result means that is there already: what was done, the figures with their units, how many operations \
              were in flight by Little's law, which percentiles enough operations support, whether the figures agree with each \
              other, and what weakens them. With limits it says which one the figures lie at, and with a requirement whether it is \
              kept.\n\n\
-             FILE is a text or XML report of DiskSpd 2.0 to 2.2, a JSON or normal report of fio, a text copied from \
-             CrystalDiskMark, a saved result of fathom, or figures that you wrote down (TOML or CSV; docs/explain.md). The form is \
+             FILE is a text or XML report of DiskSpd 2.0 to 2.2, a JSON or normal report of fio, summary.html or flatfile.html of \
+             Vdbench, results of Iometer (CSV), a text copied from CrystalDiskMark, a saved result of fathom, or figures that you wrote down (TOML or CSV; docs/explain.md). The form is \
              recognised by what the file says, also in the midst of other text. Nothing is run.\n\n\
              `fathom explain anti-patterns [NAME]` tells what is often taken for a test of storage and is none.",
         )
@@ -76,22 +78,34 @@ pub fn carry_out(given: &ArgMatches) -> Result<Exit, Faults> {
     let asked = asked::read(given)?;
     let mut explanations = Vec::new();
     for file in files {
-        let found = results::read(file)?;
-        let asked = explain::Asked {
-            not_admissible: found.not_admissible,
-            ..asked.clone()
-        };
-        if found.loads.is_empty() {
-            let fault = Fault::new(format!("{} has no load that measured anything", found.source.file));
-            return Err(Faults::one(
-                fault.help("nothing was done, or the run was interrupted before it measured"),
-                Exit::Refused,
-            ));
-        }
-        explanations.push(explain::explain(found.source, found.remarks, found.loads, &asked));
+        explanations.push(of(results::read(file)?, &asked)?);
     }
     screen::put(&shown(&explanations, json))?;
     Ok(exit(&explanations, given.get_flag("strict")))
+}
+
+/// Explains what was read.
+///
+/// # Errors
+/// There is nothing in it.
+pub fn of(found: Found, asked: &Asked) -> Result<Explanation, Faults> {
+    let asked = Asked {
+        not_admissible: found.not_admissible,
+        ..asked.clone()
+    };
+    if found.loads.is_empty() {
+        let fault = Fault::new(format!("{} has no load that measured anything", found.source.file));
+        return Err(Faults::one(
+            fault.help("nothing was done, or the run was interrupted before it measured"),
+            Exit::Refused,
+        ));
+    }
+    Ok(explain::explain(found.source, found.remarks, found.loads, &asked))
+}
+
+/// The code of one explanation.
+pub fn exit_of(explanation: &Explanation) -> Exit {
+    exit(std::slice::from_ref(explanation), false)
 }
 
 fn shown(explanations: &[Explanation], json: bool) -> String {

@@ -2,12 +2,14 @@
 
 mod text;
 
+pub(crate) use text::csv;
+
 pub(super) use text::how;
 
-use std::path::Path;
-
+use ::run::targets::Ground;
 use ::run::targets::guard::Permissions;
 use analysis::knee::Limit;
+use archive::history::{EntryKind, Subject};
 use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
 use dialects::Place;
 use dialects::native::{self, Document, JobSpec};
@@ -16,14 +18,16 @@ use model::results::Results;
 use model::study::{Parameter, Setting};
 use report::numbers::duration;
 use report::words;
-use study::ground::Ground;
 use study::sweep::{self, Asked, Next, Report, Sweep};
 
+use super::results;
 use super::run;
 use super::study_outputs::{Contents, StudyOutputs};
 use crate::command_line;
 use crate::exit::{EXPLAINED, Exit};
 use crate::fault::{Fault, Faults};
+use crate::history;
+use crate::pages;
 use crate::screen::{self, Screen};
 use crate::session::{self, Session};
 
@@ -110,13 +114,7 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
     let outputs = StudyOutputs::of(given, true)?;
     let limit = limit(given)?;
     if let Some(file) = given.get_one::<String>("from") {
-        let study = archive::load_study(Path::new(file)).map_err(Faults::from)?;
-        let report = Report::of(&study, limit).ok_or_else(|| {
-            let fault = Fault::new(format!("{file} holds a study of another kind: it is no sweep"));
-            Faults::usage(fault.help("`fathom ab --from` shows comparisons in turns"))
-        })?;
-        outputs.prove(&[])?;
-        outputs.finish(&contents(&report, &study))?;
+        show(file, &results::study(file)?, limit, &outputs)?;
         return Ok(Exit::Done);
     }
     let mut document = document(session, given)?;
@@ -125,17 +123,16 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
     let base = native::lower(&document)?;
     let permissions = session::permissions(given);
     if given.get_flag("dry-run") {
-        return dry_run(&document, asked, &base, &permissions);
+        return dry_run(session, &document, asked, &base, &permissions);
     }
     outputs.prove(&base.targets)?;
     let name = document.name.clone().unwrap_or_else(|| "sweep".into());
-    let quiet = given.get_flag("quiet");
     let mut errand = Errand {
         session,
         document,
         permissions,
         ground: Ground::default(),
-        quiet,
+        screen: Screen::of(session, given, false)?,
     };
     let mut sweep = Sweep::new(asked);
     let mut failed = false;
@@ -163,8 +160,25 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
         Faults::one(Fault::new("nothing was measured").help(help), Exit::Failed)
     })?;
     let report = Report::of(&study, limit).expect("a sweep was made here");
-    outputs.finish(&contents(&report, &study))?;
+    let told = finish(&outputs, &report, &study);
+    history::keep(given, EntryKind::Sweep, Subject::Study(&study), None);
+    told?;
     Ok(exit(&study.runs, failed, session))
+}
+
+/// Reports a saved sweep again.
+pub(super) fn show(
+    file: &str,
+    study: &model::study::Study,
+    limit: Option<Limit>,
+    outputs: &StudyOutputs,
+) -> Result<(), Faults> {
+    let report = Report::of(study, limit).ok_or_else(|| {
+        let fault = Fault::new(format!("{file} holds a study of another kind: it is no sweep"));
+        Faults::usage(fault.help("`fathom ab --from` shows comparisons in turns"))
+    })?;
+    outputs.prove(&[])?;
+    finish(outputs, &report, study)
 }
 
 /// The code of all runs together: that of the first which did not end well. `failed` says that some could not be made.
@@ -177,13 +191,14 @@ pub(super) fn exit(runs: &[model::study::StudyRun], failed: bool, session: &Sess
     each.find(|exit| *exit != Exit::Done).unwrap_or(usual)
 }
 
-fn contents<'a>(report: &'a Report, study: &'a model::study::Study) -> Contents<'a, Report> {
-    Contents {
+fn finish(outputs: &StudyOutputs, report: &Report, study: &model::study::Study) -> Result<(), Faults> {
+    outputs.finish(&Contents {
         text: text::report(report, &study.runs[0].results),
         json: report,
-        csv: Some(text::csv(report)),
+        csv: Some(csv(report)),
+        page: Some(&|| pages::sweep(report, study)),
         study: Some(study),
-    }
+    })
 }
 
 fn limit(given: &ArgMatches) -> Result<Option<Limit>, Faults> {
@@ -314,46 +329,51 @@ struct Errand<'a> {
     document: Document,
     permissions: Permissions,
     ground: Ground,
-    quiet: bool,
+    screen: Screen,
 }
 
 impl Errand<'_> {
     fn measure(&mut self, next: &Next) -> Result<Results, Faults> {
         let mut plan = plan(&self.document, next)?;
-        self.ground.settle(&mut plan)?;
-        if !self.quiet {
-            eprintln!(
-                "[{}/{}] {}: {} of {}, {} left in all",
-                next.number,
-                next.of_about,
-                sweep::words_of(&next.settings),
-                duration(next.time),
-                words::operations(&plan.steps[0].jobs[0]),
-                duration(next.left),
-            );
-        }
+        self.session.settle(&mut self.ground, &mut plan)?;
+        self.screen.say(&format!(
+            "[{}/{}] {}: {} of {}, {} left in all",
+            next.number,
+            next.of_about,
+            sweep::words_of(&next.settings),
+            duration(next.time),
+            words::operations(&plan.steps[0].jobs[0]),
+            duration(next.left),
+        ));
         let permissions = self.ground.permissions(&self.permissions);
-        let mut screen = Screen::new(1, self.quiet);
-        let ground = &mut self.ground;
+        let about = format!("point {} of about {}", next.number, next.of_about);
+        self.screen.begin(&plan, Some(about));
+        let (ground, screen) = (&mut self.ground, &mut self.screen);
         self.session.carry_out(plan, &permissions, &mut |event| {
             ground.take(&event);
             screen.take(&event);
         })
     }
 
-    fn tell(&self, next: &Next, results: &Results) {
-        if let Some(line) = text::line(&next.settings, results).filter(|_| !self.quiet) {
-            eprintln!("{line}");
+    fn tell(&mut self, next: &Next, results: &Results) {
+        if let Some(line) = text::line(&next.settings, results) {
+            self.screen.say(&line);
         }
     }
 }
 
-fn dry_run(document: &Document, asked: Asked, base: &Plan, permissions: &Permissions) -> Result<Exit, Faults> {
+fn dry_run(
+    session: &Session,
+    document: &Document,
+    asked: Asked,
+    base: &Plan,
+    permissions: &Permissions,
+) -> Result<Exit, Faults> {
     let mut sweep = Sweep::new(asked.clone());
     let first = sweep.next_run().expect("a sweep has a point");
     let shown = plan(document, &first)?;
     ::run::check(&shown).map_err(|error| Faults::from(::run::RunError::Plan(error)))?;
-    let judged = ::run::targets::judge(base, permissions)?;
+    let (described, exit) = run::dry_run(session.ranks(), &shown, base, permissions)?;
     let mut text = format!(
         "a sweep of about {} points, {} in all\n",
         first.of_about,
@@ -364,7 +384,6 @@ fn dry_run(document: &Document, asked: Asked, base: &Plan, permissions: &Permiss
         text += &format!("  {}: {}\n", varied.parameter.name(), values.join(", "));
     }
     text += &format!("the first of them, {}:\n", sweep::words_of(&first.settings));
-    screen::put(&(text + &run::describe(&shown, &judged)))?;
-    let refused = judged.iter().any(|one| one.decision.refusal().is_some());
-    Ok(if refused { Exit::Refused } else { Exit::Done })
+    screen::put(&(text + &described))?;
+    Ok(exit)
 }

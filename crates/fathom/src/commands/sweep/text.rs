@@ -228,7 +228,7 @@ fn of_usl(usl: &Scalability, unit: &str, knee: &Knee) -> String {
 }
 
 /// The points as CSV.
-pub(super) fn csv(report: &Report) -> String {
+pub(crate) fn csv(report: &Report) -> String {
     let mut head: Vec<&str> = report.varied.iter().map(|parameter| parameter.name()).collect();
     head.extend([
         "order",

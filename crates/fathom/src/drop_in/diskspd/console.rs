@@ -65,7 +65,11 @@ impl<'a> Console<'a> {
             told: false,
             measuring: None,
             finished: 0,
-            screen: Screen::new(plan.steps.len(), silent),
+            screen: {
+                let mut screen = Screen::line(silent);
+                screen.begin(plan, None);
+                screen
+            },
         }
     }
 
@@ -79,7 +83,7 @@ impl<'a> Console<'a> {
         self.screen.take(event);
         self.tell_interrupt();
         match event {
-            Event::Ready { step } => {
+            Event::Ready { step, .. } => {
                 self.say_of_threads(*step as usize);
                 let interrupted = || self.interrupt.load(Ordering::Relaxed);
                 if let Some(event) = self.around.event(EventRole::Wait) {
@@ -99,7 +103,11 @@ impl<'a> Console<'a> {
                 self.finished = *step as usize + 1;
                 self.say_of_span(self.finished);
             }
-            Event::Preparing { .. } | Event::Prepared { .. } | Event::Notice { .. } | Event::Snapshot { .. } => {}
+            Event::Preparing { .. }
+            | Event::Prepared { .. }
+            | Event::Rank(_)
+            | Event::Notice { .. }
+            | Event::Snapshot { .. } => {}
         }
     }
 

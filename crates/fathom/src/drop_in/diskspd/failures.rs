@@ -11,6 +11,8 @@ use run::targets::guard::Refusal;
 use run::targets::{FillError, TargetError};
 use run::{RunError, SetupError, WorkerFault};
 
+use super::codes;
+
 /// What is printed about a failed run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Told {
@@ -82,6 +84,12 @@ pub fn of_error(error: &RunError, plan: &Plan, profile: &Profile) -> Option<Told
             let opened = errors.iter().map(|error| of_target(error, plan, &mut told));
             opened.fold(false, |any, one| any | one)
         }
+        RunError::Hosts(troubles) => {
+            troubles
+                .iter()
+                .for_each(|trouble| told.line(format!("ERROR: {trouble}")));
+            false
+        }
         RunError::Setup(faults) => {
             faults.iter().for_each(|fault| of_setup(fault, profile, &mut told));
             true
@@ -150,11 +158,7 @@ pub fn beyond_the_end(results: &Results, profile: &Profile) -> Vec<String> {
         for (uses, worker) in threads(span).iter().zip(workers) {
             for (of, stream) in uses.iter().zip(&worker.streams) {
                 let end = span.targets[of.target].end;
-                let facts = stream
-                    .target
-                    .ids()
-                    .first()
-                    .and_then(|id| host.environment.targets.get(id.0 as usize));
+                let facts = stream.target.ids().first().and_then(|id| host.environment.target(id.0));
                 let size = facts.map_or(0, |facts| facts.size.0);
                 if end > size {
                     lines.push(format!("WARNING: file size {size} is less than MaxFileSize {end}"));
@@ -215,14 +219,6 @@ fn of_refusal(refusal: &Refusal) -> String {
 
 /// True if it is a thread that would have met the error.
 fn of_target(error: &TargetError, plan: &Plan, told: &mut Told) -> bool {
-    /// No such file or directory.
-    const MISSING: i32 = 2;
-    /// Is a directory.
-    const DIRECTORY: i32 = 21;
-    /// No space left on device.
-    const NO_SPACE: i32 = 28;
-    /// Block device required.
-    const NO_BLOCK_DEVICE: i32 = 15;
     let silent = matches!(error, TargetError::NoSpace { .. } | TargetError::Fill(_));
     told.hint(silent.then(|| error.to_string()));
     told.hint(match error {
@@ -248,13 +244,14 @@ fn of_target(error: &TargetError, plan: &Plan, told: &mut Told) -> bool {
         !made
     };
     match error {
-        TargetError::Missing { path, .. } => opening(path, MISSING),
-        TargetError::Unfit { path, what, .. } if what.contains("directory") => opening(path, DIRECTORY),
+        TargetError::Missing { path, help } if help.contains("directory above") => opening(path, codes::MISSING_ABOVE),
+        TargetError::Missing { path, .. } => opening(path, codes::MISSING),
+        TargetError::Unfit { path, what, .. } if what.contains("directory") => opening(path, codes::DIRECTORY),
         TargetError::Unfit { what, .. } if what.contains("empty") => {
             told.line("ERROR: target size could not be determined".into());
             true
         }
-        TargetError::Unfit { path, .. } => opening(path, NO_BLOCK_DEVICE),
+        TargetError::Unfit { path, .. } => opening(path, codes::NO_STORAGE),
         TargetError::Look { path, source } => opening(path, source.raw_os_error().unwrap_or(0)),
         TargetError::Fill(FillError::File { what, errno, .. }) => {
             let code = errno.unwrap_or(0);
@@ -271,13 +268,14 @@ fn of_target(error: &TargetError, plan: &Plan, told: &mut Told) -> bool {
             false
         }
         TargetError::NoSpace { .. } => {
-            told.line(format!("Error setting end of file (error code: {NO_SPACE})"));
+            told.line(format!("Error setting end of file (error code: {})", codes::NO_SPACE));
             false
         }
         TargetError::Fill(_)
         | TargetError::TooSmall { .. }
         | TargetError::NoRoom { .. }
-        | TargetError::Replaced { .. } => {
+        | TargetError::Replaced { .. }
+        | TargetError::Refused { .. } => {
             told.line(format!("ERROR: {error}"));
             false
         }
@@ -286,10 +284,6 @@ fn of_target(error: &TargetError, plan: &Plan, told: &mut Told) -> bool {
 
 /// A thread that could not begin. Only those of the first time span are told this way.
 fn of_setup(fault: &WorkerFault, profile: &Profile, told: &mut Told) {
-    /// Invalid argument: what the first operation would be answered.
-    const INVALID: i32 = 22;
-    /// Operation not supported.
-    const NOT_SUPPORTED: i32 = 95;
     // The cause first, where DiskSpd's own words do not tell it.
     let silent = matches!(
         fault.why,
@@ -326,14 +320,15 @@ fn of_setup(fault: &WorkerFault, profile: &Profile, told: &mut Told) {
         SetupError::Alignment { .. } => {
             let writes = used.iter().all(|(target, _)| target.write_percent == 100);
             let word = if writes { "write" } else { "read" };
-            told.line(format!("t[0] error during {word} error code: {INVALID})"));
+            told.line(format!("t[0] error during {word} error code: {})", codes::INVALID));
         }
-        SetupError::NotRemote { .. } => told.line(format!(
-            "Failed to disable local caching (error {NOT_SUPPORTED}). NOTE: only supported on remote filesystems with \
-             Windows 8 or newer."
-        )),
+        SetupError::NotRemote { .. } => told.line(not_bypassed(codes::NOT_SUPPORTED)),
+        SetupError::Placement { what, source } if what.contains("local cache") => {
+            told.line(not_bypassed(source.raw_os_error().unwrap_or(0)));
+        }
         SetupError::Engine(EngineError::Memory { .. } | EngineError::HugePages { .. }) => told.line(format!(
-            "ERROR: Could not allocate a buffer for target '{first}'. Error code: 0xc"
+            "ERROR: Could not allocate a buffer for target '{first}'. Error code: {:#x}",
+            codes::NO_MEMORY
         )),
         SetupError::Content { path, .. } => {
             let line = format!("\n\nERROR: Unable to open entropy file '{path}'\n");
@@ -358,6 +353,13 @@ fn of_setup(fault: &WorkerFault, profile: &Profile, told: &mut Told) {
     }
 }
 
+fn not_bypassed(code: i32) -> String {
+    format!(
+        "Failed to disable local caching (error {code}). NOTE: only supported on remote filesystems with Windows 8 or \
+         newer."
+    )
+}
+
 /// Advice that speaks of native options, in those of DiskSpd.
 fn in_words_of_diskspd(help: String) -> String {
     [
@@ -365,6 +367,10 @@ fn in_words_of_diskspd(help: String) -> String {
         (
             "bypass every cache (`cache direct`, DiskSpd `-Su`)",
             "use -Su, which bypasses every cache",
+        ),
+        (
+            "use a completion port: `--engine auto`, or DiskSpd's line without -u",
+            "leave -u away, which uses a completion port",
         ),
         ("flush the view instead", "use -Nv, which writes the pages back"),
     ]

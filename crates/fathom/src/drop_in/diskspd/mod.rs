@@ -1,5 +1,10 @@
 //! `diskspd`: arguments in, DiskSpd's report and exit code out.
 
+#[cfg(not(windows))]
+mod codes;
+#[cfg(windows)]
+#[path = "codes_of_windows.rs"]
+mod codes;
 mod console;
 mod failures;
 pub mod surroundings;
@@ -10,6 +15,7 @@ use std::time::Duration;
 
 use ::run::RunError;
 use ::run::targets::TargetError;
+use archive::history::EntryKind;
 use dialects::diskspd::profile::{Profile, ResultFormat};
 use dialects::diskspd::text::{self, TextForm};
 use dialects::diskspd::{self, EventRole, Reading, Request, xml};
@@ -34,7 +40,7 @@ const WRONG: u8 = 3;
 /// Does what a command line of DiskSpd asks for. The first `skip` words are the program's name.
 pub fn carry_out(session: &Session, skip: usize) -> ExitCode {
     let (program, arguments) = session.arguments.split_at(skip.min(session.arguments.len()));
-    let mut here = Here::default();
+    let mut here = Here::of_hosts(session.leads());
     ExitCode::from(match diskspd::read(&program.join(" "), arguments, &mut here) {
         Reading::End(end) => {
             end.notes.iter().for_each(|text| note(text));
@@ -146,7 +152,10 @@ fn run(session: &Session, profile: &Profile, around: &Here) -> u8 {
     if let Some(event) = around.event(EventRole::Stop).cloned() {
         stop_on(event, session.interrupt_flag());
     }
-    let plan = lowered.plan;
+    let mut plan = lowered.plan;
+    if session.leads() {
+        take_turns(profile, &mut plan);
+    }
     let echo = plan.clone();
     let mut console = Console::new(profile, &plan, around, session.interrupt_flag());
     console.begin();
@@ -173,6 +182,18 @@ fn run(session: &Session, profile: &Profile, around: &Here) -> u8 {
     }
 }
 
+/// Each of several hosts has processors of its own, which its threads take in turn.
+fn take_turns(profile: &Profile, plan: &mut Plan) {
+    let spans = profile.time_spans.iter().zip(&mut plan.steps);
+    for (_, step) in spans.filter(|(span, _)| !span.no_affinity && span.affinity.is_empty()) {
+        let workers = step.jobs.iter_mut().flat_map(|job| &mut job.workers);
+        for (turn, worker) in workers.enumerate() {
+            worker.placement.cpus.clear();
+            worker.placement.turn = Some(turn as u32);
+        }
+    }
+}
+
 /// A named event that ends the run like Ctrl-C.
 fn stop_on(event: super::named_events::NamedEvent, interrupt: &'static AtomicBool) {
     const LOOK: Duration = Duration::from_millis(10);
@@ -189,7 +210,7 @@ fn conclude(mut results: Results, profile: &Profile) -> u8 {
     complain(&failures::beyond_the_end(&results, profile));
     complain(&failures::short_transfers(&results));
     let told = failures::of_results(&results, profile);
-    let kept = keep(&results);
+    let kept = keep(&results, EntryKind::Diskspd);
     for finding in results
         .findings
         .iter()

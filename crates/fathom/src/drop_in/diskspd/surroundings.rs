@@ -11,9 +11,20 @@ use super::super::named_events::NamedEvent;
 #[derive(Debug, Default)]
 pub struct Here {
     events: Vec<(EventRole, NamedEvent)>,
+    /// Threads run on other machines, whose processors are not known here.
+    elsewhere: bool,
 }
 
+/// Processors of a machine that is not known: the system there says which there are.
+const ANY: u32 = 4096;
+
 impl Here {
+    /// Where threads run on other machines, too.
+    pub fn of_hosts(elsewhere: bool) -> Here {
+        let events = Vec::new();
+        Here { events, elsewhere }
+    }
+
     /// The event of a role, if the command line names one.
     pub fn event(&self, role: EventRole) -> Option<&NamedEvent> {
         let mut found = self.events.iter().rev();
@@ -29,7 +40,10 @@ impl Drop for Here {
 
 impl Surroundings for Here {
     fn processors(&self) -> Processors {
-        let online = engine::sys::thread::usable_cpus();
+        let online = match self.elsewhere {
+            true => (0..ANY).collect(),
+            false => engine::sys::thread::usable_cpus(),
+        };
         Processors {
             possible: online.last().map_or(0, |last| last + 1),
             online,
@@ -37,6 +51,9 @@ impl Surroundings for Here {
     }
 
     fn milliseconds_since_start(&self) -> u64 {
+        if let Some(since) = engine::sys::told::since_start() {
+            return since.as_millis() as u64;
+        }
         let uptime = std::fs::read_to_string("/proc/uptime").ok();
         let seconds = uptime.and_then(|text| text.split(' ').next()?.parse::<f64>().ok());
         match seconds {

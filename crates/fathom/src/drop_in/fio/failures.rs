@@ -7,6 +7,7 @@ use model::Direction;
 use model::plan::{Control, EngineKind, Job, Plan, Prepare, Stream, StreamTarget, TargetKind, Tracked, Worker};
 use model::results::{FailedOperation, Failure, JobResults, Results, WorkerResults};
 use report::formats::fio as reports;
+use report::formats::fio::codes::{number, words};
 use report::formats::fio::errors::missed_rate;
 use run::targets::guard::Refusal;
 use run::targets::{FillError, TargetError};
@@ -27,11 +28,28 @@ pub(super) struct Told {
     pub(super) unusable: Vec<Unusable>,
 }
 
-/// What the system says of an error number.
-fn words(errno: i32) -> String {
-    let text = std::io::Error::from_raw_os_error(errno).to_string();
-    text.rsplit_once(" (os error ")
-        .map_or(text.clone(), |(words, _)| words.to_owned())
+/// fio's number for what the system says.
+fn number_of(error: &std::io::Error) -> Option<i32> {
+    error.raw_os_error().map(number)
+}
+
+/// Gives all errors of results the numbers that fio has for them.
+pub(super) fn number_as_fio(results: &mut Results) {
+    let jobs = results.steps.iter_mut().flat_map(|step| &mut step.jobs);
+    for worker in jobs.flat_map(|job| &mut job.workers) {
+        for failure in worker.failure.iter_mut().chain(&mut worker.tolerated) {
+            failure.errno = failure.errno.map(number);
+        }
+        for stream in &mut worker.streams {
+            let found = &mut stream.directions;
+            for found in [&mut found.read, &mut found.write, &mut found.trim]
+                .into_iter()
+                .flatten()
+            {
+                found.first_error = found.first_error.map(number);
+            }
+        }
+    }
 }
 
 /// The line about a clone that ended with an error.
@@ -98,7 +116,7 @@ fn first_unusable(plan: &Plan, worker: &Worker) -> Option<Unusable> {
             }
             let stat = std::fs::metadata(&target.path)
                 .err()
-                .and_then(|error| error.raw_os_error());
+                .and_then(|error| number_of(&error));
             match (stat, &target.prepare) {
                 (Some(MISSING), Prepare::LayOut { may_create: false, .. }) => {
                     let line = "fio: file creation disallowed by allow_file_create=0";
@@ -113,7 +131,7 @@ fn first_unusable(plan: &Plan, worker: &Worker) -> Option<Unusable> {
                 return None;
             }
             let opened = OpenOptions::new().read(true).write(writes).open(&target.path);
-            let errno = opened.err()?.raw_os_error()?;
+            let errno = number_of(&opened.err()?)?;
             Some(fault(String::new(), errno, format!("open({})", target.path)))
         })
     })
@@ -141,6 +159,9 @@ pub(super) fn of_error(error: &RunError, plan: &Plan, places: &[Vec<Origin>]) ->
             .0
             .iter()
             .for_each(|fault| told.stderr.push(format!("fio: {}: {}", fault.at, fault.what))),
+        RunError::Hosts(troubles) => troubles
+            .iter()
+            .for_each(|trouble| told.stderr.push(format!("fio: {trouble}"))),
         RunError::Refused(refusals) => refusals
             .iter()
             .for_each(|refusal| told.stderr.push(of_refusal(refusal))),
@@ -178,7 +199,7 @@ pub(super) fn of_error(error: &RunError, plan: &Plan, places: &[Vec<Origin>]) ->
 
 /// What fio says of a state that cannot be loaded.
 fn state_lines(path: &str, why: &std::io::Error) -> Vec<String> {
-    match why.raw_os_error() {
+    match number_of(why) {
         Some(errno) => vec![
             format!("fio: open state file: {}", words(errno)),
             format!("fio: state file: {path} (for_write=0)"),
@@ -203,11 +224,13 @@ fn of_target(error: &TargetError, plan: &Plan, told: &mut Told) {
         TargetError::Missing { path, .. } => (path.clone(), 2),
         TargetError::Unfit { path, what, .. } if what.contains("directory") => (path.clone(), 21),
         TargetError::Unfit { path, .. } => (path.clone(), 22),
-        TargetError::Look { path, source } => (path.clone(), source.raw_os_error().unwrap_or(5)),
+        TargetError::Look { path, source } => (path.clone(), number_of(source).unwrap_or(5)),
         TargetError::NoSpace { path, .. } | TargetError::NoRoom { path, .. } => (path.clone(), 28),
-        TargetError::Fill(FillError::File { path, errno, .. }) => (path.clone(), errno.unwrap_or(5)),
-        TargetError::TooSmall { path, .. } | TargetError::Replaced { path } => (path.clone(), 5),
-        TargetError::Fill(error) => (String::new(), error.errno().unwrap_or(5)),
+        TargetError::Fill(FillError::File { path, errno, .. }) => (path.clone(), errno.map_or(5, number)),
+        TargetError::TooSmall { path, .. } | TargetError::Replaced { path } | TargetError::Refused { path, .. } => {
+            (path.clone(), 5)
+        }
+        TargetError::Fill(error) => (String::new(), error.errno().map_or(5, number)),
     };
     told.hints.push(error.to_string());
     told.hints.extend(error.help());
@@ -244,17 +267,17 @@ fn of_setup(why: &SetupError) -> (i32, String) {
     const INVALID: i32 = 22;
     match why {
         SetupError::Open(error) => (
-            error.source.raw_os_error().unwrap_or(INVALID),
+            number_of(&error.source).unwrap_or(INVALID),
             format!("open({})", error.path.display()),
         ),
-        SetupError::State { source, .. } => (source.raw_os_error().unwrap_or(INVALID), "verify_load_state".into()),
+        SetupError::State { source, .. } => (number_of(source).unwrap_or(INVALID), "verify_load_state".into()),
         SetupError::Alignment { .. } => (INVALID, "io_u error".into()),
         SetupError::Setting { setting, source, .. } => {
             let function = match setting {
                 Setting::ControlGroup => "cgroup",
                 Setting::Scheduler => SCHEDULER,
             };
-            (source.raw_os_error().unwrap_or(INVALID), function.into())
+            (number_of(source).unwrap_or(INVALID), function.into())
         }
         SetupError::Common(why) => of_setup(why),
         _ => (INVALID, "setup".into()),

@@ -57,9 +57,17 @@ impl Logs {
     /// # Errors
     /// The line that says what could not be written.
     pub(super) fn write(&self, results: &Results) -> Result<(), String> {
+        self.write_of_host(results, "")
+    }
+
+    /// The same for what another host has measured; `suffix` ends the names.
+    ///
+    /// # Errors
+    /// As before.
+    pub(super) fn write_of_host(&self, results: &Results, suffix: &str) -> Result<(), String> {
         let failed = |error| format!("fio: logs could not be written: {error}");
         if self.requests.iter().any(Option::is_some) {
-            archive::write_fio_logs(results, &self.requests, Path::new("")).map_err(failed)?;
+            archive::write_fio_logs_of(results, &self.requests, Path::new(""), suffix).map_err(failed)?;
         }
         if let Some(prefix) = &self.total {
             archive::write_fio_totals(results, prefix, Path::new("")).map_err(failed)?;

@@ -1,13 +1,16 @@
 //! `fio`: arguments and job files in, fio's reports and exit code out.
 
 mod banner;
+mod clients;
 mod exec;
 mod failures;
 mod logs;
 mod mismatches;
 mod output;
+mod server;
 mod status;
 mod surroundings;
+mod together;
 mod trigger;
 
 use std::path::Path;
@@ -16,6 +19,7 @@ use std::sync::Mutex;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use ::run::{RunError, Wishes};
+use archive::history::EntryKind;
 use dialects::fio::flags::{Errand, IdleProfile as IdleShown};
 use dialects::fio::{self, Jobs, Reading, Told, Unusable};
 use engine::idle::IdleProfile;
@@ -45,8 +49,12 @@ const SIGNALLED: u8 = 128;
 pub fn carry_out(session: &Session, skip: usize) -> ExitCode {
     let started = Instant::now();
     let (program, arguments) = session.arguments.split_at(skip.min(session.arguments.len()));
+    let program = program.join(" ");
+    if let Some(parts) = fio::parts(arguments) {
+        return clients::carry_out(session, &program, &parts);
+    }
     let mut here = Here::default();
-    let reading = fio::read(&program.join(" "), arguments, &mut here);
+    let reading = fio::read(&program, arguments, &mut here);
     let flags = match &reading {
         Reading::End(end) => &end.read.flags,
         Reading::Run(jobs) => &jobs.flags,
@@ -65,7 +73,15 @@ pub fn carry_out(session: &Session, skip: usize) -> ExitCode {
                 false => Vec::new(),
             };
             tell_read(&mut output, &end.read, &banners);
-            end.errand.map_or(end.code, |errand| go(&errand, &mut output))
+            match (&end.errand, &end.read.flags) {
+                (None, flags) if flags.daemonize.is_some() && end.code == 0 => {
+                    output.complaint("fio: --daemonize belongs to --server");
+                    FAILED
+                }
+                (None, _) => end.code,
+                (Some(Errand::Serve), flags) => server::serve(session, flags, arguments, &mut output),
+                (Some(errand), _) => go(errand, &mut output),
+            }
         }
         Reading::Run(jobs) => match can_keep() {
             true => run(session, (&jobs, started), &mut output),
@@ -99,6 +115,8 @@ fn go(errand: &Errand, output: &mut Output) -> u8 {
             }
             output.bytes(|out| out.write_all(&lines));
         }
+        // It goes on, and is begun where the session is known.
+        Errand::Serve => {}
     }
     0
 }
@@ -115,7 +133,7 @@ pub fn plan_of(arguments: &[String]) -> Result<Plan, Vec<String>> {
     };
     let mut words = vec!["fio".to_owned()];
     words.extend(arguments.iter().cloned());
-    let lowered = lower(&read, &words);
+    let lowered = lower(&read, &words, &surroundings::RealDisk);
     let lowered = lowered.map_err(|complaints| complaints.into_iter().map(|one| one.what).collect::<Vec<_>>())?;
     let mut plan = lowered.plan;
     plan.origin.profile = banner::lines(&read).concat();
@@ -129,13 +147,14 @@ fn all_told(read: &Jobs) -> Vec<String> {
         .collect()
 }
 
-fn lower(jobs: &Jobs, words: &[String]) -> Result<fio::Lowered, Vec<dialects::Diagnostic>> {
+fn lower(jobs: &Jobs, words: &[String], disk: &dyn fio::Disk) -> Result<fio::Lowered, Vec<dialects::Diagnostic>> {
     let here = fio::Here {
         arguments: words,
-        disk: &surroundings::RealDisk,
+        disk,
         fresh_seed: surroundings::fresh_seed(),
         process: std::process::id(),
         utc_offset_s: surroundings::utc_offset_s(),
+        client: None,
     };
     fio::lower(jobs, here)
 }
@@ -176,12 +195,16 @@ fn run(session: &Session, (jobs, started): (&Jobs, Instant), output: &mut Output
         output.bytes(|out| reports::starting(plan, out));
     }
     let mut unusable = std::mem::take(&mut prepared.unusable);
-    unusable.extend(failures::unusable_targets(plan, &unusable));
+    // What others have on their hosts shows there.
+    let is_alone = !session.leads();
+    if is_alone {
+        unusable.extend(failures::unusable_targets(plan, &unusable));
+    }
     tell_unusable(&unusable, output);
-    if normal {
+    if normal && is_alone {
         laying_out(plan, &unusable).iter().for_each(|line| output.line(line));
     }
-    if let Err(error) = make_directories(plan) {
+    if is_alone && let Err(error) = make_directories(plan) {
         output.complaint(&error);
         return FAILED;
     }
@@ -225,7 +248,13 @@ fn prepared<'a>(
     profile: Vec<String>,
     started: Instant,
 ) -> Result<Prepared<'a>, Vec<String>> {
-    let lowered = lower(jobs, &session.arguments);
+    let lowered = match session.leads() {
+        true => {
+            together::refuse_what_is_of_one_host(jobs).map_err(|line| vec![line])?;
+            lower(jobs, &session.arguments, &together::Everywhere(jobs))
+        }
+        false => lower(jobs, &session.arguments, &surroundings::RealDisk),
+    };
     let lowered = lowered.map_err(|complaints| complaints.into_iter().map(|one| one.what).collect::<Vec<_>>())?;
     lowered.notes.iter().for_each(|text| note(text));
     let mut plan = lowered.plan;
@@ -347,6 +376,7 @@ fn attempt(
         let wishes = Wishes {
             snapshots: Some(wanted),
             called_off: Some(&called_off),
+            others: None,
         };
         let outcome = session.attempt_with(rest, &permissions, wishes, &mut |event: Event| {
             if let Event::Snapshot { step, last, results } = event {
@@ -355,6 +385,7 @@ fn attempt(
                     let mut results = so_far.whole.clone();
                     status.clear();
                     watched.add_idleness(&mut results);
+                    failures::number_as_fio(&mut results);
                     print_reports(jobs, &spliced(results, plan, &places, &unusable), output);
                 }
                 return;
@@ -362,7 +393,7 @@ fn attempt(
             status.take(&event, output);
             match event {
                 // The workers are held back until this returns.
-                Event::Ready { step } => {
+                Event::Ready { step, .. } => {
                     let not = watched.before_step(step as usize, &places[step as usize], output);
                     if let Ok(mut called_off) = called_off.lock() {
                         called_off.extend(not.into_iter().map(|job| (step as usize, job)));
@@ -379,7 +410,14 @@ fn attempt(
         match outcome {
             Ok(mut results) => {
                 watched.add_idleness(&mut results);
-                return Ok(spliced(results, plan, &places, &unusable));
+                failures::number_as_fio(&mut results);
+                return Ok(match (session.ranks(), session.whole(plan)) {
+                    (Some(hosts), Ok(whole)) => {
+                        let all = together::Meant::on(hosts, whole, plan, &places, &unusable);
+                        spliced(results, &all.plan, &all.places, &all.unusable)
+                    }
+                    _ => spliced(results, plan, &places, &unusable),
+                });
             }
             Err(RunError::Interrupted) => {
                 let nothing = session.nothing_measured(plan.clone());
@@ -628,7 +666,7 @@ fn conclude(session: &Session, jobs: &Jobs, results: Results, triggered: bool, o
         let at = finding.at.as_ref().map(|at| format!("{at}: ")).unwrap_or_default();
         note(&format!("{at}{} [{}]", finding.what, finding.rule));
     }
-    let kept = keep(&results);
+    let kept = keep(&results, EntryKind::Fio);
     let failed = failures::count(&results);
     let signalled = session.is_interrupted() && (!triggered || signals::stop_signal().is_some());
     match (signalled, kept) {

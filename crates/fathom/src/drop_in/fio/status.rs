@@ -157,7 +157,11 @@ impl Status {
                 }
             }
             Event::Preparing { .. } => self.show(),
-            Event::Prepared { .. } | Event::Ready { .. } | Event::Notice { .. } | Event::Snapshot { .. } => {}
+            Event::Prepared { .. }
+            | Event::Ready { .. }
+            | Event::Rank(_)
+            | Event::Notice { .. }
+            | Event::Snapshot { .. } => {}
         }
     }
 

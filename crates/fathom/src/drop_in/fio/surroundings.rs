@@ -193,6 +193,7 @@ pub(super) fn facts_of(path: &str) -> Option<TargetFacts> {
         cache: CacheMode::BUFFERED,
         hint: OpenHint::default(),
         exclusive: false,
+        overlapped: false,
     };
     let file = engine::File::open(Path::new(path), how).ok()?;
     Some(probe::target(&System::live(), &file, ""))

@@ -207,8 +207,8 @@ fn series_of<'a>(job: &'a JobResults, (worker, stream): (usize, usize), grid: &B
 /// The path as written and the size in bytes. A stream over several files, which DiskSpd does not have, goes by the
 /// first of them and the size of all.
 fn place<'a>(results: &'a Results, stream: &StreamResults) -> (Cow<'a, str>, u64) {
-    let facts = results.hosts.first().map(|host| &host.environment.targets);
-    let size = |target: &u32| Some(facts?.get(*target as usize)?.size.0);
+    let facts = |target: u32| results.hosts.iter().find_map(|host| host.environment.target(target));
+    let size = |target: &u32| Some(facts(*target)?.size.0);
     let bytes = stream.targets.iter().filter_map(size).sum();
     let path = |plan: &'a Plan, target: &u32| plan.targets.get(*target as usize).map(|target| target.path.as_str());
     let first = stream.targets.first().and_then(|target| path(&results.plan, target));

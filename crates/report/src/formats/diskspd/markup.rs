@@ -65,7 +65,7 @@ impl<'a> Markup<'a> {
 
 /// Text as it stands in a document. DiskSpd escapes nothing and gives a malformed one; characters that XML cannot hold
 /// become the replacement character.
-fn escaped(text: &str) -> Cow<'_, str> {
+pub(super) fn escaped(text: &str) -> Cow<'_, str> {
     // A tab and the two line ends are the only control characters of XML 1.0.
     let impossible = |c: char| (c < ' ' && !"\t\n\r".contains(c)) || matches!(c, '\u{fffe}' | '\u{ffff}');
     if !text.contains(|c: char| impossible(c) || "&<>\"".contains(c)) {

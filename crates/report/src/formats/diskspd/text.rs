@@ -67,7 +67,18 @@ fn system(out: &mut dyn Write, results: &Results, machine: &Machine) -> io::Resu
     }
     let heterogeneous = if machine.is_heterogeneous() { "y" } else { "n" };
     writeln!(out, "\theterogeneous cores:\t{heterogeneous}\n")?;
-    writeln!(out, "\tactive power scheme:\t<unknown>")
+    match power_scheme(results) {
+        Some((name, guid)) => writeln!(out, "\tactive power scheme:\t{name} ({guid})"),
+        None => writeln!(out, "\tactive power scheme:\t<unknown>"),
+    }
+}
+
+/// Name and GUID of the power scheme of Windows. Other systems have governors of their processors, which have no GUID.
+pub(super) fn power_scheme(results: &Results) -> Option<(&str, &str)> {
+    let governor = results.hosts.first()?.environment.cpu.governor.as_deref()?;
+    let (name, guid) = governor.strip_suffix(')')?.rsplit_once(" (")?;
+    let is_guid = guid.len() == 36 && guid.bytes().all(|byte| byte == b'-' || byte.is_ascii_hexdigit());
+    is_guid.then_some((name, guid))
 }
 
 pub(super) fn computer_name(results: &Results) -> &str {

@@ -12,9 +12,9 @@ use super::distributions::with_holes;
 use super::figures::{Figures, Row, Span, Thread};
 use super::latency::{Part, Split, Spread, largest_ms, least_ms, percentile_ms};
 use super::machine::{Machine, Shares, masks};
-use super::markup::Markup;
+use super::markup::{Markup, escaped};
 use super::settings::Settings;
-use super::text::{computer_name, start_time};
+use super::text::{computer_name, power_scheme, start_time};
 use super::{NOT_MEASURED, VERSION, VERSION_DATE};
 
 pub(super) fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
@@ -42,7 +42,8 @@ fn system(xml: &mut Markup, results: &Results, machine: &Machine) -> io::Result<
             xml.value("VersionDate", VERSION_DATE)
         })?;
         xml.value("RunTime", start_time(results))?;
-        xml.line(r#"<PowerScheme Name="unknown" Guid="00000000-0000-0000-0000-000000000000"/>"#)?;
+        let (name, guid) = power_scheme(results).unwrap_or(("unknown", "00000000-0000-0000-0000-000000000000"));
+        xml.line(format_args!(r#"<PowerScheme Name="{}" Guid="{guid}"/>"#, escaped(name)))?;
         topology(xml, machine)
     })
 }

@@ -12,7 +12,7 @@ use super::control::{self, Steady, Target};
 use super::errors::{self, EntryError, Tolerated};
 use super::figures::{self, Figures};
 use super::lifetimes;
-use super::settings::{JobSettings, Unified, is_of_fio};
+use super::settings::{JobSettings, Latencies, Unified, is_of_fio};
 
 /// Options as name and value.
 type Options = [(String, String)];
@@ -172,6 +172,35 @@ pub(super) fn entries(results: &Results) -> Vec<Entry<'_>> {
     }
     entries.extend(Entry::of(results, open_group, &open));
     entries
+}
+
+/// Everything that several runs have measured, as one entry. It has no settings of its own, so nothing is shown of these.
+pub(super) fn together<'a>(name: &'a str, all: &[&'a Results]) -> Option<Entry<'a>> {
+    let mut every: Vec<Member> = Vec::new();
+    for results in all {
+        for (number, ((step, index), job)) in results.plan.jobs().enumerate() {
+            let found = results.steps.get(step).and_then(|step| step.jobs.get(index));
+            if let Some(found) = found.filter(|_| JobSettings::of(&results.plan, number).reported) {
+                every.extend(members(job, found, number));
+            }
+        }
+    }
+    let group = all
+        .last()
+        .and_then(|results| entries(results).last().map(|entry| entry.group));
+    let entry = Entry::of(all.first()?, Some(group?), &every)?;
+    let mut settings = entry.settings;
+    settings.percentiles_of = Latencies::default();
+    Some(Entry {
+        name,
+        description: None,
+        options: &[],
+        target: None,
+        lifetimes: None,
+        steady: None,
+        settings,
+        ..entry
+    })
 }
 
 fn members<'a>(job: &'a Job, found: &'a JobResults, number: usize) -> impl Iterator<Item = Member<'a>> {

@@ -3,6 +3,7 @@
 use model::plan::{Control, EngineKind, ErrorPolicy, Job};
 use model::results::{FailedOperation, Failure, JobResults, WorkerResults};
 
+use super::codes::words;
 use super::entries::Member;
 
 /// `EIO`: what fio reports where the system gave no number.
@@ -32,15 +33,6 @@ impl EntryError {
             Some(place) => format!("file:fathom:0, func={place}, error={}", words(self.number)),
             None => String::new(),
         }
-    }
-}
-
-/// What the system says of an error number.
-pub(super) fn words(number: i32) -> String {
-    let text = std::io::Error::from_raw_os_error(number).to_string();
-    match text.rsplit_once(" (os error ") {
-        Some((words, _)) => words.to_owned(),
-        None => text,
     }
 }
 

@@ -45,7 +45,7 @@ pub(super) fn write(results: &Results, with_bins: bool, out: &mut dyn Write) -> 
             group,
             with_bins,
         };
-        Value::Object(form.job(&end))
+        Value::Object(form.job(Some(&end)))
     });
     document.put("jobs", Value::Array(jobs.collect()));
     let disks = disks(results, &settings);
@@ -73,7 +73,7 @@ fn idleness_object(idleness: &Idleness, of_each: bool) -> Object<'static> {
     object
 }
 
-fn options(options: &[(String, String)]) -> Object<'_> {
+pub(super) fn options(options: &[(String, String)]) -> Object<'_> {
     let mut object = Object::new();
     for (name, value) in options {
         object.text(name.as_str(), value.as_str());
@@ -82,14 +82,15 @@ fn options(options: &[(String, String)]) -> Object<'_> {
 }
 
 /// What an entry is written with.
-struct Form<'a> {
-    entry: &'a Entry<'a>,
-    group: Option<&'a GroupTotals>,
-    with_bins: bool,
+pub(super) struct Form<'a> {
+    pub(super) entry: &'a Entry<'a>,
+    pub(super) group: Option<&'a GroupTotals>,
+    pub(super) with_bins: bool,
 }
 
 impl<'a> Form<'a> {
-    fn job(&self, end: &End) -> Object<'a> {
+    /// The object of the entry; without an end there is nothing about how long it takes.
+    pub(super) fn job(&self, end: Option<&End>) -> Object<'a> {
         let entry = self.entry;
         let mut job = Object::new();
         job.text("jobname", entry.name);
@@ -102,9 +103,11 @@ impl<'a> Form<'a> {
                 .as_ref()
                 .map_or(0, |error| error.number.unsigned_abs().into()),
         );
-        let estimated = end.elapsed_s >= NO_ESTIMATE_BELOW_S;
-        job.integer("eta", if estimated { 0 } else { NO_ESTIMATE });
-        job.integer("elapsed", end.elapsed_s);
+        if let Some(end) = end {
+            let estimated = end.elapsed_s >= NO_ESTIMATE_BELOW_S;
+            job.integer("eta", if estimated { 0 } else { NO_ESTIMATE });
+            job.integer("elapsed", end.elapsed_s);
+        }
         if !entry.options.is_empty() {
             job.object("job options", options(entry.options));
         }
@@ -302,7 +305,7 @@ fn steady_object<'a>(steady: &Steady) -> Object<'a> {
     object
 }
 
-fn disk_object(disk: &Disk) -> Object<'_> {
+pub(super) fn disk_object(disk: &Disk) -> Object<'_> {
     let mut object = Object::new();
     object.text("name", disk.name.as_str());
     // The tenth name is fio's own slip of the pen.

@@ -67,7 +67,9 @@
 //! * Clones are threads of one process: every entry shows the same number as its process.
 
 pub mod bins;
+pub mod clients;
 mod clock;
+pub mod codes;
 mod control;
 mod disks;
 mod entries;

@@ -8,10 +8,10 @@ use model::{Direction, Nanos};
 
 use super::bins::{CLASS_ENDS, Classes, LAST_MS};
 use super::clock::End;
+use super::codes;
 use super::control::{Steady, Target};
 use super::disks::{Disk, disks};
 use super::entries::{BATCHES, DEPTHS, Entry, entries};
-use super::errors;
 use super::figures::{Figures, OfPriority};
 use super::groups::{GroupTotals, Total, groups};
 use super::latency::{Spread, scaled_percentiles};
@@ -32,12 +32,8 @@ pub(super) fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     let end = End::of(results, &settings);
     writeln!(out)?;
     for entry in entries.iter().filter(|entry| !entry.is_idle()) {
-        write_head(out, entry, &settings, &end)?;
         let group = groups.iter().find(|group| group.number == entry.group);
-        write_directions(out, entry, group)?;
-        write_classes(out, &entry.classes)?;
-        write_flushes(out, entry)?;
-        write_counters(out, entry)?;
+        write_entry(out, entry, group, (&settings, &end))?;
     }
     for group in &groups {
         write_group(out, group)?;
@@ -54,6 +50,19 @@ pub(super) fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
         }
         None => Ok(()),
     }
+}
+
+pub(super) fn write_entry(
+    out: &mut dyn Write,
+    entry: &Entry,
+    group: Option<&GroupTotals>,
+    (settings, end): (&Settings, &End),
+) -> io::Result<()> {
+    write_head(out, entry, settings, end)?;
+    write_directions(out, entry, group)?;
+    write_classes(out, &entry.classes)?;
+    write_flushes(out, entry)?;
+    write_counters(out, entry)
 }
 
 /// What `--idle-prof=calibrate` prints: how long a unit of work takes.
@@ -310,7 +319,7 @@ fn write_counters(out: &mut dyn Write, entry: &Entry) -> io::Result<()> {
         writeln!(
             out,
             "     errors    : total={total}, first_error={first}/<{}>",
-            errors::words(first)
+            codes::words(first)
         )?;
     }
     if let Some(target) = &entry.target {

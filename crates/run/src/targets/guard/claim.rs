@@ -123,8 +123,8 @@ fn kind_not_to_open(path: &Path, identity: Option<Identity>) -> Option<FileKind>
         Some(Identity::CharacterDevice(_)) => Some(FileKind::CharacterDevice),
         Some(Identity::BlockDevice(_)) | None => None,
         Some(Identity::File { .. }) => {
-            let meta = std::fs::metadata(path).ok()?;
-            (!meta.is_file() && !meta.is_dir()).then_some(FileKind::Other)
+            let kind = sys::facts::kind_of(path).ok()?;
+            (!matches!(kind, FileKind::Regular | FileKind::Directory)).then_some(FileKind::Other)
         }
     }
 }
@@ -135,5 +135,6 @@ fn reading(exclusive: bool) -> OpenHow {
         cache: CacheMode::BUFFERED,
         hint: OpenHint::default(),
         exclusive,
+        overlapped: false,
     }
 }

@@ -4,8 +4,8 @@
 //! upward, the disk it is a partition of, and the devices it is made of downward. Neighbours that share a disk but no
 //! block, such as another partition or another volume of the same group, are not asked.
 
-use engine::Identity;
-use engine::probe::{BlockDevice, Inventory};
+use engine::probe::{BlockDevice, Inventory, UseKind};
+use engine::{FileKind, Identity};
 
 use super::reason::{Relation, describe_holder};
 use super::{Contents, Reason, Subject};
@@ -15,9 +15,10 @@ pub(super) fn reasons(inventory: &Inventory, subject: &Subject) -> Vec<Reason> {
     let mut reasons = match subject.identity {
         Some(Identity::BlockDevice(number)) => match inventory.device(number) {
             Some(device) => of_device(inventory, device),
-            None => Vec::new(),
+            None => hidden(inventory),
         },
         Some(identity @ Identity::File { .. }) => of_file(inventory, identity),
+        None if subject.kind == FileKind::BlockDevice => hidden(inventory),
         Some(Identity::CharacterDevice(_)) | None => Vec::new(),
     };
     if let Contents::Known(signatures) = &subject.contents {
@@ -32,6 +33,16 @@ pub(super) fn reasons(inventory: &Inventory, subject: &Subject) -> Vec<Reason> {
         reasons.push(Reason::Claimed);
     }
     reasons
+}
+
+/// A device that is not among those that the system shows.
+fn hidden(inventory: &Inventory) -> Vec<Reason> {
+    let why = "it is none of the disks and partitions that the system lists, nor a volume on one of them".to_owned();
+    let in_doubt = Reason::InDoubt {
+        what: Relation::Itself,
+        why,
+    };
+    inventory.lists_all.then_some(in_doubt).into_iter().collect()
 }
 
 /// How far the kernel's word about a related device counts.
@@ -70,6 +81,9 @@ fn of_device(inventory: &Inventory, device: &BlockDevice) -> Vec<Reason> {
         seen.push(&other.name);
         uses_of(inventory, other, relation, *reach, &mut reasons);
     }
+    // What may concern any device may concern this one.
+    let anywhere = inventory.uses_of(None).map(|kind| described(kind, Relation::Itself));
+    reasons.extend(anywhere);
     reasons
 }
 
@@ -145,6 +159,8 @@ fn uses_of(inventory: &Inventory, device: &BlockDevice, what: &Relation, reach: 
             reasons.push(Reason::VirtualMachine { what: what(), process });
         }
     }
+    let others = inventory.uses_of(Some(device.number));
+    reasons.extend(others.map(|kind| described(kind, what())));
     if reach == Reach::OnlyWhole {
         return;
     }
@@ -161,6 +177,14 @@ fn uses_of(inventory: &Inventory, device: &BlockDevice, what: &Relation, reach: 
     for by in inventory.loops_over(identity) {
         let by = by.path();
         reasons.push(Reason::LoopDevice { what: what(), by });
+    }
+}
+
+fn described(kind: &UseKind, what: Relation) -> Reason {
+    match kind {
+        UseKind::PartOf(by) => Reason::Held { what, by: by.clone() },
+        UseKind::System(how) => Reason::System { what, how },
+        UseKind::Doubt(why) => Reason::InDoubt { what, why: why.clone() },
     }
 }
 

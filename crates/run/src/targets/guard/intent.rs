@@ -93,6 +93,9 @@ impl Intent {
             EngineKind::Auto
             | EngineKind::IoUring
             | EngineKind::Libaio
+            | EngineKind::Iocp
+            | EngineKind::Routines
+            | EngineKind::IoRing
             | EngineKind::Psync
             | EngineKind::Pvsync2
             | EngineKind::Mmap

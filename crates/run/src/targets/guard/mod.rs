@@ -88,6 +88,14 @@ impl<'a> Guard<'a> {
         }
     }
 
+    /// A guard that has looked: for machines of which facts were written down.
+    pub fn having_seen(self, inventory: Inventory) -> Guard<'a> {
+        Guard {
+            inventory: OnceCell::from(inventory),
+            ..self
+        }
+    }
+
     /// Decides about something that exists.
     pub fn decide(&self, subject: &Subject, intent: Intent) -> Decision {
         if !intent.changes() {

@@ -80,6 +80,20 @@ pub enum Reason {
         /// The pool.
         pool: String,
     },
+    /// The system that runs here needs it.
+    System {
+        /// Which device.
+        what: Relation,
+        /// What the system does: it `runs from` or `is started from` it.
+        how: &'static str,
+    },
+    /// Whether it is in use could not be found out, and then it counts as used.
+    InDoubt {
+        /// Which device.
+        what: Relation,
+        /// What is not known.
+        why: String,
+    },
     /// The kernel has lent it to something that wants it alone.
     Claimed,
     /// It holds something known.
@@ -137,6 +151,8 @@ impl Reason {
             | Reason::LoopDevice { .. }
             | Reason::VirtualMachine { .. }
             | Reason::ZfsPool { .. }
+            | Reason::System { .. }
+            | Reason::InDoubt { .. }
             | Reason::Claimed => true,
             Reason::Holds(_)
             | Reason::HasPartitions { .. }
@@ -161,6 +177,8 @@ impl Reason {
             | Reason::VirtualMachine { .. }
             | Reason::ZfsPool { .. }
             | Reason::Claimed => "IN-USE",
+            Reason::System { .. } => "SYSTEM-DISK",
+            Reason::InDoubt { .. } => "IN-DOUBT",
             Reason::Holds(_) | Reason::HasPartitions { .. } | Reason::CannotLook { .. } => "FS-SIGNATURE",
             Reason::ForeignFile { .. } => "OVERWRITE-PROD-FILE",
             Reason::DeviceNotNamed => "NOT-NAMED",
@@ -222,13 +240,28 @@ fn help(path: &Path, reasons: &[Reason], voice: Voice) -> String {
 
 /// How to end what uses a target.
 fn release(reasons: &[Reason], gravest: &Reason) -> String {
-    let runs_the_system =
-        |reason: &Reason| matches!(reason, Reason::Mounted { at, .. } if at.iter().any(|place| place == "/"));
+    let runs_the_system = |reason: &Reason| match reason {
+        Reason::Mounted { at, .. } => at.iter().any(|place| place == "/"),
+        Reason::System { .. } => true,
+        _ => false,
+    };
     if reasons.iter().any(runs_the_system) {
         return "this system runs from it; name another target. No option overrides this".into();
     }
     let first = match gravest {
-        Reason::Mounted { at, .. } => format!("unmount it (umount {})", at.first().map_or("", String::as_str)),
+        Reason::Mounted { at, .. } => {
+            let place = at.first().map_or("", String::as_str);
+            match place.starts_with('/') {
+                true => format!("unmount it (umount {place})"),
+                // A letter or folder of Windows.
+                false => format!("dismount it (mountvol {place} /P)"),
+            }
+        }
+        Reason::InDoubt { why, .. } if why.contains("offline") => "bring it online (Set-Disk -IsOffline $false)".into(),
+        Reason::InDoubt { .. } => {
+            return "run it as an administrator, who sees more, or name another target; no option overrides this"
+                .into();
+        }
         Reason::Swap { .. } => "end swapping to it (swapoff)".into(),
         Reason::LoopDevice { by, .. } => format!("detach the loop device (losetup -d {by})"),
         Reason::VirtualMachine { .. } => "stop the virtual machine".into(),
@@ -276,6 +309,13 @@ impl fmt::Display for Reason {
                 process.id
             ),
             Reason::ZfsPool { pool } => write!(f, "it is part of the ZFS pool \"{pool}\", which is imported"),
+            Reason::System { what, how } => write!(f, "the system that runs here {how} {what}"),
+            Reason::InDoubt { what: Relation::Itself, why } => {
+                write!(f, "whether it is in use cannot be told: {why}")
+            }
+            Reason::InDoubt { what, why } => {
+                write!(f, "whether {} is in use cannot be told: {why}", what.within())
+            }
             Reason::Claimed => f.write_str(
                 "the kernel has lent it to something else for exclusive use: a mount, an array, a volume or another program",
             ),
@@ -345,7 +385,12 @@ pub(super) fn describe_holder(holder: &BlockDevice) -> String {
         BlockKind::Raid { level } if level.is_empty() => format!("the RAID array {name}"),
         BlockKind::Raid { level } => format!("the RAID array {name} ({level})"),
         BlockKind::Bcache => format!("the bcache device {name}"),
-        BlockKind::Disk | BlockKind::Partition | BlockKind::Loop { .. } | BlockKind::Memory => {
+        BlockKind::Volume { at: Some(at) } => format!("the volume {at}"),
+        BlockKind::Volume { at: None }
+        | BlockKind::Disk
+        | BlockKind::Partition
+        | BlockKind::Loop { .. }
+        | BlockKind::Memory => {
             format!("the device {name}")
         }
     }

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use model::Bytes;
 use model::event::Event;
 use model::plan::{AtEndOfJob, Plan, Prepare};
-use run::targets::guard::Permissions;
-use run::targets::{Action, HeldFile, TargetError, examine};
+
+use super::guard::Permissions;
+use super::{Action, HeldFile, TargetError, examine};
 
 /// The files that a study has made in directories. Dropping it removes them.
 #[derive(Debug, Default)]
@@ -90,7 +91,7 @@ impl Ground {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, target_os = "linux"))]
 mod tests {
     use model::Nanos;
     use model::plan::{Target, TargetKind};
@@ -109,7 +110,6 @@ mod tests {
         }
     }
 
-    #[cfg(target_os = "linux")]
     #[test]
     fn all_runs_use_the_file_that_the_first_has_made() {
         let folder = std::env::temp_dir().join(format!("fathom-ground-{}", std::process::id()));

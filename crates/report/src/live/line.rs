@@ -84,7 +84,7 @@ impl Live {
                 self.state()
             }
             Event::Ready { .. } => Update::Nothing,
-            Event::Snapshot { .. } => Update::Nothing,
+            Event::Snapshot { .. } | Event::Rank(_) => Update::Nothing,
             Event::Notice { finding } => Update::Line(format!("{}: {}", finding.severity.word(), finding.what)),
             Event::JobEnded { step, job, reason } => {
                 let name = self
@@ -164,9 +164,10 @@ fn figures(interval: &Interval) -> String {
     } else {
         String::new()
     };
-    let latency = match interval.latency.n() {
+    let all = interval.latency_of_all();
+    let latency = match all.n() {
         0 => String::new(),
-        _ => format!("  p99 {}", Nanos(interval.latency.quantile(0.99))),
+        _ => format!("  p99 {}", Nanos(all.quantile(0.99))),
     };
     let mib = throughput(sum.1 as f64 / seconds / f64::from(1 << 20));
     format!("{} IOPS  {mib} MiB/s{latency}{apart}", rate(sum.0 as f64 / seconds))
@@ -191,6 +192,7 @@ mod tests {
             job: 0,
             name: "oltp".into(),
             phase: Phase::Measured,
+            epoch: 0,
             start_ns: Nanos(0),
             length_ns: Nanos::secs(1),
             counts: PerDirection {
@@ -198,7 +200,13 @@ mod tests {
                 write: counts(writes),
                 trim: Counts::default(),
             },
-            latency,
+            latency: PerDirection {
+                read: Some(latency),
+                ..PerDirection::default()
+            },
+            in_flight_ns: Nanos(0),
+            depth: 1,
+            targets: Vec::new(),
             left_ns: Some(Nanos::millis(8_500)),
         }))
     }

@@ -1,0 +1,112 @@
+//! Whether processes were bound to fewer processors than they may have, and took all.
+
+use model::environment::Environment;
+use model::finding::{Finding, Severity};
+
+use super::{Check, Subject};
+
+/// Processes that are named; the others are counted.
+const NAMED: usize = 4;
+
+pub(super) const WIDENED: Check = Check {
+    rules: &["AFFINITY-WIDENED"],
+    about: "Whether a launcher had bound the processes of the test to fewer processors than they may use.",
+    look: |subject, findings| {
+        let mut bound: Vec<String> = subject.environments().filter_map(alone).collect();
+        bound.extend(of_ranks(subject));
+        if bound.is_empty() {
+            return;
+        }
+        let more = bound.len().saturating_sub(NAMED);
+        bound.truncate(NAMED);
+        let mut text = bound.join(", ");
+        if more > 0 {
+            text += &format!(", and {more} more");
+        }
+        let found = Finding::new(
+            "AFFINITY-WIDENED",
+            Severity::Note,
+            format!("the launcher had left fewer processors than there are: {text}; all of them were used"),
+        );
+        let found =
+            found.why("launchers of MPI bind each process to a processor, which all its workers would have shared");
+        findings.push(found.help(
+            "to keep to some processors, name them in the job (`cpus`), or let the launcher use a control group; FATHOM_FLEET=off leaves it as it is",
+        ));
+    },
+};
+
+/// The only process of a launcher.
+fn alone(environment: &Environment) -> Option<String> {
+    Some(words(&environment.host.name, environment.widened_from?, environment))
+}
+
+fn of_ranks(subject: &Subject<'_>) -> Vec<String> {
+    let ranks = subject
+        .results
+        .fleet
+        .iter()
+        .flat_map(|fleet| fleet.ranks.iter().enumerate());
+    let one = |(number, facts): (usize, &model::fleet::RankFacts)| {
+        let host = subject.results.hosts.get(facts.machine? as usize)?;
+        let name = format!("{} (rank {number})", facts.host);
+        Some(words(&name, facts.widened_from?, &host.environment))
+    };
+    ranks.filter_map(one).collect()
+}
+
+fn words(name: &str, from: u32, environment: &Environment) -> String {
+    format!("{name} {from} of {}", environment.cpu.usable)
+}
+
+#[cfg(test)]
+mod tests {
+    use model::Nanos;
+    use model::fleet::{Fleet, RankFacts};
+    use model::results::Results;
+
+    use super::super::samples;
+    use super::*;
+
+    fn found(results: &Results) -> Vec<String> {
+        let mut findings = Vec::new();
+        (WIDENED.look)(&Subject { results }, &mut findings);
+        findings.into_iter().map(|finding| finding.what).collect()
+    }
+
+    #[test]
+    fn processes_that_were_bound_are_named() {
+        let mut results = samples::closed_loop(4, 1000, Nanos::millis(1));
+        assert_eq!(found(&results), [""; 0]);
+        let environment = &mut results.hosts[0].environment;
+        (environment.host.name, environment.cpu.usable) = ("db1".into(), 8);
+        environment.widened_from = Some(1);
+        let told = |what: &str| {
+            [format!(
+                "the launcher had left fewer processors than there are: {what}; all of them were used"
+            )]
+        };
+        assert_eq!(found(&results), told("db1 1 of 8"));
+        results.hosts[0].environment.widened_from = None;
+        let rank = |widened_from| RankFacts {
+            host: "db1".into(),
+            machine: Some(0),
+            widened_from,
+            ..RankFacts::default()
+        };
+        results.fleet = Some(Fleet {
+            ranks: vec![rank(Some(2)), rank(None), rank(Some(1))],
+            ..Fleet::default()
+        });
+        assert_eq!(found(&results), told("db1 (rank 0) 2 of 8, db1 (rank 2) 1 of 8"));
+        results.fleet = Some(Fleet {
+            ranks: vec![rank(Some(1)); 6],
+            ..Fleet::default()
+        });
+        assert!(
+            found(&results)[0].contains("(rank 3) 1 of 8, and 2 more;"),
+            "{:?}",
+            found(&results)
+        );
+    }
+}

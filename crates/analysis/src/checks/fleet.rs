@@ -1,0 +1,269 @@
+//! Whether processes that carried a test out together did so at the same time, on machines that are alike, and evenly.
+
+use std::collections::BTreeMap;
+
+use model::Nanos;
+use model::finding::{Finding, Severity};
+use model::fleet::RankFacts;
+use model::results::{JobResults, WorkerResults};
+
+use super::{Check, Subject};
+
+/// Starts that lie further apart than this share of the window are worth a warning;
+const APART: f64 = 0.01;
+/// they are worth nothing below this.
+const APART_AT_LEAST: Nanos = Nanos::millis(5);
+/// From here on they are worth a note, however long the window.
+const APART_IN_ANY_CASE: Nanos = Nanos::millis(50);
+/// A rank with less than this share of the median is a straggler.
+const STRAGGLES: f64 = 0.8;
+/// Memory that differs by less is the same.
+const MEMORY: f64 = 0.05;
+
+pub(super) const LOST: Check = Check {
+    rules: &["HOST-LOST"],
+    about: "Hosts of a test that were lost before it ended.",
+    look: |subject, findings| {
+        let goes_on = subject.results.fleet.as_ref().is_some_and(|fleet| fleet.goes_on);
+        let ranks = subject
+            .results
+            .fleet
+            .iter()
+            .flat_map(|fleet| fleet.ranks.iter().enumerate());
+        for (number, facts) in ranks {
+            let Some(why) = &facts.lost else { continue };
+            let what = format!("this host was lost: {why}");
+            let found = Finding::new("HOST-LOST", Severity::Error, what).at(format!("{} (rank {number})", facts.host));
+            let found = found.why(match facts.machine {
+                Some(_) if goes_on => {
+                    "what it told until shortly before is in the figures; the others went on without it"
+                }
+                Some(_) => "what it told until shortly before is in the figures; the others were stopped then",
+                None => "nothing that it measured is in the figures",
+            });
+            findings.push(found.help("look at that host; `fathom recover` reads what the hosts have kept themselves"));
+        }
+    },
+};
+
+pub(super) const TOGETHER: Check = Check {
+    rules: &["START-SKEW"],
+    about: "How far apart the processes of a test on several hosts began.",
+    look: |subject, findings| {
+        let Some(fleet) = &subject.results.fleet else { return };
+        for step in 0..subject.results.steps.len() {
+            let starts = || fleet.ranks.iter().filter_map(|rank| rank.starts_ns.get(step));
+            let (Some(first), Some(last)) = (starts().min(), starts().max()) else {
+                continue;
+            };
+            let (apart, measured) = (Nanos((last - first) as u64), longest(subject, step));
+            let far = measured.0 > 0 && apart.0 as f64 > APART * measured.0 as f64;
+            if apart < APART_AT_LEAST || !far && apart < APART_IN_ANY_CASE {
+                continue;
+            }
+            let severity = if far { Severity::Warning } else { Severity::Note };
+            let found = Finding::new(
+                "START-SKEW",
+                severity,
+                format!("the hosts began {apart} apart, and measured {measured}"),
+            );
+            let found = found.why("for that long not all of them loaded the storage; the total is of unlike things");
+            findings.push(found.help(
+                "measure for longer, with a warm-up; a host whose processors are busy begins late: look at what else runs there",
+            ));
+        }
+    },
+};
+
+fn longest(subject: &Subject<'_>, step: usize) -> Nanos {
+    let jobs = subject.results.steps[step].jobs.iter();
+    jobs.map(JobResults::measured).max().unwrap_or_default()
+}
+
+pub(super) const ALIKE: Check = Check {
+    rules: &["HOSTS-DIFFER"],
+    about: "What is not the same on the hosts of a test.",
+    look: |subject, findings| {
+        let Some((first, others)) = subject.results.hosts.split_first() else {
+            return;
+        };
+        for other in others {
+            let (one, two) = (&first.environment, &other.environment);
+            // Of a host that was lost, little is known.
+            if two.cpu.logical == 0 {
+                continue;
+            }
+            let mut unlike = Vec::new();
+            let mut compare = |what: &str, mine: &str, theirs: &str| {
+                if mine != theirs {
+                    unlike.push(format!("{what} {theirs} instead of {mine}"));
+                }
+            };
+            compare("kernel", &one.host.kernel, &two.host.kernel);
+            compare("system", &one.host.system, &two.host.system);
+            compare("processor", &one.cpu.model, &two.cpu.model);
+            compare(
+                "usable processors",
+                &one.cpu.usable.to_string(),
+                &two.cpu.usable.to_string(),
+            );
+            let governor =
+                |environment: &model::environment::Environment| environment.cpu.governor.clone().unwrap_or_default();
+            compare("governor", &governor(one), &governor(two));
+            let (mine, theirs) = (one.memory.0 as f64, two.memory.0 as f64);
+            if (mine - theirs).abs() > MEMORY * mine {
+                compare("memory", &one.memory.to_string(), &two.memory.to_string());
+            }
+            if unlike.is_empty() {
+                continue;
+            }
+            let what = format!("not as {}: {}", first.environment.host.name, unlike.join(", "));
+            let found = Finding::new("HOSTS-DIFFER", Severity::Note, what).at(&*two.host.name);
+            let found =
+                found.why("a difference between figures of hosts may come from the hosts and not from the storage");
+            findings.push(
+                found.help("compare like with like, or keep it in mind where the figures of this host stand out"),
+            );
+        }
+    },
+};
+
+pub(super) const EVEN: Check = Check {
+    rules: &["STRAGGLER"],
+    about: "Hosts of a test that did much less than the others.",
+    look: |subject, findings| {
+        let Some(fleet) = &subject.results.fleet else { return };
+        for job in subject.jobs() {
+            // Rates that are told are no sign of speed.
+            if !job.is_closed_loop() {
+                continue;
+            }
+            let mut rates = rates(&job.results.workers);
+            rates.retain(|(rank, _)| (*rank as usize) < fleet.ranks.len());
+            if rates.len() < 2 {
+                continue;
+            }
+            rates.sort_by(|one, other| one.1.total_cmp(&other.1));
+            // Of two hosts the faster one is what the other is measured by.
+            let middle = rates[rates.len() / 2].1;
+            for (rank, rate) in rates.iter().filter(|(_, rate)| *rate < STRAGGLES * middle) {
+                let facts: &RankFacts = &fleet.ranks[*rank as usize];
+                if facts.lost.is_some() {
+                    continue;
+                }
+                let what = format!(
+                    "{} (rank {rank}) did {rate:.0} operations per second, {:.0} % of what is usual among these hosts",
+                    facts.host,
+                    100.0 * rate / middle
+                );
+                let found = Finding::new("STRAGGLER", Severity::Warning, what).at(&*job.plan.name);
+                let found = found.why("the total hides that one host has it worse than the others");
+                findings.push(found.help(
+                    "run the test on that host alone, and on another one: is it the host, its path to the storage, or that it does not own the volume?",
+                ));
+            }
+        }
+    },
+};
+
+/// Operations per second of each rank that measured anything.
+fn rates(workers: &[WorkerResults]) -> Vec<(u32, f64)> {
+    let mut parts: BTreeMap<u32, (Nanos, u64)> = BTreeMap::new();
+    for worker in workers {
+        let (longest, operations) = parts.entry(worker.rank).or_default();
+        *longest = worker.measured_ns.max(*longest);
+        for (_, direction) in worker.streams.iter().flat_map(|stream| stream.directions.iter()) {
+            *operations += direction.as_ref().map_or(0, |one| one.operations);
+        }
+    }
+    let measured = parts.into_iter().filter(|(_, (longest, _))| longest.0 > 0);
+    measured
+        .map(|(rank, (longest, operations))| (rank, operations as f64 / longest.as_secs()))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use model::fleet::{Fleet, RankFacts};
+
+    use super::super::samples;
+    use super::*;
+
+    /// What is found of ranks with these operations in a window of 10 s, and these starts.
+    fn found(operations: &[u64], starts: &[i64]) -> Vec<String> {
+        let mut results = samples::closed_loop(4, 1000, Nanos::millis(1));
+        let job = &mut results.steps[0].jobs[0];
+        let worker = job.workers[0].clone();
+        job.workers = operations
+            .iter()
+            .enumerate()
+            .map(|(rank, operations)| {
+                let mut worker = worker.clone();
+                (worker.rank, worker.measured_ns) = (rank as u32, Nanos::secs(10));
+                let read = worker.streams[0].directions.read.get_or_insert_with(Default::default);
+                read.operations = *operations;
+                worker.streams[0].directions.write = None;
+                worker
+            })
+            .collect();
+        let one = results.plan.steps[0].jobs[0].workers[0].clone();
+        results.plan.steps[0].jobs[0].workers = vec![one; operations.len()];
+        results.fleet = Some(Fleet {
+            goes_on: false,
+            transport: "pipes".into(),
+            ranks: starts
+                .iter()
+                .map(|start| RankFacts {
+                    host: "h".into(),
+                    starts_ns: vec![*start],
+                    ..RankFacts::default()
+                })
+                .collect(),
+        });
+        let mut findings = Vec::new();
+        for check in [&TOGETHER, &EVEN] {
+            (check.look)(&Subject { results: &results }, &mut findings);
+        }
+        findings
+            .iter()
+            .map(|finding| format!("{:?} {}", finding.severity, finding.rule))
+            .collect()
+    }
+
+    #[test]
+    fn hosts_that_begin_late_or_lag_behind_are_named() {
+        let check = |operations: &[u64], starts: &[i64], expected: &[&str]| {
+            assert_eq!(found(operations, starts), expected, "{operations:?} {starts:?}");
+        };
+        check(&[1000, 1000, 990], &[0, 100_000, 80_000], &[]);
+        check(&[1000, 700, 1010], &[0, 0, 0], &["Warning STRAGGLER"]);
+        check(&[1000, 810], &[0, 0], &[]);
+        check(&[1000, 790], &[0, 0], &["Warning STRAGGLER"]);
+        // 1 % of 10 s is 100 ms.
+        check(&[1000, 1000], &[0, 101_000_000], &["Warning START-SKEW"]);
+        check(&[1000, 1000], &[-60_000_000, 0], &["Note START-SKEW"]);
+        check(&[1000, 1000], &[0, 40_000_000], &[]);
+    }
+
+    #[test]
+    fn what_differs_between_machines_is_told_once_for_each() {
+        let mut results = samples::closed_loop(4, 1000, Nanos::millis(1));
+        let host = results.hosts[0].clone();
+        let mut two = host.clone();
+        two.environment.host.name = "two".into();
+        (two.environment.cpu.logical, two.environment.cpu.usable) = (64, 48);
+        results.hosts[0].environment.cpu.logical = 64;
+        results.hosts[0].environment.cpu.usable = 64;
+        let mut lost = host;
+        lost.environment = Default::default();
+        results.hosts.extend([two, lost]);
+        let mut findings = Vec::new();
+        (ALIKE.look)(&Subject { results: &results }, &mut findings);
+        assert_eq!(findings.len(), 1);
+        assert!(
+            findings[0].what.contains("usable processors 48 instead of 64"),
+            "{}",
+            findings[0].what
+        );
+    }
+}

@@ -1,0 +1,430 @@
+//! The same test again and again: does a figure stay, and where did it change?
+//!
+//! Series of runs are short. Levels are looked for from [`LEAST_RUNS`] runs on, each of at least [`LEAST_LEVEL`]; on uncorrelated noise
+//! a change is claimed in at most four of a hundred series of 6 to 12 runs, and in fewer of longer ones (measured on 4,000 series of
+//! each length). What differs around a change came with it, and need not be its cause.
+
+use model::stats::{Segment, segments};
+use serde::Serialize;
+
+use super::change::{Figure, Word};
+use super::fingerprint::{Difference, Fact, differences};
+use crate::figures::change;
+
+/// Fewer runs tell nothing of levels.
+pub const LEAST_RUNS: usize = 6;
+/// One run is no level.
+pub const LEAST_LEVEL: usize = 2;
+/// The latest run stands alone if it lies this many deviations from the level before it.
+const ALONE: f64 = 4.0;
+/// Each run has its own seed, or all the same: neither explains a level.
+const NO_REASON: [&str; 1] = ["seed"];
+
+/// One run of a series.
+#[derive(Clone, Debug)]
+pub struct Moment {
+    /// Its number.
+    pub entry: u64,
+    /// Its start.
+    pub unix_ns: u64,
+    /// The day of it, in words.
+    pub day: String,
+    /// The figure.
+    pub value: f64,
+    /// What was so then.
+    pub facts: Vec<Fact>,
+}
+
+/// How a figure went over several runs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Trend {
+    /// Which figure.
+    pub figure: Figure,
+    /// Its name.
+    pub name: String,
+    /// The runs, the earliest first.
+    pub points: Vec<TrendPoint>,
+    /// Levels, one after the other; one alone where nothing changed, or where the runs are too few to tell.
+    pub levels: Vec<Level>,
+    /// The changes between them that are larger than the margin.
+    pub changes: Vec<LevelChange>,
+    /// The share of the level that a lasting step of the latest two runs needs to be seen in about three of four series; absent where the runs are
+    /// too few.
+    pub smallest: Option<f64>,
+    /// The latest run, if it stands alone.
+    pub alone: Option<u64>,
+    /// All of it in words.
+    pub sentences: Vec<String>,
+}
+
+/// One run.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct TrendPoint {
+    /// Its number in the history.
+    pub entry: u64,
+    /// Its start.
+    pub unix_ns: u64,
+    /// The figure: operations per second or nanoseconds.
+    pub value: f64,
+}
+
+/// Runs over which a figure stays.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Level {
+    /// The first of them.
+    pub first: u64,
+    /// The last.
+    pub last: u64,
+    /// How many.
+    pub runs: usize,
+    /// Their median.
+    pub median: f64,
+    /// Sample standard deviation as a share of the mean.
+    pub variation: f64,
+}
+
+/// Where one level ends and the next begins.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LevelChange {
+    /// The last run before.
+    pub before: u64,
+    /// The first run after.
+    pub after: u64,
+    /// Start of that run.
+    pub unix_ns: u64,
+    /// Level before.
+    pub from: f64,
+    /// Level after.
+    pub to: f64,
+    /// After / before.
+    pub ratio: f64,
+    /// Better or worse.
+    pub word: Word,
+    /// What else is not the same in these two runs.
+    pub differences: Vec<Difference>,
+}
+
+/// The trend of a figure; `None` without two runs. `margin` is the share up to which levels count as the same.
+pub fn trend(figure: Figure, moments: &[Moment], margin: f64) -> Option<Trend> {
+    if moments.len() < 2 {
+        return None;
+    }
+    let values: Vec<f64> = moments.iter().map(|moment| moment.value).collect();
+    let enough = values.len() >= LEAST_RUNS;
+    let found = match enough {
+        true => joined(&values, segments(&values, LEAST_LEVEL), margin),
+        false => vec![Segment::of(&values, 0, values.len())],
+    };
+    let level = |segment: &Segment| Level {
+        first: moments[segment.start].entry,
+        last: moments[segment.end - 1].entry,
+        runs: segment.end - segment.start,
+        median: segment.level,
+        variation: segment.variation(),
+    };
+    let changes = found
+        .windows(2)
+        .map(|pair| level_change(figure, moments, &pair[0], &pair[1]));
+    let last = found.last()?;
+    let mut trend = Trend {
+        figure,
+        name: figure.name(),
+        points: moments
+            .iter()
+            .map(|moment| TrendPoint {
+                entry: moment.entry,
+                unix_ns: moment.unix_ns,
+                value: moment.value,
+            })
+            .collect(),
+        levels: found.iter().map(level).collect(),
+        changes: changes.collect(),
+        smallest: enough.then(|| smallest(&found, values.len()).max(margin)),
+        alone: (enough && stands_alone(&values, last, margin)).then(|| moments[moments.len() - 1].entry),
+        sentences: Vec::new(),
+    };
+    trend.sentences = sentences(&trend, moments, last);
+    Some(trend)
+}
+
+/// Neighbours that differ by no more than the margin are one level.
+fn joined(values: &[f64], found: Vec<Segment>, margin: f64) -> Vec<Segment> {
+    let mut levels: Vec<Segment> = Vec::new();
+    for segment in found {
+        match levels.last_mut() {
+            Some(before) if (segment.level / before.level - 1.0).abs() <= margin => {
+                *before = Segment::of(values, before.start, segment.end);
+            }
+            _ => levels.push(segment),
+        }
+    }
+    levels
+}
+
+fn level_change(figure: Figure, moments: &[Moment], from: &Segment, to: &Segment) -> LevelChange {
+    let (before, after) = (&moments[from.end - 1], &moments[to.start]);
+    let mut differences = differences(&[before.facts.clone(), after.facts.clone()]);
+    differences.retain(|difference| !NO_REASON.contains(&&*difference.name));
+    LevelChange {
+        before: before.entry,
+        after: after.entry,
+        unix_ns: after.unix_ns,
+        from: from.level,
+        to: to.level,
+        ratio: to.level / from.level,
+        word: match (to.level > from.level) == figure.higher_is_better() {
+            true => Word::Better,
+            false => Word::Worse,
+        },
+        differences,
+    }
+}
+
+/// A step d, in deviations, that lasts for two runs gains about 2 d, and a change costs 3 ln n; the rest is what the runs vary by.
+fn smallest(levels: &[Segment], runs: usize) -> f64 {
+    (1.5 * (runs as f64).ln() + 3.0) * pooled(levels)
+}
+
+/// The variation within levels, over all of them.
+fn pooled(levels: &[Segment]) -> f64 {
+    let freedom = |level: &Segment| (level.end - level.start - 1) as f64;
+    let squares: f64 = levels
+        .iter()
+        .map(|level| freedom(level) * level.variation().powi(2))
+        .sum();
+    (squares / levels.iter().map(freedom).sum::<f64>().max(1.0)).sqrt()
+}
+
+fn stands_alone(values: &[f64], last: &Segment, margin: f64) -> bool {
+    let (latest, before) = (values[last.end - 1], last.end - 1);
+    if before - last.start < LEAST_LEVEL + 1 {
+        return false;
+    }
+    let usual = Segment::of(values, last.start, before);
+    let away = (latest / usual.level - 1.0).abs();
+    away > margin.max(ALONE * usual.variation())
+}
+
+fn sentences(trend: &Trend, moments: &[Moment], last: &Segment) -> Vec<String> {
+    let figure = trend.figure;
+    let (name, stayed) = match figure {
+        Figure::Iops => ("Operations per second".to_owned(), "have stayed"),
+        Figure::Mean => ("Mean latency".to_owned(), "has stayed"),
+        Figure::Quantile(_) => (figure.name(), "has stayed"),
+    };
+    let of = |entry: u64| {
+        let moment = moments.iter().find(|moment| moment.entry == entry);
+        format!("{entry} ({})", moment.map_or("", |moment| &moment.day))
+    };
+    let mut said = Vec::new();
+    let (first, latest) = (&moments[0], &moments[moments.len() - 1]);
+    let Some(smallest) = trend.smallest else {
+        said.push(format!(
+            "{name}: {} in {}, {} in {}: {}. {} runs are too few to tell a change from chance; from {LEAST_RUNS} on it is looked for.",
+            figure.words(first.value),
+            of(first.entry),
+            figure.words(latest.value),
+            of(latest.entry),
+            change(latest.value / first.value),
+            moments.len()
+        ));
+        return said;
+    };
+    for found in &trend.changes {
+        let runs = |entry: fn(&Level) -> u64, wanted: u64| {
+            let level = trend.levels.iter().find(|level| entry(level) == wanted);
+            level.map_or(0, |level| level.runs)
+        };
+        let verb = if found.ratio < 1.0 { "fell" } else { "rose" };
+        said.push(format!(
+            "{name} {verb} by {} between {} and {}, from {} ({} runs) to {} ({} runs): {}.",
+            change(1.0 + (found.ratio - 1.0).abs()).trim_start_matches('+'),
+            of(found.before),
+            of(found.after),
+            figure.words(found.from),
+            runs(|level| level.last, found.before),
+            figure.words(found.to),
+            runs(|level| level.first, found.after),
+            found.word.word()
+        ));
+        said.push(match found.differences.is_empty() {
+            true => "Nothing that is known changed around it.".into(),
+            false => {
+                let known = |value: &Option<String>| value.clone().unwrap_or_else(|| "not known".into());
+                let told = found.differences.iter().map(|difference| {
+                    let values: Vec<String> = difference.values.iter().map(known).collect();
+                    format!("{} {}", difference.name, values.join(" → "))
+                });
+                format!(
+                    "What changed around it, and need not be the cause: {}.",
+                    told.collect::<Vec<_>>().join("; ")
+                )
+            }
+        });
+    }
+    let begun = &moments[last.start];
+    said.push(format!(
+        "{name} {stayed} the same since {}: {} in {} runs, which vary by {:.1} %.",
+        of(begun.entry),
+        figure.words(last.level),
+        last.end - last.start,
+        100.0 * last.variation()
+    ));
+    if let Some(entry) = trend.alone {
+        said.push(format!(
+            "The latest, {}, stands alone with {}: one run is no level, so repeat it.",
+            of(entry),
+            figure.words(latest.value)
+        ));
+    }
+    said.push(format!(
+        "A step of the latest two runs would be seen from about {:.0} % on; smaller or slower changes would not.",
+        (100.0 * smallest).ceil()
+    ));
+    said
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fingerprint::FactKind;
+    use super::*;
+
+    /// Normal draws, always the same.
+    struct Draws(u64);
+
+    impl Draws {
+        fn normal(&mut self) -> f64 {
+            let mut sum = 0.0;
+            for _ in 0..12 {
+                self.0 ^= self.0 << 13;
+                self.0 ^= self.0 >> 7;
+                self.0 ^= self.0 << 17;
+                sum += (self.0 >> 11) as f64 / (1u64 << 53) as f64;
+            }
+            sum - 6.0
+        }
+    }
+
+    fn moments(values: &[f64]) -> Vec<Moment> {
+        let one = |(index, value): (usize, &f64)| Moment {
+            entry: 10 + index as u64,
+            unix_ns: index as u64,
+            day: format!("day {index}"),
+            value: *value,
+            facts: vec![
+                Fact {
+                    kind: FactKind::Place,
+                    name: "kernel".into(),
+                    value: if index < 7 { "6.1" } else { "6.8" }.into(),
+                },
+                Fact {
+                    kind: FactKind::Other,
+                    name: "seed".into(),
+                    value: index.to_string(),
+                },
+            ],
+        };
+        values.iter().enumerate().map(one).collect()
+    }
+
+    fn said(values: &[f64]) -> (Trend, String) {
+        let trend = trend(Figure::Iops, &moments(values), 0.02).unwrap();
+        let text = trend.sentences.join(" ");
+        (trend, text)
+    }
+
+    #[test]
+    fn a_lasting_drop_is_told_with_what_changed_around_it() {
+        let (trend, text) = said(&[
+            1000.0, 1004.0, 997.0, 1002.0, 999.0, 1001.0, 1003.0, 880.0, 882.0, 879.0,
+        ]);
+        let [found] = &trend.changes[..] else {
+            panic!("{trend:#?}")
+        };
+        assert_eq!((found.before, found.after, found.word), (16, 17, Word::Worse));
+        assert_eq!(trend.levels.iter().map(|level| level.runs).collect::<Vec<_>>(), [7, 3]);
+        assert_eq!(
+            text,
+            "Operations per second fell by 12 % between 16 (day 6) and 17 (day 7), from 1,001 (7 runs) to 880 (3 runs): worse. \
+             What changed around it, and need not be the cause: kernel 6.1 → 6.8. \
+             Operations per second have stayed the same since 17 (day 7): 880 in 3 runs, which vary by 0.2 %. \
+             A step of the latest two runs would be seen from about 2 % on; smaller or slower changes would not."
+        );
+    }
+
+    #[test]
+    fn a_level_that_stays_says_what_would_have_been_seen() {
+        let (trend, text) = said(&[100.0, 103.0, 98.0, 101.0, 97.0, 102.0, 99.0, 100.0]);
+        assert!(trend.changes.is_empty());
+        assert!(
+            text.starts_with(
+                "Operations per second have stayed the same since 10 (day 0): 100 in 8 runs, which vary by 2.0 %."
+            ),
+            "{text}"
+        );
+        // 1.5 ln 8 + 3 = 6.1 deviations of 2 %.
+        assert!(
+            text.ends_with("from about 13 % on; smaller or slower changes would not."),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn one_run_is_no_level_and_five_are_no_series() {
+        let (trend, text) = said(&[100.0, 101.0, 99.0, 100.0, 101.0, 99.0, 60.0]);
+        assert_eq!((trend.changes.len(), trend.alone), (0, Some(16)));
+        assert!(
+            text.contains("The latest, 16 (day 6), stands alone with 60: one run is no level, so repeat it."),
+            "{text}"
+        );
+        let (trend, text) = said(&[100.0, 100.0, 100.0, 50.0, 50.0]);
+        assert!(trend.changes.is_empty() && trend.smallest.is_none());
+        assert_eq!(
+            text,
+            "Operations per second: 100 in 10 (day 0), 50 in 14 (day 4): -50 %. 5 runs are too few to tell a change from chance; \
+             from 6 on it is looked for."
+        );
+        assert!(super::trend(Figure::Iops, &moments(&[1.0]), 0.02).is_none());
+    }
+
+    #[test]
+    fn a_latency_that_rises_is_worse_and_a_change_within_the_margin_is_none() {
+        let rising = moments(&[1e6, 1e6, 1e6, 1e6, 1.5e6, 1.5e6, 1.5e6]);
+        let found = trend(Figure::Quantile(0.99), &rising, 0.02).unwrap();
+        assert_eq!(found.changes[0].word, Word::Worse);
+        assert!(
+            found.sentences[0].starts_with("p99 rose by 50 % between 13 (day 3) and 14 (day 4), from 1 ms (4 runs)"),
+            "{found:#?}"
+        );
+        let slight = moments(&[1000.0, 1000.0, 1000.0, 1000.0, 1015.0, 1015.0, 1015.0, 1015.0]);
+        assert!(trend(Figure::Iops, &slight, 0.02).unwrap().changes.is_empty());
+        assert_eq!(trend(Figure::Iops, &slight, 0.01).unwrap().changes.len(), 1);
+    }
+
+    /// What the head of this file claims, and the sentence about the smallest step.
+    #[test]
+    fn chance_is_rarely_taken_for_a_change_and_steps_of_the_size_told_are_seen() {
+        let mut draws = Draws(0x2545_f491_4f6c_dd1d);
+        for runs in [6, 8, 12, 20] {
+            let (mut alarms, mut seen) = (0, 0);
+            const SERIES: u32 = 1000;
+            for _ in 0..SERIES {
+                let mut values: Vec<f64> = (0..runs).map(|_| 1000.0 * (1.0 + 0.03 * draws.normal())).collect();
+                alarms += u32::from(!trend(Figure::Iops, &moments(&values), 0.0).unwrap().changes.is_empty());
+                let step = 0.03 * (1.5 * (runs as f64).ln() + 3.0);
+                values[runs - 2..].iter_mut().for_each(|value| *value *= 1.0 - step);
+                let found = trend(Figure::Iops, &moments(&values), 0.0).unwrap();
+                seen += u32::from(found.changes.iter().any(|change| change.after == 10 + runs as u64 - 2));
+            }
+            assert!(
+                alarms <= SERIES * 5 / 100,
+                "{alarms} alarms in {SERIES} series of {runs} runs"
+            );
+            assert!(
+                seen >= SERIES * 7 / 10,
+                "a step of {runs} runs was seen {seen} times in {SERIES}"
+            );
+            println!("{runs} runs: {alarms} alarms, {seen} seen");
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! What it takes to put the results of many ranks together and to save them: `gather SAVED RANKS OUT`.
+//!
+//! Each rank is what one process has measured and saved, on a machine of its own; they are put together by the code that does
+//! so after a test on several hosts. Called by `cargo xtask bench --only fleet`, which also sees the memory of the process.
+#![allow(clippy::print_stdout, reason = "it is what this program is for")]
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use model::Direction;
+use model::fleet::{Fleet, Gathering, Rank, RankFacts, Share};
+use model::plan::Plan;
+use model::results::Results;
+
+/// Operations that each rank has beside those of the one process, for each direction.
+const MORE: u64 = 500;
+
+fn main() -> Result<(), String> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [saved, ranks, out] = &arguments[..] else {
+        return Err("gather SAVED RANKS OUT".into());
+    };
+    let of: u32 = ranks.parse().map_err(|_| format!("`{ranks}` is no number"))?;
+    let one = archive::load(Path::new(saved)).map_err(|error| error.to_string())?;
+    let common = one.plan.clone();
+    let hosts: Vec<String> = (0..of).map(host).collect();
+    let begun = Instant::now();
+    let shares: Vec<Share> = (0..of)
+        .map(|number| share(&common, number, &hosts))
+        .collect::<Result<_, _>>()?;
+    let mut expected = 0;
+    let mut whole = Gathering::new(&common, &shares, one.clone());
+    let sharing = begun.elapsed();
+    let (mut merging, mut facts) = (Duration::ZERO, Vec::new());
+    for number in 0..of {
+        let theirs = of_rank(&one, &shares[number as usize].plan, number);
+        expected += operations(&theirs);
+        let begun = Instant::now();
+        let machine = whole.add(number, theirs);
+        merging += begun.elapsed();
+        facts.push(RankFacts {
+            host: host(number),
+            machine,
+            starts_ns: vec![0],
+            ..RankFacts::default()
+        });
+    }
+    let mut results = whole.finish();
+    results.fleet = Some(Fleet {
+        transport: "nothing".into(),
+        ranks: facts,
+        ..Fleet::default()
+    });
+    let begun = Instant::now();
+    let found = analysis::check(&results).len();
+    let checking = begun.elapsed();
+    let begun = Instant::now();
+    archive::save(&results, Path::new(out)).map_err(|error| error.to_string())?;
+    let saving = begun.elapsed();
+    let bytes = std::fs::metadata(out).map_err(|error| error.to_string())?.len();
+    let operations = operations(&results);
+    if operations != expected {
+        return Err(format!(
+            "the sum is {operations} operations, and the ranks have {expected}"
+        ));
+    }
+    let ms = |time: Duration| time.as_secs_f64() * 1e3;
+    let (sharing, merging, checking, saving) = (ms(sharing), ms(merging), ms(checking), ms(saving));
+    println!(
+        "{{\"ranks\": {of}, \"operations\": {operations}, \"findings\": {found}, \"share_ms\": {sharing}, \
+         \"merge_ms\": {merging}, \"check_ms\": {checking}, \"save_ms\": {saving}, \"saved_bytes\": {bytes}}}"
+    );
+    Ok(())
+}
+
+fn operations(results: &Results) -> u64 {
+    let jobs = results.steps.iter().flat_map(|step| &step.jobs);
+    jobs.map(|job| job.total().operations).sum()
+}
+
+fn host(number: u32) -> String {
+    format!("host{number}")
+}
+
+fn share(common: &Plan, number: u32, hosts: &[String]) -> Result<Share, String> {
+    let rank = Rank {
+        number,
+        of: hosts.len() as u32,
+        host: host(number),
+    };
+    Share::of(common, &rank, hosts, Some("/"))
+}
+
+/// What that one process has measured, as if a rank had on its own machine, and a little more in places of its own: no two ranks are
+/// alike, and what is the same would take no room in a saved file.
+fn of_rank(one: &Results, plan: &Plan, number: u32) -> Results {
+    let mut theirs = one.clone();
+    theirs.plan.clone_from(plan);
+    let mut state = 0x9E37_79B9_7F4A_7C15_u64 ^ (u64::from(number) + 1).wrapping_mul(0x2545_F491_4F6C_DD1D);
+    let mut drawn = || {
+        // xorshift64.
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state
+    };
+    for job in theirs.steps.iter_mut().flat_map(|step| &mut step.jobs) {
+        for stream in job.workers.iter_mut().flat_map(|worker| &mut worker.streams) {
+            for direction in Direction::ALL {
+                let Some(found) = &mut stream.directions[direction] else {
+                    continue;
+                };
+                for _ in 0..MORE {
+                    let latency = found.total.quantile((drawn() % 1000) as f64 / 1000.0);
+                    found.completion.record(latency);
+                    found.total.record(latency);
+                }
+                found.operations += MORE;
+                found.bytes.0 += MORE * 4096;
+            }
+        }
+        for series in &mut job.series {
+            for direction in Direction::ALL {
+                for point in &mut series.points[direction] {
+                    point.operations += drawn() % 30;
+                    point.latency_ns += drawn() % 100_000_000;
+                }
+            }
+        }
+    }
+    for it in &mut theirs.hosts {
+        it.environment.host.name = host(number);
+    }
+    theirs
+}

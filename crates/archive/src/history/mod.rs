@@ -1,0 +1,259 @@
+//! The history: what was measured on this machine by this user, in one SQLite file.
+//!
+//! Each entry holds what a list shows, what a trend needs, and the complete result, byte for byte as it would have been saved,
+//! so that every report can be made from the history alone. Nothing is judged here, and nobody is told anything: what went
+//! wrong is a [`HistoryError`] with the facts, and it is never a reason for a run to fail.
+//!
+//! The file has a rollback journal and not a write-ahead log, because home directories lie on network file systems. Writers
+//! wait for each other for five seconds.
+
+mod document;
+mod entry;
+mod error;
+mod filter;
+mod schema;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior, params};
+
+use crate::Saved;
+
+pub use entry::{Entry, EntryDevice, EntryJob, EntryKind, HistoryList, Recording, Subject};
+pub use error::HistoryError;
+pub use filter::{Filter, Keep};
+pub use schema::HISTORY_VERSION;
+
+/// How long is waited for another program that writes.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// An open history.
+#[derive(Debug)]
+pub struct History {
+    connection: Connection,
+    path: PathBuf,
+}
+
+impl History {
+    /// Opens the history of a file, which is made, with its folder, if it does not exist, and raised to the present form if
+    /// it has an older one. A file that may only be read can be opened; adding to it fails then.
+    ///
+    /// # Errors
+    /// [`HistoryError`], with what is wrong with the file.
+    pub fn open(path: &Path) -> Result<History, HistoryError> {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        if let Some(folder) = folder {
+            fs::create_dir_all(folder).map_err(|source| HistoryError::System {
+                verb: "make the folder",
+                path: folder.to_owned(),
+                source,
+            })?;
+        }
+        History::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)
+    }
+
+    /// Opens the history of a file that exists.
+    ///
+    /// # Errors
+    /// [`HistoryError::Missing`] if it does not; otherwise as [`History::open`].
+    pub fn open_existing(path: &Path) -> Result<History, HistoryError> {
+        match fs::symlink_metadata(path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                Err(HistoryError::Missing { path: path.to_owned() })
+            }
+            _ => History::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE),
+        }
+    }
+
+    fn connect(path: &Path, flags: OpenFlags) -> Result<History, HistoryError> {
+        // SQLite takes an empty device for an empty file, and would write to it.
+        if fs::metadata(path).is_ok_and(|meta| !meta.is_file()) {
+            return Err(HistoryError::NoFile { path: path.to_owned() });
+        }
+        let failed = |error| HistoryError::of(error, path);
+        let mut connection =
+            Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX).map_err(failed)?;
+        connection.busy_timeout(PATIENCE).map_err(failed)?;
+        connection.pragma_update(None, "foreign_keys", true).map_err(failed)?;
+        schema::raise(&mut connection, path)?;
+        Ok(History {
+            connection,
+            path: path.to_owned(),
+        })
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Adds a result, and returns its number. It is there as a whole or not at all.
+    ///
+    /// # Errors
+    /// [`HistoryError`], if it could not be kept.
+    pub fn add(&mut self, recording: &Recording<'_>) -> Result<u64, HistoryError> {
+        let path = self.path.clone();
+        let failed = |error| HistoryError::of(error, &path);
+        let bytes = document::packed(recording.subject, &path)?;
+        let entry = Entry::of(recording);
+        let transaction = self
+            .connection
+            .transaction_with_behavior(TransactionBehavior::Immediate);
+        let transaction = transaction.map_err(failed)?;
+        let id = entry.insert(&transaction).map_err(failed)?;
+        transaction
+            .execute(
+                "INSERT INTO document (entry, bytes) VALUES (?1, ?2)",
+                params![id, bytes],
+            )
+            .map_err(failed)?;
+        transaction.commit().map_err(failed)?;
+        Ok(id.unsigned_abs())
+    }
+
+    /// The entries that a filter lets through, the latest first.
+    ///
+    /// # Errors
+    /// [`HistoryError`], if they cannot be read.
+    pub fn list(&self, filter: &Filter) -> Result<Vec<Entry>, HistoryError> {
+        entry::read(&self.connection, filter).map_err(|error| self.failed(error))
+    }
+
+    /// One entry.
+    ///
+    /// # Errors
+    /// [`HistoryError::NoEntry`] if there is none of this number.
+    pub fn get(&self, id: u64) -> Result<Entry, HistoryError> {
+        let filter = Filter {
+            id: Some(id),
+            ..Filter::default()
+        };
+        let missing = || HistoryError::NoEntry {
+            id,
+            path: self.path.clone(),
+        };
+        self.list(&filter)?.pop().ok_or_else(missing)
+    }
+
+    /// The number of the latest entry; `None` if there is none.
+    ///
+    /// # Errors
+    /// [`HistoryError`], if it cannot be read.
+    pub fn last(&self) -> Result<Option<u64>, HistoryError> {
+        let last = self
+            .connection
+            .query_row("SELECT max(id) FROM entry", [], |row| row.get::<_, Option<i64>>(0));
+        Ok(last.map_err(|error| self.failed(error))?.map(i64::unsigned_abs))
+    }
+
+    /// The saved form of an entry, as `--save` would have written it.
+    ///
+    /// # Errors
+    /// [`HistoryError`], if there is none of this number or it cannot be read.
+    pub fn document(&self, id: u64) -> Result<Vec<u8>, HistoryError> {
+        let found = self
+            .connection
+            .query_row(
+                "SELECT bytes FROM document WHERE entry = ?1",
+                [id.cast_signed()],
+                |row| row.get::<_, Vec<u8>>(0),
+            )
+            .optional()
+            .map_err(|error| self.failed(error))?;
+        let missing = || HistoryError::NoEntry {
+            id,
+            path: self.path.clone(),
+        };
+        document::saved_form(&found.ok_or_else(missing)?, &self.path)
+    }
+
+    /// What an entry holds.
+    ///
+    /// # Errors
+    /// [`HistoryError`], if there is none of this number or it cannot be read.
+    pub fn saved(&self, id: u64) -> Result<Saved, HistoryError> {
+        document::read(&self.document(id)?, &self.path)
+    }
+
+    /// Gives an entry a label in the place of the one it had; an empty one takes it away.
+    ///
+    /// # Errors
+    /// [`HistoryError`], if there is none of this number or it cannot be changed.
+    pub fn label(&self, id: u64, label: &str) -> Result<(), HistoryError> {
+        let label = Some(label).filter(|label| !label.is_empty());
+        let changed = self
+            .connection
+            .execute(
+                "UPDATE entry SET label = ?2 WHERE id = ?1",
+                params![id.cast_signed(), label],
+            )
+            .map_err(|error| self.failed(error))?;
+        self.found(id, changed)
+    }
+
+    /// Takes an entry away. Its number is not given to another.
+    ///
+    /// # Errors
+    /// [`HistoryError`], if there is none of this number or it cannot be removed.
+    pub fn remove(&self, id: u64) -> Result<(), HistoryError> {
+        let removed = self
+            .connection
+            .execute("DELETE FROM entry WHERE id = ?1", [id.cast_signed()]);
+        self.found(id, removed.map_err(|error| self.failed(error))?)
+    }
+
+    /// The entries that are not to be kept, the latest first. Nothing is changed.
+    ///
+    /// # Errors
+    /// [`HistoryError`], if they cannot be read.
+    pub fn beyond(&self, keep: Keep) -> Result<Vec<Entry>, HistoryError> {
+        let filter = match keep {
+            Keep::Latest(_) => Filter::default(),
+            Keep::Since(moment) => Filter {
+                until_unix_ns: Some(moment),
+                ..Filter::default()
+            },
+        };
+        let entries = self.list(&filter)?.into_iter();
+        Ok(match keep {
+            Keep::Latest(number) => entries.skip(number).collect(),
+            Keep::Since(_) => entries.collect(),
+        })
+    }
+
+    /// Takes away these entries, all of them or none, and gives their space back to the file system.
+    ///
+    /// # Errors
+    /// [`HistoryError`], if they cannot be removed.
+    pub fn prune(&mut self, entries: &[Entry]) -> Result<(), HistoryError> {
+        let path = self.path.clone();
+        let failed = |error| HistoryError::of(error, &path);
+        let transaction = self
+            .connection
+            .transaction_with_behavior(TransactionBehavior::Immediate);
+        let transaction = transaction.map_err(failed)?;
+        for entry in entries {
+            let id = entry.id.cast_signed();
+            transaction
+                .execute("DELETE FROM entry WHERE id = ?1", [id])
+                .map_err(failed)?;
+        }
+        transaction.commit().map_err(failed)
+    }
+
+    fn found(&self, id: u64, rows: usize) -> Result<(), HistoryError> {
+        match rows {
+            0 => Err(HistoryError::NoEntry {
+                id,
+                path: self.path.clone(),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    fn failed(&self, error: rusqlite::Error) -> HistoryError {
+        HistoryError::of(error, &self.path)
+    }
+}

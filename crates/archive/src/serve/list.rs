@@ -1,0 +1,223 @@
+//! The list of entries with what narrows it, as a page that works without a script.
+
+use axum::body::Body;
+use axum::http::{Response, StatusCode};
+use report::html::{self, escape::text};
+use report::numbers;
+
+use super::browse::Browse;
+use super::{Trouble, page as answer};
+use crate::history::{Entry, EntryJob, EntryKind, Filter};
+
+/// Entries on a page.
+const AT_ONCE: usize = 100;
+
+/// What narrows a list, with the words before its field and an example.
+const FIELDS: [(&str, &str, &str); 6] = [
+    ("target", "Target", "/dev/nvme1n1"),
+    ("device", "Device", "model or name"),
+    ("host", "Host", ""),
+    ("label", "Label or name", ""),
+    ("since", "Since", "2026-11-22, 7d"),
+    ("until", "Until", "2026-11-23"),
+];
+
+/// Columns with their class, after the box to tick.
+const COLUMNS: [(&str, &str); 11] = [
+    ("", "Entry"),
+    ("words", "Begun"),
+    ("words", "Command"),
+    ("words long", "Name"),
+    ("words", "Host"),
+    ("words long", "Targets"),
+    ("", "IOPS"),
+    ("", "MiB/s"),
+    ("", "p50"),
+    ("", "p99"),
+    ("words", "Came to"),
+];
+
+/// The page for a query.
+pub(super) fn page(browse: &Browse, pairs: &[(String, String)]) -> Result<Response<Body>, Trouble> {
+    let filter = filter(browse, pairs)?;
+    let mut entries = match browse.history()? {
+        None => Vec::new(),
+        Some(history) => history.list(&filter).map_err(|error| browse.trouble(&error))?,
+    };
+    let more = entries.len() > AT_ONCE;
+    entries.truncate(AT_ONCE);
+    let mut body = running(browse);
+    body += &form(pairs);
+    match entries.is_empty() {
+        true if pairs.iter().all(|(_, value)| value.is_empty()) => {
+            body += "<p>Nothing is kept yet: every command that measures adds to it, for example <code>fathom quick</code>.</p>\n";
+        }
+        true => body += "<p>No entry is like that. <a href=\"/\">Show all</a></p>\n",
+        false => body += &table(browse, &entries),
+    }
+    if let Some(last) = entries.last().filter(|_| more) {
+        body += &format!(
+            "<p><a href=\"/?{}\">Older entries</a></p>\n",
+            text(&older(pairs, last.id))
+        );
+    }
+    Ok(answer(html::plain("History of measurements", &[], &body, "")))
+}
+
+/// Runs that go on now, each with a link to its own page.
+fn running(browse: &Browse) -> String {
+    let runs = browse.pages.running();
+    if runs.is_empty() {
+        return String::new();
+    }
+    let mut out = String::from("<section aria-label=\"Running now\"><h2>Running now</h2><ul>\n");
+    for (address, words) in runs {
+        out += &format!("<li><a href=\"{}\">{}</a></li>\n", text(&address), text(&words));
+    }
+    out + "</ul></section>\n"
+}
+
+fn filter(browse: &Browse, pairs: &[(String, String)]) -> Result<Filter, Trouble> {
+    let value = |name: &str| {
+        let found = pairs.iter().find(|(key, _)| key == name);
+        found
+            .map(|(_, value)| value.trim().to_owned())
+            .filter(|value| !value.is_empty())
+    };
+    let wrong = |what: String, help: &str| Trouble::new(StatusCode::BAD_REQUEST, what, help);
+    let moment = |name: &str| {
+        let moment = |text: String| {
+            browse.pages.moment(&text, name == "until").ok_or_else(|| {
+                let what = format!("`{text}` is no date and no age");
+                wrong(what, "for example 2026-11-22, 2026-11-22T18:00, 7d, 36h")
+            })
+        };
+        value(name).map(moment).transpose()
+    };
+    let kind = |name: String| {
+        EntryKind::named(&name)
+            .ok_or_else(|| wrong(format!("no command is called `{name}`"), "choose one from the list"))
+    };
+    let before = |id: String| id.parse().map_err(|_| wrong("entries have numbers".into(), ""));
+    Ok(Filter {
+        target: value("target"),
+        device: value("device"),
+        host: value("host"),
+        label: value("label"),
+        kind: value("kind").map(kind).transpose()?,
+        since_unix_ns: moment("since")?,
+        until_unix_ns: moment("until")?,
+        before: value("before").map(before).transpose()?,
+        limit: Some(AT_ONCE + 1),
+        ..Filter::default()
+    })
+}
+
+fn form(pairs: &[(String, String)]) -> String {
+    let value = |name: &str| pairs.iter().find(|(key, _)| key == name).map_or("", |(_, value)| value);
+    let mut out = String::from("<form class=\"filter\" method=\"get\" action=\"/\" role=\"search\">\n");
+    for (name, words, example) in FIELDS {
+        out += &format!(
+            "<label>{words}<input name=\"{name}\" value=\"{}\" placeholder=\"{example}\"></label>\n",
+            text(value(name))
+        );
+    }
+    out += "<label>Command<select name=\"kind\"><option value=\"\">any</option>";
+    for kind in EntryKind::ALL.map(EntryKind::name) {
+        let chosen = if value("kind") == kind { " selected" } else { "" };
+        out += &format!("<option{chosen}>{kind}</option>");
+    }
+    out + "</select></label>\n<button type=\"submit\">Filter</button>\n</form>\n"
+}
+
+/// The same query, from an entry on.
+fn older(pairs: &[(String, String)], before: u64) -> String {
+    let plain = |byte: u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' => char::from(byte).to_string(),
+        byte => format!("%{byte:02X}"),
+    };
+    let encoded = |value: &str| value.bytes().map(plain).collect::<String>();
+    let names = FIELDS.map(|(name, ..)| name);
+    let kept = pairs
+        .iter()
+        .filter(|(key, value)| !value.is_empty() && (names.contains(&key.as_str()) || key == "kind"));
+    let kept = kept.map(|(key, value)| format!("{key}={}", encoded(value)));
+    kept.chain([format!("before={before}")]).collect::<Vec<_>>().join("&")
+}
+
+fn table(browse: &Browse, entries: &[Entry]) -> String {
+    let mut out = String::from(
+        "<form method=\"get\" action=\"/compare\">\n\
+         <div class=\"scrolls\" tabindex=\"0\" role=\"region\" aria-label=\"Entries\"><table class=\"whole\"><caption>Entries, the latest first</caption>\
+         <thead><tr><th scope=\"col\">Compare</th>",
+    );
+    for (class, title) in COLUMNS {
+        out += &format!("<th scope=\"col\" class=\"{class}\">{title}</th>");
+    }
+    out += "</tr></thead><tbody>\n";
+    for entry in entries {
+        out += &row(browse, entry);
+    }
+    out + "</tbody></table></div>\n<button type=\"submit\">Compare what is ticked</button>\n</form>\n"
+}
+
+fn row(browse: &Browse, entry: &Entry) -> String {
+    let name = match &entry.label {
+        Some(label) => format!("{label} ({})", entry.name),
+        None => entry.name.clone(),
+    };
+    let figure = |of: fn(&EntryJob) -> Option<f64>, words: fn(f64) -> String| match &entry.jobs[..] {
+        [job] if entry.runs < 2 => of(job).map_or("-".into(), words),
+        _ => String::new(),
+    };
+    let iops = match (entry.runs, entry.jobs.len()) {
+        (2.., _) => numbers::some(entry.runs, "run"),
+        (_, jobs @ 2..) => numbers::some(jobs as u64, "job"),
+        _ => figure(|job| job.iops, numbers::rate),
+    };
+    let mib = |rate: f64| numbers::throughput(rate / f64::from(1 << 20));
+    let interrupted = if entry.interrupted { "interrupted" } else { "" };
+    let came_to: Vec<&str> = [entry.verdict.as_deref().unwrap_or_default(), interrupted]
+        .into_iter()
+        .filter(|word| !word.is_empty())
+        .collect();
+    let cells = [
+        browse.pages.local(entry.started_unix_ns),
+        entry.kind.name().to_owned(),
+        name,
+        entry.host.clone(),
+        entry.targets.join(", "),
+        iops,
+        figure(|job| job.bytes_per_sec, mib),
+        figure(|job| job.p50_ns, numbers::time),
+        figure(|job| job.p99_ns, numbers::time),
+        came_to.join(", "),
+    ];
+    let id = entry.id;
+    let mut out = format!(
+        "<tr><td><input type=\"checkbox\" name=\"entry\" value=\"{id}\" aria-label=\"Compare entry {id}\"></td>\
+         <th scope=\"row\"><a href=\"/entry/{id}\">{id}</a></th>"
+    );
+    for ((class, _), cell) in COLUMNS[1..].iter().zip(cells) {
+        out += &format!("<td class=\"{class}\">{}</td>", text(&cell));
+    }
+    out + "</tr>\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_next_page_asks_for_the_same() {
+        let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+        let pairs = [
+            pair("label", "a&b c"),
+            pair("host", ""),
+            pair("before", "7"),
+            pair("token", "x"),
+            pair("kind", "run"),
+        ];
+        assert_eq!(older(&pairs, 3), "label=a%26b%20c&kind=run&before=3");
+    }
+}

@@ -1,0 +1,126 @@
+//! Pages over HTTP, read only: the history ([`browse()`]), and a run that goes on ([`Watched`]). The only place with an asynchronous
+//! runtime, on one thread.
+//!
+//! Who may ask is decided in one place, before anything else ([`Door`]). What stands on the pages of results comes from whoever
+//! starts a server ([`Pages`]).
+
+mod browse;
+mod door;
+mod list;
+mod watched;
+
+use std::future::Future;
+use std::io;
+use std::net::TcpListener;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue};
+use axum::http::{Response, StatusCode};
+use report::html::{self, escape};
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::oneshot;
+
+pub use browse::{Pages, browse};
+pub use door::{Door, Token};
+pub use watched::Watched;
+
+/// How long answers that are on their way have after the end.
+const GRACE: Duration = Duration::from_secs(1);
+/// Pages that are made at the same time.
+const MADE_AT_ONCE: usize = 4;
+
+/// What a page of an error says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Trouble {
+    /// The status of the answer; an error of the server where it is 0.
+    pub status: u16,
+    /// What is wrong, in a sentence.
+    pub what: String,
+    /// Why, one reason a line.
+    pub why: Vec<String>,
+    /// What to do.
+    pub help: Option<String>,
+    /// Where to go instead: address and words.
+    pub link: Option<Box<(String, String)>>,
+}
+
+impl Trouble {
+    fn new(status: StatusCode, what: impl Into<String>, help: &str) -> Trouble {
+        Trouble {
+            status: status.as_u16(),
+            what: what.into(),
+            why: Vec::new(),
+            help: Some(help.into()).filter(|help: &String| !help.is_empty()),
+            link: None,
+        }
+    }
+
+    fn answer(&self) -> Response<Body> {
+        let mut body = format!("<p>{}</p>\n", escape::text(&self.what));
+        if !self.why.is_empty() {
+            let each = self.why.iter().map(|why| format!("<li>{}</li>", escape::text(why)));
+            body += &format!("<ul>{}</ul>\n", each.collect::<String>());
+        }
+        if let Some(help) = &self.help {
+            body += &format!("<p><em>What to do:</em> {}</p>\n", escape::text(help));
+        }
+        if let Some((address, words)) = self.link.as_deref() {
+            let (address, words) = (escape::text(address), escape::text(words));
+            body += &format!("<p><a href=\"{address}\">{words}</a></p>\n");
+        }
+        let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let title = status.canonical_reason().unwrap_or("Error");
+        let mut answer = page(html::plain(title, &[("/", "To the beginning")], &body, ""));
+        *answer.status_mut() = status;
+        answer
+    }
+}
+
+/// A page, which says itself what it may load.
+fn page(text: String) -> Response<Body> {
+    let mut answer = of_type("text/html; charset=utf-8", text.into());
+    let alone = HeaderValue::from_static("frame-ancestors 'none'");
+    answer.headers_mut().insert(CONTENT_SECURITY_POLICY, alone);
+    answer
+}
+
+/// Anything else. Nothing of it stays with the browser, unless that is changed.
+fn of_type(media: &'static str, body: Body) -> Response<Body> {
+    let mut answer = Response::new(body);
+    let headers = answer.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(media));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    let nothing = HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'");
+    headers.insert(CONTENT_SECURITY_POLICY, nothing);
+    answer
+}
+
+fn runtime() -> io::Result<Runtime> {
+    Builder::new_current_thread()
+        .enable_all()
+        .max_blocking_threads(MADE_AT_ONCE)
+        .build()
+}
+
+/// Answers until `over`, and then for [`GRACE`] at most.
+async fn answer_until(listener: TcpListener, router: Router, over: impl Future<Output = ()>) -> io::Result<()> {
+    listener.set_nonblocking(true)?;
+    let listener = tokio::net::TcpListener::from_std(listener)?;
+    let (end, ended) = oneshot::channel::<()>();
+    let server = tokio::spawn(async move {
+        let server = axum::serve(listener, router);
+        server
+            .with_graceful_shutdown(async {
+                // It is dropped, and nothing is ever sent.
+                let _ = ended.await;
+            })
+            .await
+    });
+    over.await;
+    drop(end);
+    // A client that does not take its answer is left behind.
+    let _ = tokio::time::timeout(GRACE, server).await;
+    Ok(())
+}

@@ -1,0 +1,468 @@
+//! What was added to a history is found again; what is wrong with its file is told and harms nothing.
+
+#![allow(clippy::unwrap_used, reason = "a test that meets the unexpected fails")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use archive::history::{Entry, EntryKind, Filter, HISTORY_VERSION, History, HistoryError, Keep, Recording, Subject};
+use archive::{Saved, load, save};
+use model::finding::{Finding, Severity};
+use model::results::Results;
+use rusqlite::Connection;
+
+fn example(name: &str) -> Results {
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/results");
+    load(&examples.join(name)).unwrap()
+}
+
+struct Place {
+    folder: tempfile::TempDir,
+}
+
+impl Place {
+    fn new() -> Place {
+        Place {
+            folder: tempfile::tempdir().unwrap(),
+        }
+    }
+
+    fn file(&self) -> PathBuf {
+        self.folder.path().join("made/with it/history.sqlite")
+    }
+
+    fn open(&self) -> History {
+        History::open(&self.file()).unwrap()
+    }
+
+    fn complaint(&self) -> HistoryError {
+        History::open(&self.file()).unwrap_err()
+    }
+}
+
+fn add(history: &mut History, results: &Results) -> u64 {
+    history.add(&recording(results)).unwrap()
+}
+
+fn recording(results: &Results) -> Recording<'_> {
+    Recording {
+        subject: Subject::Run(results),
+        kind: EntryKind::Run,
+        name: None,
+        verdict: None,
+        file: None,
+    }
+}
+
+fn ids(entries: &[Entry]) -> Vec<u64> {
+    entries.iter().map(|entry| entry.id).collect()
+}
+
+#[test]
+fn an_entry_holds_what_a_list_shows_and_the_result_byte_by_byte() {
+    let (place, mixed) = (Place::new(), example("mixed.json"));
+    let mut history = place.open();
+    let saved = place.folder.path().join("mixed.fathom");
+    save(&mixed, &saved).unwrap();
+    let id = history
+        .add(&Recording {
+            verdict: Some("PASS"),
+            file: Some(&saved),
+            kind: EntryKind::Verify,
+            ..recording(&mixed)
+        })
+        .unwrap();
+    assert_eq!((id, history.last().unwrap()), (1, Some(1)));
+    let entry = history.get(id).unwrap();
+    assert_eq!(entry.kind, EntryKind::Verify);
+    assert_eq!(
+        (&*entry.name, entry.verdict.as_deref()),
+        (&*mixed.plan.name, Some("PASS"))
+    );
+    assert_eq!(entry.file.as_deref(), Some(&*saved));
+    assert_eq!(entry.started_unix_ns, mixed.hosts[0].started_unix_ns);
+    let [job] = &entry.jobs[..] else { panic!("{entry:#?}") };
+    let whole = mixed.steps[0].jobs[0].total();
+    let seconds = mixed.steps[0].jobs[0].measured().as_secs();
+    assert!((job.iops.unwrap() - whole.operations as f64 / seconds).abs() < 1e-6);
+    assert!((job.bytes_per_sec.unwrap() - whole.bytes.0 as f64 / seconds).abs() < 1e-3);
+    assert_eq!(job.p50_ns, Some(whole.latency().quantile(0.5) as f64));
+    assert!(job.facts.iter().any(|fact| fact.name == "kernel"));
+    assert_eq!(history.document(id).unwrap(), fs::read(&saved).unwrap());
+    assert_eq!(history.saved(id).unwrap(), Saved::Run(Box::new(mixed)));
+}
+
+/// Above a megabyte a saved file is compressed, and so is what is exported.
+#[test]
+fn a_large_result_is_given_out_as_a_saved_file_has_it() {
+    let (place, mut large) = (Place::new(), example("mixed.json"));
+    let long = Finding::new("LONG", Severity::Note, "a sentence of some length ".repeat(50));
+    large.findings = vec![long; 1000];
+    let saved = place.folder.path().join("large.fathom");
+    save(&large, &saved).unwrap();
+    let mut history = place.open();
+    let id = add(&mut history, &large);
+    let bytes = history.document(id).unwrap();
+    assert_eq!(bytes[..4], [0x28, 0xb5, 0x2f, 0xfd], "the mark of zstd");
+    assert!(bytes == fs::read(&saved).unwrap());
+}
+
+/// How a test is asked for, and which process it was, is nothing of it; times and seeds make another plan, and no other test.
+#[test]
+fn runs_of_one_test_are_known() {
+    let (place, mixed) = (Place::new(), example("mixed.json"));
+    let mut history = place.open();
+    let mut kept = |change: &dyn Fn(&mut Results)| {
+        let mut results = mixed.clone();
+        change(&mut results);
+        let entry = add(&mut history, &results);
+        let entry = history.get(entry).unwrap();
+        (entry.plan.unwrap(), entry.test.unwrap())
+    };
+    let (plan, test) = kept(&|_| {});
+    let asked = kept(&|results| results.plan.origin.presentation.other.push(("pid".into(), "7".into())));
+    assert_eq!(asked, (plan.clone(), test.clone()));
+    let seed = kept(&|results| {
+        results.plan.seed += 1;
+        results.plan.steps[0].jobs[0].workers[0].draws = model::draws::DrawsForm::Native { seed: 77 };
+    });
+    let longer = kept(&|results| results.plan.steps[0].jobs[0].stop.after_ns = Some(model::Nanos::secs(77)));
+    assert!(seed.0 != plan && longer.0 != plan && seed.1 == test && longer.1 == test);
+    let deeper = kept(&|results| results.plan.steps[0].jobs[0].workers[0].streams[0].depth += 1);
+    let elsewhere = kept(&|results| results.plan.targets[0].path.push('2'));
+    assert!(deeper.1 != test && elsewhere.1 != test && deeper.1 != elsewhere.1);
+    let of_test = Filter {
+        test: Some(test),
+        ..Filter::default()
+    };
+    assert_eq!(ids(&history.list(&of_test).unwrap()), [4, 3, 2, 1]);
+}
+
+/// The form of the first version, as a file of it has it.
+const FIRST_FORM: &str = "
+    PRAGMA application_id = 1718904941;
+    CREATE TABLE entry (id INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, name TEXT NOT NULL, label TEXT, host TEXT NOT NULL,
+        started_unix_ns INTEGER NOT NULL, ended_unix_ns INTEGER NOT NULL, version TEXT NOT NULL, runs INTEGER NOT NULL,
+        interrupted INTEGER NOT NULL, verdict TEXT, plan TEXT, file TEXT) STRICT;
+    CREATE INDEX entry_started ON entry (started_unix_ns);
+    CREATE TABLE target (entry INTEGER NOT NULL REFERENCES entry ON DELETE CASCADE, path TEXT NOT NULL) STRICT;
+    CREATE INDEX target_entry ON target (entry);
+    CREATE TABLE device (entry INTEGER NOT NULL REFERENCES entry ON DELETE CASCADE, name TEXT NOT NULL, model TEXT, size INTEGER NOT NULL) STRICT;
+    CREATE INDEX device_entry ON device (entry);
+    CREATE TABLE job (entry INTEGER NOT NULL REFERENCES entry ON DELETE CASCADE, number INTEGER NOT NULL, name TEXT NOT NULL, iops REAL,
+        bytes_per_sec REAL, mean_ns REAL, p50_ns REAL, p99_ns REAL, facts TEXT NOT NULL, PRIMARY KEY (entry, number)) STRICT;
+    CREATE TABLE document (entry INTEGER PRIMARY KEY REFERENCES entry ON DELETE CASCADE, bytes BLOB NOT NULL) STRICT;
+    INSERT INTO entry VALUES (3, 'run', 'old', 'kept', 'h', 5, 6, '0.1.0', 1, 0, NULL, 'x', NULL);
+    INSERT INTO entry VALUES (4, 'run', 'unreadable', NULL, 'h', 7, 8, '0.1.0', 1, 0, NULL, 'y', NULL);
+    INSERT INTO target VALUES (3, '/data');
+    INSERT INTO job VALUES (3, 0, 'reads', 100.5, NULL, NULL, NULL, 9.0, '[{\"kind\":\"place\",\"name\":\"kernel\",\"value\":\"6.1\"}]');
+    PRAGMA user_version = 1;";
+
+#[test]
+fn a_file_of_the_first_form_is_raised_and_keeps_what_it_has() {
+    let (place, mixed) = (Place::new(), example("mixed.json"));
+    fs::create_dir_all(place.file().parent().unwrap()).unwrap();
+    let old = Connection::open(place.file()).unwrap();
+    old.execute_batch(FIRST_FORM).unwrap();
+    let text = serde_json::to_vec(&mixed).unwrap();
+    old.execute(
+        "INSERT INTO document VALUES (3, ?1)",
+        [zstd::encode_all(&*text, 3).unwrap()],
+    )
+    .unwrap();
+    old.execute("INSERT INTO document VALUES (4, ?1)", [b"no result".to_vec()])
+        .unwrap();
+    drop(old);
+    let mut history = place.open();
+    let now = add(&mut history, &mixed);
+    assert_eq!(now, 5);
+    let (old, new) = (history.get(3).unwrap(), history.get(now).unwrap());
+    assert_eq!(
+        (&*old.name, old.label.as_deref(), old.jobs[0].iops),
+        ("old", Some("kept"), Some(100.5))
+    );
+    assert_eq!(old.jobs[0].facts[0].value, "6.1");
+    assert!(old.test.is_some() && (old.test, old.plan) == (new.test, new.plan));
+    assert_eq!(history.saved(3).unwrap(), Saved::Run(Box::new(mixed)));
+    assert_eq!(history.get(4).unwrap().test, None);
+    let version: i64 = Connection::open(place.file())
+        .unwrap()
+        .pragma_query_value(None, "user_version", |row| row.get(0))
+        .unwrap();
+    assert_eq!(version, HISTORY_VERSION);
+}
+
+#[test]
+fn lists_are_narrowed_by_everything_that_is_said() {
+    let place = Place::new();
+    let mut history = place.open();
+    let (mixed, mut steps) = (example("mixed.json"), example("steps.json"));
+    steps.plan.targets[0].path = "/dev/NVMe3n1".into();
+    let environment = &mut steps.hosts[0].environment;
+    environment.host.name = "other".into();
+    environment.targets = vec![model::environment::TargetFacts {
+        devices: vec![model::environment::Device {
+            name: "nvme3n1".into(),
+            model: Some("Acme P5 100%".into()),
+            ..Default::default()
+        }],
+        ..Default::default()
+    }];
+    steps.hosts[0].started_unix_ns = mixed.hosts[0].started_unix_ns + 10;
+    add(&mut history, &mixed);
+    let kind = EntryKind::Quick;
+    history
+        .add(&Recording {
+            kind,
+            ..recording(&steps)
+        })
+        .unwrap();
+    add(&mut history, &mixed);
+    history.label(1, "Before the Update").unwrap();
+    let check = |filter: Filter, expected: &[u64]| {
+        assert_eq!(ids(&history.list(&filter).unwrap()), expected, "{filter:?}");
+    };
+    let some = |text: &str| Some(text.to_owned());
+    let usual = Filter::default;
+    check(usual(), &[3, 2, 1]);
+    check(
+        Filter {
+            target: some("nvme3"),
+            ..usual()
+        },
+        &[2],
+    );
+    check(
+        Filter {
+            device: some("acme p5"),
+            ..usual()
+        },
+        &[2],
+    );
+    // A sign that means something in patterns is itself.
+    check(
+        Filter {
+            device: some("p5 100%"),
+            ..usual()
+        },
+        &[2],
+    );
+    check(
+        Filter {
+            device: some("%"),
+            ..usual()
+        },
+        &[2],
+    );
+    check(
+        Filter {
+            host: some("OTHER"),
+            ..usual()
+        },
+        &[2],
+    );
+    check(
+        Filter {
+            host: some("othe"),
+            ..usual()
+        },
+        &[],
+    );
+    check(
+        Filter {
+            label: some("the update"),
+            ..usual()
+        },
+        &[1],
+    );
+    check(
+        Filter {
+            label: some(&steps.plan.name),
+            ..usual()
+        },
+        &[2],
+    );
+    check(
+        Filter {
+            kind: Some(EntryKind::Quick),
+            ..usual()
+        },
+        &[2],
+    );
+    let start = mixed.hosts[0].started_unix_ns;
+    check(
+        Filter {
+            since_unix_ns: Some(start + 1),
+            ..usual()
+        },
+        &[2],
+    );
+    check(
+        Filter {
+            until_unix_ns: Some(start + 1),
+            ..usual()
+        },
+        &[3, 1],
+    );
+    check(
+        Filter {
+            limit: Some(2),
+            ..usual()
+        },
+        &[3, 2],
+    );
+    check(
+        Filter {
+            before: Some(3),
+            limit: Some(1),
+            ..usual()
+        },
+        &[2],
+    );
+    check(
+        Filter {
+            kind: Some(EntryKind::Run),
+            label: some("update"),
+            ..usual()
+        },
+        &[1],
+    );
+    check(
+        Filter {
+            kind: Some(EntryKind::Quick),
+            label: some("update"),
+            ..usual()
+        },
+        &[],
+    );
+    history.label(1, "").unwrap();
+    assert_eq!(history.get(1).unwrap().label, None);
+}
+
+#[test]
+fn what_is_removed_is_gone_and_its_number_with_it() {
+    let (place, mixed) = (Place::new(), example("mixed.json"));
+    let mut history = place.open();
+    for _ in 0..12 {
+        add(&mut history, &mixed);
+    }
+    let before = fs::metadata(place.file()).unwrap().len();
+    let out = history.beyond(Keep::Latest(3)).unwrap();
+    assert_eq!(ids(&out), [9, 8, 7, 6, 5, 4, 3, 2, 1]);
+    assert_eq!(
+        history.list(&Filter::default()).unwrap().len(),
+        12,
+        "nothing is changed by asking"
+    );
+    history.prune(&out).unwrap();
+    assert_eq!(ids(&history.list(&Filter::default()).unwrap()), [12, 11, 10]);
+    let after = fs::metadata(place.file()).unwrap().len();
+    assert!(
+        after < before / 2,
+        "{before} bytes, and {after} after nine of twelve are gone"
+    );
+    history.remove(12).unwrap();
+    assert!(matches!(
+        history.document(12),
+        Err(HistoryError::NoEntry { id: 12, .. })
+    ));
+    assert!(matches!(history.get(12), Err(HistoryError::NoEntry { .. })));
+    assert!(matches!(history.remove(12), Err(HistoryError::NoEntry { .. })));
+    assert!(matches!(history.label(12, "x"), Err(HistoryError::NoEntry { .. })));
+    assert_eq!(add(&mut history, &mixed), 13);
+    let start = mixed.hosts[0].started_unix_ns;
+    assert_eq!(history.beyond(Keep::Since(start)).unwrap(), []);
+    assert_eq!(ids(&history.beyond(Keep::Since(start + 1)).unwrap()), [13, 11, 10]);
+    let left: i64 = Connection::open(place.file())
+        .unwrap()
+        .query_row(
+            "SELECT (SELECT count(*) FROM job) + (SELECT count(*) FROM target) + (SELECT count(*) FROM document)",
+            [],
+            |row| row.get(0),
+        )
+        .unwrap();
+    assert_eq!(left, 9, "three entries have a job, a target and a document each");
+}
+
+#[test]
+fn many_may_write_at_once() {
+    let (place, mixed) = (Place::new(), example("mixed.json"));
+    std::thread::scope(|scope| {
+        for _ in 0..6 {
+            // They meet over making the file, too.
+            scope.spawn(|| (0..5).for_each(|_| assert!(add(&mut place.open(), &mixed) > 0)));
+        }
+    });
+    let all = place.open().list(&Filter::default()).unwrap();
+    assert_eq!(ids(&all), (1..=30).rev().collect::<Vec<u64>>());
+}
+
+#[test]
+fn a_history_is_not_made_by_asking_for_it() {
+    let place = Place::new();
+    let error = History::open_existing(&place.file()).unwrap_err();
+    assert!(matches!(error, HistoryError::Missing { .. }), "{error:?}");
+    assert!(!place.file().exists());
+}
+
+#[test]
+fn what_is_no_history_is_refused_and_left_as_it_is() {
+    let place = Place::new();
+    drop(place.open());
+    let mut text = fs::read(place.file()).unwrap();
+    let check = |expected: &str| {
+        let before = fs::read(place.file()).unwrap();
+        let told = place
+            .complaint()
+            .to_string()
+            .replace(&place.file().display().to_string(), "FILE");
+        assert!(told.starts_with(expected), "{told}");
+        assert!(fs::read(place.file()).unwrap() == before, "{told}: it was changed");
+    };
+    // The file begins as a database, and its first page is not one.
+    text[100..200].fill(0xff);
+    fs::write(place.file(), &text).unwrap();
+    check("the history FILE is damaged: ");
+    fs::write(place.file(), "no database at all, ".repeat(100)).unwrap();
+    check("the history FILE is damaged: ");
+    fs::write(place.file(), &text[..text.len() / 2 + 7]).unwrap();
+    check("the history FILE is damaged: ");
+    fs::remove_file(place.file()).unwrap();
+    let other = Connection::open(place.file()).unwrap();
+    other.execute_batch("CREATE TABLE bookmarks (name TEXT)").unwrap();
+    drop(other);
+    check("FILE is a database of another program");
+    fs::remove_file(place.file()).unwrap();
+    drop(place.open());
+    let newer = Connection::open(place.file()).unwrap();
+    newer.pragma_update(None, "user_version", HISTORY_VERSION + 1).unwrap();
+    newer.execute_batch("DROP TABLE job").unwrap();
+    drop(newer);
+    check(&format!(
+        "the history FILE has form {}, and this version of fathom knows forms up to {HISTORY_VERSION}",
+        HISTORY_VERSION + 1
+    ));
+}
+
+/// SQLite would take a device for an empty database.
+#[cfg(unix)]
+#[test]
+fn devices_and_folders_are_no_histories() {
+    for path in ["/dev/null", "/tmp"] {
+        let error = History::open(Path::new(path)).unwrap_err();
+        assert!(matches!(error, HistoryError::NoFile { .. }), "{error:?}");
+    }
+}
+
+/// It is waited for the other for some seconds, and not for ever.
+#[test]
+fn a_locked_history_is_told_and_open_again_afterwards() {
+    let (place, mixed) = (Place::new(), example("mixed.json"));
+    let mut history = place.open();
+    let other = Connection::open(place.file()).unwrap();
+    other.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    let error = history.add(&recording(&mixed)).unwrap_err();
+    assert!(matches!(error, HistoryError::Locked { .. }), "{error:?}");
+    other.execute_batch("ROLLBACK").unwrap();
+    assert_eq!(add(&mut history, &mixed), 1);
+}

@@ -1,0 +1,248 @@
+//! Command lines for other hosts: which jobs are for which of them (`--client`).
+//!
+//! Job files and options behind a host are for it alone; several hosts in a row share what follows the last of them. What stands
+//! before all of them is for those that have nothing of their own. Flags concern the run, wherever they stand.
+
+use super::flags::{FLAGS, Parameter};
+use super::options;
+
+/// What some hosts are to carry out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Part {
+    /// The hosts as they were given; one may be a file with a line for each.
+    pub hosts: Vec<String>,
+    /// The command line of their jobs, without hosts.
+    pub arguments: Vec<String>,
+}
+
+/// The parts of a command line that names hosts; `None` for one that does not.
+pub fn parts(arguments: &[String]) -> Option<Vec<Part>> {
+    let mut flags = Vec::new();
+    let mut common: Vec<String> = Vec::new();
+    let mut has_common_jobs = false;
+    let mut parts: Vec<Part> = Vec::new();
+    let mut rest = arguments.iter();
+    while let Some(argument) = rest.next() {
+        let known = Known::of(argument);
+        let mut words = vec![argument.clone()];
+        if known.takes_next {
+            words.extend(rest.next().cloned());
+        }
+        match known.is {
+            Is::Client => {
+                let host = match argument.split_once('=') {
+                    Some((_, host)) => host.to_owned(),
+                    None => words.get(1).cloned().unwrap_or_default(),
+                };
+                match parts.last_mut().filter(|part| part.arguments.is_empty()) {
+                    Some(part) => part.hosts.push(host),
+                    None => parts.push(Part {
+                        hosts: vec![host],
+                        arguments: Vec::new(),
+                    }),
+                }
+            }
+            Is::Flag => flags.extend(words),
+            Is::Option | Is::Job => match parts.last_mut() {
+                Some(part) => part.arguments.extend(words),
+                None => {
+                    has_common_jobs |= known.is == Is::Job;
+                    common.extend(words);
+                }
+            },
+        }
+    }
+    for part in &mut parts {
+        let own = std::mem::take(&mut part.arguments);
+        part.arguments.clone_from(&flags);
+        match own.is_empty() {
+            true => part.arguments.extend(common.iter().cloned()),
+            // Options without a job of their own are defaults of all.
+            false if !has_common_jobs => part.arguments.extend(common.iter().cloned().chain(own)),
+            false => part.arguments.extend(own),
+        }
+    }
+    (!parts.is_empty()).then_some(parts)
+}
+
+/// The port of servers, unless another is named.
+pub const USUAL_PORT: u16 = 8765;
+
+/// Where a server is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Address {
+    /// On the network.
+    Network {
+        /// Its name or number; absent: this machine.
+        host: Option<String>,
+        /// Its port.
+        port: u16,
+        /// Whether only addresses of version 6 will do, or only others.
+        version_6: Option<bool>,
+    },
+    /// At a socket in the file system.
+    Socket(String),
+}
+
+impl Address {
+    /// Reads `HOST,PORT`, either of which may be left out, with `ip:`, `ip6:` or `sock:` before it.
+    ///
+    /// # Errors
+    /// The line that says what is wrong.
+    pub fn parse(text: &str) -> Result<Address, String> {
+        if let Some(path) = text.strip_prefix("sock:") {
+            return match path {
+                "" => Err(format!("fio: {text}: the path of the socket is missing")),
+                path => Ok(Address::Socket(path.to_owned())),
+            };
+        }
+        let (rest, version_6) = match (text.strip_prefix("ip:"), text.strip_prefix("ip6:")) {
+            (Some(rest), _) => (rest, Some(false)),
+            (_, Some(rest)) => (rest, Some(true)),
+            _ => (text, None),
+        };
+        let (host, port) = match rest.split_once(',') {
+            Some((host, port)) => {
+                let port = port.trim().parse().ok().filter(|port| *port > 0);
+                (host, port.ok_or_else(|| format!("fio: {text}: bad server port"))?)
+            }
+            None => (rest, USUAL_PORT),
+        };
+        Ok(Address::Network {
+            host: (!host.is_empty()).then(|| host.to_owned()),
+            port,
+            version_6,
+        })
+    }
+}
+
+/// What a word of the command line is.
+struct Known {
+    is: Is,
+    /// The next word is its value.
+    takes_next: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Is {
+    Client,
+    /// It concerns the run.
+    Flag,
+    Option,
+    /// A job file, or the name of a job.
+    Job,
+}
+
+impl Known {
+    fn of(argument: &str) -> Known {
+        let body = argument.strip_prefix("--").or(argument.strip_prefix('-')).unwrap_or("");
+        if body.is_empty() {
+            return Known {
+                is: Is::Job,
+                takes_next: false,
+            };
+        }
+        let (name, has_value) = match body.split_once('=') {
+            Some((name, _)) => (name, true),
+            None => (body, false),
+        };
+        let flags = FLAGS.iter().map(|flag| {
+            (
+                flag.name,
+                flag.name == "client",
+                true,
+                flag.parameter == Parameter::Required,
+            )
+        });
+        let rows = options::in_order().chain(options::engine::ROWS);
+        let options = rows.flat_map(|row| row.names().map(|name| (name, false, false, !row.may_be_bare(false))));
+        let known: Vec<_> = flags
+            .chain(options)
+            .filter(|(known, ..)| known.starts_with(name))
+            .collect();
+        let exact = known.iter().find(|(known, ..)| *known == name);
+        // What is ambiguous or unknown is told when the part is read.
+        match exact.or(known.first().filter(|_| known.len() == 1)) {
+            Some((name, is_client, is_flag, takes)) => Known {
+                is: match (is_client, is_flag, *name) {
+                    (true, ..) => Is::Client,
+                    (_, true, _) => Is::Flag,
+                    (_, _, "name") => Is::Job,
+                    _ => Is::Option,
+                },
+                takes_next: *takes && !has_value,
+            },
+            None => Known {
+                is: Is::Option,
+                takes_next: false,
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jobs_are_for_the_hosts_before_them() {
+        let check = |line: &str, expected: &[(&str, &str)]| {
+            let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+            let found: Vec<(String, String)> = parts(&words)
+                .unwrap_or_default()
+                .into_iter()
+                .map(|part| (part.hosts.join(" "), part.arguments.join(" ")))
+                .collect();
+            let found: Vec<(&str, &str)> = found
+                .iter()
+                .map(|(one, other)| (one.as_str(), other.as_str()))
+                .collect();
+            assert_eq!(found, expected, "{line}");
+        };
+        check("a.fio --output x", &[]);
+        check("--client=h a.fio", &[("h", "a.fio")]);
+        check("--client h a.fio", &[("h", "a.fio")]);
+        check("--client=h --client=i a.fio", &[("h i", "a.fio")]);
+        check(
+            "--client=h a.fio b.fio --client=i c.fio",
+            &[("h", "a.fio b.fio"), ("i", "c.fio")],
+        );
+        check("a.fio --client=h --client=i", &[("h i", "a.fio")]);
+        check(
+            "a.fio --client=h --client=i c.fio --client=j",
+            &[("h i", "c.fio"), ("j", "a.fio")],
+        );
+        check("--client=h --name=x --rw=read", &[("h", "--name=x --rw=read")]);
+        check(
+            "--output-format json --client=h a.fio --output o --client=i b.fio",
+            &[
+                ("h", "--output-format json --output o a.fio"),
+                ("i", "--output-format json --output o b.fio"),
+            ],
+        );
+        check(
+            "--ioengine=null --client=h a.fio --client=i b.fio",
+            &[("h", "--ioengine=null a.fio"), ("i", "--ioengine=null b.fio")],
+        );
+        check("--client=h --direct a.fio", &[("h", "--direct a.fio")]);
+    }
+
+    #[test]
+    fn servers_have_addresses() {
+        let network = |host: Option<&str>, port, version_6| Address::Network {
+            host: host.map(str::to_owned),
+            port,
+            version_6,
+        };
+        let check = |text: &str, expected: Option<Address>| assert_eq!(Address::parse(text).ok(), expected, "{text}");
+        check("", Some(network(None, 8765, None)));
+        check(",4444", Some(network(None, 4444, None)));
+        check("1.2.3.4", Some(network(Some("1.2.3.4"), 8765, None)));
+        check("ip:box,4444", Some(network(Some("box"), 4444, Some(false))));
+        check("ip6:::1,4444", Some(network(Some("::1"), 4444, Some(true))));
+        check("sock:/tmp/fio.sock", Some(Address::Socket("/tmp/fio.sock".into())));
+        for wrong in ["sock:", "box,", "box,0", "box,70000", "box,a"] {
+            check(wrong, None);
+        }
+    }
+}

@@ -1,0 +1,348 @@
+//! Iometer's results (`results.csv`) of 2003 to 1.1: sections that begin with an apostrophe, a line with the titles of the columns, and
+//! rows for all, each manager, processor, worker and disk. Titles differ between versions, so every figure is found by the words of
+//! its title. Rates of all are those of the row `ALL`; the queue depth is what workers were set to, not what was kept.
+
+mod access;
+mod table;
+
+use model::finding::{Finding, Severity};
+use model::observation::{CoreShare, Load, Observation, PartFlow, Stated};
+use model::{Direction, PerDirection};
+
+use access::Access;
+use table::{Row, Table, cells};
+
+use super::numbers::{decimal, whole};
+use super::{Form, Imported, place_of};
+use crate::Diagnostic;
+
+/// True if the text holds such results, or did before it was cut off.
+pub(super) fn is_one(text: &str) -> bool {
+    text.lines().any(|line| {
+        let cells = cells(line);
+        let title = |index: usize| {
+            cells
+                .get(index)
+                .map(|cell| cell.trim_start_matches('\'').to_ascii_lowercase())
+        };
+        title(0).as_deref() == Some("target type") && cells.len() > 2
+            || cells[0].starts_with('\'')
+                && title(0).as_deref() == Some("test type")
+                && title(1).as_deref() == Some("test description")
+    })
+}
+
+/// What the next line says.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+enum Expected {
+    #[default]
+    Nothing,
+    Version,
+    TimeStamp,
+    AccessName,
+    /// Lines of an access specification, until another section begins.
+    AccessLines,
+    /// The queue depth that workers were set to, in the cell of this number.
+    Outstanding(usize),
+}
+
+/// One result: the row of all, and those that belong to it.
+#[derive(Debug)]
+struct Group {
+    all: Row,
+    rows: Vec<Row>,
+}
+
+struct Reader<'a> {
+    file: &'a str,
+    imported: Imported,
+    version: Option<String>,
+    expected: Expected,
+    access: Vec<Access>,
+    table: Option<Table>,
+    /// A header was read and no row of all behind it yet: the number of its line.
+    empty: Option<usize>,
+    outstanding: Vec<u64>,
+    groups: Vec<Group>,
+    refused: Vec<Diagnostic>,
+}
+
+/// Reads every result.
+///
+/// # Errors
+/// A needed column is missing, or there are no results.
+pub(super) fn read(file: &str, text: &str) -> Result<Imported, Vec<Diagnostic>> {
+    let mut reader = Reader {
+        file,
+        imported: Imported::new(Form::Iometer),
+        version: None,
+        expected: Expected::Nothing,
+        access: Vec::new(),
+        table: None,
+        empty: None,
+        outstanding: Vec::new(),
+        groups: Vec::new(),
+        refused: Vec::new(),
+    };
+    let last = text.lines().count();
+    for (index, line) in text.lines().enumerate() {
+        let cells = cells(line);
+        if cells.iter().all(String::is_empty) {
+            continue;
+        }
+        reader.take(&cells, index + 1, line, index + 1 == last);
+    }
+    reader.tell_empty();
+    match reader.refused.is_empty() {
+        true => Ok(reader.finished()),
+        false => Err(reader.refused),
+    }
+}
+
+impl Reader<'_> {
+    fn take(&mut self, cells: &[String], number: usize, line: &str, is_last: bool) {
+        let first = cells[0].as_str();
+        let title = first.trim_start_matches('\'').trim().to_ascii_lowercase();
+        if title == "target type" && cells.len() > 2 {
+            self.tell_empty();
+            (self.expected, self.empty) = (Expected::Nothing, Some(number));
+            let place = place_of(self.file, number, line);
+            match Table::of(cells, &place) {
+                Ok(table) => self.table = Some(table),
+                Err(complaints) => self.refused.extend(complaints),
+            }
+        } else if first.starts_with('\'') {
+            self.take_section(&title, cells);
+        } else if self.expected != Expected::Nothing {
+            self.take_value(cells, number, line);
+        } else {
+            self.take_row(cells, number, line, is_last);
+        }
+    }
+
+    /// A line that says what the next ones are.
+    fn take_section(&mut self, title: &str, cells: &[String]) {
+        let outstanding = cells.iter().position(|cell| {
+            let words = cell
+                .trim_start_matches('\'')
+                .trim()
+                .to_ascii_lowercase()
+                .replace("i/o", "io");
+            matches!(&*words, "number of outstanding ios" | "# of outstanding ios")
+        });
+        self.expected = match (title, outstanding) {
+            ("version", _) => Expected::Version,
+            ("time stamp", _) => Expected::TimeStamp,
+            ("access specification name", _) => Expected::AccessName,
+            ("size", _) => match self.access.last_mut() {
+                Some(access) => {
+                    access.set_titles(cells);
+                    Expected::AccessLines
+                }
+                None => Expected::Nothing,
+            },
+            (_, Some(place)) => Expected::Outstanding(place),
+            _ => Expected::Nothing,
+        };
+    }
+
+    fn take_value(&mut self, cells: &[String], number: usize, line: &str) {
+        match self.expected {
+            Expected::Nothing => return,
+            Expected::Version => self.version = Some(cells[0].clone()),
+            Expected::TimeStamp => {
+                self.imported.started = self.imported.started.take().or(Some(cells[0].clone()));
+            }
+            Expected::AccessName => self.access.push(Access::new(&cells[0])),
+            Expected::Outstanding(place) => {
+                let depth = cells.get(place).and_then(|cell| whole(cell));
+                self.outstanding.extend(depth);
+            }
+            Expected::AccessLines => {
+                let taken = self.access.last_mut().map_or(Ok(()), |access| access.take(cells));
+                if let Err(what) = taken {
+                    self.unread(what, number, line);
+                }
+                return;
+            }
+        }
+        self.expected = Expected::Nothing;
+    }
+
+    fn take_row(&mut self, cells: &[String], number: usize, line: &str, is_last: bool) {
+        let Some(table) = &self.table else { return };
+        let row = match table.row(cells, is_last) {
+            Ok(Some(row)) => row,
+            Ok(None) => return,
+            Err(what) => {
+                if cells[0].eq_ignore_ascii_case("all") {
+                    // Rows of its parts belong to none of the results before it.
+                    self.empty = None;
+                    self.table = None;
+                }
+                return self.unread(what, number, line);
+            }
+        };
+        if row.kind == "ALL" {
+            self.empty = None;
+            self.groups.push(Group {
+                all: row,
+                rows: Vec::new(),
+            });
+        } else if self.empty.is_none()
+            && let Some(group) = self.groups.last_mut()
+        {
+            group.rows.push(row);
+        }
+    }
+
+    fn unread(&mut self, what: String, number: usize, line: &str) {
+        let complaint = Diagnostic::new(what).at(place_of(self.file, number, line));
+        self.imported.unread.push(complaint);
+    }
+
+    /// Titles that no result followed.
+    fn tell_empty(&mut self) {
+        if let Some(number) = self.empty.take() {
+            let what = format!(
+                "no row of ALL stands under the titles of line {number}: the file was cut off, or the test recorded nothing"
+            );
+            let finding = Finding::new("REPORT-TRUNCATED", Severity::Warning, what);
+            let help = "copy the whole file, or run it again with results recorded for All";
+            self.imported.remarks.push(finding.help(help));
+        }
+    }
+
+    fn finished(mut self) -> Imported {
+        let names: Vec<&str> = self.groups.iter().map(|group| group.all.access.as_str()).collect();
+        let several = |name: &str| names.iter().filter(|other| **other == name).count() > 1;
+        for (index, group) in self.groups.iter().enumerate() {
+            let name = match group.all.access.as_str() {
+                "" => format!("result {}", index + 1),
+                name if several(name) => format!("{name} (result {})", index + 1),
+                name => name.to_owned(),
+            };
+            self.imported.remarks.extend(group.all.ranges(&name));
+            let load = group.load(&self.access, &self.outstanding);
+            self.imported
+                .loads
+                .push(group.observation(name, load, self.version.as_deref()));
+        }
+        let managers = || self.groups.iter().filter_map(Group::manager);
+        if let Some(first) = managers().next()
+            && self.groups.iter().all(|group| group.manager() == Some(first))
+        {
+            self.imported.host = Some(first.to_owned());
+            let count = self.groups[0].of("PROCESSOR").count();
+            self.imported.processors = u32::try_from(count).ok().filter(|count| *count > 0);
+        }
+        self.imported
+    }
+}
+
+impl Group {
+    fn of(&self, kind: &'static str) -> impl Iterator<Item = &Row> {
+        self.rows.iter().filter(move |row| row.kind == kind)
+    }
+
+    /// The only one, if there is only one.
+    fn manager(&self) -> Option<&str> {
+        let mut managers = self.of("MANAGER");
+        let first = managers.next()?;
+        managers.next().is_none().then_some(first.name.as_str())
+    }
+
+    fn load(&self, access: &[Access], outstanding: &[u64]) -> Load {
+        let mut targets: Vec<String> = Vec::new();
+        for disk in self.of("DISK") {
+            if !targets.contains(&disk.name) {
+                targets.push(disk.name.clone());
+            }
+        }
+        let load = Load {
+            targets,
+            workers: self.all.workers,
+            depth: self.depth(outstanding),
+            ..Load::default()
+        };
+        // Workers may each have a specification of their own; then none is that of all.
+        let own = |row: &Row| row.access.is_empty() || row.access == self.all.access;
+        let found = access.iter().rev().find(|access| access.name == self.all.access);
+        match found.filter(|_| self.of("WORKER").all(own)) {
+            Some(access) => access.ask(load),
+            None => load,
+        }
+    }
+
+    /// Operations that were allowed in flight over all workers and disks. What is set counts for each worker and each of its disks.
+    fn depth(&self, outstanding: &[u64]) -> Option<u64> {
+        let sum = |values: Vec<Option<u64>>| {
+            let sum = values.into_iter().try_fold(0u64, |sum, one| sum.checked_add(one?));
+            sum.filter(|sum| *sum > 0)
+        };
+        let of_worker = |row: &Row, depth: Option<u64>| depth?.checked_mul(u64::from(row.disks?));
+        let of_disks = || sum(self.of("DISK").map(|row| row.depth).collect());
+        let of_workers = || sum(self.of("WORKER").map(|row| of_worker(row, row.depth)).collect());
+        let alone = || {
+            let one = self.all.workers == Some(1) && self.all.disks == Some(1);
+            self.all.depth.filter(|_| one)
+        };
+        let set = || {
+            let (first, others) = outstanding.split_first()?;
+            let depth = others.iter().all(|other| other == first).then_some(*first);
+            let by_workers = sum(self.of("WORKER").map(|row| of_worker(row, depth)).collect());
+            by_workers.or_else(|| of_worker(&self.all, depth).filter(|_| self.all.workers == Some(1)))
+        };
+        of_disks().or_else(of_workers).or_else(alone).or_else(set)
+    }
+
+    fn observation(&self, name: String, load: Load, version: Option<&str>) -> Observation {
+        let one_manager = self.manager().is_some();
+        let parts = ["WORKER", "MANAGER"]
+            .into_iter()
+            .find(|kind| self.of(kind).next().is_some());
+        let mut manager = "";
+        let mut named: Vec<PartFlow> = Vec::new();
+        for row in &self.rows {
+            if row.kind == "MANAGER" {
+                manager = &row.name;
+            }
+            if Some(row.kind) == parts {
+                named.push(PartFlow {
+                    name: match row.kind {
+                        "WORKER" if !manager.is_empty() => format!("{manager}, {}", row.name),
+                        _ => row.name.clone(),
+                    },
+                    direction: None,
+                    flow: row.total.clone(),
+                });
+            }
+        }
+        let cores: Option<Vec<CoreShare>> = self.of("PROCESSOR").map(Row::core).collect();
+        Observation {
+            tool: "Iometer".into(),
+            version: version.map(str::to_owned),
+            name,
+            load,
+            directions: PerDirection {
+                read: self.all.of_direction(Direction::Read),
+                write: self.all.of_direction(Direction::Write),
+                trim: None,
+            },
+            total: self.all.total.clone(),
+            parts: named,
+            cores: cores.filter(|_| one_manager).unwrap_or_default(),
+            stated: Stated {
+                processors_busy: self.all.busy.filter(|_| one_manager).map(|percent| percent / 100.0),
+                ..Stated::default()
+            },
+            errors: self.all.errors,
+            ..Observation::default()
+        }
+    }
+}
+
+/// A share in percent; what is more is none.
+fn percent(text: &str) -> Option<f64> {
+    decimal(text).filter(|percent| *percent <= 100.0)
+}

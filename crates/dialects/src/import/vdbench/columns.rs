@@ -1,0 +1,187 @@
+//! The columns of Vdbench's files by their names, and the figures that stand under them.
+
+use crate::import::numbers::decimal;
+use crate::import::place_of;
+use crate::{Diagnostic, Place};
+
+/// A figure of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Column {
+    Rate,
+    /// 2²⁰ bytes per second.
+    Mib,
+    /// 10⁶ bytes per second.
+    Mb,
+    Size,
+    ReadPercent,
+    Mean,
+    ReadMean,
+    WriteMean,
+    Max,
+    ReadMax,
+    WriteMax,
+    Deviation,
+    QueueDepth,
+    Busy,
+    /// One that nothing is made of.
+    Other,
+}
+
+/// Names in `summary.html`: the word of the first line and the one below it. 5.03 has one maximum, later versions one for each direction.
+pub(super) const OF_SUMMARY: &[(&str, Column)] = &[
+    ("i/o rate", Column::Rate),
+    ("mb/sec 1024**2", Column::Mib),
+    ("mb/sec 1000**2", Column::Mb),
+    ("bytes i/o", Column::Size),
+    ("read pct", Column::ReadPercent),
+    ("resp time", Column::Mean),
+    ("read resp", Column::ReadMean),
+    ("write resp", Column::WriteMean),
+    ("resp max", Column::Max),
+    ("read max", Column::ReadMax),
+    ("write max", Column::WriteMax),
+    ("resp stddev", Column::Deviation),
+    ("queue depth", Column::QueueDepth),
+    ("cpu% sys+u", Column::Busy),
+    ("cpu% sys+usr", Column::Busy),
+    ("cpu% sys", Column::Other),
+];
+
+/// Names in `flatfile.html`, whose megabytes are 2²⁰ bytes.
+pub(super) const OF_FLAT: &[(&str, Column)] = &[
+    ("rate", Column::Rate),
+    ("mb/sec", Column::Mib),
+    ("bytes/io", Column::Size),
+    ("read%", Column::ReadPercent),
+    ("resp", Column::Mean),
+    ("read_resp", Column::ReadMean),
+    ("write_resp", Column::WriteMean),
+    ("resp_max", Column::Max),
+    ("read_max", Column::ReadMax),
+    ("write_max", Column::WriteMax),
+    ("resp_std", Column::Deviation),
+    ("queue_depth", Column::QueueDepth),
+    ("cpu_used", Column::Busy),
+];
+
+/// The figures of a row that are there.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Figures(Vec<(Column, f64)>);
+
+impl Figures {
+    /// A figure.
+    pub(super) fn get(&self, wanted: Column) -> Option<f64> {
+        self.0
+            .iter()
+            .find(|(column, _)| *column == wanted)
+            .map(|(_, value)| *value)
+    }
+
+    /// Reads the cells under columns with these names.
+    ///
+    /// # Errors
+    /// What cannot be read, in a sentence.
+    pub(super) fn of(cells: &[&str], names: &[String], known: &[(&str, Column)]) -> Result<Figures, String> {
+        if cells.len() != names.len() {
+            return Err(format!("{} cells stand under {} columns", cells.len(), names.len()));
+        }
+        let mut figures = Vec::new();
+        for (name, cell) in names.iter().zip(cells) {
+            let column = column(name, known);
+            if column == Column::Other || matches!(*cell, "n/a" | "-" | "NaN") {
+                continue;
+            }
+            let expected = || format!("`{cell}` under `{name}` cannot be read: expected digits with a decimal point");
+            figures.push((column, decimal(cell).ok_or_else(expected)?));
+        }
+        Ok(Figures(figures))
+    }
+}
+
+/// The figure that a name stands for.
+fn column(name: &str, known: &[(&str, Column)]) -> Column {
+    let found = known.iter().find(|(word, _)| word.eq_ignore_ascii_case(name));
+    found.map_or(Column::Other, |(_, column)| *column)
+}
+
+/// Complaints about columns that the header lacks and without which nothing can be said.
+pub(super) fn lacking(names: &[String], known: &[(&str, Column)], at: &Place) -> Vec<Diagnostic> {
+    let has = |wanted: &[Column]| names.iter().any(|name| wanted.contains(&column(name, known)));
+    let wanted: [(&[Column], &str); 3] = [
+        (&[Column::Rate], "the operations per second are not known"),
+        (
+            &[Column::Mib, Column::Mb],
+            "the throughput is not known, nor what the sizes of the operations were",
+        ),
+        (
+            &[Column::Mean],
+            "neither the latency nor how many operations were in flight is known",
+        ),
+    ];
+    let lacking = wanted.into_iter().filter(|(columns, _)| !has(columns));
+    let complaint = |(columns, why): (&[Column], &str)| {
+        let names: Vec<String> = known
+            .iter()
+            .filter(|(_, column)| columns.contains(column))
+            .map(|(name, _)| format!("`{name}`"))
+            .collect();
+        let what = format!("the header names no column {}: without it {why}", names.join(" or "));
+        Diagnostic::new(what)
+            .at(at.clone())
+            .help("give summary.html or flatfile.html as Vdbench wrote it, with the whole header")
+    };
+    lacking.map(complaint).collect()
+}
+
+/// A line without the tags of the page. A `<` that no `>` follows is text.
+pub(super) fn without_tags(line: &str) -> String {
+    let mut text = String::with_capacity(line.len());
+    let mut rest = line;
+    while let Some((before, behind)) = rest.split_once('<') {
+        text += before;
+        match behind.split_once('>') {
+            Some((_, behind)) => rest = behind,
+            None => {
+                text.push('<');
+                rest = behind;
+            }
+        }
+    }
+    text + rest
+}
+
+/// A complaint about a row.
+pub(super) fn of_row(file: &str, number: usize, line: &str, what: String) -> Diagnostic {
+    Diagnostic::new(what).at(place_of(file, number, line))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_found_by_name_wherever_they_stand() {
+        let names = ["resp", "rate", "xfersize"].map(str::to_owned);
+        let figures = Figures::of(&["0.5", "100", "4k"], &names, OF_FLAT).expect("sound");
+        assert_eq!(
+            (figures.get(Column::Mean), figures.get(Column::Rate)),
+            (Some(0.5), Some(100.0))
+        );
+        assert_eq!(figures.get(Column::Busy), None);
+        let told = Figures::of(&["0,5", "100", "4k"], &names, OF_FLAT).expect_err("a comma");
+        assert_eq!(
+            told,
+            "`0,5` under `resp` cannot be read: expected digits with a decimal point"
+        );
+        assert!(Figures::of(&["0.5"], &names, OF_FLAT).is_err());
+    }
+
+    #[test]
+    fn tags_are_no_text() {
+        assert_eq!(
+            without_tags("<A NAME=\"_1\"></A><i><b>12:00:00.001 x</b></i>"),
+            "12:00:00.001 x"
+        );
+        assert_eq!(without_tags("a < b"), "a < b");
+    }
+}

@@ -1,0 +1,609 @@
+//! The engine over a ring of our own: what the system's ring does is done here by plain calls, so that the rest can be seen where
+//! there is no such ring.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::ptr::null_mut;
+use std::time::{Duration, Instant};
+
+use model::Nanos;
+use model::plan::{CacheMode, OpenHint};
+use windows_sys::Win32::Foundation::{
+    E_INVALIDARG, ERROR_IO_INCOMPLETE, ERROR_IO_PENDING, ERROR_NOT_FOUND, HANDLE, IORING_E_CORRUPT,
+    IORING_E_SUBMISSION_QUEUE_FULL,
+};
+use windows_sys::Win32::Storage::FileSystem::{
+    FILE_FLUSH_MODE, FILE_WRITE_FLAGS, FlushFileBuffers, HIORING, IORING_BUFFER_REF, IORING_CAPABILITIES, IORING_CQE,
+    IORING_CREATE_FLAGS, IORING_HANDLE_REF, IORING_SQE_FLAGS, IORING_VERSION, ReadFile, WriteFile,
+};
+use windows_sys::Win32::System::IO::{CancelIoEx, GetOverlappedResult, OVERLAPPED};
+
+use super::*;
+use crate::Engine;
+use crate::batch::{Action, Batch, Request, Slot};
+use crate::file::{File, OpenHow};
+use crate::iocp::tests::{pipe, reads, setup_on};
+use crate::sys::ioring::Changes;
+use crate::sys::overlapped::last_error;
+
+const BLOCK: u32 = 4096;
+const S_FALSE: i32 = 1;
+const WAIT_TIMED_OUT: i32 = 0x8046_0009u32 as i32;
+
+// What the rings of a test are told, and what they tell.
+thread_local! {
+    static CAN: Cell<(IORING_VERSION, u32, u32)> = const { Cell::new((IORING_VERSION_3, 64, 128)) };
+    /// How many entries each call of SubmitIoRing has handed over, and for how many it was to wait.
+    static SUBMITTED: RefCell<Vec<(u32, u32)>> = const { RefCell::new(Vec::new()) };
+    /// How many of these calls do nothing and answer so.
+    static FAILS: Cell<(u32, i32)> = const { Cell::new((0, 0)) };
+    /// Ends are seen by calls of SubmitIoRing only.
+    static LATE: Cell<bool> = const { Cell::new(false) };
+    /// The last that have ended come first.
+    static TURNED: Cell<bool> = const { Cell::new(false) };
+    /// Waits that were refused because nothing was in progress.
+    static REFUSED_WAITS: Cell<u32> = const { Cell::new(0) };
+    /// Operations that a cancellation has reached.
+    static CANCELLED: Cell<u32> = const { Cell::new(0) };
+    /// Rings that are open, and operations that were in flight when one was closed.
+    static OPEN: Cell<(u32, usize)> = const { Cell::new((0, 0)) };
+}
+
+/// An entry that was built.
+#[derive(Clone, Copy)]
+struct Entry {
+    what: What,
+    file: HANDLE,
+    user_data: usize,
+}
+
+#[derive(Clone, Copy)]
+enum What {
+    Move {
+        writes: bool,
+        buffer: *mut u8,
+        length: u32,
+        offset: u64,
+    },
+    Flush,
+    Cancel {
+        user_data: usize,
+    },
+}
+
+/// An operation in flight, at an address that does not change.
+struct Started {
+    file: HANDLE,
+    user_data: usize,
+    overlapped: Box<OVERLAPPED>,
+}
+
+#[derive(Default)]
+struct Emulated {
+    room: u32,
+    entries: Vec<Entry>,
+    started: Vec<Started>,
+    ended: VecDeque<IORING_CQE>,
+}
+
+fn result_of_error(error: u32) -> i32 {
+    (0x8007_0000 | error) as i32
+}
+
+impl Emulated {
+    /// # Safety
+    /// `ring` came from [`create`] and is not closed.
+    unsafe fn of<'a>(ring: HIORING) -> &'a mut Emulated {
+        // SAFETY: as the caller promises; rings belong to one thread, which makes one call at a time.
+        unsafe { &mut *ring.cast::<Emulated>() }
+    }
+
+    fn build(&mut self, what: What, file: IORING_HANDLE_REF, user_data: usize) -> i32 {
+        if self.entries.len() == self.room as usize {
+            return IORING_E_SUBMISSION_QUEUE_FULL;
+        }
+        // SAFETY: references to files are raw handles here.
+        let file = unsafe { file.Handle.Handle };
+        self.entries.push(Entry { what, file, user_data });
+        0
+    }
+
+    fn end(&mut self, user_data: usize, code: i32, bytes: u32) {
+        let ended = IORING_CQE {
+            UserData: user_data,
+            ResultCode: code,
+            Information: bytes as usize,
+        };
+        match TURNED.get() {
+            true => self.ended.push_front(ended),
+            false => self.ended.push_back(ended),
+        }
+    }
+
+    fn begin(&mut self, entry: Entry) {
+        match entry.what {
+            What::Cancel { user_data } => {
+                let found = self.started.iter().find(|started| started.user_data == user_data);
+                // SAFETY: the structure is that of an operation of this file.
+                let reached = found.is_some_and(|one| unsafe { CancelIoEx(one.file, &*one.overlapped) } != 0);
+                CANCELLED.set(CANCELLED.get() + u32::from(reached));
+                let code = if reached { 0 } else { result_of_error(ERROR_NOT_FOUND) };
+                self.end(entry.user_data, code, 0);
+            }
+            What::Flush => {
+                // SAFETY: the file is open.
+                let code = match unsafe { FlushFileBuffers(entry.file) } {
+                    0 => result_of_error(last_error()),
+                    _ => 0,
+                };
+                self.end(entry.user_data, code, 0);
+            }
+            What::Move {
+                writes,
+                buffer,
+                length,
+                offset,
+            } => {
+                // SAFETY: zero is valid for all fields.
+                let mut overlapped: Box<OVERLAPPED> = Box::new(unsafe { std::mem::zeroed() });
+                overlapped.Anonymous.Anonymous.Offset = offset as u32;
+                overlapped.Anonymous.Anonymous.OffsetHigh = (offset >> 32) as u32;
+                let place = &raw mut *overlapped;
+                // SAFETY: the structure stays where it is until the operation has ended, and the engine keeps the buffer.
+                let begun = unsafe {
+                    match writes {
+                        false => ReadFile(entry.file, buffer, length, null_mut(), place),
+                        true => WriteFile(entry.file, buffer, length, null_mut(), place),
+                    }
+                };
+                let error = if begun == 0 { last_error() } else { 0 };
+                if begun == 0 && error != ERROR_IO_PENDING {
+                    return self.end(entry.user_data, result_of_error(error), 0);
+                }
+                self.started.push(Started {
+                    file: entry.file,
+                    user_data: entry.user_data,
+                    overlapped,
+                });
+            }
+        }
+    }
+
+    /// Looks which operations have ended.
+    fn collect(&mut self) {
+        for started in std::mem::take(&mut self.started) {
+            let mut bytes = 0;
+            // SAFETY: the structure is that of an operation of this file.
+            let ended = unsafe { GetOverlappedResult(started.file, &*started.overlapped, &mut bytes, 0) };
+            match (ended, if ended == 0 { last_error() } else { 0 }) {
+                (0, ERROR_IO_INCOMPLETE) => self.started.push(started),
+                (0, error) => self.end(started.user_data, result_of_error(error), 0),
+                _ => self.end(started.user_data, 0, bytes),
+            }
+        }
+    }
+}
+
+unsafe extern "system" fn query(told: *mut IORING_CAPABILITIES) -> i32 {
+    let (version, submissions, completions) = CAN.get();
+    // SAFETY: the caller's structure is live.
+    unsafe {
+        *told = IORING_CAPABILITIES {
+            MaxVersion: version,
+            MaxSubmissionQueueSize: submissions,
+            MaxCompletionQueueSize: completions,
+            FeatureFlags: 0,
+        };
+    }
+    0
+}
+
+unsafe extern "system" fn create(
+    version: IORING_VERSION,
+    flags: IORING_CREATE_FLAGS,
+    submissions: u32,
+    completions: u32,
+    ring: *mut HIORING,
+) -> i32 {
+    let can = CAN.get();
+    assert_eq!((version, flags.Required, flags.Advisory), (can.0, 0, 0));
+    assert!(submissions <= can.1 && completions <= can.2 && submissions <= completions);
+    let made = Emulated {
+        room: submissions,
+        ..Emulated::default()
+    };
+    // SAFETY: the caller's handle is live.
+    unsafe { *ring = Box::into_raw(Box::new(made)).cast() };
+    OPEN.set((OPEN.get().0 + 1, OPEN.get().1));
+    0
+}
+
+unsafe extern "system" fn close(ring: HIORING) -> i32 {
+    // SAFETY: the ring was made by `create` and is closed once.
+    let ring = unsafe { Box::from_raw(ring.cast::<Emulated>()) };
+    OPEN.set((OPEN.get().0 - 1, OPEN.get().1 + ring.started.len()));
+    // The system would still write to their structures.
+    ring.started.into_iter().for_each(std::mem::forget);
+    0
+}
+
+unsafe extern "system" fn submit(ring: HIORING, wait_for: u32, milliseconds: u32, taken: *mut u32) -> i32 {
+    // SAFETY: the engine's ring is open.
+    let ring = unsafe { Emulated::of(ring) };
+    // SAFETY: the caller's number is live.
+    unsafe { *taken = 0 };
+    if let (times @ 1.., code) = FAILS.get() {
+        FAILS.set((times - 1, code));
+        return code;
+    }
+    ring.collect();
+    if wait_for as usize > ring.entries.len() + ring.started.len() {
+        REFUSED_WAITS.set(REFUSED_WAITS.get() + 1);
+        return E_INVALIDARG;
+    }
+    let entries = std::mem::take(&mut ring.entries);
+    // SAFETY: as above.
+    unsafe { *taken = entries.len() as u32 };
+    SUBMITTED.with_borrow_mut(|log| log.push((entries.len() as u32, wait_for)));
+    entries.into_iter().for_each(|entry| ring.begin(entry));
+    let until = Instant::now() + Duration::from_millis(u64::from(milliseconds));
+    loop {
+        ring.collect();
+        if ring.ended.len() >= wait_for as usize {
+            return 0;
+        }
+        if Instant::now() >= until {
+            return WAIT_TIMED_OUT;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+unsafe extern "system" fn pop(ring: HIORING, into: *mut IORING_CQE) -> i32 {
+    // SAFETY: the engine's ring is open.
+    let ring = unsafe { Emulated::of(ring) };
+    if !LATE.get() {
+        ring.collect();
+    }
+    match ring.ended.pop_front() {
+        None => S_FALSE,
+        Some(ended) => {
+            // SAFETY: the caller's structure is live.
+            unsafe { *into = ended };
+            0
+        }
+    }
+}
+
+unsafe extern "system" fn read(
+    ring: HIORING,
+    file: IORING_HANDLE_REF,
+    buffer: IORING_BUFFER_REF,
+    length: u32,
+    offset: u64,
+    user_data: usize,
+    _: IORING_SQE_FLAGS,
+) -> i32 {
+    // SAFETY: the engine's ring is open, and references to memory are addresses here.
+    let (ring, buffer) = unsafe { (Emulated::of(ring), buffer.Buffer.Address.cast()) };
+    let what = What::Move {
+        writes: false,
+        buffer,
+        length,
+        offset,
+    };
+    ring.build(what, file, user_data)
+}
+
+unsafe extern "system" fn write(
+    ring: HIORING,
+    file: IORING_HANDLE_REF,
+    buffer: IORING_BUFFER_REF,
+    length: u32,
+    offset: u64,
+    _: FILE_WRITE_FLAGS,
+    user_data: usize,
+    _: IORING_SQE_FLAGS,
+) -> i32 {
+    // SAFETY: the engine's ring is open, and references to memory are addresses here.
+    let (ring, buffer) = unsafe { (Emulated::of(ring), buffer.Buffer.Address.cast()) };
+    let what = What::Move {
+        writes: true,
+        buffer,
+        length,
+        offset,
+    };
+    ring.build(what, file, user_data)
+}
+
+unsafe extern "system" fn flush(
+    ring: HIORING,
+    file: IORING_HANDLE_REF,
+    _: FILE_FLUSH_MODE,
+    user_data: usize,
+    _: IORING_SQE_FLAGS,
+) -> i32 {
+    // SAFETY: the engine's ring is open.
+    unsafe { Emulated::of(ring) }.build(What::Flush, file, user_data)
+}
+
+unsafe extern "system" fn cancel(ring: HIORING, file: IORING_HANDLE_REF, operation: usize, user_data: usize) -> i32 {
+    // SAFETY: the engine's ring is open.
+    unsafe { Emulated::of(ring) }.build(What::Cancel { user_data: operation }, file, user_data)
+}
+
+const CALLS: Calls = Calls {
+    query,
+    create,
+    close,
+    submit,
+    pop,
+    read,
+    cancel,
+    changes: Some(Changes { write, flush }),
+};
+
+/// The engine on a ring of our own.
+fn engine(setup: Setup) -> Queued<Ring> {
+    let ring = Ring::over(CALLS, setup.slots, setup.clock).unwrap();
+    Queued::over(ring, setup).unwrap()
+}
+
+fn on_pipe(reading: std::fs::File, slots: u32) -> Queued<Ring> {
+    engine(setup_on(EngineKind::IoRing, File::of_handle(reading), slots))
+}
+
+/// A file of so many bytes, and the engine on it.
+fn on_file(bytes: usize, slots: u32) -> (tempfile::TempDir, Queued<Ring>) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ring.dat");
+    std::fs::write(&path, vec![7; bytes]).unwrap();
+    let how = OpenHow {
+        access: Access::ReadWrite,
+        cache: CacheMode::BUFFERED,
+        hint: OpenHint::default(),
+        exclusive: false,
+        overlapped: true,
+    };
+    let file = File::open(&path, how).unwrap();
+    let setup = Setup {
+        buffer_bytes: BLOCK as usize,
+        ..setup_on(EngineKind::IoRing, file, slots)
+    };
+    (folder, engine(setup))
+}
+
+fn requests(action: Action, count: u32) -> Vec<Request> {
+    let request = |slot| Request {
+        offset: u64::from(slot) * u64::from(BLOCK),
+        length: if action == Action::Flush { 0 } else { BLOCK },
+        slot: Slot(slot),
+        action,
+        ..Request::NONE
+    };
+    (0..count).map(request).collect()
+}
+
+/// What was handed over since the last time, call by call, without the calls that only waited.
+fn submitted() -> Vec<u32> {
+    let log = SUBMITTED.take();
+    log.iter()
+        .map(|(entries, _)| *entries)
+        .filter(|entries| *entries > 0)
+        .collect()
+}
+
+/// Hands over, waits for all, and returns slots and results in the order in which they came.
+fn all(engine: &mut Queued<Ring>, requests: &[Request]) -> Vec<(u32, i64)> {
+    let mut done = Batch::new(64);
+    let mut ended = Vec::new();
+    engine
+        .turn(requests, requests.len() as u32, Nanos::NEVER, &mut done)
+        .unwrap();
+    assert_eq!(done.submitted as usize, requests.len());
+    assert!(done.before <= done.returned && done.returned <= done.reaped);
+    ended.extend(done.done.iter().map(|one| (one.slot.0, one.result)));
+    assert_eq!(ended.len(), requests.len());
+    ended
+}
+
+#[test]
+fn a_turn_is_one_call_whatever_it_hands_over() {
+    let (_folder, mut engine) = on_file(0, 8);
+    for slot in 0..8 {
+        engine.buffer(Slot(slot)).fill(slot as u8 + 1);
+    }
+    let whole = |count: u32| -> Vec<(u32, i64)> { (0..count).map(|slot| (slot, i64::from(BLOCK))).collect() };
+    assert_eq!(all(&mut engine, &requests(Action::Write, 8)), whole(8));
+    for slot in 0..8 {
+        engine.buffer(Slot(slot)).fill(0);
+    }
+    assert_eq!(all(&mut engine, &requests(Action::Flush, 1)), [(0, 0)]);
+    // They may end in any order.
+    TURNED.set(true);
+    let mut turned = all(&mut engine, &requests(Action::Read, 8));
+    assert_eq!(turned[0].0, 7);
+    turned.sort();
+    assert_eq!(turned, whole(8));
+    for slot in 0..8 {
+        assert!(engine.buffer(Slot(slot)).iter().all(|byte| *byte == slot as u8 + 1));
+    }
+    assert_eq!(submitted(), [8, 1, 8]);
+    // Flushes among others go through the ring with them; a trim is carried out by itself.
+    let mut mixed = requests(Action::Write, 4);
+    mixed[2] = Request {
+        length: 0,
+        action: Action::FlushData,
+        ..mixed[2]
+    };
+    mixed[3].action = Action::Trim;
+    let mut done = Batch::new(8);
+    engine.turn(&mixed, 3, Nanos::NEVER, &mut done).unwrap();
+    assert_eq!((done.submitted, done.done.len()), (3, 3));
+    engine.turn(&mixed[3..], 1, Nanos::NEVER, &mut done).unwrap();
+    assert_eq!((done.submitted, done.done.len()), (1, 1));
+    assert_eq!(submitted(), [3]);
+    assert_eq!(engine.describe().kind, EngineKind::IoRing);
+    drop(engine);
+    assert_eq!(OPEN.get(), (0, 0));
+}
+
+#[test]
+fn a_stamp_between_handing_over_and_waiting_costs_a_call() {
+    let (mut writing, reading) = pipe();
+    let mut engine = engine(Setup {
+        split_stamps: true,
+        ..setup_on(EngineKind::IoRing, File::of_handle(reading), 2)
+    });
+    let mut done = Batch::new(2);
+    let until = engine.now() + Nanos::millis(20);
+    engine.turn(&reads(2), 2, until, &mut done).unwrap();
+    // The first does not wait, the second does.
+    assert_eq!(SUBMITTED.with_borrow(|log| log[..2].to_vec()), [(2, 0), (0, 1)]);
+    assert!(done.reaped >= until && done.returned < until, "{done:?}");
+    assert_eq!(submitted(), [2]);
+    std::io::Write::write_all(&mut writing, &[1; 32]).unwrap();
+    engine.turn(&[], 2, Nanos::NEVER, &mut done).unwrap();
+    assert_eq!(done.done.len(), 2);
+}
+
+#[test]
+fn a_ring_that_is_smaller_than_a_turn_is_handed_over_more_often() {
+    CAN.set((IORING_VERSION_3, 4, 128));
+    let (_folder, mut engine) = on_file(10 * BLOCK as usize, 10);
+    let mut ended = all(&mut engine, &requests(Action::Read, 10));
+    ended.sort();
+    assert_eq!(ended.len(), 10);
+    assert!(ended.iter().all(|(_, result)| *result == i64::from(BLOCK)), "{ended:?}");
+    assert_eq!(submitted(), [4, 4, 2]);
+}
+
+#[test]
+fn short_ones_and_the_end_of_a_file_are_no_errors() {
+    let (_folder, mut engine) = on_file(BLOCK as usize + 100, 4);
+    let ended = all(&mut engine, &requests(Action::Read, 3));
+    assert_eq!(ended.len(), 3);
+    for (slot, result) in [(0, i64::from(BLOCK)), (1, 100), (2, 0)] {
+        assert!(ended.contains(&(slot, result)), "{ended:?}");
+    }
+    // The system refuses such an offset.
+    let mut wrong = requests(Action::Read, 1);
+    wrong[0].offset = 1 << 63;
+    const INVALID: i64 = 87;
+    assert_eq!(all(&mut engine, &wrong), [(0, -INVALID)]);
+    assert_eq!(all(&mut engine, &requests(Action::Read, 1)), [(0, i64::from(BLOCK))]);
+}
+
+#[test]
+fn what_is_in_flight_is_waited_for() {
+    crate::iocp::tests::what_is_in_flight_is_waited_for(on_pipe);
+    assert_eq!(OPEN.get(), (0, 0));
+}
+
+#[test]
+fn an_end_that_comes_before_the_wait_is_not_waited_behind() {
+    let (mut writing, reading) = pipe();
+    let mut engine = on_pipe(reading, 2);
+    let mut done = Batch::new(2);
+    engine.turn(&reads(1), 0, Nanos::NEVER, &mut done).unwrap();
+    LATE.set(true);
+    std::io::Write::write_all(&mut writing, b"0123456789abcdef").unwrap();
+    // The ring tells of nothing, and then that nothing is in progress.
+    engine.turn(&[], 1, Nanos::NEVER, &mut done).unwrap();
+    assert_eq!((done.done.len(), done.done[0].result), (1, 16));
+    assert_eq!(REFUSED_WAITS.get(), 1);
+}
+
+#[test]
+fn a_drop_ends_what_is_in_flight() {
+    crate::iocp::tests::a_drop_ends_what_is_in_flight(on_pipe, true);
+    assert_eq!(CANCELLED.get(), 50 * 8);
+    assert_eq!(OPEN.get(), (0, 0));
+}
+
+#[test]
+fn a_call_that_fails_ends_the_turn_and_no_operation_is_lost() {
+    let (mut writing, reading) = pipe();
+    let mut engine = on_pipe(reading, 4);
+    let mut done = Batch::new(4);
+    engine.turn(&reads(2), 0, Nanos::NEVER, &mut done).unwrap();
+    std::io::Write::write_all(&mut writing, b"0123456789abcdef").unwrap();
+    FAILS.set((1, IORING_E_CORRUPT));
+    let more: Vec<Request> = reads(4).drain(2..).collect();
+    let error = engine.turn(&more, 1, Nanos::NEVER, &mut done).unwrap_err();
+    let expected = EngineError::System {
+        call: "SubmitIoRing",
+        errno: IORING_E_CORRUPT,
+    };
+    assert_eq!(error, expected);
+    // One was found before. What stayed in the ring goes with the cancellations, and all three are ended.
+    assert_eq!((done.done.len(), done.done[0].slot), (1, Slot(0)));
+    drop(engine);
+    assert_eq!((CANCELLED.get(), OPEN.get()), (3, (0, 0)));
+}
+
+#[test]
+fn a_ring_that_cannot_be_emptied_is_given_up() {
+    let (_writing, reading) = pipe();
+    let mut engine = on_pipe(reading, 1);
+    let mut done = Batch::new(1);
+    engine.turn(&reads(1), 0, Nanos::NEVER, &mut done).unwrap();
+    // The cancellation is refused, and so is the first look.
+    FAILS.set((2, IORING_E_CORRUPT));
+    LATE.set(true);
+    drop(engine);
+    assert_eq!(FAILS.get().0, 0);
+    // It stays open, and so does what the system may still write to.
+    assert_eq!(OPEN.get(), (1, 0));
+}
+
+/// What a system can do.
+fn can(version: IORING_VERSION, writes: bool) -> Option<Result<Capabilities, u32>> {
+    Some(Ok(Capabilities {
+        version,
+        submissions: 16,
+        completions: 32,
+        writes,
+        emulated: false,
+    }))
+}
+
+#[test]
+fn what_a_system_lacks_is_named() {
+    let why = |here, writes| objection(here, writes);
+    for writes in [false, true] {
+        assert!(why(None, writes).unwrap().contains("has no IoRing"));
+        assert!(why(Some(Err(5)), writes).unwrap().contains("does not tell"));
+        assert!(why(can(0, false), writes).unwrap().contains("nothing yet"));
+        assert_eq!(why(can(300, true), writes), None);
+    }
+    for version in [1, 2] {
+        assert_eq!(why(can(version, false), false), None);
+        let said = why(can(version, false), true).unwrap();
+        assert!(
+            said.contains(&format!("is version {version} and can only read")),
+            "{said}"
+        );
+    }
+    // Its number says so, and its library does not.
+    assert!(why(can(300, false), true).unwrap().contains("is version 3 and"));
+    let deep = |slots| can(300, true).and_then(Result::ok).and_then(|can| too_deep(can, slots));
+    assert_eq!(deep(32), None);
+    assert!(
+        deep(33)
+            .unwrap()
+            .to_string()
+            .contains("beyond what a ring can hold, 32")
+    );
+}
+
+#[test]
+fn only_version_3_writes() {
+    CAN.set((IORING_VERSION_1, 64, 128));
+    let can = CALLS.capabilities().unwrap();
+    assert!(!can.writes && can.version == IORING_VERSION_1);
+    CAN.set((IORING_VERSION_3, 64, 128));
+    assert!(CALLS.capabilities().unwrap().writes);
+    let old = Calls { changes: None, ..CALLS };
+    assert!(!old.capabilities().unwrap().writes);
+}

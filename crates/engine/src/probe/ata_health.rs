@@ -1,0 +1,505 @@
+//! What an ATA disk says of its own health: SMART.
+//!
+//! The overall health is the answer to SMART RETURN STATUS (T13 ACS). The attributes and their thresholds are no part of that
+//! standard any more: they are laid out as in ATA-3 (SFF-8035i), which disks keep to since, and what a number means is what most
+//! makers mean by it. A disk that has stopped turning is not asked, because reading its attributes would wake it; whether it
+//! turns is asked first, by CHECK POWER MODE, which leaves it as it is. All of this needs root.
+
+use std::path::Path;
+
+use model::environment::Health;
+
+use super::System;
+use crate::sys::ata::{Answer, BLOCK, Disk, Question};
+
+/// Attributes in a block, and bytes of one.
+const ATTRIBUTES: usize = 30;
+const LENGTH: usize = 12;
+
+/// Their numbers.
+const REALLOCATED: u8 = 5;
+const TEMPERATURES: [u8; 2] = [194, 190];
+const PENDING: u8 = 197;
+const UNCORRECTABLE: u8 = 198;
+const LINK_ERRORS: u8 = 199;
+/// Share of the life of flash memory that is left, by makers: the first that a disk has counts.
+const LIFE_LEFT: [u8; 4] = [202, 177, 231, 233];
+
+/// Registers of a disk after a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Registers {
+    status: u8,
+    count: u8,
+    lba_middle: u8,
+    lba_high: u8,
+}
+
+/// One attribute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Attribute {
+    number: u8,
+    /// It tells of a failure to come rather than of age.
+    foretells: bool,
+    value: u8,
+    raw: u64,
+}
+
+/// Asks a disk, by its kernel name; `None` where it is no ATA disk, sleeps, does not tell or may not be asked.
+pub(super) fn read(system: &System, name: &str) -> Option<Health> {
+    if !may_be_opened(system, name) {
+        return None;
+    }
+    let disk = Disk::open(&Path::new("/dev").join(name)).ok()?;
+    let spins = system.flag(&format!("/sys/class/block/{name}/queue/rotational"));
+    ask(&|question| disk.ask(question).ok(), spins)
+}
+
+/// It is an ATA disk, and not one that the kernel has put to sleep: opening that would wake it.
+fn may_be_opened(system: &System, name: &str) -> bool {
+    let word = |file: &str| system.words(&format!("/sys/class/block/{name}/device/{file}"));
+    word("vendor").as_deref() == Some("ATA") && word("power/runtime_status").as_deref() != Some("suspended")
+}
+
+/// Puts the questions, in an order in which none of them wakes a disk.
+fn ask(disk: &dyn Fn(Question) -> Option<Answer>, spins: bool) -> Option<Health> {
+    if !is_awake(registers(&disk(Question::PowerMode)?)?) {
+        return None;
+    }
+    let fails = disk(Question::SmartStatus)
+        .and_then(|answer| registers(&answer))
+        .and_then(foretells_failure);
+    let block = |question| disk(question)?.block.filter(|block| is_whole(block));
+    let (data, thresholds) = (block(Question::SmartData), block(Question::SmartThresholds));
+    health(fails, data.as_deref(), thresholds.as_deref(), spins)
+}
+
+/// The registers in the sense data of an answer: in a descriptor, or in the fields of the fixed form (T10 SAT, ATA status return).
+fn registers(answer: &Answer) -> Option<Registers> {
+    const ERROR: u8 = 0x01;
+    const FAULT: u8 = 0x20;
+    let sense = &answer.sense[..];
+    let found = match sense.first()? & 0x7f {
+        0x72 | 0x73 => {
+            let mut rest = sense.get(8..)?;
+            // Descriptors: their type, the number of bytes that follow, these.
+            while *rest.first()? != 0x09 {
+                rest = rest.get(2 + usize::from(*rest.get(1)?)..)?;
+            }
+            Registers {
+                count: *rest.get(5)?,
+                lba_middle: *rest.get(9)?,
+                lba_high: *rest.get(11)?,
+                status: *rest.get(13)?,
+            }
+        }
+        // Only where the code says that these fields are registers: ATA PASS THROUGH INFORMATION AVAILABLE.
+        0x70 | 0x71 if sense.get(12..14)? == [0x00, 0x1d] => Registers {
+            status: sense[4],
+            count: sense[6],
+            lba_middle: sense[10],
+            lba_high: sense[11],
+        },
+        _ => return None,
+    };
+    (found.status & (ERROR | FAULT) == 0).then_some(found)
+}
+
+/// Standby, or a cache of flash memory in front of disks that stand still.
+fn is_awake(after: Registers) -> bool {
+    !matches!(after.count, 0x00 | 0x01 | 0x40)
+}
+
+/// A disk swaps two bytes where it expects to fail. `None` if it returns neither pair.
+fn foretells_failure(after: Registers) -> Option<bool> {
+    match (after.lba_middle, after.lba_high) {
+        (0x4f, 0xc2) => Some(false),
+        (0xf4, 0x2c) => Some(true),
+        _ => None,
+    }
+}
+
+/// The bytes of a block add up to nothing.
+fn is_whole(block: &[u8; BLOCK]) -> bool {
+    block.iter().fold(0u8, |sum, byte| sum.wrapping_add(*byte)) == 0 && block.iter().any(|byte| *byte != 0)
+}
+
+/// Entries of a block of attributes or of thresholds.
+fn entries(block: &[u8; BLOCK]) -> impl Iterator<Item = &[u8]> {
+    let all = block[2..2 + ATTRIBUTES * LENGTH].chunks_exact(LENGTH);
+    all.filter(|entry| entry[0] != 0)
+}
+
+fn attributes(block: &[u8; BLOCK]) -> Vec<Attribute> {
+    let of = |entry: &[u8]| {
+        let mut raw = [0; 8];
+        raw[..6].copy_from_slice(&entry[5..11]);
+        Attribute {
+            number: entry[0],
+            foretells: entry[1] & 1 == 1,
+            value: entry[3],
+            raw: u64::from_le_bytes(raw),
+        }
+    };
+    entries(block).map(of).collect()
+}
+
+fn health(
+    fails: Option<bool>,
+    data: Option<&[u8; BLOCK]>,
+    thresholds: Option<&[u8; BLOCK]>,
+    spins: bool,
+) -> Option<Health> {
+    if fails.is_none() && data.is_none() {
+        return None;
+    }
+    let known = data.map(attributes).unwrap_or_default();
+    let raw = |number: u8| known.iter().find(|one| one.number == number).map(|one| one.raw);
+    let mut complaints = Vec::new();
+    if fails == Some(true) {
+        complaints.push("it says itself that it is about to fail".to_owned());
+    }
+    let limits: Vec<(u8, u8)> = thresholds.map_or(Vec::new(), |block| {
+        entries(block).map(|entry| (entry[0], entry[1])).collect()
+    });
+    complaints.extend(known.iter().filter_map(|attribute| beyond(attribute, &limits)));
+    // Some makers keep other figures in the upper bytes of this one.
+    let reallocated = raw(REALLOCATED).map(|raw| raw & 0xffff);
+    let (pending, uncorrectable) = (raw(PENDING), raw(UNCORRECTABLE));
+    // Flash memory replaces blocks as it wears, and the way to them is no longer.
+    if let Some(count) = reallocated.filter(|count| *count > 0 && spins) {
+        complaints.push(format!(
+            "{count} sectors lie elsewhere than their numbers say, so the arm takes detours"
+        ));
+    }
+    if let Some(count) = pending.filter(|count| *count > 0) {
+        complaints.push(format!("{count} sectors could not be read and wait to be replaced"));
+    }
+    if let Some(count) = uncorrectable.filter(|count| *count > 0) {
+        complaints.push(format!("{count} errors of its media could not be corrected"));
+    }
+    Some(Health {
+        source: "SMART".into(),
+        complaints,
+        celsius: TEMPERATURES.iter().find_map(|number| celsius(raw(*number)?)),
+        used_percent: if spins { None } else { used(&known) },
+        spare_percent: None,
+        media_errors: uncorrectable,
+        reallocated_sectors: reallocated,
+        pending_sectors: pending,
+        link_errors: raw(LINK_ERRORS),
+    })
+}
+
+/// An attribute that is down at its threshold. 0, 254 and 255 are no thresholds, and no values.
+fn beyond(attribute: &Attribute, limits: &[(u8, u8)]) -> Option<String> {
+    const REAL: std::ops::RangeInclusive<u8> = 1..=253;
+    let Attribute { number, value, .. } = *attribute;
+    let (_, limit) = *limits.iter().find(|(of, _)| *of == number)?;
+    if !REAL.contains(&limit) || !REAL.contains(&value) || value > limit {
+        return None;
+    }
+    let meaning = match attribute.foretells {
+        true => "a failure is near",
+        false => "it has reached the age that it was made for",
+    };
+    let name = name(number);
+    Some(format!(
+        "{name} (attribute {number}) is down to {value}, and the threshold is {limit}: {meaning}"
+    ))
+}
+
+fn name(number: u8) -> &'static str {
+    match number {
+        1 => "the rate of read errors",
+        3 => "the time to spin up",
+        REALLOCATED => "the number of reallocated sectors",
+        7 => "the rate of seek errors",
+        10 => "the number of retries to spin up",
+        184 => "the number of errors between interface and media",
+        187 => "the number of uncorrected errors",
+        190 | 194 => "the temperature",
+        PENDING => "the number of sectors that wait to be replaced",
+        UNCORRECTABLE => "the number of uncorrectable sectors",
+        LINK_ERRORS => "the number of errors on the cable",
+        202 | 177 | 231 | 233 => "the life left",
+        _ => "one of its figures",
+    }
+}
+
+/// The lowest byte; those above hold the extremes, or nothing.
+fn celsius(raw: u64) -> Option<i32> {
+    let degrees = (raw & 0xff) as i32;
+    (1..=125).contains(&degrees).then_some(degrees)
+}
+
+/// From the value, which goes from 100 down to 1.
+fn used(known: &[Attribute]) -> Option<u32> {
+    let of = |number: &u8| known.iter().find(|one| one.number == *number);
+    let left = LIFE_LEFT.iter().find_map(of)?.value;
+    (1..=100).contains(&left).then(|| 100 - u32::from(left))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::system::tree;
+    use super::*;
+
+    /// A descriptor of registers as SAT lays it out: 0x72, recovered error, 00h/1Dh, fourteen bytes of descriptors.
+    fn descriptor(count: u8, middle: u8, high: u8, status: u8) -> Answer {
+        let mut sense = vec![0x72, 0x01, 0x00, 0x1d, 0, 0, 0, 14, 0x09, 0x0c, 0, 0, 0, count];
+        sense.extend([0, 0, 0, middle, 0, high, 0xa0, status]);
+        Answer {
+            status: 2,
+            sense,
+            block: None,
+        }
+    }
+
+    /// The same in the fixed form.
+    fn fixed(count: u8, middle: u8, high: u8, status: u8) -> Answer {
+        let sense = vec![
+            0x70, 0, 0x01, 0, status, 0xa0, count, 10, 0, 0, middle, high, 0x00, 0x1d, 0, 0, 0, 0,
+        ];
+        Answer {
+            status: 2,
+            sense,
+            block: None,
+        }
+    }
+
+    /// A block of entries with the byte that makes the sum nothing.
+    fn block(list: &[[u8; LENGTH]]) -> Box<[u8; BLOCK]> {
+        let mut block = Box::new([0; BLOCK]);
+        block[0] = 16;
+        for (number, entry) in list.iter().enumerate() {
+            block[2 + number * LENGTH..][..LENGTH].copy_from_slice(entry);
+        }
+        let sum = block.iter().fold(0u8, |sum, byte| sum.wrapping_add(*byte));
+        block[BLOCK - 1] = sum.wrapping_neg();
+        block
+    }
+
+    fn attribute(number: u8, flags: u8, value: u8, raw: u64) -> [u8; LENGTH] {
+        let raw = raw.to_le_bytes();
+        let mut entry = [0; LENGTH];
+        (entry[0], entry[1], entry[3], entry[4]) = (number, flags, value, value);
+        entry[5..11].copy_from_slice(&raw[..6]);
+        entry
+    }
+
+    fn threshold(number: u8, limit: u8) -> [u8; LENGTH] {
+        let mut entry = [0; LENGTH];
+        (entry[0], entry[1]) = (number, limit);
+        entry
+    }
+
+    /// A disk that answers like this.
+    struct Mock {
+        power: Answer,
+        status: Answer,
+        data: Option<Box<[u8; BLOCK]>>,
+        thresholds: Option<Box<[u8; BLOCK]>>,
+    }
+
+    impl Mock {
+        /// Awake and well.
+        fn with(data: &[[u8; LENGTH]], thresholds: &[[u8; LENGTH]]) -> Mock {
+            Mock {
+                power: descriptor(0xff, 0, 0, 0x50),
+                status: descriptor(0, 0x4f, 0xc2, 0x50),
+                data: Some(block(data)),
+                thresholds: Some(block(thresholds)),
+            }
+        }
+
+        fn asked(&self, spins: bool) -> (Option<Health>, Vec<Question>) {
+            let asked = std::cell::RefCell::new(Vec::new());
+            let answer = |question| {
+                asked.borrow_mut().push(question);
+                let block = |block: &Option<Box<[u8; BLOCK]>>| Answer {
+                    status: 0,
+                    sense: Vec::new(),
+                    block: block.clone(),
+                };
+                Some(match question {
+                    Question::PowerMode => self.power.clone(),
+                    Question::SmartStatus => self.status.clone(),
+                    Question::SmartData => block(&self.data),
+                    Question::SmartThresholds => block(&self.thresholds),
+                })
+            };
+            let found = ask(&answer, spins);
+            (found, asked.into_inner())
+        }
+
+        fn health(&self) -> Health {
+            self.asked(true).0.expect("it tells")
+        }
+    }
+
+    /// What a spinning disk without a fault answers.
+    fn sound() -> Mock {
+        let data = [
+            attribute(1, 0x0f, 118, 170_000_000),
+            attribute(5, 0x33, 100, 0),
+            attribute(194, 0x22, 34, 0x0012_0000_0022),
+            attribute(197, 0x12, 100, 0),
+            attribute(198, 0x10, 100, 0),
+            attribute(199, 0x3e, 200, 3),
+        ];
+        let thresholds = [threshold(1, 6), threshold(5, 36), threshold(194, 0), threshold(197, 0)];
+        Mock::with(&data, &thresholds)
+    }
+
+    #[test]
+    fn a_disk_that_is_well() {
+        let found = sound().health();
+        assert_eq!(found.complaints, Vec::<String>::new());
+        assert_eq!((found.source.as_str(), found.celsius), ("SMART", Some(34)));
+        assert_eq!((found.reallocated_sectors, found.pending_sectors), (Some(0), Some(0)));
+        assert_eq!((found.media_errors, found.link_errors), (Some(0), Some(3)));
+        assert_eq!(found.used_percent, None, "disks that spin do not wear by writing");
+    }
+
+    #[test]
+    fn the_overall_health_comes_back_in_the_registers() {
+        for answer in [descriptor, fixed] {
+            let mut mock = sound();
+            mock.status = answer(0, 0xf4, 0x2c, 0x50);
+            assert_eq!(mock.health().complaints, ["it says itself that it is about to fail"]);
+            // Neither pair, or a command that was aborted, says nothing; the attributes still do.
+            mock.status = answer(0, 0, 0, 0x50);
+            assert!(mock.health().complaints.is_empty());
+            mock.status = answer(0, 0xf4, 0x2c, 0x51);
+            assert!(mock.health().complaints.is_empty());
+        }
+        let other = [&[0x72, 1, 0, 0x1d, 0, 0, 0, 20, 0x00, 4, 0, 0, 0, 0][..], &[0x09, 0x0c]].concat();
+        let mut behind = descriptor(0, 0xf4, 0x2c, 0x50);
+        behind.sense = [&other[..], &behind.sense[10..]].concat();
+        assert_eq!(
+            registers(&behind).and_then(foretells_failure),
+            Some(true),
+            "another descriptor comes first"
+        );
+    }
+
+    #[test]
+    fn what_reached_its_threshold_is_told() {
+        let mut mock = sound();
+        mock.data = Some(block(&[
+            attribute(5, 0x33, 36, 1400),
+            attribute(9, 0x32, 1, 70_000),
+            attribute(22, 0x01, 37, 0),
+        ]));
+        mock.thresholds = Some(block(&[threshold(5, 36), threshold(9, 1), threshold(22, 36)]));
+        assert_eq!(
+            mock.health().complaints,
+            [
+                "the number of reallocated sectors (attribute 5) is down to 36, and the threshold is 36: a failure is near",
+                "one of its figures (attribute 9) is down to 1, and the threshold is 1: it has reached the age that it was \
+                 made for",
+                "1400 sectors lie elsewhere than their numbers say, so the arm takes detours",
+            ]
+        );
+        // 0 is no threshold, and 254 and 255 are none either.
+        for limit in [0, 254, 255] {
+            mock.thresholds = Some(block(&[threshold(5, limit), threshold(22, limit)]));
+            assert_eq!(mock.health().complaints.len(), 1, "{limit}");
+        }
+    }
+
+    #[test]
+    fn bad_sectors_are_told() {
+        let mut mock = sound();
+        mock.data = Some(block(&[
+            attribute(5, 0x33, 99, 0x0007_0000_0008),
+            attribute(197, 0x12, 100, 8),
+            attribute(198, 0x10, 100, 2),
+        ]));
+        let found = mock.health();
+        assert_eq!(
+            found.complaints,
+            [
+                "8 sectors lie elsewhere than their numbers say, so the arm takes detours",
+                "8 sectors could not be read and wait to be replaced",
+                "2 errors of its media could not be corrected",
+            ]
+        );
+        assert_eq!((found.reallocated_sectors, found.media_errors), (Some(8), Some(2)));
+        let flash = mock.asked(false).0.unwrap();
+        assert_eq!(flash.complaints.len(), 2, "flash memory takes no detours: {flash:?}");
+    }
+
+    #[test]
+    fn wear_is_what_the_value_lacks_of_a_hundred() {
+        for (number, value, expected) in [
+            (177, 93, Some(7)),
+            (202, 100, Some(0)),
+            (231, 1, Some(99)),
+            (233, 0, None),
+        ] {
+            let mock = Mock::with(&[attribute(number, 0x33, value, 1 << 40)], &[]);
+            assert_eq!(mock.asked(false).0.unwrap().used_percent, expected, "{number}");
+        }
+        let two = [attribute(233, 0, 60, 0), attribute(202, 0, 80, 0)];
+        let mock = Mock::with(&two, &[]);
+        assert_eq!(mock.asked(false).0.unwrap().used_percent, Some(20));
+    }
+
+    #[test]
+    fn a_disk_that_sleeps_is_asked_nothing_more() {
+        for asleep in [0x00, 0x01, 0x40] {
+            let mut mock = sound();
+            mock.power = descriptor(asleep, 0, 0, 0x50);
+            assert_eq!(mock.asked(true), (None, vec![Question::PowerMode]), "{asleep:#x}");
+        }
+        for awake in [0x41, 0x80, 0x81, 0x83, 0xff] {
+            let mut mock = sound();
+            mock.power = fixed(awake, 0, 0, 0x50);
+            assert_eq!(mock.asked(true).1.len(), 4, "{awake:#x}");
+        }
+        // Whether it turns must be known.
+        let mut mock = sound();
+        mock.power.sense.clear();
+        assert_eq!(mock.asked(true), (None, vec![Question::PowerMode]));
+    }
+
+    #[test]
+    fn a_disk_that_refuses_has_no_health_rather_than_a_good_one() {
+        let mut mock = sound();
+        (mock.data, mock.thresholds) = (None, None);
+        mock.status = descriptor(0, 0x4f, 0xc2, 0x51);
+        assert_eq!(mock.asked(true).0, None);
+        // Bytes that do not add up are none, and neither are zeros.
+        let mut wrong = block(&[attribute(197, 0, 100, 8)]);
+        wrong[100] ^= 1;
+        mock.data = Some(wrong);
+        assert_eq!(mock.asked(true).0, None);
+        mock.data = Some(Box::new([0; BLOCK]));
+        assert_eq!(mock.asked(true).0, None);
+        // One that only tells how it is on the whole has that health.
+        mock.status = descriptor(0, 0x4f, 0xc2, 0x50);
+        let found = mock.asked(true).0.unwrap();
+        assert_eq!(
+            (found.complaints.len(), found.celsius, found.media_errors),
+            (0, None, None)
+        );
+        assert_eq!(ask(&|_| None, true), None);
+    }
+
+    #[test]
+    fn only_ata_disks_that_are_awake_are_opened() {
+        let may = |vendor: &str, state: &str| {
+            let (_root, system) = tree(&[
+                ("sys/class/block/sda/device/vendor", vendor),
+                ("sys/class/block/sda/device/power/runtime_status", state),
+            ]);
+            may_be_opened(&system, "sda")
+        };
+        assert!(may("ATA     \n", "active\n"));
+        assert!(may("ATA     \n", "unsupported\n"));
+        assert!(!may("ATA     \n", "suspended\n"));
+        assert!(!may("QEMU    \n", "active\n"));
+        assert!(!may_be_opened(&tree(&[]).1, "sda"));
+    }
+}

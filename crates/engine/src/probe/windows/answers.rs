@@ -1,0 +1,485 @@
+//! What the storage drivers of Windows answer, as bytes: the structures of `winioctl.h` and `ntddvol.h`, read at their offsets on
+//! 64-bit systems. What is too short to hold a field has none.
+
+use model::Bytes;
+use model::environment::{Allocation, Device};
+
+use super::storage::{Extent, Layout, PartitionEntry, PartitionType, Place};
+
+/// Bytes of an answer.
+#[derive(Clone, Copy, Debug)]
+struct Answer<'a>(&'a [u8]);
+
+impl Answer<'_> {
+    fn u8(&self, at: usize) -> Option<u8> {
+        self.0.get(at).copied()
+    }
+
+    fn u32(&self, at: usize) -> Option<u32> {
+        let bytes = self.0.get(at..at.checked_add(4)?)?;
+        bytes.try_into().ok().map(u32::from_le_bytes)
+    }
+
+    fn u64(&self, at: usize) -> Option<u64> {
+        let bytes = self.0.get(at..at.checked_add(8)?)?;
+        bytes.try_into().ok().map(u64::from_le_bytes)
+    }
+
+    fn guid(&self, at: usize) -> Option<[u8; 16]> {
+        self.0.get(at..at.checked_add(16)?)?.try_into().ok()
+    }
+
+    /// A text of single bytes that ends with a zero; absent where the place is 0 or nothing stands there.
+    fn text(&self, at: usize) -> Option<String> {
+        let bytes = self.0.get(at..).filter(|_| at > 0)?;
+        let text = bytes.split(|byte| *byte == 0).next()?;
+        let text = String::from_utf8_lossy(text).trim().to_owned();
+        (!text.is_empty()).then_some(text)
+    }
+}
+
+/// `STORAGE_DEVICE_NUMBER`: which disk, and which partition of it; absent for what is no disk.
+pub fn place(bytes: &[u8]) -> Option<Place> {
+    /// `FILE_DEVICE_DISK`.
+    const DISK: u32 = 7;
+    /// Drivers that know no partition answer with −1.
+    const NONE: u32 = u32::MAX;
+    let answer = Answer(bytes);
+    (answer.u32(0)? == DISK).then_some(())?;
+    Some(Place {
+        disk: answer.u32(4)?,
+        partition: answer.u32(8).filter(|number| *number != NONE)?,
+    })
+}
+
+/// `GET_LENGTH_INFORMATION`.
+pub fn length(bytes: &[u8]) -> Option<u64> {
+    Answer(bytes).u64(0)
+}
+
+/// `VOLUME_DISK_EXTENTS`.
+pub fn extents(bytes: &[u8]) -> Option<Vec<Extent>> {
+    let answer = Answer(bytes);
+    let count = answer.u32(0)? as usize;
+    let extent = |index: usize| {
+        let at = 8 + index * 24;
+        Some(Extent {
+            disk: answer.u32(at)?,
+            start: answer.u64(at + 8)?,
+            length: answer.u64(at + 16)?,
+        })
+    };
+    (0..count).map(extent).collect()
+}
+
+/// `DRIVE_LAYOUT_INFORMATION_EX`. Entries without a length are free places of the table.
+pub fn layout(bytes: &[u8]) -> Option<Layout> {
+    const FIRST: usize = 48;
+    const ENTRY: usize = 144;
+    let answer = Answer(bytes);
+    let (style, count) = (answer.u32(0)?, answer.u32(4)? as usize);
+    let entry = |index: usize| {
+        let at = FIRST + index * ENTRY;
+        let kind = match answer.u32(at)? {
+            0 => PartitionType::Mbr(answer.u8(at + 32)?),
+            1 => PartitionType::Gpt(answer.guid(at + 32)?),
+            _ => PartitionType::Unknown,
+        };
+        Some(PartitionEntry {
+            number: answer.u32(at + 24)?,
+            start: answer.u64(at + 8)?,
+            length: answer.u64(at + 16)?,
+            starts_the_system: matches!(kind, PartitionType::Mbr(_)) && answer.u8(at + 33)? != 0,
+            kind,
+        })
+    };
+    let entries: Option<Vec<PartitionEntry>> = match style {
+        0 | 1 => (0..count).map(entry).collect(),
+        // PARTITION_STYLE_RAW: no table.
+        _ => Some(Vec::new()),
+    };
+    let mut partitions = entries?;
+    partitions.retain(|entry| entry.length > 0 && entry.kind != PartitionType::Mbr(0));
+    Some(Layout {
+        table: match style {
+            0 => Some("MBR"),
+            1 => Some("GPT"),
+            _ => None,
+        }
+        .map(str::to_owned),
+        partitions,
+    })
+}
+
+/// `GET_DISK_ATTRIBUTES`: whether a disk is offline, and whether it takes no writes.
+pub fn attributes(bytes: &[u8]) -> Option<(bool, bool)> {
+    let bits = Answer(bytes).u64(8)?;
+    Some((bits & 1 != 0, bits & 2 != 0))
+}
+
+/// Answers about one disk, from which its facts are made. Each may be absent.
+#[derive(Clone, Debug, Default)]
+pub struct AboutDisk {
+    /// `STORAGE_DEVICE_DESCRIPTOR`.
+    pub descriptor: Option<Vec<u8>>,
+    /// `STORAGE_ADAPTER_DESCRIPTOR`.
+    pub adapter: Option<Vec<u8>>,
+    /// `STORAGE_ACCESS_ALIGNMENT_DESCRIPTOR`.
+    pub alignment: Option<Vec<u8>>,
+    /// `DEVICE_SEEK_PENALTY_DESCRIPTOR`.
+    pub seek_penalty: Option<Vec<u8>>,
+    /// `STORAGE_WRITE_CACHE_PROPERTY`.
+    pub write_cache: Option<Vec<u8>>,
+    /// `DISK_GEOMETRY`.
+    pub geometry: Option<Vec<u8>>,
+    /// `GET_LENGTH_INFORMATION`.
+    pub length: Option<Vec<u8>>,
+}
+
+/// The facts about a disk that could explain figures, as far as the answers tell.
+pub fn facts(about: &AboutDisk) -> Device {
+    let of = |bytes: &Option<Vec<u8>>, at: usize| Answer(bytes.as_deref()?).u32(at);
+    let descriptor = about.descriptor.as_deref().map(Answer);
+    let text = |at: usize| {
+        let descriptor = descriptor?;
+        descriptor.text(descriptor.u32(at)? as usize)
+    };
+    let (maker, product) = (text(12), text(16));
+    let model = match (maker, product) {
+        // The translation between ATA or NVMe and SCSI says who translates.
+        (Some(maker), Some(product)) if !["ATA", "NVMe"].contains(&maker.as_str()) => {
+            Some(format!("{maker} {product}"))
+        }
+        (_, Some(product)) => Some(product),
+        (maker, None) => maker,
+    };
+    let geometry = sectors_of(about.geometry.as_deref());
+    let logical = of(&about.alignment, 16).filter(|size| *size > 0).or(geometry);
+    let bus = descriptor.and_then(|answer| answer.u32(28)).and_then(bus);
+    let details = [
+        bus.map(str::to_owned),
+        text(24).map(|serial| format!("serial {serial}")),
+        text(20).map(|firmware| format!("firmware {firmware}")),
+    ];
+    let details: Vec<String> = details.into_iter().flatten().collect();
+    Device {
+        size: Bytes(about.length.as_deref().and_then(length).unwrap_or(0)),
+        logical_sector: Bytes(u64::from(logical.unwrap_or(0))),
+        physical_sector: Bytes(u64::from(of(&about.alignment, 20).or(logical).unwrap_or(0))),
+        rotational: about.seek_penalty.as_deref().and_then(|bytes| Answer(bytes).u8(8)) == Some(1),
+        model,
+        largest_request: of(&about.adapter, 8)
+            .filter(|size| *size > 0)
+            .map(|size| Bytes(u64::from(size))),
+        write_cache: write_cache(about.write_cache.as_deref()).map(str::to_owned),
+        kind: "disk".into(),
+        detail: (!details.is_empty()).then(|| details.join(", ")),
+        ..Device::default()
+    }
+}
+
+/// `DISK_GEOMETRY`: bytes of a sector.
+fn sectors_of(bytes: Option<&[u8]>) -> Option<u32> {
+    Answer(bytes?).u32(20).filter(|size| *size > 0)
+}
+
+/// The sector that unbuffered I/O must keep to (`STORAGE_ACCESS_ALIGNMENT_DESCRIPTOR`, else `DISK_GEOMETRY`).
+pub fn sector(alignment: Option<&[u8]>, geometry: Option<&[u8]>) -> Option<u32> {
+    let told = alignment.and_then(|bytes| Answer(bytes).u32(16));
+    told.filter(|size| *size > 0).or_else(|| sectors_of(geometry))
+}
+
+/// `STORAGE_WRITE_CACHE_PROPERTY`, in the words of Linux.
+fn write_cache(bytes: Option<&[u8]>) -> Option<&'static str> {
+    let answer = Answer(bytes?);
+    match (answer.u32(8)?, answer.u32(12)?) {
+        // WriteCacheDisabled, or WriteCacheTypeNone, or WriteCacheTypeWriteThrough.
+        (_, 1) | (1, _) | (3, _) => Some("write through"),
+        (2, 2) => Some("write back"),
+        _ => None,
+    }
+}
+
+/// `STORAGE_BUS_TYPE`.
+fn bus(number: u32) -> Option<&'static str> {
+    Some(match number {
+        1 => "SCSI",
+        2 => "ATAPI",
+        3 => "ATA",
+        4 => "IEEE 1394",
+        5 => "SSA",
+        6 => "Fibre Channel",
+        7 => "USB",
+        8 => "RAID",
+        9 => "iSCSI",
+        10 => "SAS",
+        11 => "SATA",
+        12 => "SD",
+        13 => "MMC",
+        14 => "virtual",
+        15 => "virtual disk file",
+        16 => "Storage Spaces",
+        17 => "NVMe",
+        18 => "persistent memory",
+        19 => "UFS",
+        _ => return None,
+    })
+}
+
+/// The counters of `DISK_PERFORMANCE`. Times are in 100 ns, numbers of requests wrap at 32 bits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DiskCounters {
+    /// Bytes: read, written.
+    pub bytes: [u64; 2],
+    /// Time of requests: read, written.
+    pub time: [u64; 2],
+    /// Time without a request.
+    pub idle: u64,
+    /// Requests: read, written.
+    pub count: [u32; 2],
+    /// Requests that had to be split.
+    pub splits: u32,
+    /// When this was read.
+    pub at: u64,
+}
+
+/// `DISK_PERFORMANCE`.
+pub fn counters(bytes: &[u8]) -> Option<DiskCounters> {
+    let answer = Answer(bytes);
+    Some(DiskCounters {
+        bytes: [answer.u64(0)?, answer.u64(8)?],
+        time: [answer.u64(16)?, answer.u64(24)?],
+        idle: answer.u64(32)?,
+        count: [answer.u32(40)?, answer.u32(44)?],
+        splits: answer.u32(52)?,
+        at: answer.u64(56)?,
+    })
+}
+
+/// `FILE_ALLOCATED_RANGE_BUFFER`s: start and length of what has space.
+pub fn ranges(bytes: &[u8]) -> Vec<(u64, u64)> {
+    let range = |at: usize| Some((Answer(bytes).u64(at)?, Answer(bytes).u64(at + 8)?));
+    (0..bytes.len() / 16).filter_map(|index| range(index * 16)).collect()
+}
+
+/// `RETRIEVAL_POINTERS_BUFFER`: where the answer begins, and of each extent the cluster after its last in the file and its first on the
+/// volume; −1 there for a hole.
+pub fn retrieval_pointers(bytes: &[u8]) -> Option<(u64, Vec<(u64, i64)>)> {
+    let answer = Answer(bytes);
+    let (count, start) = (answer.u32(0)? as usize, answer.u64(8)?);
+    let extent = |index: usize| {
+        let at = 16 + index * 16;
+        Some((answer.u64(at)?, answer.u64(at + 8)? as i64))
+    };
+    let extents: Option<Vec<(u64, i64)>> = (0..count).map(extent).collect();
+    Some((start, extents?))
+}
+
+/// `FILE_REGION_OUTPUT`: the end of the valid data, which begins with the file.
+pub fn valid_length(bytes: &[u8]) -> Option<u64> {
+    let answer = Answer(bytes);
+    let count = answer.u32(8)? as usize;
+    let region = |index: usize| {
+        let at = 16 + index * 24;
+        Some(answer.u64(at)?.saturating_add(answer.u64(at + 8)?))
+    };
+    let ends: Option<Vec<u64>> = (0..count).map(region).collect();
+    Some(ends?.into_iter().max().unwrap_or(0))
+}
+
+/// How a file of this size lies, from start and length of what has space and from where its valid data ends, where that is told: space
+/// from there to the end is there, and reads of it bring zeros without asking the disk.
+pub fn allocation(size: u64, held: &[(u64, u64)], valid: Option<u64>, extents: u64) -> Allocation {
+    let used: u64 = held.iter().map(|(_, length)| length).sum();
+    let beyond = |valid: u64| -> u64 {
+        let valid = valid.min(size);
+        let parts = held.iter();
+        parts
+            .map(|(start, length)| (start + length).saturating_sub(valid.max(*start)))
+            .sum()
+    };
+    Allocation {
+        holes: Bytes(size.saturating_sub(used)),
+        unwritten: Bytes(valid.map_or(0, beyond)),
+        unwritten_unknown: valid.is_none(),
+        extents,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Bytes in which words of 4 or 8 bytes were put at some places.
+    fn bytes(length: usize, small: &[(usize, u32)], large: &[(usize, u64)]) -> Vec<u8> {
+        let mut bytes = vec![0u8; length];
+        for (at, value) in small {
+            bytes[*at..at + 4].copy_from_slice(&value.to_le_bytes());
+        }
+        for (at, value) in large {
+            bytes[*at..at + 8].copy_from_slice(&value.to_le_bytes());
+        }
+        bytes
+    }
+
+    #[test]
+    fn only_disks_have_a_place() {
+        let check = |words: [u32; 3], expected: Option<(u32, u32)>| {
+            let bytes = bytes(12, &[(0, words[0]), (4, words[1]), (8, words[2])], &[]);
+            let found = place(&bytes).map(|place| (place.disk, place.partition));
+            assert_eq!(found, expected, "{words:?}");
+        };
+        check([7, 2, 3], Some((2, 3)));
+        check([7, 0, 0], Some((0, 0)));
+        check([2, 0, u32::MAX], None);
+        check([7, 0, u32::MAX], None);
+        assert_eq!(place(&[7, 0, 0, 0]), None);
+    }
+
+    #[test]
+    fn extents_of_a_volume_over_two_disks() {
+        let mut answer = bytes(
+            56,
+            &[(0, 2), (8, 1), (32, 4)],
+            &[(16, 1 << 20), (24, 1 << 30), (40, 0), (48, 5)],
+        );
+        let found = extents(&answer).unwrap();
+        assert_eq!(found.iter().map(|extent| extent.disk).collect::<Vec<_>>(), [1, 4]);
+        assert_eq!((found[0].start, found[0].length), (1 << 20, 1 << 30));
+        answer.truncate(40);
+        assert_eq!(extents(&answer), None, "half an answer is none");
+    }
+
+    #[test]
+    fn partitions_of_both_tables() {
+        let mut answer = bytes(
+            48 + 3 * 144,
+            &[(0, 1), (4, 3), (48, 1), (48 + 24, 1), (192, 1), (192 + 24, 2)],
+            &[
+                (48 + 8, 1 << 20),
+                (48 + 16, 100 << 20),
+                (192 + 8, 101 << 20),
+                (192 + 16, 1 << 30),
+            ],
+        );
+        answer[48 + 32..48 + 48].copy_from_slice(&super::super::storage::EFI_SYSTEM);
+        let gpt = layout(&answer).unwrap();
+        assert_eq!(gpt.table.as_deref(), Some("GPT"));
+        let numbers: Vec<(u32, u64)> = gpt
+            .partitions
+            .iter()
+            .map(|entry| (entry.number, entry.length))
+            .collect();
+        assert_eq!(
+            numbers,
+            [(1, 100 << 20), (2, 1 << 30)],
+            "the third place of the table is free"
+        );
+        assert_eq!(
+            gpt.partitions[0].kind,
+            PartitionType::Gpt(super::super::storage::EFI_SYSTEM)
+        );
+        let mut answer = bytes(
+            48 + 144,
+            &[(0, 0), (4, 1), (48 + 24, 1)],
+            &[(48 + 8, 1 << 20), (48 + 16, 1 << 30)],
+        );
+        (answer[48 + 32], answer[48 + 33]) = (7, 1);
+        let mbr = layout(&answer).unwrap();
+        assert_eq!(mbr.partitions[0].kind, PartitionType::Mbr(7));
+        assert!(mbr.partitions[0].starts_the_system);
+        let raw = layout(&bytes(48, &[(0, 2)], &[])).unwrap();
+        assert_eq!((raw.table, raw.partitions.len()), (None, 0));
+        assert_eq!(layout(&bytes(60, &[(0, 1), (4, 1)], &[])), None);
+    }
+
+    #[test]
+    fn what_a_disk_says_of_itself() {
+        let mut descriptor = bytes(128, &[(12, 40), (16, 50), (20, 70), (24, 80), (28, 17)], &[]);
+        for (at, text) in [(40, "NVMe    "), (50, "SAMSUNG 990 PRO "), (70, "4B2Q"), (80, " S6Z1 ")] {
+            descriptor[at..at + text.len()].copy_from_slice(text.as_bytes());
+        }
+        let device = facts(&AboutDisk {
+            descriptor: Some(descriptor),
+            adapter: Some(bytes(32, &[(8, 1 << 20)], &[])),
+            alignment: Some(bytes(28, &[(16, 512), (20, 4096)], &[])),
+            seek_penalty: Some(vec![0; 12]),
+            write_cache: Some(bytes(32, &[(8, 2), (12, 2)], &[])),
+            geometry: None,
+            length: Some((1u64 << 40).to_le_bytes().to_vec()),
+        });
+        assert_eq!(device.model.as_deref(), Some("SAMSUNG 990 PRO"));
+        assert_eq!(device.detail.as_deref(), Some("NVMe, serial S6Z1, firmware 4B2Q"));
+        assert_eq!(
+            (device.logical_sector, device.physical_sector),
+            (Bytes(512), Bytes(4096))
+        );
+        assert_eq!(device.size, Bytes(1 << 40));
+        assert_eq!(device.write_cache.as_deref(), Some("write back"));
+        assert!(!device.rotational);
+        let silent = facts(&AboutDisk::default());
+        assert_eq!(
+            (silent.model, silent.detail, silent.logical_sector),
+            (None, None, Bytes(0))
+        );
+    }
+
+    #[test]
+    fn sectors_come_from_whoever_tells() {
+        let geometry = bytes(24, &[(20, 512)], &[]);
+        let alignment = bytes(28, &[(16, 4096)], &[]);
+        assert_eq!(sector(Some(&alignment), Some(&geometry)), Some(4096));
+        assert_eq!(sector(Some(&[0; 28]), Some(&geometry)), Some(512));
+        assert_eq!(sector(None, Some(&[0; 24])), None);
+    }
+
+    #[test]
+    fn counters_of_a_disk() {
+        let answer = bytes(
+            88,
+            &[(40, 7), (44, 8), (48, 3), (52, 1)],
+            &[(0, 4096), (8, 8192), (16, 10), (24, 20), (32, 30), (56, 99)],
+        );
+        let found = counters(&answer).unwrap();
+        assert_eq!((found.bytes, found.time, found.count), ([4096, 8192], [10, 20], [7, 8]));
+        assert_eq!((found.idle, found.splits, found.at), (30, 1, 99));
+        assert_eq!(counters(&answer[..40]), None);
+    }
+
+    #[test]
+    fn where_valid_data_ends() {
+        let answer = bytes(40, &[(4, 1), (8, 1), (32, 1)], &[(16, 0), (24, 4096)]);
+        assert_eq!(valid_length(&answer), Some(4096));
+        assert_eq!(valid_length(&bytes(16, &[], &[])), Some(0), "nothing was written");
+        assert_eq!(valid_length(&answer[..30]), None);
+    }
+
+    #[test]
+    fn holes_are_known_without_the_end_of_the_valid_data() {
+        let held = [(0, 65_536), (1 << 20, 4096)];
+        let check = |valid: Option<u64>, unwritten: u64| {
+            let found = allocation(2 << 20, &held, valid, 2);
+            let expected = Allocation {
+                holes: Bytes((2 << 20) - 65_536 - 4096),
+                unwritten: Bytes(unwritten),
+                unwritten_unknown: valid.is_none(),
+                extents: 2,
+            };
+            assert_eq!(found, expected);
+        };
+        check(None, 0);
+        check(Some(2 << 20), 0);
+        check(Some(u64::MAX), 0);
+        check(Some(1 << 20), 4096);
+        check(Some(60_000), 65_536 - 60_000 + 4096);
+        check(Some(0), 65_536 + 4096);
+    }
+
+    #[test]
+    fn where_a_file_has_space() {
+        let answer = bytes(40, &[], &[(0, 0), (8, 65_536), (16, 1 << 20), (24, 4096)]);
+        assert_eq!(ranges(&answer), [(0, 65_536), (1 << 20, 4096)]);
+        let answer = bytes(48, &[(0, 2)], &[(8, 0), (16, 16), (24, 1000), (32, 32), (40, u64::MAX)]);
+        assert_eq!(retrieval_pointers(&answer), Some((0, vec![(16, 1000), (32, -1)])));
+    }
+}

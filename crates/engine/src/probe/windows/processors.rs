@@ -1,0 +1,194 @@
+//! Processors as `GetLogicalProcessorInformationEx` tells of them, and their times.
+//!
+//! A processor is numbered 64 × its group + its place there, as everywhere in this program: DiskSpd names groups and places, and what has no
+//! groups has one for each 64.
+
+use model::Nanos;
+use model::environment::{CoreUse, LogicalCpu};
+
+/// Places in a group.
+const GROUP: u32 = 64;
+
+/// What a record is about, and its bytes after the head of eight.
+fn records(bytes: &[u8]) -> Vec<(u32, &[u8])> {
+    let mut records = Vec::new();
+    let mut rest = bytes;
+    while let (Some(kind), Some(size)) = (u32_at(rest, 0), u32_at(rest, 4)) {
+        let size = size as usize;
+        let Some(record) = rest.get(8..size) else { break };
+        records.push((kind, record));
+        rest = &rest[size..];
+    }
+    records
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
+    bytes.get(at..at + 2)?.try_into().ok().map(u16::from_le_bytes)
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    bytes.get(at..at + 4)?.try_into().ok().map(u32::from_le_bytes)
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
+    bytes.get(at..at + 8)?.try_into().ok().map(u64::from_le_bytes)
+}
+
+/// Processors in a list of `GROUP_AFFINITY`.
+fn processors(bytes: &[u8], at: usize, count: u16) -> Vec<u32> {
+    let mut found = Vec::new();
+    for index in 0..usize::from(count) {
+        let at = at + index * 16;
+        let (Some(mask), Some(group)) = (u64_at(bytes, at), u16_at(bytes, at + 8)) else {
+            break;
+        };
+        let places = (0..GROUP).filter(|place| mask & 1 << place != 0);
+        found.extend(places.map(|place| u32::from(group) * GROUP + place));
+    }
+    found
+}
+
+/// Where each logical processor sits, in ascending order: the records of `RelationAll`. Empty where there are none.
+pub fn topology(bytes: &[u8]) -> Vec<LogicalCpu> {
+    const CORE: u32 = 0;
+    const NODE: u32 = 1;
+    const PACKAGE: u32 = 3;
+    let records = records(bytes);
+    let of = |kind: u32| {
+        records
+            .iter()
+            .filter(move |(of, _)| *of == kind)
+            .map(|(_, record)| *record)
+    };
+    let mut cpus: Vec<LogicalCpu> = Vec::new();
+    for (core, record) in of(CORE).enumerate() {
+        let count = u16_at(record, 22).unwrap_or(0);
+        cpus.extend(processors(record, 24, count).into_iter().map(|cpu| LogicalCpu {
+            cpu,
+            core: core as u32,
+            efficiency_class: record.get(1).copied().unwrap_or(0),
+            ..LogicalCpu::default()
+        }));
+    }
+    for (socket, record) in of(PACKAGE).enumerate() {
+        let members = processors(record, 24, u16_at(record, 22).unwrap_or(0));
+        let inside = cpus.iter_mut().filter(|cpu| members.contains(&cpu.cpu));
+        inside.for_each(|cpu| cpu.socket = socket as u32);
+    }
+    for record in of(NODE) {
+        // Before Windows Server 2022 a node has one group and says nothing of their number.
+        let count = u16_at(record, 22).unwrap_or(0).max(1);
+        let members = processors(record, 24, count);
+        let node = u32_at(record, 0).unwrap_or(0);
+        let inside = cpus.iter_mut().filter(|cpu| members.contains(&cpu.cpu));
+        inside.for_each(|cpu| cpu.node = node);
+    }
+    cpus.sort_by_key(|cpu| cpu.cpu);
+    cpus
+}
+
+/// Times of the processors of one group: records of `SYSTEM_PROCESSOR_PERFORMANCE_INFORMATION`, in 100 ns. Kernel time there contains idle
+/// time, and the times of deferred procedure calls and interrupts.
+pub fn times(bytes: &[u8], group: u32) -> Vec<CoreUse> {
+    const RECORD: usize = 48;
+    let record = |(place, bytes): (usize, &[u8])| {
+        let time = |at: usize| Some(u64_at(bytes, at)?.saturating_mul(100));
+        let (idle, kernel, user) = (time(0)?, time(8)?, time(16)?);
+        let interrupt = time(24)?.saturating_add(time(32)?);
+        Some(CoreUse {
+            cpu: group * GROUP + place as u32,
+            user_ns: Nanos(user),
+            system_ns: Nanos(kernel.saturating_sub(idle).saturating_sub(interrupt)),
+            interrupt_ns: Nanos(interrupt),
+            stolen_ns: Nanos(0),
+            idle_ns: Nanos(idle),
+        })
+    };
+    bytes.chunks_exact(RECORD).enumerate().filter_map(record).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A record of a processor core (0) or package (3): flags, class, and masks with their groups.
+    fn of_cores(kind: u32, class: u8, masks: &[(u64, u16)]) -> Vec<u8> {
+        let mut body = vec![0u8; 24];
+        body[1] = class;
+        body[22..24].copy_from_slice(&(masks.len() as u16).to_le_bytes());
+        with_masks(kind, body, masks)
+    }
+
+    fn of_node(number: u32, masks: &[(u64, u16)], counted: bool) -> Vec<u8> {
+        let mut body = vec![0u8; 24];
+        body[..4].copy_from_slice(&number.to_le_bytes());
+        let count = if counted { masks.len() as u16 } else { 0 };
+        body[22..24].copy_from_slice(&count.to_le_bytes());
+        with_masks(1, body, masks)
+    }
+
+    fn with_masks(kind: u32, mut body: Vec<u8>, masks: &[(u64, u16)]) -> Vec<u8> {
+        for (mask, group) in masks {
+            body.extend(mask.to_le_bytes());
+            body.extend(group.to_le_bytes());
+            body.extend([0; 6]);
+        }
+        let size = body.len() as u32 + 8;
+        [&kind.to_le_bytes()[..], &size.to_le_bytes()[..], &body].concat()
+    }
+
+    #[test]
+    fn two_groups_with_threads_and_two_classes() {
+        let records = [
+            of_cores(0, 1, &[(0b11, 0)]),
+            of_cores(0, 0, &[(0b100, 0)]),
+            of_cores(0, 0, &[(0b1, 1)]),
+            of_cores(3, 0, &[(0b111, 0)]),
+            of_cores(3, 0, &[(0b1, 1)]),
+            of_node(0, &[(0b111, 0)], true),
+            of_node(7, &[(0b1, 1)], false),
+            // Records that nobody asks for, such as caches, are passed over.
+            with_masks(2, vec![0; 40], &[]),
+        ]
+        .concat();
+        let cpu = |cpu, core, socket, node, efficiency_class| LogicalCpu {
+            cpu,
+            core,
+            socket,
+            node,
+            efficiency_class,
+        };
+        assert_eq!(
+            topology(&records),
+            [
+                cpu(0, 0, 0, 0, 1),
+                cpu(1, 0, 0, 0, 1),
+                cpu(2, 1, 0, 0, 0),
+                cpu(64, 2, 1, 7, 0)
+            ]
+        );
+    }
+
+    #[test]
+    fn half_a_record_is_none() {
+        let record = of_cores(0, 0, &[(0b1, 0)]);
+        assert_eq!(topology(&record[..30]), []);
+        assert_eq!(topology(&[]), []);
+        assert_eq!(topology(&[0; 64]), [], "a record of no length does not hold us up");
+    }
+
+    #[test]
+    fn idle_time_is_no_kernel_time() {
+        let mut bytes = Vec::new();
+        for value in [600u64, 1000, 200, 30, 20, 0] {
+            bytes.extend(value.to_le_bytes());
+        }
+        let found = times(&bytes, 1);
+        assert_eq!(found[0].cpu, 64);
+        assert_eq!((found[0].idle_ns, found[0].user_ns), (Nanos(60_000), Nanos(20_000)));
+        assert_eq!(
+            (found[0].system_ns, found[0].interrupt_ns),
+            (Nanos(35_000), Nanos(5_000))
+        );
+    }
+}

@@ -1,0 +1,581 @@
+//! Disks, volumes and page files as Windows tells of them, and what that means for the inventory of block devices.
+//!
+//! A disk and its partitions have the numbers of `STORAGE_DEVICE_NUMBER`: the disk's is the major number and the partition's the minor
+//! one, 0 for the whole disk. A volume that is a partition has that partition's number, whatever letter, mount point or GUID it is reached
+//! by. One that lies on several extents, or whose place nobody tells, has a number of its own.
+//!
+//! What could not be found out is a doubt about the disks it may concern, and the guard treats a doubt as a use.
+
+use model::Bytes;
+use model::environment::{Device, FileSystem};
+
+use crate::identity::{DeviceNumber, Identity};
+use crate::probe::blocks::{BlockDevice, BlockKind};
+use crate::probe::inventory::{Inventory, Use, UseKind};
+use crate::probe::mounts::Mount;
+use crate::probe::swaps::Swap;
+
+/// Everything about storage at one moment.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Storage {
+    /// Disks, in ascending order of number.
+    pub disks: Vec<Disk>,
+    /// Volumes.
+    pub volumes: Vec<Volume>,
+    /// Paths of the page files (`C:\pagefile.sys`); absent where the system did not tell.
+    pub page_files: Option<Vec<String>>,
+    /// The path that the system runs from (`C:\Windows\system32`); absent where it did not tell.
+    pub system_folder: Option<String>,
+    /// What could not be found out at all.
+    pub doubts: Vec<String>,
+}
+
+/// A physical drive, or what a driver shows as one.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Disk {
+    /// The number in `\\.\PhysicalDriveN`.
+    pub number: u32,
+    /// What it says of itself.
+    pub facts: Device,
+    /// Its partitions; absent where they could not be read.
+    pub layout: Option<Layout>,
+    /// It is offline; absent where the driver does not tell.
+    pub offline: Option<bool>,
+    /// It takes no writes; absent where the driver does not tell.
+    pub read_only: Option<bool>,
+    /// It belongs to a failover cluster; absent where the driver does not tell.
+    pub clustered: Option<bool>,
+    /// It can be taken out.
+    pub removable: bool,
+}
+
+/// The partition table of a disk.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Layout {
+    /// `MBR` or `GPT`; absent where the disk has none.
+    pub table: Option<String>,
+    /// What it lists.
+    pub partitions: Vec<PartitionEntry>,
+}
+
+/// A partition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PartitionEntry {
+    /// Its number; 0 for one that Windows shows nothing of.
+    pub number: u32,
+    /// First byte on the disk.
+    pub start: u64,
+    /// Its length.
+    pub length: u64,
+    /// What the table says that it is.
+    pub kind: PartitionType,
+    /// The table says that the system is started from it.
+    pub starts_the_system: bool,
+}
+
+/// What a partition table says of a partition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PartitionType {
+    /// The byte of an MBR.
+    Mbr(u8),
+    /// The GUID of a GPT, as its bytes lie on the disk.
+    Gpt([u8; 16]),
+    /// Neither.
+    Unknown,
+}
+
+/// A place on a disk that a volume occupies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extent {
+    /// Number of the disk.
+    pub disk: u32,
+    /// First byte there.
+    pub start: u64,
+    /// Length.
+    pub length: u64,
+}
+
+/// Numbers of a disk and a partition; 0 is the whole disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Number of the disk.
+    pub disk: u32,
+    /// Number of the partition.
+    pub partition: u32,
+}
+
+/// A volume.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Volume {
+    /// `\\?\Volume{GUID}\`.
+    pub name: String,
+    /// The partition that it is, where it is one.
+    pub place: Option<Place>,
+    /// Where it lies; absent where nobody tells.
+    pub extents: Option<Vec<Extent>>,
+    /// Where it is mounted: `F:\`, `C:\mnt\data\`; absent where nobody tells.
+    pub mounted_at: Option<Vec<String>>,
+    /// What lies on it.
+    pub holds: Holds,
+    /// Its size.
+    pub size: u64,
+    /// It takes no writes.
+    pub read_only: bool,
+}
+
+/// What lies on a volume.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Holds {
+    /// A file system that Windows has mounted: its name, and the serial number that its files show.
+    FileSystem {
+        /// Such as `NTFS`, `ReFS` or `CSVFS`.
+        kind: String,
+        /// The serial number.
+        serial: u32,
+    },
+    /// Nothing that Windows knows.
+    Raw,
+    /// No medium.
+    NoMedium,
+    /// It could not be found out, for this reason.
+    #[default]
+    Unknown,
+    /// It is locked: BitLocker has the key to it, and nobody has given that.
+    Locked,
+}
+
+/// EFI system partition.
+pub const EFI_SYSTEM: [u8; 16] = guid(0xc12a_7328, 0xf81f, 0x11d2, 0xba4b_00a0_c93e_c93b);
+/// Reserved by Windows.
+pub const RESERVED: [u8; 16] = guid(0xe3c9_e316, 0x0b5c, 0x4db8, 0x817d_f92d_f002_15ae);
+/// Data of a dynamic disk.
+pub const DYNAMIC_DATA: [u8; 16] = guid(0xaf9b_60a0, 0x1431, 0x4f62, 0xbc68_3311_714a_69ad);
+/// The database of a dynamic disk.
+pub const DYNAMIC_DATABASE: [u8; 16] = guid(0x5808_c8aa, 0x7e8f, 0x42e0, 0x85d2_e1e9_0434_cfb3);
+/// A member of a Storage Spaces pool.
+pub const STORAGE_SPACES: [u8; 16] = guid(0xe75c_af8f, 0xf680, 0x4cee, 0xafa3_b001_e56e_fc2d);
+/// Data of a failover cluster about the disk.
+pub const CLUSTER: [u8; 16] = guid(0xdb97_dba9, 0x0840, 0x4bae, 0x97f0_ffb9_a327_c7e1);
+
+/// A GUID as its bytes lie on a disk: the first three groups little-endian, the rest as written.
+const fn guid(first: u32, second: u16, third: u16, rest: u64) -> [u8; 16] {
+    let (a, b, c, d) = (
+        first.to_le_bytes(),
+        second.to_le_bytes(),
+        third.to_le_bytes(),
+        rest.to_be_bytes(),
+    );
+    [
+        a[0], a[1], a[2], a[3], b[0], b[1], c[0], c[1], d[0], d[1], d[2], d[3], d[4], d[5], d[6], d[7],
+    ]
+}
+
+impl Disk {
+    /// Its name: `PhysicalDrive0`.
+    pub fn name(&self) -> String {
+        format!("PhysicalDrive{}", self.number)
+    }
+
+    fn number(&self) -> DeviceNumber {
+        DeviceNumber::new(self.number, 0)
+    }
+}
+
+/// The name of a partition: `Harddisk0Partition2`.
+fn partition_name(place: Place) -> String {
+    format!("Harddisk{}Partition{}", place.disk, place.partition)
+}
+
+impl Volume {
+    /// Its number among those that are no partition of one disk.
+    fn own_number(index: usize) -> DeviceNumber {
+        DeviceNumber::new(u32::MAX, index as u32)
+    }
+
+    /// The name without what all have in common: `Volume{GUID}`.
+    fn short_name(&self) -> String {
+        self.name.trim_start_matches(r"\\?\").trim_end_matches('\\').to_owned()
+    }
+
+    /// Absent for a volume without a medium, which is nothing that could be used.
+    fn is_there(&self) -> bool {
+        self.holds != Holds::NoMedium
+    }
+
+    fn lies_on(&self, disk: u32) -> bool {
+        let on = |extents: &Vec<Extent>| extents.iter().any(|extent| extent.disk == disk);
+        match (&self.extents, self.place) {
+            (Some(extents), _) => on(extents),
+            (None, Some(place)) => place.disk == disk,
+            (None, None) => false,
+        }
+    }
+}
+
+impl Storage {
+    /// The place of a volume among the disks, where it is the partition of one of them that is known.
+    fn partition_of(&self, volume: &Volume) -> Option<Place> {
+        let known = |place: &Place| {
+            let disk = self.disks.iter().find(|disk| disk.number == place.disk);
+            let layout = disk.and_then(|disk| disk.layout.as_ref());
+            layout.is_some_and(|layout| layout.partitions.iter().any(|entry| entry.number == place.partition))
+        };
+        volume.place.filter(|place| place.partition > 0 && known(place))
+    }
+
+    /// The number of a volume.
+    fn number_of(&self, index: usize) -> DeviceNumber {
+        let volume = &self.volumes[index];
+        match (self.partition_of(volume), volume.place) {
+            (Some(place), _) => DeviceNumber::new(place.disk, place.partition),
+            // A disk without a table may hold a file system as a whole.
+            (None, Some(place)) if place.partition == 0 && self.disk(place.disk).is_some() => {
+                DeviceNumber::new(place.disk, 0)
+            }
+            _ => Volume::own_number(index),
+        }
+    }
+
+    fn disk(&self, number: u32) -> Option<&Disk> {
+        self.disks.iter().find(|disk| disk.number == number)
+    }
+
+    /// True for the volume that holds a path.
+    fn holds_path(volume: &Volume, path: &str) -> bool {
+        let starts = |place: &String| {
+            let head = path.get(..place.len());
+            head.is_some_and(|head| head.eq_ignore_ascii_case(place))
+        };
+        volume.mounted_at.iter().flatten().any(starts)
+    }
+
+    /// The volume that a path lies on: the one with the longest mount point that begins it.
+    pub fn volume_of(&self, path: &str) -> Option<usize> {
+        let path = path
+            .strip_prefix(r"\\?\")
+            .filter(|rest| !rest.starts_with("Volume{"))
+            .unwrap_or(path);
+        let length = |volume: &Volume| {
+            let places = volume.mounted_at.iter().flatten();
+            let fitting = places.filter(|place| {
+                let head = path.get(..place.len());
+                head.is_some_and(|head| head.eq_ignore_ascii_case(place))
+                    || format!("{path}\\").eq_ignore_ascii_case(place)
+            });
+            let by_guid = path.starts_with(volume.name.as_str()).then_some(volume.name.len());
+            fitting.map(String::len).max().or(by_guid)
+        };
+        let volumes = self.volumes.iter().enumerate();
+        let held = volumes.filter_map(|(index, volume)| Some((length(volume)?, index)));
+        held.max_by_key(|(length, _)| *length).map(|(_, index)| index)
+    }
+
+    /// What there is and who uses it.
+    pub fn inventory(&self) -> Inventory {
+        let mut inventory = Inventory::default();
+        inventory.lists_all = true;
+        for disk in &self.disks {
+            self.add_disk(disk, &mut inventory);
+        }
+        for (index, volume) in self.volumes.iter().enumerate().filter(|(_, volume)| volume.is_there()) {
+            self.add_volume(index, volume, &mut inventory);
+        }
+        self.add_page_files(&mut inventory);
+        self.add_system(&mut inventory);
+        let doubts = self.doubts.iter().map(|doubt| Use {
+            device: None,
+            kind: UseKind::Doubt(doubt.clone()),
+        });
+        inventory.uses.extend(doubts);
+        inventory.devices.sort_by_key(|device| device.number);
+        inventory
+    }
+
+    fn add_disk(&self, disk: &Disk, inventory: &mut Inventory) {
+        let name = disk.name();
+        let entries = disk.layout.as_ref().map_or(&[][..], |layout| &layout.partitions);
+        let shown: Vec<&PartitionEntry> = entries.iter().filter(|entry| entry.number > 0).collect();
+        let place = |entry: &PartitionEntry| Place {
+            disk: disk.number,
+            partition: entry.number,
+        };
+        inventory.devices.push(BlockDevice {
+            name: name.clone(),
+            number: disk.number(),
+            size: disk.facts.size.0,
+            kind: BlockKind::Disk,
+            partition_of: None,
+            partitions: shown.iter().map(|entry| partition_name(place(entry))).collect(),
+            made_of: Vec::new(),
+            part_of: Vec::new(),
+            read_only: disk.read_only == Some(true),
+            removable: disk.removable,
+            in_bcache: false,
+        });
+        for entry in &shown {
+            inventory.devices.push(BlockDevice {
+                name: partition_name(place(entry)),
+                number: DeviceNumber::new(disk.number, entry.number),
+                size: entry.length,
+                kind: BlockKind::Partition,
+                partition_of: Some(name.clone()),
+                partitions: Vec::new(),
+                made_of: Vec::new(),
+                part_of: Vec::new(),
+                read_only: disk.read_only == Some(true),
+                removable: disk.removable,
+                in_bcache: false,
+            });
+        }
+        let of_disk = |kind: UseKind| Use {
+            device: Some(disk.number()),
+            kind,
+        };
+        let mut parts: Vec<&str> = entries.iter().filter_map(|entry| part_of(entry.kind)).collect();
+        parts.extend((disk.clustered == Some(true)).then_some("a failover cluster"));
+        parts.dedup();
+        let parts = parts.into_iter().map(|what| of_disk(UseKind::PartOf(what.to_owned())));
+        inventory.uses.extend(parts);
+        let mut doubt = |what: &str| inventory.uses.push(of_disk(UseKind::Doubt(what.to_owned())));
+        match disk.offline {
+            Some(true) => doubt(
+                "it is offline: a virtual machine or another node of a cluster may have it, and Windows shows none of its volumes",
+            ),
+            Some(false) => {}
+            None => doubt("its driver does not say whether it is offline"),
+        }
+        if disk.clustered.is_none() {
+            doubt("its driver does not say whether it belongs to the cluster that this machine is a node of");
+        }
+        if disk.layout.is_none() {
+            doubt("its partitions could not be read");
+        }
+    }
+
+    fn add_volume(&self, index: usize, volume: &Volume, inventory: &mut Inventory) {
+        let number = self.number_of(index);
+        if number == Volume::own_number(index) {
+            self.add_own_device(index, volume, inventory);
+        }
+        let mut doubt = |what: String| {
+            inventory.uses.push(Use {
+                device: Some(number),
+                kind: UseKind::Doubt(what),
+            });
+        };
+        let at = match (&volume.mounted_at, &volume.holds) {
+            // A volume without a file system is not in use because it has a letter.
+            (_, Holds::Raw | Holds::NoMedium) => return,
+            (None, _) => {
+                doubt("its mount points could not be read".into());
+                return;
+            }
+            (Some(at), _) => at,
+        };
+        match &volume.holds {
+            Holds::FileSystem { kind, serial } => inventory.mounts.extend(at.iter().map(|at| Mount {
+                number: DeviceNumber::new(*serial, 0),
+                device: Some(number),
+                root: "/".into(),
+                at: at.clone(),
+                kind: kind.clone(),
+                source: volume.name.clone(),
+                options: if volume.read_only { "ro" } else { "rw" }.into(),
+                super_options: String::new(),
+            })),
+            Holds::Locked => doubt("it is locked by BitLocker, so what lies on it cannot be told".into()),
+            Holds::Unknown => doubt("what lies on it could not be found out".into()),
+            Holds::Raw | Holds::NoMedium => {}
+        }
+    }
+
+    /// A volume that is no partition: made of the partitions that its extents lie in, else of the disks.
+    fn add_own_device(&self, index: usize, volume: &Volume, inventory: &mut Inventory) {
+        let name = volume.short_name();
+        let mut beneath: Vec<String> = Vec::new();
+        for extent in volume.extents.iter().flatten() {
+            let Some(disk) = self.disk(extent.disk) else { continue };
+            let entries = disk.layout.iter().flat_map(|layout| &layout.partitions);
+            let within = |entry: &&PartitionEntry| {
+                entry.number > 0
+                    && entry.start <= extent.start
+                    && extent.start < entry.start.saturating_add(entry.length)
+            };
+            let partition = entries.into_iter().find(within).map(|entry| {
+                partition_name(Place {
+                    disk: disk.number,
+                    partition: entry.number,
+                })
+            });
+            let found = partition.unwrap_or_else(|| disk.name());
+            if !beneath.contains(&found) {
+                beneath.push(found);
+            }
+        }
+        // Who knows not where it lies knows not which disks it uses.
+        if beneath.is_empty() {
+            let place = volume.mounted_at.iter().flatten().next().unwrap_or(&volume.name);
+            inventory.uses.push(Use {
+                device: None,
+                kind: UseKind::Doubt(format!("nobody tells on which disk the volume {place} lies")),
+            });
+        }
+        for device in &mut inventory.devices {
+            if beneath.contains(&device.name) {
+                device.part_of.push(name.clone());
+            }
+        }
+        inventory.devices.push(BlockDevice {
+            name,
+            number: Volume::own_number(index),
+            size: volume.size,
+            kind: BlockKind::Volume {
+                at: volume.mounted_at.iter().flatten().next().cloned(),
+            },
+            partition_of: None,
+            partitions: Vec::new(),
+            made_of: beneath,
+            part_of: Vec::new(),
+            read_only: volume.read_only,
+            removable: false,
+            in_bcache: false,
+        });
+    }
+
+    fn add_page_files(&self, inventory: &mut Inventory) {
+        let Some(paths) = &self.page_files else {
+            inventory.uses.push(Use {
+                device: None,
+                kind: UseKind::Doubt("Windows did not say where its page files are".into()),
+            });
+            return;
+        };
+        for path in paths {
+            let device = self.volume_of(path).map(|index| self.number_of(index));
+            inventory.swaps.push(Swap {
+                path: path.clone(),
+                identity: device.map(Identity::BlockDevice),
+            });
+            if device.is_none() {
+                inventory.uses.push(Use {
+                    device: None,
+                    kind: UseKind::Doubt(format!("nobody tells on which disk the page file {path} lies")),
+                });
+            }
+        }
+    }
+
+    /// The volume that the system runs from, and what it is started from on the same disks.
+    fn add_system(&self, inventory: &mut Inventory) {
+        let folder = self.system_folder.as_deref();
+        let index = folder.and_then(|folder| {
+            self.volumes
+                .iter()
+                .position(|volume| Storage::holds_path(volume, folder))
+        });
+        let Some(index) = index else {
+            inventory.uses.push(Use {
+                device: None,
+                kind: UseKind::Doubt("Windows did not say which disk it runs from".into()),
+            });
+            return;
+        };
+        let volume = &self.volumes[index];
+        inventory.uses.push(Use {
+            device: Some(self.number_of(index)),
+            kind: UseKind::System("runs from"),
+        });
+        for disk in self.disks.iter().filter(|disk| volume.lies_on(disk.number)) {
+            let entries = disk.layout.iter().flat_map(|layout| &layout.partitions);
+            let starts = |entry: &&PartitionEntry| {
+                let by_type = matches!(entry.kind, PartitionType::Gpt(EFI_SYSTEM | RESERVED));
+                entry.number > 0 && (by_type || entry.starts_the_system)
+            };
+            inventory.uses.extend(entries.filter(starts).map(|entry| Use {
+                device: Some(DeviceNumber::new(disk.number, entry.number)),
+                kind: UseKind::System("is started from"),
+            }));
+        }
+    }
+
+    /// The facts of a device and of those that lie beneath it, the nearest first.
+    pub fn chain(&self, number: DeviceNumber) -> Vec<Device> {
+        let inventory = self.inventory();
+        let Some(device) = inventory.device(number) else {
+            return Vec::new();
+        };
+        let mut chain = vec![self.facts(device)];
+        let mut next = 0;
+        let mut names = vec![device.name.clone()];
+        while let Some(name) = names.get(next).cloned() {
+            next += 1;
+            let Some(device) = inventory.named(&name) else { continue };
+            for beneath in device.partition_of.iter().chain(&device.made_of) {
+                if let Some(found) = inventory.named(beneath).filter(|_| !names.contains(beneath)) {
+                    names.push(beneath.clone());
+                    chain.push(self.facts(found));
+                }
+            }
+        }
+        chain
+    }
+
+    /// Facts about a device of the inventory. A partition has the sectors, the cache and the model of its disk.
+    fn facts(&self, device: &BlockDevice) -> Device {
+        let of_disk = self
+            .disk(device.number.major)
+            .map(|disk| disk.facts.clone())
+            .unwrap_or_default();
+        let (kind, detail) = match &device.kind {
+            BlockKind::Disk => ("disk", of_disk.detail.clone()),
+            BlockKind::Partition => ("partition", None),
+            _ => ("volume", None),
+        };
+        Device {
+            name: device.name.clone(),
+            number: device.number.to_string(),
+            size: Bytes(device.size),
+            kind: kind.into(),
+            detail,
+            read_only: device.read_only,
+            ..of_disk
+        }
+    }
+
+    /// The devices under a volume.
+    pub fn under_volume(&self, index: usize) -> Vec<Device> {
+        self.chain(self.number_of(index))
+    }
+
+    /// The file system of a volume, without its space.
+    pub fn file_system(&self, index: usize) -> Option<FileSystem> {
+        let volume = &self.volumes[index];
+        let Holds::FileSystem { kind, .. } = &volume.holds else {
+            return None;
+        };
+        Some(FileSystem {
+            kind: kind.clone(),
+            mount_point: volume
+                .mounted_at
+                .iter()
+                .flatten()
+                .next()
+                .cloned()
+                .unwrap_or_else(|| volume.name.clone()),
+            options: if volume.read_only { "ro" } else { "rw" }.into(),
+            ..FileSystem::default()
+        })
+    }
+}
+
+/// What a disk with a partition of this type belongs to.
+fn part_of(kind: PartitionType) -> Option<&'static str> {
+    match kind {
+        PartitionType::Gpt(DYNAMIC_DATA | DYNAMIC_DATABASE) | PartitionType::Mbr(0x42) => {
+            Some("a group of dynamic disks")
+        }
+        PartitionType::Gpt(STORAGE_SPACES) | PartitionType::Mbr(0xe7) => Some("a pool of Storage Spaces"),
+        PartitionType::Gpt(CLUSTER) => Some("a failover cluster"),
+        PartitionType::Gpt(_) | PartitionType::Mbr(_) | PartitionType::Unknown => None,
+    }
+}

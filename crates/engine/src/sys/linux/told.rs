@@ -1,0 +1,67 @@
+//! What a system tells through calls of its own: nothing here, where the same facts lie in files.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use model::environment::{CoreUse, Cpu, Device, FileSystem, Host};
+
+use crate::probe::windows::answers::DiskCounters;
+use crate::probe::windows::{ClusterVolume, Storage};
+
+/// Who may do what an ordinary user may not.
+pub const PRIVILEGED: &str =
+    "run as root, or as a user who may open it: for a device often a member of the group `disk`";
+
+/// Not told by calls.
+pub fn host() -> Option<Host> {
+    None
+}
+
+/// Not told by calls.
+pub fn cpu() -> Option<Cpu> {
+    None
+}
+
+/// Not told by calls.
+pub fn memory() -> Option<[u64; 2]> {
+    None
+}
+
+/// Not told by calls.
+pub fn storage() -> Option<Storage> {
+    None
+}
+
+/// Not told by calls.
+pub fn disk_counters() -> Option<Vec<(String, DiskCounters)>> {
+    None
+}
+
+/// Not told by calls.
+pub fn core_times() -> Option<Vec<CoreUse>> {
+    None
+}
+
+/// Not told by calls.
+pub fn since_start() -> Option<Duration> {
+    None
+}
+
+/// Not told by calls.
+pub fn file_system(_: &Path) -> Option<(FileSystem, Vec<Device>)> {
+    None
+}
+
+/// A path with every link in it resolved.
+///
+/// # Errors
+/// The system's error.
+pub fn resolved(path: &Path) -> io::Result<PathBuf> {
+    std::fs::canonicalize(path)
+}
+
+/// No clusters with volumes that one node owns.
+pub fn cluster_volume(_: &Path) -> Option<ClusterVolume> {
+    None
+}

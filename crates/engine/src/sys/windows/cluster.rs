@@ -1,0 +1,253 @@
+//! Failover clusters: which node owns the shared volume that a path lies on. The libraries for it exist where the feature is
+//! installed, so they are looked up while the program runs.
+//!
+//! A path is asked about with `ClusterIsPathOnSharedVolume` and `ClusterGetVolumePathName` (resutils.dll), which know shared volumes on every
+//! node. The cluster's resources for shared volumes (`ClusterOpenEnum` with `CLUSTER_ENUM_SHARED_VOLUME_RESOURCE`) tell the volumes that they
+//! hold by `CLUSCTL_RESOURCE_STORAGE_GET_SHARED_VOLUME_INFO`, and `GetClusterResourceState` the node that owns one (clusapi.dll).
+
+use std::ffi::c_void;
+use std::path::Path;
+use std::ptr::{null, null_mut};
+
+use super::ioctl::{text, wide};
+use super::library;
+use crate::probe::windows::ClusterVolume;
+
+type Handle = *mut c_void;
+
+/// Where the functions about clusters are.
+const CLUSTERS: &str = "clusapi.dll";
+/// Where those about what clusters hold are.
+const RESOURCES: &str = "resutils.dll";
+
+/// `CLUSTER_ENUM_SHARED_VOLUME_RESOURCE`.
+const SHARED_VOLUMES: u32 = 0x4000_0000;
+/// `CLUSCTL_RESOURCE_STORAGE_GET_SHARED_VOLUME_INFO`.
+const VOLUME_INFO: u32 = 0x0100_0225;
+/// `ClusterStateRunning`.
+const RUNNING: u32 = 0x13;
+/// `ERROR_SUCCESS`.
+const DONE: u32 = 0;
+/// `ERROR_MORE_DATA`.
+const MORE: u32 = 234;
+
+/// Whether this machine is a node of a cluster that runs; absent where that cannot be told.
+pub(crate) fn is_node() -> Option<bool> {
+    type State = unsafe extern "system" fn(*const u16, *mut u32) -> u32;
+    // SAFETY: the function has these arguments (clusapi.h).
+    let Some(state) = (unsafe { library::function::<State>(CLUSTERS, c"GetNodeClusterState") }) else {
+        // Without the feature there is no cluster.
+        return Some(false);
+    };
+    let mut value = 0u32;
+    // SAFETY: no name stands for this machine, and the call writes one live word.
+    let result = unsafe { state(null(), &mut value) };
+    (result == DONE).then_some(value == RUNNING)
+}
+
+/// The shared volume that a path lies on, and the node that owns it; absent where it lies on none, or where that cannot be told.
+pub(crate) fn volume_of(path: &Path) -> Option<ClusterVolume> {
+    if is_node() != Some(true) {
+        return None;
+    }
+    let root = shared_root(path)?;
+    let calls = Calls::load()?;
+    let cluster = Open::new(calls.cluster(), calls.close_cluster)?;
+    calls.names(&cluster)?.into_iter().find_map(|name| {
+        let resource = Open::new(calls.resource(&cluster, &name), calls.close_resource)?;
+        let volumes = calls.volumes(&resource)?;
+        names_volume(&volumes, &root).then_some(())?;
+        Some(ClusterVolume {
+            owner: calls.owner(&resource)?,
+            name,
+        })
+    })
+}
+
+/// Where the shared volume of a path is mounted, without a backslash at its end: `C:\ClusterStorage\Volume1`.
+fn shared_root(path: &Path) -> Option<String> {
+    type IsShared = unsafe extern "system" fn(*const u16) -> i32;
+    type RootOf = unsafe extern "system" fn(*const u16, *mut u16, u32) -> i32;
+    // SAFETY: the functions have these arguments (resapi.h).
+    let (is_shared, root_of) = unsafe {
+        (
+            library::function::<IsShared>(RESOURCES, c"ClusterIsPathOnSharedVolume")?,
+            library::function::<RootOf>(RESOURCES, c"ClusterGetVolumePathName")?,
+        )
+    };
+    let path = wide(std::path::absolute(path).ok()?);
+    let mut root = vec![0u16; path.len() + 64];
+    // SAFETY: the path ends with a zero, and the second call writes at most as many units as the list has.
+    let known =
+        unsafe { is_shared(path.as_ptr()) != 0 && root_of(path.as_ptr(), root.as_mut_ptr(), root.len() as u32) != 0 };
+    let root = text(&root).trim_end_matches('\\').to_owned();
+    (known && !root.is_empty()).then_some(root)
+}
+
+/// True if the answer about a resource names the volume that is mounted there. The answer is one or several `CLUS_CSV_VOLUME_INFO`, with or
+/// without the heads of a list of values around them; the name in it (`szVolumeFriendlyName`) ends with a zero wherever it stands.
+fn names_volume(answer: &[u8], root: &str) -> bool {
+    let lower = |unit: u16| u8::try_from(unit).map_or(unit, |byte| u16::from(byte.to_ascii_lowercase()));
+    let wanted: Vec<u16> = wide(root).into_iter().map(lower).collect();
+    let found = |start: usize| {
+        let units: Vec<u16> = answer[start..]
+            .as_chunks::<2>()
+            .0
+            .iter()
+            .map(|pair| lower(u16::from_le_bytes(*pair)))
+            .collect();
+        units.windows(wanted.len()).any(|window| window == wanted)
+    };
+    found(0) || (!answer.is_empty() && found(1))
+}
+
+/// A handle of the cluster's, closed when it is dropped.
+struct Open {
+    handle: Handle,
+    close: unsafe extern "system" fn(Handle) -> i32,
+}
+
+impl Open {
+    fn new(handle: Handle, close: unsafe extern "system" fn(Handle) -> i32) -> Option<Open> {
+        (!handle.is_null()).then_some(Open { handle, close })
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        // SAFETY: the handle was opened by the call that this one belongs to, is closed only here, and the library stays loaded.
+        unsafe { (self.close)(self.handle) };
+    }
+}
+
+/// Functions of clusapi.dll.
+struct Calls {
+    open_cluster: unsafe extern "system" fn(*const u16) -> Handle,
+    close_cluster: unsafe extern "system" fn(Handle) -> i32,
+    open_list: unsafe extern "system" fn(Handle, u32) -> Handle,
+    close_list: unsafe extern "system" fn(Handle) -> u32,
+    next: unsafe extern "system" fn(Handle, u32, *mut u32, *mut u16, *mut u32) -> u32,
+    open_resource: unsafe extern "system" fn(Handle, *const u16) -> Handle,
+    close_resource: unsafe extern "system" fn(Handle) -> i32,
+    control: unsafe extern "system" fn(Handle, Handle, u32, *const c_void, u32, *mut c_void, u32, *mut u32) -> u32,
+    state: unsafe extern "system" fn(Handle, *mut u16, *mut u32, *mut u16, *mut u32) -> i32,
+}
+
+impl Calls {
+    fn load() -> Option<Calls> {
+        // SAFETY: the functions have the arguments of the fields above (clusapi.h).
+        unsafe {
+            Some(Calls {
+                open_cluster: library::function(CLUSTERS, c"OpenCluster")?,
+                close_cluster: library::function(CLUSTERS, c"CloseCluster")?,
+                open_list: library::function(CLUSTERS, c"ClusterOpenEnum")?,
+                close_list: library::function(CLUSTERS, c"ClusterCloseEnum")?,
+                next: library::function(CLUSTERS, c"ClusterEnum")?,
+                open_resource: library::function(CLUSTERS, c"OpenClusterResource")?,
+                close_resource: library::function(CLUSTERS, c"CloseClusterResource")?,
+                control: library::function(CLUSTERS, c"ClusterResourceControl")?,
+                state: library::function(CLUSTERS, c"GetClusterResourceState")?,
+            })
+        }
+    }
+
+    fn cluster(&self) -> Handle {
+        // SAFETY: no name stands for the cluster of this machine.
+        unsafe { (self.open_cluster)(null()) }
+    }
+
+    fn resource(&self, cluster: &Open, name: &str) -> Handle {
+        // SAFETY: the cluster is open, and the name ends with a zero.
+        unsafe { (self.open_resource)(cluster.handle, wide(name).as_ptr()) }
+    }
+
+    /// Names of the resources that are shared volumes.
+    fn names(&self, cluster: &Open) -> Option<Vec<String>> {
+        // SAFETY: the cluster is open.
+        let list = unsafe { (self.open_list)(cluster.handle, SHARED_VOLUMES) };
+        if list.is_null() {
+            return None;
+        }
+        let mut names = Vec::new();
+        let mut name = vec![0u16; 1024];
+        loop {
+            let (mut kind, mut length) = (0u32, name.len() as u32);
+            let index = names.len() as u32;
+            // SAFETY: the list is open; the call writes two live words and at most `length` units into the buffer, which has as many.
+            let result = unsafe { (self.next)(list, index, &mut kind, name.as_mut_ptr(), &mut length) };
+            match result {
+                DONE => names.push(text(&name)),
+                MORE if name.len() < 1 << 16 => name.resize(name.len() * 4, 0),
+                // ERROR_NO_MORE_ITEMS, or an error: what was listed by then counts.
+                _ => break,
+            }
+        }
+        // SAFETY: the list is open, and is closed once.
+        unsafe { (self.close_list)(list) };
+        Some(names)
+    }
+
+    /// What a resource says of its volumes.
+    fn volumes(&self, resource: &Open) -> Option<Vec<u8>> {
+        let mut answer = vec![0u8; 16 << 10];
+        loop {
+            let mut returned = 0u32;
+            // SAFETY: the resource is open, nothing is asked beside the code, and the call writes one live word and at most as many bytes as
+            // the buffer has.
+            let result = unsafe {
+                let (room, nothing) = (answer.len() as u32, null());
+                let into = answer.as_mut_ptr().cast();
+                (self.control)(
+                    resource.handle,
+                    null_mut(),
+                    VOLUME_INFO,
+                    nothing,
+                    0,
+                    into,
+                    room,
+                    &mut returned,
+                )
+            };
+            match result {
+                DONE => {
+                    answer.truncate(returned as usize);
+                    return Some(answer);
+                }
+                MORE if answer.len() < 1 << 22 => answer.resize(answer.len() * 4, 0),
+                _ => return None,
+            }
+        }
+    }
+
+    /// The node that owns a resource.
+    fn owner(&self, resource: &Open) -> Option<String> {
+        /// `ClusterResourceStateUnknown`.
+        const UNKNOWN: i32 = -1;
+        let mut name = [0u16; 256];
+        let mut length = name.len() as u32;
+        // SAFETY: the resource is open; the call writes one live word and at most `length` units; the group is not asked for.
+        let state = unsafe { (self.state)(resource.handle, name.as_mut_ptr(), &mut length, null_mut(), null_mut()) };
+        let name = text(&name);
+        (state != UNKNOWN && !name.is_empty()).then_some(name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_volume_is_found_wherever_its_name_stands() {
+        let answer = |before: usize, name: &str| -> Vec<u8> {
+            let mut bytes = vec![0u8; before];
+            bytes.extend(wide(name).into_iter().flat_map(u16::to_le_bytes));
+            bytes.extend([0; 40]);
+            bytes
+        };
+        let root = r"C:\ClusterStorage\Volume1";
+        assert!(names_volume(&answer(20, root), root));
+        assert!(names_volume(&answer(33, r"c:\clusterstorage\VOLUME1"), root));
+        assert!(!names_volume(&answer(20, r"C:\ClusterStorage\Volume12"), root));
+        assert!(!names_volume(&[], root));
+    }
+}

@@ -1,0 +1,150 @@
+//! Disks: `\\.\PhysicalDriveN`, what they say of themselves, and how they are divided.
+
+use std::fs;
+use std::path::Path;
+
+use windows_sys::Win32::Foundation::ERROR_INSUFFICIENT_BUFFER;
+use windows_sys::Win32::Storage::FileSystem::QueryDosDeviceW;
+use windows_sys::Win32::System::Ioctl::{
+    IOCTL_DISK_GET_DISK_ATTRIBUTES, IOCTL_DISK_GET_DRIVE_GEOMETRY_EX, IOCTL_DISK_GET_DRIVE_LAYOUT_EX,
+    IOCTL_DISK_GET_LENGTH_INFO, IOCTL_DISK_PERFORMANCE, IOCTL_STORAGE_GET_DEVICE_NUMBER, IOCTL_STORAGE_QUERY_PROPERTY,
+};
+
+use super::ioctl::{ask, ask_whole, open_to_ask, texts};
+use crate::probe::windows::answers::{self, AboutDisk, DiskCounters};
+use crate::probe::windows::{Disk, Place};
+
+/// `IOCTL_DISK_IS_CLUSTERED` (ntdddisk.h): `CTL_CODE(IOCTL_DISK_BASE, 0x3e, METHOD_BUFFERED, FILE_ANY_ACCESS)`.
+const IS_CLUSTERED: u32 = 0x7 << 16 | 0x3e << 2;
+/// `STORAGE_PROPERTY_ID`s.
+const DEVICE: u32 = 0;
+const ADAPTER: u32 = 1;
+const WRITE_CACHE: u32 = 4;
+const ALIGNMENT: u32 = 6;
+const SEEK_PENALTY: u32 = 7;
+
+/// Numbers of all disks, ascending; absent where the system does not list its devices.
+pub(crate) fn numbers() -> Option<Vec<u32>> {
+    let mut names = vec![0u16; 1 << 16];
+    loop {
+        // SAFETY: without a name the call lists all of them, and writes at most as many units as the list has room for.
+        let length = unsafe { QueryDosDeviceW(std::ptr::null(), names.as_mut_ptr(), names.len() as u32) };
+        if length > 0 {
+            break;
+        }
+        let too_small = std::io::Error::last_os_error().raw_os_error() == Some(ERROR_INSUFFICIENT_BUFFER as i32);
+        if !too_small || names.len() > 1 << 22 {
+            return None;
+        }
+        names.resize(names.len() * 4, 0);
+    }
+    let number = |name: &String| name.strip_prefix("PhysicalDrive")?.parse().ok();
+    let mut numbers: Vec<u32> = texts(&names).iter().filter_map(number).collect();
+    numbers.sort_unstable();
+    Some(numbers)
+}
+
+/// The path of a disk.
+pub(crate) fn path(number: u32) -> String {
+    format!(r"\\.\PhysicalDrive{number}")
+}
+
+/// A disk, with all that it tells. `in_cluster` says whether this machine is a node of a failover cluster.
+pub(crate) fn disk(number: u32, in_cluster: Option<bool>) -> Disk {
+    let Ok(file) = open_to_ask(Path::new(&path(number))) else {
+        // Nothing is known of it, and that is what the guard will hold against it.
+        return Disk {
+            number,
+            ..Disk::default()
+        };
+    };
+    let about = about(&file, Path::new(&path(number)));
+    let mut facts = answers::facts(&about);
+    if facts.size.0 == 0 {
+        facts.size.0 = size(&file).unwrap_or(0);
+    }
+    let attributes = ask(&file, IOCTL_DISK_GET_DISK_ATTRIBUTES, &[], 16).ok();
+    let attributes = attributes.and_then(|answer| answers::attributes(&answer.bytes));
+    let layout = ask_whole(&file, IOCTL_DISK_GET_DRIVE_LAYOUT_EX, &[], 4096).ok();
+    let clustered = match ask(&file, IS_CLUSTERED, &[], 1) {
+        Ok(answer) => answer.bytes.first().map(|byte| *byte != 0),
+        // The driver that answers is there on nodes of a cluster only.
+        Err(_) => in_cluster.filter(|node| !node),
+    };
+    Disk {
+        number,
+        facts,
+        layout: layout.and_then(|bytes| answers::layout(&bytes)),
+        offline: attributes.map(|(offline, _)| offline),
+        read_only: attributes.map(|(_, read_only)| read_only),
+        clustered,
+        removable: about
+            .descriptor
+            .and_then(|bytes| bytes.get(10).copied())
+            .is_some_and(|byte| byte != 0),
+    }
+}
+
+fn property(file: &fs::File, id: u32) -> Option<Vec<u8>> {
+    // STORAGE_PROPERTY_QUERY: the number, PropertyStandardQuery, and a byte that fills up to twelve.
+    let mut question = [0u8; 12];
+    question[..4].copy_from_slice(&id.to_le_bytes());
+    let answer = ask(file, IOCTL_STORAGE_QUERY_PROPERTY, &question, 1024).ok()?;
+    (!answer.bytes.is_empty()).then_some(answer.bytes)
+}
+
+fn geometry(file: &fs::File) -> Option<Vec<u8>> {
+    ask(file, IOCTL_DISK_GET_DRIVE_GEOMETRY_EX, &[], 256)
+        .ok()
+        .map(|answer| answer.bytes)
+}
+
+fn about(file: &fs::File, path: &Path) -> AboutDisk {
+    // The length is told only to who may read.
+    let readable = fs::File::open(path).ok();
+    AboutDisk {
+        descriptor: property(file, DEVICE),
+        adapter: property(file, ADAPTER),
+        alignment: property(file, ALIGNMENT),
+        seek_penalty: property(file, SEEK_PENALTY),
+        write_cache: property(file, WRITE_CACHE),
+        geometry: geometry(file),
+        length: readable
+            .and_then(|file| length(&file))
+            .map(|length| length.to_le_bytes().to_vec()),
+    }
+}
+
+fn length(file: &fs::File) -> Option<u64> {
+    let answer = ask(file, IOCTL_DISK_GET_LENGTH_INFO, &[], 8).ok()?;
+    answers::length(&answer.bytes)
+}
+
+/// The size of a disk or volume: its length, or what its geometry tells to who may not read it.
+pub(crate) fn size(file: &fs::File) -> Option<u64> {
+    // DISK_GEOMETRY_EX: the geometry in 24 bytes, then the size.
+    let by_geometry = || answers::length(geometry(file)?.get(24..)?);
+    length(file).or_else(by_geometry)
+}
+
+/// The sector of a disk or volume, which unbuffered I/O must keep to.
+pub(crate) fn sector(file: &fs::File) -> Option<u32> {
+    let alignment = property(file, ALIGNMENT);
+    answers::sector(alignment.as_deref(), geometry(file).as_deref())
+}
+
+/// Which disk and partition an open disk or volume is; absent for what is neither.
+pub(crate) fn place(file: &fs::File) -> Option<Place> {
+    let answer = ask(file, IOCTL_STORAGE_GET_DEVICE_NUMBER, &[], 12).ok()?;
+    answers::place(&answer.bytes)
+}
+
+/// The counters of every disk that has some.
+pub(crate) fn counters() -> Vec<(String, DiskCounters)> {
+    let one = |number: u32| {
+        let file = open_to_ask(Path::new(&path(number))).ok()?;
+        let answer = ask(&file, IOCTL_DISK_PERFORMANCE, &[], 88).ok()?;
+        Some((format!("PhysicalDrive{number}"), answers::counters(&answer.bytes)?))
+    };
+    numbers().unwrap_or_default().into_iter().filter_map(one).collect()
+}

@@ -1,0 +1,70 @@
+//! Events of the kernel that processes know by name: set for good, seen by all, gone with the last process that has them.
+
+use std::io;
+use std::os::windows::io::{AsRawHandle, FromRawHandle, OwnedHandle};
+use std::ptr::null;
+use std::time::Duration;
+
+use windows_sys::Win32::Foundation::{WAIT_FAILED, WAIT_OBJECT_0};
+use windows_sys::Win32::System::Threading::{
+    CreateEventW, EVENT_MODIFY_STATE, OpenEventW, SetEvent, WaitForSingleObject,
+};
+
+use super::ioctl::wide;
+
+/// An event, held until dropped.
+#[derive(Debug)]
+pub struct Event(OwnedHandle);
+
+impl Event {
+    /// The event of that name, made if nobody has one. It stays set once it is.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub fn open_or_make(name: &str) -> io::Result<Event> {
+        let name = wide(name);
+        // SAFETY: the name ends with a zero and lives through the call; the other arguments are numbers or absent.
+        let handle = unsafe { CreateEventW(null(), 1, 0, name.as_ptr()) };
+        if handle.is_null() {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: the handle was just made, and nobody else closes it.
+        Ok(Event(unsafe { OwnedHandle::from_raw_handle(handle) }))
+    }
+
+    /// The event of that name, which somebody has, so that it can be set.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub fn open(name: &str) -> io::Result<Event> {
+        let name = wide(name);
+        // SAFETY: the name ends with a zero and lives through the call.
+        let handle = unsafe { OpenEventW(EVENT_MODIFY_STATE, 0, name.as_ptr()) };
+        if handle.is_null() {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: the handle was just made, and nobody else closes it.
+        Ok(Event(unsafe { OwnedHandle::from_raw_handle(handle) }))
+    }
+
+    /// Sets it.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub fn set(&self) -> io::Result<()> {
+        // SAFETY: the handle is open as long as this lives.
+        match unsafe { SetEvent(self.0.as_raw_handle()) } {
+            0 => Err(io::Error::last_os_error()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Waits until it is set, but no longer than this. True if it is. What cannot be waited for is taken for set, so that
+    /// nobody waits for ever.
+    pub fn wait(&self, at_most: Duration) -> bool {
+        let milliseconds = u32::try_from(at_most.as_millis()).unwrap_or(u32::MAX - 1);
+        // SAFETY: the handle is open as long as this lives.
+        let ended = unsafe { WaitForSingleObject(self.0.as_raw_handle(), milliseconds) };
+        ended == WAIT_OBJECT_0 || ended == WAIT_FAILED
+    }
+}

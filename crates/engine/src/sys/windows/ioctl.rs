@@ -1,0 +1,184 @@
+//! Questions to drivers and file systems, whose answers are bytes; and texts as Windows takes them.
+
+use std::fs;
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::windows::ffi::OsStrExt;
+use std::os::windows::fs::OpenOptionsExt;
+use std::os::windows::io::{AsRawHandle, FromRawHandle, OwnedHandle};
+use std::path::Path;
+use std::ptr::null;
+
+use windows_sys::Win32::Foundation::{ERROR_INSUFFICIENT_BUFFER, ERROR_IO_PENDING, ERROR_MORE_DATA};
+use windows_sys::Win32::Storage::FileSystem::{
+    FILE_FLAG_BACKUP_SEMANTICS, FILE_ID_INFO, FILE_REMOTE_PROTOCOL_INFO, FILE_STANDARD_INFO, FILE_STORAGE_INFO,
+    FileIdInfo, FileRemoteProtocolInfo, FileStandardInfo, FileStorageInfo, GetFileInformationByHandleEx,
+};
+use windows_sys::Win32::System::IO::{DeviceIoControl, GetOverlappedResult, OVERLAPPED};
+use windows_sys::Win32::System::Threading::CreateEventW;
+
+/// An answer, which may be the first part of a longer one.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) bytes: Vec<u8>,
+    /// There is more of it.
+    pub(crate) goes_on: bool,
+}
+
+/// Opens a file, folder, disk or volume without any right to its contents: to ask about it. No privilege is needed.
+///
+/// # Errors
+/// The system's error.
+pub(crate) fn open_to_ask(path: &Path) -> io::Result<fs::File> {
+    fs::OpenOptions::new()
+        .access_mode(0)
+        .custom_flags(FILE_FLAG_BACKUP_SEMANTICS)
+        .open(path)
+}
+
+/// Asks, with room for an answer of so many bytes.
+///
+/// # Errors
+/// The system's error, such as that the driver does not know the question.
+pub(crate) fn ask(file: &fs::File, code: u32, question: &[u8], room: usize) -> io::Result<Answer> {
+    // SAFETY: all arguments may be absent or zero, and the handle that comes back is new.
+    let event = unsafe { CreateEventW(null(), 1, 0, null()) };
+    if event.is_null() {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the call succeeded, so the handle is valid, and nobody else has it.
+    let event = unsafe { OwnedHandle::from_raw_handle(event) };
+    // SAFETY: the structure is plain numbers and pointers, for which zero is valid.
+    let mut overlapped: OVERLAPPED = unsafe { std::mem::zeroed() };
+    // The low bit keeps the answer out of a completion port that the handle may belong to (GetQueuedCompletionStatus).
+    overlapped.hEvent = (event.as_raw_handle() as usize | 1) as *mut _;
+    let mut bytes = vec![0u8; room];
+    let (length, room) = (question.len() as u32, room as u32);
+    let mut returned = 0u32;
+    // SAFETY: the question is read and the answer written within the given lengths; both, the structure and the event live until
+    // the operation is over, which is awaited below where it is not at once.
+    let mut done = unsafe {
+        let question = question.as_ptr().cast();
+        let answer = bytes.as_mut_ptr().cast();
+        DeviceIoControl(
+            file.as_raw_handle(),
+            code,
+            question,
+            length,
+            answer,
+            room,
+            &mut returned,
+            &mut overlapped,
+        )
+    };
+    let mut error = io::Error::last_os_error();
+    if done == 0 && error.raw_os_error() == Some(ERROR_IO_PENDING as i32) {
+        // SAFETY: the structure belongs to the operation that was begun above, and is live.
+        done = unsafe { GetOverlappedResult(file.as_raw_handle(), &overlapped, &mut returned, 1) };
+        error = io::Error::last_os_error();
+    }
+    let goes_on = done == 0 && error.raw_os_error() == Some(ERROR_MORE_DATA as i32);
+    if done == 0 && !goes_on {
+        return Err(error);
+    }
+    bytes.truncate(returned as usize);
+    Ok(Answer { bytes, goes_on })
+}
+
+/// Asks until the whole answer fits.
+///
+/// # Errors
+/// The system's error.
+pub(crate) fn ask_whole(file: &fs::File, code: u32, question: &[u8], room: usize) -> io::Result<Vec<u8>> {
+    const MOST: usize = 4 << 20;
+    let mut room = room;
+    loop {
+        match ask(file, code, question, room) {
+            Ok(answer) if !answer.goes_on => return Ok(answer.bytes),
+            Err(error) if error.raw_os_error() != Some(ERROR_INSUFFICIENT_BUFFER as i32) => return Err(error),
+            _ if room >= MOST => return Err(io::ErrorKind::OutOfMemory.into()),
+            _ => room *= 4,
+        }
+    }
+}
+
+/// A structure that `GetFileInformationByHandleEx` fills.
+///
+/// # Safety
+/// It must be what the call writes for the class, and zero must be valid for all of its fields.
+pub(crate) unsafe trait FileFacts: Copy {
+    /// The number by which it is asked for.
+    const CLASS: i32;
+}
+
+// SAFETY: the structure of this class; two numbers.
+unsafe impl FileFacts for FILE_ID_INFO {
+    const CLASS: i32 = FileIdInfo;
+}
+
+// SAFETY: the structure of this class; numbers and two truth values.
+unsafe impl FileFacts for FILE_STANDARD_INFO {
+    const CLASS: i32 = FileStandardInfo;
+}
+
+// SAFETY: the structure of this class; numbers.
+unsafe impl FileFacts for FILE_STORAGE_INFO {
+    const CLASS: i32 = FileStorageInfo;
+}
+
+// SAFETY: the structure of this class; numbers, and a union of numbers.
+unsafe impl FileFacts for FILE_REMOTE_PROTOCOL_INFO {
+    const CLASS: i32 = FileRemoteProtocolInfo;
+}
+
+/// Asks a file system about an open file.
+///
+/// # Errors
+/// The system's error.
+pub(crate) fn information<T: FileFacts>(file: &fs::File) -> io::Result<T> {
+    let mut facts = MaybeUninit::<T>::zeroed();
+    let length = size_of::<T>() as u32;
+    // SAFETY: the call writes at most `length` bytes behind the pointer, which is live and of that size.
+    let done =
+        unsafe { GetFileInformationByHandleEx(file.as_raw_handle(), T::CLASS, facts.as_mut_ptr().cast(), length) };
+    match done {
+        0 => Err(io::Error::last_os_error()),
+        // SAFETY: zero is valid for every field, and the call has filled them (`FileFacts`).
+        _ => Ok(unsafe { facts.assume_init() }),
+    }
+}
+
+/// A path or text with the zero at its end.
+pub(crate) fn wide(text: impl AsRef<std::ffi::OsStr>) -> Vec<u16> {
+    text.as_ref().encode_wide().chain([0]).collect()
+}
+
+/// The text up to the first zero.
+pub(crate) fn text(wide: &[u16]) -> String {
+    let end = wide.iter().position(|unit| *unit == 0).unwrap_or(wide.len());
+    String::from_utf16_lossy(&wide[..end])
+}
+
+/// Texts with a zero behind each, and another behind the last.
+pub(crate) fn texts(wide: &[u16]) -> Vec<String> {
+    let parts = wide.split(|unit| *unit == 0).take_while(|part| !part.is_empty());
+    parts.map(String::from_utf16_lossy).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_go_there_and_back() {
+        assert_eq!(text(&wide("C:\\Straße")), "C:\\Straße");
+        assert_eq!(texts(&[67, 58, 0, 68, 58, 0, 0, 70]), ["C:", "D:"]);
+        assert!(texts(&[0, 0]).is_empty());
+    }
+
+    #[test]
+    fn what_a_driver_does_not_know_is_an_error() {
+        let file = tempfile::tempfile().unwrap();
+        assert!(ask(&file, 0x7_0050, &[], 64).is_err(), "a file has no partitions");
+    }
+}

@@ -1,0 +1,117 @@
+//! What an open handle leads to: a file, a folder, a disk, a volume or something else.
+
+use std::fs;
+use std::io;
+use std::os::windows::io::AsRawHandle;
+
+use windows_sys::Win32::Foundation::ERROR_INVALID_FUNCTION;
+use windows_sys::Win32::Storage::FileSystem::{
+    BY_HANDLE_FILE_INFORMATION, FILE_ATTRIBUTE_DIRECTORY, FILE_ID_INFO, FILE_REMOTE_PROTOCOL_INFO, FILE_STORAGE_INFO,
+    FILE_TYPE_CHAR, FILE_TYPE_DISK, FILE_TYPE_UNKNOWN, GetFileInformationByHandle, GetFileType,
+};
+
+use super::disks;
+use super::ioctl::information;
+use crate::file::FileKind;
+use crate::identity::{DeviceNumber, Identity};
+
+/// What it is, the numbers of what it lies on or is, and its size.
+///
+/// # Errors
+/// The system's error.
+pub(crate) fn identify(file: &fs::File) -> io::Result<(FileKind, (u32, u32), u64)> {
+    // SAFETY: the handle belongs to a live file.
+    match unsafe { GetFileType(file.as_raw_handle()) } {
+        // Drivers that do not say their type are asked all the same.
+        FILE_TYPE_DISK | FILE_TYPE_UNKNOWN => {}
+        FILE_TYPE_CHAR => return Ok((FileKind::CharacterDevice, (0, 0), 0)),
+        _ => return Ok((FileKind::Other, (0, 0), 0)),
+    }
+    // A volume opened without a backslash at its end is no file, even where its file system would answer for it.
+    if let Some(place) = disks::place(file)
+        && file_information(file).is_err()
+    {
+        return Ok((
+            FileKind::BlockDevice,
+            (place.disk, place.partition),
+            disks::size(file).unwrap_or(0),
+        ));
+    }
+    match file_information(file) {
+        Ok(facts) => {
+            let kind = match facts.dwFileAttributes & FILE_ATTRIBUTE_DIRECTORY {
+                0 => FileKind::Regular,
+                _ => FileKind::Directory,
+            };
+            let size = u64::from(facts.nFileSizeHigh) << 32 | u64::from(facts.nFileSizeLow);
+            Ok((kind, (facts.dwVolumeSerialNumber, 0), size))
+        }
+        // A volume over several disks has no place, but a size.
+        Err(error) => match disks::size(file) {
+            Some(size) => Ok((FileKind::BlockDevice, (u32::MAX, 0), size)),
+            None if error.raw_os_error() == Some(ERROR_INVALID_FUNCTION as i32) => Ok((FileKind::Other, (0, 0), 0)),
+            None => Err(error),
+        },
+    }
+}
+
+fn file_information(file: &fs::File) -> io::Result<BY_HANDLE_FILE_INFORMATION> {
+    // SAFETY: all fields of the structure are plain numbers, for which zero is valid.
+    let mut facts: BY_HANDLE_FILE_INFORMATION = unsafe { std::mem::zeroed() };
+    // SAFETY: the handle belongs to a live file, and the structure is of the type that the call fills.
+    match unsafe { GetFileInformationByHandle(file.as_raw_handle(), &mut facts) } {
+        0 => Err(io::Error::last_os_error()),
+        _ => Ok(facts),
+    }
+}
+
+/// What makes it the same however it is named: the numbers of its disk and partition, or those of its volume and the file there. Absent for a
+/// volume over several disks, which the guard then takes for one in use.
+pub(crate) fn identity(file: &fs::File) -> Option<Identity> {
+    let (kind, (first, second), _) = identify(file).ok()?;
+    match kind {
+        FileKind::BlockDevice if first == u32::MAX => None,
+        FileKind::BlockDevice => Some(Identity::BlockDevice(DeviceNumber::new(first, second))),
+        FileKind::Regular | FileKind::Directory => file_identity(file),
+        FileKind::CharacterDevice | FileKind::Nothing | FileKind::Other => None,
+    }
+}
+
+fn file_identity(file: &fs::File) -> Option<Identity> {
+    let (volume, number) = numbers(file)?;
+    Some(Identity::File {
+        device: DeviceNumber::new(volume as u32, (volume >> 32) as u32),
+        // NTFS leaves the upper half empty.
+        inode: number as u64 ^ ((number >> 64) as u64).rotate_left(32),
+    })
+}
+
+/// The number of the volume that a file lies on, and its own there: of 64 and 128 bits where the file system has them (ReFS needs them),
+/// else of 32 and 64.
+pub(crate) fn numbers(file: &fs::File) -> Option<(u64, u128)> {
+    if let Ok(facts) = information::<FILE_ID_INFO>(file) {
+        return Some((facts.VolumeSerialNumber, u128::from_le_bytes(facts.FileId.Identifier)));
+    }
+    let facts = file_information(file).ok()?;
+    let number = u64::from(facts.nFileIndexHigh) << 32 | u64::from(facts.nFileIndexLow);
+    Some((u64::from(facts.dwVolumeSerialNumber), u128::from(number)))
+}
+
+/// What offsets, lengths and buffers of unbuffered I/O must be multiples of: the logical sector. 4096 fits every disk there is, and
+/// stands where nobody tells.
+pub(crate) fn direct_alignment(file: &fs::File, kind: FileKind) -> u64 {
+    const ANY: u64 = 4096;
+    let told = match kind {
+        FileKind::BlockDevice => disks::sector(file),
+        _ => information::<FILE_STORAGE_INFO>(file)
+            .ok()
+            .map(|facts| facts.LogicalBytesPerSector),
+    };
+    told.filter(|size| size.is_power_of_two() && *size >= 512)
+        .map_or(ANY, u64::from)
+}
+
+/// True if an open file lies on another machine.
+pub(crate) fn is_remote(file: &fs::File) -> bool {
+    information::<FILE_REMOTE_PROTOCOL_INFO>(file).is_ok()
+}

@@ -1,0 +1,64 @@
+//! Functions that only some versions of the system have, looked up by name in the system's own libraries.
+
+use std::ffi::{CStr, c_void};
+use std::ptr::null_mut;
+
+use windows_sys::Win32::Foundation::HMODULE;
+use windows_sys::Win32::System::LibraryLoader::{
+    GetModuleHandleW, GetProcAddress, LOAD_LIBRARY_SEARCH_SYSTEM32, LoadLibraryExW,
+};
+
+/// The address of a function in a library that every process has loaded; absent where there is no such function. Whoever
+/// calls it gives it the type that is documented for it.
+pub(crate) fn find(library: &str, function: &CStr) -> Option<*const c_void> {
+    let name = wide(library);
+    // SAFETY: the name is live and ends with a zero.
+    address(unsafe { GetModuleHandleW(name.as_ptr()) }, function)
+}
+
+/// The same for a library that may have to be loaded, from the folder of the system and no other. It stays loaded.
+pub(crate) fn load(library: &str, function: &CStr) -> Option<*const c_void> {
+    let name = wide(library);
+    // SAFETY: the name is live and ends with a zero; the flag keeps libraries of others from being taken for the system's.
+    address(
+        unsafe { LoadLibraryExW(name.as_ptr(), null_mut(), LOAD_LIBRARY_SEARCH_SYSTEM32) },
+        function,
+    )
+}
+
+/// The same as a function to call; the library may have to be loaded, and stays so.
+///
+/// # Safety
+/// `F` must be a pointer to a function with the arguments and the result that this one has.
+pub(crate) unsafe fn function<F: Copy>(library: &str, name: &CStr) -> Option<F> {
+    const { assert!(size_of::<F>() == size_of::<*const c_void>()) };
+    let found = load(library, name)?;
+    // SAFETY: both are pointers of the same size, and this one leads to a function; the caller vouches for its type.
+    Some(unsafe { std::mem::transmute_copy::<*const c_void, F>(&found) })
+}
+
+fn wide(name: &str) -> Vec<u16> {
+    name.encode_utf16().chain([0]).collect()
+}
+
+fn address(module: HMODULE, function: &CStr) -> Option<*const c_void> {
+    if module.is_null() {
+        return None;
+    }
+    // SAFETY: the module is loaded and is not unloaded again; the name is live and ends with a zero.
+    let address = unsafe { GetProcAddress(module, function.as_ptr().cast()) };
+    address.map(|function| function as *const c_void)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_there_is_found_and_nothing_else() {
+        assert!(find("kernel32.dll", c"GetTickCount64").is_some());
+        assert!(find("kernel32.dll", c"NoSuchFunction").is_none());
+        assert!(find("nosuch.dll", c"GetTickCount64").is_none());
+        assert!(load("nosuch.dll", c"GetTickCount64").is_none());
+    }
+}

@@ -1,0 +1,236 @@
+//! The machine: name, release of the system, memory, hypervisor, power scheme.
+
+use std::ptr::null_mut;
+
+use model::environment::{Cpu, Host};
+use windows_sys::Wdk::System::SystemServices::RtlGetVersion;
+use windows_sys::Win32::Foundation::LocalFree;
+use windows_sys::Win32::System::Power::{PowerGetActiveScheme, PowerReadFriendlyName};
+use windows_sys::Win32::System::Registry::{HKEY_LOCAL_MACHINE, RRF_RT_REG_DWORD, RRF_RT_REG_SZ, RegGetValueW};
+use windows_sys::Win32::System::SystemInformation::{
+    ComputerNamePhysicalDnsHostname, GetComputerNameExW, GetTickCount64, GlobalMemoryStatusEx, MEMORYSTATUSEX,
+    OSVERSIONINFOW,
+};
+use windows_sys::core::GUID;
+
+use super::ioctl::{text, wide};
+use super::{processors, thread};
+
+const VERSION: &str = r"SOFTWARE\Microsoft\Windows NT\CurrentVersion";
+const PROCESSOR: &str = r"HARDWARE\DESCRIPTION\System\CentralProcessor\0";
+
+/// The machine.
+pub(crate) fn host() -> Host {
+    Host {
+        name: name().unwrap_or_else(|| std::env::var("COMPUTERNAME").unwrap_or_default()),
+        system: release(),
+        kernel: build().unwrap_or_default(),
+        architecture: std::env::consts::ARCH.to_owned(),
+        // Windows has no number of its boots that can be relied on.
+        boot_id: None,
+        hypervisor: hypervisor(),
+    }
+}
+
+/// Its processors.
+pub(crate) fn cpu() -> Cpu {
+    let topology = processors::topology();
+    let mut nodes: Vec<u32> = topology.iter().map(|cpu| cpu.node).collect();
+    nodes.sort_unstable();
+    nodes.dedup();
+    Cpu {
+        model: string(PROCESSOR, "ProcessorNameString").unwrap_or_default(),
+        logical: processors::count(),
+        usable: thread::usable_cpus().len() as u32,
+        numa_nodes: nodes.len().max(1) as u32,
+        governor: power_scheme(),
+        topology,
+        deepest_idle: None,
+    }
+}
+
+/// Bytes of memory, and those that programs may still use.
+pub(crate) fn memory() -> Option<[u64; 2]> {
+    // SAFETY: the structure is plain numbers, for which zero is valid.
+    let mut status: MEMORYSTATUSEX = unsafe { std::mem::zeroed() };
+    status.dwLength = size_of::<MEMORYSTATUSEX>() as u32;
+    // SAFETY: the structure is live and says its own length.
+    let done = unsafe { GlobalMemoryStatusEx(&mut status) };
+    // What may still be committed can be less than what is free.
+    (done != 0).then(|| [status.ullTotalPhys, status.ullAvailPhys.min(status.ullAvailPageFile)])
+}
+
+/// Milliseconds since the system started.
+pub(crate) fn since_start() -> u64 {
+    // SAFETY: the call takes nothing.
+    unsafe { GetTickCount64() }
+}
+
+fn name() -> Option<String> {
+    let mut name = [0u16; 256];
+    let mut length = name.len() as u32;
+    // SAFETY: the call writes one live word and at most `length` units.
+    let done = unsafe { GetComputerNameExW(ComputerNamePhysicalDnsHostname, name.as_mut_ptr(), &mut length) };
+    (done != 0).then(|| text(&name)).filter(|name| !name.is_empty())
+}
+
+/// Such as `Windows Server 2022 Datacenter 21H2`.
+fn release() -> String {
+    let product = string(VERSION, "ProductName").unwrap_or_else(|| "Windows".into());
+    match string(VERSION, "DisplayVersion") {
+        Some(version) => format!("{product} {version}"),
+        None => product,
+    }
+}
+
+/// Such as `10.0.20348.2402`: the version that the system is, whatever it shows to older programs.
+fn build() -> Option<String> {
+    // SAFETY: the structure is plain numbers, for which zero is valid.
+    let mut version: OSVERSIONINFOW = unsafe { std::mem::zeroed() };
+    version.dwOSVersionInfoSize = size_of::<OSVERSIONINFOW>() as u32;
+    // SAFETY: the structure is live and says its own length.
+    let status = unsafe { RtlGetVersion(&mut version) };
+    let number = format!(
+        "{}.{}.{}",
+        version.dwMajorVersion, version.dwMinorVersion, version.dwBuildNumber
+    );
+    (status >= 0).then(|| match word(VERSION, "UBR") {
+        Some(revision) => format!("{number}.{revision}"),
+        None => number,
+    })
+}
+
+/// A text of the registry below `HKEY_LOCAL_MACHINE`.
+fn string(key: &str, name: &str) -> Option<String> {
+    let mut value = [0u16; 512];
+    let mut length = size_of_val(&value) as u32;
+    // SAFETY: both names end with a zero; the call writes one live word and at most `length` bytes, and ends a text with a zero.
+    let result = unsafe {
+        let (key, name) = (wide(key), wide(name));
+        let into = value.as_mut_ptr().cast();
+        RegGetValueW(
+            HKEY_LOCAL_MACHINE,
+            key.as_ptr(),
+            name.as_ptr(),
+            RRF_RT_REG_SZ,
+            null_mut(),
+            into,
+            &mut length,
+        )
+    };
+    let value = text(&value).trim().to_owned();
+    (result == 0 && !value.is_empty()).then_some(value)
+}
+
+/// A number of the registry below `HKEY_LOCAL_MACHINE`.
+fn word(key: &str, name: &str) -> Option<u32> {
+    let (mut value, mut length) = (0u32, 4u32);
+    // SAFETY: both names end with a zero; the call writes one live word and at most four bytes into another.
+    let result = unsafe {
+        let (key, name) = (wide(key), wide(name));
+        let into = (&raw mut value).cast();
+        RegGetValueW(
+            HKEY_LOCAL_MACHINE,
+            key.as_ptr(),
+            name.as_ptr(),
+            RRF_RT_REG_DWORD,
+            null_mut(),
+            into,
+            &mut length,
+        )
+    };
+    (result == 0).then_some(value)
+}
+
+/// The power scheme in use, as DiskSpd shows it: `High performance (8c5e7fda-e8bf-4a96-9a85-a6e23a8c635c)`.
+fn power_scheme() -> Option<String> {
+    let mut scheme: *mut GUID = null_mut();
+    // SAFETY: the first argument is reserved, and the call writes one live pointer.
+    let result = unsafe { PowerGetActiveScheme(null_mut(), &mut scheme) };
+    if result != 0 || scheme.is_null() {
+        return None;
+    }
+    // SAFETY: the call succeeded, so it points to a GUID, which is freed below and not before.
+    let guid = unsafe { *scheme };
+    let mut name = [0u16; 256];
+    let mut length = size_of_val(&name) as u32;
+    // SAFETY: the GUID is live; the call writes one live word and at most `length` bytes. Without a subgroup and a setting it is the
+    // scheme's own name.
+    let named = unsafe {
+        let into = name.as_mut_ptr().cast();
+        PowerReadFriendlyName(
+            null_mut(),
+            scheme,
+            std::ptr::null(),
+            std::ptr::null(),
+            into,
+            &mut length,
+        ) == 0
+    };
+    // SAFETY: the memory comes from the call above, whose documentation says that it is freed so.
+    unsafe { LocalFree(scheme.cast()) };
+    let [a, b, rest @ ..] = guid.data4;
+    let last: String = rest.iter().map(|byte| format!("{byte:02x}")).collect();
+    let number = format!(
+        "{:08x}-{:04x}-{:04x}-{a:02x}{b:02x}-{last}",
+        guid.data1, guid.data2, guid.data3
+    );
+    let name = text(&name);
+    Some(match named && !name.is_empty() {
+        true => format!("{name} ({number})"),
+        false => number,
+    })
+}
+
+/// The hypervisor, by what the processor says. The host of Hyper-V runs on a virtual processor too, but may make partitions.
+#[cfg(target_arch = "x86_64")]
+fn hypervisor() -> Option<String> {
+    use std::arch::x86_64::__cpuid;
+    const NAMES: [(&str, &str); 8] = [
+        ("Microsoft Hv", "Hyper-V"),
+        ("VMwareVMware", "VMware"),
+        ("KVMKVMKVM", "KVM"),
+        ("XenVMMXenVMM", "Xen"),
+        ("VBoxVBoxVBox", "VirtualBox"),
+        ("TCGTCGTCGTCG", "QEMU"),
+        ("prl hyperv", "Parallels"),
+        ("bhyve bhyve", "bhyve"),
+    ];
+    if __cpuid(1).ecx >> 31 == 0 {
+        return None;
+    }
+    let vendor = __cpuid(0x4000_0000);
+    let bytes: Vec<u8> = [vendor.ebx, vendor.ecx, vendor.edx]
+        .iter()
+        .flat_map(|word| word.to_le_bytes())
+        .collect();
+    let vendor_name = String::from_utf8_lossy(&bytes).trim_end_matches('\0').trim().to_owned();
+    /// `CreatePartitions`, among the privileges in leaf 0x40000003 of Hyper-V (Hypervisor Top-Level Functional Specification).
+    const CREATE_PARTITIONS: u32 = 1;
+    let is_host =
+        vendor_name == "Microsoft Hv" && vendor.eax >= 0x4000_0003 && __cpuid(0x4000_0003).ebx & CREATE_PARTITIONS != 0;
+    let known = NAMES.iter().find(|(vendor, _)| vendor_name.starts_with(vendor));
+    let name = known.map_or("unknown", |(_, name)| name);
+    (!is_host).then(|| name.to_owned())
+}
+
+/// The hypervisor: not told here.
+#[cfg(not(target_arch = "x86_64"))]
+fn hypervisor() -> Option<String> {
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_machine_tells_of_itself() {
+        let host = host();
+        assert!(!host.name.is_empty());
+        assert!(host.kernel.split('.').count() >= 3, "{}", host.kernel);
+        let [total, available] = memory().unwrap();
+        assert!(total > 0 && available <= total);
+        assert!(cpu().logical > 0);
+    }
+}

@@ -1,0 +1,191 @@
+//! A completion port.
+
+use std::fs;
+use std::io;
+use std::os::windows::io::AsRawHandle;
+use std::ptr::null_mut;
+
+use model::Nanos;
+use model::plan::EngineKind;
+use windows_sys::Win32::Foundation::{CloseHandle, ERROR_IO_PENDING, HANDLE, INVALID_HANDLE_VALUE, WAIT_TIMEOUT};
+use windows_sys::Win32::Storage::FileSystem::{ReadFile, SetFileCompletionNotificationModes, WriteFile};
+use windows_sys::Win32::System::IO::{
+    CreateIoCompletionPort, GetOverlappedResult, GetQueuedCompletionStatusEx, OVERLAPPED, OVERLAPPED_ENTRY,
+};
+
+use super::overlapped::{Found, Operations, Queue, Transfer, last_error, of_error};
+use crate::batch::Slot;
+use crate::clock::Clock;
+
+/// Most that is taken from the port in a call.
+const MOST_AT_ONCE: u32 = 256;
+/// The end of an operation does not make the file itself an event.
+const FILE_SKIP_SET_EVENT_ON_HANDLE: u8 = 2;
+
+/// A completion port with the operations of one thread.
+///
+/// Every operation that was begun is told of by the port, also if it has ended within the call that began it: one way of
+/// counting for all, as DiskSpd has it. What the call refuses is not.
+pub(crate) struct Port {
+    port: HANDLE,
+    operations: Operations,
+    entries: Vec<OVERLAPPED_ENTRY>,
+    /// What was found while something else was looked for.
+    kept: Vec<Found>,
+    clock: Clock,
+}
+
+impl Port {
+    /// Takes what the port has, or waits for it. Returns how many entries came and when.
+    fn take(&mut self, milliseconds: u32) -> Result<(usize, Nanos), u32> {
+        let (room, mut count) = (self.entries.len() as u32, 0);
+        let entries = self.entries.as_mut_ptr();
+        // SAFETY: the port is open, and the call writes no more entries than there is room for and one live number.
+        let taken = unsafe { GetQueuedCompletionStatusEx(self.port, entries, room, &mut count, milliseconds, 0) };
+        // Before any of them is looked at.
+        let at = self.clock.now();
+        match taken {
+            0 => match last_error() {
+                WAIT_TIMEOUT => Ok((0, at)),
+                error => Err(error),
+            },
+            _ => Ok((count as usize, at)),
+        }
+    }
+
+    fn found(&self, entry: &OVERLAPPED_ENTRY, at: Nanos) -> Found {
+        Found {
+            slot: self.operations.slot_of(entry.lpOverlapped),
+            result: result_of(entry),
+            at,
+        }
+    }
+
+    /// Windows tells of an operation by the port only if the call that began it did not refuse it. Wine tells of some that
+    /// it has refused, and the slot may be used again by then. So they are looked for at once.
+    #[cold]
+    fn forget(&mut self, refused: Slot) -> Result<(), u32> {
+        loop {
+            let (count, at) = self.take(0)?;
+            for entry in 0..count {
+                let found = self.found(&self.entries[entry], at);
+                if found.slot != refused {
+                    self.kept.push(found);
+                }
+            }
+            if count < self.entries.len() {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// Bytes, or a negative error number.
+fn result_of(entry: &OVERLAPPED_ENTRY) -> i64 {
+    // SAFETY: the entry names a structure of ours, whose operation has ended: the system is done with it.
+    let status = unsafe { (*entry.lpOverlapped).Internal };
+    if status == 0 {
+        return i64::from(entry.dwNumberOfBytesTransferred);
+    }
+    let mut bytes = 0;
+    // SAFETY: the key is the handle that the operation was begun on, and the structure is the one of the operation, which
+    // has ended, so that nothing is waited for.
+    match unsafe { GetOverlappedResult(entry.lpCompletionKey as HANDLE, entry.lpOverlapped, &mut bytes, 0) } {
+        0 => of_error(last_error()),
+        _ => i64::from(bytes),
+    }
+}
+
+/// True if the status that an operation was refused with is a warning. Then the system has ended it in its own way, and tells
+/// of it.
+fn is_warning(status: usize) -> bool {
+    status as u32 >> 30 == 2
+}
+
+impl Queue for Port {
+    const KIND: EngineKind = EngineKind::Iocp;
+    const LOOKS_BY: &'static str = "GetQueuedCompletionStatusEx";
+
+    fn new(slots: u32, clock: Clock) -> io::Result<Port> {
+        // SAFETY: no file is given, and the call makes a port; one thread at a time is enough.
+        let port = unsafe { CreateIoCompletionPort(INVALID_HANDLE_VALUE, null_mut(), 0, 1) };
+        if port.is_null() {
+            return Err(io::Error::last_os_error());
+        }
+        let entry = OVERLAPPED_ENTRY {
+            lpCompletionKey: 0,
+            lpOverlapped: null_mut(),
+            Internal: 0,
+            dwNumberOfBytesTransferred: 0,
+        };
+        Ok(Port {
+            port,
+            operations: Operations::new(slots),
+            entries: vec![entry; slots.clamp(1, MOST_AT_ONCE) as usize],
+            kept: Vec::with_capacity(slots as usize),
+            clock,
+        })
+    }
+
+    fn add(&mut self, file: &fs::File) -> io::Result<()> {
+        let handle: HANDLE = file.as_raw_handle();
+        // SAFETY: both handles are open; the key is a number that comes back with every operation.
+        if unsafe { CreateIoCompletionPort(handle, self.port, handle as usize, 0) }.is_null() {
+            return Err(io::Error::last_os_error());
+        }
+        // Nobody waits for the file itself. Where the system does not know this, nothing is lost but time.
+        // SAFETY: the handle is open; the call takes a number.
+        unsafe { SetFileCompletionNotificationModes(handle, FILE_SKIP_SET_EVENT_ON_HANDLE) };
+        Ok(())
+    }
+
+    #[inline]
+    unsafe fn start(&mut self, transfer: &Transfer<'_>) -> Result<(), u32> {
+        let handle: HANDLE = transfer.file.as_raw_handle();
+        // SAFETY: the slot is free, as the caller promises.
+        let place: *mut OVERLAPPED = unsafe { self.operations.ready(transfer.slot, transfer.offset, 0) };
+        // SAFETY: the structure stays until the operation is found, since `self` does or is told to abandon it; the caller
+        // promises the same of the buffer.
+        let done = unsafe {
+            match transfer.writes {
+                false => ReadFile(handle, transfer.buffer, transfer.length, null_mut(), place),
+                true => WriteFile(handle, transfer.buffer, transfer.length, null_mut(), place),
+            }
+        };
+        if done != 0 {
+            return Ok(());
+        }
+        let error = last_error();
+        // SAFETY: the structure is live; the system may be writing the word that is read, which no value can break.
+        if error == ERROR_IO_PENDING || is_warning(unsafe { (&raw const (*place).Internal).read_volatile() }) {
+            return Ok(());
+        }
+        self.forget(transfer.slot)?;
+        Err(error)
+    }
+
+    #[inline]
+    fn look(&mut self, milliseconds: u32, found: &mut Vec<Found>) -> Result<Nanos, u32> {
+        let milliseconds = if self.kept.is_empty() { milliseconds } else { 0 };
+        let (count, at) = self.take(milliseconds)?;
+        found.extend(self.kept.drain(..).map(|kept| Found { at, ..kept }));
+        let entries = &self.entries[..count];
+        found.extend(entries.iter().map(|entry| self.found(entry, at)));
+        Ok(at)
+    }
+
+    fn abandon(&mut self) {
+        self.operations.abandon();
+    }
+
+    fn describe(&self) -> &'static str {
+        "completion port"
+    }
+}
+
+impl Drop for Port {
+    fn drop(&mut self) {
+        // SAFETY: the port was made by `new` and is closed once.
+        unsafe { CloseHandle(self.port) };
+    }
+}

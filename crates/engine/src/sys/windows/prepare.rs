@@ -1,0 +1,106 @@
+//! Making a file as long as it shall be: its end, its space, and how much of it counts as written.
+//!
+//! NTFS and ReFS keep the length of a file's *valid data* beside its size. What lies beyond has space, but reads of it bring zeros without asking
+//! the disk, and a write far beyond first fills all that lies before it. So a file is only ready when its valid data reaches its end.
+
+use std::fs;
+use std::io;
+use std::os::windows::io::AsRawHandle;
+
+use windows_sys::Win32::Storage::FileSystem::{
+    FILE_ALLOCATION_INFO, FILE_END_OF_FILE_INFO, FileAllocationInfo, FileEndOfFileInfo, SetFileInformationByHandle,
+    SetFileValidData,
+};
+
+use super::{ioctl::ask, privilege};
+use crate::probe::windows::answers;
+
+/// `FSCTL_QUERY_FILE_REGIONS` (winioctl.h): which regions of a file hold valid data.
+const QUERY_REGIONS: u32 = 0x9_0284;
+/// `FILE_REGION_USAGE_VALID_CACHED_DATA`, which NTFS knows, and `FILE_REGION_USAGE_VALID_NONCACHED_DATA`, which ReFS knows.
+const USAGES: [u32; 2] = [1, 2];
+/// The privilege for [`declare_valid`].
+const MANAGE_VOLUME: &str = "SeManageVolumePrivilege";
+
+/// Sets the end of a file. NTFS and ReFS give it the space before the end at once.
+///
+/// # Errors
+/// The system's error, such as that the disk is full.
+pub(crate) fn set_length(file: &fs::File, length: u64) -> io::Result<()> {
+    let length = i64::try_from(length).map_err(|_| io::ErrorKind::InvalidInput)?;
+    let end = FILE_END_OF_FILE_INFO { EndOfFile: length };
+    set(file, FileEndOfFileInfo, &end)
+}
+
+/// Reserves space for so many bytes without changing the end of the file.
+///
+/// # Errors
+/// The system's error, such as that the disk is full.
+pub(crate) fn reserve(file: &fs::File, length: u64) -> io::Result<()> {
+    let length = i64::try_from(length).map_err(|_| io::ErrorKind::InvalidInput)?;
+    let space = FILE_ALLOCATION_INFO { AllocationSize: length };
+    set(file, FileAllocationInfo, &space)
+}
+
+fn set<T>(file: &fs::File, class: i32, facts: &T) -> io::Result<()> {
+    let pointer: *const T = facts;
+    // SAFETY: the call reads so many bytes behind the pointer, which is live; whoever calls this names the class of the structure.
+    let done =
+        unsafe { SetFileInformationByHandle(file.as_raw_handle(), class, pointer.cast(), size_of::<T>() as u32) };
+    match done {
+        0 => Err(io::Error::last_os_error()),
+        _ => Ok(()),
+    }
+}
+
+/// Declares all of a file up to a length valid without writing it: reads then bring what the disk held before. It takes the privilege to
+/// manage volumes, which administrators have, and a file that is neither sparse nor compressed.
+///
+/// # Errors
+/// The system's error: 1300 without the privilege.
+pub(crate) fn declare_valid(file: &fs::File, length: u64) -> io::Result<()> {
+    let length = i64::try_from(length).map_err(|_| io::ErrorKind::InvalidInput)?;
+    privilege::enable(MANAGE_VOLUME)?;
+    // SAFETY: the handle belongs to a live file, and the other argument is a number.
+    match unsafe { SetFileValidData(file.as_raw_handle(), length) } {
+        0 => Err(io::Error::last_os_error()),
+        _ => Ok(()),
+    }
+}
+
+/// Up to where a file holds valid data; absent where its file system does not tell.
+pub(crate) fn valid_length(file: &fs::File) -> Option<u64> {
+    let size = file.metadata().ok()?.len();
+    USAGES.into_iter().find_map(|usage| {
+        // FILE_REGION_INPUT: offset, length, and which kind of region; four bytes fill it up.
+        let question = [
+            &0u64.to_le_bytes()[..],
+            &size.to_le_bytes()[..],
+            &usage.to_le_bytes()[..],
+            &[0; 4],
+        ]
+        .concat();
+        let answer = ask(file, QUERY_REGIONS, &question, 64 << 10)
+            .ok()
+            .filter(|answer| !answer.goes_on)?;
+        answers::valid_length(&answer.bytes)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Seek, SeekFrom, Write};
+
+    #[test]
+    fn the_end_of_a_file_is_set() {
+        let mut file = tempfile::tempfile().unwrap();
+        set_length(&file, 1 << 20).unwrap();
+        assert_eq!(file.metadata().unwrap().len(), 1 << 20);
+        file.seek(SeekFrom::Start(0)).unwrap();
+        file.write_all(b"begin").unwrap();
+        set_length(&file, 5).unwrap();
+        assert_eq!(file.metadata().unwrap().len(), 5);
+        assert!(set_length(&file, u64::MAX).is_err());
+    }
+}

@@ -1,0 +1,75 @@
+//! Addresses that servers are given: `127.0.0.1:7744`, `[::1]:7744`, `localhost:7744`, `7744`.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
+
+use crate::exit::Exit;
+use crate::fault::{Fault, Faults};
+
+/// The address of a text. A port alone is one of this machine, which nobody else reaches.
+///
+/// # Errors
+/// [`Faults`] if it is none.
+pub fn parse(option: &str, text: &str) -> Result<SocketAddr, Faults> {
+    let own = IpAddr::V4(Ipv4Addr::LOCALHOST);
+    let port = text
+        .strip_prefix("localhost:")
+        .or(text.strip_prefix(':'))
+        .unwrap_or(text);
+    if let Ok(port) = port.parse::<u16>() {
+        return Ok(SocketAddr::new(own, port));
+    }
+    text.parse().map_err(|_| {
+        let fault = Fault::new(format!("`{text}` is no address with a port")).at(format!("{option} {text}"));
+        Faults::usage(
+            fault
+                .help("for example 127.0.0.1:9101, 9101 (this machine only), 0.0.0.0:9101 (every network), [::1]:9101"),
+        )
+    })
+}
+
+/// Takes an address, and tells which one it became: port 0 is a free one.
+///
+/// # Errors
+/// [`Faults`] if it cannot be had.
+pub fn bind(option: &str, address: SocketAddr) -> Result<(TcpListener, SocketAddr), Faults> {
+    let bound = TcpListener::bind(address).and_then(|listener| {
+        let bound = listener.local_addr()?;
+        Ok((listener, bound))
+    });
+    bound.map_err(|error| {
+        let why = match error.raw_os_error() {
+            Some(number) => engine::os_error_name(number),
+            None => error.to_string(),
+        };
+        let fault = Fault::new(format!("cannot listen on {address}: {why}")).at(option);
+        let help = match error.kind() {
+            std::io::ErrorKind::AddrInUse => {
+                "another program has this port: end it, or name another; port 0 takes a free one"
+            }
+            std::io::ErrorKind::PermissionDenied => "ports below 1024 are root's: name a higher one",
+            _ => "name an address of this machine",
+        };
+        Faults::one(fault.help(help), Exit::Refused)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_alone_is_this_machine_only() {
+        let check = |text: &str, expected: Option<&str>| {
+            let found = parse("--metrics", text).ok().map(|address| address.to_string());
+            assert_eq!(found.as_deref(), expected, "{text}");
+        };
+        check("9101", Some("127.0.0.1:9101"));
+        check(":9101", Some("127.0.0.1:9101"));
+        check("localhost:0", Some("127.0.0.1:0"));
+        check("0.0.0.0:9101", Some("0.0.0.0:9101"));
+        check("[::1]:9101", Some("[::1]:9101"));
+        for wrong in ["", "host:9101", "127.0.0.1", "99999", "::1"] {
+            check(wrong, None);
+        }
+    }
+}

@@ -1,0 +1,601 @@
+//! `fathom history`: what was measured before.
+
+use std::path::{Path, PathBuf};
+
+use archive::history::{Entry, EntryKind, Filter, History, HistoryError, HistoryList, Keep};
+use clap::builder::PossibleValuesParser;
+use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Command, ValueHint, value_parser};
+use jiff::civil::{Date, DateTime};
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+use report::numbers;
+
+use super::show;
+use super::study_outputs::{Contents, StudyOutputs};
+use crate::exit::{EXPLAINED, Exit};
+use crate::fault::{Fault, Faults};
+use crate::{history, outputs, screen};
+
+/// Entries that a list shows, unless it is said otherwise.
+const USUAL_LIMIT: &str = "50";
+
+/// The command line.
+pub fn command() -> Command {
+    let entry = || {
+        Arg::new("entry")
+            .value_name("ENTRY")
+            .required(true)
+            .help("Its number, or `last`")
+    };
+    let list = |command: Command| {
+        command
+            .args(filter_options())
+            .arg(
+                Arg::new("limit")
+                    .long("limit")
+                    .value_name("N")
+                    .value_parser(value_parser!(usize))
+                    .default_value(USUAL_LIMIT)
+                    .help("So many of the latest at most; 0 is all of them"),
+            )
+            .arg(
+                Arg::new("out")
+                    .long("out")
+                    .value_name("FORMAT[=FILE],…")
+                    .action(ArgAction::Append)
+                    .help("Text, json, csv (a row for each job), each to stdout or a file [default: text]"),
+            )
+    };
+    list(Command::new("history"))
+        .about("Lists what was measured before, shows it again, labels, exports and removes it")
+        .long_about(
+            "Lists what was measured before, shows it again, labels, exports and removes it. Every command that measures keeps \
+             its complete result in one SQLite file of yours, unless --no-history or FATHOM_HISTORY=off says otherwise; \
+             in the place of fio or DiskSpd only where FATHOM_HISTORY is `on` or names a file. `fathom history path` tells where \
+             it is; FATHOM_HISTORY=FILE names another.\n\n\
+             An entry is named by its number or by `last`; wherever a command reads a saved result, `history:12` or \
+             `history:last` names an entry. `fathom trend` tells how figures went over time.",
+        )
+        .after_help(format!(
+            "Examples:\n  fathom history --target nvme1n1 --since 7d\n  fathom history show last --out markdown\n  \
+             fathom history label 12 'before the firmware update'\n  fathom compare history:12 history:last\n  \
+             fathom history prune --older-than 90d --dry-run\n\n{EXPLAINED}"
+        ))
+        .args_conflicts_with_subcommands(true)
+        .disable_help_subcommand(true)
+        .subcommand(list(Command::new("list").about("Lists entries, the latest first; so does `fathom history` alone")))
+        .subcommand(show::options(Command::new("show").about("Shows an entry again, in any output format").arg(entry())))
+        .subcommand(
+            Command::new("label").about("Gives an entry a label, in the place of the one it had").arg(entry()).arg(
+                Arg::new("label")
+                    .value_name("TEXT")
+                    .required(true)
+                    .help("The label; an empty one takes it away"),
+            ),
+        )
+        .subcommand(
+            Command::new("export").about("Writes the complete result of an entry to a file, as --save would have").arg(entry()).arg(
+                Arg::new("file")
+                    .value_name("FILE")
+                    .required(true)
+                    .value_hint(ValueHint::FilePath)
+                    .help("The file; one of that name is replaced"),
+            ),
+        )
+        .subcommand(
+            Command::new("prune")
+                .about("Removes entries, and says which")
+                .args([
+                    Arg::new("keep")
+                        .long("keep")
+                        .value_name("N")
+                        .value_parser(value_parser!(usize))
+                        .help("All but so many of the latest"),
+                    Arg::new("older-than")
+                        .long("older-than")
+                        .value_name("AGE")
+                        .help("Those that began longer ago than this: 90d, 12w, 36h"),
+                    Arg::new("dry-run")
+                        .long("dry-run")
+                        .action(ArgAction::SetTrue)
+                        .help("Only say which"),
+                ])
+                .group(ArgGroup::new("which").args(["keep", "older-than"]).required(true)),
+        )
+        .subcommand(Command::new("path").about("Prints the path of the history"))
+}
+
+/// What narrows a list.
+pub(super) fn filter_options() -> Vec<Arg> {
+    let option = |name: &'static str, value: &'static str, help: &'static str| {
+        Arg::new(name)
+            .long(name)
+            .value_name(value)
+            .help(help)
+            .help_heading("Entries")
+    };
+    vec![
+        option("target", "TEXT", "The path of a target holds this"),
+        option(
+            "device",
+            "TEXT",
+            "The name or model of a device below a target holds this",
+        ),
+        option("host", "NAME", "Measured on this host"),
+        option("label", "TEXT", "The label, or the name of the test, holds this"),
+        option("kind", "KIND", "Made by this command")
+            .value_parser(PossibleValuesParser::new(EntryKind::ALL.map(EntryKind::name))),
+        option(
+            "since",
+            "DATE|AGE",
+            "Begun then or later: 2026-11-22, 2026-11-22T18:00, 7d, 36h",
+        ),
+        option("until", "DATE|AGE", "Begun before; a day counts as a whole"),
+    ]
+}
+
+/// Does what is asked for.
+pub fn carry_out(given: &ArgMatches) -> Result<Exit, Faults> {
+    match given.subcommand() {
+        None => list(given),
+        Some(("list", given)) => list(given),
+        Some(("show", given)) => {
+            let history = history::open()?;
+            let id = history::number(&history, entry(given))?;
+            show::carry_out_for(&format!("history:{id}"), given)
+        }
+        Some(("label", given)) => label(given),
+        Some(("export", given)) => export(given),
+        Some(("prune", given)) => prune(given),
+        Some(("path", _)) => screen::put(&format!("{}\n", history::path()?.display())),
+        _ => unreachable!("clap knows the subcommands"),
+    }
+}
+
+fn entry(given: &ArgMatches) -> &str {
+    given.get_one::<String>("entry").expect("clap asks for an entry")
+}
+
+/// What the options narrow a list to.
+pub(super) fn filter(given: &ArgMatches) -> Result<Filter, Faults> {
+    let text = |name: &str| given.get_one::<String>(name).cloned();
+    let moment = |name: &str| text(name).map(|text| moment(name, &text)).transpose();
+    Ok(Filter {
+        target: text("target"),
+        device: text("device"),
+        host: text("host"),
+        label: text("label"),
+        kind: text("kind").and_then(|name| EntryKind::named(&name)),
+        since_unix_ns: moment("since")?,
+        until_unix_ns: moment("until")?,
+        ..Filter::default()
+    })
+}
+
+/// A date of the local calendar, or an age.
+fn moment(option: &str, text: &str) -> Result<u64, Faults> {
+    moment_of(text, option == "until", Timestamp::now(), &TimeZone::system()).ok_or_else(|| {
+        let fault = Fault::new(format!("`{text}` is no date and no age")).at(format!("--{option} {text}"));
+        Faults::usage(fault.help("for example 2026-11-22, 2026-11-22T18:00, 7d, 36h"))
+    })
+}
+
+/// Nanoseconds of Unix time; `after` takes the end of a day that is named without a time.
+pub(super) fn moment_of(text: &str, after: bool, now: Timestamp, zone: &TimeZone) -> Option<u64> {
+    let moment = match age(text) {
+        Some(age) => now.checked_sub(age).ok()?,
+        None => {
+            let time = match text.parse::<Date>() {
+                Ok(day) if !text.contains(['T', ' ']) => match after {
+                    true => day.tomorrow().ok()?.at(0, 0, 0, 0),
+                    false => day.at(0, 0, 0, 0),
+                },
+                _ => text.parse::<DateTime>().ok()?,
+            };
+            time.to_zoned(zone.clone()).ok()?.timestamp()
+        }
+    };
+    Some(u64::try_from(moment.as_nanosecond()).unwrap_or(0))
+}
+
+/// `90d`, `12w`, `36h`, `30m`.
+fn age(text: &str) -> Option<SignedDuration> {
+    let unit = text.chars().last()?;
+    let number: i64 = text.strip_suffix(unit)?.parse().ok().filter(|number| *number >= 0)?;
+    let hours = match unit {
+        'w' => 7 * 24,
+        'd' => 24,
+        'h' => 1,
+        'm' => return number.checked_mul(60).map(SignedDuration::from_secs),
+        _ => return None,
+    };
+    number.checked_mul(hours * 3600).map(SignedDuration::from_secs)
+}
+
+/// The history, unless there is none yet.
+pub(super) fn opened() -> Result<Option<History>, Faults> {
+    match History::open_existing(&history::path()?) {
+        Ok(history) => Ok(Some(history)),
+        Err(HistoryError::Missing { .. }) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn list(given: &ArgMatches) -> Result<Exit, Faults> {
+    let outputs = StudyOutputs::of(given, true)?;
+    let limit = given.get_one::<usize>("limit").copied().filter(|limit| *limit > 0);
+    let wanted = Filter {
+        limit,
+        ..filter(given)?
+    };
+    let history = opened()?;
+    let entries = history
+        .as_ref()
+        .map_or(Ok(Vec::new()), |history| history.list(&wanted))?;
+    let everything = Filter {
+        limit,
+        ..Filter::default()
+    };
+    let none = match wanted == everything {
+        true => "nothing is kept yet: every command that measures adds to it, for example `fathom quick`\n",
+        false => "no entry is like that\n",
+    };
+    let text = match entries.is_empty() {
+        true => none.to_owned(),
+        false => table(&entries, width()),
+    };
+    let list = HistoryList::of(entries);
+    outputs.finish(&Contents {
+        text,
+        json: &list,
+        csv: Some(csv(&list.entries)),
+        page: None,
+        study: None,
+    })?;
+    Ok(Exit::Done)
+}
+
+fn label(given: &ArgMatches) -> Result<Exit, Faults> {
+    let history = history::open()?;
+    let id = history::number(&history, entry(given))?;
+    let label = given.get_one::<String>("label").expect("clap asks for a label");
+    history.label(id, label)?;
+    screen::put(&match label.is_empty() {
+        true => format!("{id} has no label\n"),
+        false => format!("{id}: {label}\n"),
+    })
+}
+
+fn export(given: &ArgMatches) -> Result<Exit, Faults> {
+    let history = history::open()?;
+    let id = history::number(&history, entry(given))?;
+    let bytes = history.document(id)?;
+    let path = PathBuf::from(given.get_one::<String>("file").expect("clap asks for a file"));
+    outputs::spare_targets([path.as_path()].into_iter(), &[])?;
+    outputs::write_file(&path, &bytes)
+        .map_err(|error| Faults::one(Fault::of_file("write", &path, &error), Exit::Internal))?;
+    Ok(Exit::Done)
+}
+
+fn prune(given: &ArgMatches) -> Result<Exit, Faults> {
+    let keep = match (given.get_one::<usize>("keep"), given.get_one::<String>("older-than")) {
+        (Some(number), _) => Keep::Latest(*number),
+        (None, Some(text)) => {
+            let age = age(text).and_then(|age| Timestamp::now().checked_sub(age).ok());
+            let age = age.ok_or_else(|| {
+                let fault = Fault::new(format!("`{text}` is no age")).at(format!("--older-than {text}"));
+                Faults::usage(fault.help("for example 90d, 12w, 36h"))
+            })?;
+            Keep::Since(u64::try_from(age.as_nanosecond()).unwrap_or(0))
+        }
+        (None, None) => unreachable!("clap asks for one of them"),
+    };
+    let Some(mut history) = opened()? else {
+        return screen::put("nothing is kept yet, so there is nothing to remove\n");
+    };
+    let out = history.beyond(keep)?;
+    if out.is_empty() {
+        return screen::put("there is nothing to remove\n");
+    }
+    let number = match out.len() {
+        1 => "1 entry".to_owned(),
+        number => format!("{number} entries"),
+    };
+    let text = table(&out, width());
+    if given.get_flag("dry-run") {
+        return screen::put(&format!("{text}{number} would be removed\n"));
+    }
+    history.prune(&out)?;
+    screen::put(&format!("{text}{number} removed\n"))
+}
+
+/// Columns of the terminal; where there is none nothing is cut.
+fn width() -> usize {
+    terminal_size::terminal_size_of(std::io::stdout()).map_or(usize::MAX, |(width, _)| usize::from(width.0))
+}
+
+/// A column of a table.
+struct Column {
+    title: &'static str,
+    right: bool,
+    /// It may be cut to this many characters where the terminal is narrow.
+    least: Option<usize>,
+    cells: Vec<String>,
+}
+
+/// A line for each entry, no longer than `width`.
+fn table(entries: &[Entry], width: usize) -> String {
+    let column = |title: &'static str, right: bool, least: Option<usize>, cell: &dyn Fn(&Entry) -> String| Column {
+        title,
+        right,
+        least,
+        cells: entries.iter().map(cell).collect(),
+    };
+    let figure = |of: fn(&archive::history::EntryJob) -> Option<f64>, words: fn(f64) -> String| {
+        move |entry: &Entry| match &entry.jobs[..] {
+            [] => "-".into(),
+            [job] => of(job).map_or("-".into(), words),
+            _ => String::new(),
+        }
+    };
+    let iops = |entry: &Entry| match (entry.runs, entry.jobs.len()) {
+        (2.., _) => numbers::some(entry.runs, "run"),
+        (_, jobs @ 2..) => numbers::some(jobs as u64, "job"),
+        _ => figure(|job| job.iops, numbers::rate)(entry),
+    };
+    let several_hosts = entries.iter().any(|entry| entry.host != entries[0].host);
+    let mut columns = vec![
+        column("entry", true, None, &|entry| entry.id.to_string()),
+        column("begun", false, None, &|entry| local(entry.started_unix_ns)),
+        column("kind", false, None, &|entry| entry.kind.name().into()),
+        column("name", false, Some(8), &|entry| named(entry)),
+    ];
+    if several_hosts {
+        columns.push(column("host", false, Some(6), &|entry| printable(&entry.host)));
+    }
+    columns.extend([
+        column("targets", false, Some(8), &|entry| printable(&entry.targets.join(", "))),
+        column("IOPS", true, None, &iops),
+        column(
+            "MiB/s",
+            true,
+            None,
+            &figure(
+                |job| job.bytes_per_sec,
+                |rate| numbers::throughput(rate / f64::from(1 << 20)),
+            ),
+        ),
+        column("p50", true, None, &figure(|job| job.p50_ns, numbers::time)),
+        column("p99", true, None, &figure(|job| job.p99_ns, numbers::time)),
+        column("came to", false, None, &|entry| came_to(entry)),
+    ]);
+    columns.retain(|column| column.cells.iter().any(|cell| !cell.is_empty()));
+    fit(&mut columns, width);
+    lines(&columns)
+}
+
+/// The label says more than the name of the test, and both more than one.
+fn named(entry: &Entry) -> String {
+    match &entry.label {
+        Some(label) => printable(&format!("{label} ({})", entry.name)),
+        None => printable(&entry.name),
+    }
+}
+
+fn came_to(entry: &Entry) -> String {
+    let interrupted = if entry.interrupted { "interrupted" } else { "" };
+    let words = [entry.verdict.as_deref().unwrap_or_default(), interrupted];
+    words
+        .into_iter()
+        .filter(|word| !word.is_empty())
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+/// Names are the user's; what would move the cursor is no part of a table.
+fn printable(text: &str) -> String {
+    text.chars()
+        .map(|letter| if letter.is_control() { '?' } else { letter })
+        .collect()
+}
+
+/// A moment in the local zone, to the minute.
+pub(super) fn local(unix_ns: u64) -> String {
+    let moment = Timestamp::from_nanosecond(i128::from(unix_ns));
+    moment.map_or_else(
+        |_| String::new(),
+        |moment| {
+            moment
+                .to_zoned(TimeZone::system())
+                .strftime("%Y-%m-%d %H:%M")
+                .to_string()
+        },
+    )
+}
+
+fn widest(column: &Column) -> usize {
+    let cells = column.cells.iter().map(|cell| cell.chars().count());
+    cells.chain([column.title.len()]).max().unwrap_or(0)
+}
+
+/// Cuts the columns that may be cut, the widest first, until the lines fit; where that is not enough, columns that a narrow table can do
+/// without go.
+fn fit(columns: &mut Vec<Column>, width: usize) {
+    const SPARED: [&str; 3] = ["MiB/s", "p50", "kind"];
+    loop {
+        let needed = columns.iter().map(|column| widest(column) + 2).sum::<usize>() - 2;
+        if needed <= width {
+            return;
+        }
+        let can_give = columns
+            .iter_mut()
+            .filter(|column| column.least.is_some_and(|least| widest(column) > least));
+        let Some(column) = can_give.max_by_key(|column| widest(column)) else {
+            let spared = SPARED
+                .iter()
+                .find_map(|title| columns.iter().position(|column| column.title == *title));
+            match spared {
+                Some(place) => drop(columns.remove(place)),
+                None => return,
+            }
+            continue;
+        };
+        let to = (widest(column) - 1).max(column.least.unwrap_or(0));
+        for cell in &mut column.cells {
+            if cell.chars().count() > to {
+                *cell = cell.chars().take(to - 1).chain(['…']).collect();
+            }
+        }
+    }
+}
+
+fn lines(columns: &[Column]) -> String {
+    let rows = columns.first().map_or(0, |column| column.cells.len());
+    let line = |cell: &dyn Fn(&Column) -> String| {
+        let cells = columns.iter().map(|column| match column.right {
+            true => format!("{:>1$}", cell(column), widest(column)),
+            false => format!("{:<1$}", cell(column), widest(column)),
+        });
+        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned() + "\n"
+    };
+    let mut text = line(&|column| column.title.into());
+    for row in 0..rows {
+        text += &line(&|column| column.cells[row].clone());
+    }
+    text
+}
+
+/// A row for each job of each entry.
+fn csv(entries: &[Entry]) -> String {
+    const COLUMNS: [&str; 18] = [
+        "entry",
+        "started",
+        "kind",
+        "name",
+        "label",
+        "host",
+        "targets",
+        "devices",
+        "version",
+        "runs",
+        "came_to",
+        "job",
+        "iops",
+        "mib_per_s",
+        "latency_mean_us",
+        "latency_p50_us",
+        "latency_p99_us",
+        "file",
+    ];
+    let mut table = csv::Writer::from_writer(Vec::new());
+    let written = "memory takes everything";
+    table.write_record(COLUMNS).expect(written);
+    let fixed = |value: Option<f64>, unit: f64| value.map_or(String::new(), |value| format!("{:.3}", value / unit));
+    for entry in entries {
+        for job in &entry.jobs {
+            let models = entry.devices.iter().map(|device| match &device.model {
+                Some(model) => format!("{} ({model})", device.name),
+                None => device.name.clone(),
+            });
+            let started = Timestamp::from_nanosecond(i128::from(entry.started_unix_ns));
+            let file = entry.file.as_deref().map(Path::display);
+            let row = [
+                entry.id.to_string(),
+                started.map(|moment| moment.to_string()).unwrap_or_default(),
+                entry.kind.name().into(),
+                entry.name.clone(),
+                entry.label.clone().unwrap_or_default(),
+                entry.host.clone(),
+                entry.targets.join(", "),
+                models.collect::<Vec<_>>().join(", "),
+                entry.version.clone(),
+                entry.runs.to_string(),
+                came_to(entry),
+                job.name.clone(),
+                fixed(job.iops, 1.0),
+                fixed(job.bytes_per_sec, f64::from(1 << 20)),
+                fixed(job.mean_ns, 1e3),
+                fixed(job.p50_ns, 1e3),
+                fixed(job.p99_ns, 1e3),
+                file.map(|file| file.to_string()).unwrap_or_default(),
+            ];
+            table.write_record(row).expect(written);
+        }
+    }
+    let bytes = table.into_inner().expect(written);
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_are_of_the_local_calendar_and_ages_count_from_now() {
+        let now: Timestamp = "2026-11-22T12:00:00Z".parse().unwrap();
+        let zone = TimeZone::fixed(jiff::tz::offset(1));
+        let check = |text: &str, after: bool, expected: Option<&str>| {
+            let wanted = expected.map(|text| text.parse::<Timestamp>().unwrap().as_nanosecond() as u64);
+            assert_eq!(moment_of(text, after, now, &zone), wanted, "{text}");
+        };
+        check("2026-11-20", false, Some("2026-11-19T23:00:00Z"));
+        check("2026-11-20", true, Some("2026-11-20T23:00:00Z"));
+        check("2026-11-20T18:30", true, Some("2026-11-20T17:30:00Z"));
+        check("7d", false, Some("2026-11-15T12:00:00Z"));
+        check("1w", true, Some("2026-11-15T12:00:00Z"));
+        check("90m", false, Some("2026-11-22T10:30:00Z"));
+        for wrong in [
+            "",
+            "d",
+            "-1d",
+            "7",
+            "tomorrow",
+            "2026-13-01",
+            "99999999999999999999d",
+            "9223372036854775807w",
+        ] {
+            check(wrong, false, None);
+        }
+    }
+
+    fn entry(id: u64, name: &str, target: &str) -> Entry {
+        Entry {
+            id,
+            kind: EntryKind::Run,
+            name: name.into(),
+            label: None,
+            host: "h".into(),
+            started_unix_ns: 0,
+            ended_unix_ns: 0,
+            version: "0.1.0".into(),
+            runs: 1,
+            interrupted: false,
+            verdict: None,
+            plan: None,
+            test: None,
+            file: None,
+            targets: vec![target.into()],
+            devices: Vec::new(),
+            jobs: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn tables_are_no_wider_than_the_terminal() {
+        let long = "a name that nobody wants to read to its end";
+        let entries = [
+            entry(1, long, "/dev/nvme0n1"),
+            entry(12, "short\x1b[2J", "/data/a/b/c/d/e/f"),
+        ];
+        let whole = table(&entries, usize::MAX);
+        assert!(
+            whole.contains(long) && whole.contains("short?[2J") && !whole.contains("host"),
+            "{whole}"
+        );
+        for width in [60, 80, 100] {
+            let cut = table(&entries, width);
+            assert!(cut.lines().all(|line| line.chars().count() <= width), "{width}\n{cut}");
+            assert!(cut.contains("a name ") && cut.contains('…'), "{cut}");
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! `fathom recover`: the results of a run on several hosts whose leader is gone.
+
+use std::path::Path;
+
+use clap::{Arg, ArgMatches, Command, ValueHint};
+use run::hosts::recover;
+
+use crate::exit::{EXPLAINED, Exit};
+use crate::fault::{Fault, Faults};
+use crate::fleet::read_journal;
+use crate::outputs::Outputs;
+
+use super::show;
+
+/// The command line.
+pub fn command() -> Command {
+    let command = Command::new("recover")
+        .about("Puts together what the hosts of a test kept, where the one that leads was lost")
+        .long_about(
+            "Puts together what the hosts of a test kept while it went on, where the process that leads was lost, or all of them \
+             were ended. Each host keeps its part (FATHOM_JOURNAL, by default in the user's data folder, below `fleet`) until it \
+             has arrived. Copy these folders into one, or name the one they share.",
+        )
+        .after_help(format!(
+            "Examples:\n  fathom recover ~/.local/share/fathom/fleet\n  fathom recover collected --out json --save partial.fathom\n\n{EXPLAINED}"
+        ))
+        .arg(
+            Arg::new("folder")
+                .value_name("DIR")
+                .required(true)
+                .value_hint(ValueHint::DirPath)
+                .help("The folder with the parts, or with a folder for each run"),
+        );
+    show::options(command)
+}
+
+/// Puts them together and reports.
+pub fn carry_out(given: &ArgMatches) -> Result<Exit, Faults> {
+    let folder = given.get_one::<String>("folder").expect("clap asks for it");
+    let fault = |why: String| Faults::one(Fault::new(why).at(folder.as_str()), Exit::Refused);
+    let mut found = read_journal(Path::new(folder)).map_err(fault)?;
+    // Of several runs it is the latest: their names begin with the time.
+    let latest = found.iter().map(|(_, kept)| kept.run.clone()).max();
+    found.retain(|(_, kept)| Some(&kept.run) == latest.as_ref());
+    let mut results = recover(found.into_iter().map(|(_, kept)| kept).collect()).map_err(fault)?;
+    let checked = analysis::check(&results);
+    results.findings.extend(checked);
+    let outputs = Outputs::of(given, &results.plan)?;
+    outputs.finish(&results, None)?;
+    Ok(Exit::Partial)
+}

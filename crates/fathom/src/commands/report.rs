@@ -1,0 +1,145 @@
+//! `fathom report`: a page for browsers, made from results that are there already.
+
+use std::path::{Path, PathBuf};
+
+use archive::Saved;
+use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
+use model::results::Results;
+use report::html;
+use report::html::page::{Page, Verdict};
+
+use super::{ab, compare, explain, judged, results};
+use crate::exit::{EXPLAINED, Exit};
+use crate::fault::{Fault, Faults};
+use crate::{outputs, pages, screen};
+
+/// The command line.
+pub fn command() -> Command {
+    let own = [
+        Arg::new("output")
+            .short('o')
+            .long("output")
+            .value_name("FILE.html")
+            .value_hint(ValueHint::FilePath)
+            .help("The file to write; `-` is standard output [default: the name of the result with .html]")
+            .help_heading("Output"),
+        Arg::new("force")
+            .long("force")
+            .action(ArgAction::SetTrue)
+            .help("Compare results although their loads, or the ways of measuring, differ")
+            .help_heading("Comparison"),
+        ab::margin_option(),
+    ];
+    Command::new("report")
+        .about("Makes a page with charts from results: one file that opens offline in any browser")
+        .long_about(
+            "Makes a page with charts from saved results and studies, and from reports of other tools as `fathom explain` reads them. \
+             It is one file: it opens offline in any browser, can be mailed, printed, and used with a keyboard or a screen reader. Several results make a comparison.\n\n\
+             With --require or --policy the results are held to a promise, and the page begins with PASS, FAIL or INCONCLUSIVE; with --vm and --disk the limits of a cloud machine \
+             are known, and the page says which one was met.",
+        )
+        .after_help(format!(
+            "Examples:\n  fathom report result.fathom\n  fathom report result.fathom --require 'iops>=4000,p99<=3ms' -o result.html\n  \
+             fathom report before.fathom after.fathom -o comparison.html\n  fathom report fio.json --vm Standard_B2ms\n\n{EXPLAINED}"
+        ))
+        .arg(
+            Arg::new("file")
+                .value_name("RESULT")
+                .required(true)
+                .num_args(1..)
+                .value_hint(ValueHint::FilePath)
+                .help("Results: saved ones (--save), studies, reports of fio or DiskSpd; `-` is standard input"),
+        )
+        .args(own)
+        .args(explain::promise_options())
+}
+
+/// Makes the page.
+pub fn carry_out(given: &ArgMatches) -> Result<Exit, Faults> {
+    let files: Vec<String> = given
+        .get_many::<String>("file")
+        .into_iter()
+        .flatten()
+        .cloned()
+        .collect();
+    let target = target(given, &files);
+    if let Some(path) = &target {
+        if files.iter().any(|file| Path::new(file) == path) {
+            let fault = Fault::new(format!("{} is the result itself", path.display()));
+            return Err(Faults::usage(fault.help("name another file with -o")));
+        }
+        outputs::prove_writable(std::iter::once(path.as_path()))?;
+    }
+    let (page, exit) = match &files[..] {
+        [one] => of_one(given, one)?,
+        many => (compare::page_of(given, many)?, Exit::Done),
+    };
+    let text = html::file(&page);
+    match &target {
+        None => {
+            screen::put(&text)?;
+        }
+        Some(path) => {
+            let failed = |error| Faults::one(Fault::of_file("write", path, &error), Exit::Internal);
+            outputs::write_file(path, text.as_bytes()).map_err(failed)?;
+            eprintln!("{}: {} KiB", path.display(), text.len() / 1024);
+        }
+    }
+    Ok(exit)
+}
+
+/// Where it goes; `None` is standard output.
+fn target(given: &ArgMatches, files: &[String]) -> Option<PathBuf> {
+    match given.get_one::<String>("output").map(String::as_str) {
+        Some("-") => None,
+        Some(file) => Some(PathBuf::from(file)),
+        None => Some(match files {
+            [one] if one != "-" => {
+                let name = Path::new(one)
+                    .file_stem()
+                    .map(|name| name.to_string_lossy().into_owned());
+                PathBuf::from(format!("{}.html", name.unwrap_or_else(|| "report".into())))
+            }
+            [_] => PathBuf::from("report.html"),
+            _ => PathBuf::from("comparison.html"),
+        }),
+    }
+}
+
+fn of_one(given: &ArgMatches, file: &str) -> Result<(Page, Exit), Faults> {
+    if let Some(found) = results::of_another_tool(file)? {
+        let asked = explain::asked(given)?;
+        let promised = pages::promised(&asked.clauses);
+        let explanation = explain::of(found, &asked)?;
+        let exit = explain::exit_of(&explanation);
+        return Ok((pages::explained(&explanation, &promised), exit));
+    }
+    match results::any(file)? {
+        Saved::Run(results) => of_run(given, *results),
+        Saved::Study(study) => {
+            let page = pages::of_study(&study, ab::margin(given)?);
+            let page =
+                page.ok_or_else(|| Faults::usage(Fault::new(format!("{file} holds a study that has no page"))))?;
+            Ok((page, Exit::Done))
+        }
+    }
+}
+
+/// A run of ours: held to what is promised now, and seen with the limits that are named now.
+fn of_run(given: &ArgMatches, mut results: Results) -> Result<(Page, Exit), Faults> {
+    let asked = explain::asked(given)?;
+    if !asked.layers.is_empty() {
+        let known = study::diagnosis::Known {
+            layers: asked.layers.clone(),
+            bursts: asked.credits.clone(),
+        };
+        results.diagnoses = study::diagnosis::diagnoses(&results, &known, None);
+    }
+    if asked.clauses.is_empty() {
+        let exit = Exit::of(&results, false);
+        return Ok((pages::run(&results, Verdict::default()), exit));
+    }
+    let judged = judged::judge(&results, &asked.clauses);
+    let exit = Exit::of_verdict(&results, judged.outcome(), false);
+    Ok((pages::run(&results, judged.for_page(&asked.clauses)), exit))
+}

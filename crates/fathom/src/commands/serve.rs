@@ -1,0 +1,203 @@
+//! `fathom serve`.
+
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+
+use analysis::compare::MARGIN;
+use analysis::verdict::Outcome;
+use archive::Saved;
+use archive::history::{Entry, HistoryError};
+use archive::serve::{self, Door, Pages, Token, Trouble};
+use clap::{Arg, ArgMatches, Command};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use report::html::page::{Page, Tone, Verdict};
+
+use super::{compare, history as listed};
+use crate::exit::{EXPLAINED, Exit};
+use crate::fault::{Fault, Faults};
+use crate::session::Session;
+use crate::{address, history, pages, running, screen};
+
+/// Where it is served unless it is said otherwise.
+const USUAL: &str = "127.0.0.1:7744";
+
+/// The command line.
+pub fn command() -> Command {
+    Command::new("serve")
+        .about("Shows the history in a browser: list, reports, comparisons; read only")
+        .long_about(
+            "Shows the history in a browser: a list with filters, the report of each entry, its saved file, and comparisons. Nothing \
+             can be changed there. It ends with Ctrl-C.\n\n\
+             On this machine's own address everybody on the machine may read; elsewhere a token is asked for, which is made at \
+             random and printed with the address unless --token gives it. There is no encryption: across a network that is not \
+             yours, leave it on this machine and use `ssh -L 7744:127.0.0.1:7744 HOST`. A run is watched on a page of its own: `fathom run --metrics PORT`.",
+        )
+        .after_help(format!(
+            "Examples:\n  fathom serve\n  fathom serve --listen 0.0.0.0:7744\n\n{EXPLAINED}"
+        ))
+        .arg(
+            Arg::new("listen")
+                .long("listen")
+                .value_name("ADDR")
+                .default_value(USUAL)
+                .help("Address and port, or a port of this machine alone; port 0 takes a free one"),
+        )
+        .arg(
+            Arg::new("token")
+                .long("token")
+                .value_name("TOKEN")
+                .help("Ask for this word: at least 16 letters, digits, `-`, `_`, `.`; also FATHOM_TOKEN, which others cannot see"),
+        )
+}
+
+/// Serves until it is asked to stop.
+pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
+    let text = given.get_one::<String>("listen").map_or(USUAL, String::as_str);
+    let wanted = address::parse("--listen", text)?;
+    let path = history::path()?;
+    let token = token(given, wanted)?;
+    let (listener, bound) = address::bind("--listen", wanted)?;
+    screen::put(&format!("{}\nCtrl-C ends it\n", shown(bound, token.as_ref())))?;
+    let door = Door::new(bound, token);
+    serve(listener, door, path, session)?;
+    Ok(Exit::Done)
+}
+
+fn serve(listener: TcpListener, door: Door, path: std::path::PathBuf, session: &Session) -> Result<(), Faults> {
+    let ended = serve::browse(listener, door, path, Arc::new(OurPages), session.interrupt_flag());
+    ended.map_err(|error| Faults::one(Fault::new(format!("the server ended: {error}")), Exit::Internal))
+}
+
+/// The address to open. The one of all interfaces is no address to go to.
+fn shown(bound: SocketAddr, token: Option<&Token>) -> String {
+    let query = token.map_or(String::new(), |token| format!("?token={}", token.word()));
+    match bound.ip().is_unspecified() {
+        false => format!("http://{bound}/{query}"),
+        true => format!(
+            "http://127.0.0.1:{0}/{query}\nfrom elsewhere: http://ADDRESS-OF-THIS-MACHINE:{0}/{query}",
+            bound.port()
+        ),
+    }
+}
+
+fn token(given: &ArgMatches, wanted: SocketAddr) -> Result<Option<Token>, Faults> {
+    let word = given.get_one::<String>("token").cloned();
+    let word = word.or_else(|| std::env::var("FATHOM_TOKEN").ok().filter(|word| !word.is_empty()));
+    match word {
+        Some(word) => match Token::of(&word) {
+            Some(token) => Ok(Some(token)),
+            None => {
+                let fault = Fault::new("this is no token: it has 16 to 128 letters, digits, `-`, `_`, `.`");
+                Err(Faults::usage(
+                    fault
+                        .at("--token")
+                        .help("leave --token out, and one is made where it is needed"),
+                ))
+            }
+        },
+        None if wanted.ip().is_loopback() => Ok(None),
+        None => random().map(Some),
+    }
+}
+
+/// 128 random bits.
+fn random() -> Result<Token, Faults> {
+    let mut bytes = [0; 16];
+    let failed = |error| {
+        let fault = Fault::new(format!("the system gives no random numbers: {error}"));
+        Faults::one(fault.help("name a token yourself: --token"), Exit::Refused)
+    };
+    getrandom::fill(&mut bytes).map_err(failed)?;
+    let word: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok(Token::of(&word).expect("32 digits are a token"))
+}
+
+/// The pages that the commands make.
+struct OurPages;
+
+impl Pages for OurPages {
+    fn of_entry(&self, entry: &Entry, saved: Saved) -> Option<Page> {
+        let mut page = match saved {
+            Saved::Run(results) => pages::run(&results, verdict(entry)),
+            Saved::Study(study) => pages::of_study(&study, MARGIN)?,
+        };
+        page.about
+            .extend(entry.label.as_ref().map(|label| format!("Label: {label}")));
+        Some(page)
+    }
+
+    fn compared(&self, entries: &[u64], force: bool) -> Result<Page, Trouble> {
+        let files: Vec<String> = entries.iter().map(|id| format!("history:{id}")).collect();
+        compare::page_with(&files, MARGIN, force).map_err(|faults| {
+            let fault = faults.into_first();
+            // There is no command line here, but a link.
+            let forced = fault.help.as_deref().is_some_and(|help| help.ends_with("--force"));
+            let ids: Vec<String> = entries.iter().map(u64::to_string).collect();
+            Trouble {
+                status: 422,
+                what: fault.what,
+                why: fault.why,
+                help: fault.help.filter(|_| !forced),
+                link: forced.then(|| {
+                    let address = format!("/compare?a={}&force=1", ids.join("&b="));
+                    Box::new((address, "Compare them all the same".into()))
+                }),
+            }
+        })
+    }
+
+    fn moment(&self, text: &str, after: bool) -> Option<u64> {
+        listed::moment_of(text, after, Timestamp::now(), &TimeZone::system())
+    }
+
+    fn running(&self) -> Vec<(String, String)> {
+        let runs = running::now().into_iter();
+        runs.map(|run| {
+            (
+                format!("http://{}/", run.address),
+                format!("{}, since {}", run.name, listed::local(run.started_unix_ns)),
+            )
+        })
+        .collect()
+    }
+
+    fn local(&self, unix_ns: u64) -> String {
+        listed::local(unix_ns)
+    }
+
+    fn trouble(&self, error: &HistoryError) -> Trouble {
+        let fault = history::fault(error);
+        Trouble {
+            status: 0,
+            what: fault.what,
+            why: fault.why,
+            help: fault.help,
+            link: None,
+        }
+    }
+}
+
+/// What came of the promise when it was measured. The clauses themselves are not kept.
+fn verdict(entry: &Entry) -> Verdict {
+    let Some(word) = &entry.verdict else {
+        return Verdict::default();
+    };
+    let tone = match word {
+        word if word == Outcome::Pass.word() => Tone::Good,
+        word if word == Outcome::Fail.word() => Tone::Bad,
+        word if word == Outcome::Inconclusive.word() => Tone::Unsure,
+        _ => Tone::Plain,
+    };
+    Verdict {
+        word: word.clone(),
+        tone,
+        sentence: format!(
+            "was the verdict of `fathom {}` when this was measured; what was promised is not kept with it. To hold it to a promise again: \
+             fathom report history:{} --require … or --policy ….",
+            entry.kind.name(),
+            entry.id
+        ),
+        ..Verdict::default()
+    }
+}

@@ -1,0 +1,314 @@
+//! `fathom trend`: the figures of a test over time.
+
+use std::collections::BTreeMap;
+
+use analysis::compare::{self, Figure, Moment, Trend};
+use archive::history::{Entry, EntryJob, Filter};
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use report::html::page::Page;
+use serde::Serialize;
+
+use super::ab;
+use super::history::{filter, filter_options, local, opened};
+use super::study_outputs::{Contents, StudyOutputs};
+use crate::exit::{EXPLAINED, Exit};
+use crate::fault::{Fault, Faults};
+use crate::screen::wrapped;
+use crate::{history, outputs, pages};
+
+/// The figures whose way is told.
+const FIGURES: [Figure; 3] = [Figure::Iops, Figure::Mean, Figure::Quantile(0.99)];
+/// Version of the form for programs.
+const FORMAT_VERSION: u32 = 1;
+
+/// The command line.
+pub fn command() -> Command {
+    Command::new("trend")
+        .about("Tells how the figures of a test went over time: since when the same, where they changed, what changed with them")
+        .long_about(
+            "Tells how the figures of a test went over the runs of it that the history holds: since when they are the same, between which \
+             two runs they changed and by how much, and what else was not the same in these two: kernel, versions, device, settings.\n\n\
+             Runs are of one test if their plans are the same apart from names, times and seeds, on the same host and targets. Which test \
+             is meant says ENTRY, one of its runs; with options and without ENTRY it is every test of the entries that they let through. \
+             Interrupted runs and studies are left out. Levels are looked for from 6 runs on, each of 2 runs at least; docs/history.md tells \
+             what that can see.",
+        )
+        .after_help(format!(
+            "Examples:\n  fathom trend\n  fathom trend 12 --since 90d\n  fathom trend --target nvme1n1 --out json\n\n{EXPLAINED}"
+        ))
+        .arg(
+            Arg::new("entry")
+                .value_name("ENTRY")
+                .help("A run of the test: its number in the history, or `last` [default: last, where no option is given]"),
+        )
+        .args(filter_options())
+        .arg(
+            Arg::new("force")
+                .long("force")
+                .action(ArgAction::SetTrue)
+                .help("Take all entries that the options let through for runs of one test")
+                .conflicts_with("entry"),
+        )
+        .arg(ab::margin_option())
+        .arg(
+            Arg::new("out")
+                .long("out")
+                .value_name("FORMAT[=FILE],…")
+                .action(ArgAction::Append)
+                .help("Reports to write, each to stdout or a file: text, json, html [default: text]")
+                .help_heading("Output"),
+        )
+        .arg(outputs::page_option())
+}
+
+/// The report for programs, and for charts.
+#[derive(Debug, Serialize)]
+struct Trends {
+    format_version: u32,
+    kind: &'static str,
+    margin: f64,
+    tests: Vec<TestTrend>,
+    /// Tests with one run only.
+    alone: usize,
+}
+
+/// One job of a test.
+#[derive(Debug, Serialize)]
+struct TestTrend {
+    /// Name of the test in its latest run.
+    name: String,
+    /// Name of the job.
+    job: String,
+    host: String,
+    targets: Vec<String>,
+    runs: Vec<TrendRun>,
+    figures: Vec<Trend>,
+}
+
+/// A run of a test.
+#[derive(Debug, Serialize)]
+struct TrendRun {
+    entry: u64,
+    label: Option<String>,
+    started_unix_ns: u64,
+    version: String,
+    verdict: Option<String>,
+    iops: Option<f64>,
+    mean_ns: Option<f64>,
+    p99_ns: Option<f64>,
+}
+
+fn page(trends: &Trends) -> Page {
+    let several = trends.tests.iter().any(|test| test.job != trends.tests[0].job);
+    let tests: Vec<pages::Test<'_>> = trends
+        .tests
+        .iter()
+        .map(|test| {
+            let job = if several {
+                format!(", {}", test.job)
+            } else {
+                String::new()
+            };
+            pages::Test {
+                title: format!("{}{job} on {} ({})", test.name, test.targets.join(", "), test.host),
+                figures: &test.figures,
+            }
+        })
+        .collect();
+    pages::trend(&tests, trends)
+}
+
+/// Tells it.
+pub fn carry_out(given: &ArgMatches) -> Result<Exit, Faults> {
+    let outputs = StudyOutputs::of(given, false)?;
+    let margin = ab::margin(given)?;
+    let entries = entries(given)?;
+    outputs.prove(&[])?;
+    let mut tests: BTreeMap<(String, String), Vec<&Entry>> = BTreeMap::new();
+    for entry in entries
+        .iter()
+        .filter(|entry| !entry.interrupted && !entry.jobs.is_empty())
+    {
+        let Some(test) = &entry.test else { continue };
+        let key = match given.get_flag("force") {
+            true => Default::default(),
+            false => (test.clone(), entry.host.clone()),
+        };
+        tests.entry(key).or_default().push(entry);
+    }
+    let mut series: Vec<Vec<&Entry>> = tests.into_values().collect();
+    series
+        .iter_mut()
+        .for_each(|runs| runs.sort_by_key(|entry| (entry.started_unix_ns, entry.id)));
+    let (mut told, alone): (Vec<_>, Vec<_>) = series.into_iter().partition(|runs| runs.len() > 1);
+    // The test that was run last is the one that is asked about.
+    told.sort_by_key(|runs| std::cmp::Reverse(runs.last().map(|entry| entry.started_unix_ns)));
+    let trends = Trends {
+        format_version: FORMAT_VERSION,
+        kind: "trend",
+        margin,
+        tests: told.iter().flat_map(|runs| of_test(runs, margin)).collect(),
+        alone: alone.len(),
+    };
+    outputs.finish(&Contents {
+        text: text(&trends),
+        json: &trends,
+        csv: None,
+        page: Some(&|| page(&trends)),
+        study: None,
+    })?;
+    Ok(Exit::Done)
+}
+
+/// The entries that are asked about.
+fn entries(given: &ArgMatches) -> Result<Vec<Entry>, Faults> {
+    let mut wanted = filter(given)?;
+    let named = given.get_one::<String>("entry");
+    let Some(history) = opened()? else {
+        return Ok(Vec::new());
+    };
+    if named.is_some() || (wanted == Filter::default() && !given.get_flag("force")) {
+        let id = history::number(&history, named.map_or("last", String::as_str))?;
+        let entry = history.get(id)?;
+        let none = || {
+            let fault = Fault::new(format!(
+                "the entry {id} is a study of {} runs, which has no trend",
+                entry.runs
+            ));
+            Faults::usage(fault.help("name an entry of one run; `fathom history` lists them"))
+        };
+        wanted.test = Some(entry.test.clone().ok_or_else(none)?);
+        wanted.host = wanted
+            .host
+            .or_else(|| Some(entry.host.clone()).filter(|host| !host.is_empty()));
+    }
+    Ok(history.list(&wanted)?)
+}
+
+/// A series for each job that the latest run has.
+fn of_test(runs: &[&Entry], margin: f64) -> Vec<TestTrend> {
+    let Some(latest) = runs.last() else { return Vec::new() };
+    let of_job = |number: usize| {
+        let jobs: Vec<(&Entry, &EntryJob)> = runs
+            .iter()
+            .filter_map(|entry| Some((*entry, entry.jobs.get(number)?)))
+            .collect();
+        let figures = FIGURES.iter().filter_map(|figure| {
+            let moments: Vec<Moment> = jobs
+                .iter()
+                .filter_map(|(entry, job)| moment(entry, job, value(*figure, job)?))
+                .collect();
+            compare::trend(*figure, &moments, margin)
+        });
+        TestTrend {
+            name: latest.name.clone(),
+            job: latest.jobs[number].name.clone(),
+            host: latest.host.clone(),
+            targets: latest.targets.clone(),
+            figures: figures.collect(),
+            runs: jobs
+                .iter()
+                .map(|(entry, job)| TrendRun {
+                    entry: entry.id,
+                    label: entry.label.clone(),
+                    started_unix_ns: entry.started_unix_ns,
+                    version: entry.version.clone(),
+                    verdict: entry.verdict.clone(),
+                    iops: job.iops,
+                    mean_ns: job.mean_ns,
+                    p99_ns: job.p99_ns,
+                })
+                .collect(),
+        }
+    };
+    (0..latest.jobs.len()).map(of_job).collect()
+}
+
+fn value(figure: Figure, job: &EntryJob) -> Option<f64> {
+    match figure {
+        Figure::Iops => job.iops,
+        Figure::Mean => job.mean_ns,
+        Figure::Quantile(_) => job.p99_ns,
+    }
+}
+
+fn moment(entry: &Entry, job: &EntryJob, value: f64) -> Option<Moment> {
+    Some(Moment {
+        entry: entry.id,
+        unix_ns: entry.started_unix_ns,
+        day: local(entry.started_unix_ns).split(' ').next()?.to_owned(),
+        value,
+        facts: job.facts.clone(),
+    })
+}
+
+fn text(trends: &Trends) -> String {
+    if trends.tests.is_empty() {
+        let sentence = match trends.alone {
+            0 => {
+                "There is no run to tell a trend of: every command that measures adds to the history, unless it is turned off."
+            }
+            1 => "There is one run of this test, and a trend takes two at least: repeat it.",
+            _ => "Each test was run once, and a trend takes two runs at least.",
+        };
+        return wrapped(sentence).trim_start().to_owned();
+    }
+    let mut text = String::new();
+    for (index, test) in trends.tests.iter().enumerate() {
+        if index > 0 {
+            text.push('\n');
+        }
+        text += &head(test);
+        text += &table(test);
+        text += "\nWhat this means\n";
+        for sentence in test.figures.iter().flat_map(|figure| &figure.sentences) {
+            text += &wrapped(sentence);
+        }
+    }
+    if trends.alone > 0 {
+        text += &format!(
+            "\n{} more with one run only, which makes no trend\n",
+            report::numbers::some(trends.alone as u64, "test")
+        );
+    }
+    text
+}
+
+fn head(test: &TestTrend) -> String {
+    let job = if test.job == test.name {
+        String::new()
+    } else {
+        format!(", {}", test.job)
+    };
+    format!("{}{job}: {} on {}\n\n", test.name, test.targets.join(", "), test.host)
+}
+
+/// A line for each run; a rule where a level ends.
+fn table(test: &TestTrend) -> String {
+    let mut text = format!(
+        "  {:>7}  {:<16}  {:>10}  {:>10}  {:>10}\n",
+        "entry", "begun", "IOPS", "mean", "p99"
+    );
+    let cell = |figure: Figure, value: Option<f64>| value.map_or("-".into(), |value| figure.words(value));
+    for run in &test.runs {
+        let changed = test
+            .figures
+            .iter()
+            .filter(|figure| figure.changes.iter().any(|change| change.after == run.entry));
+        let names: Vec<&str> = changed.map(|figure| &*figure.name).collect();
+        if !names.is_empty() {
+            text += &format!("  {:->7}  {} changed\n", "", names.join(", "));
+        }
+        let line = format!(
+            "  {:>7}  {:<16}  {:>10}  {:>10}  {:>10}  {}",
+            run.entry,
+            local(run.started_unix_ns),
+            cell(Figure::Iops, run.iops),
+            cell(Figure::Mean, run.mean_ns),
+            cell(Figure::Quantile(0.99), run.p99_ns),
+            run.label.as_deref().unwrap_or_default()
+        );
+        text += &format!("{}\n", line.trim_end());
+    }
+    text
+}

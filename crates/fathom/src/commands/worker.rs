@@ -1,0 +1,128 @@
+//! `fathom worker`: carries out, on this host, what another process tells it.
+
+use std::time::Duration;
+
+use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Command};
+use run::hosts::{Duplex, Place, Role, StreamComm};
+
+use crate::address;
+use crate::exit::{EXPLAINED, Exit};
+use crate::fault::{Fault, Faults};
+use crate::fleet::link::Listener;
+use crate::fleet::{self, ready};
+use crate::session::Session;
+
+/// The command line.
+pub fn command() -> Command {
+    Command::new("worker")
+        .about("Carries out on this host what `--hosts` of another one asks for")
+        .long_about(
+            "Carries out on this host what another process asks for: `fathom run --hosts` over there. ssh starts it by itself \
+             (--stdio); elsewhere it listens, or connects to the one that leads. Both sides of a connection must have the same \
+             text in FATHOM_TOKEN; what goes over it is neither secret nor sealed (docs/fleet.md tells how to go through ssh).\n\n\
+             Who connects stands where SLURM_PROCID, JOB_COMPLETION_INDEX (Kubernetes) or a launcher of MPI says, or FATHOM_RANK (a \
+             number from 0 on): %r and for-hosts then mean the same processes each time.\n\n\
+             The guard of this host decides about its targets. Programs that a job names run only where FATHOM_ALLOW_EXEC=1 is \
+             set here. What was measured is kept in FATHOM_JOURNAL (default: the user's data folder) until it has arrived.",
+        )
+        .after_help(format!(
+            "Examples:\n  FATHOM_TOKEN=… fathom worker --listen 0.0.0.0:7745\n  \
+             FATHOM_TOKEN=… fathom worker --connect head:7745\n\n{EXPLAINED}"
+        ))
+        .arg(
+            Arg::new("listen")
+                .long("listen")
+                .value_name("ADDR")
+                .help("Wait on this address for who leads, one after the other; a port alone is this machine only"),
+        )
+        .arg(
+            Arg::new("connect")
+                .long("connect")
+                .value_name("HOST:PORT")
+                .help("Connect to who leads, which listens (--hosts listen://ADDR*COUNT)"),
+        )
+        .arg(
+            Arg::new("stdio")
+                .long("stdio")
+                .action(ArgAction::SetTrue)
+                .help("Talk over standard input and output, as ssh connects them"),
+        )
+        .arg(
+            Arg::new("once")
+                .long("once")
+                .requires("listen")
+                .action(ArgAction::SetTrue)
+                .help("End when the first that leads has left"),
+        )
+        .group(ArgGroup::new("how").args(["listen", "connect", "stdio"]).required(true))
+}
+
+/// Serves whoever leads.
+pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
+    if given.get_flag("stdio") {
+        let duplex = Duplex {
+            reader: Box::new(std::io::stdin()),
+            writer: Box::new(std::io::stdout()),
+        };
+        return Ok(with(session, duplex, None));
+    }
+    let token = fleet::token()?;
+    if let Some(address) = given.get_one::<String>("connect") {
+        let mut stream = fleet::arrive(address, session.interrupt_flag()).map_err(|error| {
+            let fault = Fault::new(format!("{address} cannot be reached: {error}")).at("--connect");
+            Faults::one(
+                fault.help("start the one that leads, with --hosts listen://ADDR*COUNT, and look at its firewall"),
+                Exit::Refused,
+            )
+        })?;
+        let duplex = ready(&mut stream, Role::Rank, &token).map_err(|error| {
+            let fault = Fault::new(format!("{address} does not take this worker: {error}")).at("--connect");
+            Faults::one(fault, Exit::Refused)
+        })?;
+        return Ok(with(session, duplex, fleet::number()));
+    }
+    let text = given.get_one::<String>("listen").expect("one of them is given");
+    let (listener, bound) = address::bind("--listen", address::parse("--listen", text)?)?;
+    eprintln!("fathom {} waits on {bound}; Ctrl-C ends it", env!("CARGO_PKG_VERSION"));
+    Ok(serve_at(
+        session,
+        &Listener::Network(listener),
+        &token,
+        given.get_flag("once"),
+    ))
+}
+
+/// Serves those that come, one after the other, until it is told to stop; or the first alone.
+pub fn serve_at(session: &Session, listener: &Listener, token: &str, once: bool) -> Exit {
+    listener.hurry();
+    loop {
+        if session.is_interrupted() {
+            return Exit::Interrupted(engine::sys::signals::stop_signal().unwrap_or(2));
+        }
+        match listener.accept() {
+            Ok((mut link, from)) => match ready(&mut link, Role::Rank, token) {
+                Ok(duplex) => {
+                    drop(link);
+                    eprintln!("{from} leads");
+                    let exit = with(session, duplex, None);
+                    eprintln!("{from} has left");
+                    if once {
+                        return exit;
+                    }
+                }
+                Err(error) => eprintln!("{from} is not let in: {error}"),
+            },
+            Err(_) => std::thread::sleep(Duration::from_millis(20)),
+        }
+    }
+}
+
+/// Serves over a stream, as the number that this process was told among those that come.
+fn with(session: &Session, duplex: Duplex, announced: Option<u32>) -> Exit {
+    let comm = StreamComm::new(1, 2, vec![duplex], "a stream");
+    let place = Place {
+        announced,
+        ..fleet::place(session, None)
+    };
+    fleet::served(&comm, &place)
+}

@@ -1,0 +1,499 @@
+//! `--client`: jobs that other hosts carry out, each with `fathom fio --server`, and one report of all of them.
+//!
+//! What is asked of files is left to the host that has them: here nothing is known of them but their names.
+
+use std::collections::HashSet;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use ::run::RunError;
+use ::run::hosts::{Duplex, Role};
+use archive::history::EntryKind;
+use dialects::fio::{self, Address, Disk, Found, FoundKind, Jobs, Part, Reading, TraceFile};
+use model::assigned::Assigned;
+use model::environment::Host;
+use model::event::Event;
+use model::finding::Severity;
+use model::plan::Plan;
+use model::results::Results;
+use report::formats::fio as reports;
+use report::formats::fio::clients::Client;
+
+use super::output::Output;
+use super::server::{ON_TOKENS, addresses, given_token};
+use super::status::Status;
+use super::surroundings::{self, Here, RealDisk};
+use super::{FAILED, SIGNALLED, banner, failures, logs, tell_read};
+use crate::drop_in::{can_keep, complain, keep, note};
+use crate::fleet;
+use crate::fleet::link::{self, ready};
+use crate::session::{self, Session};
+
+/// A host that carries jobs out.
+struct At<'a> {
+    hostname: String,
+    port: u16,
+    address: Address,
+    /// Its part of the command line.
+    jobs: &'a Jobs,
+}
+
+/// Why nothing was carried out: lines, and what to do.
+#[derive(Default)]
+struct Refused {
+    lines: Vec<String>,
+    hints: Vec<String>,
+}
+
+impl From<String> for Refused {
+    fn from(line: String) -> Refused {
+        let hints = match line.contains("token") {
+            true => vec![ON_TOKENS.to_owned()],
+            false => Vec::new(),
+        };
+        Refused {
+            lines: vec![line],
+            hints,
+        }
+    }
+}
+
+/// Carries out what a command line with `--client` asks for.
+pub(super) fn carry_out(session: &Session, program: &str, parts: &[Part]) -> ExitCode {
+    let mut file = None;
+    let mut readings = Vec::new();
+    for part in parts {
+        let mut here = Here::default();
+        readings.push(fio::read(program, &part.arguments, &mut here));
+        file = here.output().or(file);
+    }
+    let mut output = match Output::new(file, false) {
+        Ok(output) => output,
+        Err(error) => {
+            complain(&[format!("fio: output file open error: {error}")]);
+            return ExitCode::from(FAILED);
+        }
+    };
+    let mut code = None;
+    let mut all = Vec::new();
+    for reading in &readings {
+        match reading {
+            Reading::Run(jobs) => all.push(jobs),
+            Reading::End(end) if end.read.flags.server.is_some() => {
+                output.complaint("fio: can't be both client and server");
+                code = Some(FAILED);
+                break;
+            }
+            Reading::End(end) => {
+                tell_read(&mut output, &end.read, &[]);
+                code = Some(end.code.max(code.unwrap_or(0)));
+            }
+        }
+    }
+    let code = match code {
+        Some(code) => code,
+        None if !can_keep() => FAILED,
+        None => run(session, parts, &all, &mut output).unwrap_or_else(|refused| {
+            refused.lines.iter().for_each(|line| output.complaint(line));
+            refused.hints.iter().for_each(|hint| output.hint(hint));
+            FAILED
+        }),
+    };
+    match output.close() {
+        Ok(()) => ExitCode::from(code),
+        Err(error) => {
+            complain(&[format!("fio: the output could not be written: {error}")]);
+            ExitCode::from(code.max(FAILED))
+        }
+    }
+}
+
+fn run(session: &Session, parts: &[Part], all: &[&Jobs], output: &mut Output) -> Result<u8, Refused> {
+    if session.leads() {
+        return Err(
+            "fio: --client names hosts, and FATHOM_HOSTS or a launcher of MPI has brought others"
+                .to_owned()
+                .into(),
+        );
+    }
+    let mut hosts = Vec::new();
+    for (part, jobs) in parts.iter().zip(all) {
+        for named in &part.hosts {
+            hosts.extend(hosts_of(named, jobs)?);
+        }
+    }
+    let mut seen = HashSet::new();
+    if let Some(twice) = hosts
+        .iter()
+        .find(|host| !seen.insert((host.hostname.clone(), host.port)))
+    {
+        let (hostname, port) = (&twice.hostname, twice.port);
+        return Err(format!("fio: {hostname},{port} is named twice, and carries out one thing at a time").into());
+    }
+    let mut lowered = Vec::new();
+    let mut requests = Vec::new();
+    for host in &hosts {
+        refuse_what_stays_here(host.jobs)?;
+        let mut one = lower(host, &session.arguments)?;
+        one.plan.origin.profile = banner::lines(host.jobs).concat();
+        let wanted = logs::Logs::of(host.jobs, &mut one.plan).map_err(Refused::from)?;
+        if one.plan.jobs().any(|(_, job)| job.operation_log.is_some()) {
+            return Err(
+                "fio: with --client logs need log_avg_msec: single operations are not brought here"
+                    .to_owned()
+                    .into(),
+            );
+        }
+        requests.push(wanted);
+        lowered.push(one);
+    }
+    let assigned = Assigned::new(lowered.iter().map(|one| one.plan.clone()).collect());
+    let plan = assigned.together();
+    let flags = &all[0].flags;
+    if flags.formats.are_json_alone() {
+        output.keep_to_reports();
+    }
+    let names = connect(session, &hosts)?;
+    for (place, host) in hosts.iter().enumerate() {
+        if flags.formats.normal {
+            output.line(&introduction(&names[place]));
+        }
+        told_of(
+            &names[place].name,
+            host.jobs,
+            &lowered[place],
+            assigned.plans(),
+            place,
+            output,
+        );
+    }
+    let results = attempt(session, all[0], plan, output)?;
+    Ok(conclude(
+        session,
+        (&hosts, &names),
+        (&assigned, &requests),
+        results,
+        output,
+    ))
+}
+
+/// The hosts of a word behind `--client`: one, or those that a file lists.
+fn hosts_of<'a>(named: &str, jobs: &'a Jobs) -> Result<Vec<At<'a>>, String> {
+    let one = |text: &str| -> Result<At<'a>, String> {
+        let address = Address::parse(text)?;
+        let (hostname, port) = match &address {
+            Address::Socket(path) => (path.clone(), 0),
+            Address::Network { host, port, .. } => (host.clone().unwrap_or_else(|| "localhost".into()), *port),
+        };
+        Ok(At {
+            hostname,
+            port,
+            address,
+            jobs,
+        })
+    };
+    if !Path::new(named).is_file() {
+        return Ok(vec![one(named)?]);
+    }
+    let text = std::fs::read_to_string(named)
+        .map_err(|error| format!("fio: could not open client list file {named} for read: {error}"))?;
+    let words = text.split_whitespace();
+    let found = words.map(one).collect::<Result<Vec<_>, _>>()?;
+    match found.is_empty() {
+        true => Err(format!("fio: the client list file {named} names no host")),
+        false => Ok(found),
+    }
+}
+
+/// What a command line asks for that other hosts cannot do for it.
+fn refuse_what_stays_here(jobs: &Jobs) -> Result<(), String> {
+    let flags = &jobs.flags;
+    let with_flag = [
+        ("--idle-prof", flags.idle_profile.is_some()),
+        ("--status-interval", flags.status_interval_us > 0),
+        ("--trigger-file", flags.trigger_file.is_some()),
+        ("--trigger-timeout", flags.trigger_timeout_us > 0),
+        ("--bandwidth-log", flags.bandwidth_log.is_some()),
+        ("--aux-path", flags.aux_path.is_some()),
+    ];
+    let of_jobs = |wanted: fn(&fio::Job) -> bool| jobs.jobs.iter().any(wanted);
+    let with_option = [
+        ("exec_prerun", of_jobs(|job| job.options.job.exec_prerun.is_some())),
+        ("exec_postrun", of_jobs(|job| job.options.job.exec_postrun.is_some())),
+        ("read_iolog", of_jobs(|job| job.options.replay.read_iolog.is_some())),
+        ("write_iolog", of_jobs(|job| job.options.replay.write_iolog.is_some())),
+        ("opendir", of_jobs(|job| job.options.files.opendir.is_some())),
+        ("file_append", of_jobs(|job| job.options.files.file_append)),
+    ];
+    match with_flag.iter().chain(&with_option).find(|(_, given)| *given) {
+        Some((name, _)) => Err(format!("fio: {name} is not carried out with --client")),
+        None => Ok(()),
+    }
+}
+
+/// Files of another host. Whoever names one without a size means one that is there, and a device is known by its name.
+pub(super) struct Elsewhere<'a> {
+    pub(super) jobs: &'a Jobs,
+}
+
+impl Disk for Elsewhere<'_> {
+    fn look(&self, path: &str) -> Option<Found> {
+        if path.starts_with("/dev/") || path.starts_with(r"\\.\") {
+            return Some(Found {
+                kind: FoundKind::Device,
+                size: 0,
+            });
+        }
+        let is_named = |job: &fio::Job| {
+            let names = &job.options.files.filename;
+            let ends = |name: &String| {
+                path == name || path.strip_suffix(name.as_str()).is_some_and(|rest| rest.ends_with('/'))
+            };
+            job.options.queue.ioengine != "null" && names.iter().any(ends)
+        };
+        self.jobs.jobs.iter().any(is_named).then_some(Found {
+            kind: FoundKind::File,
+            size: u64::MAX >> 1,
+        })
+    }
+
+    fn read(&self, path: &str) -> Result<Vec<u8>, String> {
+        RealDisk.read(path)
+    }
+
+    fn below(&self, _: &str) -> Result<Vec<String>, String> {
+        Err("it lies on another host".into())
+    }
+
+    fn trace(&self, _: &str) -> Result<TraceFile, String> {
+        Err("it lies on another host".into())
+    }
+
+    fn device(&self, _: u32, _: u32) -> Option<String> {
+        None
+    }
+}
+
+fn lower(host: &At<'_>, words: &[String]) -> Result<fio::Lowered, Refused> {
+    let here = fio::Here {
+        arguments: words,
+        disk: &Elsewhere { jobs: host.jobs },
+        fresh_seed: surroundings::fresh_seed(),
+        process: std::process::id(),
+        utc_offset_s: surroundings::utc_offset_s(),
+        client: Some(&host.hostname),
+    };
+    let lowered = fio::lower(host.jobs, here).map_err(|complaints| Refused {
+        lines: complaints.into_iter().map(|one| one.what).collect(),
+        hints: Vec::new(),
+    })?;
+    match lowered.unusable.is_empty() {
+        true => Ok(lowered),
+        false => Err(Refused {
+            lines: lowered.unusable.into_iter().map(|one| one.line).collect(),
+            hints: vec!["what is there on the other host is not known here: give a size".into()],
+        }),
+    }
+}
+
+/// Reaches all hosts, and leads them from now on. Who they are, in their order.
+fn connect(session: &Session, hosts: &[At<'_>]) -> Result<Vec<Host>, Refused> {
+    let token = given_token()?;
+    let mut duplexes = Vec::new();
+    for host in hosts {
+        duplexes.push(reached(host, token.as_deref())?);
+    }
+    let named: Vec<String> = hosts.iter().map(|host| host.hostname.clone()).collect();
+    let fleet = fleet::of_duplexes(session, duplexes, &named).map_err(|troubles| Refused {
+        lines: troubles.iter().map(|trouble| format!("fio: {trouble}")).collect(),
+        hints: Vec::new(),
+    })?;
+    let head = fleet.head.as_ref();
+    let machines = (0..hosts.len() as u32).filter_map(|rank| Some(head?.machine_of_rank(rank).clone()));
+    let machines = machines.collect();
+    session.lead(fleet);
+    Ok(machines)
+}
+
+fn reached(host: &At<'_>, token: Option<&str>) -> Result<Duplex, Refused> {
+    let (hostname, port) = (&host.hostname, host.port);
+    let not_there = |error: io::Error| {
+        // The words without the number, as fio has them.
+        let words = error.raw_os_error().map_or(error.to_string(), reports::codes::words);
+        Refused {
+            lines: vec![
+                format!("fio: connect: {words}"),
+                format!("fio: failed to connect to {hostname}:{port}"),
+            ],
+            hints: vec!["start `fathom fio --server` there, and look at its port and its firewall".into()],
+        }
+    };
+    let not_let_in = |error: io::Error| {
+        let hint = match error.kind() {
+            io::ErrorKind::PermissionDenied => ON_TOKENS,
+            _ => {
+                "only `fathom fio --server` and `fathom worker --listen` are understood: servers of fio itself speak otherwise"
+            }
+        };
+        Refused {
+            lines: vec![format!("fio: {hostname},{port}: {error}")],
+            hints: vec![hint.into()],
+        }
+    };
+    let asked = token.unwrap_or_default();
+    match &host.address {
+        Address::Socket(path) => {
+            let mut link = link::connect_at(Path::new(path)).map_err(not_there)?;
+            ready(&mut link, Role::Head, asked).map_err(not_let_in)
+        }
+        Address::Network { version_6, .. } => {
+            let found = addresses((hostname, port, *version_6), token.is_some())?;
+            let mut link = link::connect(&found).map_err(not_there)?;
+            ready(&mut link, Role::Head, asked).map_err(not_let_in)
+        }
+    }
+}
+
+fn introduction(host: &Host) -> String {
+    let big = ["s390", "powerpc64", "ppc64"]
+        .iter()
+        .any(|name| host.architecture.starts_with(name));
+    let big = big && !host.architecture.ends_with("le");
+    let bits = if host.architecture.contains("64") || host.architecture.starts_with("s390x") {
+        64
+    } else {
+        32
+    };
+    format!(
+        "hostname={}, be={}, {bits}-bit, os={}, arch={}, fio={}, flags=0",
+        host.name,
+        u8::from(big),
+        if cfg!(windows) { "Windows" } else { "Linux" },
+        host.architecture.replace('_', "-"),
+        fio::VERSION,
+    )
+}
+
+/// What fio would say of the jobs of a host, with its name before it.
+fn told_of(name: &str, jobs: &Jobs, lowered: &fio::Lowered, plans: &[Plan], place: usize, output: &mut Output) {
+    let named = |text: &str| format!("<{name}> {text}");
+    jobs.stdout().for_each(|line| output.line(&named(line)));
+    jobs.stderr().for_each(|line| output.complaint(&named(line)));
+    jobs.hints.iter().for_each(|hint| output.hint(hint));
+    lowered.notes.iter().for_each(|text| note(&named(text)));
+    if jobs.flags.formats.normal {
+        plans[place]
+            .origin
+            .profile
+            .iter()
+            .for_each(|line| output.line(&named(line)));
+        let mut starting = Vec::new();
+        let written = reports::starting(&plans[place], &mut starting);
+        debug_assert!(written.is_ok(), "a vector takes everything");
+        // The version is in the introduction.
+        let text = String::from_utf8_lossy(&starting).into_owned();
+        text.lines().skip(1).for_each(|line| output.line(&named(line)));
+    }
+    lowered.said.iter().for_each(|line| output.line(&named(line)));
+    lowered
+        .complained
+        .iter()
+        .for_each(|line| output.complaint(&named(line)));
+}
+
+fn attempt(session: &Session, jobs: &Jobs, plan: Plan, output: &mut Output) -> Result<Results, Refused> {
+    let mut status = Status::new(jobs, &plan, session.interrupt_flag());
+    let permissions = session::permissions_of_environment();
+    let nothing = session.nothing_measured(plan.clone());
+    let outcome = session.attempt(plan, &permissions, &mut |event: Event| status.take(&event, output));
+    status.end(output);
+    match outcome {
+        Ok(mut results) => {
+            failures::number_as_fio(&mut results);
+            Ok(results)
+        }
+        Err(RunError::Interrupted) => Ok(nothing),
+        Err(error) => {
+            let told = failures::of_error(&error, &nothing.plan, &[]);
+            Err(Refused {
+                lines: told.stderr.into_iter().chain(told.stdout).collect(),
+                hints: told.hints,
+            })
+        }
+    }
+}
+
+fn conclude(
+    session: &Session,
+    (hosts, names): (&[At<'_>], &[Host]),
+    (assigned, requests): (&Assigned, &[logs::Logs]),
+    results: Results,
+    output: &mut Output,
+) -> u8 {
+    let mut failed = 0;
+    let ranks = results.fleet.iter().flat_map(|fleet| &fleet.ranks);
+    for (facts, host) in ranks.zip(hosts) {
+        if let Some(why) = &facts.lost {
+            failed += 1;
+            output.complaint(&format!("fio: client <{}>: {why}", host.hostname));
+        }
+    }
+    let clients: Vec<Client> = assigned
+        .apart(&results)
+        .into_iter()
+        .zip(hosts.iter().zip(names))
+        .map(|(results, (host, name))| Client {
+            hostname: host.hostname.clone(),
+            port: host.port,
+            name: name.name.clone(),
+            results,
+        })
+        .collect();
+    for client in &clients {
+        let told = failures::of_results(&client.results);
+        let named = |line: &String| format!("<{}> {line}", client.name);
+        told.stdout.iter().for_each(|line| output.error_line(&named(line)));
+        told.stderr.iter().for_each(|line| output.complaint(&named(line)));
+        told.hints.iter().for_each(|hint| output.hint(hint));
+        failed += failures::count(&client.results);
+    }
+    let mut written = true;
+    for (place, client) in clients.iter().enumerate() {
+        if let Err(complaint) = requests[place].write_of_host(&client.results, &suffix(hosts, place)) {
+            output.complaint(&complaint);
+            written = false;
+        }
+    }
+    let flags = &hosts[0].jobs.flags;
+    if flags.formats.terse {
+        output.bytes(|out| reports::clients::terse(&clients, out));
+    }
+    if flags.formats.json || flags.formats.json_plus {
+        output.bytes(|out| reports::clients::json(&clients, flags.formats.json_plus, out));
+    }
+    if flags.formats.normal {
+        output.bytes(|out| reports::clients::normal(&clients, out));
+    }
+    let heard = |severity: Severity, rule: &str| severity >= Severity::Note && rule != "NOT-STARTED";
+    for finding in results.findings.iter().filter(|one| heard(one.severity, &one.rule)) {
+        let at = finding.at.as_ref().map(|at| format!("{at}: ")).unwrap_or_default();
+        note(&format!("{at}{} [{}]", finding.what, finding.rule));
+    }
+    let kept = keep(&results, EntryKind::Fio);
+    match (session.is_interrupted(), kept && written) {
+        (true, _) => SIGNALLED,
+        (false, true) => (failed % 256) as u8,
+        (false, false) => ((failed % 256) as u8).max(FAILED),
+    }
+}
+
+/// What ends the names of a host's logs: the port too, where the same host has several.
+fn suffix(hosts: &[At<'_>], place: usize) -> String {
+    let At { hostname, port, .. } = &hosts[place];
+    let word = PathBuf::from(hostname).display().to_string().replace(['/', '\\'], "_");
+    match hosts.iter().filter(|host| host.hostname == *hostname).count() {
+        1 => format!(".{word}"),
+        _ => format!(".{word},{port}"),
+    }
+}

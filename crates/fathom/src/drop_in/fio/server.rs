@@ -1,0 +1,129 @@
+//! `--server`: carries out what `--client` of another process asks for, as `fathom worker --listen` does.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, ToSocketAddrs};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use dialects::fio::{Address, Flags};
+
+use super::output::Output;
+use super::{FAILED, SIGNALLED};
+use crate::commands::worker;
+use crate::exit::Exit;
+use crate::fleet::link::{self, Listener};
+use crate::fleet::token;
+use crate::session::Session;
+
+/// What to do where there is no token.
+pub(super) const ON_TOKENS: &str =
+    "set FATHOM_TOKEN to the same random text on both sides, for example from `openssl rand -hex 16`";
+
+/// The token of `FATHOM_TOKEN`; none if there is none: then only processes of this machine meet.
+///
+/// # Errors
+/// The line that refuses a short one.
+pub(super) fn given_token() -> Result<Option<String>, String> {
+    match std::env::var("FATHOM_TOKEN") {
+        Ok(text) if !text.is_empty() => token().map(Some).map_err(|faults| format!("fio: {}", faults.first())),
+        _ => Ok(None),
+    }
+}
+
+/// The addresses of a host.
+///
+/// # Errors
+/// The line that says that there is none, or that others than this machine are reached with a token only.
+pub(super) fn addresses(
+    (host, port, version_6): (&str, u16, Option<bool>),
+    has_token: bool,
+) -> Result<Vec<SocketAddr>, String> {
+    let found = (host, port)
+        .to_socket_addrs()
+        .map_err(|error| format!("fio: failed to resolve {host}: {error}"))?;
+    let fits = |address: &SocketAddr| version_6.is_none_or(|version_6| address.is_ipv6() == version_6);
+    let found: Vec<SocketAddr> = found.filter(fits).collect();
+    if found.is_empty() {
+        return Err(format!("fio: failed to resolve {host}: it has no address of this kind"));
+    }
+    match has_token || found.iter().all(|address| address.ip().is_loopback()) {
+        true => Ok(found),
+        false => Err(format!(
+            "fio: {host},{port}: without a token that both sides know only this machine is served and reached"
+        )),
+    }
+}
+
+/// Serves until it is told to stop. `words` are those of the command line, without the program.
+pub(super) fn serve(session: &Session, flags: &Flags, words: &[String], output: &mut Output) -> u8 {
+    let listening = given_token().and_then(|token| Ok((listener(flags, token.is_some())?, token)));
+    let ((listener, shown), token) = match listening {
+        Ok(found) => found,
+        Err(line) => {
+            let hint = line.contains("token").then_some(ON_TOKENS);
+            output.complaint(&line);
+            hint.into_iter().for_each(|hint| output.hint(hint));
+            return FAILED;
+        }
+    };
+    if let Some(file) = &flags.daemonize {
+        drop(listener);
+        return match in_background(words, Path::new(file)) {
+            Ok(()) => 0,
+            Err(line) => {
+                output.complaint(&line);
+                FAILED
+            }
+        };
+    }
+    output.line(&format!("fio: server listening on {shown}"));
+    if token.is_none() && matches!(listener, Listener::Network(_)) {
+        super::note("there is no FATHOM_TOKEN: every user of this machine can have jobs carried out here");
+    }
+    match worker::serve_at(session, &listener, &token.unwrap_or_default(), false) {
+        Exit::Interrupted(_) => SIGNALLED,
+        _ => 0,
+    }
+}
+
+fn listener(flags: &Flags, has_token: bool) -> Result<(Listener, String), String> {
+    let (host, port, version_6) = match Address::parse(flags.server.as_deref().unwrap_or_default())? {
+        Address::Socket(path) => {
+            let listener = link::listen_at(Path::new(&path))
+                .map_err(|error| format!("fio: failed to listen on sock:{path}: {error}"))?;
+            return Ok((listener, path));
+        }
+        Address::Network { host, port, version_6 } => (host, port, version_6),
+    };
+    let everywhere = match has_token {
+        true => Ipv4Addr::UNSPECIFIED,
+        false => Ipv4Addr::LOCALHOST,
+    };
+    let bound = match &host {
+        Some(host) => addresses((host, port, version_6), has_token)?,
+        None => vec![SocketAddr::new(IpAddr::V4(everywhere), port)],
+    };
+    let failed = |error| format!("fio: failed to listen on {},{port}: {error}", bound[0].ip());
+    let listener = TcpListener::bind(&bound[..]).map_err(failed)?;
+    Ok((Listener::Network(listener), format!("{},{port}", bound[0].ip())))
+}
+
+/// Starts the same again without a terminal, and writes down its number.
+fn in_background(words: &[String], file: &Path) -> Result<(), String> {
+    let failed = |error: std::io::Error| format!("fio: --daemonize={}: {error}", file.display());
+    let mut rest = words.iter();
+    let mut kept = Vec::new();
+    while let Some(word) = rest.next() {
+        match word.trim_start_matches('-') {
+            "daemonize" => drop(rest.next()),
+            name if name.starts_with("daemonize=") => {}
+            _ => kept.push(word),
+        }
+    }
+    let own = std::env::current_exe().map_err(failed)?;
+    let mut command = Command::new(own);
+    command.arg("fio").args(kept);
+    crate::fleet::apart(&mut command);
+    let silent = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let child = silent.spawn().map_err(failed)?;
+    std::fs::write(file, format!("{}\n", child.id())).map_err(failed)
+}

@@ -1,0 +1,91 @@
+//! Jobs that processes on several hosts carry out together (mpirun, `FATHOM_HOSTS`), with one report as of one host.
+//!
+//! What is asked of files is left to the host that has them: here only their names are known.
+
+use dialects::fio::{Disk, Found, Jobs, TraceFile, Unusable};
+use model::plan::Plan;
+
+use super::Origin;
+use super::clients::Elsewhere;
+use super::surroundings::RealDisk;
+
+/// What only one host could do.
+pub(super) fn refuse_what_is_of_one_host(jobs: &Jobs) -> Result<(), String> {
+    let flags = &jobs.flags;
+    let of_jobs = |wanted: fn(&dialects::fio::Job) -> bool| jobs.jobs.iter().any(wanted);
+    let asked = [
+        ("--idle-prof", flags.idle_profile.is_some()),
+        ("--status-interval", flags.status_interval_us > 0),
+        ("read_iolog", of_jobs(|job| job.options.replay.read_iolog.is_some())),
+        ("opendir", of_jobs(|job| job.options.files.opendir.is_some())),
+        ("file_append", of_jobs(|job| job.options.files.file_append)),
+    ];
+    match asked.iter().find(|(_, given)| *given) {
+        Some((name, _)) => Err(format!(
+            "fio: {name} is not carried out on several hosts together: leave it out, or run on one host \
+             (FATHOM_FLEET=off, without FATHOM_HOSTS)"
+        )),
+        None => Ok(()),
+    }
+}
+
+/// Files of all hosts, and what the command line names of this one.
+pub(super) struct Everywhere<'a>(pub(super) &'a Jobs);
+
+impl Disk for Everywhere<'_> {
+    fn look(&self, path: &str) -> Option<Found> {
+        Elsewhere { jobs: self.0 }.look(path)
+    }
+
+    fn read(&self, path: &str) -> Result<Vec<u8>, String> {
+        RealDisk.read(path)
+    }
+
+    fn below(&self, folder: &str) -> Result<Vec<String>, String> {
+        RealDisk.below(folder)
+    }
+
+    fn trace(&self, path: &str) -> Result<TraceFile, String> {
+        RealDisk.trace(path)
+    }
+
+    fn device(&self, major: u32, minor: u32) -> Option<String> {
+        RealDisk.device(major, minor)
+    }
+}
+
+/// A plan as it was meant, where each of so many hosts carries all of it out: its workers side by side, in the order of the hosts.
+pub(super) struct Meant {
+    pub(super) plan: Plan,
+    pub(super) places: Vec<Vec<Origin>>,
+    pub(super) unusable: Vec<Unusable>,
+}
+
+impl Meant {
+    /// `whole` is the plan of all, `one` that of each.
+    pub(super) fn on(hosts: u32, whole: Plan, one: &Plan, places: &[Vec<Origin>], unusable: &[Unusable]) -> Meant {
+        let clones = |(step, job): (usize, usize)| one.steps[step].jobs[job].workers.len();
+        let origin = |origin: &Origin| {
+            let of_each = clones((origin.step, origin.job));
+            let on = |host: usize| origin.clones.iter().map(move |clone| clone + host * of_each);
+            Origin {
+                clones: (0..hosts as usize).flat_map(on).collect(),
+                ..origin.clone()
+            }
+        };
+        let on = |host: usize| {
+            unusable.iter().map(move |one| Unusable {
+                clone: one.clone + host * clones(one.job),
+                ..one.clone()
+            })
+        };
+        Meant {
+            plan: Plan {
+                groups: one.groups.clone(),
+                ..whole
+            },
+            places: places.iter().map(|step| step.iter().map(origin).collect()).collect(),
+            unusable: (0..hosts as usize).flat_map(on).collect(),
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! Tests on several hosts: who takes part, and how they are reached.
+//!
+//! A launcher of MPI has started this program on each of them, or `--hosts` names them and this process leads. Either way the
+//! commands are the same ones: whatever carries a plan out does so on all of them.
+
+mod journal;
+pub mod link;
+mod meeting;
+mod reach;
+
+use std::process::{Child, ExitCode};
+use std::time::{Duration, Instant};
+
+use clap::ArgMatches;
+use engine::probe::{self, System};
+use run::hosts::{Comm, Duplex, Head, Place, StreamComm, Trouble, announced, launched, meeting, serve};
+
+use crate::exit::Exit;
+use crate::fault::{Fault, Faults};
+use crate::session::{self, Session};
+
+pub use journal::{Journals, read as read_journal};
+pub use link::ready;
+pub use reach::{apart, arrive, token};
+
+/// How long processes that were started here may take to end.
+const ENDING: Duration = Duration::from_secs(3);
+
+/// The others of a test, while this process leads.
+#[derive(Debug)]
+pub struct Fleet {
+    /// Who leads them.
+    pub head: Option<Head>,
+    /// Where its own part is kept.
+    pub journal: Journals,
+    children: Vec<Child>,
+}
+
+impl Drop for Fleet {
+    fn drop(&mut self) {
+        // The others leave once they are told.
+        self.head = None;
+        let begun = Instant::now();
+        for child in &mut self.children {
+            while matches!(child.try_wait(), Ok(None)) && begun.elapsed() < ENDING {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// What this process is.
+#[derive(Debug)]
+pub enum Part {
+    /// The only one, or the one that leads.
+    Leading(Option<Box<Fleet>>),
+    /// One that did what another told it, and is done.
+    Done(ExitCode),
+}
+
+/// A variable of the environment.
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+/// The number that this process was told among others.
+pub fn number() -> Option<u32> {
+    announced(variable)
+}
+
+/// Where this process is.
+pub fn place(session: &Session, widened_from: Option<u32>) -> Place<'static> {
+    Place {
+        host: probe::host(&System::live()),
+        clock: session.clock(),
+        interrupt: session.interrupt_flag(),
+        programs: session::programs_allowed(),
+        widened_from,
+        announced: None,
+    }
+}
+
+/// Takes part in what a launcher has started, if one has: through its MPI, or over TCP where `FATHOM_HEAD` says so. A worker takes
+/// part in what its own command line says.
+///
+/// # Errors
+/// [`Faults`] if its library is not there, or others do not come.
+pub fn join(session: &Session) -> Result<Part, Faults> {
+    if session.arguments.get(1).is_some_and(|word| word == "worker") {
+        return Ok(Part::Leading(None));
+    }
+    let meeting = meeting(variable).map_err(|(what, help)| {
+        let fault = Fault::new(what).at("FATHOM_HEAD");
+        Faults::usage(fault.help(help))
+    })?;
+    if let Some(meeting) = meeting.filter(|meeting| meeting.size > 1) {
+        return meeting::meet(session, &meeting);
+    }
+    let Some(launch) = launched(variable) else {
+        return Ok(Part::Leading(None));
+    };
+    let widened_from = engine::sys::thread::widen();
+    if launch.is_alone() {
+        session.was_widened(widened_from);
+        return Ok(Part::Leading(None));
+    }
+    let comm = run::hosts::mpi(&launch).map_err(|why| {
+        let what = format!("{}, and its MPI cannot be joined", launch.words());
+        let fault = Fault::new(what).help(format!(
+            "{}; without MPI they meet over TCP where FATHOM_HEAD=HOST:7745 names the host of the first one \
+             (docs/fleet.md); FATHOM_MPI_LIBRARY names a library, FATHOM_FLEET=off lets every process run by itself",
+            launch.install_words()
+        ));
+        Faults::one(
+            Fault {
+                why: vec![why],
+                ..fault
+            },
+            Exit::Refused,
+        )
+    })?;
+    let place = place(session, widened_from);
+    match comm.rank() {
+        0 => leading(comm, &place, goes_on(launch.mitigates)?),
+        _ => Ok(Part::Done(served(&*comm, &place).code())),
+    }
+}
+
+/// Leads the others and carries a part out.
+fn leading(comm: Box<dyn Comm>, place: &Place<'_>, goes_on: bool) -> Result<Part, Faults> {
+    let head = Head::new(comm, true, place, &[]).map_err(troubles)?;
+    Ok(Part::Leading(Some(Box::new(Fleet {
+        head: Some(head.going_on(goes_on)),
+        journal: Journals::usual(),
+        children: Vec::new(),
+    }))))
+}
+
+/// Carries out what another one says, until that has nothing more to do.
+pub fn served(comm: &dyn Comm, place: &Place<'_>) -> Exit {
+    let served = serve(comm, place, &Journals::usual());
+    comm.close();
+    match served {
+        Ok(()) => Exit::Done,
+        Err(why) => {
+            eprintln!("fathom on {}: {why}", place.host.name);
+            Exit::Partial
+        }
+    }
+}
+
+/// Reaches the hosts that the command line or `FATHOM_HOSTS` names, if any.
+///
+/// # Errors
+/// [`Faults`] if one of them cannot be reached or take part.
+pub fn of_options(session: &Session, given: Option<&ArgMatches>) -> Result<Option<Fleet>, Faults> {
+    let named = match given.map(|given| given.try_get_one::<String>("hosts")) {
+        Some(Ok(named)) => named.cloned(),
+        // This command measures nothing.
+        Some(Err(_)) => return Ok(None),
+        None => None,
+    };
+    let named = named
+        .or_else(|| std::env::var("FATHOM_HOSTS").ok())
+        .filter(|text| !text.is_empty());
+    named.map(|text| of_list(session, &text)).transpose()
+}
+
+/// Whoever is one of many processes already does not start others.
+///
+/// # Errors
+/// [`Faults`] if hosts are named as well.
+pub fn not_twice(given: Option<&ArgMatches>) -> Result<(), Faults> {
+    let named = given.and_then(|given| given.try_get_one::<String>("hosts").ok().flatten());
+    let Some(named) = named else { return Ok(()) };
+    let fault = Fault::new("a launcher has started this process with others, and --hosts names hosts as well")
+        .at(named.as_str());
+    Err(Faults::usage(fault.help(
+        "leave --hosts out: what the launcher has started is the test; or start fathom without the launcher",
+    )))
+}
+
+/// Reaches the hosts of a list, in the words of `--hosts`.
+///
+/// # Errors
+/// [`Faults`] if one of them cannot be reached or take part.
+pub fn of_list(session: &Session, text: &str) -> Result<Fleet, Faults> {
+    let goes_on = goes_on(false)?;
+    let reached = reach::all(text, session.interrupt_flag())?;
+    let place = place(session, None);
+    let head = Head::new(Box::new(reached.comm), false, &place, &reached.names);
+    let mut fleet = Fleet {
+        head: None,
+        journal: Journals::usual(),
+        children: reached.children,
+    };
+    fleet.head = Some(head.map_err(troubles)?.going_on(goes_on));
+    Ok(fleet)
+}
+
+/// Leads hosts that are reached already, each of which goes on alone where another is lost and knows its own directory.
+///
+/// # Errors
+/// Those that cannot take part.
+pub fn of_duplexes(session: &Session, duplexes: Vec<Duplex>, names: &[String]) -> Result<Fleet, Vec<Trouble>> {
+    let size = duplexes.len() as u32 + 1;
+    let comm = StreamComm::new(0, size, duplexes, "streams");
+    let head = Head::new(Box::new(comm), false, &place(session, None), names)?;
+    Ok(Fleet {
+        head: Some(head.going_on(true).with_names_of_each()),
+        journal: Journals::usual(),
+        children: Vec::new(),
+    })
+}
+
+/// What the others do where one is lost: `FATHOM_ON_LOSS` says it.
+fn goes_on(usually: bool) -> Result<bool, Faults> {
+    match std::env::var("FATHOM_ON_LOSS").unwrap_or_default().as_str() {
+        "" => Ok(usually),
+        "continue" => Ok(true),
+        "stop" => Ok(false),
+        other => {
+            let fault = Fault::new(format!("`{other}` is not what hosts can do where one of them is lost"));
+            Err(Faults::usage(fault.at("FATHOM_ON_LOSS").help("`stop` or `continue`")))
+        }
+    }
+}
+
+fn troubles(list: Vec<Trouble>) -> Faults {
+    run::RunError::Hosts(list).into()
+}

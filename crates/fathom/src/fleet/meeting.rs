@@ -1,0 +1,54 @@
+//! Processes that a launcher has started without MPI, or whose MPI is not there: they meet over TCP at the first of them.
+
+use std::net::{Ipv4Addr, SocketAddr};
+
+use run::hosts::{Meeting, Place, Role, StreamComm};
+
+use super::{Part, goes_on, leading, link, place, reach, served};
+use crate::address;
+use crate::exit::Exit;
+use crate::fault::{Fault, Faults};
+use crate::session::Session;
+
+/// What told where to meet.
+const HEAD: &str = "FATHOM_HEAD";
+
+/// The first leads, and the others come to it.
+pub(super) fn meet(session: &Session, meeting: &Meeting) -> Result<Part, Faults> {
+    let token = reach::token()?;
+    let interrupt = session.interrupt_flag();
+    let widened_from = engine::sys::thread::widen();
+    if meeting.number == 0 {
+        let everywhere = SocketAddr::from((Ipv4Addr::UNSPECIFIED, meeting.port));
+        let (listener, bound) = address::bind(HEAD, everywhere)?;
+        let others = reach::Awaited {
+            named: HEAD,
+            count: meeting.size as usize - 1,
+            help: "start all with the same FATHOM_HEAD",
+        };
+        let streams = others.at((&listener, bound), &token, interrupt)?;
+        let comm = StreamComm::new(0, meeting.size, streams, "TCP");
+        return leading(Box::new(comm), &place(session, widened_from), goes_on(false)?);
+    }
+    let address = format!("{}:{}", meeting.host, meeting.port);
+    let fault = |what: String| Fault::new(what).at(HEAD);
+    let mut stream = reach::arrive(&address, interrupt).map_err(|error| {
+        let fault = fault(format!("{address} cannot be reached: {error}"));
+        Faults::one(
+            fault.help("it is where process 0 waits: look at its name, whether it runs, and at its firewall"),
+            Exit::Refused,
+        )
+    })?;
+    let duplex = link::ready(&mut stream, Role::Rank, &token).map_err(|error| {
+        Faults::one(
+            fault(format!("{address} does not take this process: {error}")),
+            Exit::Refused,
+        )
+    })?;
+    let comm = StreamComm::new(1, 2, vec![duplex], "a stream");
+    let place = Place {
+        announced: Some(meeting.number),
+        ..place(session, widened_from)
+    };
+    Ok(Part::Done(served(&comm, &place).code()))
+}

@@ -1,0 +1,217 @@
+//! What is measured goes into the history, unless the user says otherwise; and where that history lies.
+//!
+//! `FATHOM_HISTORY` is `off`, `on`, or the path of the file. What goes wrong here is a warning: the figures are there, and the
+//! exit code is theirs.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use archive::history::{EntryKind, History, HistoryError, Recording, Subject};
+use clap::{Arg, ArgAction, ArgMatches};
+
+use crate::exit::Exit;
+use crate::fault::{Fault, Faults};
+use crate::user_data;
+
+const VARIABLE: &str = "FATHOM_HISTORY";
+/// How an entry is named where the name of a file is expected.
+const PREFIX: &str = "history:";
+
+/// Where the history is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Place {
+    /// The user wants none.
+    Off,
+    /// In this file; `true` if the user has said that there is to be one.
+    At(PathBuf, bool),
+    /// The environment names no folder for it.
+    Nowhere,
+}
+
+impl Place {
+    fn of_environment() -> Place {
+        let usual = || user_data::folder().map(|folder| folder.join("history.sqlite"));
+        match std::env::var_os(VARIABLE) {
+            Some(value) if value == "off" => Place::Off,
+            Some(value) if value == "on" => usual().map_or(Place::Nowhere, |path| Place::At(path, true)),
+            Some(value) if !value.is_empty() => Place::At(PathBuf::from(value), true),
+            _ => usual().map_or(Place::Nowhere, |path| Place::At(path, false)),
+        }
+    }
+}
+
+/// `--no-history`.
+pub fn option() -> Arg {
+    Arg::new("no-history")
+        .long("no-history")
+        .action(ArgAction::SetTrue)
+        .help("Keep nothing of it in the history; also FATHOM_HISTORY=off")
+        .help_heading("Output")
+}
+
+/// Keeps what a native command has measured, and says under which number.
+pub fn keep(given: &ArgMatches, kind: EntryKind, subject: Subject<'_>, verdict: Option<&str>) {
+    keep_as(given, kind, subject, None, verdict);
+}
+
+/// The same under a name of its own.
+pub fn keep_as(given: &ArgMatches, kind: EntryKind, subject: Subject<'_>, name: Option<&str>, verdict: Option<&str>) {
+    if given.get_flag("no-history") {
+        return;
+    }
+    let saved = given.try_get_one::<String>("save").ok().flatten();
+    let saved = saved.and_then(|path| std::fs::canonicalize(path).ok());
+    let recording = Recording {
+        subject,
+        kind,
+        name,
+        verdict,
+        file: saved.as_deref(),
+    };
+    match Place::of_environment() {
+        Place::Off => {}
+        Place::Nowhere => warn(&nowhere()),
+        Place::At(path, _) => match add(&path, &recording) {
+            Ok(id) if !given.get_flag("quiet") => say(&format!("kept as {PREFIX}{id}\n")),
+            Ok(_) => {}
+            Err(error) => warn(&fault(&error)),
+        },
+    }
+}
+
+/// Keeps what a drop-in mode has measured, if that is asked for. What goes wrong comes back as a sentence.
+pub fn keep_of_drop_in(recording: &Recording<'_>) -> Result<(), String> {
+    if std::env::var_os(VARIABLE).is_none() {
+        return Ok(());
+    }
+    match Place::of_environment() {
+        Place::Off | Place::At(_, false) => Ok(()),
+        Place::Nowhere => Err(nowhere().what),
+        Place::At(path, true) => add(&path, recording).map(|_| ()).map_err(|error| fault(&error).what),
+    }
+}
+
+fn add(path: &Path, recording: &Recording<'_>) -> Result<u64, HistoryError> {
+    History::open(path)?.add(recording)
+}
+
+fn nowhere() -> Fault {
+    let fault = Fault::new(format!("there is no place for the history: {}", user_data::NOWHERE));
+    fault.help("set FATHOM_HISTORY to the path of a file, or to `off`")
+}
+
+fn warn(fault: &Fault) {
+    let mut text = format!("warning: this result is not in the history: {}\n", fault.what);
+    if let Some(help) = &fault.help {
+        text += &format!("  help: {help}\n");
+    }
+    say(&text);
+}
+
+/// Where stderr is closed there is nobody to tell.
+fn say(text: &str) {
+    let _ = std::io::stderr().write_all(text.as_bytes());
+}
+
+/// What is wrong with a history, and what to do.
+pub fn fault(error: &HistoryError) -> Fault {
+    let shown = |path: &Path| path.display().to_string();
+    let help = match error {
+        HistoryError::Missing { .. } => "every command that measures adds to it: fathom quick".to_owned(),
+        HistoryError::NoEntry { .. } => "`fathom history` lists the entries".into(),
+        HistoryError::Locked { .. } => {
+            "wait for the other program, or end it: as a rule another fathom, or one that shows databases".into()
+        }
+        HistoryError::Unopened { path } | HistoryError::ReadOnly { path } => format!(
+            "see who owns {} and its folder, and that its file system may be written to; FATHOM_HISTORY=FILE names another",
+            shown(path)
+        ),
+        HistoryError::Full { .. } => {
+            "free some space, take old entries away (`fathom history prune --keep 100`), or name another place: FATHOM_HISTORY=FILE".into()
+        }
+        HistoryError::Damaged { path, .. } => {
+            format!("move it away, and the next run begins a new one: mv {0} {0}.damaged", shown(path))
+        }
+        HistoryError::Foreign { .. } | HistoryError::NoFile { .. } => {
+            "name a file of its own: FATHOM_HISTORY=FILE".into()
+        }
+        HistoryError::Newer { .. } => {
+            "use the version of fathom that made it, or a newer one; FATHOM_HISTORY=FILE names another history".into()
+        }
+        HistoryError::System { .. } | HistoryError::Database { .. } => "FATHOM_HISTORY=FILE names another place for it".into(),
+        HistoryError::Document(_) => "`fathom history prune` takes entries away".into(),
+    };
+    Fault::new(error.to_string()).help(help)
+}
+
+impl From<HistoryError> for Faults {
+    fn from(error: HistoryError) -> Faults {
+        let exit = match &error {
+            HistoryError::NoEntry { .. } => Exit::Usage,
+            HistoryError::Missing { .. } | HistoryError::Newer { .. } | HistoryError::Foreign { .. } => Exit::Refused,
+            _ => Exit::Internal,
+        };
+        Faults::one(fault(&error), exit)
+    }
+}
+
+/// The file of the history.
+///
+/// # Errors
+/// [`Faults`] where there is to be none.
+pub fn path() -> Result<PathBuf, Faults> {
+    match Place::of_environment() {
+        Place::At(path, _) => Ok(path),
+        Place::Nowhere => Err(Faults::usage(nowhere())),
+        Place::Off => {
+            let fault = Fault::new("the history is turned off: FATHOM_HISTORY is `off`");
+            Err(Faults::usage(fault.help(
+                "unset the variable, or set it to `on` or to the path of a history",
+            )))
+        }
+    }
+}
+
+/// Opens it, to be read.
+///
+/// # Errors
+/// [`Faults`], also where there is none yet.
+pub fn open() -> Result<History, Faults> {
+    Ok(History::open_existing(&path()?)?)
+}
+
+/// Whether a word means an entry of the history, where a file could stand too.
+pub fn is_entry(word: &str) -> bool {
+    word.starts_with(PREFIX)
+}
+
+/// The number that a word means: `12`, `last`, `history:12`, `history:last`.
+///
+/// # Errors
+/// [`Faults`] if it means none.
+pub fn number(history: &History, word: &str) -> Result<u64, Faults> {
+    let text = word.strip_prefix(PREFIX).unwrap_or(word);
+    if text == "last" {
+        let empty = || {
+            let fault = Fault::new(format!("the history {} is empty", history.path().display()));
+            Faults::one(
+                fault.help("every command that measures adds to it: fathom quick"),
+                Exit::Refused,
+            )
+        };
+        return history.last()?.ok_or_else(empty);
+    }
+    text.parse().map_err(|_| {
+        let fault = Fault::new(format!("`{word}` is no entry of the history"));
+        Faults::usage(fault.help("an entry is named by its number, or is `last`; `fathom history` lists them"))
+    })
+}
+
+/// The saved form of the entry that `history:…` names.
+///
+/// # Errors
+/// [`Faults`] if there is none.
+pub fn document(word: &str) -> Result<Vec<u8>, Faults> {
+    let history = open()?;
+    Ok(history.document(number(&history, word)?)?)
+}

@@ -1,0 +1,300 @@
+//! The page of results that others made, as `fathom explain` reads them.
+
+use model::finding::Finding;
+use model::observation::{Flow, Observation};
+use report::html::chart::{Axis, Chart, Form, Series, Tone, time_unit};
+use report::html::page::{Block, Download, Lead, Page, Section, Table, Tile, Verdict};
+use report::html::run::{PlanePoint, plane};
+use report::numbers::{rate, throughput, time};
+use study::explain::{Explained, Explanation};
+
+/// Quantiles that are asked of a source which has the whole distribution.
+const ASKED: [f64; 10] = [0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 0.9999];
+
+/// The page of a result of another tool. `promised` is what it was held to, in words.
+pub fn page(explanation: &Explanation, promised: &str) -> Page {
+    let source = &explanation.source;
+    let several = explanation.loads.len() > 1;
+    let verdict = explanation.loads.iter().filter_map(|load| load.verdict.as_ref());
+    let worst = study::suite::worst(verdict.clone().map(|verdict| verdict.outcome));
+    let verdict = match verdict.into_iter().find(|verdict| verdict.outcome == worst) {
+        Some(verdict) => super::verdict(promised, verdict),
+        None => Verdict {
+            sentence: "Nothing was promised, so there is no PASS or FAIL: --require 'iops>=4000,p99<=3ms' holds these figures to a promise.".into(),
+            ..Verdict::default()
+        },
+    };
+    let mut about = vec![format!("{}, {}", source.file, source.form)];
+    about.extend(source.host.as_ref().map(|host| format!("host {host}")));
+    about.extend(source.started.clone());
+    about.extend(source.commands.iter().cloned());
+    let findings: Vec<Finding> = explanation.findings().cloned().collect();
+    let mut sections: Vec<Section> = explanation
+        .loads
+        .iter()
+        .enumerate()
+        .map(|(number, load)| section(number, load, several))
+        .collect();
+    let points: Vec<PlanePoint> = explanation
+        .loads
+        .iter()
+        .filter_map(|load| PlanePoint::of(&load.observation))
+        .collect();
+    sections.extend(
+        Block::chart(plane("plane", "Rate and latency", &points)).map(|block| Section {
+            title: "Rate, latency and queue depth".into(),
+            blocks: vec![block],
+            ..Section::default()
+        }),
+    );
+    Page {
+        title: source.file.clone(),
+        about,
+        verdict,
+        lead: explanation
+            .loads
+            .iter()
+            .take(4)
+            .map(|load| lead(load, several))
+            .collect(),
+        tiles: if several {
+            Vec::new()
+        } else {
+            explanation
+                .loads
+                .iter()
+                .flat_map(|load| tiles(&load.observation))
+                .collect()
+        },
+        findings,
+        sections,
+        downloads: vec![Download {
+            file: "explanation.json".into(),
+            words: "All that was read and worked out (JSON)".into(),
+            media: "application/json".into(),
+            text: serde_json::to_string_pretty(explanation).unwrap_or_default(),
+        }],
+        provenance: format!("{}, read by fathom {}", source.file, env!("CARGO_PKG_VERSION")),
+    }
+}
+
+fn lead(load: &Explained, several: bool) -> Lead {
+    Lead {
+        topic: match several {
+            true => format!("What limits {}", load.observation.name),
+            false => "What limits it".into(),
+        },
+        sentence: report::diagnosis::sentence(&load.diagnosis.sentence),
+        advice: load.diagnosis.advice.clone(),
+    }
+}
+
+fn tiles(seen: &Observation) -> Vec<Tile> {
+    let total = &seen.total;
+    let tile = |name: &str, value: String, note: String| Tile {
+        name: name.into(),
+        value,
+        note,
+    };
+    let mut tiles = Vec::new();
+    tiles.extend(
+        total
+            .iops
+            .map(|iops| tile("Operations per second", format!("{} IOPS", rate(iops)), String::new())),
+    );
+    tiles.extend(total.bytes_per_sec.map(|bytes| {
+        let mib = format!("{} MiB/s", throughput(bytes / f64::from(1 << 20)));
+        tile("Throughput", format!("{} MB/s", throughput(bytes / 1e6)), mib)
+    }));
+    let latency = total.waited();
+    tiles.extend(
+        latency
+            .and_then(|latency| latency.mean_ns)
+            .map(|mean| tile("Mean latency", time(mean), String::new())),
+    );
+    tiles.extend(
+        latency
+            .and_then(|latency| latency.quantile(0.99))
+            .map(|p99| tile("99 % took no longer than", time(p99), String::new())),
+    );
+    tiles.extend(seen.in_flight().map(|in_flight| {
+        let of = seen.load.depth.map_or_else(String::new, |depth| format!(" of {depth}"));
+        tile(
+            "In flight",
+            format!("{in_flight:.1}{of}"),
+            "on average, by Little's law".into(),
+        )
+    }));
+    tiles
+}
+
+fn section(number: usize, load: &Explained, several: bool) -> Section {
+    let seen = &load.observation;
+    let id = |chart: &str| {
+        if several {
+            format!("l{number}-{chart}")
+        } else {
+            chart.to_owned()
+        }
+    };
+    let mut blocks: Vec<Block> = load.sentences.iter().cloned().map(Block::Text).collect();
+    blocks.push(Block::Table(figures(seen)));
+    if !load.limits.is_empty() {
+        let rows = load.limits.iter().map(|limit| {
+            vec![
+                limit.layer.clone(),
+                format!("{:.1} %", 100.0 * limit.share),
+                limit.source.clone(),
+            ]
+        });
+        blocks.push(Block::Table(Table {
+            caption: "Known limits".into(),
+            head: ["limit", "used", "source"].map(str::to_owned).to_vec(),
+            rows: rows.collect(),
+        }));
+    }
+    for chart in [
+        over_time(&id("iops"), seen),
+        percentiles(&id("percentiles"), seen),
+        cores(&id("cores"), seen),
+    ] {
+        blocks.extend(Block::chart(chart));
+    }
+    Section {
+        title: if several {
+            seen.name.clone()
+        } else {
+            "What was measured".into()
+        },
+        folded: number >= 8,
+        blocks,
+        ..Section::default()
+    }
+}
+
+fn figures(seen: &Observation) -> Table {
+    let mut columns: Vec<(String, &Flow)> = seen
+        .directions
+        .iter()
+        .filter_map(|(direction, flow)| Some((format!("{}s", direction.word()), flow.as_ref()?)))
+        .collect();
+    if columns.len() != 1 {
+        columns.push(("all".into(), &seen.total));
+    }
+    type Value = fn(&Flow) -> Option<String>;
+    let rows: [(&str, Value); 9] = [
+        ("operations", |flow| flow.operations.map(report::numbers::count)),
+        ("IOPS", |flow| flow.iops.map(rate)),
+        ("MB/s (10^6)", |flow| {
+            flow.bytes_per_sec.map(|bytes| throughput(bytes / 1e6))
+        }),
+        ("MiB/s (2^20)", |flow| {
+            flow.bytes_per_sec.map(|bytes| throughput(bytes / f64::from(1 << 20)))
+        }),
+        ("mean", |flow| flow.waited()?.mean_ns.map(time)),
+        ("median", |flow| flow.waited()?.quantile(0.5).map(time)),
+        ("p99", |flow| flow.waited()?.quantile(0.99).map(time)),
+        ("p99.9", |flow| flow.waited()?.quantile(0.999).map(time)),
+        ("slowest (one operation)", |flow| flow.waited()?.max_ns.map(time)),
+    ];
+    let row = |(name, value): (&str, Value)| {
+        let values = columns
+            .iter()
+            .map(|(_, flow)| value(flow).unwrap_or_else(|| "-".into()));
+        std::iter::once(name.to_owned()).chain(values).collect()
+    };
+    Table {
+        caption: "Figures, as far as the source has them".into(),
+        head: std::iter::once(String::new())
+            .chain(columns.iter().map(|(name, _)| name.clone()))
+            .collect(),
+        rows: rows.into_iter().map(row).collect(),
+    }
+}
+
+fn over_time(id: &str, seen: &Observation) -> Option<Chart> {
+    let points = seen.series.iter().map(|point| (point.start_ns.as_secs(), point.iops()));
+    (seen.series.len() > 1).then(|| Chart {
+        id: id.into(),
+        title: "Operations per second over time".into(),
+        about: "As the source tells it, interval by interval.".into(),
+        x: Axis::linear("time in the measured window", "s"),
+        y: Axis::from_zero("IOPS", "IOPS"),
+        series: vec![Series::new("all", Form::Steps, points).tone(Tone::Total)],
+        ..Chart::default()
+    })
+}
+
+fn percentiles(id: &str, seen: &Observation) -> Option<Chart> {
+    let flows = seen
+        .directions
+        .iter()
+        .filter_map(|(direction, flow)| Some((format!("{}s", direction.word()), flow.as_ref()?)));
+    let mut found: Vec<(String, Vec<(f64, f64)>)> = flows
+        .map(|(name, flow)| (name, stated(flow)))
+        .filter(|(_, points)| points.len() > 1)
+        .collect();
+    if found.is_empty() {
+        found = vec![("all".into(), stated(&seen.total))];
+    }
+    let slowest = found
+        .iter()
+        .flat_map(|(_, points)| points)
+        .map(|point| point.1)
+        .fold(0.0, f64::max);
+    let (unit, ns) = time_unit(slowest / 4.0);
+    let line = |(name, points): (String, Vec<(f64, f64)>)| {
+        let x = points
+            .iter()
+            .map(|(share, value)| (format!("p{}", (share * 1e8).round() / 1e6), Some(value / ns)));
+        Series::over_names(name, Form::Points, x.collect::<Vec<_>>())
+    };
+    let chart = Chart {
+        id: id.into(),
+        title: "Latency by percentile".into(),
+        about: "The percentiles that the source states. Those that hardly an operation lies beyond are named among the findings.".into(),
+        x: Axis::names("percentile"),
+        y: Axis::log("latency", unit),
+        series: found.into_iter().map(line).collect(),
+        ..Chart::default()
+    };
+    (!chart.is_empty()).then_some(chart)
+}
+
+/// The quantiles that a source states, or those of its whole distribution.
+fn stated(flow: &Flow) -> Vec<(f64, f64)> {
+    let Some(latency) = flow.waited() else {
+        return Vec::new();
+    };
+    match latency.quantiles.is_empty() {
+        false => latency.quantiles.clone(),
+        true => ASKED
+            .iter()
+            .filter_map(|share| Some((*share, latency.quantile(*share)?)))
+            .collect(),
+    }
+}
+
+fn cores(id: &str, seen: &Observation) -> Option<Chart> {
+    type Part = fn(&model::observation::CoreShare) -> f64;
+    let parts: [(&str, Part, Tone); 2] = [
+        ("programs", |core| core.user, Tone::Read),
+        ("kernel", |core| core.kernel, Tone::Write),
+    ];
+    let of = |(words, part, tone): (&str, Part, Tone)| {
+        let bars = seen
+            .cores
+            .iter()
+            .map(|core| (format!("CPU {}", core.cpu), Some(100.0 * part(core))));
+        Series::over_names(words, Form::Stack, bars).tone(tone)
+    };
+    (!seen.cores.is_empty()).then(|| Chart {
+        id: id.into(),
+        title: "Processors".into(),
+        about: "What each processor did, as the source tells it.".into(),
+        x: Axis::names("processor"),
+        y: Axis::from_zero("busy", "%"),
+        series: parts.into_iter().map(of).collect(),
+        ..Chart::default()
+    })
+}

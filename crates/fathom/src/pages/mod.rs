@@ -1,0 +1,157 @@
+//! HTML reports: what results and judgements say, as pages. The report crate knows what a page looks like; here it is said
+//! what stands on it, since only here runs, verdicts, curves and comparisons come together.
+
+mod explained;
+mod rounds;
+mod sides;
+mod suite;
+mod sweep;
+mod trend;
+
+use analysis::requirement::Clause;
+use analysis::verdict::{Cause, ClauseVerdict, Outcome, Verdict};
+use model::diagnosis::JobDiagnosis;
+use model::observation::Observation;
+use model::results::Results;
+use model::study::{Question, Study};
+use report::html::page::{self, Page, Tone};
+use report::html::run::{self, Beside, Change};
+use study::diagnosis::Known;
+
+pub use explained::page as explained;
+pub use rounds::page as rounds;
+pub use sides::{Sides, ab, compared};
+pub use sweep::page as sweep;
+pub use trend::{Test, page as trend};
+
+/// The page of a run. `verdict` is the default where nothing was promised.
+pub fn run(results: &Results, verdict: page::Verdict) -> Page {
+    let verdict = match verdict.word.is_empty() {
+        true => page::Verdict {
+            sentence: "Nothing was promised, so there is no PASS or FAIL. To hold these figures to a promise: fathom report RESULT --require 'iops>=4000,p99<=3ms'.".into(),
+            ..page::Verdict::default()
+        },
+        false => verdict,
+    };
+    let beside = Beside {
+        verdict,
+        diagnoses: diagnoses(results),
+        changes: changes(results),
+    };
+    run::page(results, &beside)
+}
+
+/// What limited each job: as it was found with what the user knew of the storage, else as far as the results tell.
+fn diagnoses(results: &Results) -> Vec<JobDiagnosis> {
+    match results.diagnoses.is_empty() {
+        true => study::diagnosis::diagnoses(results, &Known::default(), None),
+        false => results.diagnoses.clone(),
+    }
+}
+
+fn changes(results: &Results) -> Vec<Change> {
+    let mut found = Vec::new();
+    for (step, one) in results.steps.iter().enumerate() {
+        for job in 0..one.jobs.len() {
+            let seen = Observation::of(results, step, job);
+            let moments = seen.map(|seen| analysis::level_changes(&seen)).unwrap_or_default();
+            found.extend(moments.into_iter().map(|moment| Change {
+                step,
+                job,
+                at_secs: moment.at_secs,
+                words: format!("{:.0} to {:.0} IOPS", moment.from, moment.to),
+            }));
+        }
+    }
+    found
+}
+
+/// The page of a study.
+pub fn of_study(study: &Study, margin: f64) -> Option<Page> {
+    match &study.question {
+        Question::Sweep { .. } => {
+            let report = study::sweep::Report::of(study, None)?;
+            Some(sweep(&report, study))
+        }
+        Question::Ab { .. } => {
+            let report = study::ab::Report::of(study, margin)?;
+            Some(ab(&report, study))
+        }
+        Question::Suite { workloads } => Some(suite::page(study, workloads)),
+    }
+}
+
+/// A verdict for the first screen. `promised` is what it is about, in words.
+pub fn verdict(promised: &str, verdict: &Verdict) -> page::Verdict {
+    let reasons = verdict
+        .reasons
+        .iter()
+        .map(|reason| report::diagnosis::sentence(&reason.what));
+    let notes = verdict.notes.iter().map(|note| report::diagnosis::sentence(note));
+    page::Verdict {
+        word: verdict.outcome.word().into(),
+        tone: tone(verdict.outcome),
+        sentence: format!("{} {promised}", meaning(verdict.outcome)),
+        clauses: verdict.clauses.iter().map(clause).collect(),
+        notes: reasons.chain(notes).chain(brackets(verdict)).collect(),
+    }
+}
+
+/// What stands in brackets behind figures, where any does.
+fn brackets(verdict: &Verdict) -> Option<String> {
+    let any = verdict.clauses.iter().any(|clause| clause.interval != (None, None));
+    any.then(|| "In brackets: the 95 % confidence interval.".to_owned())
+}
+
+/// What the word means, for those who read it for the first time.
+fn meaning(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Pass => "The storage keeps",
+        Outcome::Fail => "The storage does not keep",
+        Outcome::Inconclusive => "This test cannot tell whether the storage keeps",
+        Outcome::Consistent => "What was seen does not contradict",
+    }
+}
+
+fn tone(outcome: Outcome) -> Tone {
+    match outcome {
+        Outcome::Pass => Tone::Good,
+        Outcome::Fail => Tone::Bad,
+        Outcome::Inconclusive => Tone::Unsure,
+        Outcome::Consistent => Tone::Plain,
+    }
+}
+
+fn clause(one: &ClauseVerdict) -> page::Clause {
+    let cause = one
+        .cause
+        .map(|cause: Cause| format!(" ({})", cause_words(cause)))
+        .unwrap_or_default();
+    page::Clause {
+        promised: one.clause.to_string(),
+        word: one.outcome.word().into(),
+        tone: tone(one.outcome),
+        sentence: format!("{}{cause}", report::diagnosis::sentence(&one.reason)),
+    }
+}
+
+fn cause_words(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Generator => "the load was not issued as promised",
+        Cause::Uncapped => "more was asked for than is promised",
+        Cause::Load => "another load than the promised one",
+        Cause::Mix => "another mix of reads and writes",
+        Cause::Spread => "the figure varies too much",
+        Cause::Samples => "too few operations",
+        Cause::Absent => "the source does not have the figure",
+        Cause::Burst => "credits may have carried it",
+        Cause::Invalid => "something is wrong with the test",
+        Cause::Interrupted => "it was stopped early",
+    }
+}
+
+/// Clauses in a line.
+pub fn promised(clauses: &[Clause]) -> String {
+    let words: Vec<String> = clauses.iter().map(ToString::to_string).collect();
+    format!("what was asked for: {}.", words.join(", "))
+}

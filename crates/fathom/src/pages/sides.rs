@@ -1,0 +1,330 @@
+//! Pages that hold results against each other: A and B in turns, and saved results.
+
+use analysis::compare::{Change, Difference, Figure, Word};
+use model::observation::Observation;
+use model::study::{Role, Study};
+use report::Summary;
+use report::html::chart::{Across, Axis, Chart, Form, Mark, Series, Tone, time_unit};
+use report::html::page::{self, Block, Download, Lead, Page, Section, Table, Verdict};
+use report::html::run::provenance;
+use serde::Serialize;
+use study::ab::Report;
+
+/// The page of a comparison in turns.
+pub fn ab(report: &Report, study: &Study) -> Page {
+    let summary = study.runs.first().map(|run| Summary::of(&run.results));
+    let changes = report
+        .found
+        .as_ref()
+        .map(|found| found.changes.as_slice())
+        .unwrap_or_default();
+    let mut sections = vec![Section {
+        title: "A against B".into(),
+        blocks: bars("", &["A".into(), "B".into()], &[changes], report.margin),
+        ..Section::default()
+    }];
+    sections.push(Section {
+        title: "Pair by pair".into(),
+        about: "What drifts meanwhile meets both alike: in a pair they were measured one after the other.".into(),
+        blocks: Block::chart(Some(pairs(study))).into_iter().collect(),
+        ..Section::default()
+    });
+    Page {
+        title: format!("{}: A against B", study.name),
+        about: std::iter::once(format!("A: {}", report.a))
+            .chain([
+                format!("B: {}", report.b),
+                format!("{} runs in turns", study.runs.len()),
+            ])
+            .chain(summary.as_ref().map(|summary| summary.started.clone()))
+            .collect(),
+        verdict: report
+            .found
+            .as_ref()
+            .map_or_else(Verdict::default, |found| word(found.word, "B", "A")),
+        lead: vec![Lead {
+            topic: "What this means".into(),
+            sentence: report.sentences.join(" "),
+            advice: Vec::new(),
+        }],
+        sections,
+        downloads: json("ab", report),
+        provenance: summary.as_ref().map_or_else(String::new, provenance),
+        ..Page::default()
+    }
+}
+
+/// Better, same or worse on the first screen.
+fn word(word: Word, what: &str, than: &str) -> Verdict {
+    let (said, tone, sentence) = match word {
+        Word::Better => (
+            "BETTER",
+            page::Tone::Good,
+            format!("{what} is better than {than}, by more than chance."),
+        ),
+        Word::Same => (
+            "SAME",
+            page::Tone::Plain,
+            format!("{what} and {than} differ by less than the margin, if at all."),
+        ),
+        Word::Worse => (
+            "WORSE",
+            page::Tone::Bad,
+            format!("{what} is worse than {than}, by more than chance."),
+        ),
+        Word::Undecided => (
+            "NOT KNOWN",
+            page::Tone::Unsure,
+            format!("These runs cannot tell {what} from {than}."),
+        ),
+    };
+    Verdict {
+        word: said.into(),
+        tone,
+        sentence,
+        ..Verdict::default()
+    }
+}
+
+/// Figures of each side as bars, and how they change from the first to the others with their intervals.
+fn bars(prefix: &str, names: &[String], changes: &[&[Change]], margin: f64) -> Vec<Block> {
+    let is_rate = |change: &&Change| change.figure == Figure::Iops;
+    let mut charts = Vec::new();
+    let Some(first) = changes.first() else {
+        return Vec::new();
+    };
+    let slowest = first
+        .iter()
+        .filter(|change| !is_rate(change))
+        .map(|change| change.from.max(change.to))
+        .fold(0.0, f64::max);
+    let (unit, ns) = time_unit(slowest / 4.0);
+    let side = |index: usize, of: bool| -> Vec<(String, Option<f64>)> {
+        let of_first = |change: &Change| {
+            if index == 0 {
+                Some(change.from)
+            } else {
+                changes
+                    .get(index - 1)?
+                    .iter()
+                    .find(|one| one.figure == change.figure)
+                    .map(|one| one.to)
+            }
+        };
+        let scale = if of { 1.0 } else { ns };
+        let kept = first.iter().filter(|change| is_rate(change) == of);
+        kept.map(|change| (change.figure.name(), of_first(change).map(|value| value / scale)))
+            .collect()
+    };
+    let chart = |id: &str, title: &str, about: &str, y: Axis, rates: bool| Chart {
+        id: format!("{prefix}{id}"),
+        title: title.into(),
+        about: about.into(),
+        x: Axis::names(""),
+        y,
+        series: names
+            .iter()
+            .enumerate()
+            .map(|(index, name)| Series::over_names(name.clone(), Form::Bars, side(index, rates)))
+            .collect(),
+        ..Chart::default()
+    };
+    charts.push(chart(
+        "rates",
+        "Rate",
+        "Operations per second of each side. More is better.",
+        Axis::from_zero("IOPS", "IOPS"),
+        true,
+    ));
+    charts.push(chart(
+        "latencies",
+        "Latency",
+        "Latencies of each side. Less is better.",
+        Axis::from_zero("latency", unit),
+        false,
+    ));
+    charts.push(effects(prefix, names, changes, margin));
+    let mut blocks: Vec<Block> = charts
+        .into_iter()
+        .filter_map(|chart| Block::chart(Some(chart)))
+        .collect();
+    for (number, to) in changes.iter().enumerate() {
+        blocks.push(Block::Table(table(&names[0], &names[number + 1], to)));
+    }
+    blocks
+}
+
+/// How much each figure changes, with its interval.
+fn effects(prefix: &str, names: &[String], changes: &[&[Change]], margin: f64) -> Chart {
+    let percent = |ratio: f64| 100.0 * (ratio - 1.0);
+    let of = |(number, to): (usize, &&[Change])| {
+        let mut series = Series::over_names(
+            format!("{} against {}", names[number + 1], names[0]),
+            Form::Bars,
+            to.iter()
+                .map(|change| (change.figure.name(), Some(percent(change.ratio)))),
+        );
+        if to.iter().all(|change| change.low.is_some() && change.high.is_some()) {
+            series.low = to.iter().map(|change| change.low.map(percent)).collect();
+            series.high = to.iter().map(|change| change.high.map(percent)).collect();
+        }
+        series.words = to.iter().map(|change| change.word.word().to_owned()).collect();
+        series
+    };
+    Chart {
+        id: format!("{prefix}effects"),
+        title: "Change with its 95 % interval".into(),
+        about: "By how much each figure differs. An interval that does not reach zero is a difference by more than chance; within the shaded margin it counts as none.".into(),
+        x: Axis::names(""),
+        y: Axis::linear("change", "%"),
+        series: changes.iter().enumerate().map(of).collect(),
+        marks: vec![Mark {
+            across: Across::Y,
+            at: -100.0 * margin,
+            to: Some(100.0 * margin),
+            words: "counts as the same".into(),
+            tone: Tone::Other,
+        }],
+        ..Chart::default()
+    }
+}
+
+fn table(from: &str, to: &str, changes: &[Change]) -> Table {
+    let row = |change: &Change| {
+        vec![
+            change.figure.name(),
+            change.figure.words(change.from),
+            change.figure.words(change.to),
+            change.words(),
+            change.word.word().to_owned(),
+        ]
+    };
+    Table {
+        caption: format!("{to} against {from}"),
+        head: ["", from, to, "change (95 %)", "it is"].map(str::to_owned).to_vec(),
+        rows: changes.iter().map(row).collect(),
+    }
+}
+
+/// The rate of each run, pair by pair.
+fn pairs(study: &Study) -> Chart {
+    let of = |side: &str| {
+        let runs = study.runs.iter().filter(|run| run.role == Role::Point);
+        let points = runs.filter_map(|run| {
+            let is = run
+                .settings
+                .iter()
+                .any(|setting| setting.name == "side" && setting.value == side);
+            let pair = run.settings.iter().find(|setting| setting.name == "pair")?.number?;
+            let iops = Observation::of(&run.results, 0, 0)?.total.iops?;
+            is.then_some((pair, iops))
+        });
+        Series::new(side, Form::Points, points)
+    };
+    Chart {
+        id: "pairs".into(),
+        title: "Rate of each run".into(),
+        about: "Lines that rise and fall together show that something else drifted; the difference within each pair is what counts.".into(),
+        x: Axis::linear("pair", ""),
+        y: Axis::linear("IOPS", "IOPS"),
+        series: vec![of("A"), of("B")],
+        ..Chart::default()
+    }
+}
+
+/// One job of several results that are held against each other.
+pub struct Sides<'a> {
+    /// Its name.
+    pub job: &'a str,
+    /// What differs around the results.
+    pub differences: &'a [Difference],
+    /// From the first result to each of the others.
+    pub changes: Vec<&'a [Change]>,
+    /// In words.
+    pub sentences: &'a [String],
+}
+
+/// The page of saved results that are held against each other.
+pub fn compared<T: Serialize>(files: &[String], jobs: &[Sides<'_>], margin: f64, document: &T) -> Page {
+    let mut sections = Vec::new();
+    for (number, job) in jobs.iter().enumerate() {
+        let differing = job.differences.iter().map(|difference| {
+            let values = difference
+                .values
+                .iter()
+                .map(|value| value.clone().unwrap_or_else(|| "not known".into()));
+            std::iter::once(difference.name.clone()).chain(values).collect()
+        });
+        let rows: Vec<Vec<String>> = differing.collect();
+        let mut blocks = Vec::new();
+        blocks.push(match rows.is_empty() {
+            true => Block::Text("Nothing that is known differs around the results.".into()),
+            false => Block::Table(Table {
+                caption: "What differs around the results".into(),
+                head: std::iter::once(String::new()).chain(files.iter().cloned()).collect(),
+                rows,
+            }),
+        });
+        let prefix = if jobs.len() > 1 {
+            format!("j{number}-")
+        } else {
+            String::new()
+        };
+        blocks.extend(bars(&prefix, files, &job.changes, margin));
+        sections.push(Section {
+            title: if jobs.len() > 1 {
+                job.job.to_owned()
+            } else {
+                "What was compared".into()
+            },
+            blocks,
+            ..Section::default()
+        });
+    }
+    let [only] = jobs else {
+        return compared_page(files, Verdict::default(), jobs, sections, document);
+    };
+    let decisive = match &only.changes[..] {
+        [to] => to.iter().find(|change| change.figure == Figure::Iops),
+        _ => None,
+    };
+    let verdict = decisive.map_or_else(Verdict::default, |change| word(change.word, &files[1], &files[0]));
+    compared_page(files, verdict, jobs, sections, document)
+}
+
+fn compared_page<T: Serialize>(
+    files: &[String],
+    verdict: Verdict,
+    jobs: &[Sides<'_>],
+    sections: Vec<Section>,
+    document: &T,
+) -> Page {
+    let lead = jobs.iter().map(|job| Lead {
+        topic: if jobs.len() > 1 {
+            job.job.to_owned()
+        } else {
+            "What this means".into()
+        },
+        sentence: job.sentences.join(" "),
+        advice: Vec::new(),
+    });
+    Page {
+        title: "Results compared".into(),
+        about: files.to_vec(),
+        verdict,
+        lead: lead.collect(),
+        sections,
+        downloads: json("comparison", document),
+        provenance: format!("fathom {}", env!("CARGO_PKG_VERSION")),
+        ..Page::default()
+    }
+}
+
+fn json<T: Serialize>(name: &str, document: &T) -> Vec<Download> {
+    vec![Download {
+        file: format!("{name}.json"),
+        words: "All figures (JSON)".into(),
+        media: "application/json".into(),
+        text: serde_json::to_string_pretty(document).unwrap_or_default(),
+    }]
+}

@@ -1,0 +1,566 @@
+//! The page of a sweep: the curve with its knee and limit, the plane of rate and latency, and every point.
+
+use analysis::knee::{LimitedFigure, Scalability};
+use model::observation::Observation;
+use model::study::{Parameter, Role, Setting, Study};
+use report::html::chart::{Across, Axis, Chart, Form, Heat, Mark, Series, Tick, Tone, X, time_unit};
+use report::html::page::{Block, Download, Lead, Page, Section, Table, Verdict};
+use report::html::run::{PlanePoint, plane, provenance};
+use report::numbers::{rate, throughput, time};
+use report::{Summary, words};
+use study::sweep::{Curve, Report, Row, words_of};
+
+/// From this ratio of the last to the first load on, loads are spread by their logarithm.
+const WIDE: f64 = 8.0;
+
+/// Of more points than these not each has its tick.
+const MOST_TICKS: usize = 16;
+
+/// The page of a sweep.
+pub fn page(report: &Report, study: &Study) -> Page {
+    let first = study.runs.first().map(|run| &run.results);
+    let summary = first.map(Summary::of);
+    let mut sections = Vec::new();
+    for (number, curve) in report.curves.iter().enumerate() {
+        sections.push(curve_section(number, curve, report, study));
+    }
+    sections.extend(heat(report));
+    sections.push(table(report));
+    sections.extend(weak(report));
+    Page {
+        title: report.name.clone(),
+        about: about(report, summary.as_ref()),
+        verdict: limit_words(report),
+        lead: report.curves.iter().map(lead).collect(),
+        findings: Vec::new(),
+        tiles: Vec::new(),
+        sections,
+        downloads: downloads(report),
+        provenance: summary.as_ref().map_or_else(String::new, provenance),
+    }
+}
+
+fn about(report: &Report, summary: Option<&Summary>) -> Vec<String> {
+    let names: Vec<&str> = report.varied.iter().map(|parameter| parameter.name()).collect();
+    let mut lines = vec![format!(
+        "A sweep over {}: the same load {} times, in an order without pattern.",
+        names.join(" and "),
+        report.rows.len()
+    )];
+    if let Some(summary) = summary {
+        lines.extend(summary.targets.iter().take(4).map(words::target));
+        lines.push(summary.started.clone());
+    }
+    if report.interrupted {
+        lines.push("It was interrupted: this is what was measured until then.".into());
+    }
+    lines
+}
+
+fn limit_words(report: &Report) -> Verdict {
+    let Some(limit) = &report.limit else {
+        return Verdict::default();
+    };
+    let kept: Vec<String> = report
+        .curves
+        .iter()
+        .map(|curve| {
+            let of = if curve.fixed.is_empty() {
+                String::new()
+            } else {
+                format!("{}: ", words_of(&curve.fixed))
+            };
+            let found = curve
+                .knee
+                .kept
+                .as_ref()
+                .and_then(|kept| Some((kept.kept_at?, kept.iops?)));
+            match found {
+                Some((load, iops)) => format!(
+                    "{of}kept up to {} of {load:.0}, at about {} IOPS",
+                    curve.parameter.name(),
+                    rate(iops)
+                ),
+                None => format!("{of}kept by no point that was measured"),
+            }
+        })
+        .collect();
+    Verdict {
+        sentence: format!("The limit {limit} is {}.", kept.join("; ")),
+        ..Verdict::default()
+    }
+}
+
+fn lead(curve: &Curve) -> Lead {
+    Lead {
+        topic: match curve.fixed.is_empty() {
+            true => "What the curve says".into(),
+            false => format!("What the curve says for {}", words_of(&curve.fixed)),
+        },
+        sentence: curve.knee.advice.sentence.clone(),
+        advice: Vec::new(),
+    }
+}
+
+fn title(parameter: Parameter) -> &'static str {
+    match parameter {
+        Parameter::Depth => "Rate over queue depth",
+        Parameter::Workers => "Rate over threads",
+        Parameter::Targets => "Scaling over targets",
+        Parameter::Rate => "Rate reached over rate asked for",
+        Parameter::Block => "Rate over block size",
+        Parameter::Read => "Rate over share of reads",
+    }
+}
+
+/// Loads along an axis: by their logarithm where they spread far.
+fn axis_of(curve: &Curve) -> Axis {
+    let (least, most) = ends(curve);
+    let unit = if curve.parameter == Parameter::Rate { "IOPS" } else { "" };
+    let axis = match most / least >= WIDE {
+        true => Axis::log(curve.parameter.name(), unit),
+        false => Axis::linear(curve.parameter.name(), unit),
+    };
+    let few = curve.settings.len() <= MOST_TICKS;
+    let ticks = curve.settings.iter().filter(|_| few).map(|setting| Tick {
+        at: *setting,
+        words: plain(*setting),
+    });
+    Axis {
+        ticks: ticks.collect(),
+        ..axis
+    }
+}
+
+/// A setting without needless digits.
+fn plain(setting: f64) -> String {
+    if setting.fract() == 0.0 {
+        format!("{setting:.0}")
+    } else {
+        format!("{setting:.2}")
+    }
+}
+
+fn ends(curve: &Curve) -> (f64, f64) {
+    let least = curve.settings.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = curve.settings.iter().copied().fold(0.0, f64::max);
+    (least.max(1e-9), most)
+}
+
+fn curve_section(number: usize, curve: &Curve, report: &Report, study: &Study) -> Section {
+    let of = if curve.fixed.is_empty() {
+        String::new()
+    } else {
+        format!(", {}", words_of(&curve.fixed))
+    };
+    let mut blocks = vec![
+        Block::Chart(Box::new(rates(number, curve, &of))),
+        Block::Chart(Box::new(latencies(number, curve, report, &of))),
+    ];
+    let points: Vec<PlanePoint> = curve
+        .knee
+        .points
+        .iter()
+        .zip(&curve.settings)
+        .filter(|(point, _)| point.iops > 0.0 && point.mean_ns > 0.0)
+        .map(|(point, setting)| PlanePoint {
+            name: format!("{} {setting:.0}", curve.parameter.name()),
+            iops: point.iops,
+            mean_ns: point.mean_ns,
+        })
+        .collect();
+    let title = format!("Rate and latency{of}");
+    blocks.extend(Block::chart(plane(&format!("plane-{number}"), &title, &points)));
+    blocks.extend(Block::chart(busy(number, curve, study, &of)));
+    blocks.push(Block::Table(readings(curve)));
+    Section {
+        title: format!("{}{of}", self::title(curve.parameter)),
+        blocks,
+        ..Section::default()
+    }
+}
+
+fn rates(number: usize, curve: &Curve, of: &str) -> Chart {
+    let knee = &curve.knee;
+    let points: Vec<(f64, f64)> = curve
+        .settings
+        .iter()
+        .copied()
+        .zip(knee.points.iter().map(|point| point.iops))
+        .collect();
+    let mut measured = Series::new("measured", Form::Points, points.iter().copied()).tone(Tone::Total);
+    let half = |sign: f64| {
+        let each = knee
+            .points
+            .iter()
+            .map(|point| point.iops_half_width.map(|half| point.iops + sign * half));
+        each.collect::<Vec<_>>()
+    };
+    if knee.points.iter().any(|point| point.iops_half_width.is_some()) {
+        (measured.low, measured.high) = (half(-1.0), half(1.0));
+    }
+    let mut series = vec![measured];
+    if curve.parameter == Parameter::Targets
+        && let Some((count, iops)) = points.first()
+    {
+        let ideal = curve.settings.iter().map(|setting| (*setting, iops / count * setting));
+        series.push(Series::new("if each target added as much as the first", Form::Guide, ideal).tone(Tone::Other));
+    }
+    if let Some(law) = &knee.usl {
+        series
+            .push(Series::new("universal scalability law, fitted", Form::Guide, fitted(curve, law)).tone(Tone::Other));
+    }
+    if let Some(bounds) = &knee.bounds {
+        let roof = curve.settings.iter().map(|setting| (*setting, bounds.most_iops));
+        series.push(Series::new("the most that was reached", Form::Guide, roof).tone(Tone::Limit));
+        // One operation after the other takes the time of one alone: N / R0.
+        let alone = curve
+            .settings
+            .iter()
+            .zip(&knee.points)
+            .map(|(setting, point)| (*setting, point.load * 1e9 / bounds.alone_ns));
+        let alone = alone.filter(|(_, iops)| *iops <= 1.5 * bounds.most_iops);
+        series.push(Series::new("if none waited for another", Form::Guide, alone).tone(Tone::Other));
+    }
+    Chart {
+        id: format!("rate-{number}"),
+        title: format!("{}{of}", title(curve.parameter)),
+        about: "Each point is a run with its 95 % interval. Where the curve leaves the slope on which no operation waits for another and bends to the roof, more load only \
+                makes operations wait."
+            .into(),
+        x: axis_of(curve),
+        y: Axis::from_zero("rate", "IOPS"),
+        series,
+        marks: marks(curve),
+        ..Chart::default()
+    }
+}
+
+/// The fitted law at points close enough for a smooth line.
+fn fitted(curve: &Curve, law: &Scalability) -> Vec<(f64, f64)> {
+    let knee = &curve.knee;
+    let per_setting = knee
+        .points
+        .first()
+        .zip(curve.settings.first())
+        .map_or(1.0, |(point, setting)| point.load / setting);
+    let (least, most) = ends(curve);
+    let steps = 60;
+    (0..=steps)
+        .map(|step| {
+            let setting = least * (most / least).powf(f64::from(step) / f64::from(steps));
+            let n = setting * per_setting;
+            (
+                setting,
+                law.lambda * n / (1.0 + law.alpha * (n - 1.0) + law.beta * n * (n - 1.0)),
+            )
+        })
+        .collect()
+}
+
+/// The loads that the curve's readings name.
+fn marks(curve: &Curve) -> Vec<Mark> {
+    let knee = &curve.knee;
+    let at = |load: f64, words: &str, tone: Tone| {
+        let per_setting = knee
+            .points
+            .first()
+            .zip(curve.settings.first())
+            .map_or(1.0, |(point, setting)| point.load / setting);
+        Mark {
+            across: Across::X,
+            at: load / per_setting,
+            to: None,
+            words: words.into(),
+            tone,
+        }
+    };
+    let mut marks = Vec::new();
+    marks.extend(
+        knee.bounds
+            .as_ref()
+            .map(|bounds| at(bounds.meet_at, "the bounds meet", Tone::Other)),
+    );
+    marks.extend(knee.kneedle.map(|load| at(load, "knee", Tone::Write)));
+    let kept = knee.kept.as_ref().and_then(|kept| kept.kept_at);
+    marks.extend(kept.map(|load| at(load, "limit kept up to here", Tone::Limit)));
+    marks
+}
+
+fn latencies(number: usize, curve: &Curve, report: &Report, of: &str) -> Chart {
+    let knee = &curve.knee;
+    let slowest = knee
+        .points
+        .iter()
+        .map(|point| point.limited_ns.unwrap_or(point.mean_ns))
+        .fold(0.0, f64::max);
+    let (unit, ns) = time_unit(slowest);
+    let mean = curve
+        .settings
+        .iter()
+        .copied()
+        .zip(knee.points.iter().map(|point| point.mean_ns / ns));
+    let mut series = vec![Series::new("mean", Form::Points, mean).tone(Tone::Total)];
+    let mut marks = marks(curve);
+    if let Some(limit) = &report.limit {
+        let name = match limit.figure {
+            LimitedFigure::Mean => "mean, upper bound".to_owned(),
+            LimitedFigure::Quantile(share) => format!("p{}", 100.0 * share),
+        };
+        let of = |point: &analysis::knee::Point| point.limited_ns.map_or(f64::NAN, |value| value / ns);
+        let mut limited = Series::new(
+            name,
+            Form::Points,
+            curve.settings.iter().copied().zip(knee.points.iter().map(of)),
+        )
+        .tone(Tone::Write);
+        if knee.points.iter().any(|point| point.limited_ns_high.is_some()) {
+            limited.low = limited.y.clone();
+            limited.high = knee
+                .points
+                .iter()
+                .map(|point| point.limited_ns_high.map(|high| high / ns))
+                .collect();
+        }
+        series.push(limited);
+        marks.push(Mark {
+            across: Across::Y,
+            at: limit.most_ns.0 as f64 / ns,
+            to: None,
+            words: format!("limit {limit}"),
+            tone: Tone::Limit,
+        });
+    } else {
+        let rows: Vec<&Row> = rows_of(curve, report);
+        let p99 = curve
+            .settings
+            .iter()
+            .zip(&rows)
+            .filter_map(|(setting, row)| Some((*setting, row.p99_ns? / ns)));
+        series.push(Series::new("p99", Form::Points, p99).tone(Tone::Write));
+    }
+    Chart {
+        id: format!("latency-{number}"),
+        title: format!("Latency over {}{of}", curve.parameter.name()),
+        about: "Beyond the knee every further operation in flight adds its whole service time to the wait of all others: latency grows in proportion, the rate no more.".into(),
+        x: axis_of(curve),
+        y: Axis::log("latency", unit),
+        series,
+        marks,
+        ..Chart::default()
+    }
+}
+
+/// Rows of the table that are the points of a curve, in its order.
+fn rows_of<'a>(curve: &Curve, report: &'a Report) -> Vec<&'a Row> {
+    let is_here = |row: &&Row| curve.fixed.iter().all(|setting| row.settings.contains(setting));
+    let at = |row: &&Row, value: f64| {
+        let own = row
+            .settings
+            .iter()
+            .find(|setting| setting.name == curve.parameter.name());
+        own.and_then(|setting| setting.number)
+            .is_some_and(|number| number == value)
+    };
+    let find = |value: &f64| report.rows.iter().filter(is_here).find(|row| at(row, *value));
+    curve.settings.iter().filter_map(find).collect()
+}
+
+/// How busy the device was, and how many requests were in it, by the kernel's count.
+fn busy(number: usize, curve: &Curve, study: &Study, of: &str) -> Option<Chart> {
+    let is_here = |settings: &[Setting]| curve.fixed.iter().all(|setting| settings.contains(setting));
+    let mut points: Vec<(f64, f64, f64)> = study
+        .runs
+        .iter()
+        .filter(|run| run.role == Role::Point && is_here(&run.settings))
+        .filter_map(|run| {
+            let setting = run
+                .settings
+                .iter()
+                .find(|setting| setting.name == curve.parameter.name())?;
+            let device = Observation::of(&run.results, 0, 0)?.device?;
+            Some((setting.number?, 100.0 * device.busy, device.in_flight))
+        })
+        .collect();
+    points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    (!points.is_empty()).then(|| Chart {
+        id: format!("busy-{number}"),
+        title: format!("The device, by the kernel's count{of}"),
+        about: "The share of the time in which the device had anything to do, and the requests in it and its queue on average. A device that works on many requests at once is \
+                not full at 100 % busy; one that works on one at a time is."
+            .into(),
+        x: axis_of(curve),
+        y: Axis::from_zero("busy", "%"),
+        right: Some(Axis::from_zero("requests in the device", "")),
+        series: vec![
+            Series::new("busy", Form::Points, points.iter().map(|point| (point.0, point.1))).tone(Tone::Read),
+            Series::new("in the device", Form::Points, points.iter().map(|point| (point.0, point.2))).tone(Tone::Write).at_right(),
+        ],
+        ..Chart::default()
+    })
+}
+
+/// Every way of reading the curve.
+fn readings(curve: &Curve) -> Table {
+    let knee = &curve.knee;
+    let mut pairs = Vec::new();
+    if let Some(bounds) = &knee.bounds {
+        pairs.push(("one operation alone".to_owned(), time(bounds.alone_ns)));
+        pairs.push((
+            "the most that was reached".into(),
+            format!("{} IOPS", rate(bounds.most_iops)),
+        ));
+        pairs.push((
+            "in flight where the bounds meet (N*)".into(),
+            format!("{:.1}", bounds.meet_at),
+        ));
+    }
+    let or = |value: Option<f64>| value.map_or("none".to_owned(), |value| format!("{value:.0}"));
+    pairs.push(("sharpest bend (Kneedle)".into(), or(knee.kneedle)));
+    pairs.push(("most rate for its latency (power)".into(), or(knee.power)));
+    if let Some(law) = &knee.usl {
+        pairs.push((
+            "universal scalability law".into(),
+            format!("alpha {:.4}, beta {:.6}", law.alpha, law.beta),
+        ));
+    }
+    if let Some(kept) = &knee.kept {
+        pairs.push(("limit kept up to".into(), or(kept.kept_at)));
+    }
+    pairs.push((
+        "falls again under more load".into(),
+        if knee.retrograde { "yes" } else { "no" }.into(),
+    ));
+    Table::of_pairs("How the curve was read", pairs)
+}
+
+/// Rates over two parameters.
+fn heat(report: &Report) -> Option<Section> {
+    let [across, up] = report.varied[..] else {
+        return None;
+    };
+    let values = |index: usize| {
+        let mut values: Vec<&Setting> = report.rows.iter().filter_map(|row| row.settings.get(index)).collect();
+        values.sort_by(|a, b| a.number.unwrap_or(0.0).total_cmp(&b.number.unwrap_or(0.0)));
+        values.dedup();
+        values
+    };
+    let (columns, lines) = (values(0), values(1));
+    let at = |line: &Setting, column: &Setting, value: fn(&Row) -> f64| {
+        let row = report
+            .rows
+            .iter()
+            .find(|row| row.settings.first() == Some(column) && row.settings.get(1) == Some(line));
+        row.map(value)
+    };
+    let map = |id: &str, title: &str, unit: &str, value: fn(&Row) -> f64| {
+        let z = lines
+            .iter()
+            .map(|line| columns.iter().map(|column| at(line, column, value)).collect());
+        Chart {
+            id: id.into(),
+            title: format!("{title} over {} and {}", across.name(), up.name()),
+            about: "Each field is a run; the stronger its colour, the more.".into(),
+            x: Axis::names(across.name()),
+            y: Axis::names(up.name()),
+            heat: Some(Heat {
+                x: columns.iter().map(|setting| X::Name(setting.value.clone())).collect(),
+                y: lines.iter().map(|setting| X::Name(setting.value.clone())).collect(),
+                z: z.collect(),
+                title: unit.into(),
+                log: false,
+            }),
+            ..Chart::default()
+        }
+    };
+    Some(Section {
+        title: format!("Over {} and {}", across.name(), up.name()),
+        blocks: vec![
+            Block::Chart(Box::new(map("heat-iops", "IOPS", "IOPS", |row| row.iops))),
+            Block::Chart(Box::new(map("heat-bytes", "MB/s", "MB/s", |row| {
+                row.bytes_per_sec / 1e6
+            }))),
+        ],
+        ..Section::default()
+    })
+}
+
+fn table(report: &Report) -> Section {
+    let mut head: Vec<String> = report
+        .varied
+        .iter()
+        .map(|parameter| parameter.name().to_owned())
+        .collect();
+    head.extend(
+        [
+            "in flight",
+            "IOPS",
+            "± (95 %)",
+            "MB/s",
+            "MiB/s",
+            "mean",
+            "median",
+            "p99",
+            "p99.9",
+        ]
+        .map(str::to_owned),
+    );
+    let row = |row: &Row| {
+        let or = |value: Option<f64>| value.map_or("-".to_owned(), time);
+        let mut cells: Vec<String> = row.settings.iter().map(|setting| setting.value.clone()).collect();
+        cells.extend([
+            row.in_flight.map_or("-".into(), |depth| depth.to_string()),
+            rate(row.iops),
+            row.iops_half_width
+                .map_or("-".into(), |half| format!("{:.1} %", 100.0 * half / row.iops)),
+            throughput(row.bytes_per_sec / 1e6),
+            throughput(row.bytes_per_sec / f64::from(1 << 20)),
+            time(row.mean_ns),
+            or(row.p50_ns),
+            or(row.p99_ns),
+            or(row.p999_ns),
+        ]);
+        cells
+    };
+    Section {
+        title: "Every point".into(),
+        blocks: vec![Block::Table(Table {
+            caption: "Percentiles that fewer than ten operations lie beyond are left out".into(),
+            head,
+            rows: report.rows.iter().map(row).collect(),
+        })],
+        ..Section::default()
+    }
+}
+
+/// What weakens the figures, and what was not measured.
+fn weak(report: &Report) -> Option<Section> {
+    let left = report
+        .left_out
+        .iter()
+        .map(|left| format!("Left out: {}: {}.", words_of(&left.settings), left.why));
+    let blocks: Vec<Block> = report.notes.iter().cloned().chain(left).map(Block::Text).collect();
+    (!blocks.is_empty()).then(|| Section {
+        title: "What weakens the figures, and what was left out".into(),
+        blocks,
+        ..Section::default()
+    })
+}
+
+fn downloads(report: &Report) -> Vec<Download> {
+    let name = report::html::id_of(&report.name);
+    vec![
+        Download {
+            file: format!("{name}.json"),
+            words: "All figures (JSON)".into(),
+            media: "application/json".into(),
+            text: serde_json::to_string_pretty(report).unwrap_or_default(),
+        },
+        Download {
+            file: format!("{name}.csv"),
+            words: "Every point (CSV)".into(),
+            media: "text/csv".into(),
+            text: crate::commands::sweep::csv(report),
+        },
+    ]
+}

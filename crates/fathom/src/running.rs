@@ -1,0 +1,84 @@
+//! Which runs go on now and can be watched (`--metrics`): a small file for each beside the history, so that `fathom serve` can name them.
+
+use std::fs;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use serde::{Deserialize, Serialize};
+
+use crate::history;
+
+/// How long a run may take to answer that it is there.
+const PATIENCE: Duration = Duration::from_millis(200);
+
+/// A run that goes on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Running {
+    /// Where it is watched.
+    pub address: SocketAddr,
+    /// Its name.
+    pub name: String,
+    /// When it began.
+    pub started_unix_ns: u64,
+}
+
+/// The file of a run; it goes with the run.
+#[derive(Debug)]
+pub struct Notice(PathBuf);
+
+impl Drop for Notice {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+/// The folder beside a history.
+fn folder() -> Option<PathBuf> {
+    let history = history::path().ok()?;
+    Some(history.with_extension("running"))
+}
+
+/// Says that this run goes on and where it is watched. A run is not held up where that cannot be said: it only does not stand in the list.
+pub fn announce(address: SocketAddr, name: &str) -> Option<Notice> {
+    let folder = folder()?;
+    fs::create_dir_all(&folder).ok()?;
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).ok()?;
+    // A server of every network is reached from this machine through loopback.
+    let reached = match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        ip => ip,
+    };
+    let run = Running {
+        address: SocketAddr::new(reached, address.port()),
+        name: name.to_owned(),
+        started_unix_ns: since.as_nanos() as u64,
+    };
+    let path = folder.join(format!("{}.json", std::process::id()));
+    let text = serde_json::to_vec(&run).ok()?;
+    archive::write_whole(&path, &text).ok()?;
+    Some(Notice(path))
+}
+
+/// The runs that answer now, the earliest first.
+pub fn now() -> Vec<Running> {
+    let Some(entries) = folder().and_then(|folder| fs::read_dir(folder).ok()) else {
+        return Vec::new();
+    };
+    let mut found: Vec<Running> = entries.flatten().filter_map(|entry| read(&entry.path())).collect();
+    found.sort_by_key(|run| run.started_unix_ns);
+    found
+}
+
+/// What a file tells; one whose run does not answer any more was left behind by a crash, and goes.
+fn read(path: &Path) -> Option<Running> {
+    let run: Running = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
+    match TcpStream::connect_timeout(&run.address, PATIENCE) {
+        Ok(_) => Some(run),
+        Err(_) => {
+            let _ = fs::remove_file(path);
+            None
+        }
+    }
+}

@@ -1,0 +1,389 @@
+//! The live view's terminal: taken over and given back whatever ends the view, drawn on and listened to by a thread of its
+//! own. It draws on stderr, so that results can go elsewhere.
+
+#[cfg(windows)]
+#[path = "terminal/keys_of_console.rs"]
+mod keys;
+#[cfg(not(windows))]
+#[path = "terminal/keys_of_tty.rs"]
+mod keys;
+
+use std::io::{BufWriter, Stderr, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use engine::probe::{CoreTimes, DeviceTimes};
+use engine::sys::{signals, terminal};
+use model::Nanos;
+use model::event::Event;
+use model::finding::Severity;
+use model::plan::Plan;
+use ratatui_core::layout::Size;
+use ratatui_core::terminal::Terminal;
+use ratatui_crossterm::CrosstermBackend;
+use ratatui_crossterm::crossterm::cursor::{Hide, Show};
+use ratatui_crossterm::crossterm::execute;
+use ratatui_crossterm::crossterm::terminal::{
+    EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+};
+use report::live::{Look, Machine, State, draw};
+
+use keys::Keys;
+
+/// Keys are looked for this often.
+const LISTEN: Duration = Duration::from_millis(100);
+/// The view is drawn no more often than this, however much happens.
+const REDRAW: Duration = Duration::from_millis(250);
+/// And no less often, so that it shows where nothing happens.
+const AT_LEAST: Duration = Duration::from_secs(1);
+/// What is over sooner does not flash by.
+const OPEN_AFTER: Duration = Duration::from_millis(300);
+/// Counters of the machine over less than this say little.
+const COUNT_OVER: Duration = Duration::from_millis(700);
+
+/// Shows the cursor and leaves the alternate screen.
+const FAREWELL: &[u8] = b"\x1b[?25h\x1b[?1049l";
+
+/// The terminal is the view's. There is one terminal for a process.
+static TAKEN: AtomicBool = AtomicBool::new(false);
+
+/// A view of what goes on.
+#[derive(Debug)]
+pub struct View {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    inside: Mutex<Inside>,
+    closing: Condvar,
+    /// It has no terminal any more.
+    gone: AtomicBool,
+}
+
+#[derive(Debug, Default)]
+struct Inside {
+    state: State,
+    /// There is something new to draw.
+    news: bool,
+    /// When the last event came.
+    heard: Option<Instant>,
+    closing: bool,
+}
+
+impl Shared {
+    fn inside(&self) -> MutexGuard<'_, Inside> {
+        self.inside.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Why there can be no view here.
+pub fn obstacle() -> Option<&'static str> {
+    use std::io::IsTerminal;
+    let dumb = match std::env::var_os("TERM") {
+        Some(name) => name == "dumb",
+        None => cfg!(unix),
+    };
+    if !std::io::stderr().is_terminal() {
+        Some("standard error is no terminal")
+    } else if dumb {
+        Some("TERM names no terminal that can be drawn on")
+    } else if !terminal::is_in_foreground() {
+        Some("the program runs in the background of its terminal")
+    } else {
+        None
+    }
+}
+
+impl View {
+    /// A view that appears once it has been worth it for a moment. `q` raises `interrupt`.
+    pub fn new(interrupt: &'static AtomicBool) -> View {
+        let shared = Arc::new(Shared::default());
+        let theirs = Arc::clone(&shared);
+        let thread = std::thread::Builder::new()
+            .name("view".into())
+            .spawn(move || {
+                show(&theirs, interrupt);
+                theirs.gone.store(true, Ordering::Release);
+            })
+            .ok();
+        shared.gone.store(thread.is_none(), Ordering::Release);
+        View { shared, thread }
+    }
+
+    /// Another run begins.
+    pub fn begin(&self, plan: &Plan, about: Option<String>) {
+        let mut inside = self.shared.inside();
+        inside.state.begin(plan, about);
+        (inside.news, inside.heard) = (true, Some(Instant::now()));
+    }
+
+    /// Takes in an event.
+    pub fn take(&self, event: &Event) {
+        let mut inside = self.shared.inside();
+        inside.news |= inside.state.take(event);
+        inside.heard = Some(Instant::now());
+    }
+
+    /// A line that is worth keeping.
+    pub fn message(&self, severity: Severity, text: &str) {
+        let mut inside = self.shared.inside();
+        inside.state.message(severity, text);
+        inside.news = true;
+    }
+
+    /// True if it shows nothing any more, or never could.
+    pub fn is_gone(&self) -> bool {
+        self.shared.gone.load(Ordering::Acquire)
+    }
+}
+
+impl Drop for View {
+    fn drop(&mut self) {
+        self.shared.inside().closing = true;
+        self.shared.closing.notify_all();
+        if let Some(thread) = self.thread.take() {
+            // A panic there was told by its hook.
+            let _ = thread.join();
+        }
+        give_back();
+    }
+}
+
+/// Takes the terminal over for as long as it lives.
+struct Taken {
+    screen: Terminal<CrosstermBackend<BufWriter<Stderr>>>,
+    keys: Keys,
+    size: Size,
+}
+
+/// A key that means something here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Key {
+    /// Stop, and report.
+    Quit,
+    /// What Ctrl-C does.
+    Interrupt,
+    /// What Ctrl-Z does.
+    #[cfg_attr(windows, expect(dead_code, reason = "there are no jobs there that could be stopped"))]
+    Suspend,
+    /// Draw everything anew.
+    Redraw,
+}
+
+impl Taken {
+    fn new() -> std::io::Result<Taken> {
+        give_back_on_panic();
+        let keys = Keys::new()?;
+        take()?;
+        let backend = CrosstermBackend::new(BufWriter::with_capacity(1 << 16, std::io::stderr()));
+        let opened = Terminal::new(backend).and_then(|screen| {
+            let size = screen.size()?;
+            Ok(Taken { screen, keys, size })
+        });
+        opened.inspect_err(|_| give_back())
+    }
+}
+
+impl Drop for Taken {
+    fn drop(&mut self) {
+        give_back();
+    }
+}
+
+fn take() -> std::io::Result<()> {
+    terminal::keep(FAREWELL);
+    TAKEN.store(true, Ordering::Release);
+    enable_raw_mode()
+        .and_then(|()| execute!(std::io::stderr(), EnterAlternateScreen, Hide))
+        .inspect_err(|_| give_back())
+}
+
+/// Makes the terminal what it was, if that has not been done.
+fn give_back() {
+    if !TAKEN.swap(false, Ordering::AcqRel) {
+        return;
+    }
+    // Where the terminal is gone, there is nothing to give back.
+    let _ = execute!(std::io::stderr(), Show, LeaveAlternateScreen);
+    let _ = disable_raw_mode();
+    terminal::let_go();
+}
+
+/// The words of a panic, of whatever thread, are to be read; the view does not come back.
+fn give_back_on_panic() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let usual = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            give_back();
+            usual(panic);
+        }));
+    });
+}
+
+/// What the thread does: waits a moment, draws and listens until the view is dropped or the terminal is lost.
+fn show(shared: &Shared, interrupt: &AtomicBool) {
+    let early = |inside: &mut Inside| !inside.closing;
+    let waited = shared.closing.wait_timeout_while(shared.inside(), OPEN_AFTER, early);
+    let over = |inside: MutexGuard<'_, Inside>| inside.closing;
+    if over(waited.unwrap_or_else(PoisonError::into_inner).0) {
+        return;
+    }
+    let Ok(mut taken) = Taken::new() else { return };
+    let mut counters = Counters::new();
+    let (mut drawn, mut at_once) = (Instant::now(), true);
+    loop {
+        {
+            let mut inside = shared.inside();
+            // Others have given it back: it is for reading now.
+            if inside.closing || !TAKEN.load(Ordering::Acquire) {
+                return;
+            }
+            if interrupt.load(Ordering::Relaxed) {
+                inside.state.stopping();
+            }
+            let due = drawn.elapsed() >= if inside.news { REDRAW } else { AT_LEAST };
+            if at_once || due {
+                counters.look(&mut inside);
+                let look = look(&inside);
+                if taken.screen.draw(|frame| draw(frame, &inside.state, look)).is_err() {
+                    return;
+                }
+                (inside.news, at_once, drawn) = (false, false, Instant::now());
+            }
+        }
+        match heard(&mut taken, interrupt) {
+            Ok(redraw) => at_once |= redraw,
+            Err(_) => return,
+        }
+    }
+}
+
+fn look(inside: &Inside) -> Look {
+    let silent_for = inside.heard.map_or(Duration::ZERO, |heard| heard.elapsed());
+    Look {
+        unicode: speaks_unicode(),
+        colour: std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
+        silent_for: Nanos(silent_for.as_nanos() as u64),
+    }
+}
+
+/// The locale says so; of a Windows console it is taken for granted.
+fn speaks_unicode() -> bool {
+    let names = ["LC_ALL", "LC_CTYPE", "LANG"];
+    let set = names
+        .iter()
+        .filter_map(std::env::var_os)
+        .find(|value| !value.is_empty());
+    let utf8 = |value: std::ffi::OsString| {
+        let value = value.to_string_lossy().to_ascii_lowercase();
+        value.contains("utf-8") || value.contains("utf8")
+    };
+    cfg!(windows) || set.is_some_and(utf8)
+}
+
+/// Waits for a key or a new size. True if the view is to be drawn at once.
+fn heard(taken: &mut Taken, interrupt: &AtomicBool) -> std::io::Result<bool> {
+    let key = taken.keys.wait(LISTEN)?;
+    let size = taken.screen.size()?;
+    let resized = std::mem::replace(&mut taken.size, size) != size;
+    Ok(match key {
+        None => resized,
+        Some(key) => {
+            pressed(key, taken, interrupt)?;
+            true
+        }
+    })
+}
+
+fn pressed(key: Key, taken: &mut Taken, interrupt: &AtomicBool) -> std::io::Result<()> {
+    match key {
+        Key::Quit => interrupt.store(true, Ordering::Relaxed),
+        Key::Redraw => taken.screen.clear()?,
+        Key::Interrupt => {
+            if interrupt.load(Ordering::Relaxed) {
+                // The second one ends the process at once.
+                give_back();
+            }
+            signals::ask_to_stop();
+        }
+        Key::Suspend => {
+            give_back();
+            terminal::suspend();
+            // The signal may reach another thread first, and stop this one a moment later: not after it has gone on drawing.
+            std::thread::sleep(LISTEN);
+            // It may go on in the background, where nothing can be drawn yet.
+            while !terminal::is_in_foreground() && !interrupt.load(Ordering::Relaxed) {
+                std::thread::sleep(LISTEN);
+            }
+            take()?;
+            taken.screen.clear()?;
+        }
+    }
+    Ok(())
+}
+
+/// The machine's counters at the last look.
+struct Counters {
+    at: Instant,
+    cores: CoreTimes,
+    devices: DeviceTimes,
+}
+
+impl Counters {
+    fn new() -> Counters {
+        Counters {
+            at: Instant::now(),
+            cores: CoreTimes::read(),
+            devices: DeviceTimes::read(),
+        }
+    }
+
+    /// Tells the state what they have counted, where that is long enough.
+    fn look(&mut self, inside: &mut Inside) {
+        if inside.state.has_begun() {
+            *self = Counters::new();
+        }
+        if self.at.elapsed() < COUNT_OVER {
+            return;
+        }
+        let before = std::mem::replace(self, Counters::new());
+        let names = inside.state.devices();
+        let devices = names
+            .filter_map(|name| self.devices.since(&before.devices, name))
+            .collect();
+        inside.state.machine(Machine {
+            length: Nanos((self.at - before.at).as_nanos() as u64),
+            cores: self.cores.since(&before.cores),
+            devices,
+        });
+    }
+}
+
+/// Prints lines that the view has kept, now that it is closed.
+pub fn leave(lines: &[String]) {
+    let mut out = std::io::stderr().lock();
+    for line in lines {
+        let _ = writeln!(out, "{line}");
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_of_any_thread_gives_the_terminal_back() {
+        testbed::in_own_process("terminal::tests::a_panic_of_any_thread_gives_the_terminal_back", || {
+            give_back_on_panic();
+            TAKEN.store(true, Ordering::Release);
+            let thread = std::thread::spawn(|| panic!("as a worker might"));
+            assert!(thread.join().is_err());
+            assert!(!TAKEN.load(Ordering::Acquire));
+        });
+    }
+}

@@ -1,0 +1,68 @@
+//! What is typed on a console of Windows.
+
+use std::io;
+use std::time::Duration;
+
+use ratatui_crossterm::crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers};
+
+use super::Key;
+
+/// The keyboard.
+#[derive(Debug)]
+pub(super) struct Keys;
+
+impl Keys {
+    pub(super) fn new() -> io::Result<Keys> {
+        Ok(Keys)
+    }
+
+    /// Waits for a key that means something, at most for so long.
+    pub(super) fn wait(&mut self, at_most: Duration) -> io::Result<Option<Key>> {
+        if !event::poll(at_most)? {
+            return Ok(None);
+        }
+        Ok(meaning(&event::read()?))
+    }
+}
+
+fn meaning(event: &Event) -> Option<Key> {
+    let Event::Key(key) = event else {
+        return None;
+    };
+    let control = key.modifiers.contains(KeyModifiers::CONTROL);
+    match key.code {
+        // A console also tells when a key is let go.
+        _ if key.kind != KeyEventKind::Press => None,
+        KeyCode::Char('c') if control => Some(Key::Interrupt),
+        KeyCode::Char('l') if control => Some(Key::Redraw),
+        KeyCode::Char('q' | 'Q') if !control => Some(Key::Quit),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ratatui_crossterm::crossterm::event::KeyEvent;
+
+    #[test]
+    fn keys_mean_what_they_say_when_they_are_pressed() {
+        let (none, shift, control) = (KeyModifiers::NONE, KeyModifiers::SHIFT, KeyModifiers::CONTROL);
+        let check = |code: KeyCode, modifiers: KeyModifiers, expected: Option<Key>| {
+            let told = |kind| meaning(&Event::Key(KeyEvent::new_with_kind(code, modifiers, kind)));
+            assert_eq!(told(KeyEventKind::Press), expected, "{code:?} {modifiers:?}");
+            assert_eq!(told(KeyEventKind::Release), None, "{code:?} {modifiers:?}");
+        };
+        check(KeyCode::Char('q'), none, Some(Key::Quit));
+        check(KeyCode::Char('Q'), shift, Some(Key::Quit));
+        check(KeyCode::Char('q'), control, None);
+        check(KeyCode::Char('c'), control, Some(Key::Interrupt));
+        check(KeyCode::Char('c'), none, None);
+        check(KeyCode::Char('l'), control, Some(Key::Redraw));
+        check(KeyCode::Char('l'), none, None);
+        // There is nothing to go on with later.
+        check(KeyCode::Char('z'), control, None);
+        check(KeyCode::Esc, none, None);
+        assert_eq!(meaning(&Event::Resize(80, 25)), None);
+    }
+}

@@ -1,0 +1,65 @@
+//! What is typed on a terminal in raw mode. Crossterm's reader goes round for ever where the terminal has gone away, so these
+//! few keys are read without it.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+use engine::sys::terminal::{Waited, wait_for_keys};
+
+use super::Key;
+
+/// The keyboard of the terminal that the process belongs to, wherever its standard input comes from.
+#[derive(Debug)]
+pub(super) struct Keys(File);
+
+impl Keys {
+    pub(super) fn new() -> io::Result<Keys> {
+        File::open("/dev/tty").map(Keys)
+    }
+
+    /// Waits for a key that means something, at most for so long.
+    pub(super) fn wait(&mut self, at_most: Duration) -> io::Result<Option<Key>> {
+        match wait_for_keys(self.0.as_fd(), at_most) {
+            Waited::Nothing => return Ok(None),
+            Waited::Gone => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Waited::Typed => {}
+        }
+        let mut typed = [0; 64];
+        match self.0.read(&mut typed)? {
+            0 => Err(io::ErrorKind::UnexpectedEof.into()),
+            count => Ok(meaning(&typed[..count])),
+        }
+    }
+}
+
+/// Arrows and the like begin with an escape; what follows it means something else than it does alone.
+fn meaning(typed: &[u8]) -> Option<Key> {
+    let plain = typed.iter().take_while(|byte| **byte != 0x1b);
+    let key = |byte: &u8| match byte {
+        b'q' | b'Q' => Some(Key::Quit),
+        0x03 => Some(Key::Interrupt),
+        0x1a => Some(Key::Suspend),
+        0x0c => Some(Key::Redraw),
+        _ => None,
+    };
+    plain.into_iter().find_map(key)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_mean_what_they_say_and_escapes_nothing() {
+        assert_eq!(meaning(b"q"), Some(Key::Quit));
+        assert_eq!(meaning(b"xyQ"), Some(Key::Quit));
+        assert_eq!(meaning(b"\x03"), Some(Key::Interrupt));
+        assert_eq!(meaning(b"\x1a"), Some(Key::Suspend));
+        assert_eq!(meaning(b"\x0c"), Some(Key::Redraw));
+        // The 1 of a keypad in application mode.
+        assert_eq!(meaning(b"\x1bOq"), None);
+        assert_eq!(meaning("ä\n".as_bytes()), None);
+    }
+}

@@ -1,0 +1,508 @@
+//! The history: what is measured goes into it, comes out of it, and a history that cannot be used harms no run.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use serde_json::Value;
+use testbed::{Directory, TmpFs, need};
+
+use crate::support::{PROGRAM, Ran, command, end, finish, names, text};
+
+/// A folder with a job on a simulated device, and a history.
+struct Place {
+    folder: Directory,
+}
+
+impl Place {
+    fn new() -> Place {
+        let folder = need(Directory::new()).expect("a temporary directory can always be made");
+        let job = "name = \"tried\"\n[[job]]\nname = \"reads\"\ntarget = \"simulated:disk\"\ndepth = 4\ntime = \"50ms\"\n\
+                   warm-up = \"0s\"\n[simulated.disk]\nsize = \"1GiB\"\nservers = 4\nservice = \"100us\"\n";
+        fs::write(folder.path().join("job.toml"), job).unwrap();
+        Place { folder }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn command(&self, words: &[&str]) -> std::process::Command {
+        let mut command = command(words);
+        command
+            .env("FATHOM_HISTORY", self.path("h.sqlite"))
+            .current_dir(self.folder.path());
+        command
+    }
+
+    fn fathom(&self, words: &[&str]) -> Ran {
+        finish(&mut self.command(words))
+    }
+
+    fn entries(&self) -> Vec<Value> {
+        let list = self.fathom(&["history", "--limit", "0", "--out", "json"]);
+        list.expect(0, &[]).json()["entries"].as_array().unwrap().clone()
+    }
+}
+
+#[test]
+fn what_a_command_measures_is_kept_and_shown_again() {
+    let place = Place::new();
+    place.fathom(&["history"]).expect(0, &["nothing is kept yet"]);
+    assert!(!place.path("h.sqlite").exists(), "asking makes no file");
+    let ran = place.fathom(&["run", "job.toml", "--save", "saved", "--out", "json"]);
+    ran.expect(0, &["kept as history:1\n"]);
+    let quiet = place.fathom(&["run", "job.toml", "-q", "--seed", "7"]);
+    assert_eq!(quiet.expect(0, &[]).err, "");
+    place.fathom(&["run", "job.toml", "--no-history"]).expect(0, &[]);
+    place.fathom(&["run", "job.toml", "--dry-run"]).expect(0, &[]);
+    assert_eq!(place.entries().len(), 2);
+    let first = &place.entries()[1];
+    assert_eq!((&first["kind"], &first["name"]), (&"run".into(), &"tried".into()));
+    assert_eq!(first["file"], text(&fs::canonicalize(place.path("saved")).unwrap()));
+    assert_eq!(first["jobs"][0]["iops"], ran.json()["jobs"][0]["total"]["iops"]);
+    // The same report in every form, from the file and from the history.
+    for format in ["text", "json", "csv", "fio-json", "diskspd"] {
+        let file = place.fathom(&["show", "saved", "--out", format]).out;
+        assert!(!file.is_empty());
+        assert_eq!(
+            place.fathom(&["show", "history:1", "--out", format]).expect(0, &[]).out,
+            file
+        );
+        assert_eq!(place.fathom(&["history", "show", "1", "--out", format]).out, file);
+    }
+    place.fathom(&["history", "export", "1", "exported"]).expect(0, &[]);
+    assert!(fs::read(place.path("exported")).unwrap() == fs::read(place.path("saved")).unwrap());
+    let seed = |words: &[&str]| place.fathom(words).expect(0, &[]).json()["seed"].clone();
+    assert_eq!(seed(&["history", "show", "last", "--out", "json"]), 7);
+    assert_eq!(seed(&["show", "history:last", "--out", "json"]), 7);
+    // Wherever a saved result is read.
+    place
+        .fathom(&["compare", "history:1", "history:last"])
+        .expect(0, &["A: history:1", "seed: 1 / 7"]);
+    place.fathom(&["explain", "history:1"]).expect(0, &["history:1"]);
+    place
+        .fathom(&["convert", "--to", "native", "history:1"])
+        .expect(0, &["depth = 4"]);
+    place
+        .fathom(&["show", "history:3"])
+        .expect(4, &["the history has no entry 3"]);
+    place
+        .fathom(&["show", "history:first"])
+        .expect(4, &["`history:first` is no entry of the history"]);
+}
+
+#[test]
+fn entries_are_labelled_found_and_pruned() {
+    let place = Place::new();
+    for _ in 0..3 {
+        place.fathom(&["run", "job.toml", "-q"]).expect(0, &[]);
+    }
+    place
+        .fathom(&["history", "label", "2", "before the update"])
+        .expect(0, &["2: before the update"]);
+    let listed = |words: &[&str]| -> Vec<String> {
+        let all = [&["history"], words].concat();
+        let ran = place.fathom(&all);
+        let lines = ran.expect(0, &[]).out.lines().skip(1);
+        lines
+            .map(|line| line.split_whitespace().next().unwrap().to_owned())
+            .collect()
+    };
+    assert_eq!(listed(&[]), ["3", "2", "1"]);
+    assert_eq!(listed(&["list", "--limit", "2"]), ["3", "2"]);
+    assert_eq!(listed(&["--label", "Update"]), ["2"]);
+    assert_eq!(
+        listed(&["--target", "simulated:d", "--kind", "run", "--since", "1h"]),
+        ["3", "2", "1"]
+    );
+    place
+        .fathom(&["history", "--until", "1h"])
+        .expect(0, &["no entry is like that"]);
+    place
+        .fathom(&["history", "--since", "soon"])
+        .expect(4, &["`soon` is no date and no age", "--since soon"]);
+    let csv = place.fathom(&["history", "--out", "csv"]).out;
+    assert!(
+        csv.starts_with("entry,started,kind,name,label,") && csv.contains(",before the update,"),
+        "{csv}"
+    );
+    let tried = place.fathom(&["history", "prune", "--keep", "1", "--dry-run"]);
+    tried.expect(0, &["before the update", "2 entries would be removed"]);
+    assert_eq!(listed(&[]).len(), 3);
+    place
+        .fathom(&["history", "prune", "--older-than", "1d"])
+        .expect(0, &["nothing to remove"]);
+    place
+        .fathom(&["history", "prune", "--keep", "1"])
+        .expect(0, &["2 entries removed"]);
+    assert_eq!(listed(&[]), ["3"]);
+    place
+        .fathom(&["history", "prune"])
+        .expect(4, &["--keep", "--older-than"]);
+    place
+        .fathom(&["history", "path"])
+        .expect(0, &[text(&place.path("h.sqlite"))]);
+}
+
+#[test]
+fn studies_and_verdicts_are_kept_with_what_they_came_to() {
+    let place = Place::new();
+    let sweep = [
+        "sweep",
+        "job.toml",
+        "--over",
+        "depth=1,2,4",
+        "--time",
+        "50ms",
+        "--grid-only",
+        "-q",
+        "--save",
+        "saved",
+    ];
+    place.fathom(&sweep).expect(0, &[]);
+    place
+        .fathom(&["ab", "--pairs", "6", "--time", "20ms", "-q", "job.toml", "job.toml"])
+        .expect(0, &[]);
+    let required = [
+        "verify",
+        "job.toml",
+        "--require",
+        "iops>=1000",
+        "--time",
+        "100ms",
+        "--warm-up",
+        "0s",
+        "-q",
+        "--preflight",
+        "0",
+    ];
+    let verified = place.fathom(&required);
+    let kinds: Vec<Value> = place
+        .entries()
+        .iter()
+        .rev()
+        .map(|entry| entry["kind"].clone())
+        .collect();
+    assert_eq!(kinds, ["sweep", "ab", "verify"]);
+    let entries = place.entries();
+    assert_eq!((&entries[2]["runs"], &entries[1]["runs"]), (&3.into(), &12.into()));
+    assert_eq!(
+        entries[2]["jobs"][0]["name"].as_str().unwrap().split('=').next(),
+        Some("depth")
+    );
+    // Too short for another word, and it is the same word.
+    assert_eq!(entries[0]["verdict"], "INCONCLUSIVE");
+    verified.expect(2, &["INCONCLUSIVE"]);
+    let again = place.fathom(&["sweep", "--from", "history:1", "--out", "csv"]);
+    assert_eq!(
+        again.expect(0, &["depth"]).out,
+        place.fathom(&["sweep", "--from", "saved", "--out", "csv"]).out
+    );
+    assert_eq!(
+        place
+            .fathom(&["history", "show", "1", "--out", "csv"])
+            .expect(0, &[])
+            .out,
+        again.out
+    );
+    place.fathom(&["history", "show", "2"]).expect(0, &["What this means"]);
+    place
+        .fathom(&["ab", "--from", "history:1"])
+        .expect(4, &["history:1 holds a study of another kind"]);
+    place
+        .fathom(&["compare", "history:1", "history:3"])
+        .expect(4, &["history:1 holds a study of 3 runs"]);
+}
+
+/// What other tools' users see is theirs alone, unless they ask for ours.
+#[test]
+fn drop_in_modes_keep_a_result_only_where_it_is_asked_for() {
+    let place = Place::new();
+    let fio = ["fio", "--name=x", "--ioengine=null", "--size=64k", "--rw=read"];
+    let run = |value: Option<&Path>| {
+        let mut command = place.command(&fio);
+        command.env("FATHOM_DATA", place.path("data"));
+        match value {
+            Some(value) => command.env("FATHOM_HISTORY", value),
+            None => command.env_remove("FATHOM_HISTORY"),
+        };
+        let ran = finish(&mut command);
+        assert_eq!(ran.expect(0, &[]).err, "");
+    };
+    run(None);
+    run(Some(Path::new("off")));
+    assert!(!place.path("data").exists() && !place.path("off").exists());
+    run(Some(Path::new("on")));
+    assert_eq!(names(&place.path("data")), ["history.sqlite"]);
+    run(Some(&place.path("h.sqlite")));
+    assert_eq!(place.entries()[0]["kind"], "fio");
+    // A history that fails is told, and the other tool's exit code stays.
+    fs::write(place.path("h.sqlite"), "no database at all, ".repeat(100)).unwrap();
+    place
+        .fathom(&fio)
+        .expect(0, &["WARNING: this result is not in the history: ", "is damaged"]);
+}
+
+#[test]
+fn the_usual_place_is_the_folder_of_data() {
+    let place = Place::new();
+    let mut run = place.command(&["run", "job.toml", "-q"]);
+    run.env_remove("FATHOM_HISTORY")
+        .env_remove("FATHOM_DATA")
+        .env("XDG_DATA_HOME", place.path("xdg"));
+    finish(&mut run).expect(0, &[]);
+    assert!(place.path("xdg/fathom/history.sqlite").is_file());
+    let mut run = place.command(&["run", "job.toml", "-q"]);
+    for name in ["FATHOM_HISTORY", "FATHOM_DATA", "XDG_DATA_HOME", "HOME"] {
+        run.env_remove(name);
+    }
+    let told = "warning: this result is not in the history: there is no place for the history: neither FATHOM_DATA nor \
+                XDG_DATA_HOME nor HOME is set\n  help: set FATHOM_HISTORY to the path of a file, or to `off`\n";
+    assert_eq!(finish(&mut run).expect(0, &[]).err, told);
+}
+
+#[test]
+fn two_runs_at_once_are_both_kept() {
+    let place = Place::new();
+    let start = |_| {
+        let mut command = place.command(&["run", "job.toml"]);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let children: Vec<_> = (0..4).map(start).collect();
+    let mut kept: Vec<String> = children
+        .into_iter()
+        .map(|child| {
+            let ran = end(child);
+            let line = ran.expect(0, &[]).err.lines().find(|line| line.starts_with("kept as "));
+            line.unwrap_or_else(|| panic!("{ran:#?}")).to_owned()
+        })
+        .collect();
+    kept.sort();
+    assert_eq!(
+        kept,
+        (1..=4).map(|id| format!("kept as history:{id}")).collect::<Vec<_>>()
+    );
+    assert_eq!(place.entries().len(), 4);
+}
+
+/// A run with a history that cannot be used: its report, its exit code, and a warning with these words.
+fn a_run_that_warns(place: &Place, words: &[&str]) -> Ran {
+    let ran = place.fathom(&["run", "job.toml", "-q"]);
+    ran.expect(
+        0,
+        &["reads: ", "warning: this result is not in the history: ", "\n  help: "],
+    );
+    ran.expect(0, words);
+    assert_eq!(ran.err.lines().count(), 2, "{ran:#?}");
+    ran
+}
+
+#[test]
+fn a_damaged_newer_or_foreign_history_harms_no_run() {
+    let place = Place::new();
+    place.fathom(&["run", "job.toml"]).expect(0, &["kept as history:1"]);
+    let path = place.path("h.sqlite");
+    let whole = fs::read(&path).unwrap();
+    fs::write(&path, &whole[..whole.len() / 2]).unwrap();
+    a_run_that_warns(&place, &["is damaged: ", "mv ", ".damaged"]);
+    place
+        .fathom(&["history"])
+        .expect(5, &["is damaged: ", "help: move it away"]);
+    // The form stands at byte 60 of the file.
+    let mut newer = whole.clone();
+    newer[60..64].copy_from_slice(&99_u32.to_be_bytes());
+    fs::write(&path, &newer).unwrap();
+    a_run_that_warns(&place, &["has form 99, and this version of fathom knows forms up to"]);
+    place
+        .fathom(&["history"])
+        .expect(3, &["has form 99", "help: use the version of fathom that made it"]);
+    assert!(fs::read(&path).unwrap() == newer, "it is left as it is");
+    fs::remove_file(&path).unwrap();
+    fs::create_dir(&path).unwrap();
+    a_run_that_warns(&place, &["is no regular file"]);
+}
+
+#[test]
+fn a_locked_history_harms_no_run() {
+    let place = Place::new();
+    place.fathom(&["run", "job.toml"]).expect(0, &["kept as history:1"]);
+    let other = rusqlite::Connection::open(place.path("h.sqlite")).unwrap();
+    other.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    a_run_that_warns(&place, &["is in use by another program"]);
+    other.execute_batch("ROLLBACK").unwrap();
+    assert_eq!(place.entries().len(), 1);
+}
+
+#[test]
+fn a_full_history_harms_no_run_and_stays_whole() {
+    let Some(small) = need(TmpFs::of_size(1 << 20)) else {
+        return;
+    };
+    let place = Place::new();
+    let history = small.path().join("h.sqlite");
+    let run = || {
+        let mut command = place.command(&["run", "job.toml", "-q"]);
+        finish(command.env("FATHOM_HISTORY", &history))
+    };
+    run().expect(0, &[]);
+    // Nothing is left but a page.
+    let mut size = 1 << 20;
+    while fs::write(small.path().join("filler"), vec![1; size]).is_err() {
+        size -= 4096;
+    }
+    run().expect(
+        0,
+        &[
+            "reads: ",
+            "there is no space left for the history",
+            "fathom history prune --keep 100",
+        ],
+    );
+    let mut list = place.command(&["history", "--out", "json"]);
+    let listed = finish(list.env("FATHOM_HISTORY", &history)).expect(0, &[]).json();
+    assert_eq!(listed["entries"].as_array().unwrap().len(), 1);
+}
+
+/// Somebody else's history may be looked at where it may be read, and is not written to.
+#[test]
+fn whoever_may_not_write_it_is_told_so() {
+    let place = Place::new();
+    place.fathom(&["run", "job.toml"]).expect(0, &["kept as history:1"]);
+    let program = place.path("fathom");
+    fs::copy(PROGRAM, &program).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    fs::set_permissions(place.folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    let nobody = |words: &[&str]| {
+        let mut command = std::process::Command::new(&program);
+        command
+            .args(words)
+            .current_dir(place.folder.path())
+            .uid(65534)
+            .gid(65534);
+        finish(command.env("FATHOM_HISTORY", place.path("h.sqlite")))
+    };
+    if nobody(&["--version"]).code != Some(0) {
+        testbed::skip("another user cannot run programs from the directory for temporary files");
+        return;
+    }
+    nobody(&["run", "job.toml", "-q"]).expect(0, &["reads: ", "cannot be written to", "see who owns"]);
+    nobody(&["history"]).expect(0, &["tried"]);
+    nobody(&["history", "label", "1", "mine"]).expect(5, &["cannot be written to", "see who owns"]);
+    fs::set_permissions(place.path("h.sqlite"), fs::Permissions::from_mode(0o600)).unwrap();
+    nobody(&["run", "job.toml", "-q"]).expect(0, &["reads: ", "cannot be opened", "see who owns"]);
+    nobody(&["history"]).expect(5, &["cannot be opened"]);
+    assert_eq!(place.entries().len(), 1);
+}
+
+#[test]
+fn a_history_that_is_turned_off_is_not_read_either() {
+    let place = Place::new();
+    let mut list = place.command(&["history"]);
+    finish(list.env("FATHOM_HISTORY", "off")).expect(4, &["the history is turned off", "unset the variable"]);
+}
+
+/// The kernel that an entry was measured on, as if it had been another one.
+fn measured_on(place: &Place, entries: std::ops::RangeInclusive<u64>, kernel: &str) {
+    let history = rusqlite::Connection::open(place.path("h.sqlite")).unwrap();
+    for entry in entries {
+        let facts: String = history
+            .query_row("SELECT facts FROM job WHERE entry = ?1", [entry as i64], |row| {
+                row.get(0)
+            })
+            .unwrap();
+        let mut facts: Vec<Value> = serde_json::from_str(&facts).unwrap();
+        let fact = facts.iter_mut().find(|fact| fact["name"] == "kernel").unwrap();
+        fact["value"] = kernel.into();
+        let facts = serde_json::to_string(&facts).unwrap();
+        history
+            .execute(
+                "UPDATE job SET facts = ?2 WHERE entry = ?1",
+                rusqlite::params![entry as i64, facts],
+            )
+            .unwrap();
+    }
+}
+
+#[test]
+fn a_trend_tells_where_a_device_became_slower_and_what_changed_with_it() {
+    let place = Place::new();
+    let run = |seed: u32| {
+        let (seed, time) = (seed.to_string(), format!("{}ms", 40 + seed));
+        place
+            .fathom(&["run", "job.toml", "-q", "--seed", &seed, "--time", &time])
+            .expect(0, &[]);
+    };
+    place
+        .fathom(&["trend"])
+        .expect(0, &["There is no run to tell a trend of"]);
+    run(1);
+    place.fathom(&["trend"]).expect(0, &["There is one run of this test"]);
+    (2..=5).for_each(run);
+    let flat = |ran: &Ran| ran.out.replace("\n  ", " ");
+    let few = place.fathom(&["trend"]);
+    assert!(
+        flat(few.expect(0, &[]))
+            .contains("5 runs are too few to tell a change from chance; from 6 on it is looked for."),
+        "{few:#?}"
+    );
+    // The same test of a device that takes a quarter longer: the file is another, and the plan is not, apart from the device.
+    let slow = fs::read_to_string(place.path("job.toml"))
+        .unwrap()
+        .replace("100us", "125us");
+    fs::write(place.path("slow.toml"), slow).unwrap();
+    for _ in 0..3 {
+        place.fathom(&["run", "slow.toml", "-q"]).expect(0, &[]);
+    }
+    let apart = place
+        .fathom(&["trend", "--target", "simulated", "--out", "json"])
+        .expect(0, &[])
+        .json();
+    let runs: Vec<usize> = apart["tests"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|test| test["runs"].as_array().unwrap().len())
+        .collect();
+    assert_eq!(runs, [3, 5], "a device of other properties is another test");
+    measured_on(&place, 1..=5, "6.1.0");
+    measured_on(&place, 6..=8, "6.8.0");
+    let ran = place.fathom(&["trend", "--force", "--out", "json"]);
+    let trends = ran.expect(0, &[]).json();
+    let figures = trends["tests"][0]["figures"].as_array().unwrap();
+    let change = &figures[0]["changes"][0];
+    assert_eq!(
+        (&change["before"], &change["after"], &change["word"]),
+        (&5.into(), &6.into(), &"worse".into())
+    );
+    let ratio = change["ratio"].as_f64().unwrap();
+    assert!((ratio - 0.8).abs() < 0.01, "{ratio}");
+    let kernel = change["differences"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|one| one["name"] == "kernel")
+        .unwrap();
+    assert_eq!(kernel["values"], serde_json::json!(["6.1.0", "6.8.0"]));
+    let text = place.fathom(&["trend", "--force"]);
+    text.expect(
+        0,
+        &[
+            "Operations per second fell by 20 % between 5 (",
+            "IOPS, mean latency, p99 changed",
+        ],
+    );
+    assert!(flat(&text).contains("kernel 6.1.0 → 6.8.0"), "{text:#?}");
+    place.fathom(&["trend", "1"]).expect(0, &["simulated:disk on "]);
+    place
+        .fathom(&["trend", "99"])
+        .expect(4, &["the history has no entry 99"]);
+    place
+        .fathom(&["ab", "--pairs", "6", "--time", "20ms", "-q", "job.toml", "job.toml"])
+        .expect(0, &[]);
+    place
+        .fathom(&["trend"])
+        .expect(4, &["the entry 9 is a study of 12 runs, which has no trend"]);
+}

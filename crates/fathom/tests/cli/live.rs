@@ -1,0 +1,412 @@
+//! The live view, in a terminal that tmux plays: what it shows, at which sizes, and how it leaves the terminal.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use testbed::{Directory, LoopDevice, LoopOptions, Unavailable, need};
+
+use crate::support::{PROGRAM, fathom, text};
+
+/// Longest that anything here may take.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A terminal with a shell in it.
+struct Pane {
+    server: String,
+    folder: Directory,
+}
+
+impl Pane {
+    fn open(width: u32, height: u32) -> Result<Pane, Unavailable> {
+        let folder = Directory::new()?;
+        let server = folder
+            .path()
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        let pane = Pane { server, folder };
+        let size = [width.to_string(), height.to_string()];
+        let shell = "env PS1='$ ' LC_ALL=C.UTF-8 ENV= sh";
+        let session = ["new-session", "-d", "-x", &size[0], "-y", &size[1], "-s", "view", shell];
+        pane.try_tmux(&session)?;
+        // What is typed before the shell reads would be shown twice.
+        pane.wait_for("the shell", |shown| shown.contains('$'));
+        Ok(pane)
+    }
+
+    fn try_tmux(&self, words: &[&str]) -> Result<String, Unavailable> {
+        let output = self
+            .command(words)
+            .output()
+            .map_err(|error| Unavailable::because(format!("`tmux` cannot be run: {error}")))?;
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "tmux {words:?}: {told}");
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+
+    fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new("tmux");
+        command.args(["-L", &self.server, "-f", "/dev/null"]).args(words);
+        command
+            .env_remove("TMUX")
+            .env("LC_ALL", "C.UTF-8")
+            .env("FATHOM_JOURNAL", "off");
+        command
+    }
+
+    fn tmux(&self, words: &[&str]) -> String {
+        self.try_tmux(words).unwrap()
+    }
+
+    fn shown(&self) -> String {
+        self.tmux(&["capture-pane", "-p", "-t", "view"])
+    }
+
+    /// With what has scrolled away.
+    fn all(&self) -> String {
+        self.tmux(&["capture-pane", "-p", "-J", "-S", "-", "-t", "view"])
+    }
+
+    fn keys(&self, keys: &[&str]) {
+        self.tmux(&[&["send-keys", "-t", "view"], keys].concat());
+    }
+
+    #[track_caller]
+    fn wait_for(&self, what: &str, seen: impl Fn(&str) -> bool) -> String {
+        let began = Instant::now();
+        loop {
+            let shown = self.shown();
+            if seen(&shown) {
+                return shown;
+            }
+            assert!(began.elapsed() < PATIENCE, "{what} did not come:\n{shown}");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// On the alternate screen, and without a cursor.
+    fn is_taken(&self) -> (bool, bool) {
+        let flags = self.tmux(&["display-message", "-p", "-t", "view", "#{alternate_on} #{cursor_flag}"]);
+        let flags: Vec<&str> = flags.split_whitespace().collect();
+        (flags[0] == "1", flags[1] == "0")
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Runs the program by a script that writes down how the terminal was before and after, and with which code it ended.
+    fn start(&self, arguments: &str) {
+        let script = format!(
+            "stty -g > before\nsh -c 'echo $$ > pid; exec {PROGRAM} {arguments}'\necho code $? > code.new\nstty -g > after\nmv code.new code\n"
+        );
+        fs::write(self.file("script"), script).unwrap();
+        let line = format!("cd {} && sh ./script", text(self.folder.path()));
+        self.keys(&[&line, "Enter"]);
+    }
+
+    /// Waits for its end, and holds the terminal to what it was. Returns the code and all that was printed.
+    #[track_caller]
+    fn ended(&self) -> (String, String) {
+        let began = Instant::now();
+        while !self.file("code").exists() {
+            assert!(began.elapsed() < PATIENCE, "it has not ended:\n{}", self.shown());
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        let read = |name: &str| fs::read_to_string(self.file(name)).unwrap();
+        assert_eq!(read("before"), read("after"), "attributes of the terminal");
+        assert_eq!(self.is_taken(), (false, false), "alternate screen, hidden cursor");
+        // It listens to what is typed, and shows it.
+        self.keys(&["echo still here", "Enter"]);
+        self.wait_for("what is typed", |shown| shown.contains("$ echo still here\nstill here"));
+        (read("code").trim().to_owned(), self.all())
+    }
+
+    #[track_caller]
+    fn wait_for_view(&self) -> String {
+        let shown = self.wait_for("the view", |shown| {
+            shown.contains("so far") && shown.contains("q stops and reports")
+        });
+        assert_eq!(self.is_taken(), (true, true), "alternate screen, hidden cursor");
+        shown
+    }
+
+    fn signal(&self, name: &str) {
+        let pid = fs::read_to_string(self.file("pid")).unwrap();
+        let sent = Command::new("kill").args(["-s", name, pid.trim()]).status();
+        assert!(sent.unwrap().success());
+    }
+}
+
+impl Drop for Pane {
+    fn drop(&mut self) {
+        // It may have gone already.
+        let _ = self.command(&["kill-server"]).output();
+    }
+}
+
+const NULL: &str = "run --target null --read 70 --depth 4 --warm-up 0 --time 5m";
+
+#[track_caller]
+fn expect_parts(shown: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(shown.contains(part), "`{part}` is missing:\n{shown}");
+    }
+}
+
+#[test]
+fn figures_fill_the_terminal_at_any_size_until_q() {
+    let Some(pane) = need(Pane::open(80, 24)) else { return };
+    pane.start(NULL);
+    let shown = pane.wait_for_view();
+    let parts = [
+        "measuring",
+        " left",
+        "IOPS",
+        "MiB/s",
+        "MB/s",
+        "read last 1 s",
+        "write all",
+        "in flight",
+        " of 4",
+        "CPU",
+    ];
+    expect_parts(&shown, &parts);
+    // The figures are those of a device that does nothing: a few thousand operations at the least, in both directions.
+    let iops = |name: &str| {
+        let line = shown.lines().find(|line| line.starts_with(name)).unwrap_or_default();
+        let figure = line.split_whitespace().nth(1).unwrap_or_default().replace(',', "");
+        figure
+            .parse::<f64>()
+            .unwrap_or_else(|_| panic!("`{line}` has no rate:\n{shown}"))
+    };
+    let (all, read, write) = (iops("all "), iops("read "), iops("write "));
+    assert!(write > 1_000.0 && read > 2.0 * write, "{shown}");
+    assert!((all - read - write).abs() <= 2.0, "{shown}");
+    let keys_at = |height: usize| {
+        move |shown: &str| {
+            shown
+                .lines()
+                .nth(height - 1)
+                .is_some_and(|line| line.starts_with("q stops"))
+        }
+    };
+    assert!(keys_at(24)(&shown), "{shown}");
+    pane.tmux(&["resize-window", "-t", "view", "-x", "120", "-y", "40"]);
+    pane.wait_for("the view in 40 lines", keys_at(40));
+    pane.tmux(&["resize-window", "-t", "view", "-x", "60", "-y", "15"]);
+    let whole = |shown: &str| keys_at(15)(shown) && shown.contains("measuring");
+    let small = pane.wait_for("the view in 15 lines", whole);
+    assert!(small.lines().all(|line| line.chars().count() <= 60), "{small}");
+    expect_parts(&small, &["IOPS", "p99"]);
+    pane.keys(&["q"]);
+    let (code, all) = pane.ended();
+    assert_eq!(code, "code 130");
+    expect_parts(
+        &all,
+        &["INTERRUPTED", "total", "p99.9", "operations in flight on average"],
+    );
+    assert!(!all.contains("q stops"), "nothing of the view stays:\n{all}");
+}
+
+/// Processes that one has started.
+fn children(of: &str) -> Vec<String> {
+    let entries = fs::read_dir("/proc").unwrap().flatten();
+    let numbers = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    let is_child = |number: &String| {
+        let stat = fs::read_to_string(format!("/proc/{number}/stat")).unwrap_or_default();
+        let parent = stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(1));
+        parent == Some(of)
+    };
+    let mut found: Vec<String> = numbers.filter(is_child).collect();
+    found.sort();
+    found
+}
+
+#[test]
+fn several_hosts_have_a_row_each_and_a_lost_one_is_told() {
+    let Some(pane) = need(Pane::open(80, 24)) else { return };
+    pane.start("run --target null --size 1GiB --rate 500iops --depth 2 --warm-up 0s --time 40s --hosts local,local");
+    let shown = pane.wait_for("a row for each host", |shown| {
+        shown.matches(" running ").count() == 2 && shown.contains("rank and host") && shown.contains("so far")
+    });
+    expect_parts(&shown, &["1 host", "measuring", "p99"]);
+    // The view has the sum: each has its 500.
+    let sum = |shown: &str| -> Option<f64> {
+        let line = shown.lines().find(|line| line.starts_with("read "))?;
+        line.split_whitespace().nth(1)?.replace(',', "").parse().ok()
+    };
+    pane.wait_for("the sum of both", |shown| {
+        sum(shown).is_some_and(|iops| (900.0..1100.0).contains(&iops))
+    });
+    let pid = fs::read_to_string(pane.file("pid")).unwrap();
+    let workers = children(pid.trim());
+    assert_eq!(workers.len(), 2, "{workers:?}");
+    let killed = Command::new("kill").args(["-KILL", &workers[0]]).status();
+    assert!(killed.unwrap().success());
+    let (code, all) = pane.ended();
+    assert_eq!(code, "code 6", "{all}");
+    expect_parts(&all, &["was lost: its process has ended", "HOST-LOST", ", lost"]);
+}
+
+#[test]
+fn ctrl_c_and_signals_stop_it_as_ever() {
+    let Some(pane) = need(Pane::open(80, 24)) else { return };
+    pane.start(NULL);
+    pane.wait_for_view();
+    pane.keys(&["C-c"]);
+    let (code, all) = pane.ended();
+    assert_eq!(code, "code 130");
+    expect_parts(&all, &["INTERRUPTED", "p99.9"]);
+    let Some(pane) = need(Pane::open(80, 24)) else { return };
+    pane.start(NULL);
+    pane.wait_for_view();
+    pane.signal("TERM");
+    let (code, all) = pane.ended();
+    assert_eq!(code, "code 143");
+    expect_parts(&all, &["INTERRUPTED", "p99.9"]);
+}
+
+#[test]
+fn a_second_signal_ends_it_at_once_and_still_leaves_the_terminal_as_it_was() {
+    let Some(pane) = need(Pane::open(80, 24)) else { return };
+    pane.start(NULL);
+    pane.wait_for_view();
+    // While it is stopped both become pending, so the second comes before it could have reported.
+    pane.signal("STOP");
+    pane.signal("TERM");
+    pane.signal("INT");
+    pane.signal("CONT");
+    let (code, all) = pane.ended();
+    assert!(["code 130", "code 143"].contains(&code.as_str()), "{code}");
+    assert!(!all.contains("p99.9"), "there was no time for a report:\n{all}");
+}
+
+#[test]
+fn a_terminal_that_goes_away_ends_it() {
+    let Some(pane) = need(Pane::open(80, 24)) else { return };
+    pane.start(NULL);
+    pane.wait_for_view();
+    let pid = fs::read_to_string(pane.file("pid")).unwrap();
+    pane.tmux(&["kill-server"]);
+    let (process, began) = (PathBuf::from("/proc").join(pid.trim()), Instant::now());
+    while process.exists() {
+        assert!(began.elapsed() < PATIENCE, "it goes on without its terminal");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn it_can_be_stopped_for_a_while() {
+    let Some(pane) = need(Pane::open(80, 24)) else { return };
+    let line = format!("{PROGRAM} {NULL}");
+    pane.keys(&[&line, "Enter"]);
+    pane.wait_for_view();
+    pane.keys(&["C-z"]);
+    pane.wait_for("the shell", |shown| shown.contains("Stopped"));
+    assert_eq!(pane.is_taken(), (false, false), "alternate screen, hidden cursor");
+    pane.keys(&["fg", "Enter"]);
+    pane.wait_for_view();
+    pane.keys(&["q"]);
+    pane.wait_for("the report", |shown| shown.contains("INTERRUPTED"));
+    assert_eq!(pane.is_taken(), (false, false), "alternate screen, hidden cursor");
+}
+
+#[test]
+fn what_it_would_have_said_stands_before_the_report() {
+    let Some(pane) = need(Pane::open(100, 30)) else { return };
+    let Some(folder) = need(Directory::on_disk()) else {
+        return;
+    };
+    let place = text(folder.path());
+    pane.start(&format!(
+        "run --target {place}/a --target {place}/b --size 16m --warm-up 0 --time 4s"
+    ));
+    let shown = pane.wait_for("figures of both files", |shown| {
+        shown.contains("mean latency") && shown.contains("so far")
+    });
+    expect_parts(&shown, &[&format!("{place}/a"), "of random data written"]);
+    let (code, all) = pane.ended();
+    assert_eq!(code, "code 0", "{all}");
+    let place_of = |part: &str| all.find(part).unwrap_or_else(|| panic!("`{part}` is missing:\n{all}"));
+    assert!(
+        place_of("of random data written for this run in ") < place_of("p99.9"),
+        "{all}"
+    );
+}
+
+#[test]
+fn a_target_that_fails_ends_it_with_the_reason() {
+    let Some(pane) = need(Pane::open(80, 24)) else { return };
+    let Some(folder) = need(Directory::new()) else { return };
+    let below = fs::File::create(folder.path().join("disk")).unwrap();
+    below.set_len(64 << 20).unwrap();
+    let device = LoopDevice::over(&folder.path().join("disk"), LoopOptions::default());
+    let Some(device) = need(device) else { return };
+    pane.start(&format!("run --target {} --warm-up 0 --time 5m", text(device.path())));
+    pane.wait_for_view();
+    // From here on most of the device is behind the end of what lies below.
+    below.set_len(4096).unwrap();
+    let (code, all) = pane.ended();
+    assert_eq!(code, "code 1", "{all}");
+    expect_parts(
+        &all,
+        &[
+            "job1: ended by a failure",
+            "WORKER-FAILED",
+            "Input/output error",
+            "p99.9",
+        ],
+    );
+}
+
+#[test]
+fn a_study_keeps_one_view_over_its_runs() {
+    let Some(pane) = need(Pane::open(80, 24)) else { return };
+    pane.start("sweep null --over depth=1,2 --grid-only --time 3s --warm-up 0");
+    pane.wait_for("the first point", |shown| {
+        shown.contains("point 1 of about 2") && shown.contains("so far")
+    });
+    let second = pane.wait_for("the second point", |shown| {
+        shown.contains("point 2 of about 2") && shown.contains("so far")
+    });
+    // What was said on the way to it.
+    expect_parts(&second, &[" IOPS, ", "[2/2] depth "]);
+    assert_eq!(pane.is_taken(), (true, true), "alternate screen, hidden cursor");
+    let (code, all) = pane.ended();
+    assert_eq!(code, "code 0", "{all}");
+    expect_parts(&all, &["[1/2] depth ", "[2/2] depth ", "depth 1: ", "depth 2: "]);
+}
+
+#[test]
+fn a_line_where_no_view_is_wanted_or_possible() {
+    for (before, arguments) in [("TERM=dumb ", ""), ("", " --live line"), ("", " --out ndjson")] {
+        let Some(pane) = need(Pane::open(80, 24)) else { return };
+        let line = format!("{before}{PROGRAM} run --target null --warm-up 0 --time 6s{arguments}");
+        pane.keys(&[&line, "Enter"]);
+        pane.wait_for("figures", |shown| {
+            shown.matches("IOPS").count() > 0 || shown.contains("read_iops")
+        });
+        assert_eq!(pane.is_taken(), (false, false), "{before}{arguments}");
+    }
+    // A job in the background would be stopped if it changed the terminal.
+    let Some(pane) = need(Pane::open(80, 24)) else { return };
+    pane.keys(&[&format!("{PROGRAM} run --target null --warm-up 0 --time 5s &"), "Enter"]);
+    pane.wait_for("its line", |shown| shown.contains("MiB/s"));
+    assert_eq!(pane.is_taken(), (false, false));
+}
+
+#[test]
+fn a_view_that_is_asked_for_needs_a_terminal() {
+    let ran = fathom(&["run", "--target", "null", "--time", "1s", "--live", "view"]);
+    ran.expect(
+        4,
+        &[
+            "there is no place for the live view: standard error is no terminal",
+            "--> --live view",
+        ],
+    );
+}

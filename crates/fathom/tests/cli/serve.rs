@@ -1,0 +1,471 @@
+//! Pages over HTTP: the history in a browser, and a run that is watched. Asked over plain sockets.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use testbed::{Directory, need};
+
+use crate::support::{command, finish, text};
+
+const PATIENCE: Duration = Duration::from_secs(30);
+const NASTY: &str = "</script><b>x";
+
+/// A folder with a history of two runs on a simulated device.
+struct Place {
+    folder: Directory,
+}
+
+impl Place {
+    fn new() -> Place {
+        let folder = need(Directory::new()).expect("a temporary directory can always be made");
+        let job = "name = \"tried\"\n[[job]]\nname = \"reads\"\ntarget = \"simulated:disk\"\ndepth = 4\ntime = \"50ms\"\n\
+                   warm-up = \"0s\"\n[simulated.disk]\nsize = \"1GiB\"\nservers = 4\nservice = \"100us\"\n";
+        fs::write(folder.path().join("job.toml"), job).unwrap();
+        let place = Place { folder };
+        for seed in ["1", "7"] {
+            let ran = finish(&mut place.command(&["run", "job.toml", "-q", "--seed", seed]));
+            ran.expect(0, &[]);
+        }
+        finish(&mut place.command(&["history", "label", "2", NASTY])).expect(0, &[]);
+        place
+    }
+
+    fn history(&self) -> PathBuf {
+        self.folder.path().join("h.sqlite")
+    }
+
+    fn command(&self, words: &[&str]) -> Command {
+        let mut command = command(words);
+        command
+            .env("FATHOM_HISTORY", text(&self.history()))
+            .current_dir(self.folder.path());
+        command
+    }
+
+    /// Begins to serve, and reads the first line: the address.
+    fn serve(&self, words: &[&str]) -> Server {
+        let mut command = self.command(&[&["serve"][..], words].concat());
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut line = String::new();
+        let mut out = BufReader::new(child.stdout.take().unwrap());
+        out.read_line(&mut line).unwrap();
+        Server {
+            child,
+            url: line.trim().to_owned(),
+        }
+    }
+}
+
+/// A program that serves; ended with the test.
+struct Server {
+    child: Child,
+    url: String,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Server {
+    /// `127.0.0.1:7744`.
+    fn address(&self) -> &str {
+        let rest = self.url.strip_prefix("http://").expect("an address is printed");
+        rest.split('/').next().unwrap()
+    }
+
+    fn get(&self, path: &str) -> Answer {
+        ask(self.address(), "GET", path, &[("Host", self.address())])
+    }
+
+    fn get_with(&self, path: &str, header: (&str, &str)) -> Answer {
+        ask(self.address(), "GET", path, &[("Host", self.address()), header])
+    }
+
+    fn interrupt(mut self) -> Option<i32> {
+        let id = self.child.id().to_string();
+        assert!(
+            Command::new("kill")
+                .args(["-s", "INT", &id])
+                .status()
+                .unwrap()
+                .success()
+        );
+        let began = Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status.code();
+            }
+            assert!(began.elapsed() < PATIENCE, "it does not end");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Answer {
+    status: u16,
+    head: String,
+    body: Vec<u8>,
+}
+
+impl Answer {
+    fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+
+    fn header(&self, name: &str) -> Option<&str> {
+        let mut lines = self.head.lines().filter_map(|line| line.split_once(": "));
+        lines
+            .find(|(key, _)| key.eq_ignore_ascii_case(name))
+            .map(|(_, value)| value)
+    }
+
+    #[track_caller]
+    fn expect(&self, status: u16, parts: &[&str]) -> &Answer {
+        assert_eq!(self.status, status, "{}\n{}", self.head, self.text());
+        for part in parts {
+            assert!(self.text().contains(part), "`{part}` is missing: {}", self.text());
+        }
+        self
+    }
+}
+
+fn send(address: &str, method: &str, path: &str, headers: &[(&str, &str)]) -> TcpStream {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.set_write_timeout(Some(PATIENCE)).unwrap();
+    let mut request = format!("{method} {path} HTTP/1.1\r\nConnection: close\r\n");
+    for (name, value) in headers {
+        request += &format!("{name}: {value}\r\n");
+    }
+    stream.write_all((request + "\r\n").as_bytes()).unwrap();
+    stream
+}
+
+fn ask(address: &str, method: &str, path: &str, headers: &[(&str, &str)]) -> Answer {
+    let mut bytes = Vec::new();
+    send(address, method, path, headers).read_to_end(&mut bytes).unwrap();
+    let end = bytes
+        .windows(4)
+        .position(|four| four == b"\r\n\r\n")
+        .expect("an answer has a head");
+    let head = String::from_utf8_lossy(&bytes[..end]).into_owned();
+    let status = head.split(' ').nth(1).and_then(|word| word.parse().ok());
+    Answer {
+        status: status.expect("an answer has a status"),
+        head,
+        body: bytes[end + 4..].to_vec(),
+    }
+}
+
+#[test]
+fn the_history_is_listed_shown_and_compared() {
+    let place = Place::new();
+    let server = place.serve(&["--listen", "0"]);
+    let list = server.get("/");
+    list.expect(
+        200,
+        &[
+            "href=\"/entry/1\"",
+            "href=\"/entry/2\"",
+            "&lt;/script&gt;&lt;b&gt;x (tried)",
+        ],
+    );
+    assert!(!list.text().contains(NASTY), "a label stays text");
+    assert_eq!(list.header("cache-control"), Some("no-store"));
+    assert_eq!(list.header("x-content-type-options"), Some("nosniff"));
+    assert_eq!(list.header("referrer-policy"), Some("no-referrer"));
+    assert!(list.text().contains("default-src 'none'; script-src 'none'"));
+
+    let narrowed = server.get("/?label=SCRIPT&kind=run&since=1d&target=disk");
+    narrowed.expect(
+        200,
+        &["href=\"/entry/2\"", "value=\"SCRIPT\"", "<option selected>run</option>"],
+    );
+    assert!(!narrowed.text().contains("href=\"/entry/1\""));
+    server.get("/?kind=verify").expect(200, &["No entry is like that"]);
+    server.get("/?since=soon").expect(400, &["`soon` is no date"]);
+    server
+        .get("/?label=%3C%2Fscript%3E")
+        .expect(200, &["value=\"&lt;/script&gt;\"", "href=\"/entry/2\""]);
+
+    let report = server.get("/entry/1");
+    report.expect(
+        200,
+        &[
+            "<title>tried</title>",
+            "<script src=\"/plotly.js\">",
+            "href=\"/\"",
+            "script-src 'sha256-",
+        ],
+    );
+    let labelled = server.get("/entry/2");
+    labelled.expect(200, &["Label: &lt;/script&gt;"]);
+    assert!(!labelled.text().contains(NASTY));
+    let library = server.get("/plotly.js");
+    library.expect(200, &[]);
+    assert_eq!(
+        (&library.body[..2], library.header("content-encoding")),
+        (&[0x1f, 0x8b][..], Some("gzip"))
+    );
+    assert!(library.body.len() > 1_000_000 && library.header("cache-control").unwrap().contains("max-age"));
+
+    let exported = place.folder.path().join("exported");
+    finish(&mut place.command(&["history", "export", "1", text(&exported)])).expect(0, &[]);
+    let file = server.get("/entry/1/file");
+    assert!(file.body == fs::read(exported).unwrap());
+    assert!(file.header("content-disposition").unwrap().starts_with("attachment"));
+
+    server
+        .get("/compare?a=1&b=2")
+        .expect(200, &["history:1", "history:2", "seed"]);
+    let ticked = server.get("/compare?entry=2&entry=1");
+    assert_eq!(
+        ticked.expect(200, &[]).body,
+        server.get("/compare?a=1&b=2").body,
+        "the older one comes first"
+    );
+    // Another load is another question.
+    finish(&mut place.command(&["run", "job.toml", "-q", "--depth", "8"])).expect(0, &[]);
+    let refused = server.get("/compare?entry=3&entry=1");
+    refused.expect(
+        422,
+        &[
+            "do not answer the same question",
+            "in flight: 4 / 8",
+            "href=\"/compare?a=1&amp;b=3&amp;force=1\"",
+        ],
+    );
+    server.get("/compare?a=1&b=3&force=1").expect(200, &["history:3"]);
+    server.get("/compare?entry=2").expect(400, &["1 are named"]);
+    server.get("/compare?a=1&b=99").expect(404, &["no entry 99"]);
+    server.get("/entry/99").expect(404, &["no entry 99", "What to do"]);
+    server.get("/entry/x").expect(404, &[]);
+    server.get("/secret").expect(404, &["no such page"]);
+    assert_eq!(server.interrupt(), Some(0));
+}
+
+#[test]
+fn only_reading_under_known_names_is_let_in() {
+    let place = Place::new();
+    let server = place.serve(&["--listen", "127.0.0.1:0"]);
+    let address = server.address();
+    let host = ("Host", address);
+    for method in ["POST", "PUT", "DELETE", "OPTIONS"] {
+        let answer = ask(address, method, "/entry/1", &[host, ("Content-Length", "0")]);
+        assert_eq!(answer.expect(405, &[]).header("allow"), Some("GET, HEAD"));
+    }
+    assert!(ask(address, "HEAD", "/", &[host]).expect(200, &[]).body.is_empty());
+    let evil = ask(address, "GET", "/", &[("Host", "evil.example")]);
+    evil.expect(421, &[]);
+    assert!(!evil.text().contains("/entry/1"));
+    ask(address, "GET", "/", &[("Host", "localhost:1")]).expect(200, &[]);
+    assert!(ask(address, "GET", "/", &[]).status >= 400, "without a name");
+}
+
+#[test]
+fn elsewhere_than_on_this_machine_a_token_is_asked_for() {
+    let place = Place::new();
+    let secret = "0123456789abcdef-secret";
+    let server = place.serve(&["--listen", "0.0.0.0:0", "--token", secret]);
+    assert!(server.url.ends_with(&format!("/?token={secret}")), "{}", server.url);
+    let refused = server.get("/");
+    refused.expect(401, &["token"]);
+    assert!(!refused.text().contains("/entry/1") && !refused.text().contains(secret));
+    server.get("/?token=0123456789abcdef-secreT").expect(401, &[]);
+    server.get("/plotly.js").expect(401, &[]);
+    let shown = server.get(&format!("//elsewhere.example?label=x&token={secret}"));
+    shown.expect(303, &[]);
+    assert_eq!(
+        shown.header("location"),
+        Some("/elsewhere.example?label=x"),
+        "no other host"
+    );
+    let cookie = shown.header("set-cookie").unwrap();
+    assert!(cookie.contains("HttpOnly; SameSite=Strict"), "{cookie}");
+    let pair = cookie.split(';').next().unwrap();
+    server
+        .get_with("/", ("Cookie", &format!("other=1; {pair}")))
+        .expect(200, &["/entry/1"]);
+    server.get_with("/", ("Cookie", &format!("{pair}0"))).expect(401, &[]);
+    let bearer = format!("Bearer {secret}");
+    server
+        .get_with("/", ("Authorization", &bearer))
+        .expect(200, &["/entry/1"]);
+    server.get_with("/", ("Authorization", "Bearer ")).expect(401, &[]);
+    drop(server);
+
+    // One that nobody has chosen is another each time.
+    let words = [0, 1].map(|_| {
+        let server = place.serve(&["--listen", "0.0.0.0:0"]);
+        server.get("/").expect(401, &[]);
+        let word = server.url.split_once("?token=").expect("it is printed").1.to_owned();
+        server
+            .get_with("/", ("Authorization", &format!("Bearer {word}")))
+            .expect(200, &[]);
+        word
+    });
+    assert!(words[0] != words[1] && words[0].len() == 32, "{words:?}");
+    let short = finish(&mut place.command(&["serve", "--listen", "0.0.0.0:0", "--token", "short"]));
+    short.expect(4, &["this is no token"]);
+}
+
+#[test]
+fn a_history_that_is_not_there_or_not_whole_is_told_on_a_page() {
+    let place = Place::new();
+    let server = place.serve(&["--listen", "0"]);
+    fs::write(place.history(), "no database at all, and long enough to be looked at").unwrap();
+    server.get("/").expect(503, &["damaged", "What to do"]);
+    server.get("/entry/1").expect(503, &["damaged"]);
+    fs::remove_file(place.history()).unwrap();
+    server.get("/").expect(200, &["Nothing is kept yet"]);
+    server.get("/entry/1").expect(404, &["no history"]);
+    assert!(!place.history().exists(), "reading makes no file");
+}
+
+#[test]
+fn a_busy_port_and_a_wrong_address_are_refused_before_anything_is_measured() {
+    let place = Place::new();
+    let server = place.serve(&["--listen", "0"]);
+    let taken = server.address().to_owned();
+    finish(&mut place.command(&["serve", "--listen", &taken]))
+        .expect(3, &["cannot listen on", "--listen", "another program"]);
+    let ran = finish(&mut place.command(&["run", "job.toml", "--metrics", &taken]));
+    ran.expect(3, &["cannot listen on", "--metrics"]);
+    assert_eq!(ran.out, "");
+    let ran = finish(&mut place.command(&["run", "job.toml", "--metrics", "somewhere"]));
+    ran.expect(4, &["`somewhere` is no address"]);
+}
+
+#[test]
+fn a_run_is_watched_while_it_goes_on() {
+    let place = Place::new();
+    let arguments = [
+        "run",
+        "--target",
+        "null",
+        "--name",
+        "a\"b",
+        "--warm-up",
+        "0",
+        "--time",
+        "5s",
+        "-q",
+        "--metrics",
+        "0",
+    ];
+    let mut run = place.command(&arguments);
+    let mut child = run.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stderr.take().unwrap())
+        .read_line(&mut line)
+        .unwrap();
+    let url = line
+        .split(' ')
+        .find(|word| word.starts_with("http://"))
+        .expect("the address is told");
+    let server = Server {
+        url: url.to_owned(),
+        child,
+    };
+    server
+        .get("/")
+        .expect(200, &["<script>", "connect-src 'self'", "script-src 'sha256-"]);
+    ask(server.address(), "GET", "/metrics", &[("Host", "evil.example")]).expect(421, &[]);
+    server.get("/other").expect(404, &["/metrics"]);
+
+    // The history names it while it goes on, with a link.
+    let history = place.serve(&["--listen", "127.0.0.1:0"]);
+    let link = format!("<a href=\"{url}\">a&quot;b, since ");
+    history.get("/").expect(200, &["Running now", &link]);
+
+    // The stream: events as they come, until the run is over.
+    let stream = send(server.address(), "GET", "/events", &[("Host", server.address())]);
+    let mut lines = BufReader::new(stream).lines().map_while(Result::ok);
+    let head: Vec<String> = lines.by_ref().take_while(|line| !line.is_empty()).collect();
+    assert!(
+        head.iter().any(|line| line == "content-type: text/event-stream"),
+        "{head:?}"
+    );
+    let mut events = lines.filter_map(|line| {
+        let data = line.strip_prefix("data: ")?;
+        Some(serde_json::from_str::<serde_json::Value>(data).expect("an event is JSON"))
+    });
+    let first = events
+        .find(|event| event["event"] == "interval")
+        .expect("an interval comes");
+    assert!(first["read_iops"].as_f64().unwrap() > 0.0);
+
+    let answer = server.get("/metrics");
+    answer.expect(
+        200,
+        &[
+            "fathom_phase{test=\"a\\\"b\"",
+            "phase=\"measuring\"} 1",
+            "fathom_left_seconds{",
+        ],
+    );
+    assert_eq!(
+        answer.header("content-type"),
+        Some("application/openmetrics-text; version=1.0.0; charset=utf-8")
+    );
+    openmetrics(&answer.text());
+    let operations = sample(&answer.text(), "fathom_operations_total");
+    assert!(operations > 0.0);
+    events
+        .find(|event| event["event"] == "interval")
+        .expect("another comes");
+    assert!(
+        sample(&server.get("/metrics").text(), "fathom_operations_total") > operations,
+        "it grows"
+    );
+    let last = events.last().expect("there is an end");
+    assert_eq!(last["event"], "summary");
+    let mut server = server;
+    assert_eq!(server.child.wait().unwrap().code(), Some(0));
+    drop(server);
+    let after = history.get("/");
+    assert!(!after.text().contains("Running now"), "{}", after.text());
+}
+
+/// The value of the first sample of a name.
+fn sample(text: &str, name: &str) -> f64 {
+    let line = text.lines().find(|line| line.starts_with(&format!("{name}{{")));
+    let value = line
+        .and_then(|line| line.rsplit_once(' '))
+        .map(|(_, value)| value.parse());
+    value.expect("there is a sample").expect("it is a number")
+}
+
+/// What the form asks for: every sample belongs to the family above it, families come once, and the end is marked.
+fn openmetrics(text: &str) {
+    assert!(text.ends_with("\n# EOF\n"), "{text}");
+    let (mut family, mut kind, mut seen) = (String::new(), String::new(), Vec::new());
+    for line in text.lines().filter(|line| *line != "# EOF") {
+        if let Some(rest) = line.strip_prefix("# TYPE ") {
+            let (name, of) = rest.split_once(' ').unwrap();
+            assert!(!seen.contains(&name.to_owned()), "{name} comes twice");
+            (family, kind) = (name.to_owned(), of.to_owned());
+            seen.push(family.clone());
+        } else if let Some(rest) = line.strip_prefix("# UNIT ") {
+            let (name, unit) = rest.split_once(' ').unwrap();
+            assert!(name == family && name.ends_with(&format!("_{unit}")), "{line}");
+        } else if line.starts_with("# HELP ") {
+            assert!(line.starts_with(&format!("# HELP {family} ")), "{line}");
+        } else {
+            let (name, rest) = line.split_once('{').unwrap();
+            let suffix = if kind == "counter" { "_total" } else { "" };
+            assert_eq!(name, format!("{family}{suffix}"), "{line}");
+            let (labels, value) = rest.rsplit_once("} ").unwrap();
+            assert!(value.parse::<f64>().is_ok(), "{line}");
+            assert_eq!(labels.contains("quantile="), kind == "summary", "{line}");
+        }
+    }
+}

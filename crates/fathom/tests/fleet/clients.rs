@@ -1,0 +1,549 @@
+//! `--server` and `--client` of fio: jobs on several servers of this machine, and what programs read of them.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Child, Command};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use testbed::{Directory, Hosts, need};
+
+use super::{Ground, PROGRAM, Ran, end, own};
+
+/// A server of this machine that ends with this.
+struct Server {
+    child: Child,
+    address: String,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A port that nobody has.
+fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+fn fio(folder: &Path, token: Option<&str>) -> Command {
+    let mut command = Command::new(PROGRAM);
+    own(&mut command, &folder.join("journal"))
+        .arg("fio")
+        .current_dir(folder);
+    match token {
+        Some(token) => command.env("FATHOM_TOKEN", token),
+        None => command.env_remove("FATHOM_TOKEN"),
+    };
+    command
+}
+
+impl Server {
+    /// One whose jobs begin in a folder of their own.
+    fn at(folder: &Path, token: Option<&str>) -> Server {
+        let port = free_port();
+        fs::create_dir_all(folder).unwrap();
+        let child = fio(folder, token)
+            .arg(format!("--server=127.0.0.1,{port}"))
+            .spawn()
+            .unwrap();
+        let begun = Instant::now();
+        while std::net::TcpStream::connect(("127.0.0.1", port)).is_err() {
+            assert!(begun.elapsed() < Duration::from_secs(20), "the server does not listen");
+            sleep(Duration::from_millis(20));
+        }
+        Server {
+            child,
+            address: format!("127.0.0.1,{port}"),
+        }
+    }
+
+    fn port(&self) -> u64 {
+        self.address.split_once(',').unwrap().1.parse().unwrap()
+    }
+
+    fn flag(&self) -> String {
+        format!("--client={}", self.address)
+    }
+}
+
+fn client(folder: &Path, words: &[&str]) -> Ran {
+    end(fio(folder, None).args(words).spawn().unwrap())
+}
+
+/// What programs read: everything from the first brace on.
+#[track_caller]
+pub(super) fn document(ran: &Ran) -> Value {
+    let begin = ran
+        .out
+        .find('{')
+        .unwrap_or_else(|| panic!("no document: {} {}", ran.out, ran.err));
+    serde_json::from_str(&ran.out[begin..]).unwrap()
+}
+
+fn keys(value: &Value) -> Vec<&str> {
+    value.as_object().unwrap().keys().map(String::as_str).collect()
+}
+
+const JOBS: &str = "[global]\nioengine=psync\nsize=1m\nbs=4k\n[a]\nrw=randrw\nnumjobs=2\n[b]\nstonewall\nrw=read\n";
+
+#[test]
+fn the_sum_is_that_of_the_servers() {
+    let Some(folder) = need(Directory::on_disk()) else {
+        return;
+    };
+    let folder = folder.path();
+    let servers = [
+        Server::at(&folder.join("s1"), None),
+        Server::at(&folder.join("s2"), None),
+    ];
+    fs::write(folder.join("jobs.fio"), JOBS).unwrap();
+    let [one, two] = [servers[0].flag(), servers[1].flag()];
+    let ran = client(folder, &[&one, &two, "jobs.fio", "--output-format=json"]);
+    assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{}", ran.out);
+    let document = document(&ran);
+    let names = [
+        "fio version",
+        "timestamp",
+        "time",
+        "global options",
+        "client_stats",
+        "disk_util",
+    ];
+    assert!(
+        keys(&document).iter().all(|key| names.contains(key)),
+        "{:?}",
+        keys(&document)
+    );
+    assert!(document.get("timestamp_ms").is_none() && document.get("jobs").is_none());
+    assert_eq!(document["global options"]["bs"], "4k");
+    let stats = document["client_stats"].as_array().unwrap();
+    let shown: Vec<(&str, &str, u64)> = stats
+        .iter()
+        .map(|entry| {
+            let text = |key: &str| entry[key].as_str().unwrap();
+            (text("jobname"), text("hostname"), entry["port"].as_u64().unwrap())
+        })
+        .collect();
+    let [first, second] = [servers[0].port(), servers[1].port()];
+    let host = "127.0.0.1";
+    let expected = [
+        ("a", host, first),
+        ("a", host, first),
+        ("b", host, first),
+        ("a", host, second),
+        ("a", host, second),
+        ("b", host, second),
+        ("All clients", host, second),
+    ];
+    assert_eq!(shown, expected);
+    // What a job does is known: 256 blocks, each once.
+    for entry in &stats[..6] {
+        let total = |direction: &str| entry[direction]["total_ios"].as_u64().unwrap();
+        assert_eq!(total("read") + total("write"), 256, "{entry}");
+        assert!(entry.get("eta").is_none() && entry.get("elapsed").is_none());
+        assert_eq!(
+            entry["job options"]["rw"],
+            if entry["jobname"] == "a" { "randrw" } else { "read" }
+        );
+    }
+    let (all, parts) = (&stats[6], &stats[..6]);
+    for direction in ["read", "write"] {
+        for key in ["io_bytes", "total_ios", "short_ios"] {
+            let sum: u64 = parts.iter().map(|entry| entry[direction][key].as_u64().unwrap()).sum();
+            assert_eq!(all[direction][key].as_u64(), Some(sum), "{direction} {key}");
+        }
+        let of = |key: &'static str| {
+            parts
+                .iter()
+                .map(move |entry| entry[direction]["clat_ns"][key].as_u64().unwrap())
+        };
+        let counted: u64 = of("N").sum();
+        assert_eq!(all[direction]["clat_ns"]["N"].as_u64(), Some(counted));
+        assert_eq!(all[direction]["clat_ns"]["max"].as_u64(), of("max").max());
+        let weighted = parts.iter().map(|entry| {
+            let latency = &entry[direction]["clat_ns"];
+            latency["mean"].as_f64().unwrap() * latency["N"].as_f64().unwrap()
+        });
+        let mean = weighted.sum::<f64>() / counted as f64;
+        assert!(
+            (all[direction]["clat_ns"]["mean"].as_f64().unwrap() - mean).abs() < 0.01,
+            "{direction}"
+        );
+        assert!(all[direction]["clat_ns"].get("percentile").is_none());
+    }
+    assert_eq!(
+        all["job_runtime"].as_u64().unwrap(),
+        parts
+            .iter()
+            .map(|entry| entry["job_runtime"].as_u64().unwrap())
+            .sum::<u64>()
+    );
+    // Each made its own files, where it was started, with the host in their names.
+    for server in ["s1", "s2"] {
+        for name in ["127.0.0.1.a.0.0", "127.0.0.1.a.1.0", "127.0.0.1.b.0.0"] {
+            assert_eq!(
+                fs::metadata(folder.join(server).join(name)).unwrap().len(),
+                1 << 20,
+                "{server}/{name}"
+            );
+        }
+    }
+    assert!(!folder.join("127.0.0.1.a.0.0").exists());
+}
+
+#[test]
+fn names_of_files_are_as_the_job_says() {
+    let Some(folder) = need(Directory::on_disk()) else {
+        return;
+    };
+    let folder = folder.path();
+    let server = Server::at(&folder.join("s"), None);
+    let words = [
+        "--name=u",
+        "--size=4k",
+        "--rw=write",
+        "--unique_filename=0",
+        "--name=v",
+        "--size=4k",
+        "--rw=write",
+        "--filename=50%h",
+    ];
+    let flag = server.flag();
+    let ran = client(folder, &[&[flag.as_str()], &words[..]].concat());
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert!(folder.join("s/u.0.0").exists());
+    // Nothing in a name of fio's stands for a host.
+    assert!(folder.join("s/50%h").exists());
+    // One that is there is read as it is, without a size.
+    let ran = client(
+        folder,
+        &[
+            &flag,
+            "--name=w",
+            "--rw=read",
+            "--filename=u.0.0",
+            "--output-format=json",
+        ],
+    );
+    assert_eq!(document(&ran)["client_stats"][0]["read"]["io_bytes"], 4096);
+}
+
+#[test]
+fn each_has_its_own_jobs_and_a_list_of_hosts_shares_them() {
+    let Some(folder) = need(Directory::on_disk()) else {
+        return;
+    };
+    let folder = folder.path();
+    let servers = [
+        Server::at(&folder.join("s1"), None),
+        Server::at(&folder.join("s2"), None),
+    ];
+    let [one, two] = [servers[0].flag(), servers[1].flag()];
+    fs::write(
+        folder.join("one.fio"),
+        "[one]\nioengine=null\nsize=1m\nrw=read\n[more]\nstonewall\nioengine=null\nsize=2m\nrw=write\n",
+    )
+    .unwrap();
+    fs::write(folder.join("two.fio"), "[two]\nioengine=null\nsize=3m\nrw=write\n").unwrap();
+    let done = |ran: &Ran| -> Vec<(String, u64, u64)> {
+        let document = document(ran);
+        let entries = document["client_stats"].as_array().unwrap();
+        let one = |entry: &Value| {
+            let bytes = |direction: &str| entry[direction]["io_bytes"].as_u64().unwrap() >> 20;
+            (
+                entry["jobname"].as_str().unwrap().to_owned(),
+                bytes("read"),
+                bytes("write"),
+            )
+        };
+        entries.iter().map(one).collect()
+    };
+    let entry = |name: &str, read, write| (name.to_owned(), read, write);
+    let ran = client(folder, &[&one, "one.fio", &two, "two.fio", "--output-format=json"]);
+    assert_eq!(
+        done(&ran),
+        [
+            entry("one", 1, 0),
+            entry("more", 0, 2),
+            entry("two", 0, 3),
+            entry("All clients", 1, 5)
+        ]
+    );
+    fs::write(
+        folder.join("hosts"),
+        format!("{}\n{}\n", servers[0].address, servers[1].address),
+    )
+    .unwrap();
+    let ran = client(folder, &["--client=hosts", "two.fio", "--output-format=json"]);
+    assert_eq!(
+        done(&ran),
+        [entry("two", 0, 3), entry("two", 0, 3), entry("All clients", 0, 6)]
+    );
+    // A single entry is its own sum.
+    let ran = client(folder, &[&one, "two.fio", "--output-format=json"]);
+    assert_eq!(done(&ran), [entry("two", 0, 3)]);
+}
+
+#[test]
+fn the_normal_report_and_the_logs_name_hosts() {
+    let Some(folder) = need(Directory::on_disk()) else {
+        return;
+    };
+    let folder = folder.path();
+    let servers = [
+        Server::at(&folder.join("s1"), None),
+        Server::at(&folder.join("s2"), None),
+    ];
+    let words = [
+        "--name=w",
+        "--rw=write",
+        "--size=1m",
+        "--rate_iops=100",
+        "--runtime=2",
+        "--time_based",
+        "--log_avg_msec=200",
+        "--write_bw_log=x",
+        "--write_hist_log=x",
+        "--log_hist_msec=200",
+    ];
+    let [one, two] = [servers[0].flag(), servers[1].flag()];
+    let ran = client(folder, &[&[one.as_str(), &two], &words[..]].concat());
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let lines: Vec<&str> = ran.out.lines().collect();
+    let host = fs::read_to_string("/proc/sys/kernel/hostname")
+        .unwrap()
+        .trim()
+        .to_owned();
+    let begins = |line: &str, text: &str| line.starts_with(text);
+    assert!(begins(lines[0], &format!("hostname={host}, be=0, ")), "{}", ran.out);
+    assert!(
+        begins(lines[1], &format!("<{host}> w: (g=0): rw=write, bs=(R) 4096B-4096B")),
+        "{}",
+        ran.out
+    );
+    assert_eq!(lines[2], format!("<{host}> Starting 1 process"));
+    let entries: Vec<&&str> = lines.iter().filter(|line| line.contains(": (groupid=")).collect();
+    assert_eq!(entries.len(), 3, "{}", ran.out);
+    assert!(begins(entries[0], "w: (groupid=0, jobs=1): err= 0: pid="));
+    assert!(begins(entries[2], "All clients: (groupid=0, jobs=2): err= 0: pid=0: "));
+    let groups = lines
+        .iter()
+        .filter(|line| **line == "Run status group 0 (all jobs):")
+        .count();
+    assert_eq!(groups, 2);
+    // The lines of a log are columns of numbers.
+    for server in &servers {
+        let log = folder.join(format!("x_bw.1.log.{}", server.address));
+        let text = fs::read_to_string(&log).unwrap();
+        assert!(text.lines().count() >= 5, "{text}");
+        for line in text.lines() {
+            let columns: Vec<&str> = line.split(", ").collect();
+            assert_eq!(columns.len(), 5, "{line}");
+            assert!(columns.iter().all(|column| column.parse::<u64>().is_ok()), "{line}");
+        }
+        assert!(folder.join(format!("x_clat_hist.1.log.{}", server.address)).exists());
+    }
+    // Where a host is named once its name is enough.
+    let ran = client(folder, &[&[one.as_str()], &words[..]].concat());
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert!(folder.join("x_bw.1.log.127.0.0.1").exists());
+}
+
+#[test]
+fn what_is_no_server_of_ours_is_told_in_bounded_time() {
+    let Some(folder) = need(Directory::on_disk()) else {
+        return;
+    };
+    let folder = folder.path();
+    let job = ["--name=n", "--ioengine=null", "--size=1m"];
+    let with = |host: &str| {
+        let flag = format!("--client={host}");
+        client(folder, &[&[flag.as_str()], &job[..]].concat())
+    };
+    let port = free_port();
+    let ran = with(&format!("127.0.0.1,{port}"));
+    ran.expect(
+        1,
+        &[
+            "fio: connect: Connection refused",
+            &format!("fio: failed to connect to 127.0.0.1:{port}"),
+        ],
+    );
+    // One that says nothing, one that says something else, and one that hangs up, as fio's own does.
+    let kinds: [(&[u8], bool, &str); 3] = [
+        (b"", true, "it says nothing"),
+        (&[b'x'; 200], true, "what answers there is no fathom"),
+        (b"", false, "it ends the connection without a greeting"),
+    ];
+    for (says, stays, told) in kinds {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let other = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            // What it is told is read, so that the end of the connection is a plain one.
+            let _ = stream.read(&mut [0; 512]);
+            stream.write_all(says).unwrap();
+            while stays && stream.read(&mut [0; 512]).is_ok_and(|count| count > 0) {}
+        });
+        let ran = with(&format!("127.0.0.1,{port}"));
+        ran.expect(1, &[told, "servers of fio itself speak otherwise"]);
+        assert!(ran.took < Duration::from_secs(20), "{:?}", ran.took);
+        other.join().unwrap();
+    }
+}
+
+#[test]
+fn without_a_token_only_this_machine_is_served() {
+    let Some(folder) = need(Directory::on_disk()) else {
+        return;
+    };
+    let folder = folder.path();
+    let refused = ["only this machine is served and reached", "set FATHOM_TOKEN"];
+    client(folder, &["--server=0.0.0.0,8799"]).expect(1, &refused);
+    client(folder, &["--client=192.0.2.1", "--name=n", "--size=1m"]).expect(1, &refused);
+    let server = Server::at(&folder.join("s"), Some("0123456789abcdef"));
+    let flag = server.flag();
+    let words = [flag.as_str(), "--name=n", "--ioengine=null", "--size=1m"];
+    client(folder, &words).expect(1, &["the two sides do not have the same token", "set FATHOM_TOKEN"]);
+    end(fio(folder, Some("0123456789abcdef")).args(words).spawn().unwrap()).expect(0, &["n: (groupid=0, jobs=1)"]);
+    client(folder, &["--server", "--client=x", "--name=n"]).expect(1, &["fio: can't be both client and server"]);
+    let twice = [flag.as_str(), flag.as_str(), "--name=n", "--size=1m"];
+    client(folder, &twice).expect(1, &["is named twice"]);
+}
+
+#[test]
+fn a_socket_in_the_file_system_is_for_its_user() {
+    use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+    let Some(folder) = need(Directory::on_disk()) else {
+        return;
+    };
+    let folder = folder.path();
+    let path = folder.join("socket");
+    let number = folder.join("number");
+    // In the background, with its number in a file.
+    let daemon = format!("--daemonize={}", number.display());
+    client(folder, &["--server=sock:socket", &daemon]).expect(0, &[]);
+    let begun = Instant::now();
+    while !path.exists() {
+        assert!(begun.elapsed() < Duration::from_secs(20), "nothing listens");
+        sleep(Duration::from_millis(20));
+    }
+    let meta = fs::metadata(&path).unwrap();
+    assert!(meta.file_type().is_socket() && meta.permissions().mode() & 0o777 == 0o600);
+    let ran = client(
+        folder,
+        &[
+            "--client=sock:socket",
+            "--name=n",
+            "--ioengine=null",
+            "--size=1m",
+            "--output-format=json",
+        ],
+    );
+    let process = fs::read_to_string(&number).unwrap().trim().to_owned();
+    client(folder, &["--server=sock:socket"]).expect(1, &["another process listens there"]);
+    let stopped = Command::new("kill").arg(&process).status().unwrap();
+    assert!(stopped.success());
+    let begun = Instant::now();
+    while path.exists() {
+        assert!(begun.elapsed() < Duration::from_secs(20), "the socket stays");
+        sleep(Duration::from_millis(20));
+    }
+    let entry = &document(&ran)["client_stats"][0];
+    assert_eq!((&entry["hostname"], &entry["port"]), (&"socket".into(), &0.into()));
+    assert_eq!(entry["read"]["io_bytes"], 1 << 20);
+}
+
+#[test]
+fn what_stays_here_is_refused_by_name() {
+    let Some(folder) = need(Directory::on_disk()) else {
+        return;
+    };
+    let check = |option: &str, told: &str| {
+        let words = ["--client=127.0.0.1,9", "--name=n", "--size=1m", option];
+        client(folder.path(), &words).expect(1, &[told]);
+    };
+    check(
+        "--exec_prerun=true",
+        "fio: exec_prerun is not carried out with --client",
+    );
+    check("--write_iolog=t", "fio: write_iolog is not carried out with --client");
+    check(
+        "--status-interval=1",
+        "fio: --status-interval is not carried out with --client",
+    );
+    check("--write_lat_log=x", "fio: with --client logs need log_avg_msec");
+}
+
+#[test]
+fn a_server_that_is_lost_leaves_the_others_to_go_on() {
+    let Some(folder) = need(Directory::on_disk()) else {
+        return;
+    };
+    let folder = folder.path();
+    let mut servers = [
+        Server::at(&folder.join("s1"), None),
+        Server::at(&folder.join("s2"), None),
+    ];
+    let [one, two] = [servers[0].flag(), servers[1].flag()];
+    let words = [
+        &one,
+        &two,
+        "--name=w",
+        "--rw=write",
+        "--size=1m",
+        "--rate_iops=100",
+        "--runtime=8",
+        "--time_based",
+        "--output-format=json",
+    ];
+    let running = fio(folder, None).args(words).spawn().unwrap();
+    sleep(Duration::from_secs(4));
+    servers[1].child.kill().unwrap();
+    let ran = end(running);
+    assert_eq!(ran.code, Some(1), "{}", ran.err);
+    assert!(ran.err.contains("fio: client <127.0.0.1>: "), "{}", ran.err);
+    let document = document(&ran);
+    let runtime = |place: usize| document["client_stats"][place]["job_runtime"].as_u64().unwrap();
+    assert!(runtime(0) >= 7900, "{}", runtime(0));
+    assert!(runtime(1) < 7000, "{}", runtime(1));
+}
+
+#[test]
+fn one_host_reports_as_if_it_were_run_there() {
+    let Some(hosts) = need(Hosts::of(1)) else { return };
+    let Some(ground) = Ground::new("") else { return };
+    let job = format!(
+        "[[job]]\nname = \"r\"\ntarget = \"{}/%h.dat\"\nsize = \"4m\"\nread = 100\nblock = \"4k\"\noperations = 500\n",
+        ground.path("").display()
+    );
+    fs::write(ground.path("job.toml"), job).unwrap();
+    let name = hosts.names()[0].clone();
+    let mut command = Command::new(PROGRAM);
+    own(&mut command, &ground.journal())
+        .args(ground.words("saved"))
+        .args(["--host", &name])
+        .env("FATHOM_SSH", hosts.agent())
+        .env("FATHOM_REMOTE", PROGRAM);
+    let ran = end(command.spawn().unwrap());
+    ran.expect(0, &["IOPS", &format!("on {name}, by ssh")]);
+    assert!(!ran.out.contains("rank"), "{}", ran.out);
+    let results = ground.saved("saved");
+    let machines: Vec<&str> = results
+        .hosts
+        .iter()
+        .map(|host| host.environment.host.name.as_str())
+        .collect();
+    assert_eq!(machines, [name.as_str()]);
+    assert_eq!(results.steps[0].jobs[0].total().operations, 500);
+    assert_eq!(
+        fs::metadata(ground.path(&format!("{name}.dat"))).unwrap().len(),
+        4 << 20
+    );
+}

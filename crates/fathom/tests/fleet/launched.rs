@@ -1,0 +1,456 @@
+//! What launchers start: every front of fathom under mpirun, processes that meet over TCP, launchers of other kinds, and what
+//! they do to processors.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command};
+use std::time::Duration;
+
+use model::results::Results;
+use serde_json::Value;
+use testbed::{Directory, Hosts, need};
+
+use super::clients::document;
+use super::{Ground, PROGRAM, Ran, SIMULATED, end, measured, own, ranks};
+
+/// Two processes on this machine by Open MPI, with these flags of its own.
+fn mpirun(folder: &Path, processes: u32, flags: &[&str], words: &[&str]) -> Child {
+    let mut command = Command::new("mpirun.openmpi");
+    own(&mut command, &folder.join("journal"))
+        .args(["--oversubscribe", "-n", &processes.to_string()])
+        .args(flags)
+        .arg(PROGRAM)
+        .args(words)
+        .current_dir(folder)
+        .env("FATHOM_RESULT", folder.join("result"))
+        .env("FATHOM_ALLOW_EXEC", "1");
+    command.spawn().unwrap()
+}
+
+/// A drop-in with the hosts of a list.
+fn with_hosts(folder: &Path, list: &str, words: &[&str]) -> Ran {
+    let mut command = Command::new(PROGRAM);
+    own(&mut command, &folder.join("journal"))
+        .args(words)
+        .current_dir(folder)
+        .env("FATHOM_HOSTS", list)
+        .env("FATHOM_RESULT", folder.join("result"))
+        .env("FATHOM_ALLOW_EXEC", "1");
+    end(command.spawn().unwrap())
+}
+
+fn result(folder: &Path) -> Results {
+    archive::load(&folder.join("result")).unwrap()
+}
+
+/// Operations of each rank, in one job of the first step.
+fn operations(results: &Results) -> Vec<(u32, u64)> {
+    let of = |found: &model::PerDirection<Option<model::results::DirectionResults>>| {
+        found
+            .iter()
+            .map(|(_, one)| one.as_ref().map_or(0, |one| one.operations))
+            .sum()
+    };
+    measured(results)
+        .iter()
+        .map(|(rank, _, found, _)| (*rank, of(found)))
+        .collect()
+}
+
+/// Operations of each entry with its name.
+fn jobs(ran: &Ran) -> Vec<(String, u64)> {
+    let document = document(ran);
+    let entries = document["jobs"].as_array().unwrap();
+    let one = |entry: &Value| {
+        let done = |way: &str| entry[way]["total_ios"].as_u64().unwrap();
+        (
+            entry["jobname"].as_str().unwrap().to_owned(),
+            done("read") + done("write"),
+        )
+    };
+    entries.iter().map(one).collect()
+}
+
+const FIO: &str = "[global]\nioengine=psync\nbs=4k\nsize=256k\n\
+                   [a]\nfilename=made/%r/f.dat\nrw=write\n[b]\nstonewall\nfilename=made/%r/f.dat\nrw=read\n";
+
+#[test]
+fn mpirun_starts_job_files_of_fio() {
+    let Some(folder) = need(Directory::on_disk()) else {
+        return;
+    };
+    let folder = folder.path();
+    fs::write(folder.join("jobs.fio"), FIO).unwrap();
+    let ran = end(mpirun(folder, 2, &[], &["fio", "jobs.fio", "--output-format=json"]));
+    ran.expect(0, &[]);
+    // 64 operations of each of two processes; the folders lie where each of them runs.
+    let each = |name: &str| (name.to_owned(), 64);
+    assert_eq!(jobs(&ran), [each("a"), each("a"), each("b"), each("b")]);
+    for rank in 0..2 {
+        assert_eq!(
+            fs::metadata(folder.join(format!("made/{rank}/f.dat"))).unwrap().len(),
+            256 << 10
+        );
+    }
+    assert!(!folder.join("made/%r").exists());
+    assert_eq!(operations(&result(folder)), [(0, 64), (1, 64)]);
+}
+
+#[test]
+fn mpirun_starts_command_lines_of_diskspd() {
+    let Some(folder) = need(Directory::on_disk()) else {
+        return;
+    };
+    let folder = folder.path();
+    let words = ["diskspd", "-c1M", "-d1", "-b4K", "-o1", "-t2", "-r", "-Sb", "%r.dat"];
+    let ran = end(mpirun(folder, 2, &[], &words));
+    ran.expect(0, &["Total IO"]);
+    let found = operations(&result(folder));
+    let ranks: Vec<u32> = found.iter().map(|(rank, _)| *rank).collect();
+    assert_eq!(ranks, [0, 0, 1, 1]);
+    assert!(found.iter().all(|(_, operations)| *operations > 0), "{found:?}");
+}
+
+#[test]
+fn mpirun_starts_presets_and_promises() {
+    let Some(ground) = Ground::new(SIMULATED) else { return };
+    let folder = ground.folder.path();
+    let saved = ground.path("saved");
+    let saved = saved.to_str().unwrap();
+    let words = [
+        "run",
+        "--preset",
+        "latency",
+        "--target",
+        "%r.dat",
+        "--size",
+        "1m",
+        "--warm-up",
+        "0",
+        "--time",
+        "1s",
+        "--quiet",
+        "--save",
+        saved,
+    ];
+    end(mpirun(folder, 2, &[], &words)).expect(0, &["by MPI ("]);
+    let found = operations(&ground.saved("saved"));
+    assert!(found.iter().any(|(rank, _)| *rank == 1), "{found:?}");
+    assert!(found.iter().all(|(_, operations)| *operations > 0), "{found:?}");
+    let words = [
+        "verify",
+        "--require",
+        "iops>=1000,p99<=3ms",
+        "--quiet",
+        "--time",
+        "1s",
+        "--warm-up",
+        "200ms",
+        "--preflight",
+        "0",
+        "--save",
+        saved,
+        "job.toml",
+    ];
+    end(mpirun(folder, 2, &[], &words)).expect(0, &["PASS"]);
+    // Half of what is promised is that of each.
+    for (rank, operations) in operations(&ground.saved("saved")) {
+        assert!((450..=560).contains(&operations), "rank {rank}: {operations}");
+    }
+}
+
+#[test]
+fn what_a_launcher_did_to_processors_is_undone_and_told() {
+    if std::thread::available_parallelism().unwrap().get() < 2 {
+        eprintln!("skipped: there is one processor");
+        return;
+    }
+    let Some(ground) = Ground::new(SIMULATED) else { return };
+    let folder = ground.folder.path();
+    let page = ground.path("page.html");
+    let words = [
+        "run",
+        "job.toml",
+        "--quiet",
+        "--save",
+        "saved",
+        "--report",
+        page.to_str().unwrap(),
+    ];
+    let bound = ["--bind-to", "core"];
+    // The only process of a launcher is bound, too.
+    end(mpirun(folder, 1, &bound, &words)).expect(0, &["AFFINITY-WIDENED"]);
+    let results = ground.saved("saved");
+    let environment = &results.hosts[0].environment;
+    assert_eq!(environment.widened_from, Some(1));
+    assert!(environment.cpu.usable > 1 && results.fleet.is_none());
+    assert!(fs::read_to_string(&page).unwrap().contains("AFFINITY-WIDENED"));
+    let ran = end(mpirun(folder, 2, &bound, &words));
+    ran.expect(0, &["AFFINITY-WIDENED", "(rank 0) 1 of", "(rank 1) 1 of"]);
+    assert!(fs::read_to_string(&page).unwrap().contains("(rank 1) 1 of"));
+    // Nobody asked to be bound by the user's own hand.
+    let mut command = Command::new("taskset");
+    let child = own(&mut command, &ground.journal())
+        .args(["-c", "0", PROGRAM])
+        .args(words)
+        .current_dir(folder)
+        .spawn();
+    let ran = end(child.unwrap());
+    ran.expect(0, &[]);
+    assert!(!ran.out.contains("AFFINITY-WIDENED"));
+    assert_eq!(ground.saved("saved").hosts[0].environment.cpu.usable, 1);
+}
+
+#[test]
+fn drop_ins_know_nothing_of_the_files_of_other_hosts() {
+    let Some(folder) = need(Directory::on_disk()) else {
+        return;
+    };
+    let folder = folder.path();
+    fs::write(folder.join("jobs.fio"), FIO).unwrap();
+    fs::write(folder.join("hosts.txt"), "local # the first\nlocal\n").unwrap();
+    let words = ["fio", "jobs.fio", "--output-format=json"];
+    let ran = with_hosts(folder, "@hosts.txt", &words);
+    ran.expect(0, &[]);
+    assert_eq!(jobs(&ran).len(), 4);
+    assert!(folder.join("made/1/f.dat").exists());
+    // Files without a size are those that are there; one of them is missing.
+    let read = [
+        "fio",
+        "--name=r",
+        "--rw=read",
+        "--bs=4k",
+        "--filename=made/%r/f.dat",
+        "--output-format=json",
+    ];
+    assert_eq!(
+        jobs(&with_hosts(folder, "local,local", &read)),
+        [("r".to_owned(), 64), ("r".to_owned(), 64)]
+    );
+    fs::remove_file(folder.join("made/1/f.dat")).unwrap();
+    with_hosts(folder, "local,local", &read).expect(1, &["(rank 1)", "made/1/f.dat"]);
+    with_hosts(folder, "@missing.txt", &read).expect(4, &["missing.txt"]);
+}
+
+#[test]
+fn a_command_that_fails_calls_a_job_off_on_all_hosts() {
+    let Some(folder) = need(Directory::on_disk()) else {
+        return;
+    };
+    let folder = folder.path();
+    let text = |before: &str| FIO.replace("stonewall", &format!("stonewall\nexec_prerun={before}"));
+    let words = ["fio", "jobs.fio", "--output-format=json"];
+    let of_b = |ran: &Ran| -> Vec<u64> {
+        let found = jobs(ran);
+        found
+            .iter()
+            .filter(|(name, _)| name == "b")
+            .map(|(_, done)| *done)
+            .collect()
+    };
+    for launched in [true, false] {
+        let run = |before: &str| {
+            fs::write(folder.join("jobs.fio"), text(before)).unwrap();
+            match launched {
+                true => end(mpirun(folder, 2, &[], &words)),
+                false => with_hosts(folder, "local,local", &words),
+            }
+        };
+        assert_eq!(of_b(&run("true")), [64, 64]);
+        let ran = run("false");
+        assert_eq!(of_b(&ran), [0, 0], "{}", ran.err);
+        assert_eq!(jobs(&ran)[0], ("a".to_owned(), 64));
+    }
+    // Of the first step it is left out before anything begins.
+    fs::write(folder.join("jobs.fio"), FIO.replace("[a]", "[a]\nexec_prerun=false")).unwrap();
+    let ran = with_hosts(folder, "local,local", &words);
+    let done: Vec<u64> = jobs(&ran).into_iter().map(|(_, done)| done).collect();
+    assert_eq!(done, [0, 0, 64, 64], "{}", ran.err);
+}
+
+#[test]
+fn what_only_one_host_can_do_is_refused_by_name() {
+    let Some(folder) = need(Directory::on_disk()) else {
+        return;
+    };
+    let folder = folder.path();
+    fs::write(folder.join("jobs.fio"), FIO).unwrap();
+    for flag in ["--status-interval=1", "--idle-prof=system"] {
+        let name = flag.split('=').next().unwrap();
+        with_hosts(folder, "local,local", &["fio", "jobs.fio", flag]).expect(1, &[name, "several hosts", "one host"]);
+    }
+    let words = ["fio", "--name=a", "--size=64k", "--file_append=1"];
+    with_hosts(folder, "local,local", &words).expect(1, &["file_append", "several hosts"]);
+    assert!(!folder.join("made").exists());
+}
+
+/// Threads of DiskSpd take the processors of the host that they run on, not of the one that leads.
+#[test]
+fn threads_take_the_processors_of_their_own_host() {
+    if std::thread::available_parallelism().unwrap().get() < 2 {
+        eprintln!("skipped: there is one processor");
+        return;
+    }
+    let Some(folder) = need(Directory::on_disk()) else {
+        return;
+    };
+    let folder = folder.path();
+    let agent = folder.join("agent");
+    fs::write(&agent, "#!/bin/sh\nshift\nexec taskset -c 1 sh -c \"$*\"\n").unwrap();
+    let run = |more: &[&str]| {
+        let mut command = Command::new("taskset");
+        own(&mut command, &folder.join("journal"))
+            .args(["-c", "0", PROGRAM, "diskspd", "-c1M", "-d1", "-b4K", "-t2", "-Sb"])
+            .args(more)
+            .arg("%r.dat")
+            .current_dir(folder)
+            .env("FATHOM_HOSTS", "there")
+            .env("FATHOM_SSH", format!("sh {}", agent.display()))
+            .env("FATHOM_REMOTE", PROGRAM)
+            .env("FATHOM_RESULT", folder.join("result"));
+        end(command.spawn().unwrap()).expect(0, &[]);
+        let plan = result(folder).plan;
+        let workers = plan.steps[0].jobs[0].workers.iter();
+        workers.map(|worker| worker.placement.cpus.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(run(&[]), [[1], [1]]);
+    // Those that are named are meant on each.
+    assert_eq!(run(&["-a0,1"]), [[0], [1]]);
+    assert_eq!(run(&["-n"]), [[0; 0], [0; 0]]);
+    let mut command = Command::new(PROGRAM);
+    own(&mut command, &folder.join("journal"))
+        .args(["diskspd", "-c1M", "-d1", "-b4K", "-Sb", "-ag63,63", "%r.dat"])
+        .current_dir(folder)
+        .env("FATHOM_HOSTS", "local");
+    end(command.spawn().unwrap()).expect(1, &["(rank 0)", "4095"]);
+}
+
+/// The words of a process on a host, before it is started.
+fn on(hosts: &Hosts, number: usize, ground: &Ground, words: &[String]) -> Command {
+    let mut command = hosts.on(number, PROGRAM);
+    own(&mut command, &ground.journal()).args(words);
+    command
+}
+
+fn after_a_while(mut command: Command) -> Child {
+    let child = command.spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(300));
+    child
+}
+
+#[test]
+fn processes_that_meet_over_tcp_are_who_they_were_told() {
+    let Some(hosts) = need(Hosts::of(3)) else { return };
+    let Some(ground) = Ground::new(SIMULATED) else { return };
+    let words = ground.words("saved");
+    let head = format!("{}:7745", hosts.names()[0]);
+    let names = |saved: &str| -> Vec<String> {
+        ranks(&ground.saved(saved))
+            .iter()
+            .map(|rank| rank.host.clone())
+            .collect()
+    };
+    // As the pods of an Indexed Job: the same words for all, the last one comes first.
+    let pod = |number: usize| {
+        let mut command = on(&hosts, number, &ground, &words);
+        command
+            .env("FATHOM_HEAD", format!("{head}*3"))
+            .env("JOB_COMPLETION_INDEX", number.to_string());
+        command
+    };
+    let others = [after_a_while(pod(2)), after_a_while(pod(1))];
+    end(pod(0).spawn().unwrap()).expect(0, &["by TCP"]);
+    others.into_iter().for_each(|other| {
+        end(other).expect(0, &[]);
+    });
+    assert_eq!(names("saved"), hosts.names());
+    // Workers that come to a list, behind one that stands in it.
+    let worker = |number: usize, told: usize| {
+        let words = ["worker".to_owned(), "--connect".into(), head.clone()];
+        let mut command = on(&hosts, number, &ground, &words);
+        command.env("SLURM_PROCID", told.to_string());
+        command
+    };
+    let leading = |count: usize, list: &str| {
+        let mut words = words.clone();
+        words.extend(["--hosts".to_owned(), format!("{list}listen://0.0.0.0:7745*{count}")]);
+        on(&hosts, 0, &ground, &words)
+    };
+    let others = [after_a_while(worker(2, 2)), after_a_while(worker(1, 1))];
+    end(leading(2, "local,").spawn().unwrap()).expect(0, &["by pipes and TCP"]);
+    others.into_iter().for_each(|other| {
+        end(other).expect(0, &[]);
+    });
+    assert_eq!(names("saved"), hosts.names());
+    // Two that say the same.
+    let others = [after_a_while(worker(1, 1)), after_a_while(worker(2, 1))];
+    let both = ["each says that it is number 1", "FATHOM_RANK"];
+    end(leading(2, "").spawn().unwrap()).expect(3, &both);
+    others.into_iter().for_each(|other| drop(end(other)));
+}
+
+#[test]
+fn a_launcher_of_another_kind_is_told_of() {
+    let Some(ground) = Ground::new(SIMULATED) else { return };
+    let run = |set: &[(&str, &str)]| {
+        let mut command = Command::new(PROGRAM);
+        own(&mut command, &ground.journal())
+            .args(ground.words("saved"))
+            .envs(set.iter().copied());
+        end(command.spawn().unwrap())
+    };
+    let nowhere = ("FATHOM_MPI_LIBRARY", "/nonexistent/libmpi.so");
+    let tcp = "FATHOM_HEAD=HOST:7745";
+    run(&[("PMIX_RANK", "1"), nowhere]).expect(3, &["one of the processes", "speaks PMIx", tcp, "FATHOM_FLEET=off"]);
+    let flux = [("FLUX_TASK_RANK", "0"), ("FLUX_JOB_SIZE", "4")];
+    run(&[flux[0], flux[1], nowhere]).expect(3, &["one of 4 processes that Flux", "nonexistent", tcp]);
+    // One that has started a single process is none of our business.
+    run(&[("FLUX_TASK_RANK", "0"), ("FLUX_JOB_SIZE", "1"), nowhere]).expect(0, &[]);
+    // A library that knows nothing of the launcher would let each run alone.
+    let other = [("PMIX_RANK", "0"), ("FATHOM_MPI_LIBRARY", "libmpi.so.40")];
+    run(&other).expect(3, &["does not see "]);
+    // What is set, and does not say enough.
+    run(&[("FATHOM_HEAD", "h:1")]).expect(4, &["which of the processes", "FATHOM_RANK"]);
+}
+
+#[test]
+fn hosts_are_not_named_where_a_launcher_has_started_processes() {
+    let Some(ground) = Ground::new(SIMULATED) else { return };
+    let mut command = Command::new("mpirun.openmpi");
+    let child = own(&mut command, &ground.journal())
+        .args(["--oversubscribe", "-n", "2", PROGRAM])
+        .args(ground.words("saved"))
+        .args(["--hosts", "local,local"])
+        .spawn()
+        .unwrap();
+    let ran = end(child);
+    ran.expect(ran.code.unwrap_or(-1), &["names hosts as well", "leave --hosts out"]);
+    assert_ne!(ran.code, Some(0));
+    assert!(!ground.path("saved").exists(), "nothing is measured");
+}
+
+/// Workers that come by themselves stand in the order of the numbers that they were told.
+#[test]
+fn workers_that_connect_carry_a_test_out() {
+    let Some(ground) = Ground::new(SIMULATED) else { return };
+    end(ground.with_hosts(None, "local,local", "pipes")).expect(0, &["by pipes"]);
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    drop(listener);
+    let leads = ground.with_hosts(None, &format!("listen://{address}*2"), "listen");
+    let workers: Vec<_> = ["1", "0"]
+        .map(|rank| {
+            let mut command = Command::new(PROGRAM);
+            own(&mut command, &ground.journal())
+                .args(["worker", "--connect", &address.to_string()])
+                .env("FATHOM_RANK", rank)
+                .spawn()
+                .unwrap()
+        })
+        .into();
+    end(leads).expect(0, &["by TCP"]);
+    for worker in workers {
+        end(worker).expect(0, &[]);
+    }
+    assert_eq!(measured(&ground.saved("listen")), measured(&ground.saved("pipes")));
+}

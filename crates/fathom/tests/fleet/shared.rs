@@ -1,0 +1,210 @@
+//! Targets that several hosts share, and what they divide among them.
+
+use super::*;
+
+/// How the targets of all ranks were made ready, in the order of ranks.
+fn prepared(results: &Results) -> Vec<String> {
+    let count = results.plan.targets.len() as u32;
+    let facts = |number: u32| results.hosts.iter().find_map(|host| host.environment.target(number));
+    (0..count)
+        .map(|number| facts(number).unwrap().prepared.clone())
+        .collect()
+}
+
+const WRITTEN: &str = "of random data written for this run";
+const ELSEWHERE: &str = "written for this run by another process of this test";
+
+/// One of them has written the file, and the others have waited for it.
+#[track_caller]
+fn made_once(results: &Results, ranks: usize) {
+    let prepared = prepared(results);
+    assert_eq!(prepared.len(), ranks);
+    let count = |words: &str| prepared.iter().filter(|how| how.contains(words)).count();
+    assert_eq!((count(WRITTEN), count(ELSEWHERE)), (1, ranks - 1), "{prepared:?}");
+}
+
+/// The first and last byte that each rank has touched, by its log.
+fn touched(ground: &Ground, ranks: u32) -> Vec<(u64, u64)> {
+    let of = |rank: u32| {
+        let text = fs::read_to_string(ground.path(&format!("log.{rank}"))).unwrap();
+        let mut rows = text.lines();
+        let header: Vec<&str> = rows.next().unwrap().split(',').collect();
+        let column = |name: &str| header.iter().position(|one| *one == name).unwrap();
+        let (offset, length) = (column("offset"), column("length"));
+        rows.fold((u64::MAX, 0), |(first, last), row| {
+            let cells: Vec<&str> = row.split(',').collect();
+            let (offset, length): (u64, u64) = (cells[offset].parse().unwrap(), cells[length].parse().unwrap());
+            (first.min(offset), last.max(offset + length))
+        })
+    };
+    (0..ranks).map(of).collect()
+}
+
+#[test]
+fn a_file_that_all_share_is_made_by_one_of_them() {
+    let Some(ground) = Ground::new("") else { return };
+    let file = ground.path("shared.dat");
+    // What is written to it is not what it was filled with, so no mark of it is left to go by.
+    let job = |more: &str| {
+        format!(
+            "[[job]]\nname = \"w\"\ntarget = \"{}\"\nsize = \"96m\"\nread = 50\ndepth = 4\noperations = 400\ncontent = \"zeros\"\nlog = \"{}\"\n{more}",
+            file.display(),
+            ground.path("log").display(),
+        )
+    };
+    fs::write(ground.path("job.toml"), job("")).unwrap();
+    end(ground.with_hosts(None, "local,local,local", "saved")).expect(0, &[]);
+    made_once(&ground.saved("saved"), 3);
+    assert_eq!(fs::metadata(&file).unwrap().len(), 96 << 20);
+    // It has the name that the user gave it, and stays.
+    fs::remove_file(&file).unwrap();
+    fs::write(ground.path("job.toml"), job("divide = \"region\"\n")).unwrap();
+    end(ground.with_hosts(None, "local,local,local", "divided")).expect(0, &[]);
+    made_once(&ground.saved("divided"), 3);
+    let parts = touched(&ground, 3);
+    for (rank, (first, last)) in (0..).zip(&parts) {
+        let part = rank * (32 << 20)..(rank + 1) * (32 << 20);
+        assert!(part.contains(first) && *last <= part.end, "{rank}: {parts:?}");
+    }
+}
+
+#[test]
+fn under_mpi_too_a_file_that_all_share_is_made_by_one_of_them() {
+    let Some(hosts) = need(Hosts::of(3)) else { return };
+    let Some(ground) = Ground::new("") else { return };
+    let file = ground.path("shared.dat");
+    let job = format!(
+        "[[job]]\nname = \"w\"\ntarget = \"{}\"\nsize = \"64m\"\nwrite = 100\noperations = 100\n",
+        file.display()
+    );
+    fs::write(ground.path("job.toml"), job).unwrap();
+    for launcher in ["mpirun.openmpi", "mpirun.mpich"] {
+        end(ground.with_mpi(&hosts, launcher, launcher)).expect(0, &["by MPI ("]);
+        made_once(&ground.saved(launcher), 3);
+        fs::remove_file(&file).unwrap();
+    }
+}
+
+#[test]
+fn whoever_makes_a_file_removes_it_once_all_have_ended() {
+    let Some(ground) = Ground::new("") else { return };
+    let file = ground.path("shared.dat");
+    let mut command = Command::new(PROGRAM);
+    let child = own(&mut command, &ground.journal())
+        .args([
+            "fio",
+            "--name=w",
+            "--rw=randwrite",
+            "--bs=4k",
+            "--size=48m",
+            "--number_ios=50",
+            "--unlink=1",
+        ])
+        .arg(format!("--filename={}", file.display()))
+        .env("FATHOM_HOSTS", "local,local")
+        .spawn()
+        .unwrap();
+    end(child).expect(0, &[]);
+    assert!(!file.exists());
+}
+
+#[test]
+fn nothing_is_made_where_one_of_them_may_not() {
+    let Some(ground) = Ground::new("") else { return };
+    // A stranger's file, which the second rank would write to.
+    fs::write(ground.path("1.dat"), vec![7; 32 << 20]).unwrap();
+    let job = format!(
+        "[[job]]\nname = \"w\"\ntarget = \"{}/%r.dat\"\nsize = \"32m\"\nwrite = 100\ntime = \"20s\"\n",
+        ground.folder.path().display()
+    );
+    fs::write(ground.path("job.toml"), job).unwrap();
+    end(ground.with_hosts(None, "local,local", "saved")).expect(3, &["rank 1", "1.dat"]);
+    assert!(!ground.path("0.dat").exists());
+}
+
+/// A device on which an operation takes a millisecond, whatever else is in flight.
+const DEVICE: &str = "[simulated.disk]\nsize = \"1GiB\"\nservers = 64\nservice = \"1ms\"\n";
+
+/// Operations and operations per second of each rank of a job.
+fn rates(results: &Results, job: usize) -> Vec<(u32, u64, f64)> {
+    let workers = results.steps[0].jobs[job].workers.iter();
+    let one = |worker: &model::results::WorkerResults| {
+        let part = JobResults {
+            workers: vec![worker.clone()],
+            ..JobResults::default()
+        };
+        let operations = part.total().operations;
+        (
+            worker.rank,
+            operations,
+            operations as f64 / worker.measured_ns.as_secs(),
+        )
+    };
+    workers.map(one).collect()
+}
+
+#[test]
+fn a_depth_and_a_rate_that_are_divided_are_those_of_all_together() {
+    let Some(ground) = Ground::new("") else { return };
+    let run = |hosts: &str, more: &str| {
+        let job = format!(
+            "seed = 7\n[[job]]\nname = \"r\"\ntarget = \"simulated:disk\"\noperations = 4000\n{more}\n{DEVICE}"
+        );
+        fs::write(ground.path("job.toml"), job).unwrap();
+        end(ground.with_hosts(None, hosts, "saved")).expect(0, &[]);
+        rates(&ground.saved("saved"), 0)
+    };
+    let close = |rate: f64, expected: f64| (rate / expected - 1.0).abs() < 0.03;
+    let found = run("local,local,local", "depth = 8\ndivide = \"depth\"");
+    let in_flight: Vec<f64> = found.iter().map(|(_, _, rate)| rate * 1e-3).collect();
+    assert!(
+        in_flight
+            .iter()
+            .zip([3.0, 3.0, 2.0])
+            .all(|(found, expected)| close(*found, expected)),
+        "{in_flight:?}"
+    );
+    // The same where the hosts are named; each of them has this machine's name.
+    let host = ranks(&ground.saved("saved"))[0].host.clone();
+    let found = run(
+        "local,local",
+        &format!("depth = 8\ndivide = \"depth\"\nfor-hosts = \"{host}\""),
+    );
+    let in_flight: f64 = found.iter().map(|(_, _, rate)| rate * 1e-3).sum();
+    assert!(found.len() == 2 && close(in_flight, 8.0), "{found:?}");
+    let found = run("local,local", "depth = 8\nrate = \"1000iops\"\ndivide = \"rate\"");
+    let total: f64 = found.iter().map(|(_, _, rate)| rate).sum();
+    assert!(found.len() == 2 && close(total, 1000.0), "{found:?}");
+    assert!(found.iter().all(|(_, _, rate)| close(*rate, 500.0)), "{found:?}");
+}
+
+#[test]
+fn some_read_while_others_write() {
+    let Some(ground) = Ground::new("") else { return };
+    let job = |readers: &str| {
+        format!(
+            "seed = 7\n[[job]]\nname = \"readers\"\ntarget = \"simulated:disk\"\noperations = 300\nfor-hosts = \"{readers}\"\n\
+             [[job]]\nname = \"writer\"\ntarget = \"simulated:disk\"\nwrite = 100\noperations = 200\nfor-hosts = \"2\"\n{DEVICE}"
+        )
+    };
+    fs::write(ground.path("job.toml"), job("0,1")).unwrap();
+    end(ground.with_hosts(None, "local,local,local", "saved")).expect(0, &["readers", "writer"]);
+    let results = ground.saved("saved");
+    let of = |job: usize| -> Vec<(u32, u64)> {
+        rates(&results, job)
+            .iter()
+            .map(|(rank, operations, _)| (*rank, *operations))
+            .collect()
+    };
+    assert_eq!(of(0), [(0, 300), (1, 300)]);
+    assert_eq!(of(1), [(2, 200)]);
+    let done = |job: usize| results.steps[0].jobs[job].directions();
+    assert!(
+        done(0).read.is_some_and(|read| read.operations == 600)
+            && done(0).write.is_none_or(|write| write.operations == 0)
+    );
+    assert!(done(1).write.is_some_and(|write| write.operations == 200));
+    // A name that nobody has is not left undone in silence.
+    fs::write(ground.path("job.toml"), job("0,db9")).unwrap();
+    end(ground.with_hosts(None, "local,local,local", "saved")).expect(3, &["`db9`", "neither the name of a host"]);
+}

@@ -1,0 +1,539 @@
+//! Reports in a real browser: Debian's Chromium, driven by Playwright from PyPI. What is drawn is read back and held to the
+//! results; screenshots stay in the folder for temporary files of the build.
+
+#![allow(clippy::unwrap_used)]
+
+mod browser;
+mod long;
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use browser::{Seen, look, walk};
+use serde_json::Value;
+
+const FATHOM: &str = env!("CARGO_BIN_EXE_fathom");
+
+/// Runs the program in a folder. What it exits with is a verdict, and is not judged here.
+fn fathom(folder: &Path, arguments: &[&str]) -> String {
+    let output = Command::new(FATHOM)
+        .args(arguments)
+        .current_dir(folder)
+        .env("FATHOM_HISTORY", "off")
+        .env("FATHOM_JOURNAL", "off")
+        .output()
+        .unwrap();
+    let told = format!(
+        "{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    assert!(!told.contains("error:"), "{arguments:?}\n{told}");
+    assert!(output.status.code().is_some(), "{arguments:?}\n{told}");
+    told
+}
+
+fn json(path: &Path) -> Value {
+    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+/// What holds for every page.
+fn whole(name: &str, seen: &Seen) {
+    assert_eq!(seen.errors, Vec::<String>::new(), "{name}: the console is silent");
+    assert_eq!(
+        seen.requests.len(),
+        1,
+        "{name}: nothing is asked for but the file itself: {:?}",
+        seen.requests
+    );
+    assert_eq!(seen.state, "drawn", "{name}");
+    assert!(
+        seen.charts.values().all(|traces| !traces.is_empty()),
+        "{name}: every chart is drawn"
+    );
+    let hovered = seen.hovered.as_deref().unwrap();
+    assert!(
+        hovered.contains(char::is_numeric),
+        "{name}: pointing at a chart tells a value: {hovered:?}"
+    );
+    let [before, without, again] = seen.toggled.as_ref().unwrap();
+    assert!(before.iter().all(|shown| *shown), "{name}");
+    assert!(
+        !without.is_empty() && without.iter().all(|shown| !shown),
+        "{name}: a series can be taken out"
+    );
+    assert_eq!(again, before, "{name}: and put back");
+    assert_eq!(
+        seen.dark, "rgb(18, 22, 28)",
+        "{name}: dark where the reader's system is"
+    );
+    assert!(
+        seen.phone_width <= 390,
+        "{name}: {} pixels on a phone of 390",
+        seen.phone_width
+    );
+    assert!(seen.printed_bytes > 10_000, "{name}: it prints");
+    assert!(!seen.downloads.is_empty(), "{name}: the raw figures are in it");
+}
+
+/// A number as the page shows it, near the one in the results.
+fn near(shown: f64, exact: f64) -> bool {
+    (shown - exact).abs() <= 1e-9 * exact.abs().max(1.0)
+}
+
+#[test]
+fn a_mixed_run() {
+    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let folder = place.path();
+    fathom(
+        folder,
+        &[
+            "run",
+            "--target",
+            "mixed.bin",
+            "--size",
+            "64MiB",
+            "--read",
+            "70",
+            "--depth",
+            "4",
+            "--time",
+            "4s",
+            "--quiet",
+            "--report",
+            "mixed.html",
+            "--out",
+            "json=mixed.json",
+        ],
+    );
+    let Some(seen) = look(&[&folder.join("mixed.html")]) else {
+        return;
+    };
+    let seen = &seen[0];
+    whole("mixed", seen);
+    let [before, after] = seen.zoomed.as_ref().unwrap();
+    assert!(
+        after[1] - after[0] < 0.6 * (before[1] - before[0]),
+        "dragging zooms: {before:?} {after:?}"
+    );
+
+    let summary = json(&folder.join("mixed.json"));
+    let job = &summary["jobs"][0];
+    // Every file that is offered is that of the results.
+    let offered: Value = serde_json::from_str(
+        seen.downloads
+            .iter()
+            .find(|(name, _)| name.ends_with(".json") && !name.contains("plan"))
+            .unwrap()
+            .1,
+    )
+    .unwrap();
+    assert_eq!(offered, summary, "the JSON in the page is the JSON of the run");
+    for chart in [
+        "iops",
+        "throughput",
+        "latency-over-time",
+        "heat",
+        "percentiles",
+        "cumulative",
+        "plane",
+        "cores",
+    ] {
+        assert!(seen.charts.contains_key(chart), "{chart}: {:?}", seen.charts.keys());
+    }
+    // The point in the plane of rate and latency.
+    let plane = seen.trace("plane", "measured");
+    assert!(
+        near(plane.x[0].as_f64().unwrap(), job["total"]["iops"].as_f64().unwrap()),
+        "{plane:?}"
+    );
+    // The curve of percentiles passes through those of the table.
+    let unit = if seen.charts["percentiles"].is_empty() {
+        1.0
+    } else {
+        unit_of(seen, &summary)
+    };
+    for (direction, name) in [("read", "reads"), ("write", "writes")] {
+        let curve = seen.trace("percentiles", name);
+        for percentile in job[direction]["latency"]["percentiles"].as_array().unwrap() {
+            let nines = -(1.0 - percentile["percent"].as_f64().unwrap() / 100.0).log10();
+            let place = curve.x.iter().position(|x| (x.as_f64().unwrap() - nines).abs() < 1e-9);
+            if let Some(place) = place {
+                let shown = curve.y[place].as_f64().unwrap() * unit;
+                assert!(
+                    near(shown.round(), percentile["ns"].as_f64().unwrap()),
+                    "{name} {percentile}: {shown}"
+                );
+            }
+        }
+    }
+    // The rates over time are all operations.
+    for (direction, name) in [("read", "reads"), ("write", "writes")] {
+        let trace = seen.trace("iops", name);
+        let operations = job[direction]["operations"].as_f64().unwrap();
+        let measured = job["measured_ns"].as_f64().unwrap() / 1e9;
+        let starts: Vec<f64> = trace.x.iter().map(|x| x.as_f64().unwrap()).collect();
+        let ends = starts.iter().skip(1).copied().chain([measured]);
+        let sum: f64 = starts
+            .iter()
+            .zip(ends)
+            .zip(&trace.y)
+            .map(|((start, end), y)| (end - start) * y.as_f64().unwrap())
+            .sum();
+        assert!((sum - operations).abs() < 0.5, "{name}: {sum} of {operations}");
+    }
+    // The first screen has the figures that matter.
+    assert!(seen.answer.contains("What limits it"), "{}", seen.answer);
+    assert!(
+        seen.answer.contains("IOPS") && seen.answer.contains("MB/s"),
+        "{}",
+        seen.answer
+    );
+}
+
+/// Nanoseconds in the unit of the curve of percentiles: the one in which its first value is the smallest latency.
+fn unit_of(seen: &Seen, summary: &Value) -> f64 {
+    let first = seen.trace("percentiles", "reads").y[0].as_f64().unwrap();
+    let least = summary["jobs"][0]["read"]["latency"]["min_ns"].as_f64().unwrap();
+    [1e3, 1e6, 1e9]
+        .into_iter()
+        .find(|unit| near((first * unit).round(), least))
+        .expect("the curve begins at the fastest operation")
+}
+
+#[test]
+fn a_verdict_a_sweep_and_a_comparison() {
+    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let folder = place.path();
+    let file = [
+        "run",
+        "--target",
+        "data.bin",
+        "--size",
+        "64MiB",
+        "--time",
+        "1s",
+        "--keep",
+        "--quiet",
+        "--save",
+        "one.fathom",
+    ];
+    fathom(folder, &file);
+    fathom(
+        folder,
+        &[
+            "run",
+            "--target",
+            "data.bin",
+            "--depth",
+            "2",
+            "--time",
+            "2s",
+            "--quiet",
+            "--save",
+            "two.fathom",
+        ],
+    );
+    fathom(
+        folder,
+        &[
+            "verify",
+            "data.bin",
+            "--require",
+            "iops>=1000,p99<=1us",
+            "--time",
+            "2s",
+            "--warm-up",
+            "0s",
+            "--preflight",
+            "0s",
+            "--quiet",
+            "--report",
+            "verdict.html",
+            "--out",
+            "json=verdict.json",
+        ],
+    );
+    fathom(
+        folder,
+        &[
+            "sweep",
+            "data.bin",
+            "--over",
+            "depth=1,2,4,8",
+            "--time",
+            "500ms",
+            "--warm-up",
+            "0s",
+            "--grid-only",
+            "--slo",
+            "p99<=50ms",
+            "--quiet",
+            "--save",
+            "sweep.fathom",
+            "--report",
+            "sweep.html",
+            "--out",
+            "json=sweep.json",
+        ],
+    );
+    fathom(
+        folder,
+        &[
+            "sweep",
+            "data.bin",
+            "--over",
+            "depth=1,4",
+            "--over",
+            "block=4k,16k",
+            "--time",
+            "300ms",
+            "--warm-up",
+            "0s",
+            "--grid-only",
+            "--quiet",
+            "--report",
+            "table.html",
+            "--out",
+            "json=table.json",
+        ],
+    );
+    fathom(
+        folder,
+        &[
+            "ab",
+            "--depth 1",
+            "--depth 4",
+            "--target",
+            "data.bin",
+            "--time",
+            "300ms",
+            "--warm-up",
+            "0s",
+            "--quiet",
+            "--report",
+            "ab.html",
+            "--out",
+            "json=ab.json",
+        ],
+    );
+    fathom(
+        folder,
+        &["report", "one.fathom", "two.fathom", "--force", "-o", "compared.html"],
+    );
+    fathom(folder, &["report", "sweep.fathom", "-o", "again.html"]);
+    let names = ["verdict", "sweep", "table", "ab", "compared", "again"];
+    let files: Vec<_> = names.iter().map(|name| folder.join(format!("{name}.html"))).collect();
+    let Some(pages) = look(&files.iter().map(|file| file.as_path()).collect::<Vec<_>>()) else {
+        return;
+    };
+    for (name, seen) in names.iter().zip(&pages) {
+        whole(name, seen);
+    }
+    let [verdict, sweep, table, ab, compared, again] = &pages[..] else {
+        panic!("six pages")
+    };
+
+    let judged = json(&folder.join("verdict.json"));
+    let word = judged["verdict"]["outcome"].as_str().unwrap().to_uppercase();
+    assert!(verdict.answer.starts_with(&word), "{word}: {}", verdict.answer);
+    assert_ne!(word, "PASS", "no disk answers in 1 us");
+    for clause in judged["verdict"]["clauses"].as_array().unwrap() {
+        let reason = clause["reason"].as_str().unwrap();
+        assert!(verdict.answer.contains(&reason[1..]), "{reason}: {}", verdict.answer);
+    }
+
+    let report = json(&folder.join("sweep.json"));
+    let rows = report["rows"].as_array().unwrap();
+    let measured = sweep.trace("rate-0", "measured");
+    assert_eq!(measured.x.len(), rows.len());
+    for (index, row) in rows.iter().enumerate() {
+        assert!(
+            near(measured.y[index].as_f64().unwrap(), row["iops"].as_f64().unwrap()),
+            "{row}"
+        );
+        assert!(
+            near(
+                measured.x[index].as_f64().unwrap(),
+                row["settings"][0]["number"].as_f64().unwrap()
+            ),
+            "{row}"
+        );
+    }
+    for chart in ["rate-0", "latency-0", "plane-0"] {
+        assert!(sweep.charts.contains_key(chart), "{chart}");
+        assert_eq!(
+            sweep.charts[chart], again.charts[chart],
+            "a saved sweep gives the same page"
+        );
+    }
+
+    let report = json(&folder.join("table.json"));
+    let heat = &table.charts["heat-iops"][0];
+    let shown: Vec<f64> = heat
+        .values
+        .iter()
+        .flatten()
+        .flatten()
+        .filter_map(Value::as_f64)
+        .collect();
+    let mut rates: Vec<f64> = report["rows"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| row["iops"].as_f64().unwrap())
+        .collect();
+    assert_eq!(shown.len(), rates.len(), "a field for each point");
+    rates.retain(|rate| !shown.iter().any(|shown| near(*shown, *rate)));
+    assert_eq!(rates, Vec::<f64>::new(), "every rate stands in its field");
+
+    let report = json(&folder.join("ab.json"));
+    let changes = report["found"]["changes"].as_array().unwrap();
+    let effects = ab.trace("effects", "B against A");
+    for (index, change) in changes.iter().enumerate() {
+        let percent = 100.0 * (change["ratio"].as_f64().unwrap() - 1.0);
+        assert!(near(effects.y[index].as_f64().unwrap(), percent), "{change}");
+    }
+    assert_eq!(ab.trace("rates", "A").y[0].as_f64(), changes[0]["from"].as_f64());
+    assert_eq!(ab.trace("rates", "B").y[0].as_f64(), changes[0]["to"].as_f64());
+    assert!(compared.answer.contains("What this means"), "{}", compared.answer);
+}
+
+#[test]
+fn reports_of_other_tools() {
+    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let folder = place.path();
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data");
+    let found = browser::example(&source);
+    fathom(
+        folder,
+        &[
+            "report",
+            found.to_str().unwrap(),
+            "--require",
+            "iops>=1",
+            "-o",
+            "other.html",
+        ],
+    );
+    let Some(seen) = look(&[&folder.join("other.html")]) else {
+        return;
+    };
+    whole("other", &seen[0]);
+    assert!(seen[0].answer.contains("iops >= 1"), "{}", seen[0].answer);
+}
+
+#[test]
+fn a_test_on_several_hosts() {
+    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let folder = place.path();
+    let job = "[[job]]\nname = \"shared\"\ntarget = \"simulated:disk\"\ndepth = 4\ntime = \"20s\"\n[simulated.disk]\nsize = \"1GiB\"\nservers = 4\nservice = \"exponential 2ms\"\n";
+    std::fs::write(folder.join("job.toml"), job).unwrap();
+    let out = ["--report", "fleet.html", "--out", "json=fleet.json"];
+    let run = [
+        &["run", "job.toml", "--quiet", "--hosts", "local,local,local"],
+        &out[..],
+    ]
+    .concat();
+    fathom(folder, &run);
+    let Some(seen) = look(&[&folder.join("fleet.html")]) else {
+        return;
+    };
+    let seen = &seen[0];
+    whole("fleet", seen);
+    let summary = json(&folder.join("fleet.json"));
+    let ranks = summary["jobs"][0]["ranks"].as_array().unwrap();
+    assert_eq!(ranks.len(), 3);
+    // A bar for each rank, and a line over time.
+    let bars = seen.trace("ranks", "as the others");
+    for (shown, rank) in bars.y.iter().zip(ranks) {
+        assert!(
+            near(shown.as_f64().unwrap(), rank["total"]["iops"].as_f64().unwrap()),
+            "{bars:?}"
+        );
+    }
+    let host = ranks[0]["host"].as_str().unwrap();
+    let lines: Vec<&browser::Trace> = (0..3)
+        .map(|rank| seen.trace("ranks-over-time", &format!("{rank} {host}")))
+        .collect();
+    let of_all = seen.trace("iops", "reads");
+    let sum: f64 = lines.iter().map(|line| line.y[5].as_f64().unwrap()).sum();
+    assert!(near(sum, of_all.y[5].as_f64().unwrap()), "{sum} of {of_all:?}");
+    assert!(
+        seen.downloads.keys().any(|name| name.ends_with("-ranks.csv")),
+        "{:?}",
+        seen.downloads.keys()
+    );
+}
+
+#[test]
+fn names_are_text() {
+    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let folder = place.path();
+    let name = "</script><script>window.evil=1<!--<img src=x onerror=window.evil=2>";
+    fathom(
+        folder,
+        &[
+            "run",
+            "--target",
+            "data.bin",
+            "--size",
+            "16MiB",
+            "--time",
+            "1s",
+            "--name",
+            name,
+            "--quiet",
+            "--report",
+            "named.html",
+        ],
+    );
+    let Some(seen) = look(&[&folder.join("named.html")]) else {
+        return;
+    };
+    whole("named", &seen[0]);
+    assert_eq!(seen[0].evil, None, "a name was run");
+    assert_eq!(seen[0].title, name);
+}
+
+#[test]
+fn the_history_is_served() {
+    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let job = "[[job]]\ntarget = \"simulated:disk\"\ndepth = 4\ntime = \"3s\"\nwarm-up = \"0s\"\n[simulated.disk]\nsize = \"1GiB\"\nservers = 4\nservice = \"100us\"\n";
+    std::fs::write(place.path().join("job.toml"), job).unwrap();
+    let program = |arguments: &[&str]| {
+        let mut command = Command::new(FATHOM);
+        command
+            .args(arguments)
+            .current_dir(place.path())
+            .env("FATHOM_HISTORY", place.path().join("history.sqlite"));
+        command
+    };
+    for seed in ["1", "2"] {
+        let ran = program(&["run", "job.toml", "--quiet", "--seed", seed])
+            .output()
+            .unwrap();
+        assert!(ran.status.success(), "{ran:?}");
+    }
+    let mut server = program(&["serve", "--listen", "127.0.0.1:0"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut address = String::new();
+    BufReader::new(server.stdout.take().unwrap())
+        .read_line(&mut address)
+        .unwrap();
+    let walked = std::panic::catch_unwind(|| walk(address.trim()));
+    server.kill().unwrap();
+    server.wait().unwrap();
+    let Some(seen) = walked.unwrap() else { return };
+    assert_eq!(seen.errors, Vec::<String>::new());
+    assert_eq!(seen.elsewhere, Vec::<String>::new(), "no other host is asked");
+    assert_eq!(seen.rows, 2);
+    assert_eq!(seen.entry.0, "drawn");
+    assert!(seen.entry.1 >= 5, "{} charts", seen.entry.1);
+    assert!(seen.entry.2.contains("IOPS"), "{}", seen.entry.2);
+    assert!(seen.compared.contains("What this means"), "{}", seen.compared);
+}

@@ -1,0 +1,212 @@
+//! Ctrl-C and Ctrl-Break: what was measured until then is reported.
+
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::calling::{PROGRAM, Ran};
+use crate::place::words;
+use crate::told::{diskspd, press};
+
+/// What `press` exits with if the system has no such keys, as Wine 8 has no Ctrl-Break.
+const NO_KEYS: i32 = 252;
+
+/// Milliseconds after which a run has surely begun: longer where programs are slow to start.
+pub fn after() -> u128 {
+    let began = Instant::now();
+    crate::calling::fathom(&["--version"]).expect(0, &[]);
+    3000 + 5 * began.elapsed().as_millis().min(5000)
+}
+
+/// Has a key pressed once the program has run for a while. `None` if that cannot be done here.
+fn pressed(key: &str, program: &str, line: &str, more: impl FnOnce(&mut Command)) -> Option<Ran> {
+    pressed_at(&after().to_string(), key, program, line, more)
+}
+
+/// The same at other times, as `press` takes them.
+fn pressed_at(when: &str, key: &str, program: &str, line: &str, more: impl FnOnce(&mut Command)) -> Option<Ran> {
+    let mut command = Command::new(press()?);
+    command.args([key, when, program]).args(words(line));
+    more(&mut command);
+    let began = Instant::now();
+    let ran = crate::calling::finish(&mut command);
+    if ran.code == Some(NO_KEYS) {
+        testbed::note(format!("this system cannot press {key}: {}", ran.err));
+        return None;
+    }
+    assert!(began.elapsed() < Duration::from_secs(50), "{line}: {ran:#?}");
+    Some(ran)
+}
+
+/// The keys, and the exit code of our own commands: 128 and the signal that they stand for.
+const KEYS: [(&str, i32); 2] = [("c", 130), ("break", 143)];
+
+#[test]
+fn what_was_measured_is_reported() {
+    for (key, code) in KEYS {
+        let line = "run --target null --warm-up 0 --time 1m";
+        let Some(ran) = pressed(key, PROGRAM, line, |command| {
+            command.env("FATHOM_HISTORY", "off");
+        }) else {
+            continue;
+        };
+        ran.expect(code, &["INTERRUPTED", "IOPS"]);
+        let Some(ran) = pressed(key, PROGRAM, &format!("{line} --out json"), |command| {
+            command.env("FATHOM_HISTORY", "off");
+        }) else {
+            continue;
+        };
+        let json = ran.json();
+        assert_eq!((ran.code, json["interrupted"].as_bool()), (Some(code), Some(true)));
+        assert!(json["jobs"][0]["total"]["operations"].as_u64().unwrap() > 100);
+    }
+}
+
+#[test]
+fn an_interrupted_preparation_leaves_nothing() {
+    // A file with a name, and one of our own in a folder.
+    for (target, file) in [("f.dat", "f.dat"), (".", "fathom-*.dat")] {
+        for (key, code) in KEYS {
+            let place = diskspd();
+            let line = format!("run --target {target} --size 2g --time 1s");
+            let ran = pressed_at(&format!("@{file}"), key, PROGRAM, &line, |command| {
+                command.current_dir(place.path()).env("FATHOM_HISTORY", "off");
+            });
+            // Where the keys do not work it was killed.
+            let Some(ran) = ran else { continue };
+            ran.expect(code, &["what was being prepared is removed"]);
+            assert_eq!(place.names(), Vec::<String>::new(), "{line}");
+        }
+    }
+}
+
+/// Nobody reads the report, so that the program waits for ever after the first one.
+#[test]
+fn a_second_one_ends_it_at_once() {
+    let Some(press) = press() else { return };
+    let place = diskspd();
+    let job = |number: u32| {
+        format!("[[job]]\nname = \"job{number}\"\ntarget = \"null\"\nrate = 20\ntime = \"10m\"\nwarm-up = \"0\"\n")
+    };
+    let jobs: String = (0..40).map(job).collect();
+    std::fs::write(place.path().join("jobs.toml"), jobs).unwrap();
+    let [first, second] = [after(), after()];
+    let mut command = Command::new(press);
+    command
+        .args(["c", &format!("{first},{second}"), PROGRAM])
+        .args(["run", "jobs.toml", "--quiet", "--out", "json"])
+        .current_dir(place.path())
+        .env("FATHOM_HISTORY", "off")
+        .stdout(Stdio::piped());
+    let began = Instant::now();
+    let mut child = command.spawn().unwrap();
+    let code = child.wait().unwrap().code();
+    let took = began.elapsed().as_millis();
+    let ran = crate::calling::end(child);
+    assert_eq!(code, Some(130), "{ran:#?}");
+    let report: Result<serde_json::Value, _> = serde_json::from_str(&ran.out);
+    assert!(
+        took >= first + second && report.is_err(),
+        "{took} ms: it was waiting with its report"
+    );
+}
+
+/// What a killed run leaves is removed by the next one there, and nothing else is.
+#[test]
+fn a_killed_run_is_cleared_up_after() {
+    let place = diskspd();
+    place.file("fathom-1-0.dat", 4096);
+    let run = |size: &str, time: &str| {
+        let mut command = crate::calling::command(&["run", "--target", ".", "--size", size, "--time", time]);
+        command.args(["--warm-up", "0"]).current_dir(place.path());
+        command
+    };
+    let mut child = run("8m", "10m")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let beginning = format!("fathom-{}-", child.id());
+    let began = Instant::now();
+    let (own, path) = loop {
+        let names = place.names();
+        let own = names.iter().find(|name| name.starts_with(&beginning));
+        let path = own.map(|name| place.path().join(name));
+        if let (Some(own), Some(path)) = (own, path)
+            && std::fs::metadata(&path).is_ok_and(|meta| meta.len() >= 8 << 20)
+        {
+            break (own.clone(), path);
+        }
+        assert!(began.elapsed() < Duration::from_secs(50), "{names:?}");
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    let told = "that an earlier run had left when it was killed";
+    let beside = crate::calling::finish(&mut run("1m", "300ms"));
+    beside.expect(0, &["IOPS"]);
+    assert!(
+        path.exists() && !beside.err.contains(told),
+        "a living one keeps its file: {beside:#?}"
+    );
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(path.exists());
+    crate::calling::finish(&mut run("1m", "300ms")).expect(0, &[&own, told]);
+    assert_eq!(place.names(), ["fathom-1-0.dat"]);
+}
+
+#[test]
+fn a_run_in_the_place_of_diskspd_ends_with_its_report() {
+    const TOLD: &str = "\n*** Interrupted by Ctrl-C. Stopping I/O Request Generator. ***\n";
+    for (key, _) in KEYS {
+        let place = diskspd();
+        place.file("f", 1 << 20);
+        let program = place.program();
+        let press = |line: &str| {
+            let ran = pressed(key, program.to_str().unwrap(), line, |command| {
+                command.current_dir(place.path());
+            })?;
+            assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{line}: {ran:#?}");
+            Some(crate::place::plain(ran))
+        };
+        let Some(ran) = press("-d60 -W0 -r -b4k -L f") else {
+            continue;
+        };
+        assert!(ran.out.starts_with(&format!("{TOLD}\nCommand Line: ")), "{}", ran.out);
+        ran.expect(0, &["\nTotal latency distribution:\n"]);
+        let Some(ran) = press("-Rxml -d60 -W0 -r -b4k f") else {
+            continue;
+        };
+        assert!(ran.out.starts_with(&format!("{TOLD}<Results>\n")), "{}", ran.out);
+        assert!(ran.out.contains("<IOCount>") && ran.out.ends_with("\n</Results>"));
+        // Nothing was measured yet.
+        let Some(ran) = press("-d60 -W60 f") else { continue };
+        let nothing = "The test was interrupted before the measurements began. No results are displayed.\n";
+        assert!(ran.out.ends_with(nothing), "{}", ran.out);
+    }
+}
+
+/// One run waits for another to set an event, as scripts have it.
+#[test]
+fn named_events_begin_and_end_runs() {
+    let place = diskspd();
+    place.file("f", 1 << 20);
+    let [go, stop] = ["go", "stop"].map(|what| format!("fathom-{}-{what}", std::process::id()));
+    let missing = place.line(&format!("-ye{go} -d1 f"));
+    assert_eq!(
+        (missing.code, missing.err),
+        (Some(1), format!("Error opening event '{go}'\n"))
+    );
+    let mut waiting = place.start(&format!("-yr{go} -yp{stop} -d60 -W0 f"));
+    std::thread::sleep(Duration::from_millis(after() as u64));
+    assert!(waiting.try_wait().unwrap().is_none(), "it waits");
+    for event in [&go, &stop] {
+        let set = place.line(&format!("-ye{event}"));
+        set.expect(1, &[&format!("Succesfully set event: '{event}'\nNow exiting...\n")]);
+        std::thread::sleep(Duration::from_millis(3000));
+    }
+    let ran = crate::place::plain(crate::calling::end(waiting));
+    assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{ran:#?}");
+    assert!(
+        ran.out.starts_with("\nCommand Line:") && ran.out.contains("actual test time:"),
+        "{ran:#?}"
+    );
+}

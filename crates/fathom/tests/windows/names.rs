@@ -1,0 +1,115 @@
+//! Names that are not of this alphabet, long, or with blanks.
+
+use crate::calling::{fathom, text};
+use crate::told::{diskspd, fio};
+
+const NAMES: [&str; 4] = ["тестовый файл.dat", "試験 データ.dat", "größe €.dat", "disk 💾.dat"];
+
+#[test]
+fn our_own_commands_take_them_and_print_them() {
+    let place = diskspd();
+    for name in NAMES {
+        let path = place.path().join(name);
+        let target = text(&path);
+        let saved = place.path().join(format!("{name}.fathom"));
+        let ran = fathom(&[
+            "run",
+            "--target",
+            target,
+            "--size",
+            "1M",
+            "--time",
+            "300ms",
+            "--warm-up",
+            "0",
+            "--save",
+            text(&saved),
+            "--out",
+            "json",
+        ]);
+        let json = ran.expect(0, &[]).json();
+        assert!(
+            json["jobs"][0]["total"]["operations"].as_u64().unwrap() > 10,
+            "{ran:#?}"
+        );
+        fathom(&["show", text(&saved)]).expect(0, &[name]);
+        assert_eq!(archive::load(&saved).unwrap().plan.targets[0].path, target);
+    }
+}
+
+#[test]
+fn diskspd_s_reports_have_them() {
+    for name in NAMES {
+        let place = diskspd();
+        for format in ["-Rtext", "-Rxml"] {
+            let ran = place.run(&[format, "-c1M", "-d1", "-W0", name]);
+            assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{ran:#?}");
+            assert!(ran.out.contains(name), "{ran:#?}");
+        }
+        assert_eq!(place.names(), [name]);
+    }
+}
+
+#[test]
+fn fio_s_jobs_have_them() {
+    let place = fio();
+    for name in NAMES {
+        let ran = place.run(&[
+            "--name=job",
+            &format!("--filename={name}"),
+            "--size=1m",
+            "--rw=randwrite",
+        ]);
+        assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{ran:#?}");
+        assert!(place.names().iter().any(|found| found == name), "{ran:#?}");
+    }
+}
+
+/// Longer than what Windows calls a path without more ado, and of letters of which some take two units.
+#[test]
+fn long_paths_can_be_tested() {
+    let place = diskspd();
+    let deep = (0..8).fold(place.path(), |path, _| {
+        path.join("папка с именем длиной в сорок букв 💾 📀 xx")
+    });
+    let verbatim = std::path::PathBuf::from(format!(r"\\?\{}", text(&deep)));
+    std::fs::create_dir_all(&verbatim).unwrap();
+    let path = verbatim.join("файл 💾.dat");
+    assert!(text(&path).encode_utf16().count() > 300);
+    let words = [
+        "run",
+        "--target",
+        text(&path),
+        "--size",
+        "1M",
+        "--time",
+        "300ms",
+        "--warm-up",
+        "0",
+    ];
+    fathom(&words).expect(0, &["IOPS", text(&path)]);
+    let ran = place.run(&["-d1", "-W0", "-b4K", text(&path)]);
+    assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{ran:#?}");
+    assert!(
+        ran.out.contains(text(&path)) && ran.out.contains("Total IO"),
+        "{ran:#?}"
+    );
+    let made = verbatim.join("сделан.dat");
+    let ran = place.run(&["-c1M", "-d1", "-W0", "-b4K", "-w100", text(&made)]);
+    assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{ran:#?}");
+    assert_eq!(std::fs::metadata(&made).unwrap().len(), 1 << 20);
+}
+
+/// Such a word would be taken for another name.
+#[test]
+fn names_that_are_no_text_are_refused() {
+    use std::ffi::{OsStr, OsString};
+    use std::os::windows::ffi::OsStringExt;
+    let half = OsString::from_wide(&[0x66, 0xd800, 0x66]);
+    let words = ["run", "--target"].map(OsStr::new);
+    let told = [r#"word 3 of the command line is no valid text: "f\u{d800}f""#, "help:"];
+    fathom(&[&words[..], &[&half]].concat()).expect(4, &told);
+    for tool in ["diskspd", "fio"] {
+        fathom(&[OsStr::new(tool), &half]).expect(1, &["word 2 of the command line"]);
+    }
+}

@@ -1,0 +1,268 @@
+//! What cannot be tested is refused with a reason: no such drive, no access, no room. Codes are those of Windows.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use model::plan::EngineKind;
+
+use crate::calling::{self, Ran, fathom, text};
+use crate::told::{denied, diskspd, fio, small_drive};
+
+const FILE_NOT_FOUND: i32 = 2;
+const PATH_NOT_FOUND: i32 = 3;
+const ACCESS_DENIED: i32 = 5;
+const DISK_FULL: i32 = 112;
+
+/// A letter without a drive.
+fn missing_drive() -> String {
+    let letters = ('D'..='Y').rev().map(|letter| format!(r"{letter}:\"));
+    let missing = letters.into_iter().find(|root| fs::metadata(root).is_err());
+    missing.expect("no machine has all drives")
+}
+
+/// Runs DiskSpd's line, which must fail with these lines and no measured time, in both forms.
+#[track_caller]
+fn diskspd_fails(line: &str, lines: &[&str]) -> Ran {
+    let mut last = None;
+    for (format, end) in [("", &[][..]), ("-Rxml ", &[""])] {
+        let ran = diskspd().line(&format!("{format}{line}"));
+        let theirs: Vec<&str> = ran.err.lines().filter(|line| !line.starts_with("hint: ")).collect();
+        let expected = [lines, end, &["Error generating I/O requests"]].concat();
+        assert_eq!((ran.code, theirs), (Some(1), expected), "{line}: {ran:#?}");
+        assert!(ran.err.contains("hint: "), "{line}: {ran:#?}");
+        assert!(
+            !ran.out.contains("Total IO") && !ran.out.contains("<IOCount>"),
+            "{ran:#?}"
+        );
+        last = Some(ran);
+    }
+    last.unwrap()
+}
+
+const THREADS: &str = "There has been an error during threads execution";
+
+#[test]
+fn a_missing_drive() {
+    let path = format!("{}f.dat", missing_drive());
+    fathom(&["run", "--target", &path, "--time", "1s"]).expect(3, &[&format!("{path} does not exist"), "help:"]);
+    diskspd_fails(
+        &format!("-d60 {path}"),
+        &[&format!("Error opening file: {path} [{PATH_NOT_FOUND}]"), THREADS],
+    );
+    diskspd_fails(
+        &format!("-d60 -c1M {path}"),
+        &[&format!("Could not create the file (error code: {PATH_NOT_FOUND})")],
+    );
+    let colon = path.replace(':', r"\:");
+    let ran = fio().run(&["--name=job", "--rw=read", "--size=1m", &format!("--filename={colon}")]);
+    assert_eq!(ran.code, Some(1), "{ran:#?}");
+    assert!(
+        ran.out
+            .contains(&format!("func=open({path}), error=No such file or directory\n")),
+        "{ran:#?}"
+    );
+}
+
+#[test]
+fn missing_disks_and_volumes() {
+    let root = missing_drive();
+    let letter = root.trim_end_matches('\\');
+    for path in [r"\\.\PhysicalDrive99", &format!(r"\\.\{letter}")] {
+        for more in [&[][..], &["--read", "0"]] {
+            let words = ["run", "--target", path, "--time", "1s"];
+            let told = [&format!("{path} does not exist"), "`fathom targets` lists them"];
+            fathom(&[&words[..], more].concat()).expect(3, &told);
+        }
+    }
+    for name in ["#99", letter] {
+        let opening = format!("Error opening file: {name} [{FILE_NOT_FOUND}]");
+        diskspd_fails(&format!("-d60 {name}"), &[&opening, THREADS]);
+        diskspd_fails(&format!("-d60 -w100 -c1M {name}"), &[&opening, THREADS]);
+    }
+}
+
+/// What Windows runs from is written to by nobody, whatever is allowed.
+#[test]
+fn the_volume_of_the_system() {
+    let drive = std::env::var("SystemDrive").unwrap_or("C:".into());
+    let volume = format!(r"\\.\{drive}");
+    let refused = format!("{volume} must not be written");
+    for (more, said) in [
+        (&[][..], &*refused),
+        (&["--allow-destroy", &volume], &refused),
+        (&["--dry-run"], "refused"),
+    ] {
+        let words = ["run", "--target", &volume, "--read", "0", "--time", "1s"];
+        fathom(&[&words[..], more].concat()).expect(3, &[said, "no option overrides this"]);
+    }
+    let ran = diskspd().line(&format!("-d60 -w100 {drive}"));
+    ran.expect(1, &[&format!("ERROR: {refused}"), "Error generating I/O requests\n"]);
+    assert!(!ran.out.contains("Total IO"), "{ran:#?}");
+}
+
+/// The system asks the network for a while, and then it is told.
+#[test]
+fn a_share_of_a_server_that_is_not_there() {
+    const PATH: &str = r"\\fathom-no-such-server.invalid\share\f.dat";
+    let began = Instant::now();
+    fathom(&["run", "--target", PATH, "--time", "1s"]).expect(3, &[PATH, "error: "]);
+    fathom(&["run", "--target", PATH, "--size", "1M", "--time", "1s"]).expect(3, &[PATH, "error: "]);
+    let ran = diskspd().line(&format!("-d60 {PATH}"));
+    ran.expect(1, &[&format!("Error opening file: {PATH} ["), THREADS]);
+    assert!(!ran.out.contains("Total IO"), "{ran:#?}");
+    assert!(began.elapsed() < Duration::from_secs(240));
+}
+
+#[test]
+fn a_missing_file_and_a_folder() {
+    let place = diskspd();
+    let ran = place.line("-d60 missing.dat");
+    let opening = format!("Error opening file: missing.dat [{FILE_NOT_FOUND}]");
+    ran.expect(1, &[&opening, "-c1G"]);
+    fs::create_dir(place.path().join("folder")).unwrap();
+    let ran = place.line("-d60 folder");
+    ran.expect(
+        1,
+        &[
+            &format!("Error opening file: folder [{ACCESS_DENIED}]"),
+            "hint: name a file in it",
+        ],
+    );
+    assert_eq!(place.names(), ["folder"]);
+}
+
+/// Where the system has no ring for what is asked, nothing is touched; where it has one, it is used.
+#[test]
+fn the_ring_is_used_or_refused() {
+    let place = diskspd();
+    let profile = place.line("-Rpxml -u -c1M -d1 -W0 -b4K -o4 -w50 f.dat");
+    profile.expect(0, &["<IORing>true</IORing>"]);
+    fs::write(place.path().join("p.xml"), &profile.out).unwrap();
+    let there = place.path().join("there.dat");
+    let lines = [
+        "-u -c1M -d1 -W0 -b4K -o4 -w50 f.dat",
+        "-u -d1 -W0 -b4K -o1 -w100 there.dat",
+        "-Xp.xml",
+    ];
+    let refusal = engine::refusal(EngineKind::IoRing, true);
+    for line in lines {
+        fs::write(&there, [7; 65536]).unwrap();
+        let ran = place.line(line);
+        match &refusal {
+            Some(refusal) => {
+                let told = [
+                    &format!("ERROR: {refusal}"),
+                    "hint: leave -u away, which uses a completion port",
+                ];
+                assert!(
+                    told.iter().all(|line| ran.err.lines().any(|one| one == *line)),
+                    "{line}: {ran:#?}"
+                );
+                assert!(ran.err.contains("IoRing") && ran.code == Some(1), "{line}: {ran:#?}");
+                assert_eq!(place.names(), ["p.xml", "there.dat"], "{line}");
+                assert!(fs::read(&there).unwrap() == [7; 65536], "{line}");
+            }
+            None => assert!(ran.code == Some(0) && ran.out.contains("Total IO"), "{line}: {ran:#?}"),
+        }
+    }
+    let target = text(&there);
+    for more in [&[][..], &["--dry-run"]] {
+        let words = [
+            "run",
+            "--target",
+            target,
+            "--engine",
+            "ioring",
+            "--depth",
+            "4",
+            "--time",
+            "1s",
+            "--warm-up",
+            "0",
+        ];
+        let ran = fathom(&[&words[..], more].concat());
+        match engine::refusal(EngineKind::IoRing, false) {
+            Some(refusal) => {
+                let help = "help: use a completion port: `--engine auto`";
+                ran.expect(3, &[&refusal.to_string(), help]);
+            }
+            None => assert_eq!(ran.code, Some(0), "{ran:#?}"),
+        }
+    }
+}
+
+#[test]
+fn access_denied() {
+    let Some(path) = denied() else { return };
+    let file = text(&path);
+    diskspd_fails(
+        &format!("-d60 -w100 {file}"),
+        &[&format!("Error opening file: {file} [{ACCESS_DENIED}]"), THREADS],
+    );
+    let words = [
+        "run",
+        "--target",
+        file,
+        "--read",
+        "0",
+        "--allow-overwrite",
+        file,
+        "--time",
+        "1s",
+    ];
+    let ran = fathom(&words);
+    ran.expect(3, &[file, "denied", "help:"]);
+}
+
+#[test]
+fn a_full_disk() {
+    let Some(drive) = small_drive() else { return };
+    let path = drive.join("f.dat");
+    let file = text(&path);
+    let ran = diskspd_fails(
+        &format!("-d60 -c200M {file}"),
+        &[&format!("Error setting end of file (error code: {DISK_FULL})")],
+    );
+    assert!(ran.err.contains("MiB"), "{ran:#?}");
+    assert!(!path.exists());
+    let ran = fathom(&["run", "--target", file, "--size", "200M", "--time", "1s"]);
+    ran.expect(3, &[file, "help:"]);
+    assert!(!path.exists());
+    let named = drive.join("job.0.0");
+    let folder = text(&drive).replace(':', r"\:");
+    let ran = fio().run(&[
+        "--name=job",
+        "--rw=write",
+        "--size=200m",
+        &format!("--directory={folder}"),
+    ]);
+    let _ = fs::remove_file(named);
+    assert_eq!(ran.code, Some(1), "{ran:#?}");
+    assert!(ran.err.to_lowercase().contains("space"), "{ran:#?}");
+    // What is measured is not lost because its file cannot be kept.
+    let ballast = drive.join("ballast");
+    let mut filled = Vec::new();
+    filled.resize(1 << 20, 1);
+    let mut out = fs::File::create(&ballast).unwrap();
+    while std::io::Write::write_all(&mut out, &filled).is_ok() {}
+    while std::io::Write::write_all(&mut out, &filled[..512]).is_ok() {}
+    drop(out);
+    let saved = drive.join("r.fathom");
+    let ran = fathom(&[
+        "run",
+        "--target",
+        "null",
+        "--time",
+        "300ms",
+        "--warm-up",
+        "0",
+        "--save",
+        text(&saved),
+    ]);
+    let there = saved.exists();
+    fs::remove_file(&ballast).unwrap();
+    let _ = fs::remove_file(&saved);
+    assert!(ran.code == Some(3) || ran.code == Some(5), "{ran:#?}");
+    assert!(ran.err.contains("cannot write") && !there, "{ran:#?}");
+    assert_eq!(calling::names(&drive), Vec::<String>::new());
+}

@@ -1,0 +1,305 @@
+//! Plans that are each for one host, carried out together: one plan of all of them, and its results taken apart again.
+//!
+//! Steps with the same number are side by side, so all hosts begin each of them together.
+
+use crate::plan::{Dependency, JobEcho, Plan, Step, StreamTarget, TargetKind};
+use crate::results::{HostDeviceUse, HostResults, JobResults, Results, StepResults};
+
+/// A plan for each host, in the order of their ranks.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Assigned {
+    plans: Vec<Plan>,
+}
+
+impl Assigned {
+    /// These plans. Targets that none of their jobs uses are left out.
+    pub fn new(mut plans: Vec<Plan>) -> Assigned {
+        for plan in &mut plans {
+            plan.keep_targets(&plan.uses_of_targets());
+        }
+        Assigned { plans }
+    }
+
+    /// The plan of each host.
+    pub fn plans(&self) -> &[Plan] {
+        &self.plans
+    }
+
+    /// One plan of all of them; nothing in a name stands for a host.
+    pub fn together(&self) -> Plan {
+        let Some(first) = self.plans.first() else {
+            return Plan::default();
+        };
+        let mut whole = Plan {
+            targets: Vec::new(),
+            prepare_once: Vec::new(),
+            steps: Vec::new(),
+            groups: Vec::new(),
+            ..first.clone()
+        };
+        whole.origin.profile = self.plans.iter().flat_map(|plan| plan.origin.profile.clone()).collect();
+        whole.steps.resize_with(self.steps(), Step::default);
+        for (rank, plan) in self.plans.iter().enumerate() {
+            let shift = whole.targets.len() as u32;
+            whole.targets.extend(plan.targets.iter().cloned().map(|mut target| {
+                if matches!(target.kind, TargetKind::Path | TargetKind::Name { .. }) {
+                    target.path = target.path.replace('%', "%%");
+                }
+                target
+            }));
+            whole.prepare_once.extend(plan.prepare_once.iter().map(|id| {
+                let mut id = *id;
+                id.0 += shift;
+                id
+            }));
+            for grid in &plan.grids {
+                if !whole.grids.contains(grid) {
+                    whole.grids.push(*grid);
+                }
+            }
+            for (step, into) in plan.steps.iter().zip(&mut whole.steps) {
+                let before = into.jobs.len() as u32;
+                into.prepare = into.prepare.or(step.prepare);
+                for job in &step.jobs {
+                    let mut job = job.clone();
+                    job.hosts = vec![rank.to_string()];
+                    job.after = job.after.iter().map(|one| Dependency(one.0 + before)).collect();
+                    for list in [&mut job.ends_with.jobs, &mut job.ends_with.on_failure] {
+                        list.iter_mut().for_each(|one| *one += before);
+                    }
+                    for stream in job.workers.iter_mut().flat_map(|worker| &mut worker.streams) {
+                        match &mut stream.target {
+                            StreamTarget::One { target } => target.0 += shift,
+                            StreamTarget::Files { targets, .. } => targets.iter_mut().for_each(|id| id.0 += shift),
+                        }
+                    }
+                    into.jobs.push(job);
+                }
+            }
+            for group in &plan.groups {
+                let mut group = group.clone();
+                for (step, job) in &mut group.jobs {
+                    *job += self.jobs_before(rank, *step as usize);
+                }
+                whole.groups.push(group);
+            }
+        }
+        self.echo(&mut whole);
+        whole
+    }
+
+    fn steps(&self) -> usize {
+        self.plans.iter().map(|plan| plan.steps.len()).max().unwrap_or(0)
+    }
+
+    /// Jobs of a step that are for the hosts before one.
+    fn jobs_before(&self, rank: usize, step: usize) -> u32 {
+        let of = |plan: &Plan| plan.steps.get(step).map_or(0, |step| step.jobs.len());
+        self.plans[..rank].iter().map(of).sum::<usize>() as u32
+    }
+
+    /// What the users wrote, in the order of the jobs. Settings of the report that are of one job have its number behind them.
+    fn echo(&self, whole: &mut Plan) {
+        let origin = &mut whole.origin;
+        let numbered = |name: &str| {
+            let (name, number) = name.rsplit_once('.')?;
+            Some((name.to_owned(), number.parse::<usize>().ok()?))
+        };
+        origin.presentation.other.retain(|(name, _)| numbered(name).is_none());
+        origin.jobs.clear();
+        let mut next = vec![0; self.plans.len()];
+        for step in 0..self.steps() {
+            for (plan, next) in self.plans.iter().zip(&mut next) {
+                for _ in plan.steps.get(step).into_iter().flat_map(|step| &step.jobs) {
+                    for (name, value) in &plan.origin.presentation.other {
+                        if let Some((name, _)) = numbered(name).filter(|(_, number)| number == next) {
+                            let name = format!("{name}.{}", origin.jobs.len());
+                            origin.presentation.other.push((name, value.clone()));
+                        }
+                    }
+                    let none = JobEcho::default;
+                    origin
+                        .jobs
+                        .push(plan.origin.jobs.get(*next).cloned().unwrap_or_else(none));
+                    *next += 1;
+                }
+            }
+        }
+    }
+
+    /// What each host has measured, with its own plan. `results` are those of the plan of all, shared out by ranks.
+    pub fn apart(&self, results: &Results) -> Vec<Results> {
+        let mut shift = 0;
+        let mut all = Vec::new();
+        for (rank, plan) in self.plans.iter().enumerate() {
+            let of_rank = results.fleet.as_ref().and_then(|fleet| fleet.ranks.get(rank));
+            let machine = of_rank.and_then(|facts| facts.machine);
+            let targets = shift..shift + plan.targets.len() as u32;
+            shift = targets.end;
+            let mut host = machine.and_then(|machine| results.hosts.get(machine as usize)).cloned();
+            if let Some(HostResults { environment, .. }) = &mut host {
+                let facts = environment
+                    .targets
+                    .iter()
+                    .skip(targets.start as usize)
+                    .take(plan.targets.len());
+                environment.targets = facts.cloned().collect();
+            }
+            let step = |(number, step): (usize, &Step)| {
+                let found = results.steps.get(number);
+                self.step_of(
+                    rank,
+                    (number, step),
+                    found.filter(|_| machine.is_some()),
+                    machine,
+                    &targets,
+                )
+            };
+            all.push(Results {
+                format_version: results.format_version,
+                kind: results.kind,
+                tool: results.tool.clone(),
+                plan: plan.clone(),
+                hosts: host.into_iter().collect(),
+                steps: plan.steps.iter().enumerate().map(step).collect(),
+                findings: Vec::new(),
+                interrupted: results.interrupted,
+                equivalents: Vec::new(),
+                diagnoses: Vec::new(),
+                fleet: None,
+            });
+        }
+        all
+    }
+
+    fn step_of(
+        &self,
+        rank: usize,
+        (number, step): (usize, &Step),
+        found: Option<&StepResults>,
+        machine: Option<u32>,
+        targets: &std::ops::Range<u32>,
+    ) -> StepResults {
+        let Some(found) = found else {
+            return StepResults::not_started(step);
+        };
+        let before = self.jobs_before(rank, number) as usize;
+        let jobs = found.jobs.iter().skip(before).take(step.jobs.len()).cloned();
+        let devices = |list: &[HostDeviceUse]| -> Vec<HostDeviceUse> {
+            let here = list.iter().filter(|one| Some(one.host) == machine).cloned();
+            here.map(|mut one| {
+                one.host = 0;
+                one.counters.targets = one.counters.targets.iter().filter_map(|id| own(*id, targets)).collect();
+                one
+            })
+            .collect()
+        };
+        let cores = found.cores.iter().filter(|one| Some(one.host) == machine).cloned();
+        let volumes = found.volumes.iter().filter(|one| Some(one.host) == machine).cloned();
+        StepResults {
+            jobs: jobs.map(|job| of_one_host(job, targets)).collect(),
+            devices: devices(&found.devices),
+            devices_measured: devices(&found.devices_measured),
+            cores: cores
+                .map(|mut one| {
+                    one.host = 0;
+                    one
+                })
+                .collect(),
+            volumes: volumes
+                .map(|mut one| {
+                    one.host = 0;
+                    one
+                })
+                .collect(),
+            observed_ns: found.observed_ns,
+        }
+    }
+}
+
+fn own(target: u32, targets: &std::ops::Range<u32>) -> Option<u32> {
+    targets.contains(&target).then(|| target - targets.start)
+}
+
+fn of_one_host(mut job: JobResults, targets: &std::ops::Range<u32>) -> JobResults {
+    for worker in &mut job.workers {
+        (worker.host, worker.rank) = (0, 0);
+        for stream in &mut worker.streams {
+            stream.targets = stream.targets.iter().filter_map(|id| own(*id, targets)).collect();
+        }
+    }
+    job
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Nanos;
+    use crate::plan::{AtEndOfJob, Group, Job, Prepare, Stop, Target, TargetId, Workload};
+
+    /// A plan of one step, with a job for each of these targets; the second target is used by nobody.
+    fn plan(paths: [&str; 3]) -> Plan {
+        let job = |number: u32, target: u32| {
+            let name = format!("{}-{number}", paths[0]);
+            let stop = Stop::after(Nanos::secs(1));
+            Job {
+                after: if number > 0 { vec![Dependency(0)] } else { Vec::new() },
+                ..Workload::new(&name, vec![TargetId(target)], stop).job(0)
+            }
+        };
+        let target = |path: &str| Target {
+            path: path.into(),
+            kind: TargetKind::Path,
+            prepare: Prepare::default(),
+            at_end: AtEndOfJob::default(),
+        };
+        let mut plan = Plan {
+            targets: paths.map(target).to_vec(),
+            steps: vec![Step {
+                jobs: vec![job(0, 0), job(1, 2)],
+                ..Step::default()
+            }],
+            groups: vec![Group {
+                name: paths[0].into(),
+                jobs: vec![(0, 1)],
+                merged: false,
+            }],
+            ..Plan::default()
+        };
+        let echo = |name: &str| (name.to_owned(), paths[0].to_owned());
+        plan.origin.presentation.other = ["pid", "thread.0", "thread.1"].map(echo).to_vec();
+        plan
+    }
+
+    #[test]
+    fn plans_stand_side_by_side() {
+        let assigned = Assigned::new(vec![plan(["a", "b", "c%h"]), plan(["d", "e", "f"])]);
+        let whole = assigned.together();
+        let paths: Vec<&str> = whole.targets.iter().map(|target| target.path.as_str()).collect();
+        assert_eq!(paths, ["a", "c%%h", "d", "f"]);
+        let jobs: Vec<(&str, &str, u32, Vec<u32>)> = whole.steps[0]
+            .jobs
+            .iter()
+            .map(|job| {
+                let target = job.workers[0].streams[0].target.ids()[0].0;
+                let after = job.after.iter().map(|one| one.0).collect();
+                (job.name.as_str(), job.hosts[0].as_str(), target, after)
+            })
+            .collect();
+        let expected = [
+            ("a-0", "0", 0, vec![]),
+            ("a-1", "0", 1, vec![0]),
+            ("d-0", "1", 2, vec![]),
+            ("d-1", "1", 3, vec![2]),
+        ];
+        assert_eq!(jobs, expected);
+        let groups: Vec<_> = whole.groups.iter().map(|group| group.jobs[0]).collect();
+        assert_eq!(groups, [(0, 1), (0, 3)]);
+        let other = |name: &str| {
+            let mut all = whole.origin.presentation.other.iter();
+            all.find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+        };
+        let found = ["pid", "thread.1", "thread.2", "thread.4"].map(other);
+        assert_eq!(found, [Some("a"), Some("a"), Some("d"), None]);
+    }
+}

@@ -1,0 +1,146 @@
+//! The reports of jobs that other hosts have carried out (`--client`): what each of them measured as a report of its own, and all
+//! together in an entry that is called `All clients`, where there is more than one.
+//!
+//! Hosts stand in the order in which they were named. An entry does not say how long is left: nobody waits for the host that it
+//! is of. The sum has no percentiles and no settings, as in fio.
+
+use std::io::{self, Write};
+
+use model::results::Results;
+
+use super::clock::End;
+use super::disks::disks;
+use super::entries::{Entry, entries, together};
+use super::groups::groups;
+use super::json::{Form, disk_object, options};
+use super::markup::{Object, Value};
+use super::settings::Settings;
+
+/// The name of the entry of all together.
+const ALL: &str = "All clients";
+
+/// What one host has measured.
+#[derive(Clone, Debug)]
+pub struct Client {
+    /// The host as it was named.
+    pub hostname: String,
+    /// The port that it was reached by; 0 where it was not by one.
+    pub port: u16,
+    /// What it calls itself.
+    pub name: String,
+    /// What it measured, with the plan of its own jobs.
+    pub results: Results,
+}
+
+fn all(clients: &[Client]) -> Option<Entry<'_>> {
+    let results: Vec<&Results> = clients.iter().map(|client| &client.results).collect();
+    let count: usize = results.iter().map(|results| entries(results).len()).sum();
+    together(ALL, &results).filter(|_| count > 1)
+}
+
+/// Writes the JSON report.
+///
+/// # Errors
+/// Those of `out`.
+pub fn json(clients: &[Client], with_bins: bool, out: &mut dyn Write) -> io::Result<()> {
+    let Some(last) = clients.iter().max_by_key(|client| ended(client)) else {
+        return Ok(());
+    };
+    let settings = Settings::of(&last.results.plan);
+    let end = End::of(&last.results, &settings);
+    let mut document = Object::new();
+    document.text("fio version", settings.version);
+    document.integer("timestamp", end.unix_ms / 1000);
+    document.text("time", end.text);
+    let globals = clients.iter().map(|client| &client.results.plan.origin.global_options);
+    let first = globals.into_iter().find(|options| !options.is_empty());
+    document.object("global options", first.map_or_else(Object::new, |first| options(first)));
+    let found: Vec<_> = clients.iter().map(|client| entries(&client.results)).collect();
+    let totals: Vec<_> = found.iter().map(|entries| groups(entries)).collect();
+    let mut jobs = Vec::new();
+    let mut each_disk = Vec::new();
+    let all_disks: Vec<_> = clients
+        .iter()
+        .map(|client| disks(&client.results, &Settings::of(&client.results.plan)))
+        .collect();
+    for (place, client) in clients.iter().enumerate() {
+        for entry in &found[place] {
+            let group = totals[place].iter().find(|group| group.number == entry.group);
+            let form = Form {
+                entry,
+                group,
+                with_bins,
+            };
+            jobs.push(of_client(form.job(None), client));
+        }
+        for disk in all_disks[place]
+            .iter()
+            .flat_map(|disk| std::iter::once(disk).chain(&disk.members))
+        {
+            each_disk.push(of_client(disk_object(disk), client));
+        }
+    }
+    let sum = all(clients);
+    let sums = groups(sum.as_slice());
+    if let (Some(entry), Some(client)) = (&sum, clients.last()) {
+        let form = Form {
+            entry,
+            group: sums.first(),
+            with_bins,
+        };
+        jobs.push(of_client(form.job(None), client));
+    }
+    document.put("client_stats", Value::Array(jobs));
+    document.put("disk_util", Value::Array(each_disk));
+    document.write(out)
+}
+
+fn of_client<'a>(mut object: Object<'a>, client: &'a Client) -> Value<'a> {
+    object.text("hostname", client.hostname.as_str());
+    object.integer("port", client.port.into());
+    Value::Object(object)
+}
+
+fn ended(client: &Client) -> u64 {
+    client
+        .results
+        .hosts
+        .iter()
+        .map(|host| host.ended_unix_ns)
+        .max()
+        .unwrap_or(0)
+}
+
+/// Writes the normal report, from the empty lines on that separate it from what was told before.
+///
+/// # Errors
+/// Those of `out`.
+pub fn normal(clients: &[Client], out: &mut dyn Write) -> io::Result<()> {
+    for client in clients {
+        write!(out, "<{}> ", client.name)?;
+        super::normal::write(&client.results, out)?;
+    }
+    let (Some(entry), Some(last)) = (all(clients), clients.last()) else {
+        return Ok(());
+    };
+    let mut settings = Settings::of(&last.results.plan);
+    // It is of no process.
+    settings.pid = 0;
+    let end = End::of(&last.results, &settings);
+    let sums = groups(std::slice::from_ref(&entry));
+    match entry.is_idle() {
+        true => Ok(()),
+        false => super::normal::write_entry(out, &entry, sums.first(), (&settings, &end)),
+    }
+}
+
+/// Writes the terse report: the lines of each host.
+///
+/// # Errors
+/// Those of `out`.
+pub fn terse(clients: &[Client], out: &mut dyn Write) -> io::Result<()> {
+    clients.iter().try_for_each(|client| {
+        let version = Settings::of(&client.results.plan).terse_version;
+        super::terse::write(&client.results, version, out)
+    })
+}

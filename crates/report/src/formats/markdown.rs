@@ -1,0 +1,199 @@
+//! A table for an issue, a chat or a wiki: what was measured on what, and what weakens it, in Markdown as GitHub and GitLab have it.
+
+use std::collections::BTreeSet;
+use std::io::{self, Write};
+
+use model::finding::Severity;
+use model::results::Results;
+
+use crate::numbers::{duration, rate, signed_time, throughput, time};
+use crate::summary::{Figures, JobSummary, PercentileSupport, RankSummary, Summary};
+use crate::words;
+
+/// Percentiles of the table.
+const SHOWN: [f64; 3] = [50.0, 99.0, 99.9];
+/// Hosts, and ranks, that are listed.
+const MOST_HOSTS: usize = 32;
+
+pub(super) fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
+    let summary = Summary::of(results);
+    let tool = &summary.tool;
+    writeln!(
+        out,
+        "**{}**, {} {}, {}",
+        plain(&summary.name),
+        tool.name,
+        tool.version,
+        summary.started
+    )?;
+    if let Some(objective) = &summary.objective {
+        writeln!(out, "\n{}", plain(objective))?;
+    }
+    writeln!(out)?;
+    // On several hosts the same names come again and again.
+    let mut told = BTreeSet::new();
+    for words in summary.targets.iter().map(words::target) {
+        if summary.transport.is_none() || told.insert(words.clone()) {
+            writeln!(out, "- {}", plain(&words))?;
+        }
+    }
+    let named = || summary.hosts.iter().filter(|host| !host.name.is_empty());
+    for host in named().take(MOST_HOSTS) {
+        let words = format!(
+            "{}: {} {}, {}, {} CPUs",
+            host.name, host.system, host.kernel, host.cpu, host.cpus
+        );
+        writeln!(out, "- {}", plain(&words))?;
+    }
+    if named().count() > MOST_HOSTS {
+        writeln!(out, "- and {} hosts more", named().count() - MOST_HOSTS)?;
+    }
+    writeln!(
+        out,
+        "\n| job | | IOPS | MiB/s | mean | p50 | p99 | p99.9 | max |\n| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
+    )?;
+    for job in &summary.jobs {
+        rows(job, out)?;
+    }
+    writeln!(out)?;
+    for job in &summary.jobs {
+        let words = format!(
+            "{}: {}; {}; {} measured",
+            job.name,
+            job.operations,
+            job.load,
+            duration(job.measured_ns)
+        );
+        writeln!(out, "- {}", plain(&words))?;
+    }
+    summary.jobs.iter().try_for_each(|job| ranks(job, out))?;
+    let mut findings: Vec<_> = summary
+        .findings
+        .iter()
+        .filter(|finding| finding.severity >= Severity::Warning)
+        .collect();
+    findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+    if !findings.is_empty() {
+        writeln!(out, "\nWhat weakens the figures:\n")?;
+    }
+    for finding in findings {
+        let at = finding.at.as_ref().map(|at| format!("{at}: ")).unwrap_or_default();
+        writeln!(out, "- {} ({})", plain(&format!("{at}{}", finding.what)), finding.rule)?;
+    }
+    if summary.interrupted {
+        writeln!(out, "\nThe run was interrupted: these are the figures until then.")?;
+    }
+    Ok(())
+}
+
+/// A table of the ranks of a job; of very many only the slowest, since a comment holds no more.
+fn ranks(job: &JobSummary, out: &mut dyn Write) -> io::Result<()> {
+    if job.ranks.is_empty() {
+        return Ok(());
+    }
+    let mut shown: Vec<&RankSummary> = job.ranks.iter().collect();
+    let more = shown.len().saturating_sub(MOST_HOSTS);
+    if more > 0 {
+        shown.sort_by(|one, other| one.total.iops.total_cmp(&other.total.iops));
+        shown.truncate(MOST_HOSTS);
+    }
+    writeln!(
+        out,
+        "\n| {}: rank | host | IOPS | MiB/s | p50 | p99 | began after | |\n| ---: | --- | ---: | ---: | ---: | ---: | ---: | --- |",
+        plain(&job.name)
+    )?;
+    for rank in shown {
+        let at = |percent: f64| {
+            let found = rank.total.latency.percentile(percent);
+            found.map_or("-".into(), |one| time(one.ns as f64))
+        };
+        let word = match (&rank.lost, rank.straggles) {
+            (Some(why), _) => format!("lost: {}", plain(why)),
+            (None, true) => "straggler".into(),
+            (None, false) => String::new(),
+        };
+        writeln!(
+            out,
+            "| {} | {} | {} | {} | {} | {} | {} | {word} |",
+            rank.rank,
+            plain(&rank.host),
+            rate(rank.total.iops),
+            throughput(rank.total.mib_per_sec),
+            at(50.0),
+            at(99.0),
+            rank.start_ns.map_or("-".into(), signed_time),
+        )?;
+    }
+    if more > 0 {
+        writeln!(out, "\n{more} faster ranks are left out.")?;
+    }
+    Ok(())
+}
+
+/// A row for each direction, and one for all together where there are several.
+fn rows(job: &JobSummary, out: &mut dyn Write) -> io::Result<()> {
+    let directions = [
+        ("read", job.read.as_ref()),
+        ("write", job.write.as_ref()),
+        ("trim", job.trim.as_ref()),
+    ];
+    let found: Vec<(&str, &Figures)> = directions
+        .into_iter()
+        .filter_map(|(word, one)| Some((word, one?)))
+        .collect();
+    let all = (found.len() != 1).then_some(("total", &job.total));
+    for (word, figures) in found.iter().copied().chain(all) {
+        let latency = &figures.latency;
+        let has = figures.operations > 0;
+        let of = |percent: f64| {
+            let one = latency.percentiles.iter().find(|one| one.percent == percent);
+            // A percentile that hardly any operation lies beyond says no more than the maximum.
+            let one = one.filter(|one| has && one.support != PercentileSupport::None);
+            one.map_or("-".into(), |one| time(one.ns as f64))
+        };
+        let shown: Vec<String> = SHOWN.iter().map(|percent| of(*percent)).collect();
+        let some = |words: String| if has { words } else { "-".into() };
+        writeln!(
+            out,
+            "| {} | {word} | {} | {} | {} | {} | {} |",
+            plain(&job.name),
+            rate(figures.iops),
+            throughput(figures.mib_per_sec),
+            some(time(latency.mean_ns)),
+            shown.join(" | "),
+            some(time(latency.max_ns as f64)),
+        )?;
+    }
+    Ok(())
+}
+
+/// A text of the user's that stays text: nothing in it makes a cell, a link, a tag, a mention or a line.
+fn plain(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '#' | '~' | '!' | '$' => out.extend(['\\', letter]),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '&' => out.push_str("&amp;"),
+            '@' => out.push_str("&#64;"),
+            letter if letter.is_control() => out.push(' '),
+            letter => out.push(letter),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_stay_text() {
+        let check = |text: &str, expected: &str| assert_eq!(plain(text), expected);
+        check("/dev/nvme0n1: 1.5 TiB, 70/30", "/dev/nvme0n1: 1.5 TiB, 70/30");
+        check("a|b\nc", "a\\|b c");
+        check("</td><script>", "&lt;/td&gt;&lt;script&gt;");
+        check("[x](y) *b* `c` @all", "\\[x\\](y) \\*b\\* \\`c\\` &#64;all");
+    }
+}

@@ -1,0 +1,420 @@
+//! OpenMetrics 1.0 text, for the textfile collector of node_exporter and whatever else scrapes files.
+//!
+//! Only types that the older text format knows too, and no time stamps: that collector takes neither. Figures of a run are final,
+//! so counts that only grow while one goes on are counters and everything divided by time is a gauge. Latencies are response
+//! times where a job is paced.
+
+use std::io::{self, Write};
+
+use model::finding::Severity;
+use model::histogram::Histogram;
+use model::results::{DirectionResults, Results};
+use model::stats::{Support, support};
+
+use crate::summary::{RankSummary, Summary};
+
+/// Quantiles of the summary; those beyond which fewer than ten operations lie are left out.
+const QUANTILES: [f64; 6] = [0.5, 0.9, 0.95, 0.99, 0.999, 0.9999];
+/// Upper bounds of the histogram: 1, 2, 5 from a microsecond to a hundred seconds.
+const BOUNDS_NS: [u64; 25] = [
+    1_000,
+    2_000,
+    5_000,
+    10_000,
+    20_000,
+    50_000,
+    100_000,
+    200_000,
+    500_000,
+    1_000_000,
+    2_000_000,
+    5_000_000,
+    10_000_000,
+    20_000_000,
+    50_000_000,
+    100_000_000,
+    200_000_000,
+    500_000_000,
+    1_000_000_000,
+    2_000_000_000,
+    5_000_000_000,
+    10_000_000_000,
+    20_000_000_000,
+    50_000_000_000,
+    100_000_000_000,
+];
+
+/// One direction of a job.
+struct Measured {
+    /// Written out, without braces.
+    labels: String,
+    found: DirectionResults,
+    seconds: f64,
+}
+
+/// The head of a family.
+pub(crate) struct Family {
+    pub(crate) name: &'static str,
+    pub(crate) kind: &'static str,
+    pub(crate) unit: &'static str,
+    pub(crate) help: &'static str,
+}
+
+pub(super) fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
+    let measured = measured(results);
+    of_run(results, out)?;
+    let counter = |name, unit, help| Family {
+        name,
+        kind: "counter",
+        unit,
+        help,
+    };
+    let gauge = |name, unit, help| Family {
+        kind: "gauge",
+        ..counter(name, unit, help)
+    };
+    let mut each = |family: Family, of: &dyn Fn(&Measured) -> f64| -> io::Result<()> {
+        head(&family, out)?;
+        let suffix = if family.kind == "counter" { "_total" } else { "" };
+        measured
+            .iter()
+            .try_for_each(|one| writeln!(out, "{}{suffix}{{{}}} {}", family.name, one.labels, of(one)))
+    };
+    each(
+        counter(
+            "fathom_operations",
+            "operations",
+            "Operations completed in the measured window.",
+        ),
+        &|one| one.found.operations as f64,
+    )?;
+    each(
+        counter(
+            "fathom_transferred_bytes",
+            "bytes",
+            "Bytes transferred in the measured window.",
+        ),
+        &|one| one.found.bytes.0 as f64,
+    )?;
+    each(
+        counter("fathom_errors", "errors", "Operations that failed and were tolerated."),
+        &|one| one.found.errors as f64,
+    )?;
+    each(
+        counter(
+            "fathom_late_operations",
+            "operations",
+            "Operations that were due and not issued in time.",
+        ),
+        &|one| one.found.late as f64,
+    )?;
+    each(
+        gauge("fathom_measured_seconds", "seconds", "Length of the measured window."),
+        &|one| one.seconds,
+    )?;
+    each(
+        gauge("fathom_operations_per_second", "", "Operations per second."),
+        &|one| one.found.operations as f64 / one.seconds,
+    )?;
+    each(
+        gauge("fathom_throughput_bytes_per_second", "", "Bytes per second."),
+        &|one| one.found.bytes.0 as f64 / one.seconds,
+    )?;
+    summaries(&measured, out)?;
+    histograms(&measured, out)?;
+    of_ranks(results, out)?;
+    writeln!(out, "# EOF")
+}
+
+pub(crate) fn head(family: &Family, out: &mut dyn Write) -> io::Result<()> {
+    let name = family.name;
+    writeln!(out, "# TYPE {name} {}", family.kind)?;
+    if !family.unit.is_empty() {
+        writeln!(out, "# UNIT {name} {}", family.unit)?;
+    }
+    writeln!(out, "# HELP {name} {}", family.help)
+}
+
+/// What is said of the run as a whole.
+fn of_run(results: &Results, out: &mut dyn Write) -> io::Result<()> {
+    let test = escaped(&results.plan.name);
+    let host = results.hosts.first();
+    let gauge = |name, unit, help| Family {
+        name,
+        kind: "gauge",
+        unit,
+        help,
+    };
+    let paths: Vec<&str> = results.plan.targets.iter().map(|target| &*target.path).collect();
+    head(&gauge("fathom_run", "", "Always 1: which run the figures are of."), out)?;
+    writeln!(
+        out,
+        "fathom_run{{test=\"{test}\",version=\"{}\",host=\"{}\",kernel=\"{}\",targets=\"{}\"}} 1",
+        escaped(&results.tool.version),
+        escaped(host.map_or("", |host| &host.environment.host.name)),
+        escaped(host.map_or("", |host| &host.environment.host.kernel)),
+        escaped(&paths.join(", ")),
+    )?;
+    if let Some(host) = host {
+        let seconds = |ns: u64| format!("{}.{:09}", ns / 1_000_000_000, ns % 1_000_000_000);
+        head(
+            &gauge("fathom_start_time_seconds", "seconds", "Start of the run in Unix time."),
+            out,
+        )?;
+        writeln!(
+            out,
+            "fathom_start_time_seconds{{test=\"{test}\"}} {}",
+            seconds(host.started_unix_ns)
+        )?;
+        head(
+            &gauge("fathom_end_time_seconds", "seconds", "End of the run in Unix time."),
+            out,
+        )?;
+        writeln!(
+            out,
+            "fathom_end_time_seconds{{test=\"{test}\"}} {}",
+            seconds(host.ended_unix_ns)
+        )?;
+    }
+    head(&gauge("fathom_interrupted", "", "1 if the run was cut short."), out)?;
+    writeln!(
+        out,
+        "fathom_interrupted{{test=\"{test}\"}} {}",
+        u8::from(results.interrupted)
+    )?;
+    head(
+        &gauge(
+            "fathom_findings",
+            "findings",
+            "What the self-checks of the result found, by severity.",
+        ),
+        out,
+    )?;
+    for (word, severity) in [
+        ("error", Severity::Error),
+        ("warning", Severity::Warning),
+        ("note", Severity::Note),
+    ] {
+        let number = results
+            .findings
+            .iter()
+            .filter(|finding| finding.severity == severity)
+            .count();
+        writeln!(out, "fathom_findings{{test=\"{test}\",severity=\"{word}\"}} {number}")?;
+    }
+    Ok(())
+}
+
+/// Every direction of every job in which an operation ended. Jobs are told apart by their places: names may repeat.
+fn measured(results: &Results) -> Vec<Measured> {
+    let test = escaped(&results.plan.name);
+    let mut all = Vec::new();
+    for (step, found) in results.steps.iter().enumerate() {
+        for (number, job) in found.jobs.iter().enumerate() {
+            let seconds = job.measured().as_secs();
+            for (direction, found) in job.directions().iter() {
+                let Some(found) = found.as_ref().filter(|found| found.operations > 0 && seconds > 0.0) else {
+                    continue;
+                };
+                all.push(Measured {
+                    labels: format!(
+                        "test=\"{test}\",step=\"{step}\",number=\"{number}\",name=\"{}\",direction=\"{}\"",
+                        escaped(&job.name),
+                        direction.word()
+                    ),
+                    found: found.clone(),
+                    seconds,
+                });
+            }
+        }
+    }
+    all
+}
+
+/// The part of each rank of a test on several hosts, all directions together.
+fn of_ranks(results: &Results, out: &mut dyn Write) -> io::Result<()> {
+    if results.fleet.is_none() {
+        return Ok(());
+    }
+    let test = escaped(&results.plan.name);
+    let summary = Summary::of(results);
+    let mut ranks: Vec<(String, &RankSummary)> = Vec::new();
+    let mut in_step = (0, 0);
+    for job in &summary.jobs {
+        in_step = if in_step.0 == job.step { in_step } else { (job.step, 0) };
+        for rank in &job.ranks {
+            let labels = format!(
+                "test=\"{test}\",step=\"{}\",number=\"{}\",name=\"{}\",rank=\"{}\",host=\"{}\"",
+                job.step,
+                in_step.1,
+                escaped(&job.name),
+                rank.rank,
+                escaped(&rank.host)
+            );
+            ranks.push((labels, rank));
+        }
+        in_step.1 += 1;
+    }
+    let mut each = |family: Family, of: &dyn Fn(&RankSummary) -> Option<f64>| -> io::Result<()> {
+        head(&family, out)?;
+        let suffix = if family.kind == "counter" { "_total" } else { "" };
+        let mut values = ranks.iter().filter_map(|(labels, rank)| Some((labels, of(rank)?)));
+        values.try_for_each(|(labels, value)| writeln!(out, "{}{suffix}{{{labels}}} {value}", family.name))
+    };
+    let counter = |name, unit, help| Family {
+        name,
+        kind: "counter",
+        unit,
+        help,
+    };
+    let gauge = |name, unit, help| Family {
+        kind: "gauge",
+        ..counter(name, unit, help)
+    };
+    each(
+        counter(
+            "fathom_rank_operations",
+            "operations",
+            "Operations of a rank in the measured window.",
+        ),
+        &|rank| Some(rank.total.operations as f64),
+    )?;
+    each(
+        counter(
+            "fathom_rank_transferred_bytes",
+            "bytes",
+            "Bytes that a rank transferred in the measured window.",
+        ),
+        &|rank| Some(rank.total.bytes as f64),
+    )?;
+    each(
+        gauge(
+            "fathom_rank_operations_per_second",
+            "",
+            "Operations per second of a rank.",
+        ),
+        &|rank| Some(rank.total.iops),
+    )?;
+    let quantile = |rank: &RankSummary, percent: f64| Some(rank.total.latency.percentile(percent)?.ns as f64 / 1e9);
+    each(
+        gauge(
+            "fathom_rank_latency_median_seconds",
+            "seconds",
+            "Median latency of a rank.",
+        ),
+        &|rank| quantile(rank, 50.0),
+    )?;
+    each(
+        gauge(
+            "fathom_rank_latency_p99_seconds",
+            "seconds",
+            "What 99 % of the operations of a rank took at most.",
+        ),
+        &|rank| quantile(rank, 99.0),
+    )?;
+    each(
+        gauge("fathom_rank_lost", "", "1 if the rank was lost before the end."),
+        &|rank| Some(f64::from(u8::from(rank.lost.is_some()))),
+    )
+}
+
+fn summaries(measured: &[Measured], out: &mut dyn Write) -> io::Result<()> {
+    let name = "fathom_latency_seconds";
+    let family = Family {
+        name,
+        kind: "summary",
+        unit: "seconds",
+        help: "Latency, queued to reaped; of paced jobs the response time, due to reaped.",
+    };
+    head(&family, out)?;
+    for one in measured {
+        let latency = one.found.latency();
+        for quantile in QUANTILES {
+            if support(quantile, latency.n()) != Support::None {
+                let value = latency.quantile(quantile) as f64 / 1e9;
+                writeln!(out, "{name}{{{},quantile=\"{quantile}\"}} {value}", one.labels)?;
+            }
+        }
+        sum_and_count(name, one, latency, out)?;
+    }
+    Ok(())
+}
+
+fn histograms(measured: &[Measured], out: &mut dyn Write) -> io::Result<()> {
+    let name = "fathom_latency_distribution_seconds";
+    let family = Family {
+        name,
+        kind: "histogram",
+        unit: "seconds",
+        help: "The same latencies in buckets, whose bounds are exact within 0.4 %.",
+    };
+    head(&family, out)?;
+    for one in measured {
+        let latency = one.found.latency();
+        for bound in BOUNDS_NS {
+            let number = latency.count_up_to(bound);
+            writeln!(
+                out,
+                "{name}_bucket{{{},le=\"{}\"}} {number}",
+                one.labels,
+                canonical(bound)
+            )?;
+        }
+        writeln!(out, "{name}_bucket{{{},le=\"+Inf\"}} {}", one.labels, latency.n())?;
+        sum_and_count(name, one, latency, out)?;
+    }
+    Ok(())
+}
+
+fn sum_and_count(name: &str, one: &Measured, latency: &Histogram, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "{name}_sum{{{}}} {}", one.labels, latency.sum() as f64 / 1e9)?;
+    writeln!(out, "{name}_count{{{}}} {}", one.labels, latency.n())
+}
+
+/// A bound as OpenMetrics wants it: `0.001`, `1.0`, and an exponent below a ten-thousandth.
+fn canonical(ns: u64) -> String {
+    let seconds = ns as f64 / 1e9;
+    match ns {
+        0..100_000 => format!("{seconds:e}").replace("e-", "e-0"),
+        _ if ns.is_multiple_of(1_000_000_000) => format!("{seconds:.1}"),
+        _ => seconds.to_string(),
+    }
+}
+
+/// The value of a label.
+pub(crate) fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '\\' => out.push_str("\\\\"),
+            '"' => out.push_str("\\\""),
+            '\n' => out.push_str("\\n"),
+            // Carriage returns end lines for some readers.
+            '\r' => out.push(' '),
+            letter => out.push(letter),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_are_written_in_one_way() {
+        let check = |ns: u64, expected: &str| assert_eq!(canonical(ns), expected);
+        check(1_000, "1e-06");
+        check(50_000, "5e-05");
+        check(100_000, "0.0001");
+        check(500_000, "0.0005");
+        check(1_000_000, "0.001");
+        check(1_000_000_000, "1.0");
+        check(100_000_000_000, "100.0");
+    }
+
+    #[test]
+    fn labels_are_escaped() {
+        assert_eq!(escaped("a\"b\\c\nd\r</script>"), "a\\\"b\\\\c\\nd </script>");
+    }
+}

@@ -1,0 +1,220 @@
+//! Tables of distributions: percentiles with how far they can be trusted, and the buckets of the histograms.
+
+use std::io::{self, Write};
+
+use model::histogram::{Histogram, bucket_high, bucket_low};
+use model::results::Results;
+
+use crate::summary::{Figures, LatencyFigures, PercentileSupport, Summary};
+
+/// A row for each percentile of each job, direction and kind of latency.
+pub(super) fn percentiles(results: &Results, out: &mut dyn Write) -> io::Result<()> {
+    let mut table = csv::Writer::from_writer(out);
+    table.write_record([
+        "step",
+        "job",
+        "direction",
+        "latency",
+        "percent",
+        "us",
+        "low_us",
+        "high_us",
+        "support",
+        "name",
+    ])?;
+    let summary = Summary::of(results);
+    let mut in_step = (0, 0);
+    for job in &summary.jobs {
+        in_step = if in_step.0 == job.step { in_step } else { (job.step, 0) };
+        let place = [job.step.to_string(), in_step.1.to_string()];
+        in_step.1 += 1;
+        let directions = [
+            ("read", job.read.as_ref()),
+            ("write", job.write.as_ref()),
+            ("trim", job.trim.as_ref()),
+            ("total", Some(&job.total)),
+        ];
+        for (direction, figures) in directions {
+            let Some(figures) = figures.filter(|figures| figures.operations > 0) else {
+                continue;
+            };
+            for (kind, latency) in kinds(figures) {
+                for one in &latency.percentiles {
+                    let micros = |ns: u64| format!("{:.3}", ns as f64 / 1e3);
+                    let bound = |ns: Option<u64>| ns.map_or(String::new(), micros);
+                    table.write_record([
+                        place[0].clone(),
+                        place[1].clone(),
+                        direction.into(),
+                        kind.into(),
+                        one.percent.to_string(),
+                        micros(one.ns),
+                        bound(one.low_ns),
+                        bound(one.high_ns),
+                        support(one.support).into(),
+                        job.name.clone(),
+                    ])?;
+                }
+            }
+        }
+    }
+    table.flush()
+}
+
+/// Of a paced job the first is the response time, and the service time stands beside it.
+fn kinds(figures: &Figures) -> Vec<(&'static str, &LatencyFigures)> {
+    match &figures.service {
+        None => vec![("latency", &figures.latency)],
+        Some(service) => {
+            let delay = figures.schedule_delay.iter().map(|delay| ("schedule_delay", delay));
+            [("response", &figures.latency), ("service", service)]
+                .into_iter()
+                .chain(delay)
+                .collect()
+        }
+    }
+}
+
+fn support(support: PercentileSupport) -> &'static str {
+    match support {
+        PercentileSupport::Good => "good",
+        PercentileSupport::Weak => "weak",
+        PercentileSupport::None => "none",
+    }
+}
+
+/// A row for each rank of each job.
+pub(super) fn ranks(results: &Results, out: &mut dyn Write) -> io::Result<()> {
+    let mut table = csv::Writer::from_writer(out);
+    table.write_record([
+        "step",
+        "job",
+        "rank",
+        "host",
+        "operations",
+        "bytes",
+        "iops",
+        "mib_per_s",
+        "mb_per_s",
+        "latency_mean_us",
+        "latency_p50_us",
+        "latency_p99_us",
+        "latency_max_us",
+        "in_flight",
+        "depth",
+        "measured_s",
+        "began_after_us",
+        "clock_ahead_us",
+        "clock_error_us",
+        "ended_s",
+        "straggler",
+        "lost",
+        "name",
+    ])?;
+    let summary = Summary::of(results);
+    let mut in_step = (0, 0);
+    for job in &summary.jobs {
+        in_step = if in_step.0 == job.step { in_step } else { (job.step, 0) };
+        for rank in &job.ranks {
+            let total = &rank.total;
+            let micros = |ns: f64| format!("{:.3}", ns / 1e3);
+            let at = |percent: f64| {
+                let found = total.latency.percentile(percent);
+                found.map_or(String::new(), |one| micros(one.ns as f64))
+            };
+            let latency = |value: f64| {
+                if total.operations > 0 {
+                    micros(value)
+                } else {
+                    String::new()
+                }
+            };
+            table.write_record([
+                job.step.to_string(),
+                in_step.1.to_string(),
+                rank.rank.to_string(),
+                rank.host.clone(),
+                total.operations.to_string(),
+                total.bytes.to_string(),
+                format!("{:.3}", total.iops),
+                format!("{:.3}", total.mib_per_sec),
+                format!("{:.3}", total.mb_per_sec),
+                latency(total.latency.mean_ns),
+                at(50.0),
+                at(99.0),
+                latency(total.latency.max_ns as f64),
+                rank.in_flight.map_or(String::new(), |average| format!("{average:.3}")),
+                rank.depth.to_string(),
+                format!("{:.3}", rank.measured_ns.as_secs()),
+                rank.start_ns.map_or(String::new(), |ns| micros(ns as f64)),
+                micros(rank.clock_ahead_ns as f64),
+                micros(rank.clock_error_ns as f64),
+                rank.ended_ns
+                    .map_or(String::new(), |ended| format!("{:.3}", ended.as_secs())),
+                rank.straggles.to_string(),
+                rank.lost.clone().unwrap_or_default(),
+                job.name.clone(),
+            ])?;
+        }
+        in_step.1 += 1;
+    }
+    table.flush()
+}
+
+/// A row for each bucket that is not empty, of each job, direction and kind of latency.
+pub(super) fn histogram(results: &Results, out: &mut dyn Write) -> io::Result<()> {
+    let mut table = csv::Writer::from_writer(out);
+    table.write_record([
+        "step",
+        "job",
+        "direction",
+        "latency",
+        "low_ns",
+        "high_ns",
+        "operations",
+        "cumulative",
+        "cumulative_percent",
+        "name",
+    ])?;
+    for (step, found) in results.steps.iter().enumerate() {
+        for (number, job) in found.jobs.iter().enumerate() {
+            for (direction, found) in job.directions().iter() {
+                let Some(found) = found else { continue };
+                let kinds: Vec<(&str, &Histogram)> = match &found.response {
+                    None => vec![("latency", &found.total)],
+                    Some(response) => vec![("response", response), ("service", &found.total)],
+                };
+                for (kind, histogram) in kinds {
+                    let place = [&*step.to_string(), &*number.to_string(), direction.word(), kind];
+                    buckets(&mut table, &place, histogram, &job.name)?;
+                }
+            }
+        }
+    }
+    table.flush()
+}
+
+fn buckets<W: Write>(
+    table: &mut csv::Writer<W>,
+    place: &[&str; 4],
+    histogram: &Histogram,
+    name: &str,
+) -> io::Result<()> {
+    let mut cumulative = 0;
+    for (bucket, operations) in histogram.buckets() {
+        cumulative += operations;
+        table.write_record([
+            place[0],
+            place[1],
+            place[2],
+            place[3],
+            &bucket_low(bucket).to_string(),
+            &bucket_high(bucket).to_string(),
+            &operations.to_string(),
+            &cumulative.to_string(),
+            &format!("{:.5}", 100.0 * cumulative as f64 / histogram.n() as f64),
+            name,
+        ])?;
+    }
+    Ok(())
+}

@@ -1,0 +1,64 @@
+//! What users wrote, put into a page so that it stays text.
+
+use serde::Serialize;
+
+/// Text within an element or a quoted attribute.
+pub fn text(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + text.len() / 8);
+    for character in text.chars() {
+        match character {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            // What no document may contain; a path may.
+            '\0'..='\u{8}' | '\u{b}' | '\u{c}' | '\u{e}'..='\u{1f}' | '\u{7f}' => out.push('\u{fffd}'),
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+/// JSON within a script element: nothing in it can end the element or begin a comment.
+pub fn json(value: &impl Serialize) -> String {
+    let plain = serde_json::to_string(value).expect("plain values are valid JSON");
+    in_script(&plain)
+}
+
+/// Any JSON text, likewise. The replaced characters stand only within strings there.
+pub(super) fn in_script(json: &str) -> String {
+    let mut out = String::with_capacity(json.len() + 64);
+    for character in json.chars() {
+        match character {
+            '<' => out.push_str("\\u003c"),
+            '>' => out.push_str("\\u003e"),
+            '&' => out.push_str("\\u0026"),
+            '\u{2028}' => out.push_str("\\u2028"),
+            '\u{2029}' => out.push_str("\\u2029"),
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn markup_becomes_text() {
+        let nasty = "</script><script>alert('1')</script> & \"x\"\u{7}";
+        let shown = "&lt;/script&gt;&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt; &amp; &quot;x&quot;\u{fffd}";
+        assert_eq!(text(nasty), shown);
+    }
+
+    #[test]
+    fn json_cannot_leave_its_element() {
+        let nasty = "</script><!--\u{2028}&";
+        let shown = json(&nasty);
+        assert_eq!(shown, "\"\\u003c/script\\u003e\\u003c!--\\u2028\\u0026\"");
+        let back: String = serde_json::from_str(&shown).unwrap();
+        assert_eq!(back, nasty);
+    }
+}

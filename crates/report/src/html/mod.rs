@@ -1,0 +1,519 @@
+//! Reports as one file that opens offline in any browser: a [`Page`] becomes text here.
+//!
+//! Everything that matters is in the markup: verdict, sentences, tables, and the figures of every chart of reasonable
+//! length. Charts are drawn from the same figures by a script of ours (`page.js`) with a library that the file carries
+//! compressed ([`library`]). No host is asked for anything: the page forbids itself to (its content security policy allows
+//! its own two scripts by their digests, and nothing else). What users wrote passes through [`escape`].
+
+pub mod chart;
+pub mod escape;
+pub mod library;
+pub mod page;
+pub mod path;
+pub mod run;
+
+use std::fmt::Write;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use flate2::read::GzDecoder;
+use model::finding::Finding;
+use sha2::{Digest, Sha256};
+
+use chart::{Chart, Scale, X};
+use escape::text;
+use page::{Block, Lead, Page, Section, Table, Verdict, by_weight, class_of};
+use path::IoPath;
+
+const STYLE: &str = include_str!("page.css");
+const SCRIPT: &str = include_str!("page.js");
+/// A chart's figures stand in a table as well if they have at most so many rows.
+const MOST_ROWS: usize = 100;
+/// Findings that are open when the page opens.
+const OPEN_FINDINGS: usize = 5;
+
+/// How a page reaches the chart library.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Library {
+    /// It is in the page.
+    Within,
+    /// A server has it at this path, for pages that are never saved.
+    At(&'static str),
+}
+
+/// Letters, digits and `-` of a name, for identifiers and names of files.
+pub fn id_of(name: &str) -> String {
+    let kept: String = name
+        .chars()
+        .map(|character| {
+            if character.is_ascii_alphanumeric() {
+                character
+            } else {
+                '-'
+            }
+        })
+        .take(60)
+        .collect();
+    let kept = kept.trim_matches('-');
+    if kept.is_empty() {
+        "report".into()
+    } else {
+        kept.to_owned()
+    }
+}
+
+/// The page as a file that needs nothing else.
+pub fn file(page: &Page) -> String {
+    render(page, Library::Within)
+}
+
+/// The page as text.
+pub fn render(page: &Page, library: Library) -> String {
+    linked(page, library, &[])
+}
+
+/// The same with links above everything: addresses and words.
+pub fn linked(page: &Page, library: Library, links: &[(&str, &str)]) -> String {
+    let mut out = String::with_capacity(1 << 16);
+    head(page, library, &mut out);
+    out.push_str("<main>\n");
+    write_links(links, &mut out);
+    first_screen(page, &mut out);
+    if !page.findings.is_empty() {
+        findings(&page.findings, &mut out);
+    }
+    for (number, section) in page.sections.iter().enumerate() {
+        write_section(number, section, &mut out);
+    }
+    downloads(page, &mut out);
+    let _ = write!(
+        out,
+        "<footer id=\"provenance\">{}</footer>\n</main>\n",
+        text(&page.provenance)
+    );
+    scripts(page, library, &mut out);
+    out.push_str("</body>\n</html>\n");
+    out
+}
+
+/// A page of a server that is no report: `body` is markup, and `script` may be empty. It may ask its own server and nobody else.
+pub fn plain(title: &str, links: &[(&str, &str)], body: &str, script: &str) -> String {
+    let scripts = match script {
+        "" => "'none'".to_owned(),
+        script => digest(script.as_bytes()),
+    };
+    let mut out = format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src {scripts}; style-src 'unsafe-inline'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'self'\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light dark\">\n\
+         <title>{0}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n",
+        text(title)
+    );
+    write_links(links, &mut out);
+    let _ = write!(out, "<header>\n<h1>{}</h1>\n</header>\n{body}</main>\n", text(title));
+    if !script.is_empty() {
+        let _ = writeln!(out, "<script>{script}</script>");
+    }
+    out.push_str("</body>\n</html>\n");
+    out
+}
+
+fn write_links(links: &[(&str, &str)], out: &mut String) {
+    if links.is_empty() {
+        return;
+    }
+    out.push_str("<nav aria-label=\"Where to go\"><p class=\"about\">");
+    for (address, words) in links {
+        let _ = write!(out, "<a href=\"{}\">{}</a> ", text(address), text(words));
+    }
+    out.push_str("</p></nav>\n");
+}
+
+/// The digest of a script as content security policies name it.
+fn digest(script: &[u8]) -> String {
+    format!("'sha256-{}'", STANDARD.encode(Sha256::digest(script)))
+}
+
+/// The digest of the chart library; computed once.
+fn digest_of_library() -> &'static str {
+    static DIGEST: std::sync::OnceLock<String> = std::sync::OnceLock::new();
+    DIGEST.get_or_init(|| {
+        let mut script = Vec::new();
+        std::io::copy(&mut GzDecoder::new(library::COMPRESSED), &mut script).expect("the build compressed it");
+        digest(&script)
+    })
+}
+
+fn head(page: &Page, library: Library, out: &mut String) {
+    let scripts = match library {
+        Library::Within => format!("{} {}", digest(SCRIPT.as_bytes()), digest_of_library()),
+        Library::At(_) => format!("{} 'self'", digest(SCRIPT.as_bytes())),
+    };
+    let _ = write!(
+        out,
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src {scripts}; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light dark\">\n\
+         <meta name=\"generator\" content=\"{}\">\n<title>{}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n",
+        text(&page.provenance),
+        text(&page.title),
+    );
+}
+
+fn first_screen(page: &Page, out: &mut String) {
+    out.push_str("<header>\n");
+    let _ = writeln!(out, "<h1>{}</h1>", text(&page.title));
+    for line in &page.about {
+        let _ = writeln!(out, "<p class=\"about\">{}</p>", text(line));
+    }
+    out.push_str("</header>\n<section id=\"answer\" aria-label=\"The answer\">\n");
+    verdict(&page.verdict, out);
+    page.lead.iter().for_each(|one| lead(one, out));
+    if !page.tiles.is_empty() {
+        out.push_str("<dl class=\"tiles\">\n");
+        for tile in &page.tiles {
+            let _ = writeln!(
+                out,
+                "<div><dt>{}</dt><dd><strong>{}</strong><span>{}</span></dd></div>",
+                text(&tile.name),
+                text(&tile.value),
+                text(&tile.note)
+            );
+        }
+        out.push_str("</dl>\n");
+    }
+    out.push_str("</section>\n");
+}
+
+fn verdict(verdict: &Verdict, out: &mut String) {
+    if verdict.word.is_empty() && verdict.sentence.is_empty() {
+        return;
+    }
+    let class = verdict.tone.class();
+    let _ = write!(out, "<div class=\"verdict {class}\" id=\"verdict\">\n<p>");
+    if !verdict.word.is_empty() {
+        let _ = write!(out, "<strong class=\"word\">{}</strong> ", text(&verdict.word));
+    }
+    let _ = writeln!(out, "{}</p>", text(&verdict.sentence));
+    if !verdict.clauses.is_empty() {
+        out.push_str("<ul class=\"clauses\">\n");
+        for clause in &verdict.clauses {
+            let _ = writeln!(
+                out,
+                "<li class=\"{}\"><strong>{}</strong> <b>{}</b> {}</li>",
+                clause.tone.class(),
+                text(&clause.word),
+                text(&clause.promised),
+                text(&clause.sentence)
+            );
+        }
+        out.push_str("</ul>\n");
+    }
+    for note in &verdict.notes {
+        let _ = writeln!(out, "<p>{}</p>", text(note));
+    }
+    out.push_str("</div>\n");
+}
+
+fn lead(one: &Lead, out: &mut String) {
+    let _ = writeln!(
+        out,
+        "<div class=\"lead\"><h2>{}</h2><p>{}</p>",
+        text(&one.topic),
+        text(&one.sentence)
+    );
+    if !one.advice.is_empty() {
+        out.push_str("<ul>");
+        for advice in &one.advice {
+            let _ = write!(out, "<li>{}</li>", text(advice));
+        }
+        out.push_str("</ul>");
+    }
+    out.push_str("</div>\n");
+}
+
+fn findings(all: &[Finding], out: &mut String) {
+    let sorted = by_weight(all);
+    let _ = writeln!(
+        out,
+        "<section id=\"findings\">\n<h2>What the checks found ({})</h2>\n<ul class=\"findings\">",
+        all.len()
+    );
+    let (open, rest) = sorted.split_at(sorted.len().min(OPEN_FINDINGS));
+    open.iter().for_each(|one| finding(one, out));
+    out.push_str("</ul>\n");
+    if !rest.is_empty() {
+        let _ = writeln!(
+            out,
+            "<details><summary>{} more</summary><ul class=\"findings\">",
+            rest.len()
+        );
+        rest.iter().for_each(|one| finding(one, out));
+        out.push_str("</ul></details>\n");
+    }
+    out.push_str("</section>\n");
+}
+
+fn finding(one: &Finding, out: &mut String) {
+    let class = class_of(one.severity);
+    let at = one
+        .at
+        .as_ref()
+        .map(|at| format!(" <span class=\"at\">{}</span>", text(at)));
+    let _ = write!(
+        out,
+        "<li class=\"{class}\"><p><strong>{class}</strong> <code>{}</code>{} {}</p>",
+        text(&one.rule),
+        at.unwrap_or_default(),
+        text(&crate::diagnosis::sentence(&one.what))
+    );
+    for (word, words) in [("Why it matters", &one.why), ("What to do", &one.help)] {
+        if let Some(words) = words {
+            let _ = write!(
+                out,
+                "<p class=\"{}\"><em>{word}:</em> {}</p>",
+                id_of(word).to_lowercase(),
+                text(words)
+            );
+        }
+    }
+    out.push_str("</li>\n");
+}
+
+fn write_section(number: usize, section: &Section, out: &mut String) {
+    let (open, close) = match section.folded {
+        true => (
+            format!("<details><summary><h2>{}</h2></summary>", text(&section.title)),
+            "</details>",
+        ),
+        false => (format!("<h2>{}</h2>", text(&section.title)), ""),
+    };
+    let _ = writeln!(out, "<section id=\"part-{number}\">\n{open}");
+    if !section.about.is_empty() {
+        let _ = writeln!(out, "<p class=\"about\">{}</p>", text(&section.about));
+    }
+    for block in &section.blocks {
+        match block {
+            Block::Text(words) => {
+                let _ = writeln!(out, "<p>{}</p>", text(words));
+            }
+            Block::Chart(chart) => write_chart(chart, out),
+            Block::Table(table) => write_table(table, out),
+            Block::Path(path) => write_path(path, out),
+            Block::Code {
+                title,
+                text: code,
+                notes,
+            } => write_code(title, code, notes, out),
+        }
+    }
+    let _ = writeln!(out, "{close}</section>");
+}
+
+fn write_chart(chart: &Chart, out: &mut String) {
+    let _ = write!(
+        out,
+        "<figure class=\"chart\" id=\"chart-{0}\" aria-labelledby=\"title-{0}\">\n<h3 id=\"title-{0}\">{1}</h3>\n\
+         <div class=\"drawing\" role=\"img\" aria-label=\"{2}\"><p class=\"noscript\">This chart is drawn by a script; its figures are below it.</p></div>\n\
+         <div class=\"toggles\" role=\"group\" aria-label=\"Series of this chart\"></div>\n<figcaption>{2}</figcaption>\n",
+        chart.id,
+        text(&chart.title),
+        text(&chart.about)
+    );
+    if let Some(table) = figures_of(chart) {
+        out.push_str("<details class=\"figures\"><summary>Figures</summary>\n");
+        write_table(&table, out);
+        out.push_str("</details>\n");
+    }
+    let _ = writeln!(
+        out,
+        "<script type=\"application/json\" class=\"figure\">{}</script>\n</figure>",
+        escape::json(chart)
+    );
+}
+
+/// The figures of a chart as a table, if they are not too many to be read.
+fn figures_of(chart: &Chart) -> Option<Table> {
+    if chart.heat.is_some() {
+        return None;
+    }
+    let drawn: Vec<&chart::Series> = chart
+        .series
+        .iter()
+        .filter(|series| series.form != chart::Form::Guide)
+        .collect();
+    // Charts over nines and logarithms name their values in words.
+    let mut rows: Vec<&X> = Vec::new();
+    for x in drawn.iter().flat_map(|series| &series.x) {
+        if !rows.contains(&x) {
+            rows.push(x);
+            if rows.len() > MOST_ROWS {
+                return None;
+            }
+        }
+    }
+    if chart.x.scale != Scale::Names {
+        rows.sort_by(|a, b| match (a, b) {
+            (X::Number(a), X::Number(b)) => a.total_cmp(b),
+            (X::Name(a), X::Name(b)) => a.cmp(b),
+            (X::Number(_), X::Name(_)) => std::cmp::Ordering::Less,
+            (X::Name(_), X::Number(_)) => std::cmp::Ordering::Greater,
+        });
+    }
+    let value = |series: &chart::Series, x: &X| {
+        let at = series.x.iter().position(|one| one == x)?;
+        series.y.get(at).copied().flatten()
+    };
+    let cells = rows.iter().map(|x| {
+        let name = match x {
+            X::Name(name) => name.clone(),
+            X::Number(number) => shown(*number),
+        };
+        let values = drawn
+            .iter()
+            .map(|series| value(series, x).map_or("-".to_owned(), shown));
+        std::iter::once(name).chain(values).collect()
+    });
+    Some(Table {
+        caption: format!("{}: {}", chart.title, chart.y.words()),
+        head: std::iter::once(chart.x.words())
+            .chain(drawn.iter().map(|series| series.name.clone()))
+            .collect(),
+        rows: cells.collect(),
+    })
+}
+
+/// A figure with as many digits as a reader takes in.
+fn shown(value: f64) -> String {
+    match value.abs() {
+        size if size >= 1000.0 || size.fract() == 0.0 => format!("{value:.0}"),
+        size if size >= 10.0 => format!("{value:.1}"),
+        size if size >= 0.1 => format!("{value:.3}"),
+        _ => format!("{value:.5}"),
+    }
+}
+
+fn write_table(table: &Table, out: &mut String) {
+    let _ = write!(
+        out,
+        "<div class=\"scrolls\" tabindex=\"0\" role=\"region\" aria-label=\"{0}\"><table><caption>{0}</caption>",
+        text(&table.caption)
+    );
+    if !table.head.is_empty() {
+        out.push_str("<thead><tr>");
+        for cell in &table.head {
+            let _ = write!(out, "<th scope=\"col\">{}</th>", text(cell));
+        }
+        out.push_str("</tr></thead>");
+    }
+    out.push_str("<tbody>\n");
+    for row in &table.rows {
+        out.push_str("<tr>");
+        for (index, cell) in row.iter().enumerate() {
+            let _ = match index {
+                0 => write!(out, "<th scope=\"row\">{}</th>", text(cell)),
+                _ => write!(out, "<td>{}</td>", text(cell)),
+            };
+        }
+        out.push_str("</tr>\n");
+    }
+    out.push_str("</tbody></table></div>\n");
+}
+
+fn write_path(path: &IoPath, out: &mut String) {
+    let _ = writeln!(out, "<figure class=\"path\">\n<h3>{}</h3>\n<ol>", text(&path.title));
+    for layer in &path.layers {
+        let class = if layer.binds { " class=\"binds\"" } else { "" };
+        let hop = if layer.hop {
+            "<span class=\"hop\">over a network</span>"
+        } else {
+            ""
+        };
+        let _ = write!(out, "<li{class}>{hop}<strong>{}</strong>", text(&layer.name));
+        if layer.binds {
+            out.push_str("<em class=\"limit\">This is what limits</em>");
+        }
+        if let Some(percent) = layer.used_percent {
+            let _ = write!(
+                out,
+                "<meter min=\"0\" max=\"100\" value=\"{:.1}\" aria-label=\"used\">{percent:.1} %</meter>",
+                percent.clamp(0.0, 100.0)
+            );
+        }
+        for fact in layer.facts.iter().filter(|fact| !fact.is_empty()) {
+            let _ = write!(out, "<span>{}</span>", text(fact));
+        }
+        out.push_str("</li>\n");
+    }
+    let _ = writeln!(
+        out,
+        "</ol>\n<figcaption>{} {}</figcaption>\n</figure>",
+        text(&crate::diagnosis::sentence(&path.sentence)),
+        text(&path.hops)
+    );
+}
+
+fn write_code(title: &str, code: &str, notes: &[String], out: &mut String) {
+    let _ = writeln!(
+        out,
+        "<div class=\"code\"><h3>{}</h3><pre tabindex=\"0\"><code>{}</code></pre><button type=\"button\" class=\"copy\" hidden>Copy</button>",
+        text(title),
+        text(code)
+    );
+    if !notes.is_empty() {
+        out.push_str("<ul>");
+        for note in notes {
+            let _ = write!(out, "<li>{}</li>", text(note));
+        }
+        out.push_str("</ul>");
+    }
+    out.push_str("</div>\n");
+}
+
+fn downloads(page: &Page, out: &mut String) {
+    if page.downloads.is_empty() {
+        return;
+    }
+    out.push_str("<section id=\"downloads\">\n<h2>Raw figures</h2>\n<p class=\"about\">They are in this file; nothing is fetched.</p>\n<p>");
+    for (number, one) in page.downloads.iter().enumerate() {
+        let _ = write!(
+            out,
+            "<button type=\"button\" class=\"download\" data-of=\"download-{number}\" data-file=\"{}\" data-media=\"{}\">{}</button> ",
+            text(&one.file),
+            text(&one.media),
+            text(&one.words)
+        );
+    }
+    out.push_str("</p>\n");
+    for (number, one) in page.downloads.iter().enumerate() {
+        let _ = writeln!(
+            out,
+            "<script type=\"application/json\" id=\"download-{number}\">{}</script>",
+            escape::json(&one.text)
+        );
+    }
+    out.push_str("</section>\n");
+}
+
+fn scripts(page: &Page, library: Library, out: &mut String) {
+    let has_charts = page
+        .sections
+        .iter()
+        .flat_map(|section| &section.blocks)
+        .any(|block| matches!(block, Block::Chart(_)));
+    if has_charts {
+        match library {
+            Library::Within => {
+                let _ = writeln!(
+                    out,
+                    "<script type=\"text/plain\" id=\"library\">{}</script>",
+                    library::as_text()
+                );
+            }
+            Library::At(path) => {
+                let _ = writeln!(out, "<script src=\"{}\"></script>", text(path));
+            }
+        }
+    }
+    let _ = writeln!(out, "<script>{SCRIPT}</script>");
+}

@@ -1,0 +1,227 @@
+//! The path of an operation from the program to the medium: what it goes through, which limits are known there, and which
+//! of them binds.
+
+use model::diagnosis::{Answer, Diagnosis};
+use model::environment::TargetFacts;
+use model::plan::Job;
+use model::results::{JobResults, Results};
+
+use crate::diagnosis::limit_words;
+
+/// File systems whose data lie on another machine.
+const REMOTE: [&str; 12] = [
+    "nfs",
+    "nfs4",
+    "cifs",
+    "smb3",
+    "ceph",
+    "glusterfs",
+    "fuse.glusterfs",
+    "lustre",
+    "9p",
+    "fuse.sshfs",
+    "afs",
+    "gpfs",
+];
+
+/// The path.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct IoPath {
+    /// What it shows.
+    pub title: String,
+    /// From the program to the medium.
+    pub layers: Vec<Layer>,
+    /// Crossings of a network that are known of, in words.
+    pub hops: String,
+    /// What limits, in a sentence.
+    pub sentence: String,
+}
+
+/// One station of the path.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Layer {
+    /// What it is.
+    pub name: String,
+    /// What is known of it, a line each.
+    pub facts: Vec<String>,
+    /// How much of its limit is used, in percent, where one is known.
+    pub used_percent: Option<f64>,
+    /// It is what limits.
+    pub binds: bool,
+    /// An operation crosses a network to reach it.
+    pub hop: bool,
+}
+
+/// The path of the operations of a job to its first target.
+pub(super) fn of(results: &Results, step: usize, job: usize, diagnosis: Option<&Diagnosis>) -> Option<IoPath> {
+    let plan = results.plan.steps.get(step)?.jobs.get(job)?;
+    let found = results.steps.get(step)?.jobs.get(job)?;
+    let environment = &results.hosts.first()?.environment;
+    let first = plan
+        .workers
+        .iter()
+        .flat_map(|worker| &worker.streams)
+        .find_map(|stream| stream.target.ids().first())?;
+    let target = environment.target(first.0)?;
+    let answer = diagnosis.map(|diagnosis| diagnosis.answer);
+    let is = |one: Answer| answer == Some(one);
+    let mut layers = vec![program(&environment.host.name, plan, found, is(Answer::Generator))];
+    layers.push(Layer {
+        name: "Processors".into(),
+        facts: vec![
+            environment.cpu.model.clone(),
+            format!("{} usable", environment.cpu.usable),
+        ],
+        binds: is(Answer::Processor),
+        ..Layer::default()
+    });
+    layers.push(system(plan, target, is(Answer::QueueAbove)));
+    let remote = layers_of_target(target, &environment.host.name, is(Answer::Network), &mut layers);
+    let caps = diagnosis.map(caps).unwrap_or_default();
+    let known_cap = caps.iter().any(|layer| layer.binds);
+    // A limit that is known by name stands where it acts: before the device.
+    let last = layers.len() - 1;
+    let at = if last >= 3 { last } else { layers.len() };
+    layers.splice(at..at, caps);
+    let of_device = matches!(
+        answer,
+        Some(
+            Answer::Saturated
+                | Answer::LatencyBound
+                | Answer::BurstEnd
+                | Answer::SlcCliff
+                | Answer::ThrottleQuantum
+                | Answer::Thermal
+                | Answer::GarbageCollection
+                | Answer::Noisy
+                | Answer::Stall
+        )
+    );
+    if (of_device || is(Answer::Cap))
+        && !known_cap
+        && let Some(device) = layers.last_mut()
+    {
+        device.binds = true;
+    }
+    Some(IoPath {
+        title: format!("From {} to {}", plan.name, target.path),
+        layers,
+        hops: match remote {
+            0 => "No crossing of a network is known of on this path.".into(),
+            1 => "Operations cross a network once on this path.".into(),
+            many => format!("Operations cross a network {many} times on this path."),
+        },
+        sentence: diagnosis.map_or_else(String::new, |diagnosis| diagnosis.sentence.clone()),
+    })
+}
+
+fn program(host: &str, plan: &Job, found: &JobResults, binds: bool) -> Layer {
+    let engine = found.workers.first().map(|worker| worker.engine.kind.name());
+    let mut facts = vec![crate::words::load(plan)];
+    facts.extend(engine.map(|engine| format!("engine {engine}")));
+    facts.extend((!host.is_empty()).then(|| format!("on {host}")));
+    Layer {
+        name: "This program".into(),
+        facts,
+        binds,
+        ..Layer::default()
+    }
+}
+
+fn system(plan: &Job, target: &TargetFacts, binds: bool) -> Layer {
+    let mut streams = plan.workers.iter().flat_map(|worker| &worker.streams);
+    let direct = streams.all(|stream| stream.cache.direct);
+    let mut facts = vec![if direct {
+        "past the page cache".to_owned()
+    } else {
+        "through the page cache".to_owned()
+    }];
+    if let Some(device) = target.devices.first() {
+        facts.extend(
+            device
+                .scheduler
+                .as_ref()
+                .map(|scheduler| format!("scheduler {scheduler}")),
+        );
+        facts.extend(device.queue_requests.map(|requests| format!("queue of {requests}")));
+    }
+    Layer {
+        name: "Operating system".into(),
+        facts,
+        binds,
+        ..Layer::default()
+    }
+}
+
+/// Adds file system and devices; returns the known crossings of a network.
+fn layers_of_target(target: &TargetFacts, host: &str, network: bool, layers: &mut Vec<Layer>) -> u32 {
+    let mut hops = 0;
+    if let Some(files) = &target.file_system {
+        let hop = REMOTE.contains(&files.kind.as_str());
+        hops += u32::from(hop);
+        layers.push(Layer {
+            name: format!("File system {}", files.kind),
+            facts: vec![format!("mounted at {}", files.mount_point)],
+            hop,
+            binds: network && hop,
+            ..Layer::default()
+        });
+    }
+    if let Some(owner) = target.owner.as_ref().filter(|owner| !owner.eq_ignore_ascii_case(host)) {
+        hops += 1;
+        layers.push(Layer {
+            name: "Owner of the cluster volume".into(),
+            facts: vec![owner.clone()],
+            hop: true,
+            ..Layer::default()
+        });
+    }
+    for device in &target.devices {
+        let mut facts = Vec::new();
+        facts.extend(device.model.clone());
+        facts.extend((!device.kind.is_empty()).then(|| device.kind.clone()));
+        facts.extend(device.detail.clone());
+        facts.push(device.size.to_string());
+        let carried = device
+            .link_bytes_per_sec
+            .map(|bytes| format!("link of {:.0} MB/s", bytes as f64 / 1e6));
+        facts.extend(carried);
+        layers.push(Layer {
+            name: format!("Device {}", device.name),
+            facts,
+            ..Layer::default()
+        });
+    }
+    if target.devices.is_empty() {
+        layers.push(Layer {
+            name: "Target".into(),
+            facts: vec![target.path.clone(), target.kind.clone()],
+            ..Layer::default()
+        });
+    }
+    hops
+}
+
+/// The limits that are known by name.
+fn caps(diagnosis: &Diagnosis) -> Vec<Layer> {
+    let is_cap = diagnosis.answer == Answer::Cap;
+    let of = |layer: &model::diagnosis::LayerUse| Layer {
+        name: format!("Limit: {}", layer.layer),
+        facts: vec![limit_words(layer)],
+        used_percent: Some(100.0 * layer.share),
+        binds: is_cap
+            && diagnosis.layer.as_deref() == Some(layer.layer.as_str())
+            && (layer.binds || diagnosis.layers.len() == 1),
+        hop: false,
+    };
+    let mut layers: Vec<Layer> = diagnosis.layers.iter().map(of).collect();
+    if is_cap
+        && !layers.iter().any(|layer| layer.binds)
+        && let Some(fullest) = layers
+            .iter_mut()
+            .max_by(|a, b| a.used_percent.unwrap_or(0.0).total_cmp(&b.used_percent.unwrap_or(0.0)))
+    {
+        fullest.binds = true;
+    }
+    layers
+}

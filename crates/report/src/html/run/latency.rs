@@ -1,0 +1,204 @@
+//! Charts of the whole distribution of latencies.
+
+use model::PerDirection;
+use model::histogram::{Histogram, bucket_high, rank_of};
+use model::results::DirectionResults;
+use model::stats::{Support, quantile_interval, support};
+
+use super::{Place, tone_of};
+use crate::html::chart::{Axis, Chart, Form, Series, Tick, Tone, X, time_unit};
+use crate::numbers::count;
+
+/// Points of the percentile curve for each factor of ten beyond which operations lie.
+const POINTS_PER_NINE: usize = 20;
+/// Points of the cumulative distribution at most.
+const MOST_STEPS: usize = 400;
+
+fn series_of(directions: &PerDirection<Option<DirectionResults>>) -> Vec<(String, Tone, &Histogram)> {
+    let found = directions
+        .iter()
+        .filter_map(|(direction, results)| Some((direction, results.as_ref()?.latency())));
+    found
+        .filter(|(_, latency)| !latency.is_empty())
+        .map(|(direction, latency)| (format!("{}s", direction.word()), tone_of(direction), latency))
+        .collect()
+}
+
+fn unit_of(found: &[(String, Tone, &Histogram)]) -> (&'static str, f64) {
+    let slowest = found.iter().map(|(_, _, latency)| latency.quantile(0.99)).max();
+    time_unit(slowest.unwrap_or(0) as f64)
+}
+
+/// Where a share of the operations lies on an axis of nines: 0.9 at 1, 0.99 at 2, 0.999 at 3.
+pub(super) fn nines(fraction: f64) -> f64 {
+    -(1.0 - fraction).log10()
+}
+
+/// Latency over percentile, from the fastest operation to the slowest, with its 95 % interval; what hardly an operation
+/// lies beyond stands apart.
+pub(super) fn percentiles(place: &Place, directions: &PerDirection<Option<DirectionResults>>) -> Option<Chart> {
+    let found = series_of(directions);
+    if found.is_empty() {
+        return None;
+    }
+    let (unit, ns) = unit_of(&found);
+    let mut series = Vec::new();
+    let mut furthest: f64 = 2.0;
+    for (name, tone, latency) in &found {
+        let n = latency.n();
+        let end = (n as f64).log10();
+        furthest = furthest.max(end);
+        let steps = (end * POINTS_PER_NINE as f64).floor() as usize;
+        let (mut good, mut weak) = (Series::default(), Series::default());
+        for step in 0..=steps {
+            let at = step as f64 / POINTS_PER_NINE as f64;
+            let fraction = 1.0 - 10f64.powf(-at);
+            let (low, high) = quantile_interval(latency, fraction, 0.95);
+            let value = if step == 0 {
+                latency.min()
+            } else {
+                latency.quantile(fraction)
+            };
+            let supported = step == 0 || support(fraction, n) != Support::None;
+            let percent = 100.0 * fraction;
+            let words = match step {
+                0 => "the fastest operation".to_owned(),
+                _ => format!("{percent:.*} % of {} operations took no longer", digits(at), count(n)),
+            };
+            let into = if supported { &mut good } else { &mut weak };
+            push(
+                into,
+                at,
+                value as f64 / ns,
+                low.map(|low| low as f64 / ns),
+                high.map(|high| high as f64 / ns),
+                words,
+            );
+            debug_assert!(rank_of(fraction, n) <= n);
+        }
+        push(
+            &mut weak,
+            end,
+            latency.max() as f64 / ns,
+            None,
+            None,
+            "the slowest operation: one sample".into(),
+        );
+        // The two meet.
+        if let (Some(x), Some(y)) = (good.x.last().cloned(), good.y.last().copied()) {
+            weak.x.insert(0, x);
+            weak.y.insert(0, y);
+            weak.words
+                .insert(0, "from here on fewer than ten operations lie beyond".into());
+            weak.low.insert(0, None);
+            weak.high.insert(0, None);
+        }
+        (weak.low, weak.high) = (Vec::new(), Vec::new());
+        series.push(Series {
+            name: name.clone(),
+            form: Form::Line,
+            tone: *tone,
+            ..good
+        });
+        series.push(Series {
+            name: format!("{name}, unsupported"),
+            form: Form::Line,
+            tone: *tone,
+            weak: true,
+            ..weak
+        });
+    }
+    Some(Chart {
+        id: place.id("percentiles"),
+        title: place.title("Latency by percentile"),
+        about: "From the fastest operation (left: the device with nothing else to do) to the slowest (right: the moment of greatest contention). Each unit to the right \
+                is ten times rarer. The band is the 95 % confidence interval; the grey part has fewer than ten operations beyond it and says hardly more than the \
+                maximum, which is a single operation."
+            .into(),
+        x: Axis {
+            ticks: ticks(furthest),
+            ..Axis::linear("percentile", "")
+        },
+        y: Axis::log("latency", unit),
+        series,
+        ..Chart::default()
+    })
+}
+
+fn push(into: &mut Series, x: f64, y: f64, low: Option<f64>, high: Option<f64>, words: String) {
+    into.x.push(X::Number(x));
+    into.y.push(Some(y));
+    into.low.push(low);
+    into.high.push(high);
+    into.words.push(words);
+}
+
+/// Digits after the point that tell a percentile from its neighbours.
+fn digits(nines: f64) -> usize {
+    (nines.ceil() as usize).max(1)
+}
+
+fn ticks(furthest: f64) -> Vec<Tick> {
+    let mut ticks = vec![Tick {
+        at: 0.0,
+        words: "min".into(),
+    }];
+    let mut names: Vec<(f64, String)> = vec![(0.5, "p50".into()), (0.9, "p90".into()), (0.99, "p99".into())];
+    names.extend((3..=9).map(|nines| {
+        (
+            1.0 - 10f64.powi(-nines),
+            format!("p99.{}", "9".repeat(nines as usize - 2)),
+        )
+    }));
+    let shown = names.into_iter().map(|(fraction, words)| Tick {
+        at: nines(fraction),
+        words,
+    });
+    ticks.extend(shown.filter(|tick| tick.at <= furthest + 0.01));
+    ticks
+}
+
+/// The share of operations that took no longer, over the time.
+pub(super) fn cumulative(place: &Place, directions: &PerDirection<Option<DirectionResults>>) -> Option<Chart> {
+    let found = series_of(directions);
+    if found.is_empty() {
+        return None;
+    }
+    let (unit, ns) = unit_of(&found);
+    let line = |(name, tone, latency): &(String, Tone, &Histogram)| {
+        let n = latency.n() as f64;
+        let mut sum = 0;
+        let all: Vec<(f64, f64)> = latency
+            .buckets()
+            .map(|(bucket, count)| {
+                sum += count;
+                (
+                    bucket_high(bucket).min(latency.max()) as f64 / ns,
+                    100.0 * sum as f64 / n,
+                )
+            })
+            .collect();
+        let each = all.len().div_ceil(MOST_STEPS).max(1);
+        let last = all.len() - 1;
+        let kept = all
+            .into_iter()
+            .enumerate()
+            .filter(|(index, _)| index % each == 0 || *index == last);
+        let first = (latency.min() as f64 / ns, 0.0);
+        Series::new(
+            name.clone(),
+            Form::Steps,
+            std::iter::once(first).chain(kept.map(|(_, point)| point)),
+        )
+        .tone(*tone)
+    };
+    Some(Chart {
+        id: place.id("cumulative"),
+        title: place.title("Share of operations by latency"),
+        about: "The share of all operations that took no longer than this. A steep rise is a common latency; several steps are several kinds of operations.".into(),
+        x: Axis::log("latency", unit),
+        y: Axis::from_zero("operations", "%"),
+        series: found.iter().map(line).collect(),
+        ..Chart::default()
+    })
+}

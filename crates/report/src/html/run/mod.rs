@@ -1,0 +1,891 @@
+//! The page of one run.
+
+mod fleet;
+mod latency;
+mod resources;
+mod time;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::diagnosis::JobDiagnosis;
+use model::environment::Environment;
+use model::observation::Observation;
+use model::plan::Dialect;
+use model::results::{JobResults, Results};
+use model::{Direction, Nanos};
+
+use super::chart::{Chart, Mark, Tone};
+use super::page::{Block, Download, Lead, Page, Section, Table, Tile, Verdict};
+use super::{id_of, path};
+use crate::numbers::{count, duration, rate, throughput, time as time_words};
+use crate::summary::{Figures, JobSummary, LatencyFigures, Percentile, PercentileSupport, Summary};
+use crate::{diagnosis, formats, words};
+
+pub use resources::{PlanePoint, plane};
+
+/// Jobs that have their charts open when the page opens.
+const OPEN_JOBS: usize = 4;
+/// Of more jobs than these only the tables are shown: the page must stay readable, and open in any browser.
+const MOST_JOBS_WITH_CHARTS: usize = 64;
+/// A queue of which so much was used on average was full.
+const FULL: f64 = 0.98;
+/// Devices whose counters are drawn; all are in the table.
+const MOST_DEVICES: usize = 32;
+/// Hosts whose facts are listed.
+const MOST_HOSTS: usize = 16;
+/// Targets whose facts are listed.
+const MOST_TARGETS: usize = 64;
+/// Percentiles of the table.
+const SHOWN: [f64; 6] = [50.0, 90.0, 95.0, 99.0, 99.9, 99.99];
+
+/// What is known of a run beside its results.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Beside {
+    /// Whether what was promised is kept.
+    pub verdict: Verdict,
+    /// What limited each job.
+    pub diagnoses: Vec<JobDiagnosis>,
+    /// Moments at which a job's rate changed its level, in seconds of its measured window.
+    pub changes: Vec<Change>,
+}
+
+/// A moment at which the rate of a job changed its level.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Change {
+    /// Index of the step.
+    pub step: usize,
+    /// Index of the job in its step.
+    pub job: usize,
+    /// Seconds from the start of the measured window.
+    pub at_secs: f64,
+    /// The change in words.
+    pub words: String,
+}
+
+/// The job of a chart: part of its identifier, and of its title where there are several.
+pub(super) struct Place {
+    prefix: String,
+    name: Option<String>,
+}
+
+impl Place {
+    fn id(&self, chart: &str) -> String {
+        format!("{}{chart}", self.prefix)
+    }
+
+    fn title(&self, title: &str) -> String {
+        match &self.name {
+            None => title.to_owned(),
+            Some(name) => format!("{title}: {name}"),
+        }
+    }
+}
+
+pub(super) fn tone_of(direction: Direction) -> Tone {
+    match direction {
+        Direction::Read => Tone::Read,
+        Direction::Write => Tone::Write,
+        Direction::Trim => Tone::Trim,
+    }
+}
+
+/// The page of a run.
+pub fn page(results: &Results, beside: &Beside) -> Page {
+    let summary = Summary::of(results);
+    let mut sections = Vec::new();
+    sections.extend(overview(&summary));
+    for (step, found) in results.steps.iter().enumerate() {
+        for job in 0..found.jobs.len() {
+            sections.extend(job_section(results, &summary, beside, step, job));
+        }
+    }
+    sections.extend(fleet::section(results, &summary));
+    sections.extend(plane_section(results, &summary));
+    sections.extend(paths(results, beside));
+    sections.extend(limits(beside));
+    sections.push(system(results, &summary));
+    sections.push(settings(results, &summary));
+    sections.extend(commands(results));
+    Page {
+        title: summary.name.clone(),
+        about: about(results, &summary),
+        verdict: beside.verdict.clone(),
+        lead: fleet::lead(results).into_iter().chain(lead(beside, &summary)).collect(),
+        tiles: tiles(&summary).into_iter().chain(fleet::tile(results)).collect(),
+        findings: summary.findings.clone(),
+        sections,
+        downloads: downloads(results),
+        provenance: provenance(&summary),
+    }
+}
+
+/// What made a report, of what, when.
+pub fn provenance(summary: &Summary) -> String {
+    let host = summary
+        .hosts
+        .first()
+        .map(|host| format!(", on {}", host.name))
+        .unwrap_or_default();
+    format!(
+        "{} {} (engine revision {}), {}, {}{host}, seed {}",
+        summary.tool.name,
+        summary.tool.version,
+        summary.tool.engine_revision,
+        summary.name,
+        summary.started,
+        summary.seed
+    )
+}
+
+fn about(results: &Results, summary: &Summary) -> Vec<String> {
+    let mut lines = Vec::new();
+    lines.extend(
+        summary
+            .objective
+            .iter()
+            .map(|objective| format!("Objective: {objective}")),
+    );
+    let mut targets: Vec<String> = summary.targets.iter().map(words::target).collect();
+    // On several hosts the same names come again and again.
+    if results.fleet.is_some() {
+        let mut told = BTreeSet::new();
+        targets.retain(|words| told.insert(words.clone()));
+    }
+    lines.extend(targets.iter().take(4).cloned());
+    if let [job] = &summary.jobs[..] {
+        lines.push(format!("{}; {}", job.operations, job.load));
+    }
+    if targets.len() > 4 {
+        lines.push(format!("and {} targets more", targets.len() - 4));
+    }
+    let machine = summary.hosts.first().filter(|host| !host.name.is_empty());
+    let machine = machine.map(|host| format!(" on {} ({}, {} CPUs)", host.name, host.system, host.cpus));
+    lines.push(format!("{}{}", summary.started, machine.unwrap_or_default()));
+    lines.extend(fleet::about(results, summary));
+    if summary.interrupted {
+        lines.push("It was cut short: this is what was measured until then.".into());
+    }
+    lines
+}
+
+fn lead(beside: &Beside, summary: &Summary) -> Vec<Lead> {
+    let several = beside.diagnoses.len() > 1;
+    let simulated = summary.targets.iter().any(|target| target.kind == "simulated");
+    let told = simulated.then(|| Lead {
+        topic: "No real storage".into(),
+        sentence: "The target is simulated by the program itself: nothing here says anything of a disk.".into(),
+        advice: Vec::new(),
+    });
+    let limits = beside.diagnoses.iter().take(OPEN_JOBS).map(|one| Lead {
+        topic: match several {
+            true => format!("What limits {}", one.name),
+            false => "What limits it".into(),
+        },
+        sentence: diagnosis::sentence(&one.diagnosis.sentence),
+        advice: one.diagnosis.advice.clone(),
+    });
+    let mut lead: Vec<Lead> = told.into_iter().chain(limits).collect();
+    if summary.jobs.iter().all(|job| job.total.operations == 0) {
+        lead.push(Lead {
+            topic: "Nothing was measured".into(),
+            sentence: "Not one operation ended in the measured window.".into(),
+            advice: Vec::new(),
+        });
+    }
+    lead
+}
+
+fn tiles(summary: &Summary) -> Vec<Tile> {
+    let measured: Vec<&JobSummary> = summary.jobs.iter().filter(|job| job.total.operations > 0).collect();
+    let [job] = measured[..] else {
+        return Vec::new();
+    };
+    let total = &job.total;
+    let mut tiles = vec![
+        Tile {
+            name: "Operations per second".into(),
+            value: format!("{} IOPS", rate(total.iops)),
+            note: job.iops_confidence_percent.map_or_else(
+                || apart(job),
+                |percent| format!("± {percent:.1} % (95 %){}", and(&apart(job))),
+            ),
+        },
+        Tile {
+            name: "Throughput".into(),
+            value: format!("{} MB/s", throughput(total.mb_per_sec)),
+            note: format!("{} MiB/s", throughput(total.mib_per_sec)),
+        },
+        Tile {
+            name: latency_name(total).into(),
+            value: time_words(total.latency.mean_ns),
+            note: match total.service {
+                Some(_) => "mean, from when an operation was due: waiting for its turn included".into(),
+                None => median(&total.latency),
+            },
+        },
+    ];
+    if let Some(p99) = total.latency.percentile(99.0) {
+        tiles.push(Tile {
+            name: "99 % took no longer than".into(),
+            value: percentile(&p99),
+            note: format!("maximum {}", Nanos(total.latency.max_ns)),
+        });
+    }
+    if let Some(service) = &total.service {
+        let p99 = service
+            .percentile(99.0)
+            .map(|one| format!("; p99 {}", percentile(&one)));
+        tiles.push(Tile {
+            name: "From issue to completion".into(),
+            value: time_words(service.mean_ns),
+            note: format!("mean, the storage alone{}", p99.unwrap_or_default()),
+        });
+    }
+    if let Some(in_flight) = job.in_flight {
+        tiles.push(Tile {
+            name: "In flight".into(),
+            value: format!("{in_flight:.1} of {}", count(job.depth)),
+            note: match in_flight >= FULL * job.depth as f64 {
+                true => "on average: the queue was full".into(),
+                false => "on average, of the queue depth".into(),
+            },
+        });
+    }
+    let cpus: u32 = summary.hosts.iter().map(|host| host.cpus).sum();
+    if cpus > 0 {
+        tiles.push(Tile {
+            name: "Processors used by this test".into(),
+            value: format!("{:.2} of {cpus}", job.cpu.processors),
+            note: format!(
+                "{} for each operation",
+                time_words(job.cpu.user_ns_per_operation + job.cpu.system_ns_per_operation)
+            ),
+        });
+    }
+    tiles.push(Tile {
+        name: "Measured".into(),
+        value: duration(job.measured_ns),
+        note: format!("{} operations{}", count(total.operations), errors(total)),
+    });
+    tiles
+}
+
+fn latency_name(total: &Figures) -> &'static str {
+    if total.service.is_some() {
+        "Response time"
+    } else {
+        "Mean latency"
+    }
+}
+
+fn median(latency: &LatencyFigures) -> String {
+    latency
+        .percentile(50.0)
+        .map_or_else(String::new, |median| format!("median {}", Nanos(median.ns)))
+}
+
+fn apart(job: &JobSummary) -> String {
+    let each = [("reads", &job.read), ("writes", &job.write), ("trims", &job.trim)];
+    let present: Vec<String> = each
+        .into_iter()
+        .filter_map(|(name, figures)| figures.as_ref().map(|figures| format!("{} {name}", rate(figures.iops))))
+        .collect();
+    if present.len() > 1 {
+        present.join(", ")
+    } else {
+        String::new()
+    }
+}
+
+fn and(text: &str) -> String {
+    if text.is_empty() {
+        String::new()
+    } else {
+        format!("; {text}")
+    }
+}
+
+fn errors(figures: &Figures) -> String {
+    match figures.errors {
+        0 => String::new(),
+        errors => format!(", {} failed", count(errors)),
+    }
+}
+
+/// A percentile with a mark where it is weak.
+fn percentile(one: &Percentile) -> String {
+    match one.support {
+        PercentileSupport::Good => Nanos(one.ns).to_string(),
+        PercentileSupport::Weak => format!("~{}", Nanos(one.ns)),
+        PercentileSupport::None => "unsupported".into(),
+    }
+}
+
+/// A row for each job, where there are several.
+fn overview(summary: &Summary) -> Option<Section> {
+    if summary.jobs.len() < 2 {
+        return None;
+    }
+    let row = |job: &JobSummary| {
+        let total = &job.total;
+        let at = |percent: f64| {
+            total
+                .latency
+                .percentile(percent)
+                .map_or("-".into(), |one| percentile(&one))
+        };
+        vec![
+            match summary.jobs.last().is_some_and(|last| last.step > 0) {
+                true => format!("step {}, {}", job.step + 1, job.name),
+                false => job.name.clone(),
+            },
+            job.operations.clone(),
+            rate(total.iops),
+            throughput(total.mb_per_sec),
+            throughput(total.mib_per_sec),
+            time_words(total.latency.mean_ns),
+            at(50.0),
+            at(99.0),
+            job.in_flight.map_or("-".into(), |average| format!("{average:.1}")),
+        ]
+    };
+    Some(Section {
+        title: "Jobs".into(),
+        blocks: vec![Block::Table(Table {
+            caption: "Every job".into(),
+            head: [
+                "job",
+                "load",
+                "IOPS",
+                "MB/s",
+                "MiB/s",
+                "mean",
+                "median",
+                "p99",
+                "in flight",
+            ]
+            .map(str::to_owned)
+            .to_vec(),
+            rows: summary.jobs.iter().map(row).collect(),
+        })],
+        ..Section::default()
+    })
+}
+
+fn job_section(results: &Results, summary: &Summary, beside: &Beside, step: usize, job: usize) -> Option<Section> {
+    let found = results.steps.get(step)?.jobs.get(job)?;
+    let asked = results.plan.steps.get(step)?.jobs.get(job)?;
+    let number = results.steps[..step].iter().map(|step| step.jobs.len()).sum::<usize>() + job;
+    let figures = summary.jobs.get(number)?;
+    let several = summary.jobs.len() > 1;
+    let place = Place {
+        prefix: if several {
+            format!("s{step}j{job}-")
+        } else {
+            String::new()
+        },
+        name: several.then(|| found.name.clone()),
+    };
+    let mut blocks = vec![Block::Table(figures_table(figures))];
+    if let Some(seen) = Observation::of(results, step, job).filter(|_| number < MOST_JOBS_WITH_CHARTS) {
+        let changes = beside
+            .changes
+            .iter()
+            .filter(|change| (change.step, change.job) == (step, job));
+        let marks: Vec<Mark> = changes
+            .map(|change| time::moment(change.at_secs, &change.words))
+            .collect();
+        blocks.extend(
+            charts(results, &place, found, &seen, &marks)
+                .into_iter()
+                .filter_map(Block::chart),
+        );
+    }
+    Some(Section {
+        title: if several {
+            found.name.clone()
+        } else {
+            "What was measured".into()
+        },
+        about: format!("{}. {}; {}.", figures.operations, figures.load, words::phases(asked)),
+        folded: number >= OPEN_JOBS,
+        blocks,
+    })
+}
+
+fn charts(
+    results: &Results,
+    place: &Place,
+    found: &JobResults,
+    seen: &Observation,
+    marks: &[Mark],
+) -> Vec<Option<Chart>> {
+    let directions = found.directions();
+    let paced = directions
+        .iter()
+        .any(|(_, one)| one.as_ref().is_some_and(|one| one.response.is_some()));
+    let [iops, bytes] = time::rates(place, found, seen, marks);
+    vec![
+        Some(iops),
+        Some(bytes),
+        Some(time::latencies(place, found, paced, marks)),
+        time::heat(place, found),
+        latency::percentiles(place, &directions),
+        latency::cumulative(place, &directions),
+        resources::targets(place, &by_target(results, found)),
+        found
+            .in_flight()
+            .and_then(|in_flight| resources::side_by_side(place, in_flight.average, found.total().total.mean())),
+    ]
+}
+
+/// Rates of each target of a job whose streams have one target each: name, operations and millions of bytes per second.
+fn by_target(results: &Results, found: &JobResults) -> Vec<(String, f64, f64)> {
+    let mut sums: BTreeMap<u32, (u32, f64, f64)> = BTreeMap::new();
+    for worker in &found.workers {
+        let seconds = worker.measured_ns.as_secs();
+        for stream in &worker.streams {
+            let [target] = stream.targets[..] else {
+                return Vec::new();
+            };
+            let (mut operations, mut bytes) = (0.0, 0.0);
+            for (_, direction) in stream.directions.iter() {
+                if let Some(direction) = direction.as_ref().filter(|_| seconds > 0.0) {
+                    operations += direction.operations as f64 / seconds;
+                    bytes += direction.bytes.0 as f64 / seconds / 1e6;
+                }
+            }
+            let sum = sums.entry(target).or_insert((worker.rank, 0.0, 0.0));
+            *sum = (sum.0, sum.1 + operations, sum.2 + bytes);
+        }
+    }
+    let name = |target: u32, rank: u32| {
+        let target = results.plan.targets.get(target as usize);
+        let path = target.map_or("", |target| &target.path);
+        // The same name stands for another target on each host.
+        let rank_of = |fleet: &'_ model::fleet::Fleet| {
+            let facts = fleet.ranks.get(rank as usize)?;
+            Some(format!("{rank} {}: {path}", facts.host))
+        };
+        let of_rank = results.fleet.as_ref().and_then(rank_of);
+        of_rank.unwrap_or_else(|| path.to_owned())
+    };
+    sums.into_iter()
+        .map(|(target, (rank, operations, bytes))| (name(target, rank), operations, bytes))
+        .collect()
+}
+
+fn figures_table(job: &JobSummary) -> Table {
+    let each = [
+        ("reads", job.read.as_ref()),
+        ("writes", job.write.as_ref()),
+        ("trims", job.trim.as_ref()),
+    ];
+    let mut columns: Vec<(&str, &Figures)> = each
+        .into_iter()
+        .filter_map(|(name, figures)| figures.map(|figures| (name, figures)))
+        .collect();
+    if columns.len() != 1 {
+        columns.push(("all", &job.total));
+    }
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    let mut row = |name: &str, value: &dyn Fn(&Figures) -> String| {
+        let values = columns.iter().map(|(_, figures)| value(figures));
+        rows.push(std::iter::once(name.to_owned()).chain(values).collect());
+    };
+    row("operations", &|figures| count(figures.operations));
+    row("IOPS", &|figures| rate(figures.iops));
+    row("MB/s (10^6)", &|figures| throughput(figures.mb_per_sec));
+    row("MiB/s (2^20)", &|figures| throughput(figures.mib_per_sec));
+    if columns.iter().any(|(_, figures)| figures.errors > 0) {
+        row("failed", &|figures| count(figures.errors));
+    }
+    if columns.iter().any(|(_, figures)| figures.late > 0) {
+        row("due and not issued in time", &|figures| count(figures.late));
+    }
+    latency_rows(&mut row, job.total.service.is_some());
+    Table {
+        caption: "Figures".into(),
+        head: std::iter::once("")
+            .chain(columns.iter().map(|(name, _)| *name))
+            .map(str::to_owned)
+            .collect(),
+        rows,
+    }
+}
+
+/// Adds a row to a table: its name, and its value in each column.
+type AddRow<'a> = dyn FnMut(&str, &dyn Fn(&Figures) -> String) + 'a;
+
+fn latency_rows(row: &mut AddRow<'_>, paced: bool) {
+    let name = |what: &str| match paced {
+        true => format!("response time, {what}"),
+        false => format!("latency, {what}"),
+    };
+    let of = |value: fn(&LatencyFigures) -> u64| move |figures: &Figures| Nanos(value(&figures.latency)).to_string();
+    row(&name("fastest"), &of(|latency| latency.min_ns));
+    row(&name("mean"), &|figures| time_words(figures.latency.mean_ns));
+    for percent in SHOWN {
+        row(&name(&format!("p{percent}")), &|figures| {
+            figures
+                .latency
+                .percentile(percent)
+                .map_or("-".into(), |one| percentile(&one))
+        });
+    }
+    row(&name("slowest (one operation)"), &of(|latency| latency.max_ns));
+    if paced {
+        row("from issue to completion, mean", &|figures| {
+            figures
+                .service
+                .as_ref()
+                .map_or("-".into(), |service| time_words(service.mean_ns))
+        });
+    }
+}
+
+fn plane_section(results: &Results, summary: &Summary) -> Option<Section> {
+    let points: Vec<PlanePoint> = Observation::all(results).iter().filter_map(PlanePoint::of).collect();
+    let chart = plane("plane", "Rate and latency", &points)?;
+    let mut blocks = vec![Block::Chart(Box::new(chart))];
+    let depth: Vec<Vec<String>> = summary
+        .jobs
+        .iter()
+        .filter_map(|job| {
+            Some(vec![
+                job.name.clone(),
+                count(job.depth),
+                format!("{:.2}", job.in_flight?),
+            ])
+        })
+        .collect();
+    blocks.push(Block::Table(Table {
+        caption: "Operations in flight".into(),
+        head: ["job", "configured", "achieved"].map(str::to_owned).to_vec(),
+        rows: depth,
+    }));
+    Some(Section {
+        title: "Rate, latency and queue depth".into(),
+        blocks,
+        ..Section::default()
+    })
+}
+
+fn diagnosis_of(beside: &Beside, step: usize, job: usize) -> Option<&JobDiagnosis> {
+    beside
+        .diagnoses
+        .iter()
+        .find(|one| (one.step as usize, one.job as usize) == (step, job))
+}
+
+fn paths(results: &Results, beside: &Beside) -> Option<Section> {
+    let mut blocks = Vec::new();
+    for (step, found) in results.steps.iter().enumerate() {
+        for job in 0..found.jobs.len() {
+            if blocks.len() < OPEN_JOBS {
+                let diagnosis = diagnosis_of(beside, step, job).map(|one| &one.diagnosis);
+                blocks.extend(path::of(results, step, job, diagnosis).map(Block::Path));
+            }
+        }
+    }
+    (!blocks.is_empty()).then(|| Section {
+        title: "The path of an operation".into(),
+        about:
+            "What an operation goes through, from this program to the medium. What limits is marked in red and says so."
+                .into(),
+        blocks,
+        ..Section::default()
+    })
+}
+
+/// The figures behind what limits.
+fn limits(beside: &Beside) -> Option<Section> {
+    let mut blocks = Vec::new();
+    for one in &beside.diagnoses {
+        let diagnosis = &one.diagnosis;
+        blocks.push(Block::Text(format!(
+            "{}: {}",
+            one.name,
+            diagnosis::sentence(&diagnosis.sentence)
+        )));
+        let confirmed = match diagnosis.confirmed {
+            Some(true) => "confirmed",
+            Some(false) => "not confirmed",
+            None => "not tried",
+        };
+        let mut rows = vec![vec!["rule".into(), diagnosis.answer.rule().to_owned()]];
+        rows.push(vec!["a second run at twice the depth".into(), confirmed.into()]);
+        rows.extend(
+            diagnosis
+                .evidence
+                .iter()
+                .map(|evidence| vec!["evidence".into(), diagnosis::evidence_words(evidence)]),
+        );
+        rows.extend(
+            diagnosis
+                .layers
+                .iter()
+                .map(|layer| vec!["limit".into(), diagnosis::limit_words(layer)]),
+        );
+        rows.extend(
+            diagnosis
+                .also
+                .iter()
+                .map(|also| vec![format!("also {}", also.rule), also.what.clone()]),
+        );
+        rows.extend(
+            diagnosis
+                .missing
+                .iter()
+                .map(|missing| vec!["not judged".into(), missing.clone()]),
+        );
+        blocks.push(Block::Table(Table {
+            caption: format!("Evidence: {}", one.name),
+            head: Vec::new(),
+            rows,
+        }));
+    }
+    (!blocks.is_empty()).then(|| Section {
+        title: "What limits it: the evidence".into(),
+        folded: true,
+        blocks,
+        ..Section::default()
+    })
+}
+
+/// Processors and devices, step by step.
+fn system(results: &Results, summary: &Summary) -> Section {
+    let several = results.steps.len() > 1;
+    let mut blocks = Vec::new();
+    for (number, step) in results.steps.iter().enumerate() {
+        let place = Place {
+            prefix: if several { format!("s{number}-") } else { String::new() },
+            name: several.then(|| format!("step {}", number + 1)),
+        };
+        blocks.extend(Block::chart(resources::cores(&place, step, &results.hosts)));
+        let devices = summary.devices.iter().filter(|device| device.step as usize == number);
+        for device in devices.take(MOST_DEVICES) {
+            blocks.extend(Block::chart(resources::counters(&place, device)));
+        }
+    }
+    let rows = summary.devices.iter().map(|device| {
+        let ours = |value: fn(&crate::summary::Transfers) -> u64| {
+            device
+                .ours
+                .as_ref()
+                .map_or("not told apart".into(), |ours| count(value(ours)))
+        };
+        vec![
+            device.full_name(),
+            count(device.kernel.reads),
+            ours(|ours| ours.reads),
+            count(device.kernel.writes),
+            ours(|ours| ours.writes),
+            format!("{} / {}", count(device.merged[0]), count(device.merged[1])),
+            device.in_device.map_or("-".into(), |value| format!("{value:.2}")),
+            device.busy_percent.map_or("-".into(), |value| format!("{value:.1} %")),
+        ]
+    });
+    let rows: Vec<Vec<String>> = rows.collect();
+    if !rows.is_empty() {
+        blocks.push(Block::Table(Table {
+            caption: "What the kernel counted for the devices, and this program".into(),
+            head: [
+                "device",
+                "reads (kernel)",
+                "reads (ours)",
+                "writes (kernel)",
+                "writes (ours)",
+                "merged r/w",
+                "in the device",
+                "busy",
+            ]
+            .map(str::to_owned)
+            .to_vec(),
+            rows,
+        }));
+    }
+    if blocks.is_empty() {
+        blocks.push(Block::Text("The system told nothing of processors and devices.".into()));
+    }
+    Section {
+        title: "Processors and devices".into(),
+        blocks,
+        ..Section::default()
+    }
+}
+
+fn settings(results: &Results, summary: &Summary) -> Section {
+    let mut pairs: Vec<(String, String)> = Vec::new();
+    for (index, line) in words::plan(&results.plan).into_iter().enumerate() {
+        pairs.push((
+            if index == 0 { "plan".into() } else { String::new() },
+            line.trim_start().to_owned(),
+        ));
+    }
+    pairs.push(("seed".into(), summary.seed.to_string()));
+    for job in &summary.jobs {
+        let because = if job.engine_reason.is_empty() {
+            String::new()
+        } else {
+            format!(" ({})", job.engine_reason)
+        };
+        pairs.push((
+            format!("engine of {}", job.name),
+            format!("{}{because}", job.engine.name()),
+        ));
+    }
+    for host in results.hosts.iter().take(MOST_HOSTS) {
+        let environment = &host.environment;
+        let cpu = &environment.cpu;
+        pairs.push(("host".into(), environment.host.name.clone()));
+        pairs.push((
+            "system".into(),
+            format!("{}, {}", environment.host.system, environment.host.kernel),
+        ));
+        pairs.extend(
+            environment
+                .host
+                .hypervisor
+                .as_ref()
+                .map(|hypervisor| ("hypervisor".into(), hypervisor.clone())),
+        );
+        pairs.push((
+            "processors".into(),
+            format!(
+                "{}, {} logical, {} usable, {} NUMA nodes",
+                cpu.model, cpu.logical, cpu.usable, cpu.numa_nodes
+            ),
+        ));
+        pairs.extend(
+            cpu.governor
+                .as_ref()
+                .map(|governor| ("frequency governor".into(), governor.clone())),
+        );
+        pairs.push(("memory".into(), environment.memory.to_string()));
+        pairs.push((
+            "clock".into(),
+            format!("{} ({})", environment.clock.source, environment.clock.reason),
+        ));
+        pairs.extend(target_rows(environment));
+    }
+    if results.hosts.len() > MOST_HOSTS {
+        let more = results.hosts.len() - MOST_HOSTS;
+        pairs.push(("host".into(), format!("and {more} more, in the saved result")));
+    }
+    Section {
+        title: "Settings and surroundings".into(),
+        folded: true,
+        blocks: vec![Block::Table(Table::of_pairs("Settings and surroundings", pairs))],
+        ..Section::default()
+    }
+}
+
+/// Everything that is known of the targets.
+fn target_rows(environment: &Environment) -> Vec<(String, String)> {
+    let mut pairs = Vec::new();
+    for target in environment.targets.iter().take(MOST_TARGETS) {
+        pairs.push(("target".into(), words::target(target)));
+        if let Some(files) = &target.file_system {
+            let words = format!("{} at {} ({})", files.kind, files.mount_point, files.options);
+            pairs.push(("file system".into(), words));
+        }
+        for device in &target.devices {
+            let sectors = format!("sectors {}/{}", device.logical_sector, device.physical_sector);
+            let mut facts = vec![device.size.to_string(), sectors];
+            facts.extend(device.model.clone());
+            facts.extend(
+                device
+                    .scheduler
+                    .as_ref()
+                    .map(|scheduler| format!("scheduler {scheduler}")),
+            );
+            facts.extend(device.write_cache.clone());
+            if let Some(health) = &device.health {
+                let complaints = match health.complaints.is_empty() {
+                    true => "no complaints".into(),
+                    false => health.complaints.join(", "),
+                };
+                facts.push(format!("health ({}): {complaints}", health.source));
+            }
+            pairs.push((format!("device {}", device.name), facts.join(", ")));
+        }
+    }
+    pairs
+}
+
+fn commands(results: &Results) -> Option<Section> {
+    let mut blocks = Vec::new();
+    let arguments = &results.plan.origin.arguments;
+    if !arguments.is_empty() {
+        blocks.push(Block::Code {
+            title: "As it was called".into(),
+            text: arguments.join(" "),
+            notes: Vec::new(),
+        });
+    }
+    for one in &results.equivalents {
+        let mut notes: Vec<String> = one
+            .lost
+            .iter()
+            .map(|lost| format!("Not the same there: {lost}"))
+            .collect();
+        notes.extend(one.differs.iter().cloned());
+        blocks.push(Block::Code {
+            title: format!("For {}", whose(one.dialect)),
+            text: one.one_line.clone().unwrap_or_else(|| one.text.clone()),
+            notes,
+        });
+    }
+    (!blocks.is_empty()).then(|| Section {
+        title: "The same test in other words".into(),
+        folded: true,
+        blocks,
+        ..Section::default()
+    })
+}
+
+fn whose(dialect: Dialect) -> &'static str {
+    match dialect {
+        Dialect::Native => "fathom",
+        Dialect::Fio => "fio",
+        Dialect::Diskspd => "DiskSpd",
+    }
+}
+
+fn downloads(results: &Results) -> Vec<Download> {
+    let named = |format: &str| {
+        let format = formats::find(format)?;
+        let mut bytes = Vec::new();
+        (format.write)(results, &mut bytes).ok()?;
+        String::from_utf8(bytes).ok()
+    };
+    let name = id_of(&results.plan.name);
+    let mut downloads = Vec::new();
+    downloads.extend(named("json").map(|text| Download {
+        file: format!("{name}.json"),
+        words: "All figures (JSON)".into(),
+        media: "application/json".into(),
+        text,
+    }));
+    downloads.extend(named("csv").map(|text| Download {
+        file: format!("{name}-intervals.csv"),
+        words: "Every interval (CSV)".into(),
+        media: "text/csv".into(),
+        text,
+    }));
+    let ranks = results.fleet.is_some().then(|| named("csv-ranks")).flatten();
+    downloads.extend(ranks.map(|text| Download {
+        file: format!("{name}-ranks.csv"),
+        words: "Every rank (CSV)".into(),
+        media: "text/csv".into(),
+        text,
+    }));
+    downloads.push(Download {
+        file: format!("{name}-plan.json"),
+        words: "Every setting (JSON)".into(),
+        media: "application/json".into(),
+        text: serde_json::to_string_pretty(&results.plan).unwrap_or_default(),
+    });
+    downloads
+}

@@ -1,0 +1,238 @@
+//! Charts of what a load cost and what the system counted: processors, devices, operations in flight.
+
+use model::observation::Observation;
+use model::results::{HostResults, StepResults};
+
+use super::Place;
+use crate::html::chart::{Axis, Chart, Form, Series, Tone, X};
+use crate::summary::{DeviceSummary, Transfers};
+
+/// Bars beside each other that can still be drawn.
+const MOST_BARS: usize = 1024;
+
+/// What each processor did while all jobs of a step were measuring.
+pub(super) fn cores(place: &Place, step: &StepResults, hosts: &[HostResults]) -> Option<Chart> {
+    if step.observed_ns.0 == 0 || step.cores.is_empty() {
+        return None;
+    }
+    if step.cores.len() > MOST_BARS {
+        return None;
+    }
+    let several = step.cores.iter().any(|core| core.host != 0);
+    let host = |number: u32| {
+        hosts
+            .get(number as usize)
+            .map_or("", |host| &host.environment.host.name)
+    };
+    let name = |core: &model::results::HostCoreUse| match several {
+        true => format!("{} CPU {}", host(core.host), core.core.cpu),
+        false => format!("CPU {}", core.core.cpu),
+    };
+    let window = step.observed_ns.0 as f64;
+    type Part = fn(&model::environment::CoreUse) -> model::Nanos;
+    let parts: [(&str, Part, Tone); 4] = [
+        ("programs", |core| core.user_ns, Tone::Read),
+        ("kernel", |core| core.system_ns, Tone::Write),
+        ("interrupts", |core| core.interrupt_ns, Tone::Trim),
+        ("taken by the hypervisor", |core| core.stolen_ns, Tone::Limit),
+    ];
+    let of = |(words, part, tone): (&str, Part, Tone)| {
+        let bars = step
+            .cores
+            .iter()
+            .map(|core| (name(core), Some(100.0 * part(&core.core).0 as f64 / window)));
+        Series::over_names(words, Form::Stack, bars).tone(tone)
+    };
+    Some(Chart {
+        id: place.id("cores"),
+        title: place.title("Processors"),
+        about: "What each logical processor did while everything was measured, the program itself included. A single full bar can be the limit of a whole test.".into(),
+        x: Axis::names("processor"),
+        y: Axis::from_zero("busy", "%"),
+        series: parts.into_iter().map(of).collect(),
+        ..Chart::default()
+    })
+}
+
+/// What the program counted, beside what the kernel counted for the device: they must be the same.
+pub(super) fn counters(place: &Place, device: &DeviceSummary) -> Option<Chart> {
+    let ours = device.ours?;
+    let kernel = Transfers {
+        reads: device.kernel.reads + device.merged[0],
+        writes: device.kernel.writes + device.merged[1],
+        ..device.kernel
+    };
+    let bars = |of: Transfers| {
+        let named = [("reads", of.reads), ("writes", of.writes)];
+        named.map(|(name, value)| (name.to_owned(), Some(value as f64)))
+    };
+    Some(Chart {
+        id: place.id(&format!("counters-{}", crate::html::id_of(&device.full_name()))),
+        title: place.title(&format!("This program against the kernel: {}", device.full_name())),
+        about: "Operations over the whole step, by this program's count and by the kernel's for the device. If they differ, a cache answered, requests were split, or somebody \
+                else used the device."
+            .into(),
+        x: Axis::names(""),
+        y: Axis::from_zero("operations", ""),
+        series: vec![
+            Series::over_names("this program", Form::Bars, bars(ours)).tone(Tone::Read),
+            Series::over_names("the kernel", Form::Bars, bars(kernel)).tone(Tone::Other),
+        ],
+        ..Chart::default()
+    })
+}
+
+/// A measured point of the plane of rate and latency.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlanePoint {
+    /// What was measured.
+    pub name: String,
+    /// Operations per second.
+    pub iops: f64,
+    /// Mean latency in nanoseconds, from issue to completion.
+    pub mean_ns: f64,
+}
+
+impl PlanePoint {
+    /// The point of a load; `None` where rate or latency is not known.
+    pub fn of(seen: &Observation) -> Option<PlanePoint> {
+        Some(PlanePoint {
+            name: seen.name.clone(),
+            iops: seen.total.iops.filter(|iops| *iops > 0.0)?,
+            mean_ns: seen.total.latency.as_ref()?.mean_ns.filter(|mean| *mean > 0.0)?,
+        })
+    }
+}
+
+/// Rate and latency of each load, with the lines on which a number of operations is in flight: by Little's law (1961) two of
+/// the three fix the third.
+pub fn plane(id: &str, title: &str, points: &[PlanePoint]) -> Option<Chart> {
+    let least = points.iter().map(|point| point.iops).fold(f64::INFINITY, f64::min);
+    let most = points.iter().map(|point| point.iops).fold(0.0, f64::max);
+    if points.is_empty() || most <= 0.0 {
+        return None;
+    }
+    let (unit, ns) = crate::html::chart::time_unit(points.iter().map(|point| point.mean_ns).fold(0.0, f64::max));
+    let in_flight = |point: &PlanePoint| point.iops * point.mean_ns / 1e9;
+    let fewest = points.iter().map(in_flight).fold(f64::INFINITY, f64::min);
+    let deepest = points.iter().map(in_flight).fold(0.0, f64::max);
+    let (left, right) = (least / 3.0, most * 3.0);
+    // Powers of four, from just below what was measured to just above.
+    let from = (fewest.max(1e-3).log(4.0).floor() as i32).max(-2);
+    let to = deepest.max(1e-3).log(4.0).ceil() as i32 + 1;
+    let mut series: Vec<Series> = (from..=to.max(from))
+        .map(|power| {
+            let depth = 4f64.powi(power);
+            let name = format!("{} in flight", trimmed(depth));
+            Series::new(
+                name,
+                Form::Guide,
+                [left, right].map(|iops| (iops, depth / iops * 1e9 / ns)),
+            )
+            .tone(Tone::Other)
+        })
+        .collect();
+    let mut measured = Series::new(
+        "measured",
+        Form::Points,
+        points.iter().map(|point| (point.iops, point.mean_ns / ns)),
+    );
+    measured.words = points
+        .iter()
+        .map(|point| format!("{}: {} in flight", point.name, trimmed(in_flight(point))))
+        .collect();
+    measured.tone = Tone::Total;
+    if points.len() == 1 {
+        measured.form = Form::Dots;
+    }
+    series.push(measured);
+    Some(Chart {
+        id: id.into(),
+        title: title.into(),
+        about: "By Little's law the operations in flight are rate × mean latency: each thin line is one number of them. Points that climb along a steep line gain latency and \
+                no rate: the device is full. Down and to the right is better."
+            .into(),
+        x: Axis::log("rate", "IOPS"),
+        y: Axis::log("mean latency", unit),
+        series,
+        ..Chart::default()
+    })
+}
+
+/// How operations follow each other at a depth, as a picture: one after the other, or side by side. It is drawn from the two means that were
+/// measured, not from a record of operations, and says so.
+pub(super) fn side_by_side(place: &Place, in_flight: f64, mean_ns: f64) -> Option<Chart> {
+    const MOST_LANES: f64 = 8.0;
+    const ROUNDS: u32 = 4;
+    if in_flight <= 0.0 || mean_ns <= 0.0 {
+        return None;
+    }
+    let lanes = in_flight.round().clamp(1.0, MOST_LANES) as u32;
+    let (unit, ns) = crate::html::chart::time_unit(mean_ns * f64::from(ROUNDS));
+    let mut lines = Series {
+        name: "operations".into(),
+        tone: Tone::Read,
+        ..Series::default()
+    };
+    for lane in 0..lanes {
+        for round in 0..ROUNDS {
+            let begin = (f64::from(round) + f64::from(lane) / f64::from(lanes)) * mean_ns / ns;
+            // A little shorter, so that neighbours can be told apart; then a gap.
+            for (at, height) in [(0.0, Some(lane + 1)), (0.95, Some(lane + 1)), (0.97, None)] {
+                lines.x.push(X::Number(begin + at * mean_ns / ns));
+                lines.y.push(height.map(f64::from));
+            }
+        }
+    }
+    Some(Chart {
+        id: place.id("side-by-side"),
+        title: place.title("Operations side by side"),
+        about: format!(
+            "A picture of the two means that were measured, not a record: each line is an operation of the mean latency, and as many run side by side as were in flight on average ({}{}). \
+             One at a time, each waits for the one before; side by side, they do not.",
+            trimmed(in_flight),
+            if in_flight.round() > MOST_LANES {
+                ", of which 8 are drawn"
+            } else {
+                ""
+            }
+        ),
+        x: Axis::linear("time", unit),
+        y: Axis::from_zero("place in the queue", ""),
+        series: vec![lines],
+        ..Chart::default()
+    })
+}
+
+/// A number without needless digits.
+fn trimmed(value: f64) -> String {
+    match value {
+        value if value >= 100.0 || value.fract() == 0.0 => format!("{value:.0}"),
+        value if value >= 1.0 => format!("{value:.1}"),
+        value => format!("{value:.2}"),
+    }
+}
+
+/// Rates of each target, where a job has several.
+pub(super) fn targets(place: &Place, of: &[(String, f64, f64)]) -> Option<Chart> {
+    if !(2..=MOST_BARS).contains(&of.len()) {
+        return None;
+    }
+    let bars = |value: fn(&(String, f64, f64)) -> f64| of.iter().map(move |one| (one.0.clone(), Some(value(one))));
+    Some(Chart {
+        id: place.id("targets"),
+        title: place.title("By target"),
+        about: "How the load spread over the targets. Unequal bars of a load that was spread evenly point at a slower target.".into(),
+        x: Axis::names("target"),
+        y: Axis::from_zero("IOPS", "IOPS"),
+        right: Some(Axis::from_zero("throughput", "MB/s")),
+        series: vec![
+            Series::over_names("IOPS", Form::Bars, bars(|one| one.1)).tone(Tone::Total),
+            Series {
+                x: of.iter().map(|one| X::Name(one.0.clone())).collect(),
+                ..Series::over_names("MB/s", Form::Dots, bars(|one| one.2)).tone(Tone::Other).at_right()
+            },
+        ],
+        ..Chart::default()
+    })
+}

@@ -1,0 +1,263 @@
+//! Charts over time: rates, latencies, and where latencies lay.
+
+use std::collections::BTreeSet;
+
+use model::event::{Counts, Phase};
+use model::histogram::{Histogram, bucket_of};
+use model::observation::{Observation, SeriesPoint};
+use model::results::{IntervalHistogram, JobResults, PhaseInterval};
+use model::stats::{Support, support};
+use model::{Direction, Nanos};
+
+use super::Place;
+use crate::html::chart::{Across, Axis, Chart, Form, Heat, Mark, Series, Tone, X, time_unit};
+use crate::html::run::tone_of;
+
+/// No chart has more points along its time; longer series are added up.
+const MOST_POINTS: usize = 3600;
+/// Columns of a heat map at most.
+const MOST_COLUMNS: usize = 400;
+/// Rows of a heat map for each factor of ten.
+const ROWS_PER_DECADE: f64 = 10.0;
+/// Lines of latencies over time.
+const SHOWN: [(f64, &str); 4] = [(0.5, "p50"), (0.95, "p95"), (0.99, "p99"), (0.999, "p99.9")];
+
+/// Operations and bytes per second, with what was done before and after the measured window.
+pub(super) fn rates(place: &Place, job: &JobResults, seen: &Observation, marks: &[Mark]) -> [Chart; 2] {
+    let (around, phases) = around(job);
+    let marks: Vec<Mark> = phases.into_iter().chain(marks.iter().cloned()).collect();
+    let beside = |value: &dyn Fn(&Counts) -> f64| -> Vec<Series> {
+        let phases: BTreeSet<Phase> = around.iter().map(|(_, one)| one.phase).collect();
+        let of = |phase: Phase| {
+            let here = around.iter().filter(|(_, one)| one.phase == phase);
+            let rate = |one: &PhaseInterval| {
+                one.counts.iter().map(|(_, counts)| value(counts)).sum::<f64>() / one.length_ns.as_secs().max(1e-9)
+            };
+            let points = here.clone().map(|(at, one)| (*at, rate(one)));
+            // The last step has an end.
+            let end = here
+                .clone()
+                .next_back()
+                .map(|(at, one)| (at + one.length_ns.as_secs(), rate(one)));
+            Series {
+                weak: true,
+                ..Series::new(format!("{}, all", phase.words()), Form::Steps, points.chain(end)).tone(Tone::Other)
+            }
+        };
+        phases.into_iter().map(of).collect()
+    };
+    let points = thinned(&seen.series);
+    let at = |point: &SeriesPoint| point.start_ns.as_secs();
+    let present: Vec<usize> = (0..3)
+        .filter(|direction| points.iter().any(|point| point.operations[*direction] > 0))
+        .collect();
+    let lines = |value: &dyn Fn(&SeriesPoint, usize) -> f64| -> Vec<Series> {
+        let mut lines = Vec::new();
+        if present.len() != 1 {
+            let all = points
+                .iter()
+                .map(|point| (at(point), (0..3).map(|d| value(point, d)).sum()));
+            lines.push(Series::new("all", Form::Steps, all).tone(Tone::Total));
+        }
+        for direction in &present {
+            let each = points.iter().map(|point| (at(point), value(point, *direction)));
+            let word = Direction::ALL[*direction].word();
+            lines.push(Series::new(format!("{word}s"), Form::Steps, each).tone(tone_of(Direction::ALL[*direction])));
+        }
+        lines
+    };
+    let per_second = |amount: u64, point: &SeriesPoint| amount as f64 / point.length_ns.as_secs().max(1e-9);
+    let length = points.first().map_or(Nanos(0), |point| point.length_ns);
+    let about = |what: &str| {
+        format!(
+            "{what} in each {} of the measured window. A level line is a steady device; steps and slopes are changes of its state or of its surroundings.",
+            crate::numbers::duration(length)
+        )
+    };
+    let time = Axis::linear("time in the measured window", "s");
+    [
+        Chart {
+            id: place.id("iops"),
+            title: place.title("Operations per second over time"),
+            about: about("Operations per second"),
+            x: time.clone(),
+            y: Axis::from_zero("IOPS", "IOPS"),
+            series: lines(&|point, direction| per_second(point.operations[direction], point))
+                .into_iter()
+                .chain(beside(&|counts| counts.operations as f64))
+                .collect(),
+            marks: marks.clone(),
+            ..Chart::default()
+        },
+        Chart {
+            id: place.id("throughput"),
+            title: place.title("Throughput over time"),
+            about: about("Megabytes (10^6 bytes) per second"),
+            x: time,
+            y: Axis::from_zero("throughput", "MB/s"),
+            series: lines(&|point, direction| per_second(point.bytes[direction], point) / 1e6)
+                .into_iter()
+                .chain(beside(&|counts| counts.bytes.0 as f64 / 1e6))
+                .collect(),
+            marks,
+            ..Chart::default()
+        },
+    ]
+}
+
+/// What was done outside of the measured window, each with its seconds from the start of that window, and a band for each phase.
+fn around(job: &JobResults) -> (Vec<(f64, &PhaseInterval)>, Vec<Mark>) {
+    let end = |phase: Phase| {
+        let here = job.around.iter().filter(|one| one.phase == phase);
+        here.map(|one| (one.start_ns + one.length_ns).as_secs())
+            .fold(0.0, f64::max)
+    };
+    let (before, measured) = (end(Phase::WarmUp), job.measured().as_secs());
+    let base = |phase: Phase| if phase == Phase::WarmUp { -before } else { measured };
+    let each = job
+        .around
+        .iter()
+        .filter(|one| one.phase == Phase::WarmUp || one.phase == Phase::Verify);
+    let each: Vec<(f64, &PhaseInterval)> = each
+        .map(|one| (base(one.phase) + one.start_ns.as_secs(), one))
+        .collect();
+    let band = |phase: Phase| Mark {
+        across: Across::X,
+        at: base(phase),
+        to: Some(base(phase) + end(phase)),
+        words: phase.words().into(),
+        tone: Tone::Other,
+    };
+    let phases: BTreeSet<Phase> = each.iter().map(|(_, one)| one.phase).collect();
+    (each, phases.into_iter().map(band).collect())
+}
+
+/// Several neighbours in one, where there are too many.
+fn thinned(points: &[SeriesPoint]) -> Vec<SeriesPoint> {
+    let each = points.len().div_ceil(MOST_POINTS).max(1);
+    let together = |some: &[SeriesPoint]| {
+        let mut sum = some[0];
+        for point in &some[1..] {
+            for direction in 0..3 {
+                sum.operations[direction] += point.operations[direction];
+                sum.bytes[direction] += point.bytes[direction];
+            }
+            sum.length_ns += point.length_ns;
+        }
+        sum
+    };
+    points.chunks(each).map(together).collect()
+}
+
+/// Intervals of all directions together, neighbours joined so that there are at most so many.
+fn columns(intervals: &[IntervalHistogram], most: usize) -> Vec<(Nanos, Histogram)> {
+    let each = intervals.len().div_ceil(most).max(1);
+    let together = |some: &[IntervalHistogram]| {
+        let mut sum = Histogram::new();
+        for interval in some {
+            for (_, found) in interval.latency.iter() {
+                if let Some(found) = found {
+                    sum.merge(found);
+                }
+            }
+        }
+        (some[0].start_ns, sum)
+    };
+    intervals.chunks(each).map(together).collect()
+}
+
+/// Percentiles of the latency of each interval.
+pub(super) fn latencies(place: &Place, job: &JobResults, paced: bool, marks: &[Mark]) -> Chart {
+    let columns = columns(&job.histograms, MOST_POINTS);
+    let (unit, ns) = time_unit(job.total().latency().quantile(0.99) as f64);
+    let line = |(fraction, name): (f64, &str)| {
+        let value = |found: &Histogram| match support(fraction, found.n()) {
+            Support::None => f64::NAN,
+            Support::Good | Support::Weak => found.quantile(fraction) as f64 / ns,
+        };
+        let points = columns.iter().map(|(start, found)| (start.as_secs(), value(found)));
+        Series::new(name, Form::Line, points)
+    };
+    let mut series: Vec<Series> = SHOWN.into_iter().map(line).collect();
+    let most = columns.iter().filter(|(_, found)| !found.is_empty());
+    let most = most.map(|(start, found)| (start.as_secs(), found.max() as f64 / ns));
+    series.push(Series::new("maximum", Form::Dots, most).tone(Tone::Other));
+    // A percentile that hardly any interval has enough operations for says nothing over time.
+    series.retain(|series| series.y.iter().any(Option::is_some));
+    Chart {
+        id: place.id("latency-over-time"),
+        title: place.title("Latency over time"),
+        about: format!(
+            "{} of the operations that ended in each interval. Percentiles that fewer than ten operations of an interval lie beyond are left out; each point of the maximum is one operation.",
+            if paced {
+                "Response times (from when they were due)"
+            } else {
+                "Latencies"
+            }
+        ),
+        x: Axis::linear("time in the measured window", "s"),
+        y: Axis::log("latency", unit),
+        series,
+        marks: marks.to_vec(),
+        ..Chart::default()
+    }
+}
+
+/// How many operations took how long, interval by interval.
+pub(super) fn heat(place: &Place, job: &JobResults) -> Option<Chart> {
+    let columns = columns(&job.histograms, MOST_COLUMNS);
+    let total = job.total();
+    let all = total.latency();
+    if columns.len() < 2 || all.is_empty() {
+        return None;
+    }
+    let row_of = |ns: f64| (ns.max(1.0).log10() * ROWS_PER_DECADE).floor() as i64;
+    let (first, last) = (row_of(all.min() as f64), row_of(all.max() as f64));
+    let (unit, ns) = time_unit(all.quantile(0.99) as f64);
+    let edge = |row: i64| 10f64.powf(row as f64 / ROWS_PER_DECADE);
+    let counted = |found: &Histogram| {
+        let mut rows = vec![0u64; (last - first + 1) as usize];
+        for (bucket, count) in found.buckets() {
+            let low = model::histogram::bucket_low(bucket).max(found.min()).min(found.max());
+            debug_assert_eq!(bucket_of(low), bucket, "a bucket holds its own lower end");
+            rows[(row_of(low as f64).clamp(first, last) - first) as usize] += count;
+        }
+        rows
+    };
+    let counts: Vec<Vec<u64>> = columns.iter().map(|(_, found)| counted(found)).collect();
+    let row = |row: usize| {
+        counts
+            .iter()
+            .map(|column| (column[row] > 0).then(|| column[row] as f64))
+            .collect()
+    };
+    Some(Chart {
+        id: place.id("heat"),
+        title: place.title("Where latencies lay over time"),
+        about: "How many operations took how long in each interval: the stronger the colour, the more of them (by the logarithm). Two bands are two kinds of \
+                operations, such as those from a cache and those from the medium."
+            .into(),
+        x: Axis::linear("time in the measured window", "s"),
+        y: Axis::log("latency", unit),
+        heat: Some(Heat {
+            x: columns.iter().map(|(start, _)| X::Number(start.as_secs())).collect(),
+            // The middle of the row, by the logarithm.
+            y: (first..=last).map(|row| X::Number((edge(row) * edge(row + 1)).sqrt() / ns)).collect(),
+            z: (0..(last - first + 1) as usize).map(row).collect(),
+            title: "operations".into(),
+            log: true,
+        }),
+        ..Chart::default()
+    })
+}
+
+/// A mark at a moment.
+pub(super) fn moment(at_secs: f64, words: &str) -> Mark {
+    Mark {
+        across: Across::X,
+        at: at_secs,
+        to: None,
+        words: words.into(),
+        tone: Tone::Other,
+    }
+}

@@ -1,0 +1,12 @@
+//! What is shown while a run goes on: a line, or a view that fills a terminal. Both are made from events. Neither knows the
+//! terminal itself: whoever shows them says how large it is, and reads clocks and counters.
+
+mod line;
+mod metrics;
+mod state;
+mod view;
+
+pub use line::{Live, Update};
+pub use metrics::Metrics;
+pub use state::{Machine, State};
+pub use view::{Look, draw};

@@ -1,0 +1,201 @@
+//! The intervals of several ranks as one, for whoever watches.
+
+use std::collections::BTreeMap;
+
+use model::event::{Interval, Phase};
+
+/// What makes intervals of different ranks the same one.
+type Key = (u32, u32, Phase, u32, u64);
+
+/// Intervals that wait for those of other ranks.
+#[derive(Debug, Default)]
+pub(super) struct Intervals {
+    waiting: BTreeMap<Key, (Interval, Parts)>,
+    /// How many ranks were left when all that wait were looked at.
+    left: usize,
+}
+
+/// Intervals whose other parts do not come are not waited for longer than until so many later ones are there.
+const LATE: usize = 3;
+
+/// The ranks that have told an interval: a bit for each.
+#[derive(Debug, Default)]
+struct Parts {
+    bits: Vec<u64>,
+    count: usize,
+}
+
+impl Parts {
+    fn insert(&mut self, rank: u32) {
+        let word = rank as usize / 64;
+        if self.bits.len() <= word {
+            self.bits.resize(word + 1, 0);
+        }
+        self.bits[word] |= 1 << (rank % 64);
+        self.count += 1;
+    }
+
+    fn has(&self, rank: u32) -> bool {
+        let word = self.bits.get(rank as usize / 64);
+        word.is_some_and(|word| word >> (rank % 64) & 1 == 1)
+    }
+
+    /// The count spares most looks at all of them.
+    fn has_all(&self, ranks: &[u32]) -> bool {
+        self.count >= ranks.len() && ranks.iter().all(|rank| self.has(*rank))
+    }
+}
+
+impl Intervals {
+    /// Adds one of a rank, whose targets begin at `shift` in the plan of the whole and whose job has the number `job` there.
+    /// Returns those that are whole now, or will not become so.
+    pub(super) fn add(&mut self, rank: u32, shift: u32, job: u32, mut one: Interval, ranks: &[u32]) -> Vec<Interval> {
+        one.job = job;
+        for target in &mut one.targets {
+            target.targets.iter_mut().for_each(|target| *target += shift);
+        }
+        let key = (one.step, job, one.phase, one.epoch, one.start_ns.0);
+        let mut out = Vec::new();
+        match self.waiting.get_mut(&key) {
+            Some((sum, parts)) => {
+                add(sum, one);
+                parts.insert(rank);
+            }
+            None => {
+                let mut parts = Parts::default();
+                parts.insert(rank);
+                self.waiting.insert(key, (one, parts));
+                out.extend(self.late((key.0, key.1)));
+            }
+        }
+        if self.waiting.get(&key).is_some_and(|(_, parts)| parts.has_all(ranks)) {
+            out.extend(self.waiting.remove(&key).map(|(interval, _)| interval));
+        }
+        out
+    }
+
+    /// The first of a job, where so many wait that its other parts will not come.
+    fn late(&mut self, (step, job): (u32, u32)) -> Option<Interval> {
+        let first = (step, job, Phase::ALL[0], 0, 0);
+        let of_job = self.waiting.range(first..).map(|(key, _)| *key);
+        let keys: Vec<Key> = of_job.take_while(|key| (key.0, key.1) == (step, job)).collect();
+        let key = keys.first().filter(|_| keys.len() > LATE)?;
+        self.waiting.remove(key).map(|(interval, _)| interval)
+    }
+
+    /// Those that are whole when only these ranks are left. None becomes so while there are as many.
+    pub(super) fn take(&mut self, ranks: &[u32]) -> Vec<Interval> {
+        if ranks.len() == self.left {
+            return Vec::new();
+        }
+        self.left = ranks.len();
+        let whole = self.waiting.iter().filter(|(_, (_, parts))| parts.has_all(ranks));
+        let keys: Vec<Key> = whole.map(|(key, _)| *key).collect();
+        let removed = keys.iter().filter_map(|key| self.waiting.remove(key));
+        removed.map(|(interval, _)| interval).collect()
+    }
+}
+
+fn add(sum: &mut Interval, one: Interval) {
+    for (direction, counts) in one.counts.iter() {
+        sum.counts[direction].add(*counts);
+    }
+    for (direction, histogram) in one.latency.iter() {
+        match (&mut sum.latency[direction], histogram) {
+            (Some(mine), Some(theirs)) => mine.merge(theirs),
+            (mine @ None, Some(theirs)) => *mine = Some(theirs.clone()),
+            (_, None) => {}
+        }
+    }
+    sum.in_flight_ns += one.in_flight_ns;
+    sum.depth += one.depth;
+    sum.length_ns = sum.length_ns.max(one.length_ns);
+    sum.left_ns = match (sum.left_ns, one.left_ns) {
+        (Some(mine), Some(theirs)) => Some(mine.max(theirs)),
+        (mine, theirs) => mine.or(theirs),
+    };
+    sum.targets.extend(one.targets);
+}
+
+#[cfg(test)]
+mod tests {
+    use model::event::Counts;
+    use model::histogram::Histogram;
+    use model::{Bytes, Nanos, PerDirection};
+
+    use super::*;
+
+    /// A second of one rank, with so many reads.
+    fn second(number: u64, reads: u64) -> Interval {
+        let mut latency = Histogram::new();
+        latency.record_times(1000, reads);
+        Interval {
+            step: 0,
+            job: 0,
+            name: "job".into(),
+            phase: Phase::Measured,
+            epoch: 0,
+            start_ns: Nanos::secs(number),
+            length_ns: Nanos::secs(1),
+            counts: PerDirection {
+                read: Counts {
+                    operations: reads,
+                    bytes: Bytes(reads * 512),
+                },
+                ..PerDirection::default()
+            },
+            latency: PerDirection {
+                read: Some(latency),
+                ..PerDirection::default()
+            },
+            in_flight_ns: Nanos(reads * 1000),
+            depth: 2,
+            targets: Vec::new(),
+            left_ns: None,
+        }
+    }
+
+    fn seen(found: &[Interval]) -> Vec<(u64, u64, u64)> {
+        let one = |one: &Interval| {
+            let latency = one.latency.read.as_ref().map_or(0, Histogram::n);
+            (one.start_ns.0 / 1_000_000_000, one.counts.read.operations, latency)
+        };
+        found.iter().map(one).collect()
+    }
+
+    #[test]
+    fn an_interval_is_told_once_all_have_told_theirs() {
+        let ranks: Vec<u32> = (0..1000).collect();
+        let mut waiting = Intervals::default();
+        for rank in 0..999 {
+            assert_eq!(waiting.add(rank, 0, 0, second(0, 1 + u64::from(rank)), &ranks), []);
+        }
+        let found = waiting.add(999, 0, 0, second(0, 1000), &ranks);
+        assert_eq!(seen(&found), [(0, 500_500, 500_500)]);
+        assert_eq!(found[0].depth, 2000);
+        assert!(waiting.waiting.is_empty());
+    }
+
+    #[test]
+    fn one_that_is_lost_is_not_waited_for() {
+        let mut waiting = Intervals::default();
+        assert_eq!(waiting.take(&[0, 1, 2]), []);
+        waiting.add(0, 0, 0, second(0, 5), &[0, 1, 2]);
+        waiting.add(2, 0, 0, second(0, 7), &[0, 1, 2]);
+        assert_eq!(waiting.take(&[0, 1, 2]), []);
+        assert_eq!(seen(&waiting.take(&[0, 2])), [(0, 12, 12)]);
+        // What had told before it was lost counts, and does not stand for another.
+        waiting.add(1, 0, 0, second(1, 3), &[0, 2]);
+        assert_eq!(waiting.add(0, 0, 0, second(1, 5), &[0, 2]), []);
+        assert_eq!(seen(&waiting.add(2, 0, 0, second(1, 7), &[0, 2])), [(1, 15, 15)]);
+    }
+
+    #[test]
+    fn one_that_is_silent_holds_the_others_up_for_a_while_only() {
+        let mut waiting = Intervals::default();
+        for number in 0..3 {
+            assert_eq!(waiting.add(0, 0, 0, second(number, 4), &[0, 1]), []);
+        }
+        assert_eq!(seen(&waiting.add(0, 0, 0, second(3, 4), &[0, 1])), [(0, 4, 4)]);
+    }
+}

@@ -1,0 +1,226 @@
+//! Whether this process was started as one of several, by whom, and which library of MPI goes with that launcher.
+
+use std::time::Duration;
+
+/// A launcher that has started several processes of one test.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Launch {
+    /// Who, in words.
+    pub by: &'static str,
+    /// How many processes, where it tells.
+    pub size: Option<u32>,
+    /// Libraries to try, the likeliest first.
+    pub libraries: Vec<String>,
+    /// What to install where none is there.
+    pub install: &'static str,
+    /// How long its processes live after it has asked them to stop; `None` if it never kills them.
+    pub grace: Option<Duration>,
+    /// It lets the others live where one dies (User Level Failure Mitigation).
+    pub mitigates: bool,
+}
+
+/// mpirun of Open MPI kills what does not end within a second of being asked to.
+const OPEN_MPI_GRACE: Duration = Duration::from_millis(600);
+const OPEN_MPI: [&str; 2] = ["libmpi.so.40", "libmpi.so.80"];
+const MPICH: [&str; 2] = ["libmpi.so.12", "libmpich.so.12"];
+const STANDARD: [&str; 1] = ["libmpi_abi.so.1"];
+
+/// Launchers that no library is known for: the variable by which one tells the number of a process, the one by which it tells how
+/// many there are, and who it is.
+const OTHERS: [(&str, Option<&str>, &str); 5] = [
+    ("FLUX_TASK_RANK", Some("FLUX_JOB_SIZE"), "Flux"),
+    ("JSM_NAMESPACE_RANK", Some("JSM_NAMESPACE_SIZE"), "jsrun"),
+    ("PALS_RANKID", None, "mpiexec of Cray PALS"),
+    ("ALPS_APP_PE", None, "aprun"),
+    ("PMIX_RANK", None, "a launcher that speaks PMIx"),
+];
+
+impl Launch {
+    /// It has started this process only.
+    pub fn is_alone(&self) -> bool {
+        self.size == Some(1)
+    }
+
+    /// Which of its processes this is, in words.
+    pub fn words(&self) -> String {
+        let by = self.by;
+        match self.size {
+            Some(size) => format!("this is one of {size} processes that {by} has started"),
+            None => format!("this is one of the processes that {by} has started"),
+        }
+    }
+
+    /// What to do where no library is there, in words.
+    pub fn install_words(&self) -> String {
+        match self.libraries.is_empty() {
+            true => self.install.to_owned(),
+            false => format!("install the library of {}", self.install),
+        }
+    }
+
+    /// Why processes that have joined are not those that the launcher has started, about their library; `None` if they are. A
+    /// library that does not understand the launcher starts as well, and takes this process for the only one: each would carry
+    /// out the whole test.
+    pub fn amiss(&self, joined: u32) -> Option<String> {
+        let unseen = self.size.unwrap_or(2).saturating_sub(joined);
+        (unseen > 0).then(|| {
+            let how_many = self.size.map_or("the others".into(), |_| format!("{unseen} of them"));
+            format!("does not see {how_many}: it is not the library of this launcher")
+        })
+    }
+}
+
+/// The launcher that the environment tells of; `None` if there is none. One that has started a single process is only of
+/// interest for what it did to that. `FATHOM_MPI_LIBRARY` names the library, and `FATHOM_FLEET=off` makes every process run by itself.
+pub fn launched(variable: impl Fn(&str) -> Option<String>) -> Option<Launch> {
+    if variable("FATHOM_FLEET").is_some_and(|value| value == "off") {
+        return None;
+    }
+    let is_set = |name: &str| variable(name).is_some();
+    // Launchers may have started each other: one that has started several is the one that counts.
+    let known = known(&variable, |size| size > 1).or_else(|| known(&variable, |size| size == 1));
+    let (by, size, order, install) = known.or_else(|| other(&variable))?;
+    let libraries = match variable("FATHOM_MPI_LIBRARY").filter(|name| !name.is_empty()) {
+        Some(name) => vec![name],
+        None => order.concat().into_iter().map(str::to_owned).collect(),
+    };
+    Some(Launch {
+        by,
+        size,
+        libraries,
+        install,
+        grace: is_set("OMPI_COMM_WORLD_SIZE").then_some(OPEN_MPI_GRACE),
+        mitigates: variable("OMPI_MCA_mpi_ft_enable").is_some_and(|value| value != "0"),
+    })
+}
+
+/// Who, how many, libraries in their order, and what to install.
+type Found = (&'static str, Option<u32>, [&'static [&'static str]; 3], &'static str);
+
+/// A launcher that says how many processes it has started, if that is a fitting number.
+fn known(variable: &impl Fn(&str) -> Option<String>, fits: impl Fn(u32) -> bool) -> Option<Found> {
+    let number = |name: &str| variable(name)?.parse::<u32>().ok().filter(|number| fits(*number));
+    Some(if let Some(size) = number("OMPI_COMM_WORLD_SIZE") {
+        (
+            "mpirun of Open MPI",
+            Some(size),
+            [&OPEN_MPI, &STANDARD, &MPICH],
+            "Open MPI (Debian: libopenmpi3)",
+        )
+    } else if let Some(size) = number("MV2_COMM_WORLD_SIZE") {
+        (
+            "mpirun of MVAPICH",
+            Some(size),
+            [&MPICH, &STANDARD, &OPEN_MPI],
+            "MVAPICH",
+        )
+    } else if let (Some(_), Some(size)) = (variable("PMIX_RANK"), number("SLURM_STEP_NUM_TASKS")) {
+        (
+            "Slurm (PMIx)",
+            Some(size),
+            [&OPEN_MPI, &STANDARD, &MPICH],
+            "Open MPI (Debian: libopenmpi3)",
+        )
+    } else if let Some(size) = number("PMI_SIZE") {
+        (
+            "mpirun of MPICH or its family, or Slurm (PMI)",
+            Some(size),
+            [&STANDARD, &MPICH, &OPEN_MPI],
+            "MPICH (Debian: libmpich12)",
+        )
+    } else if let Some(size) = number("SLURM_STEP_NUM_TASKS") {
+        (
+            "Slurm without MPI",
+            Some(size),
+            [&[], &[], &[]],
+            "use `srun --mpi=pmix` (Open MPI) or `srun --mpi=pmi2` (MPICH)",
+        )
+    } else {
+        return None;
+    })
+}
+
+/// A launcher of another kind: what it brings is not known, so every library is tried.
+fn other(variable: &impl Fn(&str) -> Option<String>) -> Option<Found> {
+    let (_, size, by) = OTHERS.iter().find(|(rank, ..)| variable(rank).is_some())?;
+    let size = size.and_then(|name| variable(name)?.parse().ok());
+    let install = "the MPI that this launcher is made for (Open MPI, MPICH or one of its family)";
+    Some((by, size, [&OPEN_MPI, &MPICH, &STANDARD], install))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_library_goes_with_the_launcher() {
+        let check = |set: &[(&str, &str)], expected: Option<(u32, &str)>| {
+            let found = of(set);
+            let found = found.map(|launch| (launch.size, launch.libraries.first().cloned().unwrap_or_default()));
+            assert_eq!(
+                found,
+                expected.map(|(size, library)| (Some(size), library.to_owned())),
+                "{set:?}"
+            );
+        };
+        check(&[], None);
+        check(&[("OMPI_COMM_WORLD_SIZE", "1")], Some((1, "libmpi.so.40")));
+        check(&[("OMPI_COMM_WORLD_SIZE", "4")], Some((4, "libmpi.so.40")));
+        check(&[("PMI_SIZE", "3")], Some((3, "libmpi_abi.so.1")));
+        check(
+            &[("PMI_SIZE", "3"), ("FATHOM_MPI_LIBRARY", "/x.so")],
+            Some((3, "/x.so")),
+        );
+        check(&[("PMI_SIZE", "3"), ("FATHOM_FLEET", "off")], None);
+        check(
+            &[("PMIX_RANK", "0"), ("SLURM_STEP_NUM_TASKS", "2")],
+            Some((2, "libmpi.so.40")),
+        );
+        // A batch script is one process, whatever its job has.
+        check(&[("SLURM_NTASKS", "8"), ("SLURM_PROCID", "0")], None);
+        check(&[("SLURM_STEP_NUM_TASKS", "8")], Some((8, "")));
+    }
+
+    #[test]
+    fn a_launcher_of_another_kind_is_seen() {
+        let check = |set: &[(&str, &str)], expected: Option<(&str, Option<u32>)>| {
+            let found = of(set).map(|launch| (launch.by, launch.size));
+            assert_eq!(found, expected, "{set:?}");
+        };
+        check(&[("PMIX_RANK", "0")], Some(("a launcher that speaks PMIx", None)));
+        check(
+            &[("FLUX_TASK_RANK", "1"), ("FLUX_JOB_SIZE", "4")],
+            Some(("Flux", Some(4))),
+        );
+        // A shell that Slurm has started is alone, and so is what it starts.
+        check(
+            &[("PMIX_RANK", "0"), ("SLURM_STEP_NUM_TASKS", "1")],
+            Some(("Slurm (PMIx)", Some(1))),
+        );
+        check(
+            &[("OMPI_COMM_WORLD_SIZE", "1"), ("PMIX_RANK", "0")],
+            Some(("mpirun of Open MPI", Some(1))),
+        );
+        // One of them has started the other.
+        check(
+            &[("OMPI_COMM_WORLD_SIZE", "1"), ("PMI_SIZE", "4")],
+            Some(("mpirun of MPICH or its family, or Slurm (PMI)", Some(4))),
+        );
+        check(&[("PMIX_RANK", "0"), ("FATHOM_FLEET", "off")], None);
+    }
+
+    #[test]
+    fn a_library_of_another_launcher_is_noticed() {
+        let four = of(&[("PMI_SIZE", "4")]).expect("it is known");
+        assert_eq!((four.amiss(4), four.amiss(1).is_some()), (None, true));
+        let some = of(&[("PMIX_RANK", "0")]).expect("it is known");
+        assert_eq!((some.amiss(2), some.amiss(1).is_some()), (None, true));
+    }
+
+    fn of(set: &[(&str, &str)]) -> Option<Launch> {
+        launched(|name| {
+            let found = set.iter().find(|(known, _)| *known == name);
+            found.map(|(_, value)| (*value).to_owned())
+        })
+    }
+}

@@ -1,0 +1,301 @@
+//! Messages over MPI. A thread of its own starts the library and is the only one to call it, so that little is asked of it; it
+//! looks after messages by polling, seldom while nothing moves, and makes no call that waits.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use engine::sys::mpi::{Abi, Found, Mpi, Transfer};
+
+use super::comm::{Comm, Incoming, WAITING, too_many_wait};
+use super::launch::Launch;
+
+/// The length of a message, and then the message.
+const TAG_LENGTH: u16 = 71;
+const TAG_BYTES: u16 = 72;
+/// After something has moved it is looked for more without a pause for so long,
+const AWAKE: Duration = Duration::from_millis(1);
+/// then ever less often, up to this.
+const LONGEST_NAP: Duration = Duration::from_millis(20);
+/// How long the end waits for what was handed over, and for the others.
+const CLOSING: Duration = Duration::from_secs(5);
+
+/// The processes that a launcher of MPI has started together.
+#[derive(Debug)]
+pub struct MpiComm {
+    rank: u32,
+    size: u32,
+    words: String,
+    outgoing: Mutex<Sender<Outgoing>>,
+    incoming: Mutex<Receiver<Incoming>>,
+    hurry: Arc<AtomicBool>,
+    over: Arc<AtomicBool>,
+    pump: Mutex<Option<JoinHandle<()>>>,
+    grace: Option<Duration>,
+}
+
+impl MpiComm {
+    /// Opens the first library of a launcher that can be opened.
+    ///
+    /// # Errors
+    /// Why none can, or that it is one of another launcher.
+    pub fn open(launch: &Launch) -> Result<MpiComm, String> {
+        let launch = launch.clone();
+        let grace = launch.grace;
+        let (outgoing, to_send) = channel();
+        let (tell, incoming) = channel();
+        let (ready, started) = channel();
+        let (hurry, over) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+        let (hurried, ended) = (Arc::clone(&hurry), Arc::clone(&over));
+        let pump = thread::spawn(move || {
+            let started = open_first(&launch.libraries).and_then(Found::start);
+            let mpi = match started.and_then(|mpi| of_this_launcher(mpi, &launch)) {
+                Ok(mpi) => mpi,
+                Err(why) => return drop(ready.send(Err(why))),
+            };
+            let abi = match mpi.abi {
+                Abi::Standard => ", interface of MPI 5",
+                Abi::Mpich | Abi::OpenMpi => "",
+            };
+            let words = format!("MPI ({}{abi})", mpi.version());
+            let (rank, size) = (mpi.rank(), mpi.size());
+            let _ = ready.send(Ok((rank, size, words)));
+            Pump {
+                mpi,
+                peers: (0..size).map(|_| Peer::default()).collect(),
+                others: if rank == 0 { 1..size } else { 0..1 },
+                tell,
+            }
+            .run(&to_send, &hurried, &ended);
+        });
+        let (rank, size, words) = started
+            .recv()
+            .map_err(|_| "the library has ended its thread".to_owned())??;
+        Ok(MpiComm {
+            rank,
+            size,
+            words,
+            outgoing: Mutex::new(outgoing),
+            incoming: Mutex::new(incoming),
+            hurry,
+            over,
+            pump: Mutex::new(Some(pump)),
+            grace,
+        })
+    }
+}
+
+fn open_first(libraries: &[String]) -> Result<Found, String> {
+    let mut reasons = Vec::new();
+    for name in libraries {
+        match Mpi::open(name) {
+            Ok(found) => return Ok(found),
+            Err(why) => reasons.push(if why.contains(name) {
+                why
+            } else {
+                format!("{name}: {why}")
+            }),
+        }
+    }
+    Err(reasons.join("; "))
+}
+
+fn of_this_launcher(mpi: Mpi, launch: &Launch) -> Result<Mpi, String> {
+    let Some(amiss) = launch.amiss(mpi.size()) else {
+        return Ok(mpi);
+    };
+    let why = format!("{} {amiss}", mpi.version());
+    mpi.finish();
+    Err(why)
+}
+
+impl Comm for MpiComm {
+    fn rank(&self) -> u32 {
+        self.rank
+    }
+
+    fn size(&self) -> u32 {
+        self.size
+    }
+
+    fn describe(&self) -> String {
+        self.words.clone()
+    }
+
+    fn send(&self, to: u32, message: &[u8]) {
+        let outgoing = self.outgoing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _ = outgoing.send(Outgoing::Message(to, message.to_vec()));
+    }
+
+    fn receive(&self, within: Duration) -> Option<Incoming> {
+        let incoming = self.incoming.lock().unwrap_or_else(PoisonError::into_inner);
+        incoming.recv_timeout(within).ok()
+    }
+
+    fn hurry(&self, hurry: bool) {
+        self.hurry.store(hurry, Ordering::Release);
+    }
+
+    fn grace(&self) -> Option<Duration> {
+        self.grace
+    }
+
+    fn give_up(&self, on: u32) {
+        let outgoing = self.outgoing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _ = outgoing.send(Outgoing::GiveUp(on));
+    }
+
+    fn close(&self) {
+        self.over.store(true, Ordering::Release);
+        let pump = self.pump.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let begun = Instant::now();
+        if let Some(pump) = pump {
+            while !pump.is_finished() && begun.elapsed() < CLOSING * 2 {
+                thread::sleep(Duration::from_millis(1));
+            }
+        }
+    }
+}
+
+/// What the thread that calls the library is asked for.
+#[derive(Debug)]
+enum Outgoing {
+    /// A message to a process.
+    Message(u32, Vec<u8>),
+    /// A process counts as lost.
+    GiveUp(u32),
+}
+
+/// What is under way to and from one process.
+#[derive(Debug, Default)]
+struct Peer {
+    sending: VecDeque<Transfer>,
+    length: Option<Transfer>,
+    bytes: Option<Transfer>,
+    lost: bool,
+}
+
+struct Pump {
+    mpi: Mpi,
+    peers: Vec<Peer>,
+    others: std::ops::Range<u32>,
+    tell: Sender<Incoming>,
+}
+
+impl Pump {
+    fn run(mut self, to_send: &Receiver<Outgoing>, hurry: &AtomicBool, over: &AtomicBool) {
+        let (mut moved, mut nap, mut closing) = (Instant::now(), Duration::from_micros(50), None);
+        loop {
+            let mut any = false;
+            while let Ok(one) = to_send.try_recv() {
+                any = true;
+                match one {
+                    Outgoing::Message(to, bytes) => self.send(to, bytes),
+                    Outgoing::GiveUp(on) => {
+                        if let Some(peer) = self.peers.get_mut(on as usize) {
+                            peer.lost = true;
+                        }
+                    }
+                }
+            }
+            for number in self.others.clone() {
+                any |= self.look(number);
+            }
+            if over.load(Ordering::Acquire) {
+                let since = *closing.get_or_insert_with(Instant::now);
+                let idle = self.peers.iter().all(|peer| peer.lost || peer.sending.is_empty());
+                if idle && !any || since.elapsed() > CLOSING {
+                    break;
+                }
+            }
+            if any {
+                (moved, nap) = (Instant::now(), Duration::from_micros(50));
+            } else if hurry.load(Ordering::Acquire) || moved.elapsed() < AWAKE {
+                thread::yield_now();
+            } else {
+                thread::sleep(nap);
+                nap = (nap * 2).min(LONGEST_NAP);
+            }
+        }
+        // Where somebody is gone, the end of MPI may wait for them for ever.
+        if self.peers.iter().all(|peer| !peer.lost) {
+            self.mpi.finish();
+        }
+    }
+
+    fn lose(&mut self, number: u32, why: String) {
+        let peer = &mut self.peers[number as usize];
+        if !peer.lost {
+            peer.lost = true;
+            let _ = self.tell.send(Incoming::Lost { from: number, why });
+        }
+    }
+
+    fn send(&mut self, to: u32, bytes: Vec<u8>) {
+        if self.peers.get(to as usize).is_none_or(|peer| peer.lost) {
+            return;
+        }
+        // Each is two.
+        if self.peers[to as usize].sending.len() >= 2 * WAITING {
+            return self.lose(to, too_many_wait());
+        }
+        let length = (bytes.len() as u64).to_le_bytes().to_vec();
+        for (tag, part) in [(TAG_LENGTH, length), (TAG_BYTES, bytes)] {
+            match self.mpi.send(to, tag, part) {
+                Ok(transfer) => self.peers[to as usize].sending.push_back(transfer),
+                Err(why) => return self.lose(to, why),
+            }
+        }
+    }
+
+    /// Moves what is under way to and from a process. True if something moved.
+    fn look(&mut self, number: u32) -> bool {
+        if self.peers[number as usize].lost {
+            return false;
+        }
+        match self.try_look(number) {
+            Ok(moved) => moved,
+            Err(why) => {
+                self.lose(number, why);
+                true
+            }
+        }
+    }
+
+    fn try_look(&mut self, number: u32) -> Result<bool, String> {
+        let (mpi, peer) = (&self.mpi, &mut self.peers[number as usize]);
+        let mut moved = false;
+        while let Some(first) = peer.sending.front_mut() {
+            if !mpi.has_ended(first)? {
+                break;
+            }
+            peer.sending.pop_front();
+            moved = true;
+        }
+        if peer.length.is_none() && peer.bytes.is_none() && mpi.is_there(number, TAG_LENGTH)? {
+            peer.length = Some(mpi.receive(number, TAG_LENGTH, 8)?);
+        }
+        if let Some(mut transfer) = peer.length.take() {
+            if mpi.has_ended(&mut transfer)? {
+                let length = transfer.into_bytes().try_into().map(u64::from_le_bytes).unwrap_or(0);
+                peer.bytes = Some(mpi.receive(number, TAG_BYTES, length as usize)?);
+                moved = true;
+            } else {
+                peer.length = Some(transfer);
+            }
+        }
+        if let Some(mut transfer) = peer.bytes.take() {
+            if mpi.has_ended(&mut transfer)? {
+                let bytes = transfer.into_bytes();
+                let _ = self.tell.send(Incoming::Message { from: number, bytes });
+                moved = true;
+            } else {
+                peer.bytes = Some(transfer);
+            }
+        }
+        Ok(moved)
+    }
+}

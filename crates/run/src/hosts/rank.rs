@@ -1,0 +1,377 @@
+//! A process that carries out what another one tells it to.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use engine::Clock;
+use model::Nanos;
+use model::event::Event;
+use model::plan::Plan;
+use model::results::{Results, StepResults};
+
+use super::comm::{Comm, Incoming};
+use super::message::{Introduction, Order, PROTOCOL, ToHead, ToRank, pack, unpack};
+use super::turns::{Gate, OthersOf};
+use super::{ALIVE_EVERY, Journal, Kept, LOOK, Place, SILENCE, so_far_every};
+use crate::targets::{Ground, Removal};
+use crate::{Conditions, RunError, Wishes, carry_out_with, nothing_measured};
+
+/// The process that leads may be silent for so long while it puts together what has come of all.
+const MERGING: Duration = Duration::from_secs(60);
+
+/// Carries out what comes, until there is nothing more to do.
+///
+/// # Errors
+/// A sentence, if the process that leads is gone or says what cannot be understood.
+pub fn serve(comm: &dyn Comm, place: &Place<'_>, journal: &dyn Journal) -> Result<(), String> {
+    let tell = |message: &ToHead| comm.send(0, &pack(message));
+    tell(&ToHead::Hello(Introduction {
+        protocol: PROTOCOL,
+        version: env!("CARGO_PKG_VERSION").into(),
+        host: place.host.clone(),
+        cpus: engine::sys::thread::usable_cpus(),
+        widened_from: place.widened_from,
+        announced: place.announced,
+    }));
+    let mut told = Instant::now();
+    // Dropped when there is nothing more to do.
+    let mut ground = None;
+    loop {
+        if told.elapsed() >= ALIVE_EVERY {
+            tell(&ToHead::Alive);
+            told = Instant::now();
+        }
+        match comm.receive(LOOK) {
+            None => {}
+            Some(Incoming::Lost { why, .. }) => return Err(format!("the process that leads is gone: {why}")),
+            Some(Incoming::Message { bytes, .. }) => match unpack::<ToRank>(&bytes)? {
+                ToRank::Clock { number } => answer(comm, number, &place.clock),
+                ToRank::CarryOut(order) => {
+                    if order.holds_files {
+                        ground.get_or_insert_with(Ground::default);
+                    }
+                    carry_out(comm, place, journal, *order, &mut ground)?;
+                    told = Instant::now();
+                }
+                ToRank::Leave => return Ok(()),
+                // What comes late of a run that has ended.
+                ToRank::Stop | ToRank::Begin { .. } | ToRank::GoOn | ToRank::Arrived | ToRank::Alive => {}
+            },
+        }
+    }
+}
+
+fn answer(comm: &dyn Comm, number: u32, clock: &Clock) {
+    let at_ns = clock.now().0;
+    comm.send(0, &pack(&ToHead::Clock { number, at_ns }));
+}
+
+/// What the thread that listens and the one that carries out share.
+struct Shared {
+    /// Asks the run to stop.
+    stop: AtomicBool,
+    /// Asks the run for what it has measured so far.
+    wanted: AtomicBool,
+    /// The run has ended.
+    over: AtomicBool,
+    /// What was measured has arrived.
+    arrived: AtomicBool,
+    gate: Gate,
+    /// What goes once all have ended.
+    removals: Mutex<Vec<Removal>>,
+}
+
+fn carry_out(
+    comm: &dyn Comm,
+    place: &Place<'_>,
+    journal: &dyn Journal,
+    order: Order,
+    ground: &mut Option<Ground>,
+) -> Result<(), String> {
+    let shared = Shared {
+        stop: AtomicBool::new(false),
+        wanted: AtomicBool::new(false),
+        over: AtomicBool::new(false),
+        arrived: AtomicBool::new(false),
+        gate: Gate::default(),
+        removals: Mutex::default(),
+    };
+    let (begin, begins) = channel();
+    thread::scope(|scope| {
+        let ear = scope.spawn(|| listen(comm, place, &shared, begin));
+        work(comm, place, journal, &order, &shared, &begins, ground);
+        shared.over.store(true, Ordering::Release);
+        ear.join()
+            .unwrap_or_else(|_| Err("the thread that listens has failed".into()))
+    })?;
+    // What was kept for the case that this never arrives is no longer needed once it has. Others may take longer with their parts.
+    let mut heard = Instant::now();
+    while heard.elapsed() < MERGING {
+        if shared.arrived.load(Ordering::Acquire) {
+            journal.forget(&order.run, order.rank.number);
+            return Ok(());
+        }
+        let incoming = comm.receive(LOOK);
+        if incoming.is_some() {
+            heard = Instant::now();
+        }
+        match incoming {
+            Some(Incoming::Message { bytes, .. }) => match unpack::<ToRank>(&bytes)? {
+                ToRank::Arrived => shared.arrived.store(true, Ordering::Release),
+                ToRank::Clock { number } => answer(comm, number, &place.clock),
+                ToRank::Leave => return Err("the process that leads has left before all was told".into()),
+                ToRank::Stop | ToRank::Begin { .. } | ToRank::GoOn | ToRank::CarryOut(_) | ToRank::Alive => {}
+            },
+            Some(Incoming::Lost { why, .. }) => return Err(format!("the process that leads is gone: {why}")),
+            None => comm.send(0, &pack(&ToHead::Alive)),
+        }
+    }
+    Err("nobody says that the results have arrived".into())
+}
+
+/// Hears what is said while the run goes on, and gives signs of life.
+fn listen(comm: &dyn Comm, place: &Place<'_>, shared: &Shared, begin: Sender<Beginning>) -> Result<(), String> {
+    let begun = Instant::now();
+    let (mut told, mut asked, mut heard) = (begun, begun, begun);
+    while !shared.over.load(Ordering::Acquire) {
+        if place.interrupt.load(Ordering::Relaxed) {
+            shared.stop.store(true, Ordering::Release);
+        }
+        if told.elapsed() >= ALIVE_EVERY {
+            comm.send(0, &pack(&ToHead::Alive));
+            told = Instant::now();
+        }
+        if asked.elapsed() >= so_far_every(begun.elapsed()) {
+            shared.wanted.store(true, Ordering::Release);
+            asked = Instant::now();
+        }
+        let incoming = comm.receive(LOOK);
+        if incoming.is_some() {
+            heard = Instant::now();
+        }
+        match incoming {
+            None if heard.elapsed() > SILENCE => {
+                // Nobody would want what is measured from here on, nor end it.
+                shared.stop.store(true, Ordering::Release);
+                comm.give_up(0);
+                let silence = SILENCE.as_secs();
+                return Err(format!("nothing was heard of the process that leads for {silence} s"));
+            }
+            None => {}
+            Some(Incoming::Lost { why, .. }) => {
+                // What is measured from here on is for the journal.
+                shared.stop.store(true, Ordering::Release);
+                return Err(format!("the process that leads is gone: {why}"));
+            }
+            Some(Incoming::Message { bytes, .. }) => match unpack::<ToRank>(&bytes) {
+                Ok(ToRank::Clock { number }) => answer(comm, number, &place.clock),
+                Ok(ToRank::Begin {
+                    step,
+                    at_ns,
+                    called_off,
+                }) => drop(begin.send(Beginning {
+                    step,
+                    at_ns,
+                    called_off,
+                })),
+                Ok(ToRank::GoOn) => shared.gate.open(),
+                Ok(ToRank::Stop | ToRank::Leave) => shared.stop.store(true, Ordering::Release),
+                Ok(ToRank::Arrived) => {
+                    // The next message is for who waits for the next run.
+                    shared.arrived.store(true, Ordering::Release);
+                    return Ok(());
+                }
+                Ok(ToRank::CarryOut(_) | ToRank::Alive) => {}
+                Err(why) => {
+                    shared.stop.store(true, Ordering::Release);
+                    return Err(why);
+                }
+            },
+        }
+    }
+    Ok(())
+}
+
+/// Carries the plan out and tells what happens.
+fn work(
+    comm: &dyn Comm,
+    place: &Place<'_>,
+    journal: &dyn Journal,
+    order: &Order,
+    shared: &Shared,
+    begins: &Receiver<Beginning>,
+    ground: &mut Option<Ground>,
+) {
+    let tell = |message: &ToHead| comm.send(0, &pack(message));
+    let permissions = order.permissions(place.programs);
+    let conditions = Conditions {
+        clock: place.clock,
+        interrupt: &shared.stop,
+        permissions: &permissions,
+    };
+    let called_off = Mutex::new(Vec::new());
+    let keeper = Mutex::new(Keeper::new(order, &place.clock, journal));
+    let keeper = || keeper.lock().unwrap_or_else(PoisonError::into_inner);
+    let others = OthersOf {
+        gate: &shared.gate,
+        stop: &shared.stop,
+        removals: &shared.removals,
+        tell: &|turn| tell(&ToHead::Turn(turn)),
+        starts: &|step, at| {
+            keeper().began(step, at);
+            tell(&ToHead::Began { step, at_ns: at.0 });
+        },
+    };
+    let wishes = Wishes {
+        snapshots: Some(&shared.wanted),
+        called_off: Some(&called_off),
+        others: Some(&others),
+    };
+    let plan = order.share.plan.clone();
+    let done = carry_out_on(ground, plan, conditions, wishes, &mut |event| match event {
+        Event::Ready { step, .. } => {
+            tell(&ToHead::Ready { step });
+            if let Some(begin) = await_begin(begins, step, shared, &place.clock) {
+                keeper().agreed(step, Nanos(begin.at_ns));
+                let not = order.own_jobs(step, &begin.called_off);
+                called_off.lock().unwrap_or_else(PoisonError::into_inner).extend(not);
+            }
+        }
+        Event::Snapshot { step, results, .. } => {
+            keeper().keep(step, &results);
+            tell(&ToHead::SoFar { step, results });
+        }
+        event => tell(&ToHead::Event(Box::new(event))),
+    });
+    match done {
+        Ok(results) => {
+            let at_ns = place.clock.now().0;
+            keeper().keep_all(&results);
+            let results = Box::new(results);
+            tell(&ToHead::Done { results, at_ns });
+        }
+        Err(error) => tell(&ToHead::Failed { why: error.to_string() }),
+    }
+}
+
+/// Carries a part out; files that it makes in directories stay for the runs that follow, where there is a ground for them.
+pub(super) fn carry_out_on(
+    ground: &mut Option<Ground>,
+    mut plan: Plan,
+    conditions: Conditions<'_>,
+    wishes: Wishes<'_>,
+    watcher: &mut dyn FnMut(Event),
+) -> Result<Results, RunError> {
+    let Some(ground) = ground else {
+        return carry_out_with(plan, conditions, wishes, watcher);
+    };
+    ground.settle(&mut plan).map_err(RunError::Targets)?;
+    let permissions = ground.permissions(conditions.permissions);
+    let conditions = Conditions {
+        permissions: &permissions,
+        ..conditions
+    };
+    carry_out_with(plan, conditions, wishes, &mut |event| {
+        ground.take(&event);
+        watcher(event);
+    })
+}
+
+/// That a step may begin.
+struct Beginning {
+    step: u32,
+    at_ns: u64,
+    called_off: Vec<u32>,
+}
+
+/// Waits until a step may begin, and then until it is time. `None` if there is none to wait for.
+fn await_begin(begins: &Receiver<Beginning>, step: u32, shared: &Shared, clock: &Clock) -> Option<Beginning> {
+    loop {
+        if shared.stop.load(Ordering::Acquire) {
+            return None;
+        }
+        match begins.recv_timeout(LOOK) {
+            Ok(begin) if begin.step == step => {
+                sleep_until(clock, Nanos(begin.at_ns), &shared.stop);
+                return Some(begin);
+            }
+            // Of a step before.
+            Ok(_) | Err(std::sync::mpsc::RecvTimeoutError::Timeout) => {}
+            Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => return None,
+        }
+    }
+}
+
+/// Sleeps until shortly before a moment, and spins for the rest, or goes home when it is asked to stop.
+pub(super) fn sleep_until(clock: &Clock, at: Nanos, stop: &AtomicBool) {
+    const SPUN: Nanos = Nanos::micros(200);
+    loop {
+        let left = at.since(clock.now());
+        if left.0 == 0 || stop.load(Ordering::Relaxed) {
+            return;
+        }
+        if left > SPUN {
+            thread::sleep(Duration::from_nanos((left - SPUN).0).min(LOOK));
+        } else {
+            std::hint::spin_loop();
+        }
+    }
+}
+
+/// Writes down what was measured as it comes, so that it is not lost with the process that leads.
+pub(super) struct Keeper<'a> {
+    journal: &'a dyn Journal,
+    kept: Kept,
+    /// When each step was to begin, by the clock of this process.
+    agreed: Vec<Option<Nanos>>,
+}
+
+impl<'a> Keeper<'a> {
+    pub(super) fn new(order: &Order, clock: &Clock, journal: &'a dyn Journal) -> Keeper<'a> {
+        let mut results = nothing_measured(order.share.plan.clone(), clock);
+        // It is what there is of a run that was cut short, until more is known.
+        results.interrupted = true;
+        Keeper {
+            journal,
+            kept: Kept {
+                run: order.run.clone(),
+                rank: order.rank.clone(),
+                common: order.common.clone(),
+                jobs: order.share.jobs.clone(),
+                starts_ns: Vec::new(),
+                clock_ahead_ns: order.clock_ahead_ns,
+                round_trip_ns: order.round_trip_ns,
+                results,
+            },
+            agreed: Vec::new(),
+        }
+    }
+
+    /// A step is to begin at this time of our clock.
+    pub(super) fn agreed(&mut self, step: u32, at: Nanos) {
+        self.agreed.resize(self.agreed.len().max(step as usize + 1), None);
+        self.agreed[step as usize] = Some(at);
+    }
+
+    /// It has begun.
+    pub(super) fn began(&mut self, step: u32, at: Nanos) {
+        if let Some(Some(agreed)) = self.agreed.get(step as usize) {
+            self.kept.starts_ns.push(at.0.wrapping_sub(agreed.0) as i64);
+        }
+    }
+
+    pub(super) fn keep(&mut self, step: u32, results: &StepResults) {
+        if let Some(mine) = self.kept.results.steps.get_mut(step as usize) {
+            *mine = results.clone().cut_short();
+            self.journal.keep(&self.kept);
+        }
+    }
+
+    pub(super) fn keep_all(&mut self, results: &Results) {
+        self.kept.results.clone_from(results);
+        self.journal.keep(&self.kept);
+    }
+}

@@ -1,0 +1,106 @@
+//! Files that several processes of one test want: one of them makes it, the others wait and then use it.
+//!
+//! Nobody knows whether two hosts see one file system or have one each. So all look first; then each makes what it found missing,
+//! and where two make the same file the system lets only one of them have it.
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+
+use model::Nanos;
+
+use super::guard::Permissions;
+use super::own::OwnFile;
+use super::{Action, FillError, Preparation, ReadyTargets, TargetError, keep_mark_true, made_on_open, permit};
+
+/// How a target was made ready, in words.
+pub(super) const MADE_ELSEWHERE: &str = "written for this run by another process of this test";
+
+/// The other processes that carry out parts of the same test, as preparation sees them.
+pub trait Others: Sync {
+    /// All targets were looked at here and may be used. Returns once the others are as far: until then nobody makes anything.
+    fn looked(&self);
+
+    /// Another one is making a file that a step needs here too. Returns once nobody is making any, or the test is to stop.
+    fn wait_for_file(&self, step: u32);
+
+    /// What goes at the end: others may use it until they have ended.
+    fn keep(&self, removal: Removal);
+
+    /// The first worker of a step has really begun here, at this time of the run's clock.
+    fn began(&self, step: u32, at: Nanos);
+}
+
+impl std::fmt::Debug for dyn Others + '_ {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Others")
+    }
+}
+
+/// Files that go at the end of a run. Dropping it removes them.
+#[derive(Debug)]
+pub struct Removal {
+    own: Vec<OwnFile>,
+    named: Vec<PathBuf>,
+}
+
+impl Removal {
+    pub(super) fn of(own: Vec<OwnFile>, named: Vec<PathBuf>) -> Removal {
+        Removal { own, named }
+    }
+}
+
+impl Drop for Removal {
+    fn drop(&mut self) {
+        self.own.clear();
+        for path in &self.named {
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+impl ReadyTargets {
+    pub(super) fn was_made_elsewhere(&self, number: usize) -> bool {
+        self.elsewhere.iter().any(|(one, _)| one.number == number)
+    }
+}
+
+impl Preparation<'_> {
+    /// Looks again at a target that another process of the test has made since all have looked. It is used as it is, and whoever has
+    /// made it removes it. Returns how it was made ready, in words.
+    pub(super) fn look_again(
+        &self,
+        number: usize,
+        permissions: &Permissions,
+        ready: &mut ReadyTargets,
+    ) -> Result<String, TargetError> {
+        let name = &self.plan.targets[number].path;
+        if self.interrupt.load(Ordering::Relaxed) {
+            return Err(FillError::Interrupted(name.clone()).into());
+        }
+        // The mark of the one that has made it is not seen everywhere, and may be gone: it is about to be written to.
+        let mut permissions = permissions.clone();
+        permissions.overwrite.push(name.clone());
+        let (mut one, claim) = permit::again(self.plan, number, &permissions)?;
+        if one.kind.is_none() {
+            return Err(TargetError::Missing {
+                path: name.clone(),
+                help: "another process of this test was making it and has not kept it".into(),
+            });
+        }
+        // Anything of another size was made by somebody else, and what was said for ours does not hold for it.
+        let planned = self.permitted.iter().find(|(one, _)| one.number == number);
+        let planned = match planned.map(|(one, _)| &one.action) {
+            Some(Action::Create { .. }) if made_on_open(&self.plan.targets[number]).is_some() => 0,
+            Some(Action::Create { size, .. }) => size.0,
+            _ => one.size,
+        };
+        if one.size != planned {
+            return Err(TargetError::Replaced { path: name.clone() });
+        }
+        one.action = Action::UseAsItIs;
+        keep_mark_true(self.plan, &one);
+        ready.elsewhere.push((one, claim));
+        Ok(MADE_ELSEWHERE.to_owned())
+    }
+}

@@ -1,0 +1,416 @@
+//! The guard on machines with Windows, by facts that were written down: what Windows answers about disks and volumes, and what may
+//! then be written to. The questions themselves can be asked on Windows only.
+
+use std::path::PathBuf;
+
+use engine::probe::System;
+use engine::probe::windows::{
+    DYNAMIC_DATA, Disk, EFI_SYSTEM, Extent, Holds, Layout, PartitionEntry, PartitionType, Place, RESERVED,
+    STORAGE_SPACES, Storage, Volume,
+};
+use engine::{DeviceNumber, FileKind, Identity};
+use model::Bytes;
+use model::environment::Device;
+use run::targets::guard::{
+    Contents, Decision, Guard, Intent, Origin, Permissions, Signature, SignatureKind, Subject, Voice,
+};
+
+const GIB: u64 = 1 << 30;
+/// Basic data, as `PartitionType::Gpt` has it.
+const DATA: [u8; 16] = [
+    0xa2, 0xa0, 0xd0, 0xeb, 0xe5, 0xb9, 0x33, 0x44, 0x87, 0xc0, 0x68, 0xb6, 0xb7, 0x26, 0x99, 0xc7,
+];
+
+fn disk(number: u32, types: &[[u8; 16]]) -> Disk {
+    let entry = |(index, kind): (usize, &[u8; 16])| PartitionEntry {
+        number: index as u32 + 1,
+        start: (1 << 20) + index as u64 * GIB,
+        length: GIB,
+        kind: PartitionType::Gpt(*kind),
+        starts_the_system: false,
+    };
+    Disk {
+        number,
+        facts: Device {
+            size: Bytes(100 * GIB),
+            ..Device::default()
+        },
+        layout: Some(Layout {
+            table: (!types.is_empty()).then(|| "GPT".into()),
+            partitions: types.iter().enumerate().map(entry).collect(),
+        }),
+        offline: Some(false),
+        read_only: Some(false),
+        clustered: Some(false),
+        removable: false,
+    }
+}
+
+fn volume(disk: u32, partition: u32, at: &[&str], holds: Holds) -> Volume {
+    Volume {
+        name: format!(r"\\?\Volume{{{disk}-{partition}}}\"),
+        place: Some(Place { disk, partition }),
+        extents: Some(vec![Extent {
+            disk,
+            start: (1 << 20) + u64::from(partition.saturating_sub(1)) * GIB,
+            length: GIB,
+        }]),
+        mounted_at: Some(at.iter().map(ToString::to_string).collect()),
+        holds,
+        size: GIB,
+        read_only: false,
+    }
+}
+
+fn ntfs() -> Holds {
+    Holds::FileSystem {
+        kind: "NTFS".into(),
+        serial: 7,
+    }
+}
+
+/// Disk 0 has the system: EFI, reserved, C:, and a raw partition E:. Disk 1 is empty. Disk 2 has a data partition D:.
+fn machine() -> Storage {
+    Storage {
+        disks: vec![
+            disk(0, &[EFI_SYSTEM, RESERVED, DATA, DATA]),
+            disk(1, &[]),
+            disk(2, &[DATA]),
+        ],
+        volumes: vec![
+            volume(
+                0,
+                1,
+                &[],
+                Holds::FileSystem {
+                    kind: "FAT32".into(),
+                    serial: 1,
+                },
+            ),
+            volume(0, 3, &[r"C:\"], ntfs()),
+            volume(0, 4, &[r"E:\"], Holds::Raw),
+            volume(2, 1, &[r"D:\", r"C:\mnt\data\"], ntfs()),
+        ],
+        page_files: Some(vec![r"C:\pagefile.sys".into()]),
+        system_folder: Some(r"C:\Windows\system32".into()),
+        doubts: Vec::new(),
+    }
+}
+
+fn subject(name: &str, disk: u32, partition: u32) -> Subject {
+    Subject {
+        path: PathBuf::from(name),
+        kind: FileKind::BlockDevice,
+        identity: Some(Identity::BlockDevice(DeviceNumber::new(disk, partition))),
+        size: GIB,
+        origin: Origin::Foreign,
+        contents: Contents::Known(Vec::new()),
+        claimed: false,
+    }
+}
+
+fn decide(storage: &Storage, subject: &Subject, voice: Voice, destroy: bool) -> Decision {
+    let tree = System::below(std::path::Path::new("nowhere"));
+    let permissions = Permissions {
+        destroy: destroy
+            .then(|| subject.path.display().to_string())
+            .into_iter()
+            .collect(),
+        ..Permissions::default()
+    };
+    Guard::new(&tree, voice, &permissions)
+        .having_seen(storage.inventory())
+        .decide(subject, Intent::WRITE)
+}
+
+/// What is said against writing, in the voice of a drop-in, which asks for no name of a blank device.
+#[track_caller]
+fn refused(storage: &Storage, disk: u32, partition: u32, reasons: &[&str]) {
+    let decision = decide(storage, &subject("X", disk, partition), Voice::DropIn, false);
+    let refusal = decision.refusal().expect("it was allowed");
+    let said: Vec<String> = refusal.reasons.iter().map(ToString::to_string).collect();
+    assert_eq!(said, reasons);
+    assert!(!refusal.can_be_lifted(), "no option opens it");
+}
+
+#[track_caller]
+fn allowed(storage: &Storage, disk: u32, partition: u32) {
+    if let Decision::Refused(refusal) = decide(storage, &subject("X", disk, partition), Voice::DropIn, false) {
+        panic!("{refusal}");
+    }
+}
+
+#[test]
+fn the_system_disk_is_never_given_away() {
+    let machine = machine();
+    let decision = decide(&machine, &subject(r"\\.\PhysicalDrive0", 0, 0), Voice::Native, false);
+    let refusal = decision.refusal().unwrap();
+    let said: Vec<String> = refusal.reasons.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        said,
+        [
+            "the system that runs here is started from its partition Harddisk0Partition1",
+            "the system that runs here is started from its partition Harddisk0Partition2",
+            r"its partition Harddisk0Partition3 is mounted at C:\ (NTFS)",
+            "the system swaps to its partition Harddisk0Partition3",
+            "the system that runs here runs from its partition Harddisk0Partition3",
+            "it has partitions: Harddisk0Partition1, Harddisk0Partition2, Harddisk0Partition3, Harddisk0Partition4",
+        ]
+    );
+    assert_eq!(
+        refusal.help,
+        "this system runs from it; name another target. No option overrides this"
+    );
+    refused(&machine, 0, 1, &["the system that runs here is started from it"]);
+    refused(
+        &machine,
+        0,
+        3,
+        &[
+            r"it is mounted at C:\ (NTFS)",
+            "the system swaps to it",
+            "the system that runs here runs from it",
+        ],
+    );
+}
+
+#[test]
+fn a_letter_alone_is_no_use_and_a_file_system_is() {
+    let machine = machine();
+    allowed(&machine, 0, 4);
+    allowed(&machine, 1, 0);
+    refused(&machine, 2, 1, &[r"it is mounted at D:\, C:\mnt\data\ (NTFS)"]);
+    let decision = decide(&machine, &subject(r"\\.\PhysicalDrive2", 2, 0), Voice::DropIn, false);
+    let help = &decision.refusal().unwrap().help;
+    assert_eq!(
+        help,
+        r"dismount it (mountvol D:\ /P) first, or name another target; no option overrides this"
+    );
+}
+
+#[test]
+fn a_blank_disk_must_be_named_by_native_commands() {
+    let decision = decide(&machine(), &subject(r"\\.\PhysicalDrive1", 1, 0), Voice::Native, false);
+    let refusal = decision.refusal().unwrap();
+    assert!(refusal.can_be_lifted());
+    assert_eq!(
+        refusal.help,
+        r"if everything on it may be lost, name it again: --allow-destroy \\.\PhysicalDrive1"
+    );
+}
+
+#[test]
+fn what_a_disk_holds_counts() {
+    let mut locked = subject("X", 1, 0);
+    locked.contents = Contents::Known(vec![Signature {
+        kind: SignatureKind::Encrypted,
+        name: "BitLocker",
+        offset: 3,
+        label: None,
+    }]);
+    let decision = decide(&machine(), &locked, Voice::DropIn, false);
+    let said = decision.refusal().unwrap().reasons[0].to_string();
+    assert_eq!(said, "it holds a BitLocker volume");
+}
+
+/// Everything that a disk may answer or not, one fault at a time: each makes it a disk in use.
+#[test]
+fn what_cannot_be_found_out_counts_as_a_use() {
+    let check = |change: fn(&mut Disk), reason: &str| {
+        let mut machine = machine();
+        change(&mut machine.disks[1]);
+        refused(&machine, 1, 0, &[reason]);
+        refused_only_there(&machine);
+    };
+    check(
+        |disk| disk.offline = Some(true),
+        "whether it is in use cannot be told: it is offline: a virtual machine or another node of a cluster may have it, and Windows \
+         shows none of its volumes",
+    );
+    check(
+        |disk| disk.offline = None,
+        "whether it is in use cannot be told: its driver does not say whether it is offline",
+    );
+    check(
+        |disk| disk.layout = None,
+        "whether it is in use cannot be told: its partitions could not be read",
+    );
+    check(
+        |disk| disk.clustered = None,
+        "whether it is in use cannot be told: its driver does not say whether it belongs to the cluster that this machine is a node of",
+    );
+    check(|disk| disk.clustered = Some(true), "it is part of a failover cluster");
+}
+
+/// A doubt about disk 1 is none about a partition of disk 0.
+#[track_caller]
+fn refused_only_there(machine: &Storage) {
+    allowed(machine, 0, 4);
+}
+
+#[test]
+fn what_windows_does_not_list_at_all_is_a_doubt_about_every_disk() {
+    let check = |change: fn(&mut Storage), reason: &str| {
+        let mut machine = machine();
+        change(&mut machine);
+        refused(&machine, 1, 0, &[reason]);
+        refused(&machine, 0, 4, &[reason]);
+    };
+    check(
+        |machine| machine.page_files = None,
+        "whether it is in use cannot be told: Windows did not say where its page files are",
+    );
+    check(
+        |machine| machine.page_files = Some(vec![r"Z:\pagefile.sys".into()]),
+        r"whether it is in use cannot be told: nobody tells on which disk the page file Z:\pagefile.sys lies",
+    );
+    check(
+        |machine| machine.system_folder = None,
+        "whether it is in use cannot be told: Windows did not say which disk it runs from",
+    );
+    check(
+        |machine| {
+            machine
+                .doubts
+                .push("Windows did not list its volumes: access denied".into())
+        },
+        "whether it is in use cannot be told: Windows did not list its volumes: access denied",
+    );
+    check(
+        |machine| {
+            let mut lost = volume(9, 9, &[r"S:\"], ntfs());
+            (lost.place, lost.extents) = (None, None);
+            machine.volumes.push(lost);
+        },
+        r"whether it is in use cannot be told: nobody tells on which disk the volume S:\ lies",
+    );
+    let hidden = decide(&machine(), &subject("X", 5, 0), Voice::DropIn, true);
+    let said = hidden.refusal().unwrap().reasons[0].to_string();
+    assert_eq!(
+        said,
+        "whether it is in use cannot be told: it is none of the disks and partitions that the system lists, nor a volume on one of them"
+    );
+    let mut nameless = subject("X", 0, 0);
+    nameless.identity = None;
+    assert!(
+        !decide(&machine(), &nameless, Voice::DropIn, true)
+            .refusal()
+            .unwrap()
+            .can_be_lifted()
+    );
+}
+
+#[test]
+fn volumes_that_cannot_be_looked_into_are_in_use() {
+    let with = |holds: Holds| {
+        let mut machine = machine();
+        machine.volumes[2].holds = holds;
+        machine
+    };
+    refused(
+        &with(Holds::Locked),
+        0,
+        4,
+        &["whether it is in use cannot be told: it is locked by BitLocker, so what lies on it cannot be told"],
+    );
+    refused(
+        &with(Holds::Unknown),
+        0,
+        4,
+        &["whether it is in use cannot be told: what lies on it could not be found out"],
+    );
+    allowed(&with(Holds::NoMedium), 0, 4);
+    let mut machine = machine();
+    machine.volumes[3].mounted_at = None;
+    refused(
+        &machine,
+        2,
+        1,
+        &["whether it is in use cannot be told: its mount points could not be read"],
+    );
+}
+
+#[test]
+fn members_of_pools_and_dynamic_disks_are_in_use() {
+    let check = |kind: [u8; 16], reason: &str| {
+        let mut machine = machine();
+        machine.disks[1] = disk(1, &[kind]);
+        let decision = decide(&machine, &subject("X", 1, 0), Voice::DropIn, false);
+        let refusal = decision.refusal().unwrap();
+        assert_eq!(refusal.reasons[0].to_string(), reason);
+        assert!(!refusal.can_be_lifted());
+        // A partition of such a disk is a part of it.
+        assert!(
+            decide(&machine, &subject("X", 1, 1), Voice::DropIn, false)
+                .refusal()
+                .is_some()
+        );
+    };
+    check(STORAGE_SPACES, "it is part of a pool of Storage Spaces");
+    check(DYNAMIC_DATA, "it is part of a group of dynamic disks");
+}
+
+/// A volume over two disks uses both, and neither of its disks may be written to.
+#[test]
+fn a_spanned_volume_uses_all_of_its_disks() {
+    let mut machine = machine();
+    let mut spanned = volume(1, 0, &[r"S:\"], ntfs());
+    spanned.place = None;
+    spanned.extents = Some(vec![
+        Extent {
+            disk: 1,
+            start: 1 << 20,
+            length: GIB,
+        },
+        Extent {
+            disk: 3,
+            start: 1 << 20,
+            length: GIB,
+        },
+    ]);
+    machine.volumes.push(spanned);
+    machine.disks.push(disk(3, &[]));
+    for number in [1, 3] {
+        refused(
+            &machine,
+            number,
+            0,
+            &[
+                r"it is part of the volume S:\",
+                r"Volume{1-0}, which is made of it, is mounted at S:\ (NTFS)",
+            ],
+        );
+    }
+}
+
+#[test]
+fn a_disk_without_a_table_may_hold_a_file_system_as_a_whole() {
+    let mut machine = machine();
+    machine.volumes.push(volume(1, 0, &[r"S:\"], ntfs()));
+    refused(&machine, 1, 0, &[r"it is mounted at S:\ (NTFS)"]);
+}
+
+#[test]
+fn what_lies_beneath_a_volume() {
+    let machine = machine();
+    let chain = machine.chain(DeviceNumber::new(2, 1));
+    let names: Vec<(&str, &str)> = chain
+        .iter()
+        .map(|device| (device.name.as_str(), device.kind.as_str()))
+        .collect();
+    assert_eq!(
+        names,
+        [("Harddisk2Partition1", "partition"), ("PhysicalDrive2", "disk")]
+    );
+    assert_eq!(
+        machine.inventory().named("PhysicalDrive2").unwrap().path(),
+        r"\\.\PhysicalDrive2"
+    );
+    assert_eq!(
+        machine.volume_of(r"C:\mnt\data\f.dat"),
+        Some(3),
+        "the longest mount point counts"
+    );
+    assert_eq!(machine.volume_of(r"c:\other"), Some(1));
+    assert_eq!(machine.volume_of(r"\\server\share\f"), None);
+}

@@ -1,0 +1,100 @@
+// Presses Ctrl-C or Ctrl-Break for a program, which a test under Wine or on Windows has no keyboard for:
+//
+//     press c|break WHEN[,WHEN]… PROGRAM ARGUMENT…
+//
+// The program shares a new console with this one, and its streams are ours. WHEN is a time in milliseconds, or @PATTERN: as soon as there
+// is a file of that name, in which * stands for anything. After each the keys are pressed. The exit code is that of the program;
+// 250 if it could not be run, 251 if it had to be killed, 252 if the system has no such keys, 253 if the file did not come.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <windows.h>
+
+// The command line behind this many words, as it was typed.
+static wchar_t *behind(wchar_t *line, int words)
+{
+    int quoted = 0;
+    for (; *line; line++) {
+        if (*line == L'"')
+            quoted = !quoted;
+        if (*line == L' ' && !quoted) {
+            while (line[1] == L' ')
+                line++;
+            if (--words == 0)
+                return line + 1;
+        }
+    }
+    return line;
+}
+
+// Waits for a file, a minute at most. False if the program ended before, or none came.
+static int file_came(HANDLE process, const char *pattern)
+{
+    for (int times = 0; times < 12000; times++) {
+        WIN32_FIND_DATAA found;
+        HANDLE search = FindFirstFileA(pattern, &found);
+        if (search != INVALID_HANDLE_VALUE) {
+            FindClose(search);
+            return 1;
+        }
+        if (WaitForSingleObject(process, 5) == WAIT_OBJECT_0)
+            return 0;
+    }
+    return 0;
+}
+
+static int end(HANDLE process, int code)
+{
+    TerminateProcess(process, code);
+    WaitForSingleObject(process, INFINITE);
+    return code;
+}
+
+int main(int count, char **words)
+{
+    if (count < 4)
+        return 250;
+    DWORD event = strcmp(words[1], "c") == 0 ? CTRL_C_EVENT : CTRL_BREAK_EVENT;
+    HANDLE streams[3] = { GetStdHandle(STD_INPUT_HANDLE), GetStdHandle(STD_OUTPUT_HANDLE), GetStdHandle(STD_ERROR_HANDLE) };
+
+    // A console that nobody else is on, so that only the program hears of the keys.
+    FreeConsole();
+    if (!AllocConsole()) {
+        fprintf(stderr, "press: no console: %lu\n", GetLastError());
+        return 250;
+    }
+    // Whoever started us may have had Ctrl-C ignored, which is inherited.
+    SetConsoleCtrlHandler(NULL, FALSE);
+    STARTUPINFOW start = { .cb = sizeof start, .dwFlags = STARTF_USESTDHANDLES };
+    start.hStdInput = streams[0];
+    start.hStdOutput = streams[1];
+    start.hStdError = streams[2];
+    PROCESS_INFORMATION process;
+    // Ctrl-C is for all of a console and not heard by those who begin a group, Ctrl-Break can be for a group.
+    DWORD flags = event == CTRL_C_EVENT ? 0 : CREATE_NEW_PROCESS_GROUP;
+    if (!CreateProcessW(NULL, behind(GetCommandLineW(), 3), NULL, NULL, TRUE, flags, NULL, NULL, &start, &process)) {
+        fprintf(stderr, "press: cannot run it: %lu\n", GetLastError());
+        return 250;
+    }
+
+    for (char *when = strtok(words[2], ","); when; when = strtok(NULL, ",")) {
+        if (*when == '@' && !file_came(process.hProcess, when + 1)) {
+            fprintf(stderr, "press: there is no file %s\n", when + 1);
+            return end(process.hProcess, 253);
+        }
+        DWORD wait = *when == '@' ? 0 : strtoul(when, NULL, 10);
+        if (WaitForSingleObject(process.hProcess, wait) == WAIT_OBJECT_0)
+            break;
+        // The program has been started; from now on it is we who ignore it.
+        SetConsoleCtrlHandler(NULL, TRUE);
+        if (!GenerateConsoleCtrlEvent(event, event == CTRL_C_EVENT ? 0 : process.dwProcessId)) {
+            fprintf(stderr, "press: the keys do not work: %lu\n", GetLastError());
+            return end(process.hProcess, 252);
+        }
+    }
+    if (WaitForSingleObject(process.hProcess, 60000) != WAIT_OBJECT_0)
+        return end(process.hProcess, 251);
+    DWORD code = 250;
+    GetExitCodeProcess(process.hProcess, &code);
+    return (int)code;
+}

@@ -1,0 +1,211 @@
+//! What it takes that many carry a test out together: processes on this machine, and as many results as never ran.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::bench::Trouble;
+use crate::bench::child::{self, Usage};
+use crate::bench::contest::Bench;
+use crate::bench::figure::{Figure, Wanted, digits};
+use crate::bench::statistics::median;
+
+/// Next to nothing to do, so that what is seen is what it takes to do it together.
+const NOTHING: &str = "[[job]]\nname = \"nothing\"\ntarget = \"null\"\nsize = \"1GiB\"\ndepth = 1\nrate = \"100iops\"\nwarm-up = \"0s\"\ntime = \"SECONDSs\"\n";
+/// A minute of a device that is not there, in no time.
+const MINUTE: &str = "seed = 1\n[[job]]\nname = \"minute\"\ntarget = \"simulated:disk\"\nread = 70\ndepth = 4\ntime = \"60s\"\n\
+                      [simulated.disk]\nsize = \"1GiB\"\nservers = 4\nservice = \"exponential 4ms\"\n";
+const MIB: f64 = 1024.0 * 1024.0;
+
+pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, Trouble> {
+    let folder = bench.places.folder()?.join("fleet");
+    fs::create_dir_all(&folder)?;
+    let mut figures = Vec::new();
+    real(bench, row, &folder, &mut figures)?;
+    told(bench, row, &folder, &mut figures)?;
+    // A quick look does not build the program for it, which takes longer than all rows.
+    if !bench.options.smoke {
+        synthetic(bench, row, &folder, &mut figures)?;
+    }
+    Ok(figures)
+}
+
+/// One run of so many processes.
+struct Ran {
+    usage: Usage,
+    saved: f64,
+}
+
+fn job(folder: &Path, seconds: u32) -> Result<String, Trouble> {
+    let path = folder.join(format!("nothing-{seconds}.toml"));
+    fs::write(&path, NOTHING.replace("SECONDS", &seconds.to_string()))?;
+    Ok(path.display().to_string())
+}
+
+fn run(bench: &Bench, folder: &Path, surroundings: &[String], arguments: &[&str]) -> Result<Ran, Trouble> {
+    let saved = folder.join("saved");
+    let _ = fs::remove_file(&saved);
+    let path = saved.display().to_string();
+    let mut line = vec![
+        "env".to_owned(),
+        format!("FATHOM_JOURNAL={}", folder.join("journal").display()),
+    ];
+    line.extend(surroundings.iter().cloned());
+    line.extend(bench.tools.own(arguments));
+    line.extend(["--quiet".into(), "--save".into(), path]);
+    let ended = child::run(&line)?;
+    Ok(Ran {
+        usage: ended.usage,
+        saved: fs::metadata(&saved)?.len() as f64,
+    })
+}
+
+/// Processes on this machine: more of them than it has processors take turns, so that this is the most it can take.
+fn real(bench: &Bench, row: &'static str, folder: &Path, figures: &mut Vec<Figure>) -> Result<(), Trouble> {
+    let job = job(folder, 1)?;
+    let counts: &[usize] = if bench.options.smoke { &[1, 4] } else { &[1, 4, 16, 64] };
+    bench.note_line("fathom run nothing.toml --hosts local,local,… --quiet --save FILE".into());
+    for count in counts {
+        let list = vec!["local"; *count].join(",");
+        let runs: Vec<Ran> = (0..bench.options.pairs)
+            .map(|_| run(bench, folder, &[], &["run", &job, "--hosts", &list]))
+            .collect::<Result<_, _>>()?;
+        let of = |figure: &dyn Fn(&Ran) -> f64| median(&runs.iter().map(figure).collect::<Vec<f64>>());
+        let count_words = if *count == 1 {
+            "1 rank".to_owned()
+        } else {
+            format!("{count} ranks")
+        };
+        let each = |value: Option<f64>, unit: &str| {
+            let value = value.unwrap_or_default() / *count as f64;
+            format!("{} {unit} for each rank", digits(value))
+        };
+        let mut add = |what: &str, unit: &'static str, found: Option<f64>| {
+            let figure = Figure::new(row, format!("{what}, {count_words}"), Wanted::Nothing, found);
+            figures.push(figure.unit(unit).beside(each(found, unit)));
+        };
+        add(
+            "time beyond that of the test",
+            "ms",
+            of(&|ran| (ran.usage.wall_secs - 1.0) * 1e3),
+        );
+        add("CPU time of all processes", "ms", of(&|ran| ran.usage.cpu_secs() * 1e3));
+        add(
+            "memory of the largest process",
+            "MiB",
+            of(&|ran| ran.usage.memory_bytes as f64 / MIB),
+        );
+        add("saved file", "KiB", of(&|ran| ran.saved / 1024.0));
+    }
+    Ok(())
+}
+
+/// Bytes that a rank tells while it measures: intervals, what it has so far, signs of life.
+fn told(bench: &Bench, row: &'static str, folder: &Path, figures: &mut Vec<Figure>) -> Result<(), Trouble> {
+    let agent = folder.join("agent");
+    let copies = folder.join("told");
+    // In the place of ssh: the command runs here, and what it says is written down on its way.
+    let text = format!("#!/bin/sh\nshift\nexec sh -c \"$1 | tee {}/$$\"\n", copies.display());
+    fs::write(&agent, text)?;
+    fs::set_permissions(&agent, fs::Permissions::from_mode(0o755))?;
+    let own = bench.tools.own(&[]).remove(0);
+    let surroundings = [
+        format!("FATHOM_SSH={}", agent.display()),
+        format!("FATHOM_REMOTE={own}"),
+    ];
+    let bytes = |seconds: u32| -> Result<f64, Trouble> {
+        let _ = fs::remove_dir_all(&copies);
+        fs::create_dir(&copies)?;
+        let job = job(folder, seconds)?;
+        run(bench, folder, &surroundings, &["run", &job, "--hosts", "a,b"])?;
+        let sizes: Vec<f64> = fs::read_dir(&copies)?
+            .map(|entry| Ok(entry?.metadata()?.len() as f64))
+            .collect::<Result<_, std::io::Error>>()?;
+        Ok(sizes.iter().sum::<f64>() / sizes.len().max(1) as f64)
+    };
+    let (short, long) = if bench.options.smoke { (2, 4) } else { (4, 14) };
+    let (few, many) = (bytes(short)?, bytes(long)?);
+    let found = (many - few) / f64::from(long - short);
+    let beside = format!(
+        "{} KiB in {short} s, {} KiB in {long} s",
+        digits(few / 1024.0),
+        digits(many / 1024.0)
+    );
+    let figure = Figure::new(
+        row,
+        "what a rank tells in each second",
+        Wanted::Nothing,
+        Some(found / 1024.0),
+    );
+    figures.push(figure.unit("KiB").beside(beside));
+    Ok(())
+}
+
+/// Results of one process as those of many, through the code that puts real ones together.
+fn synthetic(bench: &Bench, row: &'static str, folder: &Path, figures: &mut Vec<Figure>) -> Result<(), Trouble> {
+    let gather = bench.tools.gather(bench.options.fathom.is_some())?;
+    let minute = folder.join("minute.toml");
+    fs::write(&minute, MINUTE)?;
+    let template = folder.join("minute");
+    let arguments = [
+        "run",
+        &minute.display().to_string(),
+        "--quiet",
+        "--save",
+        &template.display().to_string(),
+    ];
+    child::run(&bench.tools.own(&arguments))?;
+    bench.note_line("gather minute.fathom RANKS FILE".into());
+    let out = folder.join("gathered").display().to_string();
+    let gathered = |ranks: u32| -> Result<(Value, Usage), Trouble> {
+        let line = [
+            gather.clone(),
+            template.display().to_string(),
+            ranks.to_string(),
+            out.clone(),
+        ];
+        let ended = child::run(&line)?;
+        Ok((serde_json::from_str(&ended.stdout)?, ended.usage))
+    };
+    let alone = gathered(1)?;
+    let counts: &[u32] = if bench.options.smoke {
+        &[100]
+    } else {
+        &[100, 1000, 10_000]
+    };
+    let mut costs: Vec<f64> = Vec::new();
+    for count in counts {
+        let repeats = if *count < 1000 { bench.options.pairs } else { 1 };
+        let runs: Vec<(Value, Usage)> = (0..repeats).map(|_| gathered(*count)).collect::<Result<_, _>>()?;
+        let each = |name: &str| {
+            let of_runs: Vec<f64> = runs.iter().filter_map(|(json, _)| json[name].as_f64()).collect();
+            median(&of_runs).map(|value| value / f64::from(*count))
+        };
+        let mut add = |what: &str, unit: &'static str, found: Option<f64>| {
+            let figure = Figure::new(row, format!("{what}, {count} ranks"), Wanted::Nothing, found);
+            figures.push(figure.unit(unit).beside("for each rank"));
+        };
+        let memory: Vec<f64> = runs.iter().map(|(_, usage)| usage.memory_bytes as f64).collect();
+        let memory = median(&memory).map(|all| (all - alone.1.memory_bytes as f64) / f64::from(*count) / 1024.0);
+        add("sharing the plan out", "µs", each("share_ms").map(|ms| ms * 1e3));
+        add("putting results together", "µs", each("merge_ms").map(|ms| ms * 1e3));
+        add("self-checks", "µs", each("check_ms").map(|ms| ms * 1e3));
+        add("saving", "µs", each("save_ms").map(|ms| ms * 1e3));
+        add("saved file", "KiB", each("saved_bytes").map(|bytes| bytes / 1024.0));
+        add("memory at most, with the saved text", "KiB", memory);
+        let parts = ["share_ms", "merge_ms", "check_ms", "save_ms"];
+        costs.push(parts.iter().filter_map(|name| each(name)).sum());
+    }
+    if let (Some(first), Some(last)) = (costs.first(), costs.last().filter(|_| costs.len() > 1)) {
+        let what = "time for each rank of the most ranks, to that of the fewest";
+        let beside = format!("{} ms : {} ms", digits(*last), digits(*first));
+        figures.push(
+            Figure::new(row, what, Wanted::AtMost(2.0), Some(last / first))
+                .unit("×")
+                .beside(beside),
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,52 @@
+//! Whether the program for Windows does what its tests say, without a Windows machine.
+
+use super::wine_view;
+use crate::command::run;
+use crate::wine::Wine;
+
+/// Packages that ask something of the system, or say how. What the others compute is the same on every system.
+const PACKAGES: [&str; 5] = [
+    "fathom",
+    "fathom-archive",
+    "fathom-dialects",
+    "fathom-engine",
+    "fathom-run",
+];
+
+/// Tests of these that ask something of the system, or of what differs on Windows.
+const TESTS: [&str; 6] = [
+    "suite",
+    "windows",
+    "each_step",
+    "engine_wishes",
+    "operation_log",
+    "sharing",
+];
+
+/// Compiles every package for Windows, where a warning is a failure, and runs unit tests of [`PACKAGES`], [`TESTS`], and
+/// the recorded profiles of DiskSpd under Wine. Last, the live view is looked at on its console.
+///
+/// Without Wine nothing is run, which only on the build server is a failure.
+pub(crate) fn check() -> Result<(), String> {
+    let wine = match Wine::find() {
+        Ok(wine) => wine,
+        Err(why) if std::env::var_os("FATHOM_CI").is_some_and(|value| value == "1") => return Err(why),
+        Err(why) => {
+            eprintln!("skipped: {why}");
+            return Ok(());
+        }
+    };
+    let wine = wine.ready()?;
+    let mut command = wine.cargo(&["test", "--no-fail-fast", "--lib", "--bins"])?;
+    for package in PACKAGES {
+        command.args(["--package", package]);
+    }
+    for test in TESTS {
+        command.args(["--test", test]);
+    }
+    run(&mut command)?;
+    run(wine
+        .cargo(&["test", "--package", "fathom", "--test", "diskspd"])?
+        .args(["--no-fail-fast"]))?;
+    wine_view::check(&wine)
+}

@@ -1,0 +1,90 @@
+//! The live view on a console of Wine, which draws it on a terminal that tmux plays.
+//!
+//! The console of Wine 8 does not follow every escape, so lines are torn, each time at other places, and only some of what is drawn can be read.
+//! What is looked for is that the view comes, has its figures, hears its key, and that the report stands where it was.
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use crate::command::output;
+use crate::wine::{Ready, program};
+
+/// Longest that anything may take.
+const PATIENCE: Duration = Duration::from_secs(90);
+/// The name of the server, so that nobody else's is used.
+const SERVER: &str = "fathom-wine-view";
+
+/// Runs the program on such a console.
+///
+/// # Errors
+/// Says what did not come, and what was shown instead.
+pub(crate) fn check(wine: &Ready) -> Result<(), String> {
+    let Err(why) = output(Command::new("tmux").arg("-V")) else {
+        let _ = output(&mut tmux(&["kill-server"]));
+        let looked = look(wine);
+        let _ = output(&mut tmux(&["kill-server"]));
+        return looked;
+    };
+    match std::env::var_os("FATHOM_CI").is_some_and(|value| value == "1") {
+        true => Err(why),
+        false => {
+            eprintln!("skipped: {why}");
+            Ok(())
+        }
+    }
+}
+
+fn look(wine: &Ready) -> Result<(), String> {
+    let shell = ["-x", "100", "-y", "40", "-s", "view", "env PS1='$ ' ENV= sh"];
+    let mut start = tmux(&[&["new-session", "-d"], &shell[..]].concat());
+    wine.set(&mut start);
+    output(start.env("LC_ALL", "C.UTF-8").env("FATHOM_HISTORY", "off"))?;
+    let line = format!(
+        "{} {} run --target null --depth 4 --warm-up 0 --time 10m; echo code=$?",
+        wine.path().display(),
+        program().display()
+    );
+    keys(&[&line, "Enter"])?;
+    wait_for(&["IOPS", "MiB/s", "latency"])?;
+    keys(&["q"])?;
+    wait_for(&["INTERRUPTED", "p99.9", "code=130"])?;
+    let shown = output(&mut tmux(&["capture-pane", "-p", "-t", "view"]))?;
+    match joined(&shown).contains("qstops") {
+        true => Err(format!("the view has not left the console:\n{shown}")),
+        false => Ok(()),
+    }
+}
+
+fn tmux(words: &[&str]) -> Command {
+    let mut command = Command::new("tmux");
+    command
+        .args(["-L", SERVER, "-f", "/dev/null"])
+        .args(words)
+        .env_remove("TMUX");
+    command
+}
+
+fn keys(keys: &[&str]) -> Result<(), String> {
+    output(&mut tmux(&[&["send-keys", "-t", "view"], keys].concat())).map(drop)
+}
+
+/// Waits until each of this has been shown, at once or one after the other; what has left the screen above counts.
+fn wait_for(parts: &[&str]) -> Result<(), String> {
+    let began = Instant::now();
+    let mut missing = parts.to_vec();
+    loop {
+        let shown = output(&mut tmux(&["capture-pane", "-p", "-S", "-200", "-t", "view"]))?;
+        let read = joined(&shown);
+        missing.retain(|part| !read.contains(part));
+        let Some(first) = missing.first() else { return Ok(()) };
+        if began.elapsed() > PATIENCE {
+            return Err(format!("`{first}` did not come on the console of Wine:\n{shown}"));
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+/// What is shown, without the ends of lines and blanks between which words are torn.
+fn joined(shown: &str) -> String {
+    shown.split_whitespace().collect()
+}

@@ -1,0 +1,149 @@
+//! The licences of everything that is in the program.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::command::{cargo, output};
+
+/// What no manifest tells: libraries that the compiler or a crate brings along.
+const BESIDE: &str = "\
+Beside the crates below, the program holds:
+
+* Rust's standard library: MIT OR Apache-2.0, The Rust Project contributors (https://www.rust-lang.org/policies/licenses).
+* SQLite, in libsqlite3-sys: public domain (https://sqlite.org/copyright.html).
+* Zstandard, in zstd-sys: BSD-3-Clause, Meta Platforms, Inc. and affiliates.
+* plotly.js, in plotly, which the pages that it writes carry: MIT, Plotly, Inc.
+* In the static program for Linux: musl, MIT, Rich Felker et al., and GCC's unwinder, GPL-3.0 with the GCC Runtime Library Exception.
+* In the program for Windows: parts of mingw-w64, public domain and ZPL-2.1, and GCC's unwinder, as above.
+";
+
+/// Names of files that hold a licence or belong to one.
+const BEGINNINGS: [&str; 6] = ["LICENSE", "LICENCE", "COPYING", "COPYRIGHT", "NOTICE", "UNLICENSE"];
+
+/// One text with the licences of all crates that the program for a target is made of, and of those that are used to build it.
+pub(super) fn of(target: &str) -> Result<String, String> {
+    let metadata = output(cargo().args([
+        "metadata",
+        "--format-version",
+        "1",
+        "--locked",
+        "--filter-platform",
+        target,
+    ]))?;
+    let metadata: Value = serde_json::from_str(&metadata).map_err(|error| format!("`cargo metadata`: {error}"))?;
+    let packages: BTreeMap<&str, &Value> = list(&metadata["packages"])
+        .map(|package| (text(&package["id"]), package))
+        .collect();
+    let mut told = format!(
+        "Licences of what fathom {} for {target} is made of\n\n{BESIDE}\n",
+        super::version()
+    );
+    // A text that many share is there once, with their names.
+    let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for id in used(&metadata, &packages)? {
+        let package = packages[id];
+        let (name, version) = (text(&package["name"]), text(&package["version"]));
+        let licence = match text(&package["license"]) {
+            "" => "see its text",
+            licence => licence,
+        };
+        let _ = writeln!(told, "{name} {version}: {licence}");
+        let folder = Path::new(text(&package["manifest_path"]))
+            .parent()
+            .unwrap_or(Path::new(""));
+        for text in texts_in(folder)? {
+            texts.entry(text).or_default().push(format!("{name} {version}"));
+        }
+    }
+    for (text, names) in texts {
+        let _ = write!(
+            told,
+            "\n{}\n{}\n\n{}\n",
+            "=".repeat(80),
+            names.join(", "),
+            text.trim_end()
+        );
+    }
+    Ok(told)
+}
+
+/// The packages of others that ours depend on, tests left aside, by name.
+fn used<'a>(metadata: &'a Value, packages: &BTreeMap<&str, &'a Value>) -> Result<Vec<&'a str>, String> {
+    let nodes: BTreeMap<&str, &Value> = list(&metadata["resolve"]["nodes"])
+        .map(|node| (text(&node["id"]), node))
+        .collect();
+    let begin = packages
+        .iter()
+        .find(|(_, package)| package["name"] == "fathom" && package["source"].is_null())
+        .ok_or("`cargo metadata` knows no fathom")?;
+    let mut seen = BTreeSet::from([*begin.0]);
+    let mut open = vec![*begin.0];
+    while let Some(id) = open.pop() {
+        let Some(node) = nodes.get(id) else { continue };
+        for dependency in list(&node["deps"]) {
+            let needed = list(&dependency["dep_kinds"]).any(|kind| kind["kind"] != "dev");
+            let id = text(&dependency["pkg"]);
+            if needed && seen.insert(id) {
+                open.push(id);
+            }
+        }
+    }
+    let mut others: Vec<&'a str> = Vec::new();
+    for node in list(&metadata["packages"]) {
+        if seen.contains(text(&node["id"])) && !node["source"].is_null() {
+            others.push(text(&node["id"]));
+        }
+    }
+    others.sort_by_key(|id| (text(&packages[id]["name"]), *id));
+    Ok(others)
+}
+
+/// What files say that hold licences.
+fn texts_in(folder: &Path) -> Result<Vec<String>, String> {
+    let entries = fs::read_dir(folder).map_err(super::cannot("read", folder))?;
+    let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.sort();
+    let of_licences = paths.iter().filter(|path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().to_uppercase();
+        path.is_file() && BEGINNINGS.iter().any(|beginning| name.starts_with(beginning))
+    });
+    let read = |path| fs::read(path).map_err(super::cannot("read", path));
+    of_licences
+        .map(|path| read(path).map(|bytes| String::from_utf8_lossy(&bytes).replace("\r\n", "\n")))
+        .collect()
+}
+
+fn list(value: &Value) -> impl Iterator<Item = &Value> {
+    value.as_array().into_iter().flatten()
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn libraries_of_the_program_are_told_with_their_texts() {
+        let told = of("x86_64-unknown-linux-gnu").expect("told");
+        for part in [
+            "\nserde 1.",
+            "\nlibsqlite3-sys 0.",
+            "\nplotly 0.",
+            "\nrustix 1.",
+            "Apache License",
+            "Permission is hereby granted",
+        ] {
+            assert!(told.contains(part), "{part}");
+        }
+        // What only tests use, and what only another system needs, is not in it.
+        assert!(!told.contains("\nproptest 1.") && !told.contains("\nwindows-sys "));
+        assert!(of("x86_64-pc-windows-gnu").expect("told").contains("\nwindows-sys "));
+    }
+}

@@ -1,0 +1,137 @@
+//! `cargo xtask dist`: the program as its users get it, in `target/dist`.
+//!
+//! Each archive holds the program, what to read, the licences of all that is in it, manual pages and completions. Nothing is
+//! uploaded anywhere.
+
+mod licences;
+mod package;
+mod toolchains;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::command::{cargo, output, root, run};
+
+const USAGE: &str = "usage: cargo xtask dist [linux-gnu|linux-musl|windows|deb]…, all of them if none is named";
+
+/// What is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Artefact {
+    /// For every Linux with a C library of 2014 or later.
+    LinuxGnu,
+    /// For every Linux, without any library.
+    LinuxMusl,
+    /// For Windows 10 and Windows Server 2016, or later.
+    Windows,
+    /// The first as a package of Debian and its relatives.
+    Deb,
+}
+
+const ARTEFACTS: [(&str, Artefact); 4] = [
+    ("linux-gnu", Artefact::LinuxGnu),
+    ("linux-musl", Artefact::LinuxMusl),
+    ("windows", Artefact::Windows),
+    ("deb", Artefact::Deb),
+];
+
+impl Artefact {
+    /// What the program is compiled for.
+    fn target(self) -> &'static str {
+        match self {
+            Artefact::LinuxGnu | Artefact::Deb => "x86_64-unknown-linux-gnu",
+            Artefact::LinuxMusl => "x86_64-unknown-linux-musl",
+            Artefact::Windows => crate::windows::TARGET,
+        }
+    }
+
+    /// Builds the program.
+    fn build(self) -> Result<PathBuf, String> {
+        match self {
+            Artefact::LinuxGnu | Artefact::Deb => toolchains::glibc(),
+            Artefact::LinuxMusl => toolchains::musl(),
+            Artefact::Windows => toolchains::windows(),
+        }
+    }
+}
+
+/// Makes what is named.
+pub(crate) fn dist(names: &[String]) -> Result<(), String> {
+    let known = |name: &String| ARTEFACTS.iter().find(|(known, _)| known == name).map(|(_, one)| *one);
+    let mut wanted = Vec::new();
+    for name in names {
+        wanted.push(known(name).ok_or_else(|| format!("there is no `{name}`\n{USAGE}"))?);
+    }
+    if wanted.is_empty() {
+        wanted = ARTEFACTS.map(|(_, one)| one).to_vec();
+    }
+    let folder = root().join("target/dist");
+    fs::create_dir_all(&folder).map_err(cannot("make", &folder))?;
+    let pages = pages(&folder)?;
+    for one in wanted {
+        let program = one.build()?;
+        let licences = licences::of(one.target())?;
+        let made = match one {
+            Artefact::Deb => package::deb(&folder, &program, &licences, &pages)?,
+            _ => package::archive(&folder, one.target(), &program, &licences, &pages)?,
+        };
+        let bytes = |path: &Path| fs::metadata(path).map_or(0, |file| file.len());
+        eprintln!(
+            "{}: {} bytes; the program in it {}",
+            made.display(),
+            bytes(&made),
+            bytes(&program)
+        );
+    }
+    fs::remove_dir_all(&pages).map_err(cannot("remove", &pages))?;
+    package::checksums(&folder)
+}
+
+/// Manual pages and completions, as the program prints them: one built for this machine, since the others may not run here.
+fn pages(folder: &Path) -> Result<PathBuf, String> {
+    let pages = folder.join("pages");
+    let _ = fs::remove_dir_all(&pages);
+    for part in ["man", "completions"] {
+        fs::create_dir_all(pages.join(part)).map_err(cannot("make", &pages))?;
+    }
+    run(cargo().args(["build", "--package", "fathom", "--bin", "fathom"]))?;
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
+    let program = target.join("debug/fathom");
+    let printed = |words: &[&str]| -> Result<String, String> {
+        output(Command::new(&program).args(words)).map(|text| text + "\n")
+    };
+    let help = printed(&["man", "--help"])?;
+    let text = help.split_whitespace().collect::<Vec<_>>().join(" ");
+    let commands = text
+        .split_once("[possible values: ")
+        .and_then(|(_, rest)| rest.split_once(']'))
+        .ok_or("`fathom man --help` does not name its pages")?
+        .0;
+    let write = |path: PathBuf, text: String| fs::write(&path, text).map_err(cannot("write", &path));
+    write(pages.join("man/fathom.1"), printed(&["man"])?)?;
+    for command in commands.split(", ") {
+        write(
+            pages.join(format!("man/fathom-{command}.1")),
+            printed(&["man", command])?,
+        )?;
+    }
+    for (shell, name) in [
+        ("bash", "fathom.bash"),
+        ("zsh", "_fathom"),
+        ("fish", "fathom.fish"),
+        ("powershell", "fathom.ps1"),
+        ("elvish", "fathom.elv"),
+    ] {
+        write(pages.join("completions").join(name), printed(&["completions", shell])?)?;
+    }
+    Ok(pages)
+}
+
+/// The version of the program.
+fn version() -> &'static str {
+    env!("CARGO_PKG_VERSION")
+}
+
+fn cannot(what: &str, path: &Path) -> impl FnOnce(std::io::Error) -> String {
+    move |error| format!("cannot {what} {}: {error}", path.display())
+}

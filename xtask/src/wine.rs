@@ -1,0 +1,205 @@
+//! Programs for Windows under Wine: the prefix they run in, its drives, and the one DLL that an older Wine lacks.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use testbed::TmpFs;
+
+use crate::command::{output, root, run};
+use crate::windows::{TARGET, cargo_for_windows, folder};
+
+const USAGE: &str = "\
+usage: cargo xtask wine -- ARGUMENT…       builds fathom.exe and runs it with these arguments
+       cargo xtask wine test [ARGUMENT]…   `cargo test` for Windows with these arguments, such as `-p fathom-engine --lib`
+       cargo xtask wine build [ARGUMENT]…  `cargo build` for Windows
+";
+
+/// Where Debian has it, which puts only a part of it in the way of the shell.
+const DEBIAN_WINE: &str = "/usr/lib/wine/wine64";
+/// The DLL that is missing before Wine 9, and its source.
+const SHIM: &str = "bcryptprimitives.dll";
+const SHIM_SOURCE: &str = "tests/wine/bcryptprimitives.c";
+/// The program that presses keys, on drive `C:`, and its source.
+const PRESS: &str = "press.exe";
+const PRESS_SOURCE: &str = "tests/wine/press.c";
+/// A file that not even root may write to.
+const DENIED: &str = r"Z:\sys\kernel\uevent_seqnum";
+/// The drive with room for little, so that a disk can be full.
+const SMALL_DRIVE: (&str, u64) = ("g:", 32 << 20);
+
+/// A Wine that is installed.
+pub(crate) struct Wine {
+    program: PathBuf,
+    prefix: PathBuf,
+}
+
+/// A Wine whose prefix is ready to run our programs in. Its server ends with it.
+pub(crate) struct Ready {
+    wine: Wine,
+    /// Whatever `G:` is.
+    _small: Option<TmpFs>,
+}
+
+/// `cargo xtask wine`.
+pub(crate) fn wine(arguments: &[String]) -> Result<(), String> {
+    let (verb, rest) = match arguments.split_first() {
+        Some((verb, rest)) => (verb.as_str(), rest),
+        None => return Err(format!("nothing to run\n{USAGE}")),
+    };
+    let wine = Wine::find()?.ready()?;
+    let of_profile = |verb: &str| -> Result<Command, String> {
+        let mut command = wine.cargo(&[verb])?;
+        command.args(rest);
+        Ok(command)
+    };
+    match verb {
+        "--" => {
+            run(&mut wine.cargo(&["build", "--package", "fathom", "--bin", "fathom"])?)?;
+            run(wine.command().arg(program()).args(rest))
+        }
+        "test" | "build" => run(&mut of_profile(verb)?),
+        _ => Err(format!("there is no `wine {verb}`\n{USAGE}")),
+    }
+}
+
+/// The program that was built.
+pub(crate) fn program() -> PathBuf {
+    folder().join(TARGET).join("wine/fathom.exe")
+}
+
+impl Wine {
+    /// The Wine of this machine, and the prefix that `WINEPREFIX` names or one of our own.
+    ///
+    /// # Errors
+    /// Says what to install.
+    pub(crate) fn find() -> Result<Wine, String> {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let named = ["wine64", "wine"];
+        let in_path = std::env::split_paths(&path).flat_map(|folder| named.map(|name| folder.join(name)));
+        let program = in_path
+            .chain([DEBIAN_WINE.into()])
+            .find(|program| program.is_file())
+            .ok_or("there is no Wine here\nhelp: on Debian `apt-get install --no-install-recommends wine64`")?;
+        let prefix = std::env::var_os("WINEPREFIX").map_or_else(|| folder().join("prefix"), PathBuf::from);
+        Ok(Wine { program, prefix })
+    }
+
+    /// Makes the prefix, unless it is there, and its drives.
+    pub(crate) fn ready(self) -> Result<Ready, String> {
+        let system = self.prefix.join("drive_c/windows/system32");
+        if !system.join("ntdll.dll").exists() {
+            fs::create_dir_all(&self.prefix).map_err(cannot("make", &self.prefix))?;
+            run(self.command().args(["wineboot", "--init"]))?;
+        }
+        if !system.join(SHIM).exists() {
+            compile(SHIM_SOURCE, &system.join(SHIM), &["-shared"], &["-ladvapi32"])?;
+        }
+        let press = self.prefix.join("drive_c").join(PRESS);
+        compile(PRESS_SOURCE, &press, &["-Wall", "-Wextra", "-Werror"], &[])?;
+        let drives = self.prefix.join("dosdevices");
+        let f = self.prefix.join("drive_f");
+        fs::create_dir_all(&f).map_err(cannot("make", &f))?;
+        link(&drives.join("f:"), Path::new("../drive_f"))?;
+        let (letter, bytes) = SMALL_DRIVE;
+        let small = testbed::need(TmpFs::of_size(bytes));
+        if let Some(small) = &small {
+            link(&drives.join(letter), small.path())?;
+        }
+        Ok(Ready {
+            wine: self,
+            _small: small,
+        })
+    }
+
+    /// Wine itself, with the settings that all its programs get.
+    fn command(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        self.set(&mut command);
+        command
+    }
+
+    fn set(&self, command: &mut Command) {
+        command
+            .env("WINEPREFIX", &self.prefix)
+            .env("WINEDEBUG", std::env::var_os("WINEDEBUG").unwrap_or("-all".into()))
+            // Neither .NET nor a browser is asked for, and so neither is offered for installation.
+            .env("WINEDLLOVERRIDES", "mscoree,mshtml=")
+            // What tests may use, as they would be told on a real Windows.
+            .env("FATHOM_TEST_DRIVE", r"F:\")
+            .env("FATHOM_TEST_SMALL_DRIVE", format!(r"{}\", SMALL_DRIVE.0.to_uppercase()))
+            .env("FATHOM_TEST_PRESS", format!(r"C:\{PRESS}"))
+            .env("FATHOM_TEST_DENIED", DENIED);
+    }
+}
+
+impl Ready {
+    /// Wine itself.
+    fn command(&self) -> Command {
+        self.wine.command()
+    }
+
+    /// The program that it is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.wine.program
+    }
+
+    /// Gives a command the settings that all programs under Wine get.
+    pub(crate) fn set(&self, command: &mut Command) {
+        self.wine.set(command);
+    }
+
+    /// A Cargo for Windows that runs under Wine what it has built, in the profile for that.
+    pub(crate) fn cargo(&self, words: &[&str]) -> Result<Command, String> {
+        let mut command = cargo_for_windows(words)?;
+        let runner = TARGET.to_uppercase().replace('-', "_");
+        command
+            .args(["--profile", "wine"])
+            .env(format!("CARGO_TARGET_{runner}_RUNNER"), &self.wine.program);
+        self.wine.set(&mut command);
+        Ok(command)
+    }
+}
+
+impl Drop for Ready {
+    fn drop(&mut self) {
+        // The server and its services stay for a while otherwise, and keep the small drive busy.
+        let beside = self.wine.program.with_file_name("wineserver");
+        let server = if beside.exists() { beside } else { "wineserver".into() };
+        let mut command = Command::new(server);
+        self.wine.set(&mut command);
+        let _ = output(command.arg("--kill"));
+        if self._small.is_some() {
+            let _ = fs::remove_file(self.wine.prefix.join("dosdevices").join(SMALL_DRIVE.0));
+        }
+    }
+}
+
+/// Compiles C for Windows, unless that was done since it was last changed.
+fn compile(source: &str, into: &Path, flags: &[&str], libraries: &[&str]) -> Result<(), String> {
+    let changed = |path: &Path| fs::metadata(path).and_then(|file| file.modified());
+    if changed(into).is_ok_and(|made| changed(&root().join(source)).is_ok_and(|written| written < made)) {
+        return Ok(());
+    }
+    run(Command::new("x86_64-w64-mingw32-gcc")
+        .current_dir(root())
+        .args(flags)
+        .args(["-O2", "-o"])
+        .arg(into)
+        .arg(source)
+        .args(libraries))
+}
+
+/// A symbolic link that leads here and nowhere else.
+fn link(at: &Path, to: &Path) -> Result<(), String> {
+    if fs::read_link(at).is_ok_and(|present| present == to) {
+        return Ok(());
+    }
+    let _ = fs::remove_file(at);
+    symlink(to, at).map_err(cannot("make", at))
+}
+
+fn cannot(what: &str, path: &Path) -> impl FnOnce(std::io::Error) -> String {
+    move |error| format!("cannot {what} {}: {error}", path.display())
+}

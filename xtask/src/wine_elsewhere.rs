@@ -1,0 +1,6 @@
+//! What `cargo xtask wine` says where it cannot run.
+
+/// Refuses.
+pub(crate) fn wine(_: &[String]) -> Result<(), String> {
+    Err("Wine is run on Linux; on Windows itself `cargo test` needs none".into())
+}
