@@ -30,6 +30,7 @@ pub fn command() -> Command {
         commands::policies::command(),
         commands::advise::command(),
         diskspd(),
+        fio(),
         convert(),
         commands::lint::command(),
         commands::sweep::command(),
@@ -79,19 +80,11 @@ pub fn explain(error: &clap::Error) -> ExitCode {
     }
 }
 
-/// For help, man page and completions only: its words are never clap's to read.
-fn diskspd() -> Command {
-    Command::new("diskspd")
-        .about("Runs a DiskSpd command line or XML profile, and reports as DiskSpd does")
-        .long_about(
-            "Runs a command line or XML profile of DiskSpd 2.2 unchanged, prints its report as text (or XML with -Rxml) and \
-             ends with its exit codes. The program does the same without this word where it is called `diskspd`, by a copy \
-             or a link.\n\n\
-             `fathom diskspd -?` lists the switches; docs/diskspd.md tells what each does here. FATHOM_NOTES=1 shows notes \
-             where stderr is no terminal, FATHOM_RESULT=FILE saves the native result too, FATHOM_HISTORY=on keeps it in the history, FATHOM_ALLOW_DESTROY=DEVICE \
-             names a device again that the guard would not give away, FATHOM_DISKSPD_TEXT=2.0 prints the report in its \
-             older form.",
-        )
+/// For help, man page and completions only: the words of another tool are never clap's to read.
+fn drop_in(name: &'static str, about: &'static str, long_about: &'static str, words: &'static str) -> Command {
+    Command::new(name)
+        .about(about)
+        .long_about(long_about)
         .disable_help_flag(true)
         .arg(
             Arg::new("arguments")
@@ -99,8 +92,38 @@ fn diskspd() -> Command {
                 .num_args(0..)
                 .trailing_var_arg(true)
                 .allow_hyphen_values(true)
-                .help("Switches and targets, as for DiskSpd"),
+                .help(words),
         )
+}
+
+fn diskspd() -> Command {
+    drop_in(
+        "diskspd",
+        "Runs a DiskSpd command line or XML profile, and reports as DiskSpd does",
+        "Runs a command line or XML profile of DiskSpd 2.2 unchanged, prints its report as text (or XML with -Rxml) and \
+         ends with its exit codes. The program does the same without this word where it is called `diskspd`, by a copy \
+         or a link.\n\n\
+         `fathom diskspd -?` lists the switches; docs/diskspd.md tells what each does here. FATHOM_NOTES=1 shows notes \
+         where stderr is no terminal, FATHOM_RESULT=FILE saves the native result too, FATHOM_HISTORY=on keeps it in the history, FATHOM_ALLOW_DESTROY=DEVICE \
+         names a device again that the guard would not give away, FATHOM_DISKSPD_TEXT=2.0 prints the report in its \
+         older form.",
+        "Switches and targets, as for DiskSpd",
+    )
+}
+
+fn fio() -> Command {
+    drop_in(
+        "fio",
+        "Runs a fio command line or job file, and reports as fio does",
+        "Runs a command line or job files of fio 3.42 unchanged, prints its report (normal, terse, JSON or JSON+) and ends \
+         with its exit codes. The program does the same without this word where it is called `fio`, by a copy or a \
+         link.\n\n\
+         `fathom fio --help` lists the options, `fathom fio --cmdhelp` those of jobs; docs/fio.md tells what each does here. \
+         FATHOM_NOTES=1 shows notes where stderr is no terminal, FATHOM_RESULT=FILE saves the native result too, FATHOM_HISTORY=on keeps \
+         it in the history, FATHOM_ALLOW_DESTROY=DEVICE names a device again that the guard would not give away, FATHOM_ALLOW_EXEC=1 \
+         permits commands of the shell in jobs.",
+        "Options and job files, as for fio",
+    )
 }
 
 /// The flags of `fathom run`, without the words before them.
