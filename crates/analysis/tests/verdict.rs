@@ -396,7 +396,7 @@ fn slow_operations_that_come_together_say_less() {
             start_ns: Nanos::secs(second),
             length_ns: Nanos::secs(1),
             latency: PerDirection {
-                read: Some(histogram),
+                read: Some((&histogram).into()),
                 ..PerDirection::default()
             },
         }
@@ -406,7 +406,7 @@ fn slow_operations_that_come_together_say_less() {
         let mut all = Histogram::new();
         intervals
             .iter()
-            .for_each(|of| all.merge(of.latency.read.as_ref().unwrap()));
+            .for_each(|of| all.merge_packed(of.latency.read.as_ref().unwrap()));
         let mut made = Made::new(1).observation(1000.0, 2000.0, 1.0, 60);
         made.total.response = Latency::of(&all);
         let context = Context {

@@ -5,8 +5,12 @@
 //! Count, smallest, largest, sum and sum of squares are exact. Merging is addition, whatever the order. Every pair of
 //! neighbouring buckets above 127 ns lies within one of fio's bins.
 
+mod packed;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+pub use packed::PackedHistogram;
 
 /// Bits below the leading one that name a bucket.
 pub const SUB_BITS: u32 = 7;

@@ -15,7 +15,7 @@ use crate::environment::{CoreUse, DeviceUse, Environment, SystemUse, VolumeUse};
 use crate::event::{Counts, EndReason, Interval, Phase};
 use crate::finding::Finding;
 use crate::fleet::Fleet;
-use crate::histogram::Histogram;
+use crate::histogram::{Histogram, PackedHistogram};
 use crate::mismatch::Mismatch;
 use crate::plan::{Dialect, EngineKind, Plan};
 use crate::units::{Bytes, Nanos};
@@ -890,7 +890,21 @@ pub struct IntervalHistogram {
     /// Length.
     pub length_ns: Nanos,
     /// The histogram of each direction that had operations.
-    pub latency: PerDirection<Option<Histogram>>,
+    pub latency: PerDirection<Option<PackedHistogram>>,
+}
+
+impl IntervalHistogram {
+    /// Adds what others did in the same interval.
+    pub fn add(&mut self, mut other: IntervalHistogram) {
+        self.length_ns = self.length_ns.max(other.length_ns);
+        for direction in Direction::ALL {
+            match (&mut self.latency[direction], other.latency[direction].take()) {
+                (Some(mine), Some(theirs)) => mine.merge(&theirs),
+                (mine @ None, theirs) => *mine = theirs,
+                (Some(_), None) => {}
+            }
+        }
+    }
 }
 
 impl StepResults {
@@ -1144,17 +1158,7 @@ impl JobResults {
             .binary_search_by_key(&other.start_ns, |entry| entry.start_ns);
         match place {
             Err(index) => self.histograms.insert(index, other),
-            Ok(index) => {
-                let mine = &mut self.histograms[index];
-                mine.length_ns = mine.length_ns.max(other.length_ns);
-                for (direction, histogram) in other.latency.iter() {
-                    match (&mut mine.latency[direction], histogram) {
-                        (Some(mine), Some(theirs)) => mine.merge(theirs),
-                        (mine @ None, Some(theirs)) => *mine = Some(theirs.clone()),
-                        (_, None) => {}
-                    }
-                }
-            }
+            Ok(index) => self.histograms[index].add(other),
         }
     }
 }

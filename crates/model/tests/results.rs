@@ -7,7 +7,7 @@ use model::environment::{
 use model::event::{Counts, EndReason, Phase};
 use model::finding::{Finding, Severity};
 use model::fleet::{Gathering, Share};
-use model::histogram::Histogram;
+use model::histogram::{Histogram, PackedHistogram};
 use model::plan::{AtEndOfJob, EngineKind, Plan, Prepare, Stop, Target, TargetId, TargetKind, Workload};
 use model::results::{
     ControlOutcome, DirectionResults, Distribution, EffectiveShare, EngineUsed, FORMAT_VERSION, Failure, HostCoreUse,
@@ -89,8 +89,13 @@ fn host(name: &str, operations: &[Done]) -> Results {
             );
             place
         });
-        let latency = job.histograms[place].latency[done.direction].get_or_insert_with(Histogram::new);
+        let mut latency = Histogram::new();
         latency.record(done.latency_ns);
+        let latency = PackedHistogram::from(&latency);
+        match &mut job.histograms[place].latency[done.direction] {
+            Some(known) => known.merge(&latency),
+            none => *none = Some(latency),
+        }
     }
     job.series = vec![
         series.clone(),

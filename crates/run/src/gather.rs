@@ -3,9 +3,10 @@
 //! The gatherer runs on the coordinator's thread, while I/O goes on, at its own pace. It merges and never rounds.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use model::event::{Counts, Interval, Phase, TargetInterval};
-use model::histogram::Histogram;
+use model::histogram::{Histogram, PackedHistogram};
 use model::plan::{Grid, GridScope, Job, Windows};
 use model::results::{
     DirectionResults, Distribution, IntervalHistogram, Point, PriorityResults, Series, StreamResults, SyncResults,
@@ -27,7 +28,8 @@ pub(crate) struct Gather {
     grids: Vec<Grid>,
     /// Series by grid and, where each stream has its own, by worker and stream.
     series: BTreeMap<SeriesKey, PerDirection<Vec<Point>>>,
-    histograms: BTreeMap<u64, Slice>,
+    /// Of the measured intervals that are complete, by number.
+    histograms: BTreeMap<u64, IntervalHistogram>,
     /// Intervals not yet passed on, by phase and number.
     open: BTreeMap<IntervalKey, Slice>,
     groups: TargetGroups,
@@ -292,7 +294,6 @@ impl Gather {
 
     fn add_interval(&mut self, worker: usize, recorder: &Recorder, key: IntervalKey) {
         let received = &self.workers[worker];
-        let measured = recorder.phase == Phase::Measured && recorder.epoch == self.epoch;
         let start = recorder.start.since(recorder.phase_start);
         let length = recorder.end.since(recorder.start);
         for (cell_key, cell) in received.keys.iter().zip(&recorder.cells) {
@@ -301,26 +302,23 @@ impl Gather {
             };
             let in_flight = cell.immediate.sum() + cell.total.sum();
             let latency_ns = cell.paced.as_ref().map_or(in_flight, |paced| paced.1.sum());
-            let add = |slice: &mut Slice| {
-                slice.start = start;
-                slice.length = slice.length.max(length);
-                slice.counts[direction].add(Counts {
-                    operations: cell.operations(),
-                    bytes: Bytes(cell.bytes),
-                });
-                if cell.operations() > 0 {
-                    let latency = slice.latency[direction].get_or_insert_default();
-                    match &cell.paced {
-                        Some(paced) => latency.merge(&paced.1),
-                        None => {
-                            latency.merge(&cell.immediate);
-                            latency.merge(&cell.total);
-                        }
+            let open = self.open.entry(key).or_default();
+            open.start = start;
+            open.length = open.length.max(length);
+            open.counts[direction].add(Counts {
+                operations: cell.operations(),
+                bytes: Bytes(cell.bytes),
+            });
+            if cell.operations() > 0 {
+                let latency = open.latency[direction].get_or_insert_default();
+                match &cell.paced {
+                    Some(paced) => latency.merge(&paced.1),
+                    None => {
+                        latency.merge(&cell.immediate);
+                        latency.merge(&cell.total);
                     }
                 }
-            };
-            let open = self.open.entry(key).or_default();
-            add(open);
+            }
             open.in_flight.0 += in_flight as u64;
             if let Some(of_target) = self.groups.entry(&mut open.targets, worker, cell_key.stream) {
                 of_target.counts[direction].add(Counts {
@@ -329,9 +327,22 @@ impl Gather {
                 });
                 of_target.latency_ns.0 += latency_ns as u64;
             }
-            if measured {
-                add(self.histograms.entry(key.2).or_default());
-            }
+        }
+    }
+
+    /// Keeps the latencies of an interval that is complete.
+    fn keep(&mut self, (phase, epoch, number): IntervalKey, slice: &Slice) {
+        if phase != Phase::Measured || epoch != self.epoch {
+            return;
+        }
+        let kept = IntervalHistogram {
+            start_ns: slice.start,
+            length_ns: slice.length,
+            latency: slice.latency.map(|found| found.as_ref().map(PackedHistogram::from)),
+        };
+        match self.histograms.entry(number) {
+            Entry::Vacant(place) => _ = place.insert(kept),
+            Entry::Occupied(mut known) => known.get_mut().add(kept),
         }
     }
 
@@ -349,6 +360,7 @@ impl Gather {
                 break;
             }
             let Some((_, slice)) = self.open.pop_first() else { break };
+            self.keep(key, &slice);
             let phase = key.0;
             let planned = match phase {
                 Phase::WarmUp => Some(plan.phases.warm_up_ns),
@@ -457,13 +469,10 @@ impl Gather {
 
     /// The histograms of all intervals, in time order.
     pub(crate) fn take_histograms(&mut self) -> Vec<IntervalHistogram> {
-        let slices = std::mem::take(&mut self.histograms);
-        let entry = |slice: Slice| IntervalHistogram {
-            start_ns: slice.start,
-            length_ns: slice.length,
-            latency: slice.latency,
-        };
-        slices.into_values().map(entry).collect()
+        while let Some((key, slice)) = self.open.pop_first() {
+            self.keep(key, &slice);
+        }
+        std::mem::take(&mut self.histograms).into_values().collect()
     }
 }
 

@@ -3,7 +3,7 @@
 //!
 //! What is known decides the method: interval histograms, an interval series, a deviation, or nothing but the figure.
 
-use model::histogram::Histogram;
+use model::histogram::PackedHistogram;
 use model::observation::{Flow, Latency, Observation};
 use model::results::IntervalHistogram;
 use model::stats::{batch_means, normal_cdf, quantile_interval, rank_interval, student_cdf, student_quantile};
@@ -272,15 +272,16 @@ pub(super) fn mean(
 }
 
 /// Sum of the latencies and number of operations of an interval.
-fn sums(latency: &PerDirection<Option<Histogram>>, direction: Option<Direction>) -> (f64, f64) {
-    let add = |sum: (f64, f64), histogram: &Histogram| (sum.0 + histogram.sum() as f64, sum.1 + histogram.n() as f64);
+fn sums(latency: &PerDirection<Option<PackedHistogram>>, direction: Option<Direction>) -> (f64, f64) {
+    let add =
+        |sum: (f64, f64), histogram: &PackedHistogram| (sum.0 + histogram.sum() as f64, sum.1 + histogram.n() as f64);
     of_direction(latency, direction).fold((0.0, 0.0), add)
 }
 
 fn of_direction(
-    latency: &PerDirection<Option<Histogram>>,
+    latency: &PerDirection<Option<PackedHistogram>>,
     direction: Option<Direction>,
-) -> impl Iterator<Item = &Histogram> {
+) -> impl Iterator<Item = &PackedHistogram> {
     let wanted = latency
         .iter()
         .filter(move |(of, _)| direction.is_none_or(|direction| direction == *of));

@@ -51,7 +51,7 @@ fn an_hour() -> Results {
             start_ns: Nanos::secs(second),
             length_ns: Nanos::secs(1),
             latency: PerDirection {
-                read: Some(latency),
+                read: Some((&latency).into()),
                 write: None,
                 trim: None,
             },

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use model::event::Counts;
 use model::histogram::Histogram;
-use model::results::{IntervalHistogram, JobResults, Results};
+use model::results::{IntervalHistogram, JobResults, Results, Series};
 use model::{Bytes, Direction, Nanos};
 
 const COLUMNS: [&str; 18] = [
@@ -34,10 +34,22 @@ pub(super) fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     for (step, found) in results.steps.iter().enumerate() {
         for (number, job) in found.jobs.iter().enumerate() {
             let place = [step.to_string(), number.to_string()];
+            let series = finest(job);
             for interval in &job.histograms {
                 for (direction, latency) in interval.latency.iter() {
                     let Some(latency) = latency else { continue };
-                    table.write_record(row(&place, job, interval, direction, latency))?;
+                    let counts = Counts {
+                        operations: latency.n(),
+                        bytes: series.map_or(Bytes(0), |series| bytes_in(series, interval, direction)),
+                    };
+                    table.write_record(row(
+                        &place,
+                        &job.name,
+                        interval,
+                        direction,
+                        &counts,
+                        &latency.unpacked(),
+                    ))?;
                 }
             }
         }
@@ -47,12 +59,12 @@ pub(super) fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
 
 fn row(
     place: &[String; 2],
-    job: &JobResults,
+    job: &str,
     interval: &IntervalHistogram,
     direction: Direction,
+    counts: &Counts,
     latency: &Histogram,
 ) -> Vec<String> {
-    let counts = counts_of(job, interval, direction, latency);
     let seconds = interval.length_ns.as_secs().max(1e-9);
     let micros = |nanos: f64| format!("{:.3}", nanos / 1e3);
     let quantile = |fraction: f64| micros(latency.quantile(fraction) as f64);
@@ -75,33 +87,25 @@ fn row(
         quantile(0.99),
         quantile(0.999),
         micros(latency.max() as f64),
-        job.name.clone(),
+        job.to_owned(),
     ]
 }
 
-/// Operations are those of the histogram; the bytes are those of the finest series that fall into the interval.
-fn counts_of(job: &JobResults, interval: &IntervalHistogram, direction: Direction, latency: &Histogram) -> Counts {
-    let operations = latency.n();
-    let (start, end) = (interval.start_ns, interval.start_ns + interval.length_ns);
+/// The finest series of a job whose intervals fit into those of its histograms.
+fn finest(job: &JobResults) -> Option<&Series> {
     // The last interval may be cut short, even to less than one of the series.
     let usual = job.histograms.iter().map(|interval| interval.length_ns).max();
     let usual = usual.unwrap_or_default();
     let only_one = usual >= job.measured();
     let whole = job.series.iter().filter(|series| series.of.is_none());
     let fitting = whole.filter(|series| only_one || series.length_ns <= usual);
-    let Some(series) = fitting.min_by_key(|series| series.length_ns) else {
-        return Counts {
-            operations,
-            bytes: Bytes(0),
-        };
-    };
-    let inside = |(index, _): &(usize, &model::results::Point)| {
-        let at = Nanos(*index as u64 * series.length_ns.0);
-        at >= start && at < end
-    };
-    let points = series.points[direction].iter().enumerate().filter(inside);
-    Counts {
-        operations,
-        bytes: Bytes(points.map(|(_, point)| point.bytes).sum()),
-    }
+    fitting.min_by_key(|series| series.length_ns)
+}
+
+/// What was moved in those intervals of a series that begin in one of the histograms.
+fn bytes_in(series: &Series, interval: &IntervalHistogram, direction: Direction) -> Bytes {
+    let points = &series.points[direction];
+    let place = |at: Nanos| (at.0.div_ceil(series.length_ns.0.max(1)) as usize).min(points.len());
+    let inside = place(interval.start_ns)..place(interval.start_ns + interval.length_ns);
+    Bytes(points[inside].iter().map(|point| point.bytes).sum())
 }

@@ -157,7 +157,7 @@ fn columns(intervals: &[IntervalHistogram], most: usize) -> Vec<(Nanos, Histogra
         for interval in some {
             for (_, found) in interval.latency.iter() {
                 if let Some(found) = found {
-                    sum.merge(found);
+                    sum.merge_packed(found);
                 }
             }
         }
