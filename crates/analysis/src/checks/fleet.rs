@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use model::Nanos;
+use model::environment::{Device, TargetFacts};
 use model::finding::{Finding, Severity};
 use model::fleet::RankFacts;
 use model::results::{JobResults, WorkerResults};
@@ -114,6 +115,17 @@ pub(super) const ALIKE: Check = Check {
             if (mine - theirs).abs() > MEMORY * mine {
                 compare("memory", &one.memory.to_string(), &two.memory.to_string());
             }
+            for (mine, theirs) in one.targets.iter().zip(&two.targets) {
+                for ((what, mine), (_, theirs)) in facts(mine).into_iter().zip(facts(theirs)) {
+                    if mine != theirs {
+                        let words = format!("{what} {theirs} instead of {mine}");
+                        // Several targets on the same disk need it said only once.
+                        if !unlike.contains(&words) {
+                            unlike.push(words);
+                        }
+                    }
+                }
+            }
             if unlike.is_empty() {
                 continue;
             }
@@ -127,6 +139,38 @@ pub(super) const ALIKE: Check = Check {
         }
     },
 };
+
+/// What a target lies on, as far as two hosts can be held against each other: names and places may differ.
+fn facts(target: &TargetFacts) -> Vec<(&'static str, String)> {
+    let system = target.file_system.as_ref();
+    let device = target.devices.first();
+    let known = |fact: Option<String>| fact.unwrap_or_else(|| "unknown".into());
+    let of = |fact: &dyn Fn(&Device) -> Option<String>| known(device.and_then(fact));
+    vec![
+        ("kind of target", target.kind.clone()),
+        ("file system", known(system.map(|system| system.kind.clone()))),
+        ("mount options", known(system.map(|system| without_places(&system.options)))),
+        ("kind of device", of(&|device| Some(device.kind.clone()))),
+        ("model of the device", of(&|device| device.model.clone())),
+        ("size of the device", of(&|device| Some(device.size.to_string()))),
+        (
+            "physical sector",
+            of(&|device| Some(device.physical_sector.to_string())),
+        ),
+        ("I/O scheduler", of(&|device| device.scheduler.clone())),
+        (
+            "requests of the queue",
+            of(&|device| device.queue_requests.map(|count| count.to_string())),
+        ),
+        ("write cache", of(&|device| device.write_cache.clone())),
+    ]
+}
+
+/// Options that name no path: those of layered file systems are others in every container.
+fn without_places(options: &str) -> String {
+    let kept = options.split(',').filter(|option| !option.contains('/'));
+    kept.collect::<Vec<_>>().join(",")
+}
 
 pub(super) const EVEN: Check = Check {
     rules: &["STRAGGLER"],
@@ -184,6 +228,7 @@ fn rates(workers: &[WorkerResults]) -> Vec<(u32, f64)> {
 
 #[cfg(test)]
 mod tests {
+    use model::environment::FileSystem;
     use model::fleet::{Fleet, RankFacts};
 
     use super::super::samples;
@@ -265,5 +310,45 @@ mod tests {
             "{}",
             findings[0].what
         );
+    }
+
+    #[test]
+    fn what_the_targets_of_hosts_lie_on_is_compared() {
+        let on = |name: &str, options: &str, scheduler: &str| {
+            let target = TargetFacts {
+                path: format!("/{name}/file"),
+                file_system: Some(FileSystem {
+                    kind: "xfs".into(),
+                    options: options.into(),
+                    mount_point: format!("/{name}"),
+                    ..FileSystem::default()
+                }),
+                devices: vec![Device {
+                    name: name.into(),
+                    scheduler: Some(scheduler.into()),
+                    ..Device::default()
+                }],
+                ..TargetFacts::default()
+            };
+            // Two files on the same disk.
+            vec![target.clone(), target]
+        };
+        let words = |of_second: Vec<TargetFacts>| {
+            let mut results = samples::closed_loop(4, 1000, Nanos::millis(1));
+            results.hosts[0].environment.cpu.logical = 2;
+            results.hosts[0].environment.targets = on("a", "rw", "none");
+            let mut two = results.hosts[0].clone();
+            two.environment.targets = of_second;
+            results.hosts.push(two);
+            let mut findings = Vec::new();
+            (ALIKE.look)(&Subject { results: &results }, &mut findings);
+            findings.into_iter().map(|finding| finding.what).collect::<Vec<_>>()
+        };
+        // Another name in another place is what one expects.
+        assert_eq!(words(on("b", "rw,upperdir=/layers/b", "none")), Vec::<String>::new());
+        let unlike = words(on("b", "rw,noatime", "mq-deadline"));
+        assert_eq!(unlike.len(), 1);
+        let expected = "mount options rw,noatime instead of rw, I/O scheduler mq-deadline instead of none";
+        assert!(unlike[0].ends_with(expected), "{unlike:?}");
     }
 }
