@@ -149,7 +149,10 @@ fn facts(target: &TargetFacts) -> Vec<(&'static str, String)> {
     vec![
         ("kind of target", target.kind.clone()),
         ("file system", known(system.map(|system| system.kind.clone()))),
-        ("mount options", known(system.map(|system| without_places(&system.options)))),
+        (
+            "mount options",
+            known(system.map(|system| without_places(&system.options))),
+        ),
         ("kind of device", of(&|device| Some(device.kind.clone()))),
         ("model of the device", of(&|device| device.model.clone())),
         ("size of the device", of(&|device| Some(device.size.to_string()))),
