@@ -17,6 +17,7 @@ use std::io::{IsTerminal, Write};
 use std::path::Path;
 
 use archive::history::{EntryKind, Recording, Subject};
+use model::finding::Finding;
 use model::results::Results;
 
 use crate::history;
@@ -61,6 +62,16 @@ fn note(text: &str) {
     if asked || std::io::stderr().is_terminal() {
         complain(&[format!("note: {text}")]);
     }
+}
+
+/// Hosts that were lost while a test ran, each in a line: neither tool has a place for them in its report.
+fn lost_hosts(results: &Results) -> Vec<String> {
+    let lost = results.findings.iter().filter(|finding| finding.rule == "HOST-LOST");
+    let line = |finding: &Finding| {
+        let host = finding.at.as_deref().unwrap_or("a host");
+        format!("{host}: {}; the report has what was told until then", finding.what)
+    };
+    lost.map(line).collect()
 }
 
 /// Lines on stderr. Where it is closed there is nobody to tell.

@@ -28,6 +28,30 @@ fn a_process_that_is_killed_is_named_and_the_rest_reported() {
     );
 }
 
+/// Neither fio nor DiskSpd knows of hosts, but who reads their reports must.
+#[test]
+fn in_the_place_of_fio_and_diskspd_it_is_named_too() {
+    let Some(ground) = long() else { return };
+    let fio = "fio --name=f --filename=f.dat --size=1m --rw=randread --runtime=120 --time_based";
+    let diskspd = "diskspd -b4K -d120 -W0 -t1 -o4 -r -L -c1M d.dat";
+    for (words, report) in [(fio, "IOPS="), (diskspd, "Total IO")] {
+        let mut command = Command::new(PROGRAM);
+        let child = own(&mut command, &ground.journal())
+            .args(words.split_whitespace())
+            .current_dir(ground.folder.path())
+            .env("FATHOM_HOSTS", "local,local")
+            .spawn()
+            .unwrap();
+        kept_by(&ground, 2);
+        let workers = processes(&ground, "worker");
+        let_it_measure();
+        signal(workers[1], "KILL");
+        let ran = end(child);
+        ran.expect(1, &["(rank 1)", "was lost: its process has ended", report]);
+        let _ = fs::remove_dir_all(ground.journal());
+    }
+}
+
 #[test]
 fn without_a_terminal_a_lost_host_is_named_at_once() {
     let Some(ground) = long() else { return };

@@ -24,7 +24,7 @@ use model::plan::{Dialect, Plan, Step};
 use model::results::{Results, StepResults};
 use report::formats::diskspd as reports;
 
-use super::{can_keep, complain, keep, note, tell};
+use super::{can_keep, complain, keep, lost_hosts, note, tell};
 use crate::session::{self, Session};
 use console::Console;
 use failures::Told;
@@ -210,6 +210,8 @@ fn conclude(mut results: Results, profile: &Profile) -> u8 {
     complain(&failures::beyond_the_end(&results, profile));
     complain(&failures::short_transfers(&results));
     let told = failures::of_results(&results, profile);
+    let lost = lost_hosts(&results);
+    complain(&lost.iter().map(|line| format!("ERROR: {line}")).collect::<Vec<_>>());
     let kept = keep(&results, EntryKind::Diskspd);
     for finding in results
         .findings
@@ -241,7 +243,7 @@ fn conclude(mut results: Results, profile: &Profile) -> u8 {
             complain(&hints(&told.hints));
             FAILED
         }
-        None if !kept => FAILED,
+        None if !kept || !lost.is_empty() => FAILED,
         None => code,
     }
 }

@@ -32,7 +32,7 @@ use model::plan::{Plan, Prepare, TargetId, TargetKind};
 use model::results::{HostDeviceUse, JobResults, Results, StepResults};
 use report::formats::fio as reports;
 
-use super::{can_keep, complain, keep, note};
+use super::{can_keep, complain, keep, lost_hosts, note};
 use crate::session::{self, Session};
 use exec::Commands;
 use output::Output;
@@ -657,6 +657,8 @@ fn conclude(session: &Session, jobs: &Jobs, results: Results, triggered: bool, o
     told.stdout.iter().for_each(|line| output.error_line(line));
     told.stderr.iter().for_each(|line| output.complaint(line));
     told.hints.iter().for_each(|hint| output.hint(hint));
+    let lost = lost_hosts(&results);
+    lost.iter().for_each(|line| output.complaint(&format!("fio: {line}")));
     print_reports(jobs, &results, output);
     for finding in results
         .findings
@@ -667,7 +669,7 @@ fn conclude(session: &Session, jobs: &Jobs, results: Results, triggered: bool, o
         note(&format!("{at}{} [{}]", finding.what, finding.rule));
     }
     let kept = keep(&results, EntryKind::Fio);
-    let failed = failures::count(&results);
+    let failed = failures::count(&results).max(lost.len());
     let signalled = session.is_interrupted() && (!triggered || signals::stop_signal().is_some());
     match (signalled, kept) {
         (true, _) => SIGNALLED,
