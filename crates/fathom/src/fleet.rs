@@ -12,7 +12,9 @@ use std::process::{Child, ExitCode};
 use std::time::{Duration, Instant};
 
 use clap::ArgMatches;
+use dialects::native::Document;
 use engine::probe::{self, System};
+use model::fleet::{Rank, own_name};
 use run::hosts::{Comm, Duplex, Head, Place, StreamComm, Trouble, announced, launched, meeting, serve};
 
 use crate::exit::Exit;
@@ -151,6 +153,38 @@ pub fn served(comm: &dyn Comm, place: &Place<'_>) -> Exit {
     }
 }
 
+/// What jobs say of hosts means the same where there is only one: names have its name and number in them, and no job is for
+/// another one. Where several take part, each reads its own names.
+///
+/// # Errors
+/// [`Faults`] if a job is for a host that does not take part.
+pub fn name_for_one(session: &Session, document: &mut Document) -> Result<(), Faults> {
+    if session.leads() {
+        return Ok(());
+    }
+    let rank = Rank {
+        number: 0,
+        of: 1,
+        host: probe::host(&System::live()).name,
+    };
+    for job in &mut document.jobs {
+        if let Some(other) = job.hosts.iter().find(|name| **name != rank.host && *name != "0") {
+            let what = format!(
+                "the job is for the host `{other}`, which does not take part: {} runs alone",
+                rank.host
+            );
+            let fault = Fault::new(what).at(job.name.as_deref().unwrap_or("for-hosts"));
+            return Err(Faults::usage(
+                fault.help("name the hosts with --hosts, or leave out for-hosts"),
+            ));
+        }
+        for target in &mut job.targets {
+            *target = own_name(target, &rank);
+        }
+    }
+    Ok(())
+}
+
 /// Reaches the hosts that the command line or `FATHOM_HOSTS` names, if any.
 ///
 /// # Errors
@@ -162,6 +196,12 @@ pub fn of_options(session: &Session, given: Option<&ArgMatches>) -> Result<Optio
         Some(Err(_)) => return Ok(None),
         None => None,
     };
+    if named.as_ref().is_some_and(|text| text.trim().is_empty()) {
+        let fault = Fault::new("it names no host").at("--hosts");
+        return Err(Faults::usage(
+            fault.help("name them: --hosts db1,db2; without --hosts this machine runs alone"),
+        ));
+    }
     let named = named
         .or_else(|| std::env::var("FATHOM_HOSTS").ok())
         .filter(|text| !text.is_empty());

@@ -22,6 +22,7 @@ use super::sweep;
 use crate::command_line;
 use crate::exit::{EXPLAINED, Exit};
 use crate::fault::{Fault, Faults};
+use crate::fleet;
 use crate::history;
 use crate::pages;
 use crate::screen::{self, Screen, wrapped};
@@ -115,7 +116,8 @@ pub fn command() -> Command {
 /// Fills, loads, judges.
 pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
     let outputs = StudyOutputs::of(given, true)?;
-    let document = document(session, given)?;
+    let mut document = document(session, given)?;
+    fleet::name_for_one(session, &mut document)?;
     let permissions = session::permissions(given);
     let base = native::lower(&document)?;
     if session.leads() && given.get_flag("matrix") {

@@ -17,6 +17,7 @@ use study::confirm;
 use super::judged;
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
+use crate::fleet;
 use crate::history;
 use crate::limits;
 use crate::outputs::{Outputs, PAGE};
@@ -30,7 +31,8 @@ const NO_CHANGE: [&str; 3] = ["target", "keep", "log"];
 
 /// Runs a job file or what the flags describe.
 pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
-    let document = document(session, given)?;
+    let mut document = document(session, given)?;
+    fleet::name_for_one(session, &mut document)?;
     let judged_by = judged::clauses(&document)?;
     let mut plan = native::lower(&document)?;
     let permissions = session::permissions(given);

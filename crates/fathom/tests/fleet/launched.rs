@@ -454,3 +454,30 @@ fn workers_that_connect_carry_a_test_out() {
     }
     assert_eq!(measured(&ground.saved("listen")), measured(&ground.saved("pipes")));
 }
+
+/// A job that was written for several hosts says the same on one.
+#[test]
+fn what_jobs_say_of_hosts_counts_on_one_alone_too() {
+    let Some(folder) = need(Directory::on_disk()) else {
+        return;
+    };
+    let run = |words: &[&str]| {
+        let mut command = Command::new(PROGRAM);
+        let own = own(&mut command, &folder.path().join("journal"));
+        end(own.args(words).current_dir(folder.path()).spawn().unwrap())
+    };
+    let flags = ["--size", "1m", "--operations", "10", "--keep", "--quiet"];
+    run(&[&["run", "--target", "w-%r-%h.dat"], &flags[..]].concat()).expect(0, &[]);
+    let names = fs::read_dir(folder.path()).unwrap().flatten();
+    let names: Vec<String> = names.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
+    assert!(names.contains(&format!("w-0-{}.dat", host.trim())), "{names:?}");
+    let of_first = [&["run", "--target", "f.dat", "--for-hosts", "0"], &flags[..]].concat();
+    run(&of_first).expect(0, &[]);
+    let of_another = [&["run", "--target", "g.dat", "--for-hosts", "5"], &flags[..]].concat();
+    run(&of_another).expect(4, &["for the host `5`", "--hosts"]);
+    assert!(!folder.path().join("g.dat").exists());
+    // An empty variable of a script is not one host.
+    let of_none = [&["run", "--target", "g.dat", "--hosts", ""], &flags[..]].concat();
+    run(&of_none).expect(4, &["--hosts", "names no host"]);
+}

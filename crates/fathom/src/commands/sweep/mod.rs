@@ -26,6 +26,7 @@ use super::study_outputs::{Contents, StudyOutputs};
 use crate::command_line;
 use crate::exit::{EXPLAINED, Exit};
 use crate::fault::{Fault, Faults};
+use crate::fleet;
 use crate::history;
 use crate::pages;
 use crate::screen::{self, Screen};
@@ -118,6 +119,7 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
         return Ok(Exit::Done);
     }
     let mut document = document(session, given)?;
+    fleet::name_for_one(session, &mut document)?;
     let asked = asked(given, &mut document, limit)?;
     try_settings(&document, &asked)?;
     let base = native::lower(&document)?;
