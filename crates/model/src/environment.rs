@@ -400,6 +400,9 @@ pub struct SystemUse {
     /// Other programs that read or wrote most meanwhile, the busiest first; on whichever device.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub programs: Vec<BusyProgram>,
+    /// The processes of this test: where several carried it out on one machine, each is another program to the rest.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub own_processes: Vec<u32>,
 }
 
 /// What a network interface lost.

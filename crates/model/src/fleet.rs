@@ -515,6 +515,9 @@ impl<'a> Gathering<'a> {
                 one.started_unix_ns = one.started_unix_ns.min(host.started_unix_ns);
                 one.ended_unix_ns = one.ended_unix_ns.max(host.ended_unix_ns);
                 // Of a rank that was lost only the name of its machine is known.
+                let own = host.system.iter().flat_map(|system| system.own_processes.clone());
+                let known = one.system.iter_mut();
+                known.for_each(|known| known.own_processes.extend(own.clone()));
                 if one.environment.cpu.logical == 0 {
                     let mine = std::mem::replace(&mut one.environment, host.environment);
                     (one.environment.targets, one.environment.target_numbers) = (mine.targets, mine.target_numbers);

@@ -33,29 +33,41 @@ pub(super) const KERNEL: Check = Check {
                         at = format!("{host}: {at}");
                     }
                     let programs = programs(subject.results, device.host);
-                    look_at_device(&moved, device, (&at, &programs), findings);
+                    look_at_device(&moved, device, (&at, programs.as_deref()), findings);
                 }
             }
         }
     },
 };
 
-/// The programs that moved most on a host while the test ran, in words; empty where none is known.
-fn programs(results: &Results, host: u32) -> String {
+/// The other programs that moved most on a host while the test ran, in words; empty where none is known. `None` where a
+/// process of the test was lost: all that it moved is not known, and looks as if others had.
+fn programs(results: &Results, host: u32) -> Option<String> {
+    let mut ranks = results.fleet.iter().flat_map(|fleet| &fleet.ranks);
+    if ranks.any(|rank| rank.lost.is_some() && rank.machine.is_none_or(|machine| machine == host)) {
+        return None;
+    }
     let system = results.hosts.get(host as usize).and_then(|host| host.system.as_ref());
     let list = system.map(|system| &system.programs[..]).unwrap_or_default();
+    let own = system.map(|system| &system.own_processes[..]).unwrap_or_default();
     let names: Vec<String> = list
         .iter()
+        .filter(|program| !own.contains(&program.process))
         .take(3)
         .map(|program| format!("{} ({})", program.name, program.process))
         .collect();
-    match names.is_empty() {
+    Some(match names.is_empty() {
         true => String::new(),
         false => format!("; busiest on this machine: {}", names.join(", ")),
-    }
+    })
 }
 
-fn look_at_device(moved: &Moved, device: &HostDeviceUse, (at, programs): (&str, &str), findings: &mut Vec<Finding>) {
+fn look_at_device(
+    moved: &Moved,
+    device: &HostDeviceUse,
+    (at, programs): (&str, Option<&str>),
+    findings: &mut Vec<Finding>,
+) {
     let all = device.counters.bytes.iter().sum::<u64>();
     for direction in [Direction::Read, Direction::Write] {
         let (mine, kernels) = (
@@ -75,7 +87,10 @@ fn look_at_device(moved: &Moved, device: &HostDeviceUse, (at, programs): (&str, 
             (_, true, false) if less => not_on_device(direction, mine, kernels),
             // Little beside what this test moved, whatever its direction, slows nothing down.
             _ if difference as f64 <= TOLERANCE * all as f64 => continue,
-            _ => other_load(direction, difference, all, programs),
+            _ => match programs {
+                Some(programs) => other_load(direction, difference, all, programs),
+                None => continue,
+            },
         };
         findings.push(finding.at(at));
     }
@@ -131,6 +146,7 @@ mod tests {
     use super::super::check;
     use super::super::samples::{self, rules};
     use model::environment::{BusyProgram, SystemUse};
+    use model::fleet::{Fleet, RankFacts};
     use model::plan::CacheMode;
     use model::{Bytes, Nanos};
 
@@ -173,7 +189,8 @@ mod tests {
         let mut results = samples::closed_loop(10, 10_000, Nanos::millis(1));
         samples::on_device(&mut results, "sdz", CacheMode::DIRECT, 20_000 * 4096);
         results.hosts[0].system = Some(SystemUse {
-            programs: vec![program("tar", 7), program("dd", 12)],
+            programs: vec![program("fathom", 9), program("tar", 7), program("dd", 12)],
+            own_processes: vec![8, 9],
             ..SystemUse::default()
         });
         let found = check(&results).into_iter();
@@ -188,6 +205,30 @@ mod tests {
                  dd (12)"
             ]
         );
+    }
+
+    #[test]
+    fn what_a_lost_process_moved_is_not_told_of_others() {
+        let mut results = samples::closed_loop(10, 10_000, Nanos::millis(1));
+        samples::on_device(&mut results, "sdz", CacheMode::DIRECT, 20_000 * 4096);
+        let mut found = |machine, lost: Option<&str>| {
+            let rank = RankFacts {
+                machine,
+                lost: lost.map(str::to_owned),
+                ..RankFacts::default()
+            };
+            results.fleet = Some(Fleet {
+                goes_on: false,
+                transport: "pipes".into(),
+                ranks: vec![rank],
+            });
+            rules(&results).contains(&"OTHER-LOAD".to_owned())
+        };
+        assert!(found(Some(0), None));
+        assert!(!found(Some(0), Some("its process has ended")));
+        assert!(!found(None, Some("its process has ended")));
+        // On another machine it moved nothing here.
+        assert!(found(Some(1), Some("its process has ended")));
     }
 
     #[test]

@@ -53,6 +53,7 @@ impl SystemTimes {
                 .zip(earlier.thermal)
                 .map(|(now, then)| now.saturating_sub(then)),
             programs: busiest(&earlier.programs, &self.programs),
+            own_processes: vec![std::process::id()],
         }
     }
 }
