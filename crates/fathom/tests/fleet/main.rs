@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use model::fleet::RankFacts;
 use model::results::{JobResults, Results};
 use model::{Nanos, PerDirection};
-use testbed::{Directory, Hosts, Slurm, TmpFs, need};
+use testbed::{Directory, Hosts, Slurm, TmpFs, Unavailable, need};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_fathom");
 /// No test takes longer, whatever is lost.
@@ -513,7 +513,29 @@ fn a_host_that_cannot_take_part_is_named_before_anything_is_measured() {
         ground.folder.path().display()
     );
     fs::write(ground.path("job.toml"), job).unwrap();
-    end(ground.with_hosts(None, "local,local", "saved")).expect(3, &["rank 1", "1.dat"]);
+    let refused = end(ground.with_hosts(None, "local,local", "saved"));
+    refused.expect(3, &["rank 1", "1.dat"]);
+    // Nobody was lost, and each says why once.
+    assert!(!refused.err.contains("lost"), "{}", refused.err);
+    assert!(!refused.err.contains("the process that leads"), "{}", refused.err);
+    assert_eq!(refused.err.matches("1.dat").count(), 1, "{}", refused.err);
+    // All leave in order, so that no launcher makes another exit code of it.
+    for launcher in ["mpirun.openmpi", "mpirun.mpich"] {
+        let mut command = Command::new(launcher);
+        let own = own(&mut command, &ground.journal());
+        let words = if launcher == "mpirun.mpich" {
+            vec!["-n", "2"]
+        } else {
+            vec!["--oversubscribe", "-n", "2"]
+        };
+        let words = [words, vec![PROGRAM, "run"]].concat();
+        let started = own.args(words).arg(ground.path("job.toml")).spawn();
+        let missing = |error| Unavailable::because(format!("{launcher}: {error}"));
+        let Some(child) = need(started.map_err(missing)) else {
+            return;
+        };
+        end(child).expect(3, &["rank 1", "1.dat"]);
+    }
     // A disk that is full on one of them.
     let room = small.path().display();
     let link = ground.path("1");

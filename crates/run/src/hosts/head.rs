@@ -14,7 +14,7 @@ use model::fleet::{Rank, Share, whole};
 use model::plan::Plan;
 use model::results::Results;
 
-use self::course::{Course, End};
+use self::course::Course;
 use super::comm::{Comm, Incoming};
 use super::message::{Introduction, Order, PROTOCOL, ToHead, ToRank, pack, unpack};
 use super::order::{Renumbered, ordered};
@@ -304,7 +304,7 @@ impl Head {
         let results = course.results(&plan, own);
         let state = course.state.into_inner().unwrap_or_else(PoisonError::into_inner);
         for (rank, of) in state.ranks.iter().enumerate() {
-            if matches!(of.end, Some(End::Done { .. })) && !(self.works && rank == 0) {
+            if of.end.is_some() && !(self.works && rank == 0) {
                 self.tell(rank as u32, &ToRank::Arrived);
             }
             let process = rank + self.first() as usize;

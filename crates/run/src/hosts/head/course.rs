@@ -412,6 +412,8 @@ impl<'a> Course<'a> {
                     let state = self.state();
                     let of = &state.ranks[number];
                     match &of.end {
+                        // What refuses a test before anything is measured is told as such, once all have answered.
+                        Some(End::Failed(_)) if of.began.iter().all(Option::is_none) => None,
                         Some(End::Failed(why)) => Some(why.clone()),
                         _ => of.lost.clone(),
                     }
