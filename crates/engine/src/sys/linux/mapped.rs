@@ -256,3 +256,31 @@ extern "C" fn on_bus_error(signal: c_int, info: *mut libc::siginfo_t, _context: 
     // SAFETY: restores the default and lets the instruction fault again, which ends the process as usual.
     unsafe { libc::signal(signal, libc::SIG_DFL) };
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn copies_past_the_cache_are_whole_and_touch_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        let bytes: Vec<u8> = (0..5001u32).map(|at| (at % 251) as u8 + 1).collect();
+        for length in [1, 7, 8, 15, 16, 17, 4096, 5001] {
+            let file = fs::File::options()
+                .read(true)
+                .write(true)
+                .create(true)
+                .truncate(true)
+                .open(&path)
+                .unwrap();
+            file.set_len(8192).unwrap();
+            let mut map = FileMap::new(&file, 8192, true).unwrap();
+            assert!(map.write(512, &bytes[..length], true));
+            assert_eq!(map.flush(512, length), 0);
+            let mut expected = vec![0u8; 8192];
+            expected[512..512 + length].copy_from_slice(&bytes[..length]);
+            assert_eq!(fs::read(&path).unwrap(), expected, "{length} bytes");
+        }
+    }
+}
