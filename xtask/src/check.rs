@@ -1,5 +1,10 @@
 //! `cargo xtask check`: what must hold before a change is merged.
 
+#[cfg(target_os = "linux")]
+mod arm64;
+#[cfg(not(target_os = "linux"))]
+#[path = "check/arm64_elsewhere.rs"]
+mod arm64;
 mod windows;
 #[cfg(target_os = "linux")]
 mod wine;
@@ -14,13 +19,14 @@ use crate::command::{cargo, run};
 type Step = (&'static str, fn() -> Result<(), String>);
 
 /// The cheap ones first.
-const STEPS: [Step; 6] = [
+const STEPS: [Step; 7] = [
     ("fmt", formatting),
     ("clippy", lints),
     ("docs", documentation),
     ("tests", tests),
     ("windows", windows::check),
     ("wine", wine::check),
+    ("arm64", arm64::check),
 ];
 
 /// Carries out the named steps, or all. Goes on after one that fails, so that one run shows every complaint.

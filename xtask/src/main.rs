@@ -3,6 +3,8 @@
 #![forbid(unsafe_code)]
 
 #[cfg(target_os = "linux")]
+mod arm64;
+#[cfg(target_os = "linux")]
 mod bench;
 #[cfg(not(target_os = "linux"))]
 #[path = "bench_elsewhere.rs"]
@@ -30,16 +32,18 @@ mod wine;
 #[cfg(not(target_os = "linux"))]
 #[path = "wine_elsewhere.rs"]
 mod wine;
+#[cfg(target_os = "linux")]
+mod zig;
 
 use std::process::ExitCode;
 
 const USAGE: &str = "\
 usage: cargo xtask VERB
 
-  check [STEP…]   everything that must hold before a change is merged; or only fmt, clippy, docs, tests, windows, wine
+  check [STEP…]   everything that must hold before a change is merged; or only fmt, clippy, docs, tests, windows, wine, arm64
   bench [OPTION]… side by side with fio, written to bench/runs; --smoke, --only ROW, --pairs N, --seconds S, --dir DIR
   wine -- ARG…    fathom.exe, built and run under Wine; `wine test ARG…` runs the tests of Windows with `cargo test ARG…`
-  dist [NAME]…    what users get, in target/dist: linux-gnu, linux-musl, windows, deb; all of them if none is named
+  dist [NAME]…    what users get, in target/dist: linux-gnu, linux-musl, linux-arm64, windows, deb; all of them if none is named
   mutate fio      take each option of fio away where it is read, and see whether its test notices; minutes, not part of check
   screenshots [--program PATH] [FILE]…  the pictures in docs/pictures, from runs of the program; needs tmux and chromium
 ";

@@ -9,7 +9,7 @@ use crate::command::{cargo, output, root};
 pub(crate) const TARGET: &str = "x86_64-pc-windows-gnu";
 /// Debian's compiler, with which the source of the standard library is installed.
 const DEBIAN_RUSTC: &str = "/usr/bin/rustc";
-const DEBIAN_CARGO: &str = "/usr/bin/cargo";
+pub(crate) const DEBIAN_CARGO: &str = "/usr/bin/cargo";
 /// What of it is built: enough for programs and for tests, so that it is built once.
 const PARTS: &str = "build-std=std,panic_unwind,test";
 
@@ -74,7 +74,11 @@ impl DebianCargo {
 
     /// With the words of a command.
     pub(crate) fn command(&self, words: &[&str]) -> Command {
-        let mut command = Command::new(DEBIAN_CARGO);
+        self.through(Command::new(DEBIAN_CARGO), words)
+    }
+
+    /// The same through a program that takes Cargo's words.
+    pub(crate) fn through(&self, mut command: Command, words: &[&str]) -> Command {
         command
             .current_dir(root())
             .args(words)

@@ -45,19 +45,43 @@ fn asynchronous(files: &[&File]) -> Choice {
         (None, None, _) => (EngineKind::IoUring, "the target takes asynchronous I/O".to_owned()),
         (Some(file), _, true) => {
             let reason = "completes I/O inside the call; io_uring would hand every operation to kernel threads";
-            (EngineKind::Libaio, format!("{} {reason}", name(file)))
+            native_aio(format!("{} {reason}", name(file)), aio_refusal())
         }
         (Some(file), _, false) => {
             let reason = "is served from memory inside the call, so one operation is in flight at a time";
             (EngineKind::Psync, format!("{} {reason}", name(file)))
         }
-        (None, Some(why), true) => (EngineKind::Libaio, format!("io_uring cannot be used: {why}")),
+        (None, Some(why), true) => native_aio(format!("io_uring cannot be used: {why}"), aio_refusal()),
         (None, Some(why), false) => (
             EngineKind::Psync,
             format!("io_uring cannot be used ({why}), and native AIO needs direct I/O"),
         ),
     };
     Choice { kind, reason }
+}
+
+/// Native AIO for a reason, unless the kernel refuses that too: then one operation is in flight at a time.
+#[cfg(target_os = "linux")]
+fn native_aio(reason: String, refusal: Option<String>) -> (EngineKind, String) {
+    match refusal {
+        None => (EngineKind::Libaio, reason),
+        Some(why) => {
+            let end = "so one operation is in flight at a time";
+            (
+                EngineKind::Psync,
+                format!("{reason}; native AIO cannot be had ({why}), {end}"),
+            )
+        }
+    }
+}
+
+/// Why the kernel has no native AIO at all, if so: one built without it, some sandboxes, programs that play another processor. A
+/// limit that is used up is none: the engine itself names that one.
+#[cfg(target_os = "linux")]
+fn aio_refusal() -> Option<String> {
+    let error = crate::sys::aio::Context::new(1).err()?;
+    let number = error.raw_os_error()?;
+    matches!(number, libc::ENOSYS | libc::EPERM | libc::EACCES).then(|| crate::os_error_name(number))
 }
 
 /// Why a small ring cannot be had here, if so.
@@ -110,4 +134,20 @@ pub fn wants_overlapped(choice: &EngineChoice, slots: u32) -> bool {
         _ => false,
     };
     cfg!(windows) && queued && !choice.offload
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_native_aio_a_plain_call_is_left() {
+        let reason = "io_uring cannot be used: ENOSYS";
+        assert_eq!(native_aio(reason.into(), None), (EngineKind::Libaio, reason.into()));
+        let (kind, words) = native_aio(reason.into(), Some("EPERM".into()));
+        assert_eq!(kind, EngineKind::Psync);
+        for part in [reason, "EPERM", "one operation"] {
+            assert!(words.contains(part), "{words}");
+        }
+    }
 }

@@ -50,7 +50,7 @@ pub use clock::Clock;
 pub use error::{EngineError, os_error_name};
 pub use file::{Access, File, FileKind, OpenError, OpenHow};
 pub use identity::{DeviceNumber, Identity};
-pub use sys::memory::Pinned;
+pub use sys::memory::{Pinned, page_size};
 
 use model::Nanos;
 use model::plan::{EngineChoice, EngineKind, SimulatedDevice};

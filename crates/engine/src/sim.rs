@@ -80,13 +80,13 @@ impl Simulated {
         let time = match self.device.service {
             SimulatedService::Constant { time_ns } => time_ns.0,
             SimulatedService::Exponential { mean_ns } => {
-                (-(1.0 - self.draws.unit(Purpose::Offset)).ln() * mean_ns.0 as f64) as u64
+                (-libm::log(1.0 - self.draws.unit(Purpose::Offset)) * mean_ns.0 as f64) as u64
             }
             SimulatedService::Uniform { low_ns, high_ns } => {
                 low_ns.0 + (self.draws.unit(Purpose::Offset) * high_ns.since(low_ns).0 as f64) as u64
             }
             SimulatedService::Lognormal { median_ns, sigma } => {
-                (median_ns.0 as f64 * (sigma * self.standard_normal()).exp()) as u64
+                (median_ns.0 as f64 * libm::exp(sigma * self.standard_normal())) as u64
             }
             SimulatedService::Bimodal {
                 fast_ns,
@@ -104,7 +104,7 @@ impl Simulated {
     /// A draw from the standard normal distribution (Box and Muller 1958).
     fn standard_normal(&mut self) -> f64 {
         let (radius, angle) = (self.draws.unit(Purpose::Offset), self.draws.unit(Purpose::Offset));
-        (-2.0 * (1.0 - radius).ln()).sqrt() * (std::f64::consts::TAU * angle).cos()
+        (-2.0 * libm::log(1.0 - radius)).sqrt() * libm::cos(std::f64::consts::TAU * angle)
     }
 
     /// Whether the cache holds what an operation wants.

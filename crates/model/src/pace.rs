@@ -67,7 +67,7 @@ impl Schedule {
     /// An exponentially distributed gap with the same mean: −ln(1 − U) × mean.
     fn add_random_gap(&mut self, draws: &mut Draws, units: u64) {
         let mean = units as f64 * self.rate.per_ns.0 as f64 / self.rate.amount.max(1) as f64;
-        let gap = -(1.0 - draws.unit(self.purpose)).ln() * mean;
+        let gap = -libm::log(1.0 - draws.unit(self.purpose)) * mean;
         self.due += Nanos(gap.round() as u64);
     }
 

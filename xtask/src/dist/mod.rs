@@ -13,7 +13,8 @@ use std::process::Command;
 
 use crate::command::{cargo, output, root, run};
 
-const USAGE: &str = "usage: cargo xtask dist [linux-gnu|linux-musl|windows|deb]…, all of them if none is named";
+const USAGE: &str =
+    "usage: cargo xtask dist [linux-gnu|linux-musl|linux-arm64|windows|deb]…, all of them if none is named";
 
 /// What is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,15 +23,18 @@ enum Artefact {
     LinuxGnu,
     /// For every Linux, without any library.
     LinuxMusl,
+    /// For every Linux on ARM64, without any library.
+    LinuxArm64,
     /// For Windows 10 and Windows Server 2016, or later.
     Windows,
     /// The first as a package of Debian and its relatives.
     Deb,
 }
 
-const ARTEFACTS: [(&str, Artefact); 4] = [
+const ARTEFACTS: [(&str, Artefact); 5] = [
     ("linux-gnu", Artefact::LinuxGnu),
     ("linux-musl", Artefact::LinuxMusl),
+    ("linux-arm64", Artefact::LinuxArm64),
     ("windows", Artefact::Windows),
     ("deb", Artefact::Deb),
 ];
@@ -41,6 +45,7 @@ impl Artefact {
         match self {
             Artefact::LinuxGnu | Artefact::Deb => "x86_64-unknown-linux-gnu",
             Artefact::LinuxMusl => "x86_64-unknown-linux-musl",
+            Artefact::LinuxArm64 => crate::arm64::TARGET,
             Artefact::Windows => crate::windows::TARGET,
         }
     }
@@ -50,6 +55,7 @@ impl Artefact {
         match self {
             Artefact::LinuxGnu | Artefact::Deb => toolchains::glibc(),
             Artefact::LinuxMusl => toolchains::musl(),
+            Artefact::LinuxArm64 => toolchains::arm64(),
             Artefact::Windows => toolchains::windows(),
         }
     }

@@ -5,16 +5,15 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::cannot;
+use crate::arm64::{TARGET as ARM64, cargo_for_arm64};
 use crate::command::{output, root, run};
 use crate::windows::{DebianCargo, TARGET as WINDOWS, cargo_for_windows};
+use crate::zig::Zig;
 
 const GNU: &str = "x86_64-unknown-linux-gnu";
 const MUSL: &str = "x86_64-unknown-linux-musl";
 /// The C library of CentOS 7, and older than that of every system that is still looked after.
 const OLDEST_GLIBC: [u32; 2] = [2, 17];
-/// Versions that were seen to work; from PyPI, which has both as programs.
-const ZIG: &str = "ziglang==0.17.1";
-const ZIGBUILD: &str = "cargo-zigbuild==0.24.0";
 /// What every Windows has.
 const DLLS: &[&str] = &[
     "advapi32.dll",
@@ -33,22 +32,16 @@ const DLLS: &[&str] = &[
 
 /// For a C library of 2.17 or later: with zig as linker, which has the symbols of each version.
 pub(super) fn glibc() -> Result<PathBuf, String> {
-    let tools = root().join("target/tools");
-    if !tools.join("bin/cargo-zigbuild").exists() {
-        run(Command::new("python3").args(["-m", "venv"]).arg(&tools))?;
-        run(Command::new(tools.join("bin/pip")).args(["install", "--quiet", ZIG, ZIGBUILD]))?;
-    }
     let [major, minor] = OLDEST_GLIBC;
+    let zig = Zig::ready()?;
+    let mut command = zig.command();
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let paths = std::iter::once(tools.join("bin")).chain(std::env::split_paths(&path));
-    let path = std::env::join_paths(paths).map_err(|error| format!("PATH: {error}"))?;
+    zig.add_to(&mut command, &std::env::split_paths(&path).collect::<Vec<_>>())?;
     let folder = root().join("target/release-gnu");
-    run(Command::new(tools.join("bin/cargo-zigbuild"))
+    run(command
         .current_dir(root())
         .args(["zigbuild", "--release", "--package", "fathom", "--target"])
         .arg(format!("{GNU}.{major}.{minor}"))
-        .env("PATH", path)
-        .env("CARGO_ZIGBUILD_PYTHON_PATH", tools.join("bin/python3"))
         .env("CARGO_TARGET_DIR", &folder))?;
     let program = stripped(&folder.join(GNU).join("release/fathom"), "strip")?;
     let symbols = output(Command::new("objdump").arg("-T").arg(&program))?;
@@ -101,7 +94,25 @@ pub(super) fn musl() -> Result<PathBuf, String> {
         .env("CARGO_TARGET_X86_64_UNKNOWN_LINUX_MUSL_LINKER", "musl-gcc")
         .env("CARGO_TARGET_X86_64_UNKNOWN_LINUX_MUSL_RUSTFLAGS", flags))?;
     let program = stripped(&folder.join(MUSL).join("release/fathom"), "strip")?;
-    let needs = output(Command::new("objdump").arg("-p").arg(&program))?;
+    static_alone(program, "objdump")
+}
+
+/// For ARM64 without any library: Debian's compiler, and zig for what is C.
+pub(super) fn arm64() -> Result<PathBuf, String> {
+    let folder = root().join("target/release-arm64");
+    let words = ["zigbuild", "--release", "--package", "fathom", "--bin", "fathom"];
+    run(&mut cargo_for_arm64(&words, &folder)?)?;
+    let program = stripped(&folder.join(ARM64).join("release/fathom"), "aarch64-linux-gnu-strip")?;
+    let headers = output(Command::new("aarch64-linux-gnu-objdump").arg("-f").arg(&program))?;
+    match headers.contains("architecture: aarch64") {
+        true => static_alone(program, "aarch64-linux-gnu-objdump"),
+        false => Err(format!("{} is for another processor:\n{headers}", program.display())),
+    }
+}
+
+/// The program, if nothing is looked for when it starts.
+fn static_alone(program: PathBuf, objdump: &str) -> Result<PathBuf, String> {
+    let needs = output(Command::new(objdump).arg("-p").arg(&program))?;
     match needs.contains("NEEDED") || needs.contains("INTERP") {
         false => Ok(program),
         true => Err(format!("{} is not static", program.display())),

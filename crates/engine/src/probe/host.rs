@@ -92,9 +92,9 @@ pub fn cpu(system: &System) -> Cpu {
     Cpu {
         model: model
             .or_else(|| field(&block, "cpu"))
-            .or_else(|| field(&block, "CPU implementer"))
-            .unwrap_or_default()
-            .to_owned(),
+            .map(str::to_owned)
+            .or_else(|| arm_core(&block))
+            .unwrap_or_default(),
         logical: online.map_or_else(known_to_std, |list| numbers(&list).len() as u32),
         usable: if usable > 0 { usable } else { known_to_std() },
         numa_nodes: system
@@ -190,6 +190,47 @@ fn first_processor(system: &System) -> String {
     text.split("\n\n").next().unwrap_or_default().to_owned()
 }
 
+/// Makers of ARM processors and their cores, by the numbers of the register MIDR_EL1; those that servers and their kin have.
+const ARM_CORES: [(u32, u32, &str); 26] = [
+    (0x41, 0xd03, "Arm Cortex-A53"),
+    (0x41, 0xd05, "Arm Cortex-A55"),
+    (0x41, 0xd07, "Arm Cortex-A57"),
+    (0x41, 0xd08, "Arm Cortex-A72"),
+    (0x41, 0xd09, "Arm Cortex-A73"),
+    (0x41, 0xd0a, "Arm Cortex-A75"),
+    (0x41, 0xd0b, "Arm Cortex-A76"),
+    (0x41, 0xd0c, "Arm Neoverse-N1"),
+    (0x41, 0xd40, "Arm Neoverse-V1"),
+    (0x41, 0xd41, "Arm Cortex-A78"),
+    (0x41, 0xd42, "Arm Cortex-A78AE"),
+    (0x41, 0xd49, "Arm Neoverse-N2"),
+    (0x41, 0xd4a, "Arm Neoverse-E1"),
+    (0x41, 0xd4f, "Arm Neoverse-V2"),
+    (0x41, 0xd84, "Arm Neoverse-V3"),
+    (0x41, 0xd8e, "Arm Neoverse-N3"),
+    (0x42, 0x516, "Broadcom ThunderX2"),
+    (0x43, 0x0a1, "Cavium ThunderX"),
+    (0x43, 0x0af, "Cavium ThunderX2"),
+    (0x46, 0x001, "Fujitsu A64FX"),
+    (0x48, 0xd01, "HiSilicon TaiShan v110"),
+    (0x4e, 0x004, "NVIDIA Carmel"),
+    (0x51, 0xc00, "Qualcomm Falkor"),
+    (0x6d, 0xd49, "Microsoft Azure Cobalt 100"),
+    (0xc0, 0xac3, "Ampere-1"),
+    (0xc0, 0xac4, "Ampere-1A"),
+];
+
+/// The name of an ARM core, of which the kernel tells numbers alone.
+fn arm_core(block: &str) -> Option<String> {
+    let number = |name: &str| u32::from_str_radix(field(block, name)?.strip_prefix("0x")?, 16).ok();
+    let (maker, part) = (number("CPU implementer")?, number("CPU part")?);
+    let known = ARM_CORES.iter().find(|(of, core, _)| (*of, *core) == (maker, part));
+    Some(known.map_or_else(
+        || format!("ARM implementer {maker:#04x}, part {part:#05x}"),
+        |(_, _, name)| (*name).to_owned(),
+    ))
+}
+
 fn field<'a>(block: &'a str, name: &str) -> Option<&'a str> {
     block.lines().find_map(|line| {
         let (key, value) = line.split_once(':')?;
@@ -245,6 +286,25 @@ mod tests {
         assert!(first_processor(&system).len() < 8192);
         let cpu = cpu(&system);
         assert_eq!((cpu.model.as_str(), cpu.logical, cpu.numa_nodes), ("First", 128, 2));
+    }
+
+    #[test]
+    fn an_arm_core_is_named_by_its_numbers() {
+        let text = |maker: &str, part: &str| {
+            format!(
+                "processor\t: 0\nBogoMIPS\t: 243.75\nFeatures\t: fp asimd cpuid\nCPU implementer\t: {maker}\nCPU architecture: 8\n\
+                 CPU variant\t: 0x3\nCPU part\t: {part}\nCPU revision\t: 1\n\nprocessor\t: 1\n"
+            )
+        };
+        for (cpuinfo, expected) in [
+            (text("0x41", "0xd0c"), "Arm Neoverse-N1"),
+            (text("0x6d", "0xd49"), "Microsoft Azure Cobalt 100"),
+            (text("0x61", "0x022"), "ARM implementer 0x61, part 0x022"),
+            ("processor\t: 0\n".to_owned(), ""),
+        ] {
+            let (_root, system) = tree(&[("proc/cpuinfo", &cpuinfo)]);
+            assert_eq!(cpu(&system).model, expected);
+        }
     }
 
     #[test]

@@ -47,6 +47,10 @@ pub(super) fn held_by_machines(system: &System) -> (Vec<HeldFile>, Vec<Process>)
     let (mut held, mut hidden) = (Vec::new(), Vec::new());
     for folder in system.names("/proc") {
         let Ok(id) = folder.parse() else { continue };
+        // An emulator that runs this very program has its name, and opens what this program opens.
+        if system.is_live() && id == std::process::id() {
+            continue;
+        }
         let Some(name) = system.words(&format!("/proc/{folder}/comm")) else {
             continue;
         };

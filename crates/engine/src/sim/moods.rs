@@ -86,7 +86,7 @@ fn about(time: Nanos, draws: &mut Draws) -> Nanos {
 }
 
 fn next_visit(is: &SimulatedNeighbour, after: Nanos, draws: &mut Draws) -> SimulatedPause {
-    let gap = -(1.0 - draws.unit(Purpose::Delay)).ln() * is.every_ns.0 as f64;
+    let gap = -libm::log(1.0 - draws.unit(Purpose::Delay)) * is.every_ns.0 as f64;
     SimulatedPause {
         at_ns: after + Nanos(gap as u64),
         for_ns: about(is.for_ns, draws),

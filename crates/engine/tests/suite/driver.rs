@@ -14,6 +14,7 @@ use crate::watchdog::watch;
 pub const BLOCK: u32 = 4096;
 
 /// Every engine of this system that moves data to and from whatever is tested, or pretends to. What the others do is tested one by one.
+/// An emulator does not know the calls of them all: `FATHOM_ENGINES` names those that it does.
 pub fn engines() -> impl Iterator<Item = EngineKind> {
     EngineKind::NAMED
         .iter()
@@ -40,6 +41,23 @@ pub fn engines() -> impl Iterator<Item = EngineKind> {
             | EngineKind::Cpu
             | EngineKind::Program => false,
         })
+        .filter(|kind| only().is_none_or(|only| only.contains(kind)))
+}
+
+/// The processor is played by a program.
+pub fn emulated() -> bool {
+    only().is_some()
+}
+
+/// The engines that are named in the environment, if any are.
+fn only() -> Option<&'static [EngineKind]> {
+    static ONLY: OnceLock<Option<Vec<EngineKind>>> = OnceLock::new();
+    let named = || {
+        let list = std::env::var("FATHOM_ENGINES").ok()?;
+        let kind = |name: &str| EngineKind::NAMED.iter().find(|(_, known)| *known == name).unwrap().0;
+        Some(list.split(',').map(kind).collect())
+    };
+    ONLY.get_or_init(named).as_deref()
 }
 
 /// Every engine that moves data.

@@ -10,7 +10,7 @@ use testbed::need;
 #[cfg(target_os = "linux")]
 use testbed::{LoopDevice, LoopOptions, TmpFs};
 
-use crate::driver::{BLOCK, Job, Rig, engines, pattern, patterned, real_engines, setup, shuffled};
+use crate::driver::{BLOCK, Job, Rig, emulated, engines, pattern, patterned, real_engines, setup, shuffled};
 use crate::place::{Place, Target, open};
 
 const DEPTHS: [u32; 6] = [1, 2, 3, 8, 32, 128];
@@ -455,8 +455,8 @@ fn one_after_the_other_stops_at_the_deadline() {
         assert_eq!(rig.turn(&requests, 1, Nanos::NEVER).len(), 32, "{}", kind.name());
         assert_eq!(rig.turn(&requests, 1, Nanos(0)).len(), 1, "{}", kind.name());
         let mut stopped_midway = 0;
-        // Calls of Wine take their time.
-        let step_ns = if cfg!(windows) { 2_000 } else { 20 };
+        // Calls of Wine take their time, and so do those of an emulator.
+        let step_ns = if cfg!(windows) || emulated() { 2_000 } else { 20 };
         for step in 0..2000 {
             let until = rig.engine.now() + Nanos(step_ns * (step % 500));
             let ended = rig.turn(&requests, 1, until).len();

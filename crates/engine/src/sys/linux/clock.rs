@@ -40,23 +40,27 @@ pub fn counter() -> u64 {
 /// Why the counter must not be used, if so.
 pub fn counter_refusal() -> Option<&'static str> {
     #[cfg(target_arch = "x86_64")]
+    let names = ["tsc", "kvm-clock", "hyperv_clocksource_tsc_page"];
+    // Every processor of this kind counts at a constant rate; where one was found to err, the kernel answers in its place.
+    #[cfg(target_arch = "aarch64")]
+    let names = ["arch_sys_counter"];
+    #[cfg(target_arch = "x86_64")]
     {
         let extended = std::arch::x86_64::__cpuid(0x8000_0000).eax;
         let invariant = extended >= 0x8000_0007 && std::arch::x86_64::__cpuid(0x8000_0007).edx & (1 << 8) != 0;
         if !invariant {
             return Some("the processor does not promise a constant counter");
         }
+    }
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    {
         // The kernel has watched the counter since boot and leaves it when it is unstable.
         let path = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
         match std::fs::read_to_string(path) {
-            Ok(name) if ["tsc", "kvm-clock", "hyperv_clocksource_tsc_page"].contains(&name.trim()) => None,
+            Ok(name) if names.contains(&name.trim()) => None,
             Ok(_) => Some("the kernel does not keep time by the counter"),
             Err(_) => None,
         }
-    }
-    #[cfg(target_arch = "aarch64")]
-    {
-        None
     }
     #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     {
@@ -95,4 +99,26 @@ pub fn ahead_of_wall_clock(number: i64) -> std::io::Result<i64> {
         }
     };
     Ok(read(id)? - read(libc::CLOCK_REALTIME)?)
+}
+
+#[cfg(all(test, target_arch = "aarch64"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_counter_goes_at_the_rate_that_the_processor_names() {
+        let frequency: u64;
+        // SAFETY: Linux lets programs read this register; reading it has no effect.
+        unsafe { std::arch::asm!("mrs {}, cntfrq_el0", out(reg) frequency, options(nomem, nostack, preserves_flags)) };
+        assert!((1_000_000..=10_000_000_000).contains(&frequency), "{frequency} Hz");
+        let (ticks, time) = (counter(), monotonic());
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        let (ticks, time) = (counter() - ticks, monotonic().since(time).0 as f64 / 1e9);
+        let seconds = ticks as f64 / frequency as f64;
+        // Only that the scale is right: a busy machine may pause the thread between the two readings.
+        assert!(
+            (seconds / time - 1.0).abs() < 0.05,
+            "{seconds} s by the counter, {time} s"
+        );
+    }
 }

@@ -10,7 +10,7 @@ use std::fs;
 use std::io;
 use std::ptr::null_mut;
 use std::sync::Once;
-use std::sync::atomic::{Ordering, compiler_fence};
+use std::sync::atomic::{AtomicUsize, Ordering, compiler_fence};
 
 use rustix::mm::{MapFlags, MsyncFlags, ProtFlags, mmap, msync, munmap};
 
@@ -28,7 +28,12 @@ thread_local! {
     static GUARDED: Cell<(usize, usize, bool)> = const { Cell::new((0, 0, false)) };
 }
 
-const PAGE: usize = 4096;
+/// Bytes in a page, which a signal handler must not ask for. Set before the first map is made.
+static PAGE: AtomicUsize = AtomicUsize::new(0);
+
+fn page() -> usize {
+    PAGE.load(Ordering::Relaxed)
+}
 
 impl FileMap {
     /// Maps the first `length` bytes of a file.
@@ -124,7 +129,7 @@ impl FileMap {
 
     /// Maps the pages of a range from the file again, so that zeros put there by the handler are not taken for data.
     fn restore(&self, offset: usize, length: usize) {
-        let first = offset - offset % PAGE;
+        let first = offset - offset % page();
         let bytes = offset + length - first;
         let protection = if self.writable {
             ProtFlags::READ | ProtFlags::WRITE
@@ -153,7 +158,7 @@ impl FileMap {
 
     /// Writes changed pages of a range back. Returns 0 or a negative error number.
     pub(crate) fn flush(&self, offset: usize, length: usize) -> i64 {
-        let first = offset - offset % PAGE;
+        let first = offset - offset % page();
         let end = (offset + length).min(self.length);
         if first >= end {
             return 0;
@@ -182,7 +187,27 @@ fn copy_non_temporal(target: *mut u8, buffer: &[u8]) {
             _mm_sfence();
         }
     }
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(target_arch = "aarch64")]
+    {
+        let (pairs, rest) = buffer.as_chunks::<16>();
+        // SAFETY: the caller has checked that the target holds `buffer.len()` bytes. The instruction stores sixteen of them, at
+        // any alignment, and is part of every processor of this kind; the barrier touches no memory.
+        unsafe {
+            for (index, pair) in pairs.iter().enumerate() {
+                let pair = u128::from_le_bytes(*pair);
+                std::arch::asm!(
+                    "stnp {low}, {high}, [{at}]",
+                    low = in(reg) pair as u64,
+                    high = in(reg) (pair >> 64) as u64,
+                    at = in(reg) target.add(index * 16),
+                    options(nostack, preserves_flags),
+                );
+            }
+            std::ptr::copy_nonoverlapping(rest.as_ptr(), target.add(pairs.len() * 16), rest.len());
+            std::arch::asm!("dmb ishst", options(nostack, preserves_flags));
+        }
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     {
         // SAFETY: the caller has checked that the target holds `buffer.len()` bytes.
         unsafe { std::ptr::copy_nonoverlapping(buffer.as_ptr(), target, buffer.len()) }
@@ -197,6 +222,7 @@ impl Drop for FileMap {
 }
 
 fn install_handler() {
+    PAGE.store(super::memory::page_size() as usize, Ordering::Relaxed);
     // SAFETY: all fields of the structure are plain numbers or a handler address, for which zero is valid; the handler
     // has the signature that SA_SIGINFO asks for and calls only functions that are safe in signal handlers.
     unsafe {
@@ -213,13 +239,14 @@ extern "C" fn on_bus_error(signal: c_int, info: *mut libc::siginfo_t, _context: 
     let address = unsafe { (*info).si_addr() } as usize;
     let (start, end, _) = GUARDED.get();
     if address >= start && address < end {
-        let page = address - address % PAGE;
+        let length = page();
+        let page = address - address % length;
         // SAFETY: the page lies within a file map of this thread that a copy is touching; replacing it by zeros lets that
         // copy end. mmap is a plain system call.
         let replaced = unsafe {
             let protection = libc::PROT_READ | libc::PROT_WRITE;
             let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
-            libc::mmap(page as *mut c_void, PAGE, protection, flags, -1, 0)
+            libc::mmap(page as *mut c_void, length, protection, flags, -1, 0)
         };
         if replaced != libc::MAP_FAILED {
             GUARDED.set((start, end, true));
@@ -228,4 +255,32 @@ extern "C" fn on_bus_error(signal: c_int, info: *mut libc::siginfo_t, _context: 
     }
     // SAFETY: restores the default and lets the instruction fault again, which ends the process as usual.
     unsafe { libc::signal(signal, libc::SIG_DFL) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn copies_past_the_cache_are_whole_and_touch_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        let bytes: Vec<u8> = (0..5001u32).map(|at| (at % 251) as u8 + 1).collect();
+        for length in [1, 7, 8, 15, 16, 17, 4096, 5001] {
+            let file = fs::File::options()
+                .read(true)
+                .write(true)
+                .create(true)
+                .truncate(true)
+                .open(&path)
+                .unwrap();
+            file.set_len(8192).unwrap();
+            let mut map = FileMap::new(&file, 8192, true).unwrap();
+            assert!(map.write(512, &bytes[..length], true));
+            assert_eq!(map.flush(512, length), 0);
+            let mut expected = vec![0u8; 8192];
+            expected[512..512 + length].copy_from_slice(&bytes[..length]);
+            assert_eq!(fs::read(&path).unwrap(), expected, "{length} bytes");
+        }
+    }
 }

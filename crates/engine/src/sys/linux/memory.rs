@@ -19,9 +19,9 @@ pub(crate) struct Mapping {
 }
 
 impl Mapping {
-    /// Bytes in a page.
+    /// Bytes in the smallest page of any processor. Larger ones are multiples of it, and the kernel rounds up to them.
     pub(crate) const PAGE: usize = 4096;
-    /// Usual size of a huge page.
+    /// Size of a huge page where pages are of 4 KiB.
     const HUGE_PAGE: usize = 2 << 20;
 
     /// Maps `length` bytes aligned to `alignment` (a power of two); with `huge`, from the pool of huge pages in multiples of
@@ -30,7 +30,7 @@ impl Mapping {
     /// # Errors
     /// The system's error, such as `ENOMEM`; with `huge`, also when the pool of huge pages is empty.
     pub(crate) fn new(length: usize, alignment: usize, huge: Option<usize>) -> io::Result<Mapping> {
-        let page = huge.map_or(Self::PAGE, |page| page.max(Self::HUGE_PAGE));
+        let page = huge.map_or(Self::PAGE, |page| page.max(usual_huge_page()));
         let huge = huge.is_some();
         // Page alignment is free; a larger one needs room to shift.
         let extra = if alignment > page { alignment } else { 0 };
@@ -97,6 +97,24 @@ impl Drop for Mapping {
     }
 }
 
+/// Bytes in a page: 4 KiB on x86-64, 4, 16 or 64 KiB on ARM64, as the kernel was built.
+pub fn page_size() -> u64 {
+    rustix::param::page_size() as u64
+}
+
+/// Bytes in a page of the pool that is used where none is named. A mapping from it can only be given back in whole ones.
+fn usual_huge_page() -> usize {
+    let told = std::fs::read_to_string("/proc/meminfo").ok();
+    told.and_then(|text| pool_page(&text)).unwrap_or(Mapping::HUGE_PAGE)
+}
+
+/// The same, from the text of `/proc/meminfo`.
+fn pool_page(text: &str) -> Option<usize> {
+    let line = text.lines().find_map(|line| line.strip_prefix("Hugepagesize:"))?;
+    let kibibytes: usize = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kibibytes << 10).filter(|bytes| bytes.is_power_of_two())
+}
+
 /// What stands in the way of large pages, and what to do, where it is neither a lack of them nor of memory: nothing here.
 pub(crate) fn huge_page_refusal(_: &io::Error) -> Option<(&'static str, &'static str)> {
     None
@@ -120,5 +138,26 @@ impl Pinned {
         // SAFETY: the range is the mapping just made, which stays until the value is dropped.
         unsafe { rustix::mm::mlock(mapping.whole, mapping.whole_length)? };
         Ok(Pinned(mapping))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_of_the_pool_is_the_kernels() {
+        let text = |line: &str| format!("MemTotal: 1 kB\n{line}\nDirectMap4k: 5 kB\n");
+        assert_eq!(pool_page(&text("Hugepagesize:       2048 kB")), Some(2 << 20));
+        // ARM64 with pages of 64 KiB.
+        assert_eq!(pool_page(&text("Hugepagesize:     524288 kB")), Some(512 << 20));
+        assert_eq!(pool_page(&text("Hugepagesize:     0 kB")), None);
+        assert_eq!(pool_page(&text("Hugetlb: 0 kB")), None);
+    }
+
+    #[test]
+    fn a_page_is_a_multiple_of_the_smallest() {
+        let page = page_size() as usize;
+        assert!(page.is_power_of_two() && page.is_multiple_of(Mapping::PAGE), "{page}");
     }
 }

@@ -24,7 +24,7 @@ pub(crate) struct Mapping {
 }
 
 impl Mapping {
-    /// Bytes in a page.
+    /// Bytes in a page, the same on x86-64 and ARM64.
     pub(crate) const PAGE: usize = 4096;
     /// Every allocation begins at a multiple of this.
     const GRANULARITY: usize = 64 << 10;
@@ -118,6 +118,11 @@ impl Drop for Mapping {
             unsafe { VirtualFree(self.whole.cast(), 0, MEM_RELEASE) };
         }
     }
+}
+
+/// Bytes in a page.
+pub fn page_size() -> u64 {
+    Mapping::PAGE as u64
 }
 
 /// Memory that is kept from being swapped out, as long as this lives.

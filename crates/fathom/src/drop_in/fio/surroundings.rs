@@ -83,7 +83,7 @@ impl Surroundings for Here {
     }
 
     fn page_size(&self) -> u64 {
-        4096
+        engine::page_size()
     }
 
     fn processors(&self) -> u64 {

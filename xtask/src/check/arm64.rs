@@ -1,0 +1,289 @@
+//! Whether the program for ARM64 does what it shall, on a processor that an emulator plays. What is seen here is behaviour; a
+//! time that is measured here says nothing.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+use crate::arm64::{TARGET, cargo_for_arm64, emulator, folder};
+use crate::command::{cargo, output, root, run};
+
+/// The engines whose system calls the emulator knows, by the names of the suite's `FATHOM_ENGINES`.
+const ENGINES: &str = "psync,mmap,null,simulated";
+/// Tests of the engine that use what the emulator refuses (`SG_IO`, io_uring, native AIO, a program that starts itself).
+const NOT_HERE: [&str; 4] = [
+    "sys::linux::ata::tests::what_is_no_disk_is_an_error",
+    "sys::linux::ata::tests::a_block_device_without_scsi_says_that_it_takes_no_such_commands",
+    "endings::ten_thousand_drops_with_operations_in_flight_leave_nothing",
+    "pool::a_file_is_exchanged_for_another",
+];
+/// What a kernel says of a call that it does not have.
+const NO_SUCH_CALL: &str = "Function not implemented";
+
+/// A simulated test with every kind of draw: gaps, lengths, places, times of service, visits of a neighbour.
+const SIMULATED: &str = r#"
+name = "simulated"
+
+[[job]]
+target = "simulated:disk"
+depth = 64
+rate = "4000 iops"
+arrivals = "poisson"
+read = 70
+block = "4KiB/60,64KiB/40"
+operations = 4000
+warm-up = "0s"
+
+[[job]]
+step = 2
+target = "simulated:other"
+depth = 16
+access = "zipf:1.1"
+operations = 4000
+warm-up = "0s"
+
+[[job]]
+step = 3
+target = "simulated:third"
+depth = 8
+access = "normal:10"
+read = 0
+operations = 4000
+warm-up = "0s"
+
+[simulated.disk]
+size = "1GiB"
+servers = 8
+service = "exponential 100us"
+stall = ["200ms 100ms"]
+neighbour = "100ms 20ms 4"
+
+[simulated.other]
+size = "1GiB"
+servers = 4
+service = "lognormal 100us 0.7"
+
+[simulated.third]
+size = "1GiB"
+servers = 2
+service = "uniform 50us 150us"
+"#;
+/// Reports of it that are compared.
+const REPORTS: [&str; 3] = ["csv", "csv-percentiles", "csv-histogram"];
+
+/// Unit tests of the packages that ask something of the processor, the suite of the engines, and runs of the program.
+///
+/// Without an emulator nothing is run, which only on the build server is a failure.
+pub(crate) fn check() -> Result<(), String> {
+    let emulator = match emulator() {
+        Ok(emulator) => emulator,
+        Err(why) if std::env::var_os("FATHOM_CI").is_some_and(|value| value == "1") => return Err(why),
+        Err(why) => {
+            eprintln!("skipped: {why}");
+            return Ok(());
+        }
+    };
+    let mut tests = built(&["test", "--no-fail-fast", "--lib", "--test", "suite"])?;
+    tests
+        .args(["--package", "fathom-engine", "--package", "fathom-model"])
+        .arg("--")
+        .args(NOT_HERE.iter().flat_map(|name| ["--skip", name]));
+    tests
+        .env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_RUNNER", &emulator)
+        .env("FATHOM_ENGINES", ENGINES);
+    run(&mut tests)?;
+    run(&mut built(&["zigbuild", "--package", "fathom", "--bin", "fathom"])?)?;
+    // As the step `tests` has built it, so that nothing is built twice; a test that runs the program brings it along.
+    run(cargo().args(["test", "--workspace", "--no-run", "--test", "fio_logs"]))?;
+    let folder = tempfile::tempdir_in(root().join("target")).map_err(|error| format!("no folder: {error}"))?;
+    let both = Both {
+        emulator,
+        theirs: crate::arm64::folder().join(TARGET).join("wine/fathom"),
+        ours: native(),
+        folder: folder.path().to_owned(),
+    };
+    both.version()?;
+    both.engine_that_fits()?;
+    both.engines_that_are_not_there()?;
+    both.written_there_and_checked_here()?;
+    both.simulated()
+}
+
+/// With the profile of what is built from cold to be run for a moment.
+fn built(words: &[&str]) -> Result<Command, String> {
+    let words: Vec<&str> = words.iter().copied().chain(["--profile", "wine"]).collect();
+    let mut command = cargo_for_arm64(&words, &folder())?;
+    command
+        // Whichever packages are asked for, what they depend on is built in one way.
+        .args(["-Z", "feature-unification"])
+        .env("CARGO_RESOLVER_FEATURE_UNIFICATION", "workspace");
+    Ok(command)
+}
+
+/// The program for this machine.
+fn native() -> PathBuf {
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
+    target.join("debug/fathom")
+}
+
+/// The program for ARM64, and that for this machine.
+struct Both {
+    emulator: PathBuf,
+    theirs: PathBuf,
+    ours: PathBuf,
+    folder: PathBuf,
+}
+
+impl Both {
+    /// The program for ARM64.
+    fn there(&self) -> Command {
+        let mut command = Command::new(&self.emulator);
+        command.arg(&self.theirs);
+        self.around(command)
+    }
+
+    /// The program for this machine.
+    fn here(&self) -> Command {
+        self.around(Command::new(&self.ours))
+    }
+
+    fn around(&self, mut command: Command) -> Command {
+        command.current_dir(&self.folder).env("FATHOM_HISTORY", "off");
+        command
+    }
+
+    fn version(&self) -> Result<(), String> {
+        let said = output(self.there().arg("--version"))?;
+        same("--version", &said, &output(self.here().arg("--version"))?)
+    }
+
+    /// Two jobs on a real file: the engine that is chosen says why it is none of the others, and reads what there is.
+    fn engine_that_fits(&self) -> Result<(), String> {
+        let words = "run --target . --size 8MiB --operations 200 --depth 4 --read 50 --out json=fits.json";
+        ended(&mut self.there(), words, 0)?;
+        let job = &self.read("fits.json")?["jobs"][0];
+        same("engine", job["engine"].as_str().unwrap_or_default(), "psync")?;
+        let reason = job["engine_reason"].as_str().unwrap_or_default();
+        for part in ["io_uring cannot be used", "native AIO cannot be had", NO_SUCH_CALL] {
+            holds(reason, part)?;
+        }
+        same("operations", &job["total"]["operations"].to_string(), "200")?;
+        same("errors", &job["total"]["errors"].to_string(), "0")?;
+        let words = "run --target . --size 8MiB --operations 200 --cache mapped --out json=mapped.json";
+        ended(&mut self.there(), words, 0)?;
+        let job = &self.read("mapped.json")?["jobs"][0];
+        same("engine", job["engine"].as_str().unwrap_or_default(), "mmap")?;
+        same("operations", &job["total"]["operations"].to_string(), "200")
+    }
+
+    /// An engine that is asked for by name and cannot be had is refused, with the reason.
+    fn engines_that_are_not_there(&self) -> Result<(), String> {
+        for (engine, why) in [("io_uring", "without io_uring"), ("libaio", "without native AIO")] {
+            let words = format!("run --target . --size 1MiB --operations 10 --engine {engine}");
+            let end = ended(&mut self.there(), &words, 3)?;
+            let said = String::from_utf8_lossy(&end.stderr).into_owned();
+            holds(&said, &format!("the {engine} engine cannot be used"))?;
+            holds(&said, why)?;
+        }
+        Ok(())
+    }
+
+    /// Each processor finds what the other one has written, checksum by checksum, and notices a byte that is not.
+    fn written_there_and_checked_here(&self) -> Result<(), String> {
+        for method in ["crc32c", "md5", "sha256", "xxhash"] {
+            let file = format!("{method}.dat");
+            let words = format!(
+                "fio --name=v --filename={file} --size=256k --bs=4k --rw=randwrite --ioengine=psync --randseed=5 --verify={method}"
+            );
+            let (write, check) = (format!("{words} --do_verify=0"), format!("{words} --verify_only"));
+            ended(&mut self.there(), &write, 0)?;
+            ended(&mut self.here(), &check, 0)?;
+            let path = self.folder.join(&file);
+            fs::remove_file(&path).map_err(|error| format!("{file}: {error}"))?;
+            ended(&mut self.here(), &write, 0)?;
+            ended(&mut self.there(), &check, 0)?;
+            let mut bytes = fs::read(&path).map_err(|error| format!("{file}: {error}"))?;
+            bytes[100_000] ^= 1;
+            fs::write(&path, bytes).map_err(|error| format!("{file}: {error}"))?;
+            ended(&mut self.there(), &check, 1)?;
+        }
+        Ok(())
+    }
+
+    /// The same seed and count give the same figures, to the last digit.
+    fn simulated(&self) -> Result<(), String> {
+        let job = self.folder.join("simulated.toml");
+        fs::write(&job, SIMULATED).map_err(|error| format!("{}: {error}", job.display()))?;
+        for (mut command, name) in [(self.there(), "there"), (self.here(), "here")] {
+            let reports: Vec<String> = REPORTS.iter().map(|form| format!("{form}={name}.{form}")).collect();
+            let words = format!(
+                "run simulated.toml --seed 7 --out json={name}.json,{}",
+                reports.join(",")
+            );
+            ended(&mut command, &words, 0)?;
+        }
+        for form in REPORTS {
+            let [theirs, ours] =
+                ["there", "here"].map(|name| fs::read_to_string(self.folder.join(format!("{name}.{form}"))));
+            let (theirs, ours) = (theirs.map_err(|e| e.to_string())?, ours.map_err(|e| e.to_string())?);
+            holds(&ours, "read")?;
+            same(form, &theirs, &ours)?;
+        }
+        let jobs = |name: &str| -> Result<Vec<Value>, String> {
+            let mut jobs = self.read(name)?["jobs"].as_array().cloned().unwrap_or_default();
+            for job in &mut jobs {
+                // What the computing itself has cost is that of the machine.
+                job.as_object_mut().and_then(|job| job.remove("cpu"));
+            }
+            Ok(jobs)
+        };
+        let (theirs, ours) = (jobs("there.json")?, jobs("here.json")?);
+        same("number of jobs", &theirs.len().to_string(), "3")?;
+        for (theirs, ours) in theirs.iter().zip(&ours) {
+            same("operations", &theirs["total"]["operations"].to_string(), "4000")?;
+            same("a job", &theirs.to_string(), &ours.to_string())?;
+        }
+        Ok(())
+    }
+
+    fn read(&self, name: &str) -> Result<Value, String> {
+        let text = fs::read(self.folder.join(name)).map_err(|error| format!("{name}: {error}"))?;
+        serde_json::from_slice(&text).map_err(|error| format!("{name}: {error}"))
+    }
+}
+
+/// Runs a command with such words, and looks at the code that it ends with.
+fn ended(command: &mut Command, words: &str, code: i32) -> Result<Output, String> {
+    let program = Path::new(command.get_program()).file_name().unwrap_or_default();
+    let line = format!("{} {words}", program.to_string_lossy());
+    eprintln!("+ {line}");
+    let end = command.args(words.split(' ')).output();
+    let end = end.map_err(|error| format!("`{line}` cannot be run: {error}"))?;
+    match end.status.code() == Some(code) {
+        true => Ok(end),
+        false => Err(format!(
+            "`{line}`: {}, not {code}\n{}{}",
+            end.status,
+            String::from_utf8_lossy(&end.stdout),
+            String::from_utf8_lossy(&end.stderr)
+        )),
+    }
+}
+
+fn same(what: &str, there: &str, expected: &str) -> Result<(), String> {
+    if there == expected {
+        return Ok(());
+    }
+    let differs = there.lines().zip(expected.lines()).find(|(one, other)| one != other);
+    let (one, other) = differs.unwrap_or((there, expected));
+    Err(format!("{what} differs on ARM64:\n{one}\nand should be\n{other}"))
+}
+
+fn holds(text: &str, part: &str) -> Result<(), String> {
+    match text.contains(part) {
+        true => Ok(()),
+        false => Err(format!("`{part}` is not in:\n{text}")),
+    }
+}
