@@ -214,7 +214,13 @@ fn unpacked(bytes: &[u8], path: &Path) -> Result<Saved, ArchiveError> {
     if bytes.starts_with(&ZSTD_MAGIC) {
         bytes = Cow::Owned(unpack(&bytes).map_err(|error| foreign(error.to_string()))?);
     }
-    let value: Value = serde_json::from_slice(&bytes).map_err(|error| foreign(error.to_string()))?;
+    let value: Value = serde_json::from_slice(&bytes).map_err(|error| {
+        foreign(match bytes.trim_ascii_start().first() {
+            None => "it is empty".into(),
+            Some(b'{' | b'[') => error.to_string(),
+            Some(_) => "what it holds is no JSON".into(),
+        })
+    })?;
     let version = value.get("format_version").and_then(Value::as_u64);
     let version = version.ok_or_else(|| foreign("it has no format_version".into()))?;
     let value = migrate(value, version).ok_or_else(|| ArchiveError::Version {
@@ -222,6 +228,9 @@ fn unpacked(bytes: &[u8], path: &Path) -> Result<Saved, ArchiveError> {
         found: version,
     })?;
     match value.get("kind").and_then(Value::as_str) {
+        Some("summary") => Err(foreign(
+            "it is a summary (`--out json`), which has the figures of a report and not what they were made from".into(),
+        )),
         Some("study") => read(value).map(Saved::Study).map_err(foreign),
         _ => read(value).map(Saved::Run).map_err(foreign),
     }

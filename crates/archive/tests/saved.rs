@@ -71,12 +71,15 @@ fn complaint(content: &[u8]) -> String {
 fn what_is_no_saved_result_is_refused_with_a_reason() {
     let check = |content: &str, expected: &str| assert_eq!(complaint(content.as_bytes()), expected);
     let foreign = |why: &str| format!("FILE is not a saved result of fathom: {why}");
-    check("", &foreign("EOF while parsing a value at line 1 column 0"));
+    check("", &foreign("it is empty"));
+    check("fathom 0.1.0, quick", &foreign("what it holds is no JSON"));
     check("[1, 2]", &foreign("it has no format_version"));
     check("{}", &foreign("it has no format_version"));
     check("{\"fio version\": \"fio-3.42\"}", &foreign("it has no format_version"));
     check("{\"format_version\": \"1\"}", &foreign("it has no format_version"));
     check("{\"format_version\": 1}", &foreign("missing field `kind`"));
+    let summary = complaint(b"{\"format_version\": 1, \"kind\": \"summary\"}");
+    assert!(summary.contains("it is a summary (`--out json`)"), "{summary}");
 }
 
 #[test]

@@ -246,12 +246,19 @@ fn is_of_the_system(error: &SetupError) -> bool {
 
 impl From<ArchiveError> for Faults {
     fn from(error: ArchiveError) -> Faults {
-        let fault = match &error {
-            ArchiveError::System { verb, path, source } => Fault::of_file(verb, path, source),
-            ArchiveError::Foreign { .. } | ArchiveError::NoStudy { .. } | ArchiveError::Version { .. } => {
-                Fault::new(error.to_string())
+        // What a user names and this program cannot read is no fault of ours.
+        match &error {
+            ArchiveError::System { verb, path, source } => {
+                Faults::one(Fault::of_file(verb, path, source), Exit::Internal)
             }
-        };
-        Faults::one(fault, Exit::Internal)
+            ArchiveError::Version { .. } => Faults::one(Fault::new(error.to_string()), Exit::Refused),
+            ArchiveError::Foreign { .. } | ArchiveError::NoStudy { .. } => Faults::one(
+                Fault::new(error.to_string()).help(
+                    "it takes a file that `--save FILE` has written, or an entry of the history (`history:12`; `fathom history` \
+                     lists them)",
+                ),
+                Exit::Refused,
+            ),
+        }
     }
 }

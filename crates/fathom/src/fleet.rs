@@ -7,6 +7,8 @@ mod journal;
 pub mod link;
 mod meeting;
 mod reach;
+mod started;
+mod waiting;
 
 use std::process::{Child, ExitCode};
 use std::time::{Duration, Instant};
@@ -15,15 +17,18 @@ use clap::ArgMatches;
 use dialects::native::Document;
 use engine::probe::{self, System};
 use model::fleet::{Rank, own_name};
-use run::hosts::{Comm, Duplex, Head, Place, StreamComm, Trouble, announced, launched, meeting, serve};
+use run::hosts::{Comm, Duplex, ENDED, Head, Place, StreamComm, Trouble, announced, launched, meeting, serve};
 
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::session::{self, Session};
 
+use self::started::Started;
+
 pub use journal::{Journals, read as read_journal};
 pub use link::ready;
-pub use reach::{apart, arrive, token};
+pub use reach::{SAME_TOKEN, apart, arrive, token};
+pub use waiting::interrupted;
 
 /// How long processes that were started here may take to end.
 const ENDING: Duration = Duration::from_secs(3);
@@ -132,7 +137,8 @@ pub fn join(session: &Session) -> Result<Part, Faults> {
 
 /// Leads the others and carries a part out.
 fn leading(comm: Box<dyn Comm>, place: &Place<'_>, goes_on: bool) -> Result<Part, Faults> {
-    let head = Head::new(comm, true, place, &[]).map_err(troubles)?;
+    let head = Head::new(comm, true, place, &[])
+        .map_err(|list| interrupted(place.interrupt).unwrap_or_else(|| troubles(list)))?;
     Ok(Part::Leading(Some(Box::new(Fleet {
         head: Some(head.going_on(goes_on)),
         journal: Journals::usual(),
@@ -228,16 +234,41 @@ pub fn not_twice(given: Option<&ArgMatches>) -> Result<(), Faults> {
 /// [`Faults`] if one of them cannot be reached or take part.
 pub fn of_list(session: &Session, text: &str) -> Result<Fleet, Faults> {
     let goes_on = goes_on(false)?;
-    let reached = reach::all(text, session.interrupt_flag())?;
-    let place = place(session, None);
-    let head = Head::new(Box::new(reached.comm), false, &place, &reached.names);
-    let mut fleet = Fleet {
-        head: None,
+    let hosts = reach::named(text)?;
+    let interrupt = session.interrupt_flag();
+    // Those that come by themselves are told of where they are waited for.
+    let answering: Vec<&str> = hosts
+        .iter()
+        .map(String::as_str)
+        .filter(|host| !host.starts_with("listen://"))
+        .collect();
+    let quiet = waiting::is_quiet(session) || answering.is_empty();
+    let notice = waiting::Notice::unless(quiet, format!("waiting for an answer of {}", answering.join(", ")));
+    let mut reached = reach::all(&hosts, interrupt)?;
+    let head = Head::new(Box::new(reached.comm), false, &place(session, None), &reached.names);
+    drop(notice);
+    let head = head.map_err(|list| {
+        let faults = interrupted(interrupt).unwrap_or_else(|| unreached(list, &mut reached.children));
+        reached.children.iter_mut().for_each(Started::kill);
+        faults
+    })?;
+    Ok(Fleet {
+        head: Some(head.going_on(goes_on)),
         journal: Journals::usual(),
-        children: reached.children,
+        children: reached.children.into_iter().map(Started::into_child).collect(),
+    })
+}
+
+/// What is wrong with hosts, with what those have said that should reach them.
+fn unreached(list: Vec<Trouble>, children: &mut [Started]) -> Faults {
+    let known = |trouble: Trouble| {
+        let why = match trouble.why.as_str() {
+            ENDED => children.iter_mut().find_map(|child| child.failure(&trouble.host)),
+            _ => None,
+        };
+        why.unwrap_or_else(|| Fault::new(trouble.why).at(trouble.host))
     };
-    fleet.head = Some(head.map_err(troubles)?.going_on(goes_on));
-    Ok(fleet)
+    Faults::many(list.into_iter().map(known).collect(), Exit::Refused)
 }
 
 /// Leads hosts that are reached already, each of which goes on alone where another is lost and knows its own directory.

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use insta::{Settings, assert_snapshot};
+use model::Nanos;
 use model::event::Event;
 use model::finding::{Finding, Severity};
 use model::results::Results;
@@ -58,6 +59,27 @@ fn text() {
     // The gravest comes first, whatever the order.
     paced.findings = vec![lag, clock.help("set FATHOM_CLOCK=system and repeat")];
     check("text-paced", &written(&paced, "text"));
+}
+
+#[test]
+fn parts_of_the_processor_time_are_told_where_there_is_enough_of_it() {
+    let told = |each_ms: u64| {
+        let mut results = results("mixed");
+        let workers = &mut results.steps[0].jobs[0].workers;
+        for worker in workers.iter_mut() {
+            worker.usage.user_ns = Nanos(0);
+            worker.usage.system_ns = Nanos(0);
+        }
+        workers[0].usage.user_ns = Nanos::millis(each_ms);
+        workers[0].usage.system_ns = Nanos::millis(each_ms);
+        let text = written(&results, "text");
+        let line = text.lines().find(|line| line.starts_with("  cpu ")).map(str::to_owned);
+        line.expect("there is a line of processors")
+    };
+    let (little, enough) = (told(499), told(500));
+    assert!(little.contains(" per operation, "), "{little}");
+    assert!(!little.contains("in the kernel"), "{little}");
+    assert!(enough.contains(" in the kernel)"), "{enough}");
 }
 
 #[test]

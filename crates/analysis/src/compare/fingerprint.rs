@@ -7,6 +7,8 @@ use model::results::Results;
 use model::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
+use super::words;
+
 /// What a fact is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -189,21 +191,16 @@ fn details(job: &Job) -> Vec<Fact> {
         fact(FactKind::Load, name, values.join("; "))
     };
     vec![
-        of("positions", |stream| debug(&stream.pattern.access)),
-        of("block sizes", |stream| debug(&stream.pattern.sizes)),
-        of("mix", |stream| debug(&stream.mix)),
-        of("contents", |stream| debug(&stream.content)),
-        of("caches", |stream| debug(&stream.cache)),
-        of("flushes", |stream| debug(&stream.sync)),
-        of("pacing", |stream| debug(&stream.pacing)),
-        of("pauses", |stream| debug(&stream.think)),
-        of("part of the target", |stream| debug(&stream.region)),
+        of("positions", |stream| words::plain(&stream.pattern.access)),
+        of("block sizes", |stream| words::sizes(&stream.pattern.sizes)),
+        of("mix", |stream| words::mix(&stream.mix)),
+        of("contents", |stream| words::plain(&stream.content)),
+        of("caches", |stream| words::cache(&stream.cache)),
+        of("flushes", |stream| words::flushes(&stream.sync)),
+        of("pacing", |stream| words::pacing(&stream.pacing)),
+        of("pauses", |stream| words::pauses(&stream.think)),
+        of("part of the target", |stream| words::region(&stream.region)),
     ]
-}
-
-/// As the program writes it to itself: exact, and only shown where it differs.
-fn debug<T: std::fmt::Debug>(value: &T) -> String {
-    format!("{value:?}")
 }
 
 /// The facts that any source of an observation may tell.

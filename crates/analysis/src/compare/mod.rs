@@ -7,6 +7,7 @@ mod change;
 mod fingerprint;
 mod interleaved;
 mod trend;
+mod words;
 
 pub use change::{Change, Figure, MARGIN, Word, changes, primary, sentence};
 pub use fingerprint::{Difference, Fact, FactKind, differences, facts_of_observation, facts_of_results};

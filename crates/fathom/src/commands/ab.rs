@@ -299,6 +299,7 @@ fn document(session: &Session, given: &ArgMatches, side: &str) -> Result<Documen
             run::apply_flags(&mut document, &own)?;
             return finished(session, document);
         }
+        "" => run::document_of(None)?,
         target => {
             let mut document = run::document_of(None)?;
             document.jobs[0].targets = vec![target.to_owned()];

@@ -68,7 +68,10 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
     }
     let token = fleet::token()?;
     if let Some(address) = given.get_one::<String>("connect") {
-        let mut stream = fleet::arrive(address, session.interrupt_flag()).map_err(|error| {
+        let mut stream = fleet::arrive(address, session.interrupt_flag(), false).map_err(|error| {
+            if let Some(faults) = fleet::interrupted(session.interrupt_flag()) {
+                return faults;
+            }
             let fault = Fault::new(format!("{address} cannot be reached: {error}")).at("--connect");
             Faults::one(
                 fault.help("start the one that leads, with --hosts listen://ADDR*COUNT, and look at its firewall"),
@@ -77,6 +80,10 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
         })?;
         let duplex = ready(&mut stream, Role::Rank, &token).map_err(|error| {
             let fault = Fault::new(format!("{address} does not take this worker: {error}")).at("--connect");
+            let fault = match error.kind() {
+                std::io::ErrorKind::PermissionDenied => fault.help(fleet::SAME_TOKEN),
+                _ => fault,
+            };
             Faults::one(fault, Exit::Refused)
         })?;
         return Ok(with(session, duplex, fleet::number()));

@@ -4,6 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 
 use run::hosts::{Meeting, Place, Role, StreamComm};
 
+use super::waiting::{interrupted, is_quiet};
 use super::{Part, goes_on, leading, link, place, reach, served};
 use crate::address;
 use crate::exit::Exit;
@@ -32,7 +33,10 @@ pub(super) fn meet(session: &Session, meeting: &Meeting) -> Result<Part, Faults>
     }
     let address = format!("{}:{}", meeting.host, meeting.port);
     let fault = |what: String| Fault::new(what).at(HEAD);
-    let mut stream = reach::arrive(&address, interrupt).map_err(|error| {
+    let mut stream = reach::arrive(&address, interrupt, is_quiet(session)).map_err(|error| {
+        if let Some(faults) = interrupted(interrupt) {
+            return faults;
+        }
         let fault = fault(format!("{address} cannot be reached: {error}"));
         Faults::one(
             fault.help("it is where process 0 waits: look at its name, whether it runs, and at its firewall"),

@@ -2,17 +2,21 @@
 
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use run::hosts::{Duplex, Role, StreamComm};
 
 use super::link::{connect, ready};
+use super::started::Started;
+use super::waiting::{Notice, interrupted};
 use crate::address;
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 
+/// A process of this machine.
+pub const LOCAL: &str = "local";
 /// What reaches a host, unless `FATHOM_SSH` says otherwise. It must not ask anything: there is one for each host at once.
 const SSH: &str = "ssh -o BatchMode=yes";
 /// How long is waited for those that come by themselves, and how long they try to reach who leads.
@@ -25,11 +29,11 @@ pub struct Reached {
     pub comm: StreamComm,
     /// What they are called until they say it.
     pub names: Vec<String>,
-    pub children: Vec<Child>,
+    pub children: Vec<Started>,
 }
 
-/// Reaches the hosts of a list with commas between them, or of a file (`@FILE`) with a line for each.
-pub fn all(text: &str, interrupt: &AtomicBool) -> Result<Reached, Faults> {
+/// The hosts of a list with commas between them, or of a file (`@FILE`) with a line for each.
+pub fn named(text: &str) -> Result<Vec<String>, Faults> {
     let list = match text.strip_prefix('@') {
         None => text.to_owned(),
         Some(file) => {
@@ -39,9 +43,9 @@ pub fn all(text: &str, interrupt: &AtomicBool) -> Result<Reached, Faults> {
         }
     };
     let lines = list.lines().map(|line| line.split('#').next().unwrap_or_default());
-    let hosts: Vec<&str> = lines
+    let hosts: Vec<String> = lines
         .flat_map(|line| line.split(','))
-        .map(str::trim)
+        .map(|host| host.trim().to_owned())
         .filter(|host| !host.is_empty())
         .collect();
     if hosts.is_empty() {
@@ -50,19 +54,38 @@ pub fn all(text: &str, interrupt: &AtomicBool) -> Result<Reached, Faults> {
             "for example --hosts db1,db2, or --hosts @hosts.txt with a line for each",
         )));
     }
+    if let Some(several) = hosts
+        .iter()
+        .find(|host| host.contains('*') && !host.starts_with("listen://"))
+    {
+        let fault = Fault::new(format!(
+            "`{several}` is no host: `*COUNT` belongs to listen://ADDRESS*COUNT alone"
+        ));
+        let help = "name a host once for each process: --hosts local,local";
+        return Err(Faults::usage(fault.at("--hosts").help(help)));
+    }
+    Ok(hosts)
+}
+
+/// Reaches these hosts.
+pub fn all(hosts: &[String], interrupt: &AtomicBool) -> Result<Reached, Faults> {
     let (mut streams, mut names, mut children) = (Vec::new(), Vec::new(), Vec::new());
     let mut kinds = Vec::new();
     for host in hosts {
         let (kind, duplexes) = if let Some(rest) = host.strip_prefix("listen://") {
             ("TCP", awaited(host, rest, interrupt)?)
         } else if let Some(rest) = host.strip_prefix("tcp://") {
-            ("TCP", vec![connected(host, rest)?])
+            let connected = connected(host, rest);
+            (
+                "TCP",
+                vec![connected.map_err(|faults| interrupted(interrupt).unwrap_or(faults))?],
+            )
         } else {
             let (child, duplex) = started(host)?;
             children.push(child);
-            (if host == "local" { "pipes" } else { "ssh" }, vec![duplex])
+            (if host == LOCAL { "pipes" } else { "ssh" }, vec![duplex])
         };
-        names.extend(duplexes.iter().map(|_| host.to_owned()));
+        names.extend(duplexes.iter().map(|_| host.clone()));
         streams.extend(duplexes);
         if !kinds.contains(&kind) {
             kinds.push(kind);
@@ -77,9 +100,9 @@ pub fn all(text: &str, interrupt: &AtomicBool) -> Result<Reached, Faults> {
 }
 
 /// A worker on a host by ssh, or on this machine.
-fn started(host: &str) -> Result<(Child, Duplex), Faults> {
+fn started(host: &str) -> Result<(Started, Duplex), Faults> {
     let variable = |name: &str, usual: &str| std::env::var(name).unwrap_or_else(|_| usual.to_owned());
-    let mut command = if host == "local" {
+    let mut command = if host == LOCAL {
         let own =
             std::env::current_exe().map_err(|error| at(host, format!("this program is not found: {error}"), ""))?;
         let mut command = Command::new(own);
@@ -94,6 +117,10 @@ fn started(host: &str) -> Result<(Child, Duplex), Faults> {
         command
     };
     apart(&mut command);
+    if host != LOCAL {
+        // Why it does not reach the host is told with the host.
+        command.stderr(Stdio::piped());
+    }
     let mut child = command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -111,7 +138,7 @@ fn started(host: &str) -> Result<(Child, Duplex), Faults> {
         })?;
     match (child.stdout.take(), child.stdin.take()) {
         (Some(reader), Some(writer)) => Ok((
-            child,
+            Started::new(host, child),
             Duplex {
                 reader: Box::new(reader),
                 writer: Box::new(writer),
@@ -158,20 +185,38 @@ pub fn token() -> Result<String, Faults> {
 /// A worker that listens.
 fn connected(host: &str, rest: &str) -> Result<Duplex, Faults> {
     let token = token()?;
-    let failed = |why: String| {
+    let port = rest.rsplit_once(':').map(|(_, port)| port.parse::<u16>());
+    let Some(Ok(_)) = port else {
+        let fault = Fault::new(format!("`{host}` names no port")).at("--hosts");
+        return Err(Faults::usage(fault.help(
+            "for example tcp://db1:7745: the port on which `fathom worker --listen` waits there",
+        )));
+    };
+    let addresses = std::net::ToSocketAddrs::to_socket_addrs(rest).map_err(|error| {
+        let what = format!("this name has no address: {error}");
         at(
             host,
-            why,
-            "is `fathom worker --listen` running there, and is the port open?",
+            what,
+            "check its spelling, or give the address: tcp://192.0.2.1:7745",
         )
-    };
-    let addresses =
-        std::net::ToSocketAddrs::to_socket_addrs(rest).map_err(|error| failed(format!("no such address: {error}")))?;
+    })?;
     let addresses: Vec<SocketAddr> = addresses.collect();
     connect(&addresses)
         .and_then(|mut stream| ready(&mut stream, Role::Head, &token))
-        .map_err(|error| failed(error.to_string()))
+        .map_err(|error| {
+            let help = match error.kind() {
+                io::ErrorKind::PermissionDenied => SAME_TOKEN,
+                io::ErrorKind::InvalidData => {
+                    "the port is that of another program: name the one of `fathom worker --listen`"
+                }
+                _ => "is `fathom worker --listen` running there, and is the port open?",
+            };
+            at(host, error.to_string(), help)
+        })
 }
+
+/// What to do where two sides do not know the same token.
+pub const SAME_TOKEN: &str = "set FATHOM_TOKEN to the same text on both sides";
 
 /// Workers that come by themselves: `listen://ADDRESS*COUNT`.
 fn awaited(host: &str, rest: &str, interrupt: &AtomicBool) -> Result<Vec<Duplex>, Faults> {
@@ -210,7 +255,12 @@ impl Awaited<'_> {
     ) -> Result<Vec<Duplex>, Faults> {
         let failed = |error: io::Error| at(self.named, error.to_string(), "");
         listener.set_nonblocking(true).map_err(failed)?;
-        eprintln!("waiting for {} workers on {bound}", self.count);
+        let workers = if self.count == 1 {
+            "1 worker".into()
+        } else {
+            format!("{} workers", self.count)
+        };
+        eprintln!("waiting for {workers} on {bound}");
         let (begun, mut streams) = (Instant::now(), Vec::new());
         while streams.len() < self.count {
             match listener.accept() {
@@ -222,7 +272,10 @@ impl Awaited<'_> {
                     }
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    if interrupt.load(Ordering::Relaxed) || begun.elapsed() > ARRIVAL {
+                    if let Some(faults) = interrupted(interrupt) {
+                        return Err(faults);
+                    }
+                    if begun.elapsed() > ARRIVAL {
                         let what = format!("{} of {} workers came", streams.len(), self.count);
                         return Err(at(self.named, what, self.help));
                     }
@@ -239,8 +292,9 @@ impl Awaited<'_> {
 ///
 /// # Errors
 /// Why it cannot be reached, after [`ARRIVAL`] or where this process is asked to stop.
-pub fn arrive(address: &str, interrupt: &AtomicBool) -> io::Result<TcpStream> {
+pub fn arrive(address: &str, interrupt: &AtomicBool, quiet: bool) -> io::Result<TcpStream> {
     let begun = Instant::now();
+    let _notice = Notice::unless(quiet, format!("waiting for the one that leads, at {address}"));
     loop {
         match TcpStream::connect(address) {
             Ok(stream) => return Ok(stream),

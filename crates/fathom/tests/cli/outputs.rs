@@ -56,6 +56,29 @@ fn several_outputs_are_written_at_once() {
 }
 
 #[test]
+fn a_summary_is_told_from_a_saved_result() {
+    let Some(folder) = need(Directory::new()) else { return };
+    let path = |name: &str| text(&folder.path().join(name)).to_owned();
+    let (summary, saved) = (path("r.json"), path("r.fathom"));
+    run(&["--out", &format!("json={summary}"), "--save", &saved]).expect(0, &[]);
+    let parts = [
+        "it is a summary (`--out json`)",
+        "help: it takes a file that `--save FILE` has written",
+    ];
+    let readers: [&[&str]; 6] = [
+        &["show", &summary],
+        &["explain", &summary],
+        &["report", &summary],
+        &["compare", &summary, &saved],
+        &["baseline", "import", "--name", "mine", &summary],
+        &["sweep", "--from", &summary],
+    ];
+    for reader in readers {
+        fathom(reader).expect(3, &parts);
+    }
+}
+
+#[test]
 fn an_output_that_cannot_be_written_is_noticed_first() {
     run(&["--save", "/no/such/folder/r"]).expect(3, &["cannot write /no/such/folder/r", "help:"]);
     run(&["--out", "json=/proc"]).expect(3, &["cannot write /proc", "directory"]);

@@ -9,6 +9,7 @@ mod libraries;
 mod lost;
 mod shared;
 mod studies;
+mod unreached;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -495,6 +496,20 @@ fn two_hosts_are_compared_in_turns() {
         .spawn()
         .unwrap();
     end(child).expect(0, &["mirror"]);
+    let mut command = Command::new(PROGRAM);
+    let child = own(&mut command, &ground.journal())
+        .args([
+            "ab",
+            "--on",
+            "local,local",
+            "--target",
+            file.to_str().unwrap(),
+            "--quiet",
+        ])
+        .args(["--time", "50ms", "--warm-up", "0", "--out", "json"])
+        .spawn()
+        .unwrap();
+    end(child).expect(0, &["\"margin\""]);
     compare("local", &[]).expect(4, &["two hosts"]);
     compare("local,nonsense://x", &[]).expect(3, &["nonsense"]);
 }
@@ -567,7 +582,7 @@ fn a_wrong_token_or_version_is_refused() {
         .unwrap();
     std::thread::sleep(Duration::from_millis(500));
     let list = format!("tcp://127.0.0.1:{port}");
-    end(ground.with_hosts(None, &list, "saved")).expect(3, &["the same token"]);
+    end(ground.with_hosts(None, &list, "saved")).expect(3, &["the same token", "help: set FATHOM_TOKEN"]);
     let _ = worker.kill();
     let _ = worker.wait();
 

@@ -15,8 +15,10 @@ use crate::summary::{
 };
 use crate::words;
 
-/// Processor time from which on its parts mean something.
-const ENOUGH_CPU: Nanos = Nanos::millis(200);
+/// Processor time from which on its parts mean something. The sum is exact, but the system divides it by where its ticks met
+/// the workers. Linux has 100 to 1000 ticks a second: of 100 of them a part of one half is known to about a tenth, and of a few it
+/// may as well come out as nothing or as all.
+const ENOUGH_CPU: Nanos = Nanos::secs(1);
 /// Percentiles that the table shows.
 const SHOWN: [f64; 5] = [50.0, 95.0, 99.0, 99.9, 99.99];
 
@@ -133,7 +135,6 @@ fn write_job(job: &JobSummary, several_steps: bool, out: &mut dyn Write) -> io::
     let cpu = &job.cpu;
     if cpu.processors > 0.0 {
         let (user, system) = (cpu.user_ns_per_operation, cpu.system_ns_per_operation);
-        // The kernel divides the time by what it met at its ticks; a few of them tell nothing.
         let enough = cpu.user_ns.0 + cpu.system_ns.0 >= ENOUGH_CPU.0;
         let parts = match enough {
             true => format!(" ({} here, {} in the kernel)", time(user), time(system)),

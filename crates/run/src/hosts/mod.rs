@@ -33,7 +33,7 @@ pub use head::{Head, Trouble};
 pub use launch::{Launch, launched};
 pub use meeting::{Meeting, announced, meeting};
 pub use rank::serve;
-pub use streams::{Duplex, Role, StreamComm, introduce};
+pub use streams::{Duplex, ENDED, Role, StreamComm, introduce};
 
 /// Joins the processes of a launcher through its library.
 ///

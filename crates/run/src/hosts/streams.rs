@@ -14,6 +14,8 @@ use super::comm::{Comm, Incoming, WAITING, too_many_wait};
 
 /// Longest message: results of a large test in full.
 const LONGEST: u32 = 1 << 30;
+/// Why a process is lost whose stream has ended.
+pub const ENDED: &str = "its process has ended";
 /// How long [`Comm::close`] waits for what was handed over to go.
 const CLOSING: Duration = Duration::from_secs(5);
 
@@ -63,7 +65,7 @@ impl StreamComm {
                         Ok(bytes) => Incoming::Message { from, bytes },
                         Err(error) => {
                             let why = match error.kind() {
-                                io::ErrorKind::UnexpectedEof => "its process has ended".to_owned(),
+                                io::ErrorKind::UnexpectedEof => ENDED.to_owned(),
                                 _ => format!("the connection broke: {error}"),
                             };
                             let _ = told.send(Incoming::Lost { from, why });

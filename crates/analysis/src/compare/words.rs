@@ -1,0 +1,375 @@
+//! Parts of a plan in words. They are exact: what differs is told in different words.
+
+use model::block_size::BlockSizes;
+use model::mix::{Mix, MixRule};
+use model::plan::{
+    CacheMode, CatchUp, Extent, FlushKind, Pacing, Process, Rate, RateUnit, Region, SyncRule, Think, ThinkCount,
+    WriteThrough,
+};
+use model::{Bytes, Nanos, PerDirection};
+
+/// A number of bytes without rounding.
+fn bytes(count: Bytes) -> String {
+    let text = count.to_string();
+    match text.contains('.') {
+        true => format!("{} bytes", count.0),
+        false => text,
+    }
+}
+
+/// A time without rounding.
+fn time(length: Nanos) -> String {
+    let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")];
+    let whole = units
+        .iter()
+        .find(|(unit, _)| length.0 > 0 && length.0.is_multiple_of(*unit));
+    match whole {
+        Some((unit, name)) => format!("{} {name}", length.0 / unit),
+        None => format!("{} ns", length.0),
+    }
+}
+
+/// Once where it is the same for all directions.
+fn directions<T: PartialEq>(values: &PerDirection<T>, words: impl Fn(&T) -> String) -> String {
+    let PerDirection { read, write, trim } = values;
+    match read == write && write == trim {
+        true => words(read),
+        false => format!("reads {}, writes {}, trims {}", words(read), words(write), words(trim)),
+    }
+}
+
+/// The parts that are there.
+fn list(parts: &[(bool, String)], none: &str) -> String {
+    let there = parts.iter().filter(|(is, _)| *is).map(|(_, words)| words.clone());
+    let there: Vec<String> = there.collect();
+    match there.is_empty() {
+        true => none.to_owned(),
+        false => there.join(", "),
+    }
+}
+
+/// The part of a target.
+pub(super) fn region(region: &Region) -> String {
+    let Region { base, length } = region;
+    let from = match *base == Extent::default() {
+        true => "the start".to_owned(),
+        false => extent(base),
+    };
+    match (length, from.as_str()) {
+        (None, "the start") => "all".into(),
+        (None, _) => format!("from {from} to the end"),
+        (Some(length), _) => format!("{} from {from}", extent(length)),
+    }
+}
+
+fn extent(extent: &Extent) -> String {
+    let Extent {
+        bytes: fixed,
+        percent,
+        align,
+        round_up,
+    } = *extent;
+    let sum = match (fixed.0, percent) {
+        (_, 0.0) => bytes(fixed),
+        (0, _) => format!("{percent} %"),
+        _ => format!("{} and {percent} %", bytes(fixed)),
+    };
+    match (align, round_up) {
+        (0 | 1, _) => sum,
+        (align, true) => format!("{sum} (up to a multiple of {})", bytes(Bytes(align))),
+        (align, false) => format!("{sum} (down to a multiple of {})", bytes(Bytes(align))),
+    }
+}
+
+/// Lengths of operations.
+pub(super) fn sizes(sizes: &PerDirection<BlockSizes>) -> String {
+    directions(sizes, |sizes| match sizes {
+        BlockSizes::Fixed { size } => bytes(*size),
+        BlockSizes::Range { low, high, unaligned } => {
+            let form = if *unaligned { ", of every length" } else { "" };
+            format!("{} to {}{form}", bytes(*low), bytes(*high))
+        }
+        BlockSizes::Split { entries } => {
+            let each = entries
+                .iter()
+                .map(|entry| format!("{} % {}", entry.percent, bytes(entry.size)));
+            each.collect::<Vec<_>>().join(" / ")
+        }
+    })
+}
+
+/// Reads and writes.
+pub(super) fn mix(mix: &Mix) -> String {
+    match mix {
+        Mix::Only { direction } => format!("{}s", direction.word()),
+        Mix::Drawn { write_percent, rule } => {
+            let rule = match rule {
+                MixRule::Independent => "drawn before the position",
+                MixRule::AfterPlace => "drawn after the position",
+                MixRule::Redrawn => "drawn anew where a share is reached",
+            };
+            format!("{write_percent} % writes, {rule}")
+        }
+        Mix::Exact { write_percent } => format!("{write_percent} % writes, exactly"),
+        Mix::TrimThenWrite => "trims, each followed by a write".into(),
+        Mix::Traced { reads, writes, trims } => {
+            let named = |is: bool, word: &str| (is, word.to_owned());
+            let parts = [named(*reads, "reads"), named(*writes, "writes"), named(*trims, "trims")];
+            format!("of a trace: {}", list(&parts, "nothing"))
+        }
+    }
+}
+
+/// Caches in the way.
+pub(super) fn cache(cache: &CacheMode) -> String {
+    let CacheMode {
+        direct,
+        write_through,
+        local_only,
+        mapping,
+        drop_before,
+        fill_before,
+    } = cache;
+    let path = if *direct { "bypassed" } else { "used" };
+    let through = match write_through {
+        WriteThrough::Off => String::new(),
+        WriteThrough::Data => "data written through".into(),
+        WriteThrough::DataAndMetadata => "data and metadata written through".into(),
+    };
+    let mapped = mapping
+        .as_ref()
+        .map(|mapping| format!("mapped into memory: {}", plain(mapping)));
+    list(
+        &[
+            (true, path.to_owned()),
+            (!through.is_empty(), through),
+            (*local_only, "of this host only".into()),
+            (mapped.is_some(), mapped.unwrap_or_default()),
+            (*drop_before, "emptied before".into()),
+            (*fill_before, "filled before".into()),
+        ],
+        path,
+    )
+}
+
+/// When data is flushed.
+pub(super) fn flushes(rule: &SyncRule) -> String {
+    let SyncRule {
+        every_writes,
+        kind,
+        data_every_writes,
+        file_range,
+        at_end,
+        on_close,
+        file_system_at_end,
+    } = rule;
+    let data_only = *kind == FlushKind::Data;
+    let range = file_range
+        .as_ref()
+        .map(|(writes, flags)| format!("of the range after {writes} writes ({})", plain(flags)));
+    let some = *every_writes > 0 || *at_end || *on_close;
+    list(
+        &[
+            (*every_writes > 0, format!("after {every_writes} writes")),
+            (
+                *data_every_writes > 0,
+                format!("of data after {data_every_writes} writes"),
+            ),
+            (range.is_some(), range.unwrap_or_default()),
+            (*at_end, "at the end".into()),
+            (*on_close, "at each close".into()),
+            (*file_system_at_end, "of the file system at the end".into()),
+            (some && data_only, "without metadata that reading does not need".into()),
+        ],
+        "never",
+    )
+}
+
+/// When operations are due.
+pub(super) fn pacing(pacing: &Pacing) -> String {
+    match pacing {
+        Pacing::Unpaced => "as fast as can be".into(),
+        Pacing::Together { rate: of } => rate(of),
+        Pacing::PerDirection { rates } => directions(rates, |of| match of {
+            Some(of) => rate(of),
+            None => "as fast as can be".into(),
+        }),
+    }
+}
+
+fn rate(rate: &Rate) -> String {
+    let Rate {
+        amount,
+        per_ns,
+        unit,
+        process,
+        catch_up,
+        phase_ns,
+    } = *rate;
+    let amount = match unit {
+        RateUnit::Operations => format!("{amount} operations"),
+        RateUnit::Bytes => bytes(Bytes(amount)),
+    };
+    let late = match catch_up {
+        CatchUp::Unlimited => String::new(),
+        CatchUp::Within(within) => format!("late by {} at most", time(within)),
+    };
+    list(
+        &[
+            (true, format!("{amount} in {}", time(per_ns))),
+            (process == Process::Poisson, "at random".into()),
+            (!late.is_empty(), late),
+            (phase_ns.0 > 0, format!("the first after {}", time(phase_ns))),
+        ],
+        "",
+    )
+}
+
+/// Pauses between operations.
+pub(super) fn pauses(think: &Option<Think>) -> String {
+    let Some(think) = think else { return "none".into() };
+    let Think {
+        pause_ns,
+        spin_ns,
+        operations,
+        after_ns,
+        count,
+        shifts_schedule,
+        cycles_each,
+    } = *think;
+    let counted = match count {
+        ThinkCount::Issued => "issued",
+        ThinkCount::Completed => "completed",
+    };
+    let after = after_ns.map(|after| format!("or {} of I/O", time(after)));
+    list(
+        &[
+            (
+                true,
+                format!("{} after {operations} {counted} operations", time(pause_ns)),
+            ),
+            (after.is_some(), after.unwrap_or_default()),
+            (spin_ns.0 > 0, format!("{} of it spinning", time(spin_ns))),
+            (shifts_schedule, "the schedule waits too".into()),
+            (
+                cycles_each > 0,
+                format!("{cycles_each} cycles of computing after each operation"),
+            ),
+        ],
+        "",
+    )
+}
+
+/// What has no words of its own, in those of its fields and variants: `RoundRobin { start_at: 4 }` is `round robin (start at 4)`.
+pub(super) fn plain<T: std::fmt::Debug>(value: &T) -> String {
+    let written = format!("{value:?}");
+    let mut words: Vec<String> = Vec::new();
+    // Brackets of what is a name alone, as `Some(…)` or the unit of a number, are not shown.
+    let mut shown: Vec<bool> = Vec::new();
+    let mut rest = written.as_str();
+    while let Some(first) = rest.chars().next() {
+        let is_name = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == '.' || letter == '-';
+        let length = match first {
+            '"' => rest[1..].find('"').map_or(rest.len(), |end| end + 2),
+            _ if is_name(first) => rest.find(|letter| !is_name(letter)).unwrap_or(rest.len()),
+            _ => first.len_utf8(),
+        };
+        let (token, behind) = rest.split_at(length);
+        rest = behind;
+        match (token, first) {
+            ("{" | "(" | "[", _) => {
+                let is_told = words.last().is_some_and(|word| !word.ends_with('('));
+                let only_wraps = words.last().is_some_and(String::is_empty);
+                if only_wraps {
+                    words.pop();
+                }
+                shown.push(is_told && !only_wraps);
+                if is_told && !only_wraps {
+                    words.push("(".into());
+                }
+            }
+            ("}" | ")" | "]", _) => {
+                if shown.pop() == Some(true) {
+                    words.push(")".into());
+                }
+            }
+            (",", _) => words.push(",".into()),
+            (":" | " ", _) => {}
+            ("Some" | "Nanos" | "Bytes", _) => words.push(String::new()),
+            _ if is_name(first) => words.push(spelled(token)),
+            _ => words.push(token.to_owned()),
+        }
+    }
+    let mut text = String::new();
+    for word in words {
+        let joined = text.is_empty() || text.ends_with('(') || matches!(word.as_str(), ")" | ",");
+        text += if joined { "" } else { " " };
+        text += &word;
+    }
+    text
+}
+
+/// `AtEnd` and `at_end` as `at end`.
+fn spelled(name: &str) -> String {
+    let mut text = String::new();
+    for letter in name.chars() {
+        if letter.is_uppercase() && !text.is_empty() {
+            text.push(' ');
+        }
+        match letter {
+            '_' => text.push(' '),
+            _ => text.extend(letter.to_lowercase()),
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::access::{Access, Placement, Uniform};
+
+    #[test]
+    fn a_part_of_a_target_is_exact() {
+        let check = |base: Extent, length: Option<Extent>, expected: &str| {
+            assert_eq!(region(&Region { base, length }), expected);
+        };
+        let part = |percent: f64| Extent {
+            percent,
+            ..Extent::default()
+        };
+        check(Extent::default(), None, "all");
+        check(Extent::bytes(4096), None, "from 4 KiB to the end");
+        check(Extent::bytes(4097), None, "from 4097 bytes to the end");
+        check(Extent::default(), Some(part(50.0)), "50 % from the start");
+        let aligned = Extent {
+            align: 512,
+            ..part(12.5)
+        };
+        check(
+            part(1.0),
+            Some(aligned),
+            "12.5 % (down to a multiple of 512 B) from 1 %",
+        );
+    }
+
+    #[test]
+    fn nothing_of_the_language_is_left() {
+        let random = Access::Random {
+            placement: Placement::Uniform(Uniform::default()),
+        };
+        let all = [
+            plain(&vec![random]),
+            plain(&SyncRule::default()),
+            plain(&Some(Nanos(5))),
+            plain(&Pacing::default()),
+        ];
+        for text in &all {
+            assert!(!text.contains(['{', '}', ':', '[', ']']), "{text}");
+            assert!(!text.contains(char::is_uppercase), "{text}");
+            assert_eq!(text.matches('(').count(), text.matches(')').count(), "{text}");
+        }
+        assert_eq!(all[2], "5");
+        assert!(all[0].starts_with("random (placement uniform"), "{}", all[0]);
+    }
+}

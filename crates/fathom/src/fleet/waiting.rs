@@ -1,0 +1,49 @@
+//! What is told while others are waited for, and where that is interrupted.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::time::Duration;
+
+use crate::exit::Exit;
+use crate::fault::{Fault, Faults};
+use crate::session::Session;
+
+/// Who comes within it is not worth a line.
+const SOON: Duration = Duration::from_secs(2);
+
+/// A line on stderr, unless this is dropped soon.
+#[derive(Debug)]
+pub struct Notice {
+    _over: Option<Sender<()>>,
+}
+
+impl Notice {
+    /// Tells it after a while, unless nothing is to be told.
+    pub fn unless(quiet: bool, line: String) -> Notice {
+        if quiet {
+            return Notice { _over: None };
+        }
+        let (sender, over) = channel();
+        std::thread::spawn(move || {
+            if over.recv_timeout(SOON) == Err(RecvTimeoutError::Timeout) {
+                eprintln!("{line}; Ctrl-C ends it");
+            }
+        });
+        Notice { _over: Some(sender) }
+    }
+}
+
+/// Nothing but results and errors is wanted, by the words of the command line: others are met before these are read.
+pub fn is_quiet(session: &Session) -> bool {
+    session.arguments.iter().any(|word| word == "--quiet" || word == "-q")
+}
+
+/// What is told where this process is asked to stop before all are there; `None` if it is not.
+pub fn interrupted(flag: &AtomicBool) -> Option<Faults> {
+    let asked = flag.load(Ordering::Relaxed);
+    asked.then(|| {
+        let signal = engine::sys::signals::stop_signal().unwrap_or(2);
+        let fault = Fault::new("interrupted while other hosts were waited for: nothing was measured");
+        Faults::one(fault, Exit::Interrupted(signal))
+    })
+}

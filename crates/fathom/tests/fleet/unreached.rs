@@ -1,0 +1,116 @@
+//! Hosts that are not reached: why, what to do, and that waiting for them can be ended.
+
+use std::os::unix::fs::PermissionsExt;
+
+use super::*;
+
+/// Runs on hosts that this script reaches.
+fn with_ssh(ground: &Ground, script: &str, list: &str, more: &[&str]) -> Child {
+    let path = ground.path("reach.sh");
+    fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    let mut command = Command::new(PROGRAM);
+    own(&mut command, &ground.journal())
+        .args(["run", "--hosts", list])
+        .args(more)
+        .arg(ground.path("job.toml"))
+        .env("FATHOM_SSH", &path)
+        .spawn()
+        .unwrap()
+}
+
+#[test]
+fn what_does_not_reach_a_host_says_why() {
+    let Some(ground) = Ground::new(SIMULATED) else { return };
+    let check = |script: &str, code: &str, said: &str, help: &str| {
+        let ran = end(with_ssh(&ground, script, "db1", &["--quiet"]));
+        ran.expect(3, &["--> db1", code, &format!("why: {said}"), help]);
+    };
+    let refused = "echo 'Could not resolve hostname db1' >&2; exit 255";
+    check(
+        refused,
+        "exit status: 255",
+        "Could not resolve hostname db1",
+        "FATHOM_SSH",
+    );
+    let missing = "echo 'sh: fathom: not found' >&2; exit 127";
+    check(missing, "exit status: 127", "sh: fathom: not found", "FATHOM_REMOTE");
+}
+
+#[test]
+fn several_processes_of_one_host_are_named_one_by_one() {
+    let Some(ground) = Ground::new(SIMULATED) else { return };
+    let parts = ["`local*2` is no host", "listen://ADDRESS*COUNT", "local,local"];
+    end(ground.with_hosts(None, "local*2", "saved")).expect(4, &parts);
+}
+
+/// Waits for a line on stderr, interrupts, and checks the end.
+fn interrupted(mut child: Child, line: &str) {
+    use std::io::{BufRead, BufReader};
+    let (told, heard) = std::sync::mpsc::channel();
+    let err = child.stderr.take().unwrap();
+    let reader = std::thread::spawn(move || {
+        let mut all = String::new();
+        for line in BufReader::new(err).lines().map_while(Result::ok) {
+            all += &format!("{line}\n");
+            let _ = told.send(line);
+        }
+        all
+    });
+    let begun = Instant::now();
+    let mut seen = false;
+    while !seen && begun.elapsed() < WATCHDOG / 2 {
+        seen = heard
+            .recv_timeout(Duration::from_millis(100))
+            .is_ok_and(|heard| heard.contains(line));
+    }
+    let asked = Instant::now();
+    signal(child.id(), "INT");
+    let ran = end(child);
+    let all = reader.join().unwrap();
+    assert!(seen, "`{line}` is missing: {all}");
+    assert_eq!(ran.code, Some(130), "{all}");
+    assert!(all.contains("interrupted while other hosts were waited for"), "{all}");
+    assert!(
+        asked.elapsed() < Duration::from_secs(5),
+        "it took {:?}",
+        asked.elapsed()
+    );
+}
+
+#[test]
+fn waiting_for_hosts_is_told_and_can_be_interrupted() {
+    let Some(ground) = Ground::new(SIMULATED) else { return };
+    let hanging = with_ssh(&ground, "exec sleep 50", "db1,db2", &[]);
+    interrupted(hanging, "waiting for an answer of db1, db2");
+    let listening = with_ssh(&ground, "", "listen://127.0.0.1:0*1", &[]);
+    interrupted(listening, "waiting for 1 worker on 127.0.0.1:");
+    // Nobody listens at a port that was just given back.
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = free.local_addr().unwrap().to_string();
+    drop(free);
+    let mut command = Command::new(PROGRAM);
+    let worker = own(&mut command, &ground.journal())
+        .args(["worker", "--connect", &address])
+        .spawn()
+        .unwrap();
+    interrupted(worker, &format!("waiting for the one that leads, at {address}"));
+}
+
+#[test]
+fn an_address_that_cannot_be_used_is_told_from_a_worker_that_is_not_there() {
+    let Some(ground) = Ground::new(SIMULATED) else { return };
+    let check = |list: &str, code: i32, parts: &[&str]| {
+        end(ground.with_hosts(None, list, "saved")).expect(code, parts);
+    };
+    check(
+        "tcp://localhost",
+        4,
+        &["`tcp://localhost` names no port", "for example tcp://db1:7745"],
+    );
+    check(
+        "tcp://nosuch.invalid:7745",
+        3,
+        &["this name has no address", "check its spelling"],
+    );
+}
