@@ -151,7 +151,13 @@ fn told(found: &[Finding]) -> String {
     formats::findings(found, &mut bytes).expect("writing to memory does not fail");
     let count = |severity: Severity| found.iter().filter(|finding| finding.severity == severity).count();
     let [errors, warnings, notes] = [Severity::Error, Severity::Warning, Severity::Note].map(count);
-    let sums = format!("\n{errors} errors, {warnings} warnings, {notes} notes\n");
+    let some = |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
+    let sums = format!(
+        "\n{}, {}, {}\n",
+        some(errors, "error"),
+        some(warnings, "warning"),
+        some(notes, "note")
+    );
     String::from_utf8_lossy(&bytes).into_owned() + &sums
 }
 
@@ -221,4 +227,16 @@ fn guarded(plan: &Plan) -> Vec<Finding> {
         refusal.reasons.iter().map(finding).collect::<Vec<_>>()
     });
     findings.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_is_not_told_in_the_plural() {
+        let note = || Finding::new("CLOCK", Severity::Note, "the clock is coarse");
+        assert!(told(&[note()]).ends_with("\n0 errors, 0 warnings, 1 note\n"));
+        assert!(told(&[note(), note()]).ends_with("\n0 errors, 0 warnings, 2 notes\n"));
+    }
 }
