@@ -581,3 +581,37 @@ fn a_figure_without_its_spread_passes_only_well_away_from_the_limit() {
     inconclusive(&bare(950.0), Cause::Spread, "too near");
     expect(&bare(800.0), Outcome::Fail);
 }
+
+#[test]
+fn a_test_that_was_cut_short_names_that_and_not_its_length() {
+    let few = Observation {
+        load: Load {
+            depth: Some(64),
+            ..Load::default()
+        },
+        total: Flow {
+            iops: Some(950.0),
+            ..Flow::default()
+        },
+        ..Observation::default()
+    };
+    let lost = [Finding::new("HOST-LOST", Severity::Error, "this host was lost")];
+    let context = Context {
+        findings: &lost,
+        ..Context::default()
+    };
+    let verdict = judge(&clauses("iops>=1000"), &few, &context);
+    inconclusive(&verdict, Cause::Invalid, "HOST-LOST: this host was lost");
+    let context = Context {
+        interrupted: true,
+        ..Context::default()
+    };
+    let verdict = judge(&clauses("iops>=1000"), &few, &context);
+    inconclusive(&verdict, Cause::Interrupted, "stopped before its end");
+    // Too few operations for a percentile are no wonder then.
+    let few = Made::new(1).observation(9.0, 20.0, 1.0, 1);
+    let verdict = judge(&clauses("p99.999<=1s"), &few, &context);
+    inconclusive(&verdict, Cause::Interrupted, "stopped before its end");
+    let whole = judge(&clauses("p99.999<=1s"), &few, &Context::default());
+    inconclusive(&whole, Cause::Samples, "too few");
+}

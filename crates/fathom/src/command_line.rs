@@ -188,6 +188,8 @@ fn quick() -> Command {
                 .help("Size of the file that is made [default: 1 GiB, or 5 % of the free space if that is less]"),
         )
         .args(output_options())
+        // It is refused with what to do instead.
+        .mut_arg("hosts", |arg| arg.hide(true))
         .args(safety_options())
 }
 

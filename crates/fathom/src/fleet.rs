@@ -228,6 +228,32 @@ pub fn not_twice(given: Option<&ArgMatches>) -> Result<(), Faults> {
     )))
 }
 
+/// A command that is about one machine is refused on others, and on several.
+///
+/// # Errors
+/// [`Faults`] if hosts are named, or this process leads others.
+pub fn refuse(session: &Session, command: &str, given: &ArgMatches) -> Result<(), Faults> {
+    let option = given.try_get_one::<String>("hosts").ok().flatten().cloned();
+    let of_environment = || {
+        let named = std::env::var("FATHOM_HOSTS").ok().filter(|text| !text.is_empty())?;
+        Some(format!("FATHOM_HOSTS={named}"))
+    };
+    let place = match session.ranks() {
+        Some(ranks) => format!("{ranks} processes that were started together"),
+        None => match option.map(|named| format!("--hosts {named}")).or_else(of_environment) {
+            Some(named) => named,
+            None => return Ok(()),
+        },
+    };
+    let fault = Fault::new(format!(
+        "`fathom {command}` is about the one machine that it is started on"
+    ))
+    .at(place);
+    Err(Faults::usage(fault.help(
+        "`fathom run --preset NAME` and `fathom sweep` measure on several hosts together, with --hosts or under the same launcher",
+    )))
+}
+
 /// Reaches the hosts of a list, in the words of `--hosts`.
 ///
 /// # Errors

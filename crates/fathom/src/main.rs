@@ -64,7 +64,11 @@ fn main() -> ExitCode {
         Ok(matches) => matches,
         Err(error) => return command_line::explain(&error),
     };
-    if let Err(faults) = bring(&session, matches.subcommand().map(|(_, given)| given)) {
+    let alone = match matches.subcommand() {
+        Some(("quick", given)) => fleet::refuse(&session, "quick", given),
+        _ => Ok(()),
+    };
+    if let Err(faults) = alone.and_then(|()| bring(&session, matches.subcommand().map(|(_, given)| given))) {
         return told(&faults);
     }
     let done = match matches.subcommand() {

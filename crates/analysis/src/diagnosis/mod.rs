@@ -98,7 +98,8 @@ pub fn diagnose(observation: &Observation, layers: &[Layer], context: &Context<'
         sentence: sign.sentence,
         layer: sign.layer,
         share: sign.share,
-        confirmed: sign.confirmed,
+        // A second run that an answer does not ask says neither yes nor no to it.
+        confirmed: sign.confirmed.or_else(|| subject.comparison().map(|_| false)),
         evidence,
         layers: bounds::uses(&subject.bounds),
         also,

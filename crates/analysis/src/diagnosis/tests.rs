@@ -128,7 +128,12 @@ fn a_limit_without_a_name_is_saturation() {
         deeper: Some(&between),
         ..Context::default()
     };
-    assert_eq!(diagnose(&shallow, &[], &context).answer, Answer::Undetermined);
+    let found = diagnose(&shallow, &[], &context);
+    assert_eq!(
+        (found.answer, found.confirmed),
+        (Answer::Undetermined, Some(false)),
+        "it was tried, and decided nothing"
+    );
 }
 
 #[test]

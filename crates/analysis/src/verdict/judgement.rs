@@ -44,7 +44,7 @@ pub fn judge(clauses: &[Clause], observation: &Observation, context: &Context<'_
             }
             match estimate {
                 Ok(estimate) => case.decide(clause, estimate, if_broken[number], if_kept[number], &reasons),
-                Err(unknown) => case.unknown(clause, *unknown),
+                Err(unknown) => case.unknown(clause, *unknown, &reasons),
             }
         });
     let judged: Vec<ClauseVerdict> = judged.collect();
@@ -134,17 +134,17 @@ impl Case<'_> {
         }
     }
 
-    fn unknown(&self, clause: &Clause, unknown: Unknown) -> ClauseVerdict {
+    fn unknown(&self, clause: &Clause, unknown: Unknown, reasons: &[Reason]) -> ClauseVerdict {
         let (cause, reason) = match unknown {
             Unknown::Absent => (Cause::Absent, format!("{} does not tell it", source(self.observation))),
-            Unknown::TooFew { needed, found } => (
-                Cause::Samples,
-                format!(
+            Unknown::TooFew { needed, found } => spoilt(reasons).unwrap_or_else(|| {
+                let why = format!(
                     "{found} operations are too few for {}: fewer than {} lie beyond it; {needed} are needed",
                     clause.metric.name(),
                     estimate::LEAST_BEYOND
-                ),
-            ),
+                );
+                (Cause::Samples, why)
+            }),
         };
         ClauseVerdict {
             clause: clause.clone(),
@@ -174,10 +174,14 @@ impl Case<'_> {
             (false, true) => Outcome::Fail,
             (false, false) => Outcome::Inconclusive,
         };
+        // A test that did not go as it should is not mended by a longer one.
+        let spoilt = spoilt(reasons);
         let against = match by_figure {
             Outcome::Pass => whole.or_else(|| self.against_passing(clause)),
             Outcome::Fail => whole.or_else(|| self.against_failing(clause)),
-            Outcome::Inconclusive | Outcome::Consistent => Some((Cause::Spread, open(clause, estimate))),
+            Outcome::Inconclusive | Outcome::Consistent => {
+                Some(spoilt.unwrap_or_else(|| (Cause::Spread, open(clause, estimate))))
+            }
         };
         let (outcome, cause, reason) = match against {
             Some((cause, why)) => (Outcome::Inconclusive, Some(cause), why),
@@ -253,6 +257,21 @@ fn source(observation: &Observation) -> &str {
         true => "the source",
         false => &observation.tool,
     }
+}
+
+/// What went wrong with the test itself, if anything did.
+fn spoilt(reasons: &[Reason]) -> Option<(Cause, String)> {
+    reasons.iter().find_map(|reason| match reason.cause? {
+        cause @ (Cause::Invalid | Cause::Interrupted) => Some((cause, reason.what.clone())),
+        Cause::Generator
+        | Cause::Uncapped
+        | Cause::Load
+        | Cause::Mix
+        | Cause::Spread
+        | Cause::Samples
+        | Cause::Absent
+        | Cause::Burst => None,
+    })
 }
 
 /// The figure with its interval, for people.

@@ -42,7 +42,7 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
         seed: given.get_one::<u64>("seed").copied().unwrap_or(1),
         arguments: session.arguments.clone(),
     };
-    let (plan, refusals) = what_may_be_done(session, whole, &permissions)?;
+    let (plan, refusals) = what_may_be_done(whole, &permissions)?;
     let mut outputs = Outputs::of(given, &plan)?;
     let mut screen = Screen::of(session, given, outputs.streams_to_stdout())?;
     introduce(&mut screen, &plan, &refusals);
@@ -62,16 +62,8 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
 }
 
 /// The whole screening where the target may be written to, otherwise the part of it that reads.
-fn what_may_be_done(
-    session: &Session,
-    whole: Screening,
-    permissions: &Permissions,
-) -> Result<(Plan, Vec<Refusal>), Faults> {
+fn what_may_be_done(whole: Screening, permissions: &Permissions) -> Result<(Plan, Vec<Refusal>), Faults> {
     let plan = whole.plan();
-    if session.leads() {
-        // Each host looks at its own.
-        return Ok((plan, Vec::new()));
-    }
     let judged = ::run::targets::judge(&plan, permissions)?;
     let refusals: Vec<Refusal> = judged
         .iter()

@@ -187,7 +187,9 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
     results
         .findings
         .extend(study::diagnosis::beyond_limits(&results, &asked.known));
-    if verdict.outcome != Outcome::Pass {
+    // A run that was cut short is no sign of what would have limited it.
+    let cut_short = matches!(Exit::of(&results, false), Exit::Interrupted(_) | Exit::Partial);
+    if verdict.outcome != Outcome::Pass && !cut_short {
         // What the user named, what the policy knows, and what the system itself limits: one of them may be why.
         results.diagnoses = match &first {
             // The second attempt is what --confirm does elsewhere.

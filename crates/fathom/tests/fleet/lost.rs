@@ -53,6 +53,29 @@ fn in_the_place_of_fio_and_diskspd_it_is_named_too() {
 }
 
 #[test]
+fn a_promise_is_not_judged_by_what_is_left_of_a_test() {
+    let Some(ground) = long() else { return };
+    let mut command = Command::new(PROGRAM);
+    let child = own(&mut command, &ground.journal())
+        .args(["verify", "--require", "iops>=500", "--file-size", "8m", "--hosts"])
+        .args(["local,local", "--time", "40s", "--warm-up", "0", "--preflight", "0"])
+        .arg(ground.folder.path())
+        .spawn()
+        .unwrap();
+    kept_by(&ground, 2);
+    let workers = processes(&ground, "worker");
+    let_it_measure();
+    signal(workers[1], "KILL");
+    let ran = end(child);
+    ran.expect(6, &["INCONCLUSIVE", "HOST-LOST: this host was lost"]);
+    let clause = ran.out.lines().find(|line| line.contains("iops >= 500")).unwrap();
+    assert!(clause.contains("HOST-LOST"), "{clause}");
+    for word in ["measure for longer", "What limits", "D-"] {
+        assert!(!ran.out.contains(word), "{}", ran.out);
+    }
+}
+
+#[test]
 fn without_a_terminal_a_lost_host_is_named_at_once() {
     let Some(ground) = long() else { return };
     let mut command = Command::new(PROGRAM);

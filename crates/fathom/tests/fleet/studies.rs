@@ -178,3 +178,19 @@ fn preconditioning_fills_what_lies_on_the_hosts() {
     let words = ["precondition", &target, "--hosts", "local,local", "--matrix"];
     start(&ground, &mut Command::new(PROGRAM), &words).expect(4, &["known on its host only"]);
 }
+
+#[test]
+fn a_screening_is_of_one_machine() {
+    let Some(ground) = Ground::new("") else { return };
+    let folder = ground.folder.path().to_str().unwrap();
+    let before = fs::read_dir(folder).unwrap().count();
+    let refused = |words: &[&str], hosts: &str, named: &str| {
+        let mut command = Command::new(PROGRAM);
+        command.env("FATHOM_HOSTS", hosts);
+        let ran = start(&ground, &mut command, words);
+        ran.expect(4, &["`fathom quick` is about the one machine", named, "fathom sweep"]);
+    };
+    refused(&["quick", "--hosts", "local,local", folder], "", "--hosts local,local");
+    refused(&["quick", folder], "local", "FATHOM_HOSTS=local");
+    assert_eq!(fs::read_dir(folder).unwrap().count(), before);
+}
