@@ -47,6 +47,27 @@ pub struct Fleet {
     pub goes_on: bool,
 }
 
+impl Fleet {
+    /// Who took part: `2 processes on db1, db2`. Of many hosts the first are named.
+    pub fn words(&self) -> String {
+        let mut hosts: Vec<&str> = self.ranks.iter().map(|rank| rank.host.as_str()).collect();
+        hosts.sort_unstable();
+        hosts.dedup();
+        let more = hosts.len().saturating_sub(MOST_NAMED);
+        hosts.truncate(MOST_NAMED);
+        let more = if more > 0 {
+            format!(" and {more} more")
+        } else {
+            String::new()
+        };
+        let processes = match self.ranks.len() {
+            1 => "1 process".to_owned(),
+            count => format!("{count} processes"),
+        };
+        format!("{processes} on {}{more}", hosts.join(", "))
+    }
+}
+
 /// What is known of a rank beside its results.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RankFacts {

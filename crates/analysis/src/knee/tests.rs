@@ -209,10 +209,34 @@ fn the_most_load_within_a_limit_lies_between_the_last_that_keeps_it_and_the_next
     assert!((kept.depth.unwrap() - expected).abs() < 1e-9, "{kept:?}");
     assert!((kept.iops.unwrap() - 80_000.0).abs() < 1e-6);
     assert_eq!(knee.advice.kind, AdviceKind::LimitKept);
+    // The rate is the same from 8 servers on, so the least load that has it is meant.
     assert_eq!(
         knee.advice.sentence,
-        "The most with p99 <= 1 ms is about 80,000 operations per second at about 36 in flight: 32 in flight keeps it with \
-         80,000, 64 in flight does not; what lies between is interpolated."
+        "The most with p99 <= 1 ms is 80,000 operations per second at 32 in flight; 64 in flight does not keep it."
+    );
+}
+
+#[test]
+fn where_the_rate_still_grows_the_most_lies_between_two_points() {
+    let limit: Limit = "p99<=1ms".parse().unwrap();
+    let sentence = |points: &[Point]| analyse(points, Axis::InFlight, Some(&limit)).advice.sentence;
+    let point = |load: f64, iops: f64, found: f64, high: f64| Point {
+        limited_ns: Some(found),
+        limited_ns_high: Some(high),
+        ..Point::of_closed_loop(load, iops)
+    };
+    let first = point(8.0, 40_000.0, 4e5, 5e5);
+    // Half of the way from 500 us to 1500 us.
+    assert_eq!(
+        sentence(&[first, point(32.0, 60_000.0, 1.4e6, 1.5e6)]),
+        "The most with p99 <= 1 ms is about 50,000 operations per second at about 16 in flight: 8 in flight keeps it with \
+         40,000, 32 in flight does not keep it; what lies between is interpolated."
+    );
+    // What was measured keeps it, what it may really be does not.
+    assert_eq!(
+        sentence(&[first, point(32.0, 40_000.0, 0.9e6, 1.5e6)]),
+        "The most with p99 <= 1 ms is 40,000 operations per second at 8 in flight; 32 in flight may not keep it, since its \
+         p99 may be as high as 1.5 ms."
     );
 }
 

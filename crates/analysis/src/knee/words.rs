@@ -133,20 +133,40 @@ fn of_limit(knee: &Knee, axis: Axis, limit: &Limit, kept: &Kept) -> Advice {
             ),
         ),
         (Some(at), Some(next)) => {
-            let iops = knee
-                .points
-                .iter()
-                .find(|point| point.load == at)
-                .map_or(0.0, |point| point.iops);
-            let sentence = format!(
-                "The most with {limit} is about {} operations per second at about {}: {} keeps it with {}, {} does not; what \
-                 lies between is interpolated.",
-                rate(kept.iops.unwrap_or(0.0)),
-                load(axis, kept.depth.unwrap_or(at).floor().max(at)),
-                load(axis, at),
-                rate(iops),
-                load(axis, next),
-            );
+            let point = |at: f64| knee.points.iter().find(|point| point.load == at);
+            let iops = point(at).map_or(0.0, |point| point.iops);
+            // Measured within the limit, and yet not known to keep it.
+            let most = limit.most_ns.0 as f64;
+            let doubtful = point(next).filter(|point| point.limited_ns.is_some_and(|found| found <= most));
+            let bound = doubtful.and_then(|point| point.limited_ns_high);
+            let missed = match bound {
+                Some(high) => format!(
+                    "{} may not keep it, since its {} may be as high as {}",
+                    load(axis, next),
+                    limit.figure,
+                    time(high)
+                ),
+                None => format!("{} does not keep it", load(axis, next)),
+            };
+            let between = kept.iops.unwrap_or(0.0);
+            let sentence = if between > iops {
+                format!(
+                    "The most with {limit} is about {} operations per second at about {}: {} keeps it with {}, {missed}; what \
+                     lies between is interpolated.",
+                    rate(between),
+                    // Whole operations, whatever the logarithm has left of them.
+                    load(axis, (kept.depth.unwrap_or(at) + 1e-9).floor().max(at)),
+                    load(axis, at),
+                    rate(iops),
+                )
+            } else {
+                // Beyond that point the rate does not rise.
+                format!(
+                    "The most with {limit} is {} operations per second at {}; {missed}.",
+                    rate(iops),
+                    load(axis, at),
+                )
+            };
             (AdviceKind::LimitKept, sentence)
         }
     };

@@ -29,6 +29,9 @@ pub struct Verified {
     pub promise: Promise,
     /// What was issued to find out.
     pub issued: Issued,
+    /// The processes and hosts that issued it together, in words, where there were several. They divide the rate and what may be in flight.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub issued_by: Option<String>,
     /// The limits of machine and disks that were named.
     pub machine: Option<Machine>,
     /// What came of it.

@@ -450,6 +450,13 @@ fn report(suite: &Suite, file: &str, started: &Zoned, workloads: Vec<Held>, seen
             };
             environment.push(("Tested".to_owned(), words));
         }
+        if let Some(fleet) = &results.fleet {
+            let words = format!(
+                "{} together; what a load divides is of all of them, all else of each",
+                fleet.words()
+            );
+            environment.push(("Issued by".into(), words));
+        }
         for host in &results.hosts {
             let environment_of = &host.environment;
             let (machine, cpu) = (&environment_of.host, &environment_of.cpu);

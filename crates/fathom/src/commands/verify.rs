@@ -14,7 +14,7 @@ use engine::sys::facts::space_of;
 use jiff::Zoned;
 use model::access::Access;
 use model::environment::Before;
-use model::fleet::{Rank, own_name};
+use model::fleet::{Fleet, Rank, own_name};
 use model::plan::{Divide, Plan, SimulatedDevice};
 use model::results::Results;
 use model::{Bytes, Nanos};
@@ -570,6 +570,7 @@ fn document(asked: &Asked, results: &Results, verdict: Verdict, attempt: u32) ->
             expired: asked.expired.clone(),
         },
         issued: asked.verification.issued(attempt),
+        issued_by: results.fleet.as_ref().map(Fleet::words),
         machine: asked.machine.clone(),
         verdict,
         diagnoses: results.diagnoses.clone(),
@@ -631,19 +632,26 @@ fn suite(verified: &Verified, started: &Zoned, text: &str) -> Suite {
         message: reason.what.clone(),
     });
     let issued = &verified.issued;
+    let hosts = verified
+        .issued_by
+        .iter()
+        .map(|words| ("issued_by".into(), words.clone()));
     Suite {
         name: format!("{} on {}", policy.as_deref().unwrap_or("requirement"), verified.target),
         started: started.strftime("%Y-%m-%dT%H:%M:%S").to_string(),
         seconds: (issued.warm_up_ns + issued.measured_ns).as_secs(),
         cases: verified.verdict.clauses.iter().map(case).chain(failed).collect(),
-        properties: vec![
+        properties: [
             ("verdict".into(), verified.verdict.outcome.word().into()),
             ("rate_iops".into(), format!("{}", issued.rate_iops)),
             ("block_bytes".into(), issued.block.0.to_string()),
             ("read_percent".into(), format!("{}", issued.read_percent)),
             ("concurrency".into(), issued.concurrency.to_string()),
             ("fathom".into(), verified.tool.version.clone()),
-        ],
+        ]
+        .into_iter()
+        .chain(hosts)
+        .collect(),
         output: text.to_owned(),
     }
 }

@@ -451,9 +451,17 @@ fn what_is_promised_is_divided_among_hosts() {
         ])
         .args(["--time", "2s", "--warm-up", "500ms", "--preflight", "0", "--save"])
         .args([ground.path("saved"), ground.path("job.toml")])
+        .arg("--junit")
+        .arg(ground.path("junit.xml"))
         .spawn()
         .unwrap();
-    end(child).expect(0, &["PASS"]);
+    // Who reads it must know of how many it speaks.
+    end(child).expect(0, &["PASS", "by 2 processes on ", "its part of the rate"]);
+    let junit = fs::read_to_string(ground.path("junit.xml")).unwrap();
+    assert!(
+        junit.contains("issued_by") && junit.contains("2 processes on "),
+        "{junit}"
+    );
     let results = ground.saved("saved");
     let of_each: Vec<u64> = measured(&results)
         .iter()

@@ -129,11 +129,14 @@ fn a_suite_is_held_to_by_all_hosts_together() {
     )
     .unwrap();
     let suite = ground.path("suite.toml");
+    let page = ground.path("sign.md");
     let words = [
         "suite",
         suite.to_str().unwrap(),
         "--hosts",
         "local,local",
+        "--sign-off",
+        page.to_str().unwrap(),
         "--quiet",
         "--save",
         saved.to_str().unwrap(),
@@ -142,6 +145,8 @@ fn a_suite_is_held_to_by_all_hosts_together() {
     // A second may be too short to tell, but nothing is broken.
     let code = if ran.code == Some(2) { 2 } else { 0 };
     ran.expect(code, &["reads", "writes"]);
+    let page = fs::read_to_string(page).unwrap();
+    assert!(page.contains("| Issued by | 2 processes on "), "{page}");
     made_once(&ground, "study", 2);
     nothing_is_left(&ground);
     // The rate that is required is that of both, not of each.

@@ -113,6 +113,11 @@ fn issued(verified: &Verified, lines: &mut Vec<Paragraph>) {
         )
         .replace(" 1 workers", " 1 worker"),
     ));
+    if let Some(hosts) = &verified.issued_by {
+        lines.push(Sentences(format!(
+            "by {hosts} together: each issues its part of the rate and of what may be in flight"
+        )));
+    }
 }
 
 /// A clause in a line: what came of it, what it says, and why.
