@@ -4,6 +4,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod attribution;
 pub mod baseline;
 pub mod calc;
 pub mod caps;
@@ -17,6 +18,7 @@ mod figures;
 pub mod identities;
 pub mod policies;
 pub mod requirement;
+pub mod shifts;
 pub mod standing;
 pub mod verdict;
 

@@ -110,10 +110,13 @@ fn its_second_example_passes_what_its_figures_tell() {
     observation.directions.write.as_mut().unwrap().latency = None;
     let verdict = judge(&clauses("iops>=4000,mean<=3ms"), &observation, &Context::default());
     expect(&verdict, Outcome::Pass);
+    // Its author concludes that the promise is kept, from the mean of all operations.
     let verdict = of_policy(&observation, &ssd_ultra());
-    expect(&verdict, Outcome::Inconclusive);
+    expect(&verdict, Outcome::Pass);
     assert!(
-        verdict.clauses[2].reason.contains("DiskSpd does not tell it"),
+        verdict.clauses[2]
+            .reason
+            .contains("so this is the mean of all operations"),
         "{verdict:#?}"
     );
 }
@@ -268,13 +271,14 @@ fn near_a_limit_it_is_inconclusive_rather_than_wrong() {
     assert_eq!(outcomes(1.05, 1.1), [0, 100, 0], "latency far above");
     let [pass, fail, _] = outcomes(1.05, 0.9);
     assert!(pass >= 99 && fail == 0, "{pass} {fail}");
-    // A rate between 97 and 99 % neither passes nor fails, but for the few cases that chance is allowed.
-    for share in [0.975, 0.98, 0.985] {
+    // A rate may fall short by its tolerance of 1 %.
+    for (share, kept) in [(0.994, true), (0.98, false), (0.985, false)] {
         let [pass, fail, _] = outcomes(share, 0.5);
-        assert!(pass + fail <= 2, "{share}: {pass} passed, {fail} failed");
+        let wrong = if kept { fail } else { pass };
+        assert_eq!(wrong, 0, "{share}: {pass} passed, {fail} failed");
     }
     // Just beyond a limit a wrong word is rare.
-    for (rate, latency) in [(0.96, 0.5), (1.0, 1.02), (0.965, 0.99)] {
+    for (rate, latency) in [(0.98, 0.5), (1.0, 1.02), (0.985, 0.99)] {
         let [pass, ..] = outcomes(rate, latency);
         assert!(pass <= 1, "{rate} {latency}: {pass} passed wrongly");
     }
@@ -286,9 +290,9 @@ fn near_a_limit_it_is_inconclusive_rather_than_wrong() {
 
 #[test]
 fn on_the_limit_itself_chance_decides_in_few_runs() {
-    for (rate, latency) in [(0.97, 0.5), (1.0, 1.0)] {
+    for (rate, latency) in [(0.99, 0.5), (1.0, 1.0)] {
         let [pass, fail, _] = outcomes(rate, latency);
-        assert!(pass <= 8 && fail <= 8, "{rate} {latency}: {pass} {fail}");
+        assert!(pass <= 4 && fail <= 2, "{rate} {latency}: {pass} {fail}");
     }
 }
 
@@ -316,18 +320,14 @@ fn a_generator_that_was_not_free_fails_nobody() {
         Cause::Generator,
         "only 3000 operations per second",
     );
-    // 4000 per second at the usual 2 ms take 10.
+    // 4000 per second at the usual 2 ms take 8.
     let verdict = short_of(4000.0, |made| {
-        made.load.depth = Some(9);
+        made.load.depth = Some(7);
         made.total.latency.as_mut().unwrap().mean_ns = Some(3e6);
     });
-    inconclusive(&verdict, Cause::Generator, "9 operations in flight are too few");
+    inconclusive(&verdict, Cause::Generator, "7 slots are too few");
     let verdict = short_of(4000.0, |made| made.total.latency.as_mut().unwrap().mean_ns = Some(1e6));
-    inconclusive(
-        &verdict,
-        Cause::Generator,
-        "of 64 operations that could be in flight only 3.0 were",
-    );
+    inconclusive(&verdict, Cause::Generator, "on average 3.0 of 64 slots were in use");
     inconclusive(
         &short_of(4000.0, |made| made.load.depth = None),
         Cause::Generator,
@@ -376,12 +376,12 @@ fn percentiles_need_samples_beyond_them() {
     inconclusive(
         &judge(&clauses("p99<=1.5ms"), &made, &Context::default()),
         Cause::Spread,
-        "measure for longer",
+        "too close to",
     );
     inconclusive(
         &judge(&clauses("p90<=3ms"), &made, &Context::default()),
         Cause::Absent,
-        "does not tell it",
+        "does not report this figure",
     );
 }
 
@@ -419,7 +419,7 @@ fn slow_operations_that_come_together_say_less() {
     inconclusive(
         &verdict(&|second| if second == 30 { 480 } else { 0 }),
         Cause::Spread,
-        "measure for longer",
+        "too close to",
     );
 }
 
@@ -577,8 +577,8 @@ fn a_figure_without_its_spread_passes_only_well_away_from_the_limit() {
         judge(&clauses("iops>=1000"), &observation, &Context::default())
     };
     expect(&bare(1150.0), Outcome::Pass);
-    inconclusive(&bare(1050.0), Cause::Spread, "too near");
-    inconclusive(&bare(950.0), Cause::Spread, "too near");
+    inconclusive(&bare(1050.0), Cause::Spread, "too close to");
+    inconclusive(&bare(950.0), Cause::Spread, "too close to");
     expect(&bare(800.0), Outcome::Fail);
 }
 

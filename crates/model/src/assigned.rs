@@ -4,6 +4,7 @@
 
 use crate::plan::{Dependency, JobEcho, Plan, Step, StreamTarget, TargetKind};
 use crate::results::{HostDeviceUse, HostResults, JobResults, Results, StepResults};
+use crate::seconds::HostSample;
 
 /// A plan for each host, in the order of their ranks.
 #[derive(Clone, Debug, PartialEq)]
@@ -213,6 +214,12 @@ impl Assigned {
                 })
                 .collect(),
             observed_ns: found.observed_ns,
+            samples: found
+                .samples
+                .iter()
+                .filter(|one| Some(one.host) == machine)
+                .map(|one| HostSample { host: 0, ..one.clone() })
+                .collect(),
         }
     }
 }

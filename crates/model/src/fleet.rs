@@ -433,6 +433,7 @@ pub struct Gathering<'a> {
 struct Counted {
     devices: Range<usize>,
     devices_measured: Range<usize>,
+    samples: Range<usize>,
 }
 
 /// Where the targets of each rank begin in the plan of the whole.
@@ -499,6 +500,10 @@ impl<'a> Gathering<'a> {
                         &mut into.devices_measured[places.devices_measured.clone()],
                         from.devices_measured,
                     );
+                    // The other processes of a fleet are no strangers.
+                    for (mine, theirs) in into.samples[places.samples.clone()].iter_mut().zip(from.samples) {
+                        mine.own_ns += theirs.own_ns;
+                    }
                 }
                 None if from.has_counters() => {
                     let places = count(into, from, machine);
@@ -574,14 +579,18 @@ fn count(into: &mut StepResults, mut from: StepResults, machine: u32) -> Counted
     devices.for_each(|one| one.host = machine);
     from.cores.iter_mut().for_each(|one| one.host = machine);
     from.volumes.iter_mut().for_each(|one| one.host = machine);
+    from.samples.iter_mut().for_each(|one| one.host = machine);
     let mut places = Counted {
         devices: into.devices.len()..0,
         devices_measured: into.devices_measured.len()..0,
+        samples: into.samples.len()..0,
     };
     into.devices.append(&mut from.devices);
     into.devices_measured.append(&mut from.devices_measured);
     into.cores.append(&mut from.cores);
     into.volumes.append(&mut from.volumes);
+    into.samples.append(&mut from.samples);
+    places.samples.end = into.samples.len();
     places.devices.end = into.devices.len();
     places.devices_measured.end = into.devices_measured.len();
     places

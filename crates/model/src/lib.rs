@@ -27,6 +27,7 @@ pub mod operation_log;
 pub mod pace;
 pub mod plan;
 pub mod results;
+pub mod seconds;
 pub mod sequence;
 pub mod stats;
 pub mod study;

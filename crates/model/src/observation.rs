@@ -13,7 +13,8 @@ use crate::environment::CoreUse;
 use crate::histogram::Histogram;
 use crate::mix::Mix;
 use crate::plan::{Job, Pacing, Plan, RateUnit, Stream};
-use crate::results::{DirectionResults, Results, StepResults};
+use crate::results::{DirectionResults, JobResults, Results, StepResults};
+use crate::seconds::{HostSample, IntervalFacts};
 use crate::units::{Bytes, Nanos};
 
 /// One measured load: what was asked for and what came of it.
@@ -43,6 +44,9 @@ pub struct Observation {
     pub device: Option<DeviceView>,
     /// What was done interval by interval, in time order from the start of the measured window; empty where not told.
     pub series: Vec<SeriesPoint>,
+    /// What happened second by second, in time order; empty where it was not recorded.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub seconds: Vec<Second>,
     /// Operations that failed.
     pub errors: Option<u64>,
     /// Figures that only a few sources have beside those above.
@@ -224,6 +228,19 @@ pub struct DeviceView {
     pub busy: f64,
 }
 
+/// One second of a load with what the workers and the machine did in it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Second {
+    /// How the workers used their queues and threads.
+    pub facts: IntervalFacts,
+    /// What the kernel counted on the hosts in the same second.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<HostSample>,
+    /// Bytes that all jobs of the step moved in it.
+    #[serde(default)]
+    pub moved: Bytes,
+}
+
 /// One interval of a load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SeriesPoint {
@@ -286,6 +303,7 @@ impl Observation {
             }),
             device: device(around),
             series: series(found),
+            seconds: seconds(around, found),
             errors: Some(total.errors),
             stated: Stated::default(),
         })
@@ -412,6 +430,38 @@ fn cores(step: &StepResults) -> Vec<CoreShare> {
     cores.map(|core| CoreShare::of(&core.core, step.observed_ns)).collect()
 }
 
+/// The seconds of a job, each with the samples that cover its middle.
+fn seconds(step: &StepResults, job: &JobResults) -> Vec<Second> {
+    let mut samples: Vec<&HostSample> = step.samples.iter().collect();
+    samples.sort_by_key(|sample| sample.start_ns);
+    let hosts = 1 + samples.iter().map(|sample| sample.host).max().unwrap_or(0) as usize;
+    let one = |facts: &IntervalFacts| {
+        let middle = facts.start_ns + Nanos(facts.length_ns.0 / 2);
+        let begun = samples.partition_point(|sample| sample.start_ns <= middle);
+        let candidates = samples[begun.saturating_sub(hosts)..begun].iter();
+        let covering = candidates.filter(|sample| middle < sample.start_ns + sample.length_ns);
+        Second {
+            facts: *facts,
+            hosts: covering.map(|sample| (*sample).clone()).collect(),
+            moved: Bytes(step.jobs.iter().map(|job| moved(job, facts)).sum()),
+        }
+    };
+    job.seconds.iter().map(one).collect()
+}
+
+/// Bytes that a job moved in an interval, from its finest series.
+fn moved(job: &JobResults, within: &IntervalFacts) -> u64 {
+    let whole_job = job.series.iter().filter(|series| series.of.is_none());
+    let Some(series) = whole_job.min_by_key(|series| series.length_ns) else {
+        return 0;
+    };
+    let index = |time: Nanos| ((time.0 + series.length_ns.0 / 2) / series.length_ns.0.max(1)) as usize;
+    let (start, end) = (index(within.start_ns), index(within.start_ns + within.length_ns));
+    let directions = series.points.iter();
+    let points = directions.flat_map(|(_, points)| points.get(start..end.min(points.len())).unwrap_or_default());
+    points.map(|point| point.bytes).sum()
+}
+
 /// The first device that targets of the step lie on: the one that programs address. Those beneath it see the same again.
 fn device(step: &StepResults) -> Option<DeviceView> {
     let window = step.observed_ns;
@@ -425,7 +475,7 @@ fn device(step: &StepResults) -> Option<DeviceView> {
     })
 }
 
-fn series(job: &crate::results::JobResults) -> Vec<SeriesPoint> {
+fn series(job: &JobResults) -> Vec<SeriesPoint> {
     const FINEST: Nanos = Nanos(100_000_000);
     let whole = job.series.iter().filter(|series| series.of.is_none());
     let Some(series) = whole

@@ -18,6 +18,7 @@ use crate::fleet::Fleet;
 use crate::histogram::{Histogram, PackedHistogram};
 use crate::mismatch::Mismatch;
 use crate::plan::{Dialect, EngineKind, Plan};
+use crate::seconds::{HostSample, IntervalFacts};
 use crate::units::{Bytes, Nanos};
 
 /// Version of the saved format. Readers accept this one and the one before.
@@ -171,6 +172,9 @@ pub struct StepResults {
     /// That time.
     #[serde(default)]
     pub observed_ns: Nanos,
+    /// What the kernel counted second by second over the same time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub samples: Vec<HostSample>,
 }
 
 /// Device counters with the host they belong to.
@@ -216,6 +220,9 @@ pub struct JobResults {
     /// Histograms by interval, in time order.
     #[serde(default)]
     pub histograms: Vec<IntervalHistogram>,
+    /// How the workers used their queues and threads, second by second, in time order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub seconds: Vec<IntervalFacts>,
     /// What was done before and after the measured window, in time order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub around: Vec<PhaseInterval>,
@@ -1098,6 +1105,15 @@ impl JobResults {
         }
         for histogram in other.histograms {
             self.merge_histogram(histogram);
+        }
+        for facts in other.seconds {
+            match self
+                .seconds
+                .binary_search_by_key(&facts.start_ns, |known| known.start_ns)
+            {
+                Err(index) => self.seconds.insert(index, facts),
+                Ok(index) => self.seconds[index].add(&facts),
+            }
         }
         self.merge_around(other.around);
         self.rank_series.extend(other.rank_series);

@@ -14,6 +14,8 @@ use model::results::{
 };
 use model::{Bytes, Direction, Nanos, PerDirection};
 
+use model::seconds::{IntervalFacts, QueueUse, ThreadUse};
+
 use crate::worker::{CellKey, CellKind, Inbox, Recorder};
 
 /// Number of the grid; worker and stream, where each stream has a series of its own.
@@ -30,6 +32,8 @@ pub(crate) struct Gather {
     series: BTreeMap<SeriesKey, PerDirection<Vec<Point>>>,
     /// Of the measured intervals that are complete, by number.
     histograms: BTreeMap<u64, IntervalHistogram>,
+    /// How workers used queues and threads in each measured interval, by number.
+    seconds: BTreeMap<u64, IntervalFacts>,
     /// Intervals not yet passed on, by phase and number.
     open: BTreeMap<IntervalKey, Slice>,
     groups: TargetGroups,
@@ -126,6 +130,7 @@ impl Gather {
             grids: grids.to_vec(),
             series: BTreeMap::new(),
             histograms: BTreeMap::new(),
+            seconds: BTreeMap::new(),
             open: BTreeMap::new(),
             groups: TargetGroups::of(plan),
             length,
@@ -222,6 +227,7 @@ impl Gather {
                 self.workers[worker].usage = recorder.usage;
                 self.add_rows(worker, recorder);
                 self.workers[worker].add_windows(recorder);
+                self.add_facts(worker, recorder, number);
             }
         }
     }
@@ -231,6 +237,7 @@ impl Gather {
         self.epoch = epoch;
         self.series.clear();
         self.histograms.clear();
+        self.seconds.clear();
         for worker in &mut self.workers {
             // Most often nothing has been counted yet, and its memory need not be had again.
             for total in worker.cells.iter_mut().filter(|total| total.has_counted) {
@@ -289,6 +296,30 @@ impl Gather {
                 series.resize(index + 1, Point::default());
             }
             series[index].merge(&row.point);
+        }
+    }
+
+    /// Keeps how a worker used its queue and its thread in an interval.
+    fn add_facts(&mut self, worker: usize, recorder: &Recorder, number: u64) {
+        let (queue, threads) = (recorder.queue, recorder.threads);
+        if queue == QueueUse::default() && threads == ThreadUse::default() {
+            return;
+        }
+        let mut facts = IntervalFacts {
+            start_ns: recorder.start.since(recorder.phase_start),
+            length_ns: recorder.end.since(recorder.start),
+            queue,
+            threads,
+            ..IntervalFacts::default()
+        };
+        let cells = self.workers[worker].keys.iter().zip(&recorder.cells);
+        for (_, cell) in cells.filter(|(key, _)| matches!(key.kind, CellKind::Moves(_))) {
+            facts.operations += cell.operations();
+            facts.service_ns.0 += (cell.immediate.sum() + cell.total.sum()) as u64;
+        }
+        match self.seconds.entry(number) {
+            Entry::Vacant(place) => _ = place.insert(facts),
+            Entry::Occupied(mut known) => known.get_mut().add(&facts),
         }
     }
 
@@ -416,6 +447,7 @@ impl Gather {
             grids: self.grids.clone(),
             series: self.series.clone(),
             histograms: BTreeMap::new(),
+            seconds: BTreeMap::new(),
             open: BTreeMap::new(),
             groups: TargetGroups::default(),
             ..*self
@@ -465,6 +497,11 @@ impl Gather {
     pub(crate) fn take_windows(&mut self) -> Vec<WindowSeries> {
         let workers = self.workers.iter_mut();
         workers.flat_map(|worker| std::mem::take(&mut worker.windows)).collect()
+    }
+
+    /// How the workers used queues and threads, in time order.
+    pub(crate) fn take_seconds(&mut self) -> Vec<IntervalFacts> {
+        std::mem::take(&mut self.seconds).into_values().collect()
     }
 
     /// The histograms of all intervals, in time order.

@@ -15,6 +15,7 @@ use model::plan::{Dialect, Job, Plan};
 use model::results::{
     EffectiveShare, Failure, HostCoreUse, HostDeviceUse, HostVolumeUse, JobResults, StepResults, WorkerResults,
 };
+use model::seconds::HostSample;
 use model::sequence::effective_ranges;
 use model::{Bytes, Nanos};
 
@@ -25,6 +26,7 @@ use crate::gather::Gather;
 use crate::governor::Governor;
 use crate::issue_trace::{self, IssueTrace};
 use crate::operation_log::{self, OperationLog};
+use crate::sampler::Sampler;
 use crate::schedulers::Schedulers;
 use crate::sources::Sources;
 use crate::worker::{Assignment, CellKey, Ended, Inbox, ReadyTarget, SetupError, set_up};
@@ -140,6 +142,7 @@ struct Watch {
     devices_before: DeviceTimes,
     measured_before: Option<Reading>,
     measured: Option<Measured>,
+    sampler: Option<Sampler>,
 }
 
 /// All counters at one moment.
@@ -157,6 +160,7 @@ struct Measured {
     devices: Vec<HostDeviceUse>,
     cores: Vec<HostCoreUse>,
     volumes: Vec<HostVolumeUse>,
+    samples: Vec<HostSample>,
 }
 
 /// Runs a step to its end.
@@ -242,7 +246,7 @@ pub(crate) fn run_step(
     if let Some(measured) = watch.measured {
         results.observed_ns = measured.length;
         (results.devices_measured, results.volumes) = (measured.devices, measured.volumes);
-        results.cores = measured.cores;
+        (results.cores, results.samples) = (measured.cores, measured.samples);
     }
     for (number, job) in jobs.into_iter().enumerate() {
         let plan = &plan.steps[step].jobs[number];
@@ -841,6 +845,7 @@ impl LiveJob {
         let measured = results.measured();
         results.series = self.gather.take_series(plan, measured);
         results.histograms = self.gather.take_histograms();
+        results.seconds = self.gather.take_seconds();
         results
     }
 }
@@ -912,6 +917,7 @@ impl Watch {
             devices_before: DeviceTimes::read(),
             measured_before: None,
             measured: None,
+            sampler: None,
         }
     }
 
@@ -929,10 +935,12 @@ impl Watch {
                         cores: CoreTimes::read(),
                         volumes: self.volumes(),
                     });
+                    let device = self.devices.first().map(|(name, _)| name.clone());
+                    self.sampler = Some(Sampler::start(device, clock));
                 }
             }
             Some(_) if jobs.iter().any(|job| job.gather.someone_has_measured()) => self.close(clock),
-            Some(_) => {}
+            Some(_) => self.sampler.iter_mut().for_each(|sampler| sampler.poll(clock)),
         }
     }
 
@@ -946,11 +954,17 @@ impl Watch {
         let cores = CoreTimes::read().since(&before.cores).into_iter();
         let cores = cores.map(|core| HostCoreUse { host: 0, core }).collect();
         let volumes = self.volumes_since(&before.volumes);
+        let samples = self
+            .sampler
+            .take()
+            .map(|sampler| sampler.finish(clock))
+            .unwrap_or_default();
         self.measured = Some(Measured {
             length,
             devices,
             cores,
             volumes,
+            samples,
         });
     }
 

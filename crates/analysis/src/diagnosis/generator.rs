@@ -3,8 +3,9 @@
 use model::diagnosis::Answer;
 
 use super::Signature;
-use super::sign::{Sign, held};
+use super::sign::{Sign, figure, held};
 use super::subject::Subject;
+use crate::attribution::{Attribution, Fault};
 
 /// A worker above this share of a processor may be the limit.
 const BUSY: f64 = 0.90;
@@ -12,11 +13,16 @@ const BUSY: f64 = 0.90;
 const NEAR_CEILING: f64 = 0.70;
 /// One of a hundred operations issued later than this share of the usual service time.
 const LATE: f64 = 0.10;
+/// A delay below this many nanoseconds is that of a timer.
+const LATE_NS_MIN: f64 = 50_000.0;
+/// The fault of most missing operations.
+const MOST: f64 = 0.5;
 
 pub(super) const GENERATOR: Signature = Signature {
     answer: Answer::Generator,
     about: "A worker used more than 90 % of a processor, the rate came within 70 % of what the engine reaches without a \
-            device, the queue was not kept full, or paced operations were issued late although the queue had room.",
+            device, the queue was not kept full, or in most of the seconds that a paced load missed slots were free and \
+            operations were issued late.",
     look,
 };
 
@@ -82,7 +88,30 @@ fn not_full(subject: &Subject<'_>) -> Option<Sign> {
     )
 }
 
+/// Seconds in which a paced load was issued late although slots were free. What storage held up, or
+/// others, is not the generator's.
 fn late(subject: &Subject<'_>) -> Option<Sign> {
+    let observation = subject.observation;
+    let Some(found) = Attribution::new(observation, None) else {
+        return late_on_average(subject);
+    };
+    let missed = found.missing(Fault::Generator);
+    (found.share(Fault::Generator) > MOST && missed > 0.0).then(|| {
+        let seconds = found.seconds(Fault::Generator);
+        let sentence = format!(
+            "the program itself was the limit: in {seconds} of {} missed seconds slots were free and operations were issued late",
+            found.missed.len()
+        );
+        let used = observation.generator.map_or(0.0, |generator| 100.0 * generator.busiest_worker);
+        Sign::new(sentence)
+            .show(figure("operations missing in those seconds", missed, ""))
+            .show(figure("busiest worker", used, "% of a processor"))
+            .advise("use more workers, and leave a processor to each")
+    })
+}
+
+/// The same for results that do not tell seconds apart.
+fn late_on_average(subject: &Subject<'_>) -> Option<Sign> {
     // Late operations with a full queue are the target's doing.
     if subject.queue_is_full()? {
         return None;
@@ -90,16 +119,18 @@ fn late(subject: &Subject<'_>) -> Option<Sign> {
     let total = &subject.observation.total;
     let late = total.schedule_delay.as_ref()?.quantile(0.99)?;
     let service = total.latency.as_ref()?.quantile(0.5)?;
-    (late > LATE * service && late > 50_000.0).then(|| {
+    // Half of all operations late tells a slow program; a few late ones are the end of a stall.
+    let usual = total.schedule_delay.as_ref()?.quantile(0.5)?;
+    (late > LATE * service && late > LATE_NS_MIN && usual > LATE * service).then(|| {
         let sentence = format!(
-            "the program could not keep its schedule although the queue had room: 1 % of the operations were issued \
+            "the program could not keep its schedule although the queue had room: half of the operations were issued \
              {:.3} ms or more too late",
-            late / 1e6
+            usual / 1e6
         );
         Sign::new(sentence)
             .show(held(
-                "schedule delay, p99",
-                late / 1e6,
+                "schedule delay, median",
+                usual / 1e6,
                 "ms",
                 LATE * service / 1e6,
                 "a tenth of the median service time",

@@ -4,9 +4,10 @@ use model::diagnosis::{Answer, Remark};
 use model::observation::CoreShare;
 use model::stats::median;
 
-use super::sign::{Sign, held};
+use super::sign::{Sign, figure, held};
 use super::subject::Subject;
 use super::{Signature, remark};
+use crate::attribution::{Fault, describe_fault, others};
 
 /// A processor above this share of its time is full.
 const FULL: f64 = 0.95;
@@ -14,6 +15,12 @@ const FULL: f64 = 0.95;
 const KERNEL: f64 = 0.5;
 /// Workers that use less of a processor than this do not wait for one.
 const IDLE_WORKER: f64 = 0.25;
+/// Others keep the processors busy from this share of their time on.
+const OTHERS: f64 = 0.3;
+/// Threads lacked a processor if they waited for one for this share of their time.
+const WAITED: f64 = 0.1;
+/// A worker that uses this share of a processor leaves it no time to wait.
+const BUSY: f64 = 0.9;
 /// Kernel time of one processor above so many times the median is skewed ...
 const SKEW: f64 = 3.0;
 /// ... if it is at least this share of its time.
@@ -22,7 +29,8 @@ const FELT: f64 = 0.10;
 pub(super) const PROCESSOR: Signature = Signature {
     answer: Answer::Processor,
     about: "All processors were more than 95 % busy, or one was that spends at least half of its time in the kernel, where \
-            interrupts and the paths of I/O run.",
+            interrupts and the paths of I/O run; and this program's threads waited for a processor, or used all of one. \
+            Processors that other programs keep busy are named as theirs.",
     look,
 };
 
@@ -35,6 +43,12 @@ fn look(subject: &Subject<'_>) -> Option<Sign> {
     let in_kernel = cores.iter().filter(full).find(|core| core.kernel >= KERNEL);
     let busiest = cores.iter().max_by(|a, b| a.busy().total_cmp(&b.busy()))?;
     let all = cores.iter().all(|core| full(&core));
+    if let Some(sign) = used_by_others(subject, busiest.busy(), all || in_kernel.is_some()) {
+        return Some(sign);
+    }
+    if !waited_to_run(subject) {
+        return None;
+    }
     let (core, sentence) = match in_kernel {
         Some(core) => (
             core,
@@ -60,6 +74,51 @@ fn look(subject: &Subject<'_>) -> Option<Sign> {
                 "spread interrupts and workers over more processors, or use larger blocks; stop what else runs here",
             ),
     )
+}
+
+/// Processors that other programs keep busy while our threads wait for one: theirs is named, with its
+/// share.
+fn used_by_others(subject: &Subject<'_>, busiest: f64, full: bool) -> Option<Sign> {
+    let others = others(subject.observation, |_| true);
+    let theirs = others.cpu_share.max(others.stolen_share);
+    if !full || theirs <= OTHERS || theirs <= others.own_share || share_waited(subject)? < WAITED {
+        return None;
+    }
+    let sentence = describe_fault(Fault::OtherCpu, &others) + ": operations waited for them, not for the storage";
+    Some(
+        Sign::new(sentence)
+            .show(held(
+                "busiest processor",
+                100.0 * busiest,
+                "% busy",
+                100.0 * FULL,
+                "full",
+            ))
+            .show(figure(
+                "other programs",
+                100.0 * others.cpu_share,
+                "% of all processors",
+            ))
+            .advise("stop the other programs, or measure while they are idle"),
+    )
+}
+
+/// Our own threads were held up for lack of a processor, or it is not known whether they were.
+fn waited_to_run(subject: &Subject<'_>) -> bool {
+    let used = subject.observation.generator.map(|generator| generator.busiest_worker);
+    share_waited(subject).is_none_or(|waited| waited >= WAITED) || used.is_some_and(|used| used >= BUSY)
+}
+
+/// The share of their time for which our threads could have run and waited for a processor.
+fn share_waited(subject: &Subject<'_>) -> Option<f64> {
+    let seconds = &subject.observation.seconds;
+    let workers = f64::from(subject.observation.load.workers?.max(1));
+    let waited: f64 = seconds
+        .iter()
+        .map(|second| second.facts.threads.run_delay_ns.as_secs())
+        .sum();
+    let all: f64 = seconds.iter().map(|second| second.facts.length_ns.as_secs()).sum();
+    (all > 0.0).then(|| waited / (workers * all))
 }
 
 /// A load that lies at a known limit and whose workers sleep nearly all the time is held by that limit, whoever else

@@ -5,9 +5,6 @@ use model::plan::{Job, Pacing, Stream};
 
 use super::{Rule, streams_of};
 
-/// A generator should be able to do this much more than what it is to show.
-const HEADROOM: f64 = 1.25;
-
 pub(super) const UNCAPPED: Rule = Rule {
     name: "UNCAPPED-SLA",
     severity: Severity::Error,
@@ -29,14 +26,14 @@ pub(super) const UNCAPPED: Rule = Rule {
 pub(super) const UNDERSIZED: Rule = Rule {
     name: "UNDERSIZED-CONCURRENCY",
     severity: Severity::Warning,
-    about: "Fewer operations are in flight than the promised rate needs at the promised latency, with a quarter to spare.",
+    about: "Fewer operations are in flight than the promised rate needs at the promised latency.",
     why: "by Little's law a rate needs rate × latency operations in flight: with fewer, the test itself is the limit",
     fix: "raise the queue depth or the number of threads",
     look: |rule, test, findings| {
         let (Some(iops), Some(latency)) = (test.purpose.promised_iops, test.purpose.promised_latency_ns) else {
             return;
         };
-        let needed = (iops * latency / 1e9 * HEADROOM).ceil() as u64;
+        let needed = (iops * latency / 1e9).ceil() as u64;
         for step in &test.plan.steps {
             let depth: u64 = step.jobs.iter().map(Job::depth).sum();
             if depth < needed {

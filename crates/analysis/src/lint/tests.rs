@@ -276,9 +276,9 @@ const SPOILT: &[(&str, Spoil)] = &[
     ("BURST-WINDOW", |case| case.purpose.burst_ns = Some(Nanos::secs(330))),
     ("UNCAPPED-SLA", |case| case.purpose.promised_latency_ns = Some(3e6)),
     ("UNDERSIZED-CONCURRENCY", |case| {
-        case.purpose.promised_iops = Some(10_000.0);
+        case.purpose.promised_iops = Some(12_000.0);
         case.purpose.promised_latency_ns = Some(3e6);
-        case.workload.rate = Some(Rate::iops(10_000));
+        case.workload.rate = Some(Rate::iops(12_000));
     }),
     ("BW-BINDS-FIRST", |case| {
         case.purpose.promised_iops = Some(5_000.0);
@@ -363,7 +363,7 @@ fn thresholds_hold_on_the_other_side() {
         ("SHORT-RUN", |case| case.workload.stop = Stop::after(Nanos::secs(120))),
         ("BURST-WINDOW", |case| case.purpose.burst_ns = Some(Nanos::secs(329))),
         ("UNDERSIZED-CONCURRENCY", |case| {
-            case.purpose.promised_iops = Some(8_533.0);
+            case.purpose.promised_iops = Some(10_666.0);
             case.purpose.promised_latency_ns = Some(3e6);
         }),
         ("QD-GT-DEVICE", |case| case.device().queue_requests = Some(32)),

@@ -37,8 +37,17 @@ pub const USUAL_LATENCY_SECS: f64 = 0.002;
 pub const SLOW_LATENCY_SECS: f64 = 0.020;
 /// See [`SLOW_LATENCY_SECS`].
 pub const PLENTY: u32 = 32;
-/// Concurrency beyond what Little's law asks for, so that the generator is not the limit.
-pub const HEADROOM: f64 = 1.25;
+/// Fewest slots of an open loop.
+const SLOTS_MIN: u32 = 32;
+
+/// Queue slots for an open loop that keeps so many operations in flight on average. A free slot
+/// costs nothing, and operations that arrive at random need four deviations of a Poisson
+/// distribution beyond the mean.
+pub fn open_loop_slots(in_flight: f64) -> u32 {
+    // 4000 × 0.003 is 12, not 12.000000000000002.
+    let slots = (in_flight + 4.0 * in_flight.sqrt()) * (1.0 - 1e-12);
+    (slots.ceil().clamp(1.0, 65_536.0) as u32).max(SLOTS_MIN)
+}
 
 /// What an entry is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -7,7 +7,9 @@ use model::Bytes;
 
 use super::file::{BurstForm, ClauseForm, Formula, Input, InputKind, LayerForm, PatternForm, Range, Tier};
 use super::stack::{Reach, reach};
-use super::{Burst, BurstOf, Derived, HEADROOM, InputValue, Inputs, Policy, Resolved, USUAL_LATENCY_SECS, Workload};
+use super::{
+    Burst, BurstOf, Derived, InputValue, Inputs, Policy, Resolved, USUAL_LATENCY_SECS, Workload, open_loop_slots,
+};
 use crate::caps::{Applies, Layer, Limit};
 use crate::requirement::{self, Clause, Metric};
 
@@ -460,7 +462,7 @@ impl Policy {
         let by_formula = values.maybe("workload.concurrency", form.concurrency.as_ref())?;
         workload.concurrency = match (by_formula, workload.rate_iops) {
             (Some(operations), _) => Some(whole(operations)),
-            (None, Some(rate)) => Some(whole(rate * latency.unwrap_or(USUAL_LATENCY_SECS) * HEADROOM)),
+            (None, Some(rate)) => Some(u64::from(open_loop_slots(rate * latency.unwrap_or(USUAL_LATENCY_SECS)))),
             (None, None) => None,
         };
         Ok(())
@@ -577,7 +579,7 @@ fn derived(layers: &[Layer], latency: Option<f64>, bursts: &[Burst], workload: &
     Derived {
         crossover_bytes: bytes.zip(iops).map(|(bytes, iops)| bytes / iops),
         concurrency: promised.map(|iops| whole(iops * at)),
-        concurrency_with_headroom: promised.map(|iops| whole(iops * at * HEADROOM)),
+        concurrency_with_headroom: promised.map(|iops| u64::from(open_loop_slots(iops * at))),
         at_latency_ns: promised.map(|_| at * 1e9),
         past_burst_secs: bursts.iter().map(Burst::lasts_secs).max_by(f64::total_cmp),
     }

@@ -24,6 +24,7 @@ impl Case<'_> {
             probability_if_broken: None,
             probability_if_kept: None,
             cause,
+            action: cause.map(|_| "use results that have a series of seconds".to_owned()),
             reason,
         };
         let seconds = seconds(&self.observation.series);

@@ -7,7 +7,7 @@ use model::{Bytes, Nanos};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Outcome, Verdict};
+use super::{Climb, Outcome, Verdict};
 use crate::caps::Layer;
 use crate::policies::{Reach, Resolved};
 
@@ -29,6 +29,9 @@ pub struct Verified {
     pub promise: Promise,
     /// What was issued to find out.
     pub issued: Issued,
+    /// How the depth was found, where no latency is promised that would say how much is needed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub climb: Option<Climb>,
     /// The processes and hosts that issued it together, in words, where there were several. They divide the rate and what may be in flight.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub issued_by: Option<String>,
@@ -84,7 +87,7 @@ pub struct Issued {
     pub measured_ns: Nanos,
     /// The short form was asked for.
     pub quick: bool,
-    /// Which attempt this was: after a first in which the generator may have been the limit, a second has twice as much of it.
+    /// Which full window this was. Another one follows where operations had to wait for a free slot.
     pub attempt: u32,
 }
 

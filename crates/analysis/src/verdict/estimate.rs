@@ -187,8 +187,10 @@ pub(super) fn rate(observation: &Observation, direction: Option<Direction>, byte
 /// the generator set the rate, and nothing fell behind.
 fn kept_schedule(observation: &Observation, value: f64, each: f64) -> Option<Spread> {
     let asked = observation.load.rate_iops?;
-    let (seconds, depth) = (observation.measured_ns?.as_secs(), observation.load.depth?);
-    let edges = depth as f64 / seconds;
+    let (seconds, depth) = (observation.measured_ns?.as_secs(), observation.load.depth? as f64);
+    // As many as usual, and three deviations of a Poisson distribution more.
+    let under_way = observation.in_flight().map(|mean| 1.0 + mean + 3.0 * mean.sqrt());
+    let edges = under_way.map_or(depth, |count| count.min(depth)) / seconds;
     (observation.total.iops? + edges >= asked * SCHEDULE_KEPT).then_some(Spread::Between {
         low: value - edges * each,
         high: value + edges * each,
@@ -197,18 +199,27 @@ fn kept_schedule(observation: &Observation, value: f64, each: f64) -> Option<Spr
 
 fn of_series(observation: &Observation, direction: Option<Direction>, bytes: bool) -> Option<Spread> {
     let usual = observation.series.first()?.length_ns;
-    let whole = observation.series.iter().filter(|point| point.length_ns == usual);
-    let values: Vec<f64> = whole
-        .map(|point| {
-            let counted = if bytes { &point.bytes } else { &point.operations };
-            let sum = match direction {
-                None => counted.iter().sum::<u64>(),
-                Some(direction) => counted[direction as usize],
-            };
-            sum as f64 / point.length_ns.as_secs()
-        })
+    let whole = observation.series.iter().take_while(|point| point.length_ns == usual);
+    let values = whole.map(|point| {
+        let counted = if bytes { &point.bytes } else { &point.operations };
+        let sum = match direction {
+            None => counted.iter().sum::<u64>(),
+            Some(direction) => counted[direction as usize],
+        };
+        sum as f64 / point.length_ns.as_secs()
+    });
+    student(&by_second(&values.collect::<Vec<_>>(), usual.as_secs()))
+}
+
+/// Means over a second each: storage that completes in pulses is even over a second. Where that
+/// leaves too few values, the series as it is.
+fn by_second(values: &[f64], length: f64) -> Vec<f64> {
+    let together = ((1.0 / length).round() as usize).max(1);
+    let seconds: Vec<f64> = values
+        .chunks_exact(together)
+        .map(|chunk| chunk.iter().sum::<f64>() / together as f64)
         .collect();
-    student(&values)
+    if seconds.len() >= 10 { seconds } else { values.to_vec() }
 }
 
 /// The standard error of a mean by batch means.
@@ -236,12 +247,14 @@ fn plain(value: f64) -> Spread {
     }
 }
 
-/// The mean of what a user waits.
+/// The mean of what a user waits: of a direction, or of all operations where the source does not
+/// tell directions apart.
 pub(super) fn mean(
     observation: &Observation,
     direction: Option<Direction>,
     intervals: &[IntervalHistogram],
 ) -> Result<Estimate, Unknown> {
+    let direction = direction.filter(|_| !lacks_split(observation, direction));
     let flow = flow(observation, direction).ok_or(Unknown::Absent)?;
     let waited = flow.waited().ok_or(Unknown::Absent)?;
     let value = waited.mean_ns.ok_or(Unknown::Absent)?;
@@ -271,6 +284,13 @@ pub(super) fn mean(
     Ok(Estimate { value, spread })
 }
 
+/// The latency of a direction is asked for, and only that of all operations is known.
+pub(super) fn lacks_split(observation: &Observation, direction: Option<Direction>) -> bool {
+    let known =
+        |direction| flow(observation, direction).is_some_and(|flow| flow.waited().is_some_and(|w| w.mean_ns.is_some()));
+    direction.is_some() && !known(direction) && known(None)
+}
+
 /// Sum of the latencies and number of operations of an interval.
 fn sums(latency: &PerDirection<Option<PackedHistogram>>, direction: Option<Direction>) -> (f64, f64) {
     let add =
@@ -278,7 +298,7 @@ fn sums(latency: &PerDirection<Option<PackedHistogram>>, direction: Option<Direc
     of_direction(latency, direction).fold((0.0, 0.0), add)
 }
 
-fn of_direction(
+pub(super) fn of_direction(
     latency: &PerDirection<Option<PackedHistogram>>,
     direction: Option<Direction>,
 ) -> impl Iterator<Item = &PackedHistogram> {

@@ -4,7 +4,7 @@ use model::finding::Severity;
 use model::observation::Observation;
 
 use super::{Case, Cause, Reason};
-use crate::policies::{BurstOf, HEADROOM, PLENTY, SLOW_LATENCY_SECS, USUAL_LATENCY_SECS};
+use crate::policies::{BurstOf, PLENTY, SLOW_LATENCY_SECS, USUAL_LATENCY_SECS};
 use crate::requirement::{Clause, Metric};
 
 /// Percentage points by which the share of reads may miss what was promised.
@@ -15,6 +15,8 @@ const QUEUE_IN_USE: f64 = 0.95;
 const BUSY: f64 = 0.90;
 /// More than this beyond the promised rate is another load.
 const BEYOND: f64 = 0.01;
+/// A closed loop that could issue less than this multiple of the promised rate has little headroom.
+const LITTLE_HEADROOM: f64 = 1.25;
 /// Findings after which a good figure says nothing about the storage: something else answered.
 const ANSWERED_ELSEWHERE: [&str; 3] = ["CACHE-HITS", "NOT-ON-DEVICE", "HOLES"];
 /// Findings after which a bad figure says nothing about the storage: it was not alone, or not given enough to do.
@@ -122,53 +124,70 @@ impl Case<'_> {
     }
 
     /// The latency that is promised, in seconds.
-    fn promised_latency_secs(&self) -> Option<f64> {
+    pub(super) fn promised_latency_secs(&self) -> Option<f64> {
         let mean = |clause: &&Clause| clause.metric == Metric::Mean && clause.direction.is_none();
         let by_clause = self.clauses.iter().find(mean).map(|clause| clause.target);
         by_clause.or(self.context.latency_ns).map(|ns| ns / 1e9)
     }
 
-    /// Operations in flight by Little's law and a quarter more, and the latency that they follow from, in seconds.
+    /// Operations in flight that a rate takes by Little's law, and the latency that they follow from,
+    /// in seconds.
     fn needed(&self, target: f64) -> (f64, f64) {
-        let by_law = |latency: f64| target * latency * HEADROOM;
         match self.promised_latency_secs() {
-            Some(latency) => (by_law(latency), latency),
-            // Nobody knows how many it takes, so the storage gets the benefit of the doubt up to a plenty.
+            Some(latency) => (target * latency, latency),
+            // Nobody promised a latency, so the storage gets the benefit of the doubt up to a plenty.
             None => {
-                let slow = by_law(SLOW_LATENCY_SECS).min(f64::from(PLENTY));
-                let usual = by_law(USUAL_LATENCY_SECS);
-                (usual.max(slow), usual.max(slow) / (target * HEADROOM))
+                let slow = (target * SLOW_LATENCY_SECS).min(f64::from(PLENTY));
+                let needed = slow.max(target * USUAL_LATENCY_SECS);
+                (needed, needed / target)
             }
         }
     }
 
-    /// Why a rate that was missed may be the generator's fault; `None` if it was free to issue `target` operations per
+    /// A rate was asked for that is below `target` operations per second.
+    pub(super) fn asked_for_less(&self, target: f64) -> Option<String> {
+        let asked = self.observation.load.rate_iops?;
+        (asked < target * (1.0 - BEYOND)).then(|| format!("only {asked:.0} operations per second were asked for"))
+    }
+
+    /// Every slot may have been taken because there were too few of them for `target` operations per
     /// second.
-    pub(super) fn not_free(&self, target: f64) -> Option<String> {
-        let load = &self.observation.load;
-        if let Some(asked) = load.rate_iops.filter(|asked| *asked < target * (1.0 - BEYOND)) {
-            return Some(format!("only {asked:.0} operations per second were asked for"));
+    pub(super) fn too_few_slots(&self, target: f64) -> Option<String> {
+        let (slots, rate) = (self.observation.load.depth?, self.observation.total.iops?);
+        if let Some(climb) = self.context.climb {
+            // A window has many times the slots with which a probe met the rate.
+            return (!climb.saturated && !climb.met).then(|| {
+                format!(
+                    "all {slots} slots were in use at {rate:.0} operations per second, and more slots may bring more"
+                )
+            });
         }
-        let Some(depth) = load.depth else {
-            return Some(
-                "how many operations could be in flight is not told, so the generator may have been the limit".into(),
-            );
-        };
         let (needed, latency) = self.needed(target);
-        if (depth as f64) < needed * (1.0 - 1e-9) {
-            return Some(format!(
-                "{depth} operations in flight are too few: {target:.0} per second at {:.3} ms each take {:.0}, a quarter \
-                 more than by Little's law",
+        ((slots as f64) < needed * (1.0 - 1e-9)).then(|| {
+            format!(
+                "{slots} slots are too few: {target:.0} operations per second at {:.3} ms each keep {:.0} in flight",
                 latency * 1e3,
                 needed.ceil()
-            ));
+            )
+        })
+    }
+
+    /// Why a rate that was missed may be the generator's fault, of results without facts of each
+    /// second; `None` if it was free to issue `target` operations per second.
+    pub(super) fn not_free(&self, target: f64) -> Option<String> {
+        let load = &self.observation.load;
+        let Some(depth) = load.depth else {
+            return Some("the queue depth is unknown, so the generator may have been the limit".into());
+        };
+        if let Some(why) = self.too_few_slots(target) {
+            return Some(why);
         }
         if let Some(in_flight) = self.observation.in_flight()
             && in_flight < depth as f64 * QUEUE_IN_USE
         {
             return Some(format!(
-                "of {depth} operations that could be in flight only {in_flight:.1} were, so something else than the storage \
-                 held the others up"
+                "on average {in_flight:.1} of {depth} slots were in use, so something other than the storage held \
+                 operations up"
             ));
         }
         let busiest = self.observation.generator.map(|generator| generator.busiest_worker);
@@ -263,12 +282,12 @@ impl Case<'_> {
         let promised = self.promised_iops()?;
         let service = self.observation.total.latency.as_ref()?.mean_ns?;
         let depth = self.observation.load.depth?;
-        let most = depth as f64 / (service / 1e9);
+        let max = depth as f64 / (service / 1e9);
         let open = self.observation.total.response.is_some();
-        (most < promised * HEADROOM && !open).then(|| {
+        (max < promised * LITTLE_HEADROOM && !open).then(|| {
             format!(
-                "{depth} operations in flight at {:.3} ms each allow {most:.0} per second, less than a quarter above the \
-                 {promised:.0} that are promised: whoever asks so closely does not see all of a stall",
+                "{depth} operations in flight at {:.3} ms each allow {max:.0} per second, little more than the promised \
+                 {promised:.0}: such a closed loop hides a part of every stall",
                 service / 1e6
             )
         })

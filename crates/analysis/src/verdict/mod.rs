@@ -22,7 +22,7 @@ pub use document::{
     FORMAT_VERSION, Held, Issued, Judged, JudgedJob, Machine, Promise, SuiteKind, SuiteReport, Verified, VerifiedKind,
 };
 pub use estimate::{LEAST_BEYOND, PLAIN};
-pub use judgement::{ALPHA, judge};
+pub use judgement::{ALPHA, ALPHA_FAIL, BLOCKED_SHARE, judge};
 
 /// What came of a promise.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -80,8 +80,11 @@ pub struct ClauseVerdict {
     pub probability_if_kept: Option<f64>,
     /// Why it is inconclusive.
     pub cause: Option<Cause>,
-    /// The whole in a sentence.
+    /// What was observed, in a sentence.
     pub reason: String,
+    /// What to do about it, in a sentence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub action: Option<String>,
 }
 
 /// Why a test cannot tell.
@@ -90,6 +93,10 @@ pub struct ClauseVerdict {
 pub enum Cause {
     /// The generator could not, or was not asked to, issue what was promised.
     Generator,
+    /// Other programs used the device or the processors.
+    Others,
+    /// A single stall decides it, and the test is too short to tell whether stalls recur.
+    Stall,
     /// More was asked for than was promised, and that alone makes operations wait.
     Uncapped,
     /// The load was not the one that the promise is about.
@@ -134,6 +141,19 @@ pub struct Context<'a> {
     pub latency_ns: Option<f64>,
     /// The test was stopped before its end.
     pub interrupted: bool,
+    /// How far the depth was raised to reach a rate, where that was tried.
+    pub climb: Option<&'a Climb>,
+}
+
+/// A search for the depth at which a rate is reached.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct Climb {
+    /// Each probe: operations that could be in flight, and the operations per second reached.
+    pub probes: Vec<(u32, f64)>,
+    /// The last probe reached the promised rate.
+    pub met: bool,
+    /// More operations in flight bring no more operations per second.
+    pub saturated: bool,
 }
 
 /// The judge's desk: everything that every rule looks at.

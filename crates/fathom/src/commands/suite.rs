@@ -14,13 +14,14 @@ use dialects::native::{self, Document, JobSpec, PartSpec};
 use jiff::Zoned;
 use model::Bytes;
 use model::block_size::BlockSizes;
+use model::observation::Observation;
 use model::plan::{DepthPer, Plan, RateUnit, TargetKind};
 use model::results::Results;
 use model::study::{LeftOut, Question, RequiredOf, Role, Setting, Study, StudyKind, StudyRun};
 use report::junit::{self, Case, CaseOutcome};
 use report::words;
 use study::suite::{self, Load};
-use study::verify::{Unverifiable, Verification};
+use study::verify::{Attempt, Search, Unverifiable, Verification};
 
 use super::judged;
 use super::run::{apply_flags, document_of, dry_run as dry_run_of, enough_targets, note_changes};
@@ -35,8 +36,6 @@ use crate::{command_line, outputs};
 
 /// Options of a load that stand on the command line too: where, how much of it, and how long.
 const FLAGS: [&str; 4] = ["target", "size", "time", "warm-up"];
-/// Attempts at most at a paced workload: a second one has twice as much in flight.
-const ATTEMPTS: u32 = 2;
 
 /// Its command line.
 pub fn command() -> Command {
@@ -94,10 +93,10 @@ struct Ready {
 }
 
 impl Ready {
-    /// The document of an attempt, counted from 1.
-    fn document(&self, attempt: u32) -> Document {
+    /// The document of an attempt; `None` for a workload without a rate.
+    fn document(&self, attempt: Option<&Attempt>) -> Document {
         let mut document = self.document.clone();
-        if let Some(paced) = &self.paced {
+        if let Some((paced, attempt)) = self.paced.as_ref().zip(attempt) {
             let issued = paced.issued(attempt);
             let job = &mut document.jobs[0];
             job.rate = Some((issued.rate_iops.ceil() as u64, RateUnit::Operations));
@@ -110,8 +109,18 @@ impl Ready {
         document
     }
 
+    /// The next attempt at a workload with a rate. A rate alone gets no probes here: it is judged at
+    /// the depth that the workload has.
+    fn attempt(&self, search: &Search) -> Option<Attempt> {
+        let next = self.paced.as_ref()?.next(search)?;
+        Some(Attempt {
+            is_probe: false,
+            ..next
+        })
+    }
+
     /// What is issued at a rate is issued at it by all hosts together, if there are several.
-    fn plan(&self, attempt: u32, hosts: Option<u32>) -> Result<Plan, Faults> {
+    fn plan(&self, attempt: Option<&Attempt>, hosts: Option<u32>) -> Result<Plan, Faults> {
         let plan = native::lower(&self.document(attempt))?;
         Ok(match &self.paced {
             Some(_) => shared_among(hosts, plan),
@@ -133,7 +142,7 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
     let permissions = session::permissions(given);
     let plans = ready
         .iter()
-        .map(|one| one.plan(1, session.ranks()))
+        .map(|one| one.plan(one.attempt(&Search::default()).as_ref(), session.ranks()))
         .collect::<Result<Vec<_>, _>>()?;
     for plan in &plans {
         ::run::check(plan).map_err(|error| Faults::from(::run::RunError::Plan(error)))?;
@@ -362,19 +371,17 @@ impl Errand<'_> {
         held
     }
 
-    /// Runs it once, and once more where the generator may have been the limit.
+    /// Runs it once, and again where operations had to wait for a free slot.
     fn attempts(&mut self, one: &Ready, held: &mut Held, place: &str) -> Result<Results, Faults> {
-        let mut attempt = 1;
+        let mut search = Search::default();
         loop {
-            let mut plan = one.plan(attempt, self.session.ranks())?;
+            let attempt = one.attempt(&search);
+            let number = attempt.map_or(1, |attempt| attempt.number);
+            let mut plan = one.plan(attempt.as_ref(), self.session.ranks())?;
             held.load = said(&plan);
             held.settings = convert::to_native(&plan).text;
             self.session.settle(&mut self.ground, &mut plan)?;
-            let again = if attempt > 1 {
-                ", again, with twice as much in flight"
-            } else {
-                ""
-            };
+            let again = if number > 1 { ", again, with more slots" } else { "" };
             self.screen.say(&format!("{place} {}: {}{again}", one.name, held.load));
             let permissions = self.ground.permissions(&self.permissions);
             self.screen.begin(&plan, Some(format!("{place} {}", one.name)));
@@ -385,22 +392,20 @@ impl Errand<'_> {
             });
             let results = results?;
             held.verdict = judged::judge(&results, &one.clauses).only();
-            let again = one
-                .paced
-                .as_ref()
-                .zip(held.verdict.as_ref())
-                .is_some_and(|(paced, verdict)| {
-                    attempt < ATTEMPTS && !results.interrupted && paced.try_again(verdict, attempt)
-                });
+            if let (Some(paced), Some(attempt), Some(verdict)) = (&one.paced, &attempt, &held.verdict)
+                && let Some(observed) = Observation::of(&results, 0, 0)
+            {
+                paced.record_window(&mut search, attempt, verdict, &observed);
+            }
+            let again = held.verdict.is_some() && !results.interrupted && one.attempt(&search).is_some();
             self.runs.push(StudyRun {
-                settings: settings(&one.name, Some(attempt)),
+                settings: settings(&one.name, Some(number)),
                 role: Role::Point,
                 results: results.clone(),
             });
             if !again {
                 return Ok(results);
             }
-            attempt += 1;
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use ::run::targets::Ground;
 use analysis::caps::Layer;
 use analysis::policies::{self, Catalogue, Disks, Overrides, Policy, Resolved, Workload};
 use analysis::requirement::{self, Clause};
@@ -15,13 +16,14 @@ use jiff::Zoned;
 use model::access::Access;
 use model::environment::Before;
 use model::fleet::{Fleet, Rank, own_name};
+use model::observation::Observation;
 use model::plan::{Divide, Plan, SimulatedDevice};
 use model::results::Results;
 use model::{Bytes, Nanos};
 use report::html;
 use report::junit::{self, Case, CaseOutcome, Suite};
 use study::diagnosis::Known;
-use study::verify::{self, Paragraph, Promise, QUICK, QUICK_WARM_UP, Unverifiable, Verification};
+use study::verify::{self, Attempt, Paragraph, Promise, QUICK, QUICK_WARM_UP, Search, Unverifiable, Verification};
 
 use super::catalogue::{catalogue, catalogue_option, input_options, inputs, today};
 use super::run;
@@ -36,8 +38,6 @@ use crate::preflight;
 use crate::screen::{self, Screen};
 use crate::session::{self, Session};
 
-/// Attempts at most: a second one has twice as much in flight.
-const ATTEMPTS: u32 = 2;
 /// Share of the space that may be used which a file takes at most.
 const OF_SPACE: f64 = 0.5;
 /// Share of a file system that stays free.
@@ -68,8 +68,8 @@ pub fn command() -> Command {
         .about("Tests whether storage keeps a promise: PASS, FAIL or INCONCLUSIVE for each clause, with the reason")
         .long_about(
             "Tests whether storage keeps what a policy or a requirement promises. The promised load is issued at exactly the \
-             promised rate and mix, with as many operations in flight as it takes (Little's law), for as long as the policy says \
-             (300 s); confidence intervals decide. docs/verify.md explains how.\n\n\
+             promised rate and mix for as long as the policy says (300 s). Where only a rate is promised, short probes first \
+             raise the queue depth until the rate is met or more depth brings nothing. docs/verify.md explains the rules.\n\n\
              TARGET is a directory (fathom makes a file there and removes it), a file, a block device, or a job file (.toml) \
              with one [simulated.NAME] device, to try things without a disk. Several targets, such as the volumes of an array, \
              share the load evenly, and the promise is about all of them together.",
@@ -168,7 +168,11 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
             PREFLIGHT
         },
     )?;
-    let plan = shared_among(session.ranks(), asked.verification.plan(1));
+    let first = asked
+        .verification
+        .next(&Search::default())
+        .expect("nothing was issued yet");
+    let plan = shared_among(session.ranks(), asked.verification.plan(&first));
     if given.get_flag("dry-run") {
         Outputs::parse(given)?;
         ::run::check(&plan).map_err(|error| Faults::from(::run::RunError::Plan(error)))?;
@@ -183,7 +187,7 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
     }
     let started = Zoned::now();
     let before = preflight::look(session, &plan, preflight, given.get_flag("quiet"));
-    let (mut results, first, verdict, attempt) = attempts(session, given, &asked, &before, &mut outputs)?;
+    let (mut results, first, verdict, issued) = attempts(session, given, &asked, &before, &mut outputs)?;
     results
         .findings
         .extend(study::diagnosis::beyond_limits(&results, &asked.known));
@@ -197,7 +201,7 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
             None => study::diagnosis::diagnoses(&results, &asked.known, None),
         };
     }
-    let verified = document(&asked, &results, verdict, attempt);
+    let verified = document(&asked, &results, verdict, &issued);
     let text = text(&verified);
     let json = serde_json::to_string_pretty(&verified).expect("plain values are valid JSON") + "\n";
     let page = match outputs.want_page() {
@@ -220,41 +224,72 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
     ))
 }
 
-/// Runs once, and once more where the generator may have been the limit; then the results of the first time are there too.
+/// What was issued in the end, after which probes.
+struct IssuedLast {
+    attempt: Attempt,
+    search: Search,
+}
+
+/// Runs probes and windows until the promise is judged. The results of the window before the last
+/// are there too, if there was one.
 fn attempts(
     session: &Session,
     given: &ArgMatches,
     asked: &Asked,
     before: &Option<Before>,
     outputs: &mut Outputs,
-) -> Result<(Results, Option<Results>, Verdict, u32), Faults> {
+) -> Result<(Results, Option<Results>, Verdict, IssuedLast), Faults> {
     let permissions = session::permissions(given);
     let verification = &asked.verification;
     let mut screen = Screen::of(session, given, outputs.streams_to_stdout())?;
-    let (mut attempt, mut first) = (1, None);
+    let (mut ground, mut search, mut last) = (Ground::default(), Search::default(), None);
     loop {
-        screen.say(&introduction(verification, attempt));
-        let plan = shared_among(session.ranks(), verification.plan(attempt));
-        screen.begin(&plan, (attempt > 1).then(|| "again".to_owned()));
-        let results = session.carry_out_after(before.clone(), plan, &permissions, &mut |event| {
-            screen.take(&event);
-            outputs.take(&event).iter().for_each(|told| screen.say(told));
-        })?;
-        let Some(verdict) = verification.judge(&results) else {
-            let fault = Fault::new("not one operation ended in the measured window, so there is nothing to judge");
-            let exit = Exit::of(&results, false);
-            return Err(Faults::one(
-                fault.help("measure for longer, or look for what holds the target up: `fathom run` tells more"),
-                if exit == Exit::Done { Exit::Inconclusive } else { exit },
-            ));
+        let attempt = verification.next(&search).expect("a judged promise ends the loop");
+        screen.say(&introduction(verification, &attempt));
+        let mut plan = shared_among(session.ranks(), verification.plan(&attempt));
+        session.settle(&mut ground, &mut plan)?;
+        let label = match attempt {
+            Attempt {
+                is_probe: true, slots, ..
+            } => Some(format!("probe, depth {slots}")),
+            Attempt { number: 1, .. } => None,
+            Attempt { slots, .. } => Some(format!("again, depth {slots}")),
         };
-        let again = attempt < ATTEMPTS && !results.interrupted && verification.try_again(&verdict, attempt);
-        if !again {
-            return Ok((results, first, verdict, attempt));
+        screen.begin(&plan, label);
+        let allowed = ground.permissions(&permissions);
+        let results = session.carry_out_after(before.clone(), plan, &allowed, &mut |event| {
+            ground.take(&event);
+            screen.take(&event);
+            if !attempt.is_probe {
+                outputs.take(&event).iter().for_each(|told| screen.say(told));
+            }
+        })?;
+        let Some(observed) = Observation::of(&results, 0, 0) else {
+            return Err(nothing_measured(&results));
+        };
+        // A run that was cut short is judged as it is.
+        if attempt.is_probe && !results.interrupted && observed.errors.unwrap_or(0) == 0 {
+            verification.record_probe(&mut search, &attempt, observed.total.iops.unwrap_or(0.0));
+            continue;
         }
-        first = Some(results);
-        attempt += 1;
+        let Some(verdict) = verification.judge(&results, &search) else {
+            return Err(nothing_measured(&results));
+        };
+        verification.record_window(&mut search, &attempt, &verdict, &observed);
+        if results.interrupted || attempt.is_probe || verification.next(&search).is_none() {
+            return Ok((results, last, verdict, IssuedLast { attempt, search }));
+        }
+        last = Some(results);
     }
+}
+
+fn nothing_measured(results: &Results) -> Faults {
+    let fault = Fault::new("not one operation ended in the measured window, so there is nothing to judge");
+    let exit = Exit::of(results, false);
+    Faults::one(
+        fault.help("measure for longer, or find out with `fathom run` what the target waits for"),
+        if exit == Exit::Done { Exit::Inconclusive } else { exit },
+    )
 }
 
 /// A promise is about all hosts together: they divide the rate, what is in flight where each has at least one of it, and a
@@ -277,15 +312,15 @@ pub(super) fn shared_among(ranks: Option<u32>, mut plan: Plan) -> Plan {
     plan
 }
 
-fn introduction(verification: &Verification, attempt: u32) -> String {
+fn introduction(verification: &Verification, attempt: &Attempt) -> String {
     let issued = verification.issued(attempt);
-    let again = if attempt > 1 {
-        "again, with twice as much in flight: "
-    } else {
-        ""
+    let what = match attempt {
+        Attempt { is_probe: true, .. } => "looking for the depth: ",
+        Attempt { number: 1, .. } => "",
+        Attempt { .. } => "again, with more slots: ",
     };
     format!(
-        "{again}{:.0} operations per second of {}, up to {} in flight: {} of warm-up, {} measured",
+        "{what}{:.0} operations per second of {}, up to {} in flight: {} of warm-up, {} measured",
         issued.rate_iops, issued.block, issued.concurrency, issued.warm_up_ns, issued.measured_ns
     )
 }
@@ -558,7 +593,7 @@ fn usual_size(paths: &[String], quick: bool) -> Option<Bytes> {
     (wanted >= Bytes::gib(1).0).then_some(Bytes(wanted >> 20 << 20))
 }
 
-fn document(asked: &Asked, results: &Results, verdict: Verdict, attempt: u32) -> Verified {
+fn document(asked: &Asked, results: &Results, verdict: Verdict, last: &IssuedLast) -> Verified {
     Verified {
         format_version: FORMAT_VERSION,
         kind: VerifiedKind::Verdict,
@@ -569,7 +604,8 @@ fn document(asked: &Asked, results: &Results, verdict: Verdict, attempt: u32) ->
             requirement: asked.requirement.clone(),
             expired: asked.expired.clone(),
         },
-        issued: asked.verification.issued(attempt),
+        issued: asked.verification.issued(&last.attempt),
+        climb: last.search.climb().cloned(),
         issued_by: results.fleet.as_ref().map(Fleet::words),
         machine: asked.machine.clone(),
         verdict,

@@ -138,6 +138,8 @@ fn clause(one: &ClauseVerdict) -> page::Clause {
 fn cause_words(cause: Cause) -> &'static str {
     match cause {
         Cause::Generator => "the load was not issued as promised",
+        Cause::Others => "other programs had a part in it",
+        Cause::Stall => "one stall decides it",
         Cause::Uncapped => "more was asked for than is promised",
         Cause::Load => "another load than the promised one",
         Cause::Mix => "another mix of reads and writes",

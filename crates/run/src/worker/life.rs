@@ -148,7 +148,7 @@ impl Worker<'_> {
     /// Sends the recorder off and goes on with an empty one. With none at hand the interval goes on.
     fn exchange(&mut self, at: Nanos) {
         self.grids.absorb(&mut self.recorder);
-        self.recorder.end = at;
+        self.end_recorder(at);
         if self.timeline.phase() == Phase::Measured {
             self.recorder.usage = self.usage_so_far();
         }
@@ -163,6 +163,14 @@ impl Worker<'_> {
         } else {
             self.recorder.joined += 1;
         }
+    }
+
+    /// Completes the recorder with what only its end shows.
+    fn end_recorder(&mut self, at: Nanos) {
+        self.recorder.end = at;
+        let (queue, threads) = self.meter.take(at);
+        self.recorder.queue.add(&queue);
+        self.recorder.threads.add(&threads);
     }
 
     fn begin_recorder(&mut self, at: Nanos) {
@@ -253,7 +261,7 @@ impl Worker<'_> {
     /// The recorder of an ended phase must go: phases are never mixed. Waits for an empty one, if need be; this is after
     /// the window that it belongs to.
     fn send_final(&mut self, at: Nanos) {
-        self.recorder.end = at;
+        self.end_recorder(at);
         self.outbox.exchange_or_wait(&mut self.recorder);
     }
 

@@ -9,6 +9,7 @@ mod file_set;
 mod lane;
 mod life;
 mod lives;
+mod meter;
 mod opening;
 mod outbox;
 mod overlap;
@@ -45,6 +46,7 @@ use crate::control::JobControl;
 use crate::operation_log::Pen;
 use file_set::FromSet;
 use lane::Lane;
+use meter::Meter;
 use recorder::{Grids, Run, SlotRecord, SlotTable};
 use requests::Requests;
 use stream::{LiveStream, Ready};
@@ -147,6 +149,7 @@ pub(crate) struct Worker<'plan> {
     control: &'plan JobControl,
     commands_seen: u32,
     measured: Measured,
+    meter: Meter,
     warm_up_bytes_left: Option<u64>,
     warm_up_bytes_before: u64,
     first_issue: Nanos,
@@ -422,6 +425,13 @@ impl Worker<'_> {
     /// The same for any number of streams, paced or not.
     #[inline(never)]
     fn issue(&mut self) {
+        self.issue_streams();
+        if self.meter.paced {
+            self.meter.update(&self.lanes, self.batch.reaped);
+        }
+    }
+
+    fn issue_streams(&mut self) {
         self.next_due = Nanos::NEVER;
         match self.timeline.phase() {
             Phase::Draining => return,
@@ -557,6 +567,9 @@ impl Worker<'_> {
         if let Some(flow) = &mut self.streams[number].flow {
             flow.issued();
         }
+        if self.meter.paced {
+            self.meter.count_issue(index, due, now);
+        }
         if let Some(gate) = &mut self.streams[number].gate {
             gate.issued(operation.direction, operation.length, now, &mut self.draws);
             // Each paced operation has a due time of its own, so none is counted together with another.
@@ -663,8 +676,9 @@ impl Worker<'_> {
         }
         let at_least = self.batching.complete_min.unwrap_or(1);
         if self.next_due == Nanos::NEVER {
-            // Closed loop: a completion must come, and nothing can be done before it.
-            return (at_least.min(self.in_flight + waiting as u32), Nanos::NEVER);
+            // Only a completion brings more to do. Paced workers still account for every second.
+            let until = if self.meter.paced { self.boundary } else { Nanos::NEVER };
+            return (at_least.min(self.in_flight + waiting as u32), until);
         }
         (at_least.max(1), self.next_due.min(self.timeline.phase_end()))
     }

@@ -9,6 +9,7 @@ use model::event::Phase;
 use model::histogram::Histogram;
 use model::plan::Windows;
 use model::results::{Distribution, Point, Usage, Waits};
+use model::seconds::{QueueUse, ThreadUse};
 use model::{Direction, Nanos, PerDirection};
 
 use super::windows::{OpenWindows, WindowRoom, WindowRows};
@@ -137,6 +138,8 @@ pub(crate) struct Recorder {
     pub(crate) usage: Usage,
     /// Intervals that were joined to this one because no empty recorder was there.
     pub(crate) joined: u64,
+    pub(crate) queue: QueueUse,
+    pub(crate) threads: ThreadUse,
 }
 
 /// Operations of one batch with the same stamps.
@@ -190,6 +193,8 @@ impl Recorder {
             end: Nanos(0),
             usage: Usage::default(),
             joined: 0,
+            queue: QueueUse::default(),
+            threads: ThreadUse::default(),
         }
     }
 
@@ -302,6 +307,8 @@ impl Recorder {
         }
         self.waits = Waits::default();
         self.joined = 0;
+        self.queue = QueueUse::default();
+        self.threads = ThreadUse::default();
     }
 }
 

@@ -21,6 +21,7 @@ use model::{Bytes, Direction, Nanos, PerDirection};
 
 use super::file_set::FileSet;
 use super::lives::{Lives, MOST_BLOCKS};
+use super::meter::Meter;
 use super::opening::{Opened, OpenedStream, check_alignment, direct_alignment_of, open_files, prepare_caches};
 use super::playback::Playback;
 use super::priorities;
@@ -416,6 +417,8 @@ pub(crate) fn set_up<'plan>(given: &Assignment<'plan>) -> Result<(Worker<'plan>,
         ),
         patient,
     );
+    let paced = plan.streams.iter().any(|stream| stream.pacing != Pacing::Unpaced);
+    let meter = Meter::new(paced, lanes.len(), patient);
     let full_budget = Budget {
         operations: given.job.stop.operations.unwrap_or(u64::MAX),
         bytes: byte_budget(given),
@@ -430,6 +433,7 @@ pub(crate) fn set_up<'plan>(given: &Assignment<'plan>) -> Result<(Worker<'plan>,
         draws,
         draws_form: plan.draws,
         gated: false,
+        meter,
         exchanges_files,
         streams,
         lanes,

@@ -1,17 +1,18 @@
-//! Is a promise about storage kept? A plan that issues exactly the promised load, and a verdict on what came of it.
+//! Is a promise about storage kept? A plan that issues exactly the promised load, and a verdict on
+//! what came of it.
 //!
-//! The load is open: operations are due at the promised rate whatever the storage does, so that a stall is seen in full, and
-//! no faster, because beyond its limit any storage makes operations wait. The share of reads is kept to within one
-//! operation, and as many may be in flight as Little's law takes for the promised rate at the promised latency, and a
-//! quarter more.
+//! The load is open: operations are due at the promised rate whatever the storage does, so that a
+//! stall is seen in full, and no faster, because beyond its limit any storage makes operations wait.
+//! The share of reads is kept to within one operation.
 
+mod search;
 mod text;
 
 use analysis::caps::Layer;
 use analysis::lint::lies_on_array;
-use analysis::policies::{Burst, HEADROOM, PLENTY, Resolved, USUAL_LATENCY_SECS, Workload};
+use analysis::policies::{Burst, Resolved, USUAL_LATENCY_SECS, Workload};
 use analysis::requirement::{Clause, Metric};
-use analysis::verdict::{Cause, ClauseVerdict, Context, Issued, Outcome, Verdict, judge};
+use analysis::verdict::{ClauseVerdict, Context, Issued, Outcome, Verdict, judge};
 use model::access::{Access, Sequential};
 use model::block_size::BlockSizes;
 use model::content::Content;
@@ -24,6 +25,7 @@ use model::plan::{
 use model::results::Results;
 use model::{Bytes, Direction, Nanos};
 
+pub use search::{Attempt, PROBE, PROBE_WARM_UP, SLOTS_MAX, Search};
 pub use text::{Paragraph, clause, reach, text};
 
 /// Length of the measured window of the short form.
@@ -191,53 +193,41 @@ pub struct Verification {
 }
 
 impl Verification {
-    /// What an attempt, counted from 1, issues. Each has twice as many operations in flight as the one before.
-    pub fn issued(&self, attempt: u32) -> Issued {
-        let more = 1 << (attempt.max(1) - 1).min(8);
-        let rate = self.promise.rate_iops;
-        let concurrency = self
-            .concurrency
-            .unwrap_or_else(|| self.needed())
-            .saturating_mul(more)
-            .max(1);
-        let enough = (rate / RATE_OF_ONE)
-            .ceil()
-            .max(f64::from(concurrency.div_ceil(DEPTH_OF_ONE))) as u32;
-        // A simulated device is one for each worker, so that two of them would be twice the storage.
-        let most = if self.simulated.is_some() { 1 } else { self.cpus.max(1) };
-        let workers = self.workers.unwrap_or(enough).saturating_mul(more);
+    /// What an attempt issues.
+    pub fn issued(&self, attempt: &Attempt) -> Issued {
+        let (measured_ns, warm_up_ns) = match attempt.is_probe {
+            true => (PROBE.min(self.measured), PROBE_WARM_UP.min(self.warm_up)),
+            false => (self.measured, self.warm_up),
+        };
         Issued {
             block: self.promise.workload.block,
             random: self.promise.workload.random,
             read_percent: self.promise.workload.read_percent,
-            rate_iops: rate,
-            concurrency,
-            workers: workers.clamp(1, most.min(concurrency)),
+            rate_iops: self.promise.rate_iops,
+            concurrency: attempt.slots,
+            workers: self.worker_count().min(attempt.slots),
             targets: self.paths.len() as u32,
-            warm_up_ns: self.warm_up,
-            measured_ns: self.measured,
+            warm_up_ns,
+            measured_ns,
             quick: self.quick,
-            attempt,
+            attempt: attempt.number,
         }
     }
 
-    /// Operations in flight by Little's law, and a quarter more.
-    fn needed(&self) -> u32 {
-        let by_policy = self
-            .promise
-            .workload
-            .concurrency
-            .map_or(0, |operations| operations.min(1 << 16) as u32);
-        let latency = self.promise.latency_secs();
-        let needed = self.promise.rate_iops * latency.unwrap_or(USUAL_LATENCY_SECS) * HEADROOM;
-        // 4000 × 0.003 × 1.25 is 15, not 15.000000000000002.
-        let by_law = (needed * (1.0 - 1e-12)).ceil().clamp(1.0, 65_536.0) as u32;
-        let least = if latency.is_none() { PLENTY } else { 1 };
-        by_law.max(by_policy).max(least)
+    /// Threads that issue the rate and look after what is in flight.
+    fn worker_count(&self) -> u32 {
+        let rate = self.promise.rate_iops;
+        let in_flight = rate * self.promise.latency_secs().unwrap_or(USUAL_LATENCY_SECS);
+        let enough = (rate / RATE_OF_ONE)
+            .ceil()
+            .max((in_flight / f64::from(DEPTH_OF_ONE)).ceil()) as u32;
+        // A simulated device is one for each worker, so that two of them would be twice the storage.
+        let max = if self.simulated.is_some() { 1 } else { self.cpus.max(1) };
+        self.workers.unwrap_or(enough).clamp(1, max)
     }
 
     /// The plan of an attempt.
-    pub fn plan(&self, attempt: u32) -> Plan {
+    pub fn plan(&self, attempt: &Attempt) -> Plan {
         let issued = self.issued(attempt);
         let workload = self.workload(&issued);
         let target = |path: &String| Target {
@@ -310,7 +300,7 @@ impl Verification {
     }
 
     /// The verdict on what a run of the plan found; `None` if it measured nothing.
-    pub fn judge(&self, results: &Results) -> Option<Verdict> {
+    pub fn judge(&self, results: &Results, search: &Search) -> Option<Verdict> {
         let observation = Observation::of(results, 0, 0)?;
         let job = results.steps.first()?.jobs.first()?;
         let context = Context {
@@ -320,6 +310,7 @@ impl Verification {
             bursts: &self.promise.bursts,
             latency_ns: self.promise.latency_ns,
             interrupted: results.interrupted,
+            climb: search.climb(),
         };
         let mut verdict = judge(&self.promise.clauses, &observation, &context);
         verdict.notes.extend(self.more_targets(&verdict, results));
@@ -348,19 +339,6 @@ impl Verification {
                  name the others too"
             )),
         }
-    }
-
-    /// True if another attempt with a larger generator may change the verdict.
-    pub fn try_again(&self, verdict: &Verdict, attempt: u32) -> bool {
-        if attempt > 1 || verdict.outcome == Outcome::Pass || self.concurrency.is_some() {
-            return false;
-        }
-        verdict.clauses.iter().any(|judged| {
-            // Without a promised latency nobody can say that the first depth should have been enough.
-            let unsure =
-                judged.outcome == Outcome::Fail && is_rate(&judged.clause) && self.promise.latency_secs().is_none();
-            judged.cause == Some(Cause::Generator) || unsure
-        })
     }
 }
 
@@ -429,10 +407,11 @@ mod tests {
     #[test]
     fn the_plan_is_the_promised_load() {
         let verification = verification(ssd_ultra());
-        let plan = verification.plan(1);
+        let first = verification.next(&Search::default()).unwrap();
+        let plan = verification.plan(&first);
         assert_eq!(run::check(&plan), Ok(()));
         let job = &plan.steps[0].jobs[0];
-        assert_eq!(job.depth(), 15);
+        assert_eq!(job.depth(), 32);
         assert_eq!(
             (job.phases.warm_up_ns, job.stop.after_ns),
             (Nanos::secs(30), Some(Nanos::secs(300)))
@@ -445,20 +424,18 @@ mod tests {
             _ => 0.0,
         });
         assert!((rates.sum::<f64>() - 4000.0).abs() < 1e-6);
-        // A second attempt has twice of everything.
-        let again = verification.issued(2);
-        assert_eq!((again.concurrency, again.workers), (30, 2));
     }
 
     #[test]
     fn several_targets_share_one_promise() {
         let mut verification = verification(ssd_ultra());
         verification.paths = ["/a", "/b", "/c"].map(str::to_owned).to_vec();
-        let plan = verification.plan(1);
+        let first = verification.next(&Search::default()).unwrap();
+        let plan = verification.plan(&first);
         assert_eq!(run::check(&plan), Ok(()));
-        assert_eq!((plan.targets.len(), verification.issued(1).targets), (3, 3));
+        assert_eq!((plan.targets.len(), verification.issued(&first).targets), (3, 3));
         let job = &plan.steps[0].jobs[0];
-        assert_eq!(job.depth(), 15, "over all of them");
+        assert_eq!(job.depth(), 32, "over all of them");
         let streams = job.workers.iter().flat_map(|worker| &worker.streams);
         let rate_of = |target: u32| {
             let of = streams
@@ -480,12 +457,13 @@ mod tests {
         let clauses = requirement::parse("iops>=400000,mean<=1ms").unwrap();
         let promise = Promise::of_requirement(clauses, reads(Bytes::kib(4)), None).unwrap();
         let mut verification = verification(promise);
-        let issued = verification.issued(1);
-        assert_eq!((issued.concurrency, issued.workers), (500, 8));
-        let job = &verification.plan(1).steps[0].jobs[0];
-        assert_eq!((job.workers.len(), job.depth()), (8, 500));
+        let first = verification.next(&Search::default()).unwrap();
+        // 50 in flight for each of 8 workers, and 4 √50 more.
+        assert_eq!((first.slots, verification.issued(&first).workers), (8 * 79, 8));
+        let job = &verification.plan(&first).steps[0].jobs[0];
+        assert_eq!((job.workers.len(), job.depth()), (8, 632));
         verification.simulated = Some(SimulatedDevice::default());
-        assert_eq!(verification.issued(1).workers, 1);
+        assert_eq!(verification.issued(&first).workers, 1);
     }
 
     #[test]
@@ -515,10 +493,59 @@ mod tests {
         assert!((total_rate(0.25).per_second() - 0.25).abs() < 1e-9);
     }
 
+    fn rate_alone(iops: &str) -> Verification {
+        let clauses = requirement::parse(&format!("iops>={iops}")).unwrap();
+        verification(Promise::of_requirement(clauses, reads(Bytes::kib(4)), None).unwrap())
+    }
+
+    /// The attempts of a search on storage that reaches so many operations per second with so many
+    /// slots: slots of each, probes first.
+    fn attempts(verification: &Verification, reached: impl Fn(u32) -> f64) -> (Vec<u32>, u32, bool) {
+        let mut search = Search::default();
+        let mut probes = Vec::new();
+        loop {
+            let attempt = verification.next(&search).unwrap();
+            if !attempt.is_probe {
+                return (probes, attempt.slots, search.climb().unwrap().saturated);
+            }
+            probes.push(attempt.slots);
+            verification.record_probe(&mut search, &attempt, reached(attempt.slots));
+        }
+    }
+
     #[test]
-    fn plenty_may_be_in_flight_where_no_latency_is_promised() {
-        let clauses = requirement::parse("iops>=900").unwrap();
-        let promise = Promise::of_requirement(clauses, reads(Bytes::kib(4)), None).unwrap();
-        assert_eq!(verification(promise).issued(1).concurrency, 32);
+    fn a_rate_alone_raises_the_depth_until_it_is_met() {
+        // 256 servers of 20 ms each.
+        let wide = |slots: u32| f64::from(slots.min(256)) * 50.0;
+        assert_eq!(
+            attempts(&rate_alone("4000"), |slots| wide(slots).min(4000.0)),
+            (vec![32, 64, 128], 1024, false)
+        );
+    }
+
+    #[test]
+    fn a_rate_that_more_depth_does_not_raise_is_saturated() {
+        let (probes, slots, saturated) = attempts(&rate_alone("4000"), |_| 3000.0);
+        assert_eq!((probes, slots, saturated), (vec![32, 64, 128], 128, true));
+        // Growth that could still reach the promise goes on.
+        let slow = |slots: u32| 3900.0 * (1.0 - 0.6 / f64::from(slots).sqrt()) + 60.0;
+        let (_, slots, saturated) = attempts(&rate_alone("4000"), slow);
+        assert_eq!((slots, saturated), (SLOTS_MAX, false));
+    }
+
+    #[test]
+    fn a_depth_that_the_user_fixed_is_kept() {
+        let mut fixed = rate_alone("4000");
+        fixed.concurrency = Some(8);
+        let attempt = fixed.next(&Search::default()).unwrap();
+        assert_eq!((attempt.slots, attempt.is_probe), (8, false));
+    }
+
+    #[test]
+    fn large_blocks_do_not_fill_the_memory_with_buffers() {
+        let clauses = requirement::parse("mibps>=100000").unwrap();
+        let verification = verification(Promise::of_requirement(clauses, reads(Bytes::mib(4)), None).unwrap());
+        let (probes, slots, _) = attempts(&verification, |slots| f64::from(slots));
+        assert_eq!((probes.last(), slots), (Some(&256), 256));
     }
 }

@@ -2,7 +2,7 @@
 
 use analysis::policies::Reach;
 use analysis::requirement::Metric;
-use analysis::verdict::{ClauseVerdict, Verified};
+use analysis::verdict::{ClauseVerdict, Outcome, Verified};
 
 /// Columns of the outcome and of the clause.
 const OUTCOME: usize = 13;
@@ -36,18 +36,26 @@ pub fn text(verified: &Verified) -> Vec<Paragraph> {
         }
     }
     lines.push(Line(String::new()));
+    let mut action = None;
     for judged in &verified.verdict.clauses {
         lines.push(Line(clause(judged)));
+        if judged.action.is_some() && judged.action != action {
+            action.clone_from(&judged.action);
+            lines.extend(action.iter().map(|action| Sentences(format!("help: {action}"))));
+        }
     }
     lines.push(Line(String::new()));
-    lines.push(Line(verified.verdict.outcome.word().to_owned()));
+    lines.push(Line(headline(verified)));
     for reason in &verified.verdict.reasons {
         lines.push(Sentences(format!("{}.", reason.what)));
     }
+    let is_short = |note: &&String| verified.issued.quick && note.starts_with("measured for ");
     let costs = verified.issued.quick.then(|| {
-        "This was the short form: 30 s show a limit that is always there; a promise of providers is about 300 s, so repeat \
-         without --quick before you rely on it or complain."
-            .to_owned()
+        format!(
+            "This was the quick form: {} show a limit that is always there, not one that comes later, such as spent \
+             credits or a full cache. Repeat without --quick before you rely on it or complain.",
+            verified.issued.measured_ns
+        )
     });
     lines.extend(costs.map(Sentences));
     lines.extend(
@@ -55,6 +63,7 @@ pub fn text(verified: &Verified) -> Vec<Paragraph> {
             .verdict
             .notes
             .iter()
+            .filter(|note| !is_short(note))
             .map(|note| Sentences(format!("Note: {note}."))),
     );
     lines.extend(
@@ -65,6 +74,22 @@ pub fn text(verified: &Verified) -> Vec<Paragraph> {
             .map(|note| Sentences(format!("Note: {note}."))),
     );
     lines
+}
+
+/// The outcome. What is only consistent with the test is no part of a PASS.
+fn headline(verified: &Verified) -> String {
+    let clauses = &verified.verdict.clauses;
+    let consistent = clauses.iter().filter(|judged| judged.outcome == Outcome::Consistent);
+    let consistent: Vec<String> = consistent.map(|judged| judged.clause.to_string()).collect();
+    match verified.verdict.outcome {
+        Outcome::Pass if !consistent.is_empty() => {
+            format!(
+                "PASS without {}, which no test of this length can prove",
+                consistent.join(", ")
+            )
+        }
+        outcome => outcome.word().to_owned(),
+    }
 }
 
 fn promise(verified: &Verified, lines: &mut Vec<Paragraph>) {
@@ -92,7 +117,7 @@ fn issued(verified: &Verified, lines: &mut Vec<Paragraph>) {
     let pattern = if issued.random { "random" } else { "sequential" };
     let attempt = match issued.attempt {
         1 => String::new(),
-        _ => ", in a second attempt with twice as much in flight".to_owned(),
+        number => format!(", in window {number} with more slots"),
     };
     let shared = match issued.targets {
         1 => String::new(),
@@ -113,6 +138,19 @@ fn issued(verified: &Verified, lines: &mut Vec<Paragraph>) {
         )
         .replace(" 1 workers", " 1 worker"),
     ));
+    if let Some(climb) = &verified.climb {
+        let probe = |(slots, iops): &(u32, f64)| format!("{slots}: {}", Metric::Iops.show(*iops));
+        let probes: Vec<String> = climb.probes.iter().map(probe).collect();
+        let end = match (climb.met, climb.saturated) {
+            (true, _) => "met",
+            (false, true) => "saturated",
+            (false, false) => "still growing",
+        };
+        lines.push(Sentences(format!(
+            "probes of the depth, with the IOPS reached: {} ({end})",
+            probes.join(", ")
+        )));
+    }
     if let Some(hosts) = &verified.issued_by {
         lines.push(Sentences(format!(
             "by {hosts} together: each issues its part of the rate and of what may be in flight"

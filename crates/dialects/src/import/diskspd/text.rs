@@ -297,6 +297,7 @@ impl Reader {
             generator: None,
             device: None,
             series: Vec::new(),
+            seconds: Vec::new(),
             errors: None,
             stated: Stated::default(),
         }

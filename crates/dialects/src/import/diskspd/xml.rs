@@ -246,6 +246,7 @@ fn observation(span: Node<'_, '_>, settings: Option<&Settings>, name: String) ->
         generator: None,
         device: None,
         series: series(span, settings),
+        seconds: Vec::new(),
         errors: None,
         stated: Stated::default(),
     })

@@ -159,6 +159,7 @@ fn observation(clones: &[Entry], version: Option<String>) -> Observation {
         }),
         device: None,
         series: Vec::new(),
+        seconds: Vec::new(),
         errors: clones
             .iter()
             .map(|clone| clone.errors.or((clone.error == 0).then_some(0)))

@@ -1,6 +1,8 @@
 //! Threads: placement, timers, and what they used.
 
+use std::fs::File;
 use std::io;
+use std::os::unix::fs::FileExt;
 
 use model::Nanos;
 use model::plan::MemoryNodes;
@@ -184,6 +186,31 @@ pub fn sleep(length: Nanos) {
         tv_nsec: (end.0 % 1_000_000_000) as _,
     };
     let _ = rustix::thread::clock_nanosleep_absolute(ClockId::Monotonic, &request);
+}
+
+/// CPU time that all threads of this process have used so far.
+pub fn process_cpu() -> Nanos {
+    let time = rustix::time::clock_gettime(ClockId::ProcessCPUTime);
+    Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
+}
+
+/// The time for which a thread could have run and waited for a processor.
+#[derive(Debug)]
+pub struct RunDelay(Option<File>);
+
+impl RunDelay {
+    /// For the calling thread.
+    pub fn open() -> RunDelay {
+        RunDelay(File::open("/proc/thread-self/schedstat").ok())
+    }
+
+    /// That time since the thread began; `None` where the kernel does not count it.
+    pub fn read(&self) -> Option<Nanos> {
+        let mut bytes = [0; 80];
+        let length = self.0.as_ref()?.read_at(&mut bytes, 0).ok()?;
+        let text = std::str::from_utf8(&bytes[..length]).ok()?;
+        text.split_ascii_whitespace().nth(1)?.parse().ok().map(Nanos)
+    }
 }
 
 /// What the calling thread has used so far.

@@ -18,10 +18,10 @@ use windows_sys::Win32::System::SystemInformation::{
 };
 use windows_sys::Win32::System::Threading::{
     CREATE_WAITABLE_TIMER_HIGH_RESOLUTION, CreateWaitableTimerExW, GetCurrentProcess, GetCurrentThread,
-    GetNumaNodeProcessorMaskEx, GetProcessAffinityMask, GetProcessGroupAffinity, GetThreadTimes, INFINITE,
-    SetThreadGroupAffinity, SetThreadPriority, SetWaitableTimer, THREAD_PRIORITY, THREAD_PRIORITY_ABOVE_NORMAL,
-    THREAD_PRIORITY_BELOW_NORMAL, THREAD_PRIORITY_HIGHEST, THREAD_PRIORITY_IDLE, THREAD_PRIORITY_NORMAL,
-    TIMER_ALL_ACCESS, WaitForSingleObject,
+    GetNumaNodeProcessorMaskEx, GetProcessAffinityMask, GetProcessGroupAffinity, GetProcessTimes, GetThreadTimes,
+    INFINITE, SetThreadGroupAffinity, SetThreadPriority, SetWaitableTimer, THREAD_PRIORITY,
+    THREAD_PRIORITY_ABOVE_NORMAL, THREAD_PRIORITY_BELOW_NORMAL, THREAD_PRIORITY_HIGHEST, THREAD_PRIORITY_IDLE,
+    THREAD_PRIORITY_NORMAL, TIMER_ALL_ACCESS, WaitForSingleObject,
 };
 
 use super::library;
@@ -309,19 +309,47 @@ pub fn sleep(length: Nanos) {
     }
 }
 
+const NO_TIME: FILETIME = FILETIME {
+    dwLowDateTime: 0,
+    dwHighDateTime: 0,
+};
+
+fn nanos(time: FILETIME) -> Nanos {
+    Nanos((u64::from(time.dwHighDateTime) << 32 | u64::from(time.dwLowDateTime)) * 100)
+}
+
+/// CPU time that all threads of this process have used so far.
+pub fn process_cpu() -> Nanos {
+    let (mut created, mut exited, mut kernel, mut user) = (NO_TIME, NO_TIME, NO_TIME, NO_TIME);
+    // SAFETY: the pseudo handle names this process; the call writes four live structures.
+    unsafe { GetProcessTimes(GetCurrentProcess(), &mut created, &mut exited, &mut kernel, &mut user) };
+    nanos(user) + nanos(kernel)
+}
+
+/// The time for which a thread could have run and waited for a processor: not counted here.
+#[derive(Debug)]
+pub struct RunDelay;
+
+impl RunDelay {
+    /// For the calling thread.
+    pub fn open() -> RunDelay {
+        RunDelay
+    }
+
+    /// Always `None`.
+    pub fn read(&self) -> Option<Nanos> {
+        None
+    }
+}
+
 /// What the calling thread has used so far.
 pub fn usage() -> Usage {
-    let zero = FILETIME {
-        dwLowDateTime: 0,
-        dwHighDateTime: 0,
-    };
-    let (mut created, mut exited, mut kernel, mut user) = (zero, zero, zero, zero);
+    let (mut created, mut exited, mut kernel, mut user) = (NO_TIME, NO_TIME, NO_TIME, NO_TIME);
     // SAFETY: the pseudo handle names the calling thread; the call writes four live structures.
     unsafe { GetThreadTimes(GetCurrentThread(), &mut created, &mut exited, &mut kernel, &mut user) };
-    let time = |value: FILETIME| Nanos((u64::from(value.dwHighDateTime) << 32 | u64::from(value.dwLowDateTime)) * 100);
     Usage {
-        user_ns: time(user),
-        system_ns: time(kernel),
+        user_ns: nanos(user),
+        system_ns: nanos(kernel),
         ..Usage::default()
     }
 }

@@ -1,0 +1,405 @@
+//! Whose fault a missed rate was, second by second: the storage's, the generator's, or that of others.
+//!
+//! A paced load knows how many operations were due in each second. Where fewer were completed, the
+//! facts of that second decide: slots in use, what other programs moved on the device, how long our
+//! threads waited for a processor. An average over the window could not tell a disk that ran dry
+//! halfway from a generator that was slow all along.
+
+use model::observation::{Observation, Second};
+
+use crate::requirement::Metric;
+
+/// A second is missed if fewer operations than this share of those due were completed.
+const MISSED_BELOW: f64 = 0.99;
+/// From this share on, slots count as all in use.
+const ALL_IN_USE: f64 = 0.95;
+/// Operations that came due while every slot was taken explain a second from this share of its
+/// missing operations on.
+const BLOCKED_SHARE: f64 = 0.9;
+/// Other causes explain a second from this share of its missing operations on.
+const EXPLAINS: f64 = 0.5;
+/// Others who keep the processors busy disturb from this share of a thread's time on that it waited.
+const WAITED: f64 = 0.02;
+/// A latency is disturbed from this share of it on that a thread waited for a processor.
+const WAITED_OF_LATENCY: f64 = 0.1;
+/// Other programs keep the processors busy from this share of their time on.
+const OTHERS_BUSY: f64 = 0.5;
+/// A latency is disturbed from this share of the device's bytes on that others moved.
+const OTHERS_MOVED: f64 = 0.1;
+
+/// Whose fault a missed second was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Fault {
+    /// Every slot held an operation, or operations took longer than the limit.
+    Storage,
+    /// Slots were free and operations were issued late.
+    Generator,
+    /// Other programs used the device.
+    OtherIo,
+    /// Other programs, or other virtual machines, used the processors.
+    OtherCpu,
+}
+
+/// A second in which fewer operations were completed than were due.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Missed {
+    /// Seconds from the start of the measured window.
+    pub at: f64,
+    /// Operations due and not completed.
+    pub operations: f64,
+    /// Whose fault it was.
+    pub fault: Fault,
+}
+
+/// All missed seconds of a load.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Attribution {
+    /// In time order.
+    pub missed: Vec<Missed>,
+    /// Operations issued.
+    pub issued: u64,
+    /// Operations that found every slot taken when they were due.
+    pub blocked: u64,
+    /// Longest wait for a slot in seconds.
+    pub blocked_secs_max: f64,
+}
+
+impl Attribution {
+    /// Whose fault each missed second was; `None` if the load was not paced or its seconds were not
+    /// recorded. Service times above `limit_ns` are the storage's fault.
+    pub fn new(observation: &Observation, limit_ns: Option<f64>) -> Option<Attribution> {
+        let rate = observation.load.rate_iops?;
+        let seconds = &observation.seconds;
+        if seconds.iter().all(|second| second.facts.queue.queues_ns.0 == 0) {
+            return None;
+        }
+        let workers = f64::from(observation.load.workers.unwrap_or(1).max(1));
+        let missed = seconds.iter().filter_map(|second| {
+            let facts = SecondView { second, workers };
+            let due = rate * second.facts.length_ns.as_secs();
+            let operations = due - second.facts.operations as f64;
+            (operations > (1.0 - MISSED_BELOW) * due && operations > 1.0).then(|| Missed {
+                at: second.facts.start_ns.as_secs(),
+                operations,
+                fault: facts.fault(due, operations, limit_ns),
+            })
+        });
+        Some(Attribution {
+            missed: missed.collect(),
+            issued: seconds.iter().map(|second| second.facts.queue.issued).sum(),
+            blocked: seconds.iter().map(|second| second.facts.queue.blocked).sum(),
+            blocked_secs_max: seconds
+                .iter()
+                .map(|second| second.facts.queue.blocked_ns_max.as_secs())
+                .fold(0.0, f64::max),
+        })
+    }
+
+    /// Operations missing in seconds of this fault.
+    pub fn missing(&self, fault: Fault) -> f64 {
+        let of = self.missed.iter().filter(|missed| missed.fault == fault);
+        of.map(|missed| missed.operations).sum()
+    }
+
+    /// The share of all missing operations that fall in seconds of this fault; 0 if none is missing.
+    pub fn share(&self, fault: Fault) -> f64 {
+        let all: f64 = self.missed.iter().map(|missed| missed.operations).sum();
+        if all > 0.0 { self.missing(fault) / all } else { 0.0 }
+    }
+
+    /// Number of seconds of this fault.
+    pub fn seconds(&self, fault: Fault) -> usize {
+        self.missed.iter().filter(|missed| missed.fault == fault).count()
+    }
+
+    /// The fault other than the storage's with the most missing operations.
+    pub fn worst_other(&self) -> Option<Fault> {
+        let others = [Fault::Generator, Fault::OtherIo, Fault::OtherCpu];
+        let present = others.into_iter().filter(|fault| self.missing(*fault) > 0.0);
+        present.max_by(|a, b| self.missing(*a).total_cmp(&self.missing(*b)))
+    }
+
+    /// The share of operations that found every slot taken when they were due.
+    pub fn blocked_share(&self) -> f64 {
+        self.blocked as f64 / self.issued.max(1) as f64
+    }
+}
+
+/// What others did over the whole window, for a sentence.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Others {
+    /// CPU time of other programs as a share of all processors.
+    pub cpu_share: f64,
+    /// The processors' time that the hypervisor gave to others.
+    pub stolen_share: f64,
+    /// The busiest other programs with their shares of one processor.
+    pub busiest: Vec<(String, f64)>,
+    /// Bytes per second that others moved on the device.
+    pub bytes_per_sec: f64,
+    /// CPU time of this program as a share of all processors.
+    pub own_share: f64,
+}
+
+/// What others did in these seconds of a load; the sums are over all of its hosts.
+pub fn others(observation: &Observation, within: impl Fn(f64) -> bool) -> Others {
+    let chosen = observation.seconds.iter();
+    let chosen = chosen.filter(|second| within(second.facts.start_ns.as_secs()));
+    let (mut cpus, mut cpu, mut own, mut stolen, mut bytes, mut length) = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0);
+    let mut programs: Vec<(String, f64, f64)> = Vec::new();
+    for second in chosen {
+        length += second.facts.length_ns.as_secs();
+        bytes += other_bytes(second).unwrap_or(0.0);
+        for host in &second.hosts {
+            cpus += host.cpus_ns.as_secs();
+            cpu += host.others_ns().as_secs();
+            own += host.own_ns.as_secs();
+            stolen += host.stolen_ns.as_secs();
+            for process in &host.busiest_others {
+                let (used, over) = (process.cpu_ns.as_secs(), host.length_ns.as_secs());
+                match programs.iter_mut().find(|(name, ..)| *name == process.name) {
+                    // Programs of the same name count as one: `stress` forks.
+                    Some(known) => (known.1, known.2) = (known.1 + used, known.2.max(over)),
+                    None => programs.push((process.name.clone(), used, over)),
+                }
+            }
+        }
+    }
+    programs.sort_by(|a, b| b.1.total_cmp(&a.1));
+    programs.truncate(3);
+    let share = |time: f64| if cpus > 0.0 { time / cpus } else { 0.0 };
+    Others {
+        cpu_share: share(cpu),
+        own_share: share(own),
+        stolen_share: share(stolen),
+        bytes_per_sec: if length > 0.0 { bytes / length } else { 0.0 },
+        busiest: programs
+            .into_iter()
+            .map(|(name, used, _)| (name, used / length.max(1.0)))
+            .collect(),
+    }
+}
+
+/// What others, or the program itself, did in seconds of a fault.
+pub fn describe_fault(fault: Fault, others: &Others) -> String {
+    match fault {
+        Fault::Storage => "every slot was in use".into(),
+        Fault::Generator => "slots were free and fathom issued operations late".into(),
+        Fault::OtherIo => format!(
+            "other programs moved {} on the device",
+            Metric::Throughput.show(others.bytes_per_sec)
+        ),
+        Fault::OtherCpu if others.stolen_share > others.cpu_share => format!(
+            "the hypervisor gave {:.0} % of the processors to other machines",
+            100.0 * others.stolen_share
+        ),
+        Fault::OtherCpu => {
+            let name = |(name, share): &(String, f64)| format!("{name} {:.0} % of one", 100.0 * share);
+            let named: Vec<String> = others.busiest.iter().map(name).collect();
+            let named = if named.is_empty() {
+                String::new()
+            } else {
+                format!(" ({})", named.join(", "))
+            };
+            format!(
+                "other programs used {:.0} % of all processors{named}, fathom {:.0} %",
+                100.0 * others.cpu_share,
+                100.0 * others.own_share
+            )
+        }
+    }
+}
+
+/// Bytes that others moved on the device; `None` where the device was not sampled.
+fn other_bytes(second: &Second) -> Option<f64> {
+    let device: u64 = second
+        .hosts
+        .iter()
+        .filter_map(|host| host.device)
+        .map(|device| device.bytes.0)
+        .sum();
+    second.hosts.iter().any(|host| host.device.is_some()).then(|| {
+        // A sample may begin a little after the second that it is compared with.
+        let edges = 0.02 * second.moved.0 as f64;
+        (device as f64 - second.moved.0 as f64 - edges).max(0.0)
+    })
+}
+
+/// A second with what is needed to judge it.
+struct SecondView<'a> {
+    second: &'a Second,
+    workers: f64,
+}
+
+impl SecondView<'_> {
+    fn fault(&self, due: f64, missing: f64, limit_ns: Option<f64>) -> Fault {
+        let queue = &self.second.facts.queue;
+        let share = |part: model::Nanos, whole: model::Nanos| part.0 as f64 / whole.0.max(1) as f64;
+        let waited = self.waited();
+        if waited * due >= EXPLAINS * missing {
+            return if self.others_are_busy() {
+                Fault::OtherCpu
+            } else {
+                Fault::Generator
+            };
+        }
+        let facts = &self.second.facts;
+        let size = self.second.moved.0 as f64 / facts.operations.max(1) as f64;
+        if size > 0.0 && other_bytes(self.second).is_some_and(|bytes| bytes / size >= EXPLAINS * missing) {
+            return Fault::OtherIo;
+        }
+        let blocked = due * share(queue.full_ns, queue.queues_ns);
+        let slow = limit_ns
+            .is_some_and(|limit| facts.operations > 0 && facts.service_ns.0 as f64 / facts.operations as f64 > limit);
+        if share(queue.in_use_ns, queue.slots_ns) >= ALL_IN_USE || blocked >= BLOCKED_SHARE * missing || slow {
+            return Fault::Storage;
+        }
+        if self.others_are_busy() && waited > WAITED {
+            Fault::OtherCpu
+        } else {
+            Fault::Generator
+        }
+    }
+
+    /// The share of its time for which a thread could have run and waited for a processor.
+    fn waited(&self) -> f64 {
+        let facts = &self.second.facts;
+        facts.threads.run_delay_ns.0 as f64 / (self.workers * facts.length_ns.0.max(1) as f64)
+    }
+
+    fn others_are_busy(&self) -> bool {
+        let (mut cpus, mut busy) = (0.0, 0.0);
+        for host in &self.second.hosts {
+            cpus += host.cpus_ns.0 as f64;
+            busy += (host.others_ns() + host.stolen_ns).0 as f64;
+        }
+        busy > OTHERS_BUSY * cpus
+    }
+
+    /// Who had a part in the latencies of this second beside the storage.
+    fn disturbance(&self) -> Option<Fault> {
+        let facts = &self.second.facts;
+        if self.others_are_busy() && self.waited() > WAITED {
+            return Some(Fault::OtherCpu);
+        }
+        if facts.threads.run_delay_ns.0 as f64 > WAITED_OF_LATENCY * facts.service_ns.0 as f64 {
+            return Some(Fault::Generator);
+        }
+        let others = other_bytes(self.second)?;
+        (others > OTHERS_MOVED * self.second.moved.0 as f64).then_some(Fault::OtherIo)
+    }
+}
+
+/// Who else had a part in the latency of the second that begins at `at` seconds; `None` if nobody
+/// did, or it is not known.
+pub fn disturbance(observation: &Observation, at: f64) -> Option<Fault> {
+    let seconds = &observation.seconds;
+    let next = seconds.partition_point(|second| second.facts.start_ns.as_secs() <= at + 1e-9);
+    let second = seconds.get(next.checked_sub(1)?)?;
+    let workers = f64::from(observation.load.workers.unwrap_or(1).max(1));
+    SecondView { second, workers }.disturbance()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::observation::Load;
+    use model::seconds::{DeviceSample, HostSample, IntervalFacts, QueueUse, ThreadUse};
+    use model::{Bytes, Nanos};
+
+    const DUE: f64 = 1000.0;
+
+    /// A second of 4 KiB operations with 32 slots in one queue.
+    fn second(number: u64, operations: u64, in_use: f64, full: f64) -> Second {
+        let part = |share: f64, whole: u64| Nanos((share * whole as f64) as u64);
+        Second {
+            facts: IntervalFacts {
+                start_ns: Nanos::secs(number),
+                length_ns: Nanos::secs(1),
+                operations,
+                service_ns: Nanos::millis(operations),
+                queue: QueueUse {
+                    slots_ns: Nanos::secs(32),
+                    in_use_ns: part(in_use, 32_000_000_000),
+                    queues_ns: Nanos::secs(1),
+                    full_ns: part(full, 1_000_000_000),
+                    issued: operations,
+                    ..QueueUse::default()
+                },
+                threads: ThreadUse::default(),
+            },
+            hosts: vec![HostSample {
+                cpus_ns: Nanos::secs(2),
+                length_ns: Nanos::secs(1),
+                device: Some(DeviceSample {
+                    operations,
+                    bytes: Bytes(operations * 4096),
+                }),
+                ..HostSample::default()
+            }],
+            moved: Bytes(operations * 4096),
+        }
+    }
+
+    fn faults(seconds: Vec<Second>, limit_ns: Option<f64>) -> Vec<Fault> {
+        let observation = Observation {
+            load: Load {
+                rate_iops: Some(DUE),
+                workers: Some(1),
+                ..Load::default()
+            },
+            seconds,
+            ..Observation::default()
+        };
+        let missed = Attribution::new(&observation, limit_ns).unwrap().missed;
+        missed.iter().map(|missed| missed.fault).collect()
+    }
+
+    #[test]
+    fn full_slots_are_the_storages_fault() {
+        assert_eq!(faults(vec![second(0, 500, 0.99, 0.99)], None), [Fault::Storage]);
+        // A stall of 0.3 s: the slots are full only then, and that explains what is missing.
+        assert_eq!(faults(vec![second(0, 710, 0.35, 0.3)], None), [Fault::Storage]);
+        assert_eq!(faults(vec![second(0, 995, 0.2, 0.0)], None), []);
+    }
+
+    #[test]
+    fn a_service_time_above_the_limit_is_the_storages_fault() {
+        let slow = second(0, 500, 0.5, 0.0);
+        assert_eq!(faults(vec![slow.clone()], Some(0.9e6)), [Fault::Storage]);
+        assert_eq!(faults(vec![slow], Some(1.1e6)), [Fault::Generator]);
+    }
+
+    #[test]
+    fn threads_that_wait_for_a_processor_are_not_the_storages_fault() {
+        let mut waiting = second(0, 500, 0.99, 0.99);
+        waiting.facts.threads.run_delay_ns = Nanos::millis(600);
+        assert_eq!(faults(vec![waiting.clone()], None), [Fault::Generator]);
+        waiting.hosts[0].busy_ns = Nanos::millis(1950);
+        waiting.hosts[0].own_ns = Nanos::millis(100);
+        assert_eq!(faults(vec![waiting], None), [Fault::OtherCpu]);
+    }
+
+    #[test]
+    fn what_others_move_on_the_device_is_theirs() {
+        let mut shared = second(0, 600, 0.99, 0.99);
+        shared.hosts[0].device = Some(DeviceSample {
+            operations: 1000,
+            bytes: Bytes(1000 * 4096),
+        });
+        assert_eq!(faults(vec![shared.clone()], None), [Fault::OtherIo]);
+        // A little of others does not excuse much that is missing.
+        shared.hosts[0].device = Some(DeviceSample {
+            operations: 650,
+            bytes: Bytes(650 * 4096),
+        });
+        assert_eq!(faults(vec![shared], None), [Fault::Storage]);
+    }
+
+    #[test]
+    fn a_load_without_rate_or_facts_has_no_attribution() {
+        assert_eq!(Attribution::new(&Observation::default(), None), None);
+        let mut paced = Observation::default();
+        paced.load.rate_iops = Some(DUE);
+        assert_eq!(Attribution::new(&paced, None), None);
+    }
+}

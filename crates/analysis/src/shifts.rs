@@ -1,0 +1,278 @@
+//! Whether a load was stationary: change points, trends and stalls within the measured window.
+//!
+//! An interval for a mean presumes that the window shows one state of the storage. Where it shows
+//! two, the window's own figure is a fact about it and no sample of anything.
+
+use model::observation::{Observation, SeriesPoint};
+use model::stats::{Segment, mean, sample_deviation, segments};
+
+/// Fewest seconds of a segment with a level of its own.
+const SEGMENT_MIN: usize = 10;
+/// Levels that differ by a smaller share are one level.
+const SAME_LEVEL: f64 = 0.03;
+/// Batches that a latency series is cut into.
+const BATCHES: usize = 16;
+/// A change of a mean latency counts from this t statistic on. Batches of a queue near saturation
+/// are correlated and reach 4 by chance, never this.
+const CERTAIN: f64 = 9.0;
+/// Levels of a latency that differ by a smaller share are one level.
+const SAME_LATENCY: f64 = 0.10;
+/// A gap without completions is a stall from this length in seconds on.
+const STALL_MIN: f64 = 0.2;
+/// Operations that should have completed in it at least.
+const STALL_OPERATIONS: f64 = 10.0;
+
+/// What a window shows more than one state of.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Shift {
+    /// The rate changed its level: operations per second before and after, and when, in seconds.
+    Rate {
+        /// Before.
+        from: f64,
+        /// After.
+        to: f64,
+        /// When.
+        at: f64,
+    },
+    /// The mean latency changed its level: nanoseconds before and after, and when, in seconds.
+    Latency {
+        /// Before.
+        from: f64,
+        /// After.
+        to: f64,
+        /// When.
+        at: f64,
+    },
+    /// The mean latency rose or fell all the time: nanoseconds in the first and the last sixteenth of
+    /// the window.
+    Drift {
+        /// First.
+        from: f64,
+        /// Last.
+        to: f64,
+    },
+    /// Nothing completed for a time.
+    Stalls {
+        /// How often.
+        count: usize,
+        /// When the first began, in seconds.
+        at: f64,
+        /// The longest, in seconds.
+        longest: f64,
+    },
+}
+
+/// The most telling of what is not stationary about a load; `None` if it is, or if that cannot be
+/// known.
+pub fn shift(observation: &Observation) -> Option<Shift> {
+    rate(observation)
+        .or_else(|| latency(observation))
+        .or_else(|| stalls(observation))
+}
+
+/// The same of the rate alone.
+pub fn rate_shift(observation: &Observation) -> Option<Shift> {
+    rate(observation).or_else(|| stalls(observation))
+}
+
+/// A change of the rate between the first and the last level, the largest first.
+fn rate(observation: &Observation) -> Option<Shift> {
+    let seconds = by_second(observation);
+    if seconds.len() < 2 * SEGMENT_MIN {
+        return None;
+    }
+    let levels = segments(&seconds, SEGMENT_MIN);
+    let change = |pair: &[Segment]| (pair[0].mean - pair[1].mean).abs() / pair[0].mean.max(pair[1].mean).max(1e-9);
+    let largest = levels.windows(2).max_by(|a, b| change(a).total_cmp(&change(b)))?;
+    (change(largest) >= SAME_LEVEL).then(|| Shift::Rate {
+        from: largest[0].mean,
+        to: largest[1].mean,
+        at: largest[1].start as f64,
+    })
+}
+
+/// The best split of the latency series in two if it is beyond doubt (Welch's t over batch means),
+/// else a trend if that is (t statistic of the slope of a least-squares line).
+fn latency(observation: &Observation) -> Option<Shift> {
+    let (means, starts) = latency_batches(&observation.series)?;
+    let welch = |at: usize| {
+        let (before, after) = means.split_at(at);
+        let variance = |values: &[f64]| sample_deviation(values).powi(2) / values.len() as f64;
+        let (from, to) = (mean(before), mean(after));
+        let error = (variance(before) + variance(after)).sqrt().max(1e-4 * from.max(to));
+        ((to - from).abs() / error, from, to, at)
+    };
+    let differ = |from: f64, to: f64| (to - from).abs() >= SAME_LATENCY * from.max(to);
+    let best = (4..=BATCHES - 4).map(welch).max_by(|a, b| a.0.total_cmp(&b.0))?;
+    let (certainty, from, to, at) = best;
+    if certainty >= CERTAIN && differ(from, to) {
+        return Some(Shift::Latency {
+            from,
+            to,
+            at: starts[at],
+        });
+    }
+    let (from, to) = (means[0], means[BATCHES - 1]);
+    (slope_certainty(&means) >= CERTAIN && differ(from, to)).then_some(Shift::Drift { from, to })
+}
+
+/// Mean latencies of equal parts of a series, and when each begins, in seconds.
+fn latency_batches(points: &[SeriesPoint]) -> Option<(Vec<f64>, Vec<f64>)> {
+    let length = points.len() / BATCHES;
+    let skipped = points.len() - length * BATCHES;
+    let batch = |points: &[SeriesPoint]| {
+        let sums = points.iter().map(|point| {
+            let operations = point.operations.iter().sum::<u64>() as f64;
+            (point.mean_ns.unwrap_or(0.0) * operations, operations)
+        });
+        let (sum, n) = sums.fold((0.0, 0.0), |a, b| (a.0 + b.0, a.1 + b.1));
+        if n > 0.0 { sum / n } else { 0.0 }
+    };
+    let batches = || points[skipped..].chunks_exact(length);
+    let starts = |points: &[SeriesPoint]| points[0].start_ns.as_secs();
+    (length > 0).then(|| (batches().map(batch).collect(), batches().map(starts).collect()))
+}
+
+/// The slope of the least-squares line through equally spaced values, in standard errors.
+fn slope_certainty(values: &[f64]) -> f64 {
+    let n = values.len() as f64;
+    let (middle, level) = ((n - 1.0) / 2.0, mean(values));
+    let offset = |index: usize| index as f64 - middle;
+    let spread: f64 = (0..values.len()).map(|index| offset(index).powi(2)).sum();
+    let each = || values.iter().enumerate();
+    let slope = each()
+        .map(|(index, value)| offset(index) * (value - level))
+        .sum::<f64>()
+        / spread;
+    let residual = each()
+        .map(|(index, value)| (value - level - slope * offset(index)).powi(2))
+        .sum::<f64>();
+    let error = (residual / (n - 2.0) / spread).sqrt().max(1e-5 * level);
+    slope.abs() / error
+}
+
+/// Gaps in which nothing completed although operations were due or in flight.
+fn stalls(observation: &Observation) -> Option<Shift> {
+    let found = stall_list(observation);
+    let longest = found.iter().map(|(_, length)| *length).fold(0.0, f64::max);
+    let (at, _) = *found.first()?;
+    Some(Shift::Stalls {
+        count: found.len(),
+        at,
+        longest,
+    })
+}
+
+/// Each stall: when it began and how long it lasted, in seconds.
+pub fn stall_list(observation: &Observation) -> Vec<(f64, f64)> {
+    let rate = observation.total.iops.unwrap_or(0.0);
+    let (mut found, mut gap): (Vec<(f64, f64)>, Option<(f64, f64)>) = (Vec::new(), None);
+    for point in &observation.series {
+        let length = point.length_ns.as_secs();
+        if point.operations.iter().sum::<u64>() == 0 {
+            let (start, so_far) = gap.unwrap_or((point.start_ns.as_secs(), 0.0));
+            gap = Some((start, so_far + length));
+        } else {
+            found.extend(gap.take());
+        }
+    }
+    found.extend(gap);
+    found.retain(|(_, length)| *length >= STALL_MIN && length * rate >= STALL_OPERATIONS);
+    found
+}
+
+/// Operations per second in each whole second.
+fn by_second(observation: &Observation) -> Vec<f64> {
+    let Some(first) = observation.series.first() else {
+        return Vec::new();
+    };
+    let length = first.length_ns;
+    let whole = observation.series.iter().take_while(|point| point.length_ns == length);
+    let rates: Vec<f64> = whole.map(|point| point.iops()).collect();
+    let together = ((1.0 / length.as_secs()).round() as usize).max(1);
+    let chunks = rates.chunks_exact(together);
+    chunks
+        .map(|chunk| chunk.iter().sum::<f64>() / together as f64)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::Nanos;
+    use model::draws::{DrawsForm, Purpose};
+
+    /// Ten points a second with so many operations and such a mean latency in each.
+    fn observed(seconds: usize, point: impl Fn(usize) -> (u64, f64)) -> Observation {
+        let one = |number: usize| {
+            let (operations, mean) = point(number);
+            SeriesPoint {
+                start_ns: Nanos::millis(100 * number as u64),
+                length_ns: Nanos::millis(100),
+                operations: [operations, 0, 0],
+                mean_ns: (operations > 0).then_some(mean),
+                ..SeriesPoint::default()
+            }
+        };
+        let mut observation = Observation {
+            series: (0..10 * seconds).map(one).collect(),
+            ..Observation::default()
+        };
+        observation.total.iops = Some(1000.0);
+        observation
+    }
+
+    #[test]
+    fn credits_that_run_out_are_a_change_of_the_rate() {
+        let observation = observed(300, |n| if n < 980 { (600, 1e6) } else { (300, 1e8) });
+        let found = shift(&observation);
+        assert_eq!(
+            found,
+            Some(Shift::Rate {
+                from: 6000.0,
+                to: 3000.0,
+                at: 98.0
+            })
+        );
+    }
+
+    #[test]
+    fn a_latency_that_doubles_is_a_change() {
+        let observation = observed(300, |n| (100, if n < 1500 { 1e6 } else { 2e6 } + (n % 7) as f64 * 1e4));
+        assert!(matches!(shift(&observation), Some(Shift::Latency { to, .. }) if to > 1.9e6));
+    }
+
+    #[test]
+    fn a_latency_that_rises_all_the_time_drifts() {
+        let observation = observed(300, |n| (100, 1e6 + 100.0 * n as f64 + (n % 7) as f64 * 1e4));
+        assert!(matches!(shift(&observation), Some(Shift::Drift { from, to }) if to > 1.2 * from));
+    }
+
+    /// First-order autoregression with a correlation time of two seconds, as of a queue near saturation.
+    #[test]
+    fn a_wandering_latency_is_no_change() {
+        let mut found = 0;
+        for seed in 0..200 {
+            let mut draws = DrawsForm::Native { seed }.start();
+            let mut level = 0.0;
+            let levels: Vec<f64> = (0..3000)
+                .map(|_| {
+                    let bell = (0..12).map(|_| draws.unit(Purpose::Content)).sum::<f64>() - 6.0;
+                    level = 0.95 * level + bell;
+                    1e6 * (5.0 + level).max(0.5)
+                })
+                .collect();
+            found += usize::from(shift(&observed(300, |n| (100, levels[n]))).is_some());
+        }
+        assert_eq!(found, 0);
+    }
+
+    #[test]
+    fn stalls_are_counted() {
+        let observation = observed(30, |n| if (100..103).contains(&n) { (0, 0.0) } else { (100, 1e6) });
+        assert!(
+            matches!(shift(&observation), Some(Shift::Stalls { count: 1, at, longest }) if at == 10.0 && (longest - 0.3).abs() < 1e-9)
+        );
+        assert_eq!(shift(&observed(300, |_| (100, 1e6))), None);
+    }
+}

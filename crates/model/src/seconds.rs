@@ -1,0 +1,161 @@
+//! What happened second by second: the evidence for whose fault a missed rate was.
+//!
+//! Workers account for their queue slots and their threads at every exchange of recorders, once a
+//! second; the coordinator samples the kernel's counters of processors and devices. Every field is a
+//! sum, so that workers and hosts add up.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::units::{Bytes, Nanos};
+
+/// How the workers of a job used one interval of the measured window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct IntervalFacts {
+    /// Start, from the start of the measured window.
+    pub start_ns: Nanos,
+    /// Length.
+    pub length_ns: Nanos,
+    /// Operations completed.
+    pub operations: u64,
+    /// Sum of queued → reaped over those operations.
+    pub service_ns: Nanos,
+    /// Queue use of paced streams.
+    #[serde(flatten)]
+    pub queue: QueueUse,
+    /// What the worker threads did.
+    #[serde(flatten)]
+    pub threads: ThreadUse,
+}
+
+/// How paced streams used their queue slots.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct QueueUse {
+    /// Slots × time, over all workers.
+    pub slots_ns: Nanos,
+    /// The part of `slots_ns` in which a slot held an operation.
+    pub in_use_ns: Nanos,
+    /// Queues × time. A worker has one queue for each stream with a depth of its own.
+    pub queues_ns: Nanos,
+    /// The part of `queues_ns` in which every slot of the queue was taken.
+    pub full_ns: Nanos,
+    /// Operations issued.
+    pub issued: u64,
+    /// Operations that found every slot taken when they were due.
+    pub blocked: u64,
+    /// Sum of how long those waited for a slot.
+    pub blocked_ns: Nanos,
+    /// Longest of those waits.
+    pub blocked_ns_max: Nanos,
+    /// Sum of how late operations were issued although a slot was free.
+    pub late_ns: Nanos,
+}
+
+/// What worker threads did, from the kernel's accounts of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ThreadUse {
+    /// CPU time.
+    pub cpu_ns: Nanos,
+    /// Time in which a thread could have run and waited for a processor.
+    pub run_delay_ns: Nanos,
+    /// Times the processor was taken from a thread.
+    pub involuntary_switches: u64,
+}
+
+impl QueueUse {
+    /// Adds what another worker, or the same one later, did.
+    pub fn add(&mut self, other: &QueueUse) {
+        self.slots_ns += other.slots_ns;
+        self.in_use_ns += other.in_use_ns;
+        self.queues_ns += other.queues_ns;
+        self.full_ns += other.full_ns;
+        self.issued += other.issued;
+        self.blocked += other.blocked;
+        self.blocked_ns += other.blocked_ns;
+        self.blocked_ns_max = self.blocked_ns_max.max(other.blocked_ns_max);
+        self.late_ns += other.late_ns;
+    }
+}
+
+impl ThreadUse {
+    /// Adds what another thread did.
+    pub fn add(&mut self, other: &ThreadUse) {
+        self.cpu_ns += other.cpu_ns;
+        self.run_delay_ns += other.run_delay_ns;
+        self.involuntary_switches += other.involuntary_switches;
+    }
+
+    /// What a thread did between two readings of its counters.
+    pub fn since(&self, earlier: &ThreadUse) -> ThreadUse {
+        ThreadUse {
+            cpu_ns: self.cpu_ns - earlier.cpu_ns,
+            run_delay_ns: self.run_delay_ns - earlier.run_delay_ns,
+            involuntary_switches: self.involuntary_switches.saturating_sub(earlier.involuntary_switches),
+        }
+    }
+}
+
+impl IntervalFacts {
+    /// Adds what other workers did in the same interval.
+    pub fn add(&mut self, other: &IntervalFacts) {
+        self.length_ns = self.length_ns.max(other.length_ns);
+        self.operations += other.operations;
+        self.service_ns += other.service_ns;
+        self.queue.add(&other.queue);
+        self.threads.add(&other.threads);
+    }
+}
+
+/// What the kernel counted on one host in one interval, about everybody on it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HostSample {
+    /// Index of the host.
+    #[serde(default)]
+    pub host: u32,
+    /// Start, from the moment when every job of the step was measuring.
+    pub start_ns: Nanos,
+    /// Length.
+    pub length_ns: Nanos,
+    /// Processors × time.
+    pub cpus_ns: Nanos,
+    /// CPU time of all processes and the kernel.
+    pub busy_ns: Nanos,
+    /// CPU time of this process.
+    pub own_ns: Nanos,
+    /// Time that the hypervisor gave to others while this machine wanted to run.
+    pub stolen_ns: Nanos,
+    /// Operations and bytes that the first device under the targets completed, for anybody.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<DeviceSample>,
+    /// Other processes that used the most CPU time, with their shares of one processor. They are
+    /// looked up only while others use much.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub busiest_others: Vec<BusyProcess>,
+}
+
+/// What a device completed in an interval.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DeviceSample {
+    /// Requests.
+    pub operations: u64,
+    /// Bytes.
+    pub bytes: Bytes,
+}
+
+/// Another process and its CPU time in an interval.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct BusyProcess {
+    /// Its name.
+    pub name: String,
+    /// Its process ID.
+    pub pid: u32,
+    /// CPU time.
+    pub cpu_ns: Nanos,
+}
+
+impl HostSample {
+    /// CPU time of everything but this process.
+    pub fn others_ns(&self) -> Nanos {
+        self.busy_ns - self.own_ns.min(self.busy_ns)
+    }
+}

@@ -1,0 +1,431 @@
+//! The accuracy of verdicts on simulated devices of known truth: how often a promise that is kept is
+//! called broken, and the other way round.
+//!
+//! `FATHOM_SEEDS` sets the number of seeds; with `FATHOM_UPDATE=1` the table in
+//! `docs/verdict-accuracy.md` is rewritten.
+
+#![allow(clippy::unwrap_used, reason = "a test that meets the unexpected fails")]
+
+mod devices;
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use analysis::policies::{Burst, BurstOf, Workload};
+use analysis::requirement;
+use analysis::verdict::{Outcome, Verdict};
+use devices::{Case, Promised};
+use model::histogram::Histogram;
+use model::observation::Observation;
+use model::plan::Plan;
+use model::results::Results;
+use model::{Bytes, Nanos};
+use run::Conditions;
+use run::targets::guard::Permissions;
+use study::verify::{Attempt, Promise, SLOTS_MAX, Search, Verification};
+
+/// Requirements relative to the truth.
+const MARGINS: [f64; 6] = [-0.20, -0.05, -0.02, 0.02, 0.05, 0.20];
+/// Seeds of a test run. A hundred take most of an hour.
+const SEEDS: u64 = 2;
+
+/// Length of the measured window and of the I/O before it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Form {
+    name: &'static str,
+    measured: f64,
+    warm_up: f64,
+    /// Runs behind the reference figure of a latency.
+    reference_runs: u64,
+}
+
+const FORMS: [Form; 2] = [
+    Form {
+        name: "quick",
+        measured: 30.0,
+        warm_up: 5.0,
+        reference_runs: 100,
+    },
+    Form {
+        name: "full",
+        measured: 300.0,
+        warm_up: 30.0,
+        reference_runs: 10,
+    },
+];
+
+/// How often each outcome was given at a margin.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    pass: u32,
+    fail: u32,
+    inconclusive: u32,
+    /// PASS verdicts that say that credits were not exhausted.
+    with_credits: u32,
+}
+
+fn carry_out(plan: Plan) -> Results {
+    let interrupt = AtomicBool::new(false);
+    let permissions = Permissions::default();
+    let conditions = Conditions {
+        permissions: &permissions,
+        clock: engine_clock(),
+        interrupt: &interrupt,
+    };
+    run::carry_out(plan, conditions, &mut |_| ()).unwrap()
+}
+
+fn engine_clock() -> engine::Clock {
+    engine::clock::ClockStart::now().settle()
+}
+
+fn verification(case: &Case, form: Form, clauses: &str, rate: Option<f64>, seed: u64) -> Verification {
+    let workload = Workload {
+        block: Bytes::kib(4),
+        random: true,
+        read_percent: case.reads,
+        rate_iops: None,
+        concurrency: None,
+        duration_secs: 300.0,
+        warm_up_secs: 30.0,
+    };
+    let mut promise = Promise::of_requirement(requirement::parse(clauses).unwrap(), workload, rate).unwrap();
+    promise.bursts = case
+        .credits
+        .iter()
+        .map(|(ceiling, refill, bucket)| Burst {
+            of: BurstOf::Iops,
+            ceiling: *ceiling,
+            refill: *refill,
+            bucket: *bucket,
+        })
+        .collect();
+    Verification {
+        promise,
+        paths: vec!["simulated:device".into()],
+        simulated: Some((case.device)(form.warm_up, form.warm_up + form.measured)),
+        file_size: None,
+        cpus: 1,
+        workers: None,
+        concurrency: None,
+        measured: Nanos((form.measured * 1e9) as u64),
+        warm_up: Nanos((form.warm_up * 1e9) as u64),
+        quick: form.name == "quick",
+        seed,
+        arguments: Vec::new(),
+    }
+}
+
+/// The verdict as `fathom verify` reaches it. Windows that several promises share are run once.
+fn verdict(verification: &Verification, shared: Option<&mut HashMap<u32, Results>>) -> Verdict {
+    let mut search = Search::default();
+    let mut last = None;
+    let mut own = HashMap::new();
+    let shared = shared.unwrap_or(&mut own);
+    while let Some(attempt) = verification.next(&search) {
+        if attempt.is_probe {
+            let results = carry_out(verification.plan(&attempt));
+            let observed = Observation::of(&results, 0, 0).unwrap();
+            verification.record_probe(&mut search, &attempt, observed.total.iops.unwrap());
+            continue;
+        }
+        let results = shared
+            .entry(attempt.slots)
+            .or_insert_with(|| carry_out(verification.plan(&attempt)));
+        let verdict = verification.judge(results, &search).unwrap();
+        let observed = Observation::of(results, 0, 0).unwrap();
+        verification.record_window(&mut search, &attempt, &verdict, &observed);
+        last = Some(verdict);
+    }
+    last.unwrap()
+}
+
+/// The figure that a promise is about, in nanoseconds, from many windows with slots for everything.
+fn reference_latency(case: &Case, form: Form, rate: f64, share: Option<f64>) -> f64 {
+    let mut all = Histogram::new();
+    for seed in 0..form.reference_runs {
+        let verification = verification(case, form, "mean<=1s", Some(rate), 10_000 + seed);
+        let attempt = Attempt {
+            slots: SLOTS_MAX,
+            number: 1,
+            is_probe: false,
+        };
+        let results = carry_out(verification.plan(&attempt));
+        all.merge(results.steps[0].jobs[0].total().latency());
+    }
+    match share {
+        Some(share) => all.quantile(share) as f64,
+        None => all.mean(),
+    }
+}
+
+/// The rate at which the window just delivers what is due, less the tolerance.
+fn true_rate(form: Form, delivers: fn(f64, f64) -> f64) -> f64 {
+    let kept = |rate: f64| {
+        // Every run has a fresh device, whose warm-up uses up credits too.
+        let begins = form.warm_up;
+        let end = begins + form.measured;
+        (delivers(rate, end) - delivers(rate, begins)).min(rate * form.measured) >= 0.99 * rate * form.measured
+    };
+    let (mut low, mut high) = (1.0, 1e6);
+    for _ in 0..60 {
+        let middle = (low + high) / 2.0;
+        if kept(middle) { low = middle } else { high = middle }
+    }
+    low / 1.01
+}
+
+/// The outcomes of a seed at every margin.
+fn outcomes(case: &Case, form: Form, truth: f64, seed: u64) -> Vec<Verdict> {
+    let mut shared = HashMap::new();
+    let one = |margin: &f64| {
+        let target = truth * (1.0 + margin);
+        match case.promised {
+            Promised::Mean { rate } => {
+                let clauses = format!("mean<={}ns", target.round());
+                verdict(&verification(case, form, &clauses, Some(rate), seed), Some(&mut shared))
+            }
+            Promised::Quantile { name, rate } => {
+                let clauses = format!("{name}<={}ns", target.round());
+                verdict(&verification(case, form, &clauses, Some(rate), seed), Some(&mut shared))
+            }
+            Promised::Rate => {
+                let clauses = format!("iops>={target:.3}");
+                verdict(&verification(case, form, &clauses, None, seed), None)
+            }
+        }
+    };
+    MARGINS.iter().map(one).collect()
+}
+
+/// True if the promise at this margin is kept.
+fn is_kept(case: &Case, margin: f64) -> bool {
+    match case.promised {
+        Promised::Rate => margin < 0.0,
+        Promised::Mean { .. } | Promised::Quantile { .. } => margin > 0.0,
+    }
+}
+
+fn share_of(promised: Promised) -> Option<f64> {
+    match promised {
+        Promised::Quantile { name, .. } => {
+            let clauses = requirement::parse(&format!("{name}<=1s")).unwrap();
+            match clauses[0].metric {
+                requirement::Metric::Quantile { share } => Some(share),
+                _ => None,
+            }
+        }
+        Promised::Mean { .. } | Promised::Rate => None,
+    }
+}
+
+struct Row {
+    case: usize,
+    form: Form,
+    truth: f64,
+    counts: [Counts; MARGINS.len()],
+}
+
+fn run_table(cases: &[Case], seeds: u64) -> Vec<Row> {
+    let rows: Vec<(usize, Form)> = (0..cases.len())
+        .flat_map(|case| FORMS.map(|form| (case, form)))
+        .collect();
+    let truth = parallel(rows.len(), |index| {
+        let (case, form) = (&cases[rows[index].0], rows[index].1);
+        match case.promised {
+            Promised::Mean { rate } | Promised::Quantile { rate, .. } => {
+                reference_latency(case, form, rate, share_of(case.promised))
+            }
+            Promised::Rate => true_rate(form, case.delivers.unwrap()),
+        }
+    });
+    let work = rows.len() * seeds as usize;
+    let judged = parallel(work, |index| {
+        let (row, seed) = (index % rows.len(), (index / rows.len()) as u64);
+        let (case, form) = rows[row];
+        outcomes(&cases[case], form, truth[row], 1 + seed)
+    });
+    let mut table: Vec<Row> = rows
+        .iter()
+        .zip(&truth)
+        .map(|((case, form), truth)| Row {
+            case: *case,
+            form: *form,
+            truth: *truth,
+            counts: Default::default(),
+        })
+        .collect();
+    for (index, verdicts) in judged.iter().enumerate() {
+        let row = &mut table[index % rows.len()];
+        for (counts, verdict) in row.counts.iter_mut().zip(verdicts) {
+            match verdict.outcome {
+                Outcome::Pass => counts.pass += 1,
+                Outcome::Fail => counts.fail += 1,
+                Outcome::Inconclusive | Outcome::Consistent => counts.inconclusive += 1,
+            }
+            if verdict.outcome == Outcome::Inconclusive && std::env::var_os("FATHOM_REASONS").is_some() {
+                eprintln!(
+                    "{}: {}: {}",
+                    cases[row.case].name, verdict.clauses[0].clause, verdict.clauses[0].reason
+                );
+            }
+            let says_credits = verdict.clauses[0].reason.contains("credits were not exhausted");
+            counts.with_credits += u32::from(verdict.outcome == Outcome::Pass && says_credits);
+        }
+    }
+    for row in &table {
+        for (margin, counts) in MARGINS.iter().zip(&row.counts) {
+            let case = &cases[row.case];
+            let wrong = match is_kept(case, *margin) {
+                true => counts.fail,
+                false => counts.pass - counts.with_credits,
+            };
+            if wrong > 0 {
+                eprintln!("{} ({}) at {margin:+}: {wrong} wrong", case.name, row.form.name);
+            }
+            if counts.inconclusive > 0 && margin.abs() > 0.1 {
+                eprintln!(
+                    "{} ({}) at {margin:+}: {} inconclusive",
+                    case.name, row.form.name, counts.inconclusive
+                );
+            }
+        }
+    }
+    table
+}
+
+/// Results of all indexes, computed on every processor.
+fn parallel<T: Send>(count: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
+    let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    let threads = std::thread::available_parallelism().map_or(2, usize::from);
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                loop {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    if index >= count {
+                        break;
+                    }
+                    let result = work(index);
+                    done.lock().unwrap().push((index, result));
+                }
+            });
+        }
+    });
+    let mut done = done.into_inner().unwrap();
+    done.sort_by_key(|(index, _)| *index);
+    done.into_iter().map(|(_, result)| result).collect()
+}
+
+/// Shares over the whole table.
+#[derive(Debug)]
+struct Totals {
+    verdicts: u32,
+    wrong_fail: u32,
+    wrong_pass: f64,
+    open_at_20: f64,
+    open_at_5: f64,
+}
+
+fn totals(cases: &[Case], table: &[Row]) -> Totals {
+    let (mut verdicts, mut wrong_fail, mut broken, mut wrong_pass) = (0, 0, 0, 0);
+    let mut open = HashMap::new();
+    for row in table {
+        for (margin, counts) in MARGINS.iter().zip(&row.counts) {
+            let all = counts.pass + counts.fail + counts.inconclusive;
+            verdicts += all;
+            let of_margin: &mut (u32, u32) = open.entry((margin.abs() * 100.0) as u32).or_default();
+            *of_margin = (of_margin.0 + counts.inconclusive, of_margin.1 + all);
+            if is_kept(&cases[row.case], *margin) {
+                wrong_fail += counts.fail;
+            } else {
+                broken += all;
+                wrong_pass += counts.pass - counts.with_credits;
+            }
+        }
+    }
+    let share = |margin: u32| {
+        let (open, all) = open[&margin];
+        f64::from(open) / f64::from(all)
+    };
+    Totals {
+        verdicts,
+        wrong_fail,
+        wrong_pass: f64::from(wrong_pass) / f64::from(broken),
+        open_at_20: share(20),
+        open_at_5: share(5),
+    }
+}
+
+fn page(cases: &[Case], table: &[Row], seeds: u64) -> String {
+    let found = totals(cases, table);
+    let mut page = format!(
+        "# Accuracy of verdicts\n\n\
+         `fathom verify` was run on simulated devices whose truth is known, {seeds} times with other\n\
+         random numbers for each of six requirements: 20, 5 and 2 % below and above the truth. Each\n\
+         cell counts PASS / FAIL / INCONCLUSIVE. Bold cells promise what the device does not keep.\n\
+         The truth of a rate follows from the device's parameters; that of a latency is the figure of\n\
+         many other windows in which no operation waited for a slot. In the quick form (30 s) a disk on\n\
+         credits passes with the words \"credits were not exhausted\"; such a PASS is not counted as wrong.\n\n\
+         `cargo xtask verdicts` makes this page again.\n\n\
+         | over all {} verdicts | found | goal |\n| --- | --- | --- |\n\
+         | kept promises called FAIL | {} | 0 |\n\
+         | broken promises called PASS | {:.2} % | < 0.5 % |\n\
+         | INCONCLUSIVE 20 % from the truth | {:.1} % | < 5 % |\n\
+         | INCONCLUSIVE 5 % from the truth | {:.1} % | < 40 % |\n\n\
+         | device | promise | form |",
+        found.verdicts,
+        found.wrong_fail,
+        100.0 * found.wrong_pass,
+        100.0 * found.open_at_20,
+        100.0 * found.open_at_5
+    );
+    for margin in MARGINS {
+        let _ = write!(page, " {:+.0} % |", 100.0 * margin);
+    }
+    page += "\n| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n";
+    for row in table {
+        let case = &cases[row.case];
+        let promise = match case.promised {
+            Promised::Mean { rate } => format!("mean <= {:.3} ms at {rate} IOPS", row.truth / 1e6),
+            Promised::Quantile { name, rate } => format!("{name} <= {:.3} ms at {rate} IOPS", row.truth / 1e6),
+            Promised::Rate => format!("IOPS >= {:.0}", row.truth),
+        };
+        let _ = write!(page, "| {} | {promise} | {} |", case.name, row.form.name);
+        for (margin, counts) in MARGINS.iter().zip(&row.counts) {
+            let cell = format!("{} / {} / {}", counts.pass, counts.fail, counts.inconclusive);
+            let _ = match is_kept(case, *margin) {
+                true => write!(page, " {cell} |"),
+                false => write!(page, " **{cell}** |"),
+            };
+        }
+        page += "\n";
+    }
+    page
+}
+
+#[test]
+fn verdicts_agree_with_the_truth() {
+    let asked = std::env::var("FATHOM_SEEDS").ok();
+    let seeds = asked.map_or(SEEDS, |seeds| seeds.parse().unwrap());
+    let only = std::env::var("FATHOM_CASE").unwrap_or_default();
+    let cases: Vec<Case> = devices::all()
+        .into_iter()
+        .filter(|case| case.name.contains(&only))
+        .collect();
+    let table = run_table(&cases, seeds);
+    let found = totals(&cases, &table);
+    let page = page(&cases, &table, seeds);
+    println!("{page}");
+    if std::env::var_os("FATHOM_UPDATE").is_some() && only.is_empty() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/verdict-accuracy.md");
+        std::fs::write(path, &page).unwrap();
+    }
+    assert_eq!(found.wrong_fail, 0, "{page}");
+    assert!(found.wrong_pass < 0.005, "{page}");
+    if only.is_empty() {
+        assert!(found.open_at_20 < 0.05 && found.open_at_5 < 0.40, "{page}");
+    }
+}
