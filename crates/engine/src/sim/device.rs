@@ -88,7 +88,7 @@ impl Device {
                     return -i64::from(errno);
                 }
                 SimulatedFault::Bytes { offset, length, errno }
-                    if io.offset < offset + length && io.offset + u64::from(io.length) > offset =>
+                    if io.offset < offset.saturating_add(length) && io.offset + u64::from(io.length) > offset =>
                 {
                     return -i64::from(errno);
                 }
