@@ -59,9 +59,11 @@ fn every_simulated_example_measures_what_the_page_says() {
     for example in &examples {
         fs::write(&file, example).unwrap();
         let ran = finish(command(&["run", text(&file), "--out", "json"]).current_dir(folder.path()));
-        ran.expect(0, &[]);
+        let fails = example.contains("fault = ");
+        ran.expect(i32::from(fails), &[]);
         let summary = ran.json();
         let jobs = summary["jobs"].as_array().unwrap();
+        assert_eq!(jobs[0]["total"]["errors"], u64::from(fails));
         let of_job = |job: &serde_json::Value| {
             let directions = ["read", "write"].into_iter();
             directions
