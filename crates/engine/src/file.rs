@@ -21,6 +21,7 @@ pub struct File {
     direct_alignment: u64,
     how: OpenHow,
     priority: u16,
+    simulated_device: Option<u32>,
 }
 
 /// What an open file is.
@@ -116,6 +117,7 @@ impl File {
             direct_alignment,
             how,
             priority: 0,
+            simulated_device: None,
         })
     }
 
@@ -145,7 +147,21 @@ impl File {
             direct_alignment: 1,
             how,
             priority: 0,
+            simulated_device: None,
         }
+    }
+
+    /// A simulated device of the given size, by its place in the [`crate::Simulation`].
+    pub fn simulated(device: u32, size: u64) -> File {
+        File {
+            simulated_device: Some(device),
+            ..File::nothing(size)
+        }
+    }
+
+    /// The place of the simulated device in the [`crate::Simulation`], if it is one.
+    pub(crate) fn simulated_device(&self) -> Option<u32> {
+        self.simulated_device
     }
 
     /// The path it was opened by.

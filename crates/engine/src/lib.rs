@@ -50,10 +50,11 @@ pub use clock::Clock;
 pub use error::{EngineError, os_error_name};
 pub use file::{Access, File, FileKind, OpenError, OpenHow};
 pub use identity::{DeviceNumber, Identity};
+pub use sim::{SimulatedWorker, Simulation};
 pub use sys::memory::{Pinned, page_size};
 
 use model::Nanos;
-use model::plan::{EngineChoice, EngineKind, SimulatedDevice};
+use model::plan::{EngineChoice, EngineKind};
 use model::results::EngineUsed;
 
 use one_by_one::OneByOne;
@@ -125,9 +126,9 @@ pub struct Setup {
     pub spin: bool,
     /// The clock of the run.
     pub clock: Clock,
-    /// The device, for [`EngineKind::Simulated`].
-    pub simulated: Option<SimulatedDevice>,
-    /// Seed of the simulated device.
+    /// The worker's part in a simulation, for [`EngineKind::Simulated`].
+    pub simulated: Option<SimulatedWorker>,
+    /// Seed that the worker offers to its simulated devices.
     pub seed: u64,
 }
 

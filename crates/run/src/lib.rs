@@ -31,7 +31,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use engine::probe::{self, System, SystemTimes};
-use engine::{Clock, sys};
+use engine::{Clock, Simulation, sys};
 use model::environment::TargetFacts;
 use model::event::{EndReason, Event};
 use model::finding::{Finding, Severity};
@@ -175,6 +175,10 @@ pub fn carry_out_with(
             .targets
             .iter()
             .all(|target| matches!(target.kind, TargetKind::Simulated { .. })),
+        simulation: Simulation::new(plan.targets.iter().filter_map(|target| match &target.kind {
+            TargetKind::Simulated { device } => Some(device.clone()),
+            _ => None,
+        })),
         control_groups: Arc::new(ControlGroups::of(&plan)),
         plan: Arc::clone(&plan),
         clock,

@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use engine::probe::{CoreTimes, DeviceTimes, System, VolumeCounters};
-use engine::{Clock, Identity};
+use engine::{Clock, Identity, Simulation};
 use model::environment::TargetFacts;
 use model::event::{DeviceUnder, EndReason, Event, Phase};
 use model::finding::{Finding, Severity};
@@ -50,6 +50,8 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) spin: bool,
     /// All targets are simulated devices.
     pub(crate) simulated: bool,
+    /// The simulated devices of the run.
+    pub(crate) simulation: Simulation,
     pub(crate) interrupt: &'a AtomicBool,
     pub(crate) wishes: Wishes<'a>,
     /// Devices under the targets, with the targets that lie on each.
@@ -69,6 +71,8 @@ struct LiveJob {
     log: Option<OperationLog>,
     trace: Option<IssueTrace>,
     workers: Vec<LiveWorker>,
+    /// Number of its first worker among all of the step.
+    first_worker: usize,
     state: State,
     told: Phase,
     failed: bool,
@@ -184,8 +188,15 @@ pub(crate) fn run_step(
         sources: Arc::new(sources),
         flows: Arc::default(),
     };
-    let mut jobs: Vec<LiveJob> = (0..plan.steps[step].jobs.len())
-        .map(|job| launch(around, step, job, &shared, &sender, &rope))
+    let workers_of_jobs = plan.steps[step].jobs.iter().map(|job| job.workers.len());
+    around.simulation.begin_step(workers_of_jobs.clone().sum());
+    let first_workers = workers_of_jobs.scan(0, |next, workers| {
+        *next += workers;
+        Some(*next - workers)
+    });
+    let mut jobs: Vec<LiveJob> = first_workers
+        .enumerate()
+        .map(|(job, first_worker)| launch(around, (step, job), first_worker, &shared, &sender, &rope))
         .collect();
     drop(sender);
     drop(rope);
@@ -204,8 +215,10 @@ pub(crate) fn run_step(
     call_off(around, step, &mut jobs);
     let mut watch = Watch::new(&around.devices);
     let (mut asked, mut told_start) = (None, false);
+    let mut simulation_resumed_at = None;
     loop {
         (0..jobs.len()).for_each(|job| start_if_due(around, step, &mut jobs, job, watcher));
+        resume_simulation(around, &jobs, &mut simulation_resumed_at);
         (0..jobs.len()).for_each(|job| look_at(around, step, &mut jobs, job, watcher));
         end_with_io(around, step, &mut jobs);
         told_start = told_start || tell_start(around, step, &jobs);
@@ -335,8 +348,8 @@ fn note_effective_ranges(plan: &Job, results: &mut JobResults, targets: &[ReadyT
 /// Starts the threads of a job; each sets itself up, answers, and waits at the gate.
 fn launch(
     around: &Surroundings<'_>,
-    step: usize,
-    job: usize,
+    (step, job): (usize, usize),
+    first_worker: usize,
     shared: &Shared,
     answers: &Sender<Answer>,
     rope: &Sender<()>,
@@ -367,6 +380,7 @@ fn launch(
         let (control, gate, answers) = (Arc::clone(&control), Arc::clone(&gate), answers.clone());
         let (clock, spin, answers_on_failure) = (around.clock, around.spin, answers.clone());
         let control_groups = Arc::clone(&around.control_groups);
+        let simulation = around.simulation.clone();
         let (pen, trace_pen) = (pens.next(), trace_pens.next());
         let bell = Bell(rope.clone());
         let body = move || {
@@ -386,6 +400,8 @@ fn launch(
                 sources: &shared.sources,
                 flows: &shared.flows,
                 control_groups: &control_groups,
+                simulation: &simulation,
+                number: (first_worker + worker) as u32,
             };
             let mut ready = match set_up(&given) {
                 Ok((ready, inbox)) => {
@@ -453,6 +469,7 @@ fn launch(
         control,
         gate,
         workers,
+        first_worker,
         state: State::Waiting,
         told: Phase::Delay,
         failed: false,
@@ -522,13 +539,14 @@ fn start_if_due(
     if jobs[index].state != State::Waiting || !free {
         return;
     }
-    // A simulated device has its own clock, which begins at zero.
+    let job = &mut jobs[index];
+    // Simulated time stands still while a job is started.
+    let simulated_start = around.simulation.start(job.worker_numbers());
     let start = if around.simulated {
-        Nanos(0)
+        simulated_start
     } else {
         around.clock.now() + HEAD_START
     };
-    let job = &mut jobs[index];
     job.state = State::Running;
     job.gate.open(Some(start + plan.phases.start_delay.low_ns));
     if plan.phases.start_delay.low_ns > Nanos(0) {
@@ -541,6 +559,21 @@ fn start_if_due(
             phase: Phase::Delay,
             length_ns,
         });
+    }
+}
+
+/// Lets workers on simulated devices go on once every conclusion is drawn from the end of a worker:
+/// until then simulated time stands still, so that all of it happens at the moment of that end.
+fn resume_simulation(around: &Surroundings<'_>, jobs: &[LiveJob], resumed_at: &mut Option<usize>) {
+    // The end of a job that was called off may start another.
+    if jobs.iter().any(|job| job.state == State::CalledOff) {
+        return;
+    }
+    let ended = || jobs.iter().flat_map(LiveJob::ended_worker_numbers);
+    let count = ended().count();
+    if *resumed_at != Some(count) {
+        *resumed_at = Some(count);
+        around.simulation.resume(ended());
     }
 }
 
@@ -694,6 +727,19 @@ impl LiveWorker {
 impl LiveJob {
     fn has_ended(&self) -> bool {
         matches!(self.state, State::Ended { .. })
+    }
+
+    /// Numbers of its workers among all of the step.
+    fn worker_numbers(&self) -> std::ops::Range<usize> {
+        self.first_worker..self.first_worker + self.workers.len()
+    }
+
+    /// Numbers of those whose threads have ended, or were left behind.
+    fn ended_worker_numbers(&self) -> impl Iterator<Item = usize> {
+        let numbers = self.worker_numbers().zip(&self.workers);
+        numbers
+            .filter(|(_, worker)| worker.thread.is_none())
+            .map(|(number, _)| number)
     }
 
     fn stop(&mut self, reason: EndReason) {

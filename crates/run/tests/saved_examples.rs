@@ -86,7 +86,7 @@ fn paced() -> Plan {
 }
 
 /// A pass of 512 sequential writes with a flush after every 64, and 1,000 random reads of which the 600th fails and is
-/// tolerated.
+/// tolerated. The device counts the 520 operations of the pass too.
 fn steps() -> Plan {
     let once = Stop {
         passes: Some(1),
@@ -117,7 +117,7 @@ fn steps() -> Plan {
     let failing = SimulatedDevice {
         size: Bytes::mib(64),
         faults: vec![SimulatedFault::Nth {
-            operation: 600,
+            operation: 520 + 600,
             errno: 5,
         }],
         ..device()

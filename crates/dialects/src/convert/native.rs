@@ -686,7 +686,6 @@ fn simulated(device: &SimulatedDevice) -> Options {
         iops_cap,
         bytes_per_second_cap,
         stalls,
-        // Tests of our own make these; files have no words for them.
         host_pauses: _,
         faults: _,
         submit_cost_ns,

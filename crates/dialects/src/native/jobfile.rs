@@ -280,7 +280,11 @@ impl Reader<'_> {
             ..SimulatedDevice::default()
         };
         for (key, value) in table {
-            let texts = texts_of(value.get_ref()).unwrap_or_default();
+            let Some(texts) = texts_of(value.get_ref()) else {
+                let (at, what) = (value.span().start, key.get_ref());
+                self.complain(at, format!("`{what}` takes a plain value"), "such as `\"2s 300ms\"`");
+                continue;
+            };
             for text in texts {
                 if let Err(why) = set_simulated(&mut simulated, key.get_ref(), &text) {
                     self.complain(key.span().start, why, format!("a simulated device has {KNOWN}"));
@@ -423,6 +427,7 @@ mod tests {
         );
         check("[[job]]\ntarget = { a = 1 }", "plain value");
         check("[simulated.a]\nspeed = 1", "no `speed`");
+        check("[simulated.a]\nstall = { at = 1 }", "`stall` takes a plain value");
         check("[[job]]\ntarget = \"null\"\nblock = \"4KB\"", "did you mean 4KiB?");
     }
 

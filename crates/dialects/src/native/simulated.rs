@@ -1,8 +1,8 @@
 //! Simulated devices in job files: their words, read and written.
 
 use model::plan::{
-    SimulatedCache, SimulatedCollection, SimulatedCount, SimulatedDevice, SimulatedHolding, SimulatedLayer,
-    SimulatedNeighbour, SimulatedPause, SimulatedService, SimulatedWriteBuffer,
+    SimulatedCache, SimulatedCollection, SimulatedCount, SimulatedDevice, SimulatedFault, SimulatedHolding,
+    SimulatedLayer, SimulatedNeighbour, SimulatedPause, SimulatedService, SimulatedWriteBuffer,
 };
 use model::{Bytes, Direction, Nanos};
 
@@ -10,7 +10,7 @@ use super::values;
 
 /// The properties of a simulated device.
 pub(super) const KNOWN: &str = "size, servers, service, iops-cap, bandwidth-cap, stall, submit-cost, inline, layer, cache, \
-                                write-buffer, collection, drift, neighbour";
+                                write-buffer, collection, drift, neighbour, fault, host-pause";
 
 /// Sets one property of a simulated device.
 ///
@@ -24,15 +24,14 @@ pub(super) fn set_simulated(device: &mut SimulatedDevice, key: &str, text: &str)
         "iops-cap" => device.iops_cap = values::count(text, 0, u64::MAX)?,
         "bandwidth-cap" => device.bytes_per_second_cap = values::size(text.trim_end_matches("/s"))?.0,
         "stall" => {
-            let (at, length) = text
-                .trim()
-                .split_once(' ')
-                .ok_or("a stall is written as `START LENGTH`, such as `2s 300ms`")?;
-            device.stalls.push(SimulatedPause {
-                at_ns: values::time(at)?,
-                for_ns: values::time(length)?,
-            });
+            let shape = "a stall is written as `START LENGTH`, such as `2s 300ms`";
+            device.stalls.push(pause(text, shape)?);
         }
+        "host-pause" => {
+            let shape = "a pause of the host is written as `START LENGTH`, such as `2s 300ms`";
+            device.host_pauses.push(pause(text, shape)?);
+        }
+        "fault" => device.faults.push(fault(text)?),
         "submit-cost" => device.submit_cost_ns = values::time(text)?,
         "inline" => device.inline = values::flag(text)?,
         "layer" => device.layers.push(layer(text)?),
@@ -161,6 +160,45 @@ fn cache(text: &str) -> Result<SimulatedCache, String> {
     })
 }
 
+fn pause(text: &str, shape: &str) -> Result<SimulatedPause, String> {
+    let [at, length] = words(text, shape)?;
+    Ok(SimulatedPause {
+        at_ns: values::time(at)?,
+        for_ns: values::time(length)?,
+    })
+}
+
+/// `operation 600 errno 5`, `operation 600 half`, `from 600 errno 28` or `bytes 4GiB 1MiB errno 5`.
+fn fault(text: &str) -> Result<SimulatedFault, String> {
+    let number = |text: &str| values::count(text, 1, u64::MAX);
+    let errno = |text: &str| values::count(text, 1, 4095).map(|errno| errno as i32);
+    let words: Vec<&str> = text.split_ascii_whitespace().collect();
+    match words[..] {
+        ["operation", operation, "half"] => Ok(SimulatedFault::Nth {
+            operation: number(operation)?,
+            errno: 0,
+        }),
+        ["operation", operation, "errno", error] => Ok(SimulatedFault::Nth {
+            operation: number(operation)?,
+            errno: errno(error)?,
+        }),
+        ["from", operation, "errno", error] => Ok(SimulatedFault::From {
+            operation: number(operation)?,
+            errno: errno(error)?,
+        }),
+        ["bytes", offset, length, "errno", error] => Ok(SimulatedFault::Bytes {
+            offset: values::size(offset)?.0,
+            length: values::size(length)?.0,
+            errno: errno(error)?,
+        }),
+        _ => Err(
+            "a fault is written as `operation 600 errno 5`, `operation 600 half`, `from 600 errno 28` or \
+             `bytes 4GiB 1MiB errno 5`"
+                .into(),
+        ),
+    }
+}
+
 /// Exactly so many words.
 fn words<'a, const N: usize>(text: &'a str, shape: &str) -> Result<[&'a str; N], String> {
     let words: Vec<&str> = text.split_ascii_whitespace().collect();
@@ -214,7 +252,17 @@ pub(crate) fn layer_words(layer: &SimulatedLayer) -> String {
     text
 }
 
-/// What makes a simulated device slower or faster at times, as keys and values.
+/// A fault in the words that [`set_simulated`] reads.
+fn fault_words(fault: &SimulatedFault) -> String {
+    match *fault {
+        SimulatedFault::Nth { operation, errno: 0 } => format!("operation {operation} half"),
+        SimulatedFault::Nth { operation, errno } => format!("operation {operation} errno {errno}"),
+        SimulatedFault::From { operation, errno } => format!("from {operation} errno {errno}"),
+        SimulatedFault::Bytes { offset, length, errno } => format!("bytes {offset} {length} errno {errno}"),
+    }
+}
+
+/// What makes a simulated device slower, faster or faulty at times, as keys and values.
 pub(crate) fn mood_words(device: &SimulatedDevice) -> Vec<(&'static str, String)> {
     let mut options = Vec::new();
     options.extend(device.layers.iter().map(|layer| ("layer", layer_words(layer))));
@@ -239,6 +287,10 @@ pub(crate) fn mood_words(device: &SimulatedDevice) -> Vec<(&'static str, String)
         let (every, length) = (is.every_ns.0, is.for_ns.0);
         options.push(("neighbour", format!("{every}ns {length}ns {}", is.slower)));
     }
+    options.extend(device.faults.iter().map(|fault| ("fault", fault_words(fault))));
+    for pause in &device.host_pauses {
+        options.push(("host-pause", format!("{}ns {}ns", pause.at_ns.0, pause.for_ns.0)));
+    }
     options
 }
 
@@ -261,6 +313,11 @@ mod tests {
             ("collection", "2s 20ms 1.1"),
             ("drift", "0.01"),
             ("neighbour", "10s 2s 4"),
+            ("fault", "operation 600 errno 5"),
+            ("fault", "operation 601 half"),
+            ("fault", "from 700 errno 28"),
+            ("fault", "bytes 4GiB 1MiB errno 5"),
+            ("host-pause", "1s 300ms"),
         ];
         let mut device = SimulatedDevice::default();
         for (key, text) in texts {
@@ -289,6 +346,12 @@ mod tests {
             ("neighbour", "10s"),
             ("drift", "much"),
             ("service", "bimodal 1us"),
+            ("fault", "operation 0 errno 5"),
+            ("fault", "operation 3 errno 0"),
+            ("fault", "operation 3"),
+            ("fault", "from 3 half"),
+            ("host-pause", "1s"),
+            ("stall", "1s 2s 3s"),
         ] {
             assert!(set_simulated(&mut device, key, text).is_err(), "{key} = {text}");
         }

@@ -58,7 +58,7 @@ pub const FILES: &[&str] = &[
      0\nblock = \"8k\"\n[[job.part]]\nshare = 1\naccess = \"sequential\"\n",
     "[[job]]\nname = \"s\"\ntarget = \"simulated:disk\"\nworkers = 3\n[simulated.disk]\nsize = \"1g\"\nservers = 8\nservice = \
      \"exponential 100us\"\niops-cap = 5000\nbandwidth-cap = \"10m/s\"\nstall = [\"1s 10ms\", \"2s 20ms\"]\nsubmit-cost = \
-     \"5us\"\ninline = true\n",
+     \"5us\"\ninline = true\nfault = [\"operation 6 errno 5\", \"bytes 1m 4k errno 28\"]\nhost-pause = \"3s 1ms\"\n",
     "[[job]]\nname = \"u\"\ntarget = \"simulated:d e\"\n[simulated.\"d e\"]\nservice = \"uniform 50us 200us\"\n[[job]]\nname = \
      \"job2\"\ntarget = \"simulated:d e\"\n",
     "[[job]]\ntarget = \"C:\\\\it.dat\"\n[[job]]\ntarget = \"a.dat\"\nstep = 5\n",

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::OnceLock;
 
 use engine::clock::ClockStart;
-use engine::{Action, Batch, Clock, Completion, Engine, EngineError, File, Request, Setup, Slot};
+use engine::{Action, Batch, Clock, Completion, Engine, EngineError, File, Request, Setup, Simulation, Slot};
 use model::plan::{EngineChoice, EngineKind, SimulatedDevice};
 use model::{Bytes, Nanos};
 
@@ -93,10 +93,12 @@ pub fn setup(kind: EngineKind, files: Vec<File>, slots: u32) -> Setup {
         split_stamps: false,
         spin: false,
         clock: clock(),
-        simulated: (kind == EngineKind::Simulated).then(|| SimulatedDevice {
-            size: Bytes(size),
-            servers: 4,
-            ..SimulatedDevice::default()
+        simulated: (kind == EngineKind::Simulated).then(|| {
+            Simulation::for_one_worker(SimulatedDevice {
+                size: Bytes(size),
+                servers: 4,
+                ..SimulatedDevice::default()
+            })
         }),
         seed: 1,
     }

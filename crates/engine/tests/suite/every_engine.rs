@@ -32,7 +32,8 @@ fn places(bytes: u64) -> impl Iterator<Item = Target> {
 /// A stand-in for engines that touch no file, a real file for the others.
 fn file_for(kind: EngineKind, target: &Target) -> File {
     match kind {
-        EngineKind::Null | EngineKind::Simulated => File::nothing(SIZE),
+        EngineKind::Null => File::nothing(SIZE),
+        EngineKind::Simulated => File::simulated(0, SIZE),
         _ => target.open(kind),
     }
 }
@@ -93,7 +94,11 @@ fn engines_that_move_nothing_keep_the_same_promises() {
     for kind in [EngineKind::Null, EngineKind::Simulated] {
         for depth in DEPTHS {
             for one_at_a_time in [false, true] {
-                let mut setup = setup(kind, vec![File::nothing(SIZE)], depth);
+                let file = match kind {
+                    EngineKind::Simulated => File::simulated(0, SIZE),
+                    _ => File::nothing(SIZE),
+                };
+                let mut setup = setup(kind, vec![file], depth);
                 setup.one_at_a_time = one_at_a_time && kind == EngineKind::Null;
                 let mut rig = Rig::open(setup).unwrap();
                 let mut jobs = all_blocks(Job::read);

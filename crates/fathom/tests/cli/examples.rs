@@ -44,3 +44,60 @@ fn every_example_runs() {
         "examples leave nothing behind"
     );
 }
+
+/// The job files of `docs/simulated-devices.md`. The first line of each says what it measures.
+#[test]
+fn every_simulated_example_measures_what_the_page_says() {
+    let page = include_str!("../../../../docs/simulated-devices.md");
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("job.toml");
+    let examples: Vec<&str> = page
+        .split("```toml\n")
+        .skip(1)
+        .map(|rest| rest.split("```").next().unwrap())
+        .collect();
+    for example in &examples {
+        fs::write(&file, example).unwrap();
+        let ran = finish(command(&["run", text(&file), "--out", "json"]).current_dir(folder.path()));
+        let fails = example.contains("fault = ");
+        ran.expect(i32::from(fails), &[]);
+        let summary = ran.json();
+        let jobs = summary["jobs"].as_array().unwrap();
+        assert_eq!(jobs[0]["total"]["errors"], u64::from(fails));
+        let of_job = |job: &serde_json::Value| {
+            let directions = ["read", "write"].into_iter();
+            directions
+                .filter_map(|direction| job[direction]["iops"].as_f64())
+                .sum::<f64>()
+        };
+        let measured: f64 = jobs.iter().map(of_job).sum();
+        let (stated, _) = example
+            .strip_prefix("# ")
+            .and_then(|line| line.split_once(" IOPS: "))
+            .expect(example);
+        let stated: f64 = stated.replace(',', "").parse().unwrap();
+        assert!(
+            (measured / stated - 1.0).abs() < 0.01,
+            "{measured} IOPS were measured: {example}"
+        );
+    }
+    assert!(examples.len() >= 14, "{}", examples.len());
+}
+
+#[test]
+fn the_page_of_simulated_devices_has_every_key() {
+    let page = include_str!("../../../../docs/simulated-devices.md");
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("job.toml");
+    fs::write(&file, "[[job]]\ntarget = \"simulated:a\"\n[simulated.a]\nunknown = 1\n").unwrap();
+    let ran = finish(&mut command(&["run", text(&file)]));
+    let keys = ran.err.split("a simulated device has ").last().unwrap();
+    let keys: Vec<&str> = keys.lines().next().unwrap().split(", ").collect();
+    assert!(keys.len() >= 16, "{ran:#?}");
+    for key in keys {
+        assert!(
+            page.contains(&format!("\n| `{key}` | ")),
+            "`{key}` is missing on the page"
+        );
+    }
+}

@@ -560,6 +560,7 @@ pub(crate) fn prepare(
         made: Vec::new(),
         elsewhere: Vec::new(),
     };
+    let mut devices = 0..;
     for (number, target) in plan.targets.iter().enumerate() {
         let id = TargetId(number as u32);
         let later = made_on_open(target).is_some() || (0..plan.steps.len()).any(|step| plan.prepares_anew(step, id));
@@ -567,7 +568,8 @@ pub(crate) fn prepare(
             TargetKind::Nothing { size } => (ReadyKind::Nothing, made_up(target, "nothing", *size), None),
             TargetKind::Simulated { device } => {
                 let facts = made_up(target, "simulated", device.size);
-                (ReadyKind::Simulated(Box::new(device.clone())), facts, None)
+                let device = devices.next().unwrap_or_default();
+                (ReadyKind::Simulated { device }, facts, None)
             }
             TargetKind::Path if !later => preparation.make_ready(number, 0, &mut ready, watcher)?,
             TargetKind::Path => {

@@ -26,7 +26,7 @@ mod tracing;
 mod verification;
 mod windows;
 
-use engine::{Action, Batch, Engine, Request, Slot};
+use engine::{Action, Batch, Engine, Request, SimulatedWorker, Slot};
 use model::content::Filler;
 use model::draws::{Draws, DrawsForm};
 use model::event::{EndReason, Phase};
@@ -69,6 +69,8 @@ const PROBE_TURNS: u32 = 64;
 /// A worker, ready to run.
 pub(crate) struct Worker<'plan> {
     engine: Box<dyn Engine>,
+    /// Its part in the simulation, if it uses simulated devices.
+    simulated: Option<SimulatedWorker>,
     batch: Batch,
     draws: Draws,
     draws_form: DrawsForm,
@@ -245,6 +247,10 @@ fn fill_queued(
 impl Worker<'_> {
     /// Issues I/O until the job is over. `start` is when it begins, on the clock of the engine.
     pub(crate) fn run(mut self, start: Nanos) -> Ended {
+        let start = match &self.simulated {
+            Some(worker) => worker.wait_for_turn().max(start),
+            None => start,
+        };
         self.begin(start);
         // Decided once, so that those who do not need care do not even ask.
         if self.careful {

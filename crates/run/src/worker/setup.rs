@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use engine::{Batch, Clock, EngineError, File, Identity, OpenError, Setup, Slot, choose, sys};
+use engine::{Batch, Clock, EngineError, File, Identity, OpenError, Setup, Simulation, Slot, choose, sys};
 use model::access::AccessError;
 use model::content::Filler;
 use model::draws::{Draws, DrawsForm};
@@ -13,8 +13,8 @@ use model::event::Phase;
 use model::file_choice::FileChoice;
 use model::mix::Mix;
 use model::plan::{
-    Depth, EngineChoice, EngineKind, Job, LatencyPoints, Pacing, Priority, SimulatedDevice, Stream, StreamTarget,
-    TargetId, Worker as Plan,
+    Depth, EngineChoice, EngineKind, Job, LatencyPoints, Pacing, Priority, Stream, StreamTarget, TargetId,
+    Worker as Plan,
 };
 use model::sequence::Sequence;
 use model::{Bytes, Direction, Nanos, PerDirection};
@@ -72,6 +72,9 @@ pub(crate) struct Assignment<'plan> {
     pub(crate) control_groups: &'plan ControlGroups,
     /// What streams of the step divide among themselves.
     pub(crate) flows: &'plan Flows,
+    pub(crate) simulation: &'plan Simulation,
+    /// Number of the worker in its step.
+    pub(crate) number: u32,
 }
 
 /// A target after preparation.
@@ -92,7 +95,10 @@ pub(crate) struct ReadyTarget {
 pub(crate) enum ReadyKind {
     Path(PathBuf),
     Nothing,
-    Simulated(Box<SimulatedDevice>),
+    Simulated {
+        /// Its place in the simulation of the run.
+        device: u32,
+    },
 }
 
 /// Why a worker could not be set up.
@@ -335,6 +341,7 @@ pub(crate) fn set_up<'plan>(given: &Assignment<'plan>) -> Result<(Worker<'plan>,
     prepare_caches(given, &opened)?;
     let (choice, reason) = choose_engine(given, &opened.files, slots);
     check_choice(plan, &choice, &opened)?;
+    check_simulated(given, &choice)?;
     let waits = choice.kind.is_synchronous() && !choice.offload;
     let one_at_a_time = waits || choice.kind == EngineKind::Null && slots == 1;
     let buffer_bytes = plan.streams.iter().map(longest_buffer).max().unwrap_or(1);
@@ -399,11 +406,12 @@ pub(crate) fn set_up<'plan>(given: &Assignment<'plan>) -> Result<(Worker<'plan>,
         split_stamps,
         spin: given.spin,
         clock: given.clock,
-        simulated: simulated_device(given),
+        simulated: (choice.kind == EngineKind::Simulated)
+            .then(|| given.simulation.worker(given.number, simulated_devices(given))),
         seed: draws.clone().word(model::draws::Purpose::Delay),
         choice,
     };
-    let patient = setup.choice.kind == EngineKind::Simulated;
+    let simulated = setup.simulated.clone();
     let mut engine = engine::open(setup)?;
     let lanes = lanes_of(plan, slots, one_at_a_time);
     for lane in &lanes {
@@ -415,7 +423,7 @@ pub(crate) fn set_up<'plan>(given: &Assignment<'plan>) -> Result<(Worker<'plan>,
             keys.len() * rows_per_cell(given),
             WindowRoom::new(&given.job.windows, keys.len(), given.interval, SPARE_WINDOWS),
         ),
-        patient,
+        simulated.is_some(),
     );
     let paced = plan.streams.iter().any(|stream| stream.pacing != Pacing::Unpaced);
     let meter = Meter::new(paced, lanes.len(), patient);
@@ -429,6 +437,7 @@ pub(crate) fn set_up<'plan>(given: &Assignment<'plan>) -> Result<(Worker<'plan>,
     batch.chained = one_at_a_time && locks.is_none();
     let worker = Worker {
         engine,
+        simulated,
         batch,
         draws,
         draws_form: plan.draws,
@@ -732,12 +741,35 @@ fn check_choice(plan: &Plan, choice: &EngineChoice, opened: &Opened) -> Result<(
     Ok(())
 }
 
+/// Refuses what would mix simulated time with the time of this machine.
+fn check_simulated(given: &Assignment<'_>, choice: &EngineChoice) -> Result<(), SetupError> {
+    if choice.kind != EngineKind::Simulated {
+        return Ok(());
+    }
+    let streams = &given.worker.streams;
+    let targets = streams.iter().flat_map(|stream| stream.target.ids());
+    let mut targets = targets.map(|id| &given.targets[id.0 as usize]);
+    if let Some(other) = targets.find(|target| !matches!(target.what, ReadyKind::Simulated { .. })) {
+        return Err(SetupError::Unfit {
+            what: format!("one worker cannot use simulated devices and {} together", other.name()),
+            help: "use a job of its own for each".into(),
+        });
+    }
+    if streams.iter().any(|stream| !stream.lock.is_none()) {
+        return Err(SetupError::Unfit {
+            what: "locks of files are not simulated".into(),
+            help: "remove the lock, or use a real file".into(),
+        });
+    }
+    Ok(())
+}
+
 fn choose_engine(given: &Assignment<'_>, files: &[File], slots: u32) -> (EngineChoice, String) {
     let asked = &given.worker.engine;
     if asked.kind != EngineKind::Auto {
         return (asked.clone(), String::new());
     }
-    if simulated_device(given).is_some() {
+    if !simulated_devices(given).is_empty() {
         let choice = EngineChoice {
             kind: EngineKind::Simulated,
             ..asked.clone()
@@ -761,16 +793,18 @@ fn choose_engine(given: &Assignment<'_>, files: &[File], slots: u32) -> (EngineC
     (EngineChoice { kind, ..asked.clone() }, reason)
 }
 
-fn simulated_device(given: &Assignment<'_>) -> Option<SimulatedDevice> {
-    given
-        .worker
-        .streams
-        .iter()
-        .flat_map(|stream| stream.target.ids())
-        .find_map(|id| match &given.targets[id.0 as usize].what {
-            ReadyKind::Simulated(device) => Some(device.as_ref().clone()),
-            ReadyKind::Path(_) | ReadyKind::Nothing => None,
-        })
+/// The simulated devices that a worker uses, each once, in the order of its streams.
+fn simulated_devices(given: &Assignment<'_>) -> Vec<u32> {
+    let ids = given.worker.streams.iter().flat_map(|stream| stream.target.ids());
+    let mut devices = Vec::new();
+    for id in ids {
+        if let ReadyKind::Simulated { device } = given.targets[id.0 as usize].what
+            && !devices.contains(&device)
+        {
+            devices.push(device);
+        }
+    }
+    devices
 }
 
 /// Trims need no buffer.
@@ -1027,7 +1061,7 @@ impl ReadyTarget {
         match &self.what {
             ReadyKind::Path(path) => path.display().to_string(),
             ReadyKind::Nothing => "null target".into(),
-            ReadyKind::Simulated(_) => "simulated device".into(),
+            ReadyKind::Simulated { .. } => "simulated device".into(),
         }
     }
 }

@@ -1,0 +1,366 @@
+//! The simulated devices of a run, and the order in which workers use them.
+//!
+//! This is a conservative discrete-event simulation. A completion time is computed when an
+//! operation arrives, so operations must arrive in the order of simulated time, whatever the system
+//! does with threads. Every worker has a clock of its own. Only one of them has the *turn*: that
+//! with the earliest clock, or the lowest number where clocks are equal. It keeps the turn until its
+//! clock has passed that of another worker, so it also does everything between two calls of the
+//! engine in the order of time: what workers share beyond the device is used in the same order in
+//! every run.
+//!
+//! A worker that ends keeps the turn. The coordinator first draws its conclusions (start jobs that
+//! waited, stop others) and then calls [`Simulation::resume`].
+
+use std::ops::Range;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use model::Nanos;
+use model::plan::{SimulatedDevice, SimulatedPause};
+
+use super::device::Device;
+use super::not_simulated;
+use crate::error::EngineError;
+
+/// The simulated devices of a run, shared by all workers that use them.
+#[derive(Clone, Debug)]
+pub struct Simulation(Arc<Mutex<State>>);
+
+#[derive(Debug)]
+struct State {
+    devices: Vec<Device>,
+    /// Those of the present step.
+    workers: Vec<Worker>,
+    /// Which of them may go on; nobody while the coordinator prepares or ends something.
+    turn: Option<usize>,
+    /// When the present step began.
+    began: Nanos,
+}
+
+#[derive(Debug)]
+struct Worker {
+    clock: Nanos,
+    status: Status,
+    /// Wakes its thread when it gets the turn.
+    wake: Arc<Condvar>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Status {
+    /// It uses no simulated device, or is not set up yet.
+    Absent,
+    /// It is set up and waits for its job to start.
+    Ready,
+    Running,
+    Ended,
+}
+
+/// One worker's part in a simulation.
+#[derive(Clone, Debug)]
+pub struct SimulatedWorker {
+    simulation: Simulation,
+    number: u32,
+    /// Devices that it uses.
+    devices: Vec<u32>,
+    wake: Arc<Condvar>,
+}
+
+/// What a worker has to know of its devices.
+pub(super) struct Joined {
+    pub(super) now: Nanos,
+    pub(super) host_pauses: Vec<SimulatedPause>,
+    pub(super) inline: bool,
+}
+
+/// The right to go on, while a worker carries out a turn.
+pub(super) struct Turn<'a> {
+    /// Absent only while it waits.
+    state: Option<MutexGuard<'a, State>>,
+    worker: &'a SimulatedWorker,
+}
+
+impl Simulation {
+    /// New devices, at time zero. Workers refer to them by their place in the list.
+    pub fn new(devices: impl IntoIterator<Item = SimulatedDevice>) -> Simulation {
+        Simulation(Arc::new(Mutex::new(State {
+            devices: devices.into_iter().map(Device::new).collect(),
+            workers: Vec::new(),
+            turn: None,
+            began: Nanos(0),
+        })))
+    }
+
+    /// One device and one worker on it, which needs no coordinator.
+    pub fn for_one_worker(device: SimulatedDevice) -> SimulatedWorker {
+        let simulation = Simulation::new([device]);
+        simulation.begin_step(1);
+        let worker = simulation.worker(0, vec![0]);
+        {
+            let mut state = simulation.lock();
+            (state.workers[0].status, state.turn) = (Status::Running, Some(0));
+        }
+        worker
+    }
+
+    /// Begins a step with so many workers. Devices keep their state, and time goes on from the
+    /// latest clock of the step before.
+    pub fn begin_step(&self, workers: usize) {
+        let mut state = self.lock();
+        let clocks = state.workers.iter().map(|worker| worker.clock);
+        state.began = clocks.max().unwrap_or_default().max(state.began);
+        let clock = state.began;
+        let worker = || Worker {
+            clock,
+            status: Status::Absent,
+            wake: Arc::default(),
+        };
+        state.workers = std::iter::repeat_with(worker).take(workers).collect();
+        state.turn = None;
+    }
+
+    /// The part of a worker of this step, by its number, that uses these devices.
+    pub fn worker(&self, number: u32, devices: Vec<u32>) -> SimulatedWorker {
+        let wake = Arc::clone(&self.lock().workers[number as usize].wake);
+        SimulatedWorker {
+            simulation: self.clone(),
+            number,
+            devices,
+            wake,
+        }
+    }
+
+    /// Lets workers begin, as soon as it is their turn. Returns the simulated time at which they do.
+    pub fn start(&self, workers: Range<usize>) -> Nanos {
+        let mut state = self.lock();
+        let now = state.now();
+        for worker in &mut state.workers[workers] {
+            if worker.status == Status::Ready {
+                (worker.status, worker.clock) = (Status::Running, now);
+            }
+        }
+        now
+    }
+
+    /// Goes on after a start or an end. `ended` are all workers whose threads have ended.
+    pub fn resume(&self, ended: impl IntoIterator<Item = usize>) {
+        let mut state = self.lock();
+        for number in ended {
+            state.workers[number].status = Status::Ended;
+        }
+        let goes_on = |turn: usize| state.workers[turn].status == Status::Running;
+        if !state.turn.is_some_and(goes_on) {
+            state.pass_on();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // A worker that panicked ends its part; the others go on.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// The clock of the worker that has or had the turn last: no worker is behind it.
+    fn now(&self) -> Nanos {
+        self.turn.map_or(self.began, |turn| self.workers[turn].clock)
+    }
+
+    /// The worker whose turn it is by the clocks.
+    fn first(&self) -> Option<usize> {
+        let running = self.workers.iter().zip(0..);
+        let running = running.filter(|(worker, _)| worker.status == Status::Running);
+        running
+            .map(|(worker, number)| (worker.clock, number))
+            .min()
+            .map(|(_, number)| number)
+    }
+
+    /// Gives the turn to the worker that is first.
+    fn pass_on(&mut self) {
+        if let Some(first) = self.first() {
+            self.turn = Some(first);
+            self.workers[first].wake.notify_all();
+        }
+    }
+}
+
+impl SimulatedWorker {
+    /// Waits until the job of this worker has started and it is its turn. Returns the time then.
+    pub fn wait_for_turn(&self) -> Nanos {
+        self.turn().clock()
+    }
+
+    /// Registers the worker with its devices.
+    pub(super) fn join(&self, seed: u64) -> Joined {
+        let mut state = self.simulation.lock();
+        let worker = &mut state.workers[self.number as usize];
+        if worker.status == Status::Absent {
+            worker.status = Status::Ready;
+        }
+        let mut joined = Joined {
+            now: worker.clock,
+            host_pauses: Vec::new(),
+            inline: false,
+        };
+        for (place, number) in (0..).zip(&self.devices) {
+            let Some(device) = state.devices.get_mut(*number as usize) else {
+                continue;
+            };
+            // Several devices of one worker differ by chance; the first has the plain seed.
+            let seed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15u64.wrapping_mul(place));
+            device.offer_seed(self.number, seed);
+            joined.host_pauses.extend(&device.plan().host_pauses);
+            joined.inline |= device.plan().inline;
+        }
+        if self.devices.len() > 1 {
+            joined.host_pauses.sort_by_key(|pause| pause.at_ns);
+        }
+        joined
+    }
+
+    /// Waits for the turn of this worker.
+    pub(super) fn turn(&self) -> Turn<'_> {
+        let mut turn = Turn {
+            state: Some(self.simulation.lock()),
+            worker: self,
+        };
+        turn.wait();
+        turn
+    }
+}
+
+impl Turn<'_> {
+    /// The clock of the worker.
+    pub(super) fn clock(&mut self) -> Nanos {
+        let number = self.worker.number as usize;
+        self.state().workers[number].clock
+    }
+
+    /// A device, by its number.
+    pub(super) fn device(&mut self, number: u32) -> Result<&mut Device, EngineError> {
+        self.state().devices.get_mut(number as usize).ok_or_else(not_simulated)
+    }
+
+    /// Moves the clock of the worker, and waits until no other worker is behind it.
+    pub(super) fn advance(&mut self, now: Nanos) {
+        let number = self.worker.number as usize;
+        let state = self.state();
+        if state.workers[number].clock == now {
+            return;
+        }
+        state.workers[number].clock = now;
+        if state.workers.len() > 1 && state.first() != Some(number) {
+            state.pass_on();
+            self.wait();
+        }
+    }
+
+    fn wait(&mut self) {
+        let worker = self.worker;
+        let turn = Some(worker.number as usize);
+        let mut state = self.state.take().unwrap_or_else(|| worker.simulation.lock());
+        while state.turn != turn {
+            state = worker.wake.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        self.state = Some(state);
+    }
+
+    fn state(&mut self) -> &mut State {
+        self.state.get_or_insert_with(|| self.worker.simulation.lock())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Workers of one step that are set up and started; the coordinator has yet to resume.
+    fn started(count: u32) -> (Simulation, Vec<SimulatedWorker>) {
+        let simulation = Simulation::new([SimulatedDevice::default()]);
+        simulation.begin_step(count as usize);
+        let workers: Vec<_> = (0..count).map(|number| simulation.worker(number, vec![0])).collect();
+        // In which order threads are set up is up to the system.
+        for worker in workers.iter().rev() {
+            worker.join(u64::from(worker.number));
+        }
+        simulation.start(0..count as usize);
+        (simulation, workers)
+    }
+
+    #[test]
+    fn workers_go_on_in_the_order_of_their_clocks_then_of_their_numbers() {
+        let (simulation, workers) = started(3);
+        let order = Mutex::new(Vec::new());
+        std::thread::scope(|scope| {
+            for worker in &workers {
+                let order = &order;
+                scope.spawn(move || {
+                    let mut turn = worker.turn();
+                    let step = Nanos(6 / u64::from(worker.number + 1));
+                    while turn.clock() < Nanos(12) {
+                        let next = turn.clock() + step;
+                        order.lock().unwrap().push((turn.clock().0, worker.number));
+                        turn.advance(next);
+                    }
+                    // As far ahead as can be: the others need nothing of it.
+                    turn.state().workers[worker.number as usize].clock = Nanos::NEVER;
+                    turn.state().pass_on();
+                });
+            }
+            simulation.resume([]);
+        });
+        let order = order.into_inner().unwrap();
+        let mut sorted = order.clone();
+        sorted.sort_unstable();
+        assert_eq!(order.len(), 2 + 4 + 6);
+        assert_eq!(order, sorted);
+    }
+
+    #[test]
+    fn the_seed_of_the_lowest_worker_counts() {
+        let (simulation, _) = started(3);
+        let mut state = simulation.lock();
+        let mut alone = Device::new(SimulatedDevice::default());
+        alone.offer_seed(0, 0);
+        assert_eq!(format!("{:?}", state.devices[0]), format!("{alone:?}"));
+        state.devices[0].offer_seed(1, 77);
+        assert_eq!(format!("{:?}", state.devices[0]), format!("{alone:?}"));
+    }
+
+    #[test]
+    fn others_go_on_after_a_panic_once_the_coordinator_knows() {
+        let (simulation, workers) = started(2);
+        simulation.resume([]);
+        let first = workers[0].clone();
+        let thread = std::thread::spawn(move || {
+            let mut turn = first.turn();
+            turn.advance(Nanos(0));
+            panic!("on purpose");
+        });
+        assert!(thread.join().is_err());
+        let second = workers[1].clone();
+        let thread = std::thread::spawn(move || {
+            let mut turn = second.turn();
+            turn.advance(Nanos(5));
+            turn.clock()
+        });
+        simulation.resume([0]);
+        assert_eq!(thread.join().unwrap(), Nanos(5));
+        // A step after it begins when this one has ended.
+        simulation.begin_step(1);
+        let worker = simulation.worker(0, vec![0]);
+        assert_eq!(worker.join(1).now, Nanos(5));
+        assert_eq!(simulation.start(0..1), Nanos(5));
+    }
+
+    #[test]
+    fn a_worker_that_has_ended_keeps_the_turn_until_the_coordinator_resumes() {
+        let (simulation, workers) = started(2);
+        simulation.resume([]);
+        workers[0].turn().advance(Nanos(0));
+        // Its thread has ended, and a job that waited for it starts.
+        assert_eq!(simulation.lock().turn, Some(0));
+        assert_eq!(simulation.start(0..0), Nanos(0));
+        simulation.resume([0]);
+        assert_eq!(simulation.lock().turn, Some(1));
+    }
+}
