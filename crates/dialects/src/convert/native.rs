@@ -390,7 +390,7 @@ fn place(plan: &Plan, crew: &Crew<'_>, say: &mut dyn FnMut(&'static str, String)
 /// What the operations of a stream are.
 fn part(stream: &Stream, native: bool) -> Options {
     let mut options: Options = Vec::new();
-    let mix = stream.mix;
+    let mix = words::resulting_mix(stream);
     let direction = words::directions(&mix).first().copied().unwrap_or(Direction::Read);
     if let Some(access) = access(words::access_of(stream, direction), direction) {
         options.push(("access", access));
