@@ -549,6 +549,8 @@ fn load(stream: &Stream, count: u64, say: &mut dyn FnMut(&'static str, String)) 
         let total = u64::try_from(total).unwrap_or(u64::MAX).max(1);
         let rate = match first.unit {
             RateUnit::Operations => format!("{total}iops"),
+            // A number alone would not say that it counts bytes.
+            RateUnit::Bytes if !total.is_multiple_of(1024) => format!("{total}B/s"),
             RateUnit::Bytes => format!("{}/s", size(total)),
         };
         say("rate", rate);

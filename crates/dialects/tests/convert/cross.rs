@@ -105,7 +105,7 @@ fn lines_of_diskspd_in_our_words() {
     );
     check(
         "-o1 -s128K -g1000 -n a.dat",
-        "fathom run --target a.dat --access sequential --block 64k --align 128k --rate 1000000/s --time 10s --warm-up 5s --cache \
+        "fathom run --target a.dat --access sequential --block 64k --align 128k --rate 1000000B/s --time 10s --warm-up 5s --cache \
          buffered --engine psync",
     );
     check(
