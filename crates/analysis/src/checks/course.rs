@@ -3,9 +3,10 @@
 use model::Nanos;
 use model::finding::{Finding, Severity};
 use model::observation::{Observation, SeriesPoint};
-use model::stats::{Segment, fit_line, segments};
+use model::stats::{Segment, fit_line, mean, segments};
 
 use super::Check;
+use crate::figures;
 
 /// Seconds that a window needs before its course can be judged.
 const LEAST_SECONDS: usize = 20;
@@ -15,6 +16,8 @@ const EXCURSION: f64 = 0.10;
 const LEAST_CORRELATION: f64 = 0.5;
 /// Seconds that a level lasts at least.
 const LEAST_LEVEL: usize = 5;
+/// Without a change of level, the first and the last part of the window describe a drift: this share of it each.
+const END: f64 = 0.1;
 /// Levels that differ by less than this share of the larger one are one.
 const CHANGE: f64 = 0.10;
 /// A line that misses the series by no more than so many times what levels do says it as well.
@@ -58,9 +61,9 @@ pub(super) const CHANGES: Check = Check {
 pub struct LevelChange {
     /// Seconds from the start of the measured window.
     pub at_secs: f64,
-    /// Operations per second before it.
+    /// Operations per second before it: the mean of the whole level.
     pub from: f64,
-    /// After it.
+    /// After it, likewise.
     pub to: f64,
 }
 
@@ -81,8 +84,8 @@ pub fn level_changes(seen: &Observation) -> Vec<LevelChange> {
         .filter(|(from, to)| (to.level - from.level).abs() > CHANGE * from.level.max(to.level))
         .map(|(from, to)| LevelChange {
             at_secs: to.start as f64,
-            from: from.level,
-            to: to.level,
+            from: from.mean,
+            to: to.mean,
         })
         .collect();
     // A slope makes a staircase of levels: where a line says it as well, it is a drift.
@@ -100,7 +103,10 @@ fn changes(seen: &Observation) -> Option<Finding> {
     let told: Vec<String> = changes
         .iter()
         .take(MOST_CHANGES)
-        .map(|change| format!("after {} s from {:.0} to {:.0}", change.at_secs, change.from, change.to))
+        .map(|change| {
+            let (from, to) = (figures::rate(change.from), figures::rate(change.to));
+            format!("after {} s from {from} to {to}", change.at_secs)
+        })
         .collect();
     let more = match changes.len().saturating_sub(MOST_CHANGES) {
         0 => String::new(),
@@ -141,21 +147,48 @@ fn drift(seen: &Observation) -> Option<Finding> {
     }
     let line = fit_line(&rates);
     let count = rates.len() as f64;
-    let mean = rates.iter().sum::<f64>() / count;
-    let change = line.slope * (count - 1.0) / mean;
+    let change = line.slope * (count - 1.0) / mean(&rates);
     if change.abs() <= EXCURSION || correlation(&rates, line.slope) < LEAST_CORRELATION {
         return None;
     }
-    let word = if change > 0.0 { "rose" } else { "fell" };
-    let what = format!(
-        "operations per second {word} by {:.0} % over the {} measured seconds",
-        100.0 * change.abs(),
-        rates.len()
-    );
+    let what = match largest_change(seen) {
+        Some(step) => format!(
+            "operations per second {} at {:.0} s",
+            from_to(step.from, step.to),
+            step.at_secs
+        ),
+        None => {
+            let count = ((END * rates.len() as f64).round() as usize).max(1);
+            let (first, last) = (mean(&rates[..count]), mean(&rates[rates.len() - count..]));
+            format!(
+                "operations per second {} between the first and the last {count} of {} s",
+                from_to(first, last),
+                rates.len()
+            )
+        }
+    };
     let finding = Finding::new("NOT-STEADY", Severity::Warning, what).at(&*seen.name);
     let finding =
         finding.why("the mean is that of a change and not of a state: another length would give another figure");
     Some(finding.help("warm up for longer, or wait for a steady state (`--until-steady`, `fathom precondition`)"))
+}
+
+fn largest_change(seen: &Observation) -> Option<LevelChange> {
+    let size = |step: &LevelChange| (step.to - step.from).abs();
+    level_changes(seen)
+        .into_iter()
+        .max_by(|one, other| size(one).total_cmp(&size(other)))
+}
+
+/// Two rates and the change between them: `fell from 6,000 to 3,000 (-50 %)`.
+fn from_to(from: f64, to: f64) -> String {
+    let verb = if to < from { "fell" } else { "rose" };
+    format!(
+        "{verb} from {} to {} ({})",
+        figures::rate(from),
+        figures::rate(to),
+        figures::change(to / from)
+    )
 }
 
 /// Operations of each whole second.
@@ -244,6 +277,31 @@ mod tests {
         assert!(found(&slight).is_empty());
     }
 
+    fn not_steady(operations: &[u64]) -> String {
+        let found = super::super::check(&course(operations));
+        let mut found = found.into_iter().filter(|finding| finding.rule == "NOT-STEADY");
+        found.next().map(|finding| finding.what).unwrap_or_default()
+    }
+
+    #[test]
+    fn a_step_is_reported_with_the_means_on_both_sides() {
+        let step: Vec<u64> = (0..2000).map(|n| if n < 1000 { 600 } else { 300 }).collect();
+        assert_eq!(
+            not_steady(&step),
+            "operations per second fell from 6,000 to 3,000 (-50 %) at 100 s"
+        );
+    }
+
+    #[test]
+    fn a_trend_is_reported_with_the_means_of_its_ends() {
+        // 100 s of 10,000 to 5,000: 9,750 on average in the first ten seconds, 5,250 in the last.
+        let trend: Vec<u64> = (0..1000).map(|n| 1000 - n / 2).collect();
+        assert_eq!(
+            not_steady(&trend),
+            "operations per second fell from 9,755 to 5,255 (-46 %) between the first and the last 10 of 100 s"
+        );
+    }
+
     fn steps(operations: &[u64]) -> Vec<model::finding::Finding> {
         let found = super::super::check(&course(operations));
         found
@@ -260,7 +318,7 @@ mod tests {
         let found = steps(&step);
         assert_eq!(found.len(), 1);
         assert!(
-            found[0].what.contains("after 25 s from 10180 to 4280"),
+            found[0].what.contains("after 25 s from 10,228 to 4,231"),
             "{}",
             found[0].what
         );

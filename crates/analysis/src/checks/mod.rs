@@ -67,6 +67,7 @@ pub const CHECKS: &[Check] = &[
     surroundings::HELD,
     surroundings::HEALTH,
     support::PERCENTILES,
+    support::MODES,
     diagnosis::DIAGNOSIS,
 ];
 

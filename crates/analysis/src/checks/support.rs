@@ -1,9 +1,11 @@
 //! How far percentiles can be trusted: a percentile with fewer than ten values beyond it is hardly more than the maximum.
 
 use model::finding::{Finding, Severity};
+use model::observation::Observation;
 use model::stats::{Support, support};
 
 use super::Check;
+use crate::identities::find_two_modes;
 
 /// The percentiles that reports show, with their names.
 const SHOWN: [(f64, &str); 4] = [
@@ -38,10 +40,35 @@ pub(super) const PERCENTILES: Check = Check {
     },
 };
 
+pub(super) const MODES: Check = Check {
+    rules: &["TWO-MODES"],
+    about: "Whether latencies have two modes, such as hits and misses of a cache, which no mean describes.",
+    look: |subject, findings| {
+        let seen = Observation::all(subject.results);
+        findings.extend(seen.iter().flat_map(find_two_modes));
+    },
+};
+
 #[cfg(test)]
 mod tests {
-    use super::super::samples::{self, rules};
+    use super::super::samples::{self, reads, rules};
     use model::Nanos;
+
+    #[test]
+    fn two_modes_of_a_run_are_named() {
+        let mut results = samples::closed_loop(1, 20_000, Nanos::micros(50));
+        assert!(!rules(&results).contains(&"TWO-MODES".to_owned()));
+        let reads = reads(&mut results.steps[0].jobs[0]);
+        reads.total.record_times(5_000_000, 2_000);
+        reads.operations += 2_000;
+        let found = super::super::check(&results);
+        let modes = found.iter().find(|finding| finding.rule == "TWO-MODES");
+        let what = &modes.expect("two modes").what;
+        assert!(
+            what.starts_with("90.9 % of the reads take about 50") && what.contains("other 9.1 % about 5"),
+            "{what}"
+        );
+    }
 
     #[test]
     fn few_operations_make_weak_percentiles() {

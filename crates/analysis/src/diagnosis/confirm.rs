@@ -10,8 +10,10 @@ use super::sign::held;
 /// operations: two standard errors of each.
 const SAME: f64 = 0.03;
 const ERRORS: f64 = 2.0;
-/// The latency has grown with the depth if it lies within this share of that.
-const IN_STEP: f64 = 0.15;
+/// At least this share of the added depth must be in flight before an unchanged rate means a limit.
+const MIN_ADDED_IN_FLIGHT: f64 = 0.5;
+/// More operations in flight than the depth allows, by this share, contradict the depth: nothing follows from them.
+const MAX_OVERFULL: f64 = 0.15;
 /// Of a growth of the depth, at least this share must arrive in the rate for a load that waits for latency alone.
 const MOST: f64 = 0.5;
 
@@ -24,6 +26,8 @@ pub struct Comparison {
     pub rate: f64,
     /// Mean latency likewise.
     pub latency: f64,
+    /// At least half of the added depth was in flight, and no more than the depth allows.
+    pub queue_grew: bool,
     /// What follows.
     pub verdict: Verdict,
 }
@@ -31,8 +35,10 @@ pub struct Comparison {
 /// What a second depth tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The rate stayed within 3 % (and what chance adds), and the latency grew as the depth: something lets through so much and no more.
+    /// The rate stayed within 3 % (and what chance adds), and the added operations waited: something limits the rate.
     Limit,
+    /// The rate fell by more than that, and the added operations waited: beyond a limit, operations slow each other down.
+    Decline,
     /// At least half of the growth of the depth arrived in the rate: nothing limits but the time of an operation.
     Latency,
     /// Neither.
@@ -43,24 +49,31 @@ pub enum Verdict {
 /// adds must show in one of them. `None` where rate, latency or depth of either is not known, or the depth is the same.
 pub fn compare(observation: &Observation, deeper: &Observation) -> Option<Comparison> {
     let latency = |of: &Observation| of.total.latency.as_ref()?.mean_ns;
-    let depth = deeper.load.depth? as f64 / observation.load.depth? as f64;
+    let depths = (observation.load.depth? as f64, deeper.load.depth? as f64);
+    let in_flight = (
+        rate(observation)? * latency(observation)? / 1e9,
+        rate(deeper)? * latency(deeper)? / 1e9,
+    );
+    let depth = depths.1 / depths.0;
     let rate = rate(deeper)? / rate(observation)?;
     let latency = latency(deeper)? / latency(observation)?;
     if !(depth > 1.0 && rate.is_finite() && latency.is_finite()) {
         return None;
     }
-    let chance = (inverse(observation) + inverse(deeper)).sqrt();
-    let verdict = if (rate - 1.0).abs() <= SAME + ERRORS * chance && (latency / depth - 1.0).abs() <= IN_STEP {
-        Verdict::Limit
-    } else if rate - 1.0 >= MOST * (depth - 1.0) {
-        Verdict::Latency
-    } else {
-        Verdict::Between
+    let tolerance = SAME + ERRORS * (inverse(observation) + inverse(deeper)).sqrt();
+    let queue_grew = in_flight.1 / in_flight.0 - 1.0 >= MIN_ADDED_IN_FLIGHT * (depth - 1.0)
+        && in_flight.1 <= (1.0 + MAX_OVERFULL) * depths.1;
+    let verdict = match rate - 1.0 {
+        gain if queue_grew && gain < -tolerance => Verdict::Decline,
+        gain if queue_grew && gain <= tolerance => Verdict::Limit,
+        gain if gain >= MOST * (depth - 1.0) => Verdict::Latency,
+        _ => Verdict::Between,
     };
     Some(Comparison {
         depth,
         rate,
         latency,
+        queue_grew,
         verdict,
     })
 }

@@ -129,11 +129,19 @@ fn undetermined(subject: &Subject<'_>) -> Sign {
     }
     if let Some(comparison) = subject.comparison() {
         let what = format!(
-            "twice the depth brought {:+.0} % operations and {:.1} times the latency: neither more of the same nor a limit",
+            "{:.1} times the depth brought {:+.0} % operations and {:.1} times the latency",
+            comparison.depth,
             100.0 * (comparison.rate - 1.0),
             comparison.latency
         );
-        return Sign::new(what).advise("the knee is near this depth: measure at more depths");
+        if !comparison.queue_grew {
+            return Sign::new(
+                what + ": the operations in flight do not match the two depths, which therefore show no limit",
+            )
+            .advise("use an asynchronous engine or more workers, so that the whole depth is in flight");
+        }
+        return Sign::new(what + ": the rate still grows, but much less than the depth")
+            .advise("the knee is near this depth: measure at more depths");
     }
     let sign = Sign::new("the figures do not tell what limited this load".into());
     match subject.queue_is_full() {

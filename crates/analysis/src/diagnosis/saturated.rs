@@ -12,20 +12,23 @@ const WAITS: f64 = 3.0;
 
 pub(super) const SATURATED: Signature = Signature {
     answer: Answer::Saturated,
-    about: "The queue was full, and twice the depth brought no more operations and twice the latency; or the latency is \
-            three times that of a single operation. No known limit lies there, and the operations wait in the device.",
+    about: "Twice the depth brought no more operations: the added ones only waited; or the queue was full, and the latency \
+            is three times that of a single operation. No known limit lies there, and the operations wait in the device.",
     look,
 };
 
 fn look(subject: &Subject<'_>) -> Option<Sign> {
-    if !subject.is_closed_loop() || !subject.is_level() || subject.waits_above() || !subject.queue_is_full()? {
+    if !subject.is_level() || subject.waits_above() {
         return None;
     }
     let rate = subject.rate()?;
-    let sign = match (subject.comparison(), subject.context.unloaded_ns) {
+    let comparison = subject.comparison();
+    let sign = match (comparison, subject.context.unloaded_ns) {
+        // Operations that wait for one another show a limit by themselves, whether or not flushes emptied the queue at
+        // times and whether or not a report says that the loop was closed.
         (Some(comparison), _) => {
             let [same, grown] = comparison.evidence();
-            (comparison.verdict == Verdict::Limit)
+            matches!(comparison.verdict, Verdict::Limit | Verdict::Decline)
                 .then(|| Sign {
                     confirmed: Some(true),
                     ..Sign::default()
@@ -33,7 +36,7 @@ fn look(subject: &Subject<'_>) -> Option<Sign> {
                 .show(same)
                 .show(grown)
         }
-        (None, Some(alone)) => {
+        (None, Some(alone)) if subject.is_closed_loop() && subject.queue_is_full()? => {
             let latency = subject.mean_latency()?;
             (latency >= WAITS * alone).then(Sign::default)?.show(held(
                 "mean latency",
@@ -43,10 +46,17 @@ fn look(subject: &Subject<'_>) -> Option<Sign> {
                 "one operation at a time",
             ))
         }
-        (None, None) => return None,
+        (None, _) => return None,
     };
-    let sentence =
+    let mut sentence =
         format!("the device gives no more than {rate:.0} IOPS, or something before it with a limit nobody has named");
+    if let Some(comparison) = comparison.filter(|comparison| comparison.verdict == Verdict::Decline) {
+        sentence += &format!(
+            "; at {:.1} times the depth it gave {:.0} % less",
+            comparison.depth,
+            100.0 * (1.0 - comparison.rate)
+        );
+    }
     let known = format!("if this is a limit, name it: --cap iops={rate:.0}");
     let sign = sign
         .advise("less depth gives the same rate at less latency; only a faster device gives more")

@@ -136,6 +136,84 @@ fn a_limit_without_a_name_is_saturation() {
     );
 }
 
+/// The combinations that ended in UNDETERMINED although the rate stayed and the latency doubled: flushes that empty the
+/// queue at times, reports that do not say whether the loop was closed, and rates that were asked for and not reached.
+#[test]
+fn a_second_depth_that_only_adds_latency_is_saturation() {
+    let deeper = closed(64, 7000.0);
+    let flushes = Context {
+        deeper: Some(&deeper),
+        flushes: true,
+        ..Context::default()
+    };
+    // 28.8 of 32 in flight on average; twice as many at the second depth.
+    let partly_full = |depth: u64| {
+        let mut observation = closed(depth, 7000.0);
+        let mean = observation.total.latency.as_mut().unwrap().mean_ns.as_mut().unwrap();
+        *mean *= 0.9;
+        observation
+    };
+    let (shallow, twice) = (partly_full(32), partly_full(64));
+    let found = diagnose(
+        &shallow,
+        &[],
+        &Context {
+            deeper: Some(&twice),
+            ..flushes.clone()
+        },
+    );
+    assert_eq!((found.answer, found.confirmed), (Answer::Saturated, Some(true)));
+    for closed_loop in [None, Some(false)] {
+        let mut shallow = closed(32, 7000.0);
+        shallow.load.closed_loop = closed_loop;
+        let context = Context {
+            deeper: Some(&deeper),
+            ..Context::default()
+        };
+        let found = diagnose(&shallow, &[], &context);
+        assert_eq!(found.answer, Answer::Saturated, "{closed_loop:?}: {}", found.sentence);
+    }
+}
+
+#[test]
+fn a_second_depth_that_costs_operations_is_saturation() {
+    let (shallow, deeper) = (closed(32, 7000.0), closed(64, 6300.0));
+    let context = Context {
+        deeper: Some(&deeper),
+        ..Context::default()
+    };
+    assert_eq!(compare(&shallow, &deeper).unwrap().verdict, Verdict::Decline);
+    let found = diagnose(&shallow, &[], &context);
+    assert_eq!(found.answer, Answer::Saturated);
+    assert!(
+        found.sentence.ends_with("at 2.0 times the depth it gave 10 % less"),
+        "{}",
+        found.sentence
+    );
+    // A limit of 7000 lets through 7000 at any depth: a decline does not confirm it.
+    let found = diagnose(&shallow, &[layer("disk", LayerKind::Disk, 7000.0)], &context);
+    assert_eq!((found.answer, found.confirmed), (Answer::Cap, Some(false)));
+}
+
+/// The rate stays because the added operations never were in flight: no limit follows from that.
+#[test]
+fn a_depth_that_is_not_in_flight_shows_no_limit() {
+    let shallow = closed(32, 7000.0);
+    let mut deeper = closed(32, 7000.0);
+    deeper.load.depth = Some(64);
+    let context = Context {
+        deeper: Some(&deeper),
+        ..Context::default()
+    };
+    let found = diagnose(&shallow, &[], &context);
+    assert_eq!(found.answer, Answer::Undetermined);
+    assert!(
+        found.sentence.contains("do not match the two depths"),
+        "{}",
+        found.sentence
+    );
+}
+
 #[test]
 fn without_a_second_depth_nothing_is_guessed() {
     let found = diagnose(&closed(32, 7000.0), &[], &Context::default());

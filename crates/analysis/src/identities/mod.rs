@@ -2,6 +2,7 @@
 //! and what weakens them. They may come from any tool, rounded as it rounds and with gaps; what is absent is not judged.
 
 mod load;
+mod modes;
 mod percentiles;
 mod sums;
 mod times;
@@ -12,6 +13,7 @@ use model::observation::Observation;
 
 pub(crate) use load::Filled;
 pub use load::{Little, little};
+pub(crate) use modes::find_two_modes;
 pub use percentiles::{Mark, Percentile, Value, percentiles};
 
 /// A rule, with what it looks at.
@@ -44,6 +46,7 @@ pub const RULES: &[Rule] = &[
     times::ORDER,
     times::TAIL,
     times::SPREAD,
+    modes::MODES,
     times::LARGEST,
     percentiles::SUPPORT,
     validity::LENGTH,

@@ -85,7 +85,13 @@ pub struct Kept {
     pub depth: Option<f64>,
     /// The rate there, likewise.
     pub iops: Option<f64>,
+    /// The smallest measured load that keeps the limit and reaches the highest rate within the limit (`iops`, or a
+    /// measured one) within 2 %; absent where none does.
+    pub smallest_at: Option<f64>,
 }
+
+/// Loads whose rates differ by less than this share reach the same rate.
+const SAME_RATE: f64 = 0.02;
 
 /// How far the points, in the order of their load, keep a limit: as far as the upper bounds of the 95 % intervals do,
 /// without a gap.
@@ -114,11 +120,15 @@ pub fn kept(points: &[Point], limit: &Limit) -> Kept {
             between(last.iops, next.iops),
         )
     });
+    let keeping = &points[..count];
+    let most_iops = keeping.iter().map(|point| point.iops).fold(iops, f64::max);
+    let reaches = |point: &&Point| point.iops >= (1.0 - SAME_RATE) * most_iops;
     Kept {
         kept_at: Some(last.load),
         missed_at,
         unknown,
         depth: Some(load),
         iops: Some(iops),
+        smallest_at: keeping.iter().find(reaches).map(|point| point.load),
     }
 }

@@ -209,11 +209,41 @@ fn the_most_load_within_a_limit_lies_between_the_last_that_keeps_it_and_the_next
     assert!((kept.depth.unwrap() - expected).abs() < 1e-9, "{kept:?}");
     assert!((kept.iops.unwrap() - 80_000.0).abs() < 1e-6);
     assert_eq!(knee.advice.kind, AdviceKind::LimitKept);
-    // The rate is the same from 8 servers on, so the least load that has it is meant.
+}
+
+/// A depth of 12 gave 40,000 within the limit, and so did 24 at twice the latency.
+#[test]
+fn the_smallest_load_that_reaches_the_rate_within_a_limit_is_recommended() {
+    let limit: Limit = "p99<=1ms".parse().unwrap();
+    let knee = analyse(&limited(), Axis::InFlight, Some(&limit));
+    assert_eq!(
+        (knee.advice.load, knee.kept.unwrap().smallest_at),
+        (Some(8.0), Some(8.0))
+    );
     assert_eq!(
         knee.advice.sentence,
-        "The most with p99 <= 1 ms is 80,000 operations per second at 32 in flight; 64 in flight does not keep it."
+        "Use 8 in flight: 80,000 operations per second at a mean of 100 us. More load brings no more than 2 %: 32 in \
+         flight takes 400 us for 80,000. p99 <= 1 ms is kept up to 32 in flight; 64 in flight does not keep it."
     );
+    let point = |load: f64, iops: f64| Point {
+        limited_ns: Some(1e5),
+        limited_ns_high: Some(1e5),
+        ..Point::of_closed_loop(load, iops)
+    };
+    let advice = |points: &[Point]| analyse(points, Axis::InFlight, Some(&limit)).advice;
+    let same = advice(&[point(6.0, 35_000.0), point(12.0, 39_500.0), point(24.0, 40_000.0)]);
+    assert_eq!((same.kind, same.load), (AdviceKind::LimitNotReached, Some(12.0)));
+    assert!(
+        same.sentence.starts_with("Use 12 in flight: 39,500"),
+        "{}",
+        same.sentence
+    );
+    // 39,000 are 2.5 % less.
+    let less = advice(&[point(12.0, 39_000.0), point(24.0, 40_000.0)]);
+    assert_eq!(less.load, Some(24.0));
+    // The rate falls again: the highest within the limit counts, not that of the largest load.
+    let falling = advice(&[point(6.0, 37_000.0), point(12.0, 40_000.0), point(24.0, 37_000.0)]);
+    assert_eq!(falling.load, Some(12.0));
 }
 
 #[test]

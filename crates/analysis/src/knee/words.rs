@@ -99,7 +99,12 @@ pub(super) fn advice(knee: &Knee, axis: Axis, limit: Option<&Limit>) -> Advice {
 fn of_limit(knee: &Knee, axis: Axis, limit: &Limit, kept: &Kept) -> Advice {
     let first = knee.points[0].load;
     let last = knee.points[knee.points.len() - 1].load;
-    let (kind, sentence) = match (kept.kept_at, kept.missed_at) {
+    // An offered rate is itself what is wanted: a smaller one reaches less.
+    let smallest = kept
+        .smallest_at
+        .filter(|at| axis != Axis::Rate && kept.kept_at.is_some_and(|most| *at < most));
+    let point = |at: f64| knee.points.iter().find(|point| point.load == at);
+    let (kind, mut sentence) = match (kept.kept_at, kept.missed_at) {
         (None, _) if kept.unknown => (
             AdviceKind::LimitUnknown,
             format!(
@@ -133,7 +138,6 @@ fn of_limit(knee: &Knee, axis: Axis, limit: &Limit, kept: &Kept) -> Advice {
             ),
         ),
         (Some(at), Some(next)) => {
-            let point = |at: f64| knee.points.iter().find(|point| point.load == at);
             let iops = point(at).map_or(0.0, |point| point.iops);
             // Measured within the limit, and yet not known to keep it.
             let most = limit.most_ns.0 as f64;
@@ -149,7 +153,9 @@ fn of_limit(knee: &Knee, axis: Axis, limit: &Limit, kept: &Kept) -> Advice {
                 None => format!("{} does not keep it", load(axis, next)),
             };
             let between = kept.iops.unwrap_or(0.0);
-            let sentence = if between > iops {
+            let sentence = if smallest.is_some() {
+                format!("{limit} is kept up to {}; {missed}.", load(axis, at))
+            } else if between > iops {
                 format!(
                     "The most with {limit} is about {} operations per second at about {}: {} keeps it with {}, {missed}; what \
                      lies between is interpolated.",
@@ -170,9 +176,20 @@ fn of_limit(knee: &Knee, axis: Axis, limit: &Limit, kept: &Kept) -> Advice {
             (AdviceKind::LimitKept, sentence)
         }
     };
+    if let (Some(enough), Some(most)) = (smallest.and_then(point), kept.kept_at.and_then(point)) {
+        sentence = format!(
+            "Use {}: {} operations per second at a mean of {}. More load brings no more than 2 %: {} takes {} for {}. {sentence}",
+            load(axis, enough.load),
+            rate(enough.iops),
+            time(enough.mean_ns),
+            load(axis, most.load),
+            time(most.mean_ns),
+            rate(most.iops),
+        );
+    }
     Advice {
         kind,
-        load: kept.kept_at,
+        load: smallest.or(kept.kept_at),
         at_least: kept.kept_at,
         at_most: kept.missed_at.filter(|_| !kept.unknown),
         sentence,

@@ -58,8 +58,14 @@ pub(super) const SYNCHRONOUS: Rule = Rule {
     look: |rule, test, findings| {
         for job in test.jobs() {
             let deep = |worker: &&Worker| worker.slots() > 1 && is_synchronous(worker);
-            if let Some(worker) = job.workers.iter().find(deep) {
-                let what = format!("depth {} with the engine {}", worker.slots(), worker.engine.kind.name());
+            let capped = test.purpose.capped_depths.iter().find(|(name, _)| *name == job.name);
+            let found = match (job.workers.iter().find(deep), capped) {
+                (Some(worker), _) => Some((worker, worker.slots())),
+                (None, Some((_, depth))) => job.workers.first().map(|worker| (worker, *depth)),
+                (None, None) => None,
+            };
+            if let Some((worker, depth)) = found {
+                let what = format!("depth {depth} with the engine {}", worker.engine.kind.name());
                 findings.push(rule.found(what, &job.name));
             }
         }
@@ -155,8 +161,8 @@ pub(super) const SIMPLE_TEST: Rule = Rule {
         let meant = test.is(Intent::SequentialStream) || test.is(Intent::Latency);
         let jobs: Vec<&Job> = test.jobs().collect();
         let [job] = jobs.as_slice() else { return };
-        let alone =
-            job.workers.len() == 1 && job.depth() == 1 && streams_of(job).all(|stream| stream.mix == Mix::WRITES);
+        let writes = |stream: &Stream| stream.mix.includes(Direction::Write) && !stream.mix.includes(Direction::Read);
+        let alone = job.workers.len() == 1 && job.depth() == 1 && streams_of(job).all(writes);
         if alone && !meant && uses_files(test, job) {
             findings.push(rule.found("one thread with one write at a time", &job.name));
         }

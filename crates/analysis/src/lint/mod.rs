@@ -127,6 +127,9 @@ pub struct Purpose {
     pub warmed: Vec<Option<Warmed>>,
     /// The file system may be filled further than 80 %.
     pub allow_full: bool,
+    /// Depths above 1 that jobs ask for and whose engines have one operation in flight, by the job's name, where the
+    /// dialect has capped them in the plan already.
+    pub capped_depths: Vec<(String, u32)>,
 }
 
 /// What was read of a target to warm the cache in front of it.

@@ -153,6 +153,47 @@ fn surroundings() -> Environment {
     }
 }
 
+/// A percentage of 100 writes as well as a load of writes alone.
+#[test]
+fn all_writes_are_writes_however_a_mix_puts_them() {
+    let mut case = sound();
+    (case.workload.workers, case.workload.depth) = (1, 1);
+    case.part().mix = Mix::Exact { write_percent: 100.0 };
+    assert!(case.rules().contains("SIMPLE-TEST"));
+    case.part().mix = Mix::Exact { write_percent: 99.0 };
+    assert!(!case.rules().contains("SIMPLE-TEST"));
+}
+
+/// The plan has a depth of 1 already; what was asked for comes from the dialect.
+#[test]
+fn a_depth_that_the_dialect_has_capped_is_found() {
+    let mut case = sound();
+    case.workload.engine.kind = EngineKind::Psync;
+    case.workload.depth = 1;
+    assert!(!case.rules().contains("SYNC-ENGINE"));
+    case.purpose.capped_depths = vec![("job".into(), 32)];
+    let found = case.found();
+    let finding = found.iter().find(|finding| finding.rule == "SYNC-ENGINE").unwrap();
+    assert_eq!(finding.what, "depth 32 with the engine psync");
+}
+
+/// Below 60 s it is a warning, from then on nothing; a promise asks for 300 s.
+#[test]
+fn a_minute_is_long_enough_unless_a_promise_is_judged() {
+    let severity = |seconds: u64, promised: Option<f64>| {
+        let mut case = sound();
+        case.workload.stop = Stop::after(Nanos::secs(seconds));
+        case.purpose.promised_iops = promised;
+        let found = case.found();
+        let mut found = found.into_iter().filter(|finding| finding.rule == "SHORT-RUN");
+        found.next().map(|finding| finding.severity)
+    };
+    assert_eq!(severity(59, None), Some(Severity::Warning));
+    assert_eq!(severity(60, None), None);
+    assert_eq!(severity(299, Some(1000.0)), Some(Severity::Warning));
+    assert_eq!(severity(300, Some(1000.0)), None);
+}
+
 #[test]
 fn a_sound_test_is_passed_over_in_silence() {
     let found = sound().found();
@@ -271,7 +312,7 @@ const SPOILT: &[(&str, Spoil)] = &[
             stream.pacing = model::plan::Pacing::PerDirection { rates };
         });
     }),
-    ("SHORT-RUN", |case| case.workload.stop = Stop::after(Nanos::secs(119))),
+    ("SHORT-RUN", |case| case.workload.stop = Stop::after(Nanos::secs(59))),
     ("NO-WARMUP", |case| case.workload.phases.warm_up_ns = Nanos(0)),
     ("BURST-WINDOW", |case| case.purpose.burst_ns = Some(Nanos::secs(330))),
     ("UNCAPPED-SLA", |case| case.purpose.promised_latency_ns = Some(3e6)),
@@ -360,7 +401,7 @@ fn thresholds_hold_on_the_other_side() {
             case.workload.cache.direct = false;
             case.environment.memory = Bytes(50 * GIB);
         }),
-        ("SHORT-RUN", |case| case.workload.stop = Stop::after(Nanos::secs(120))),
+        ("SHORT-RUN", |case| case.workload.stop = Stop::after(Nanos::secs(60))),
         ("BURST-WINDOW", |case| case.purpose.burst_ns = Some(Nanos::secs(329))),
         ("UNDERSIZED-CONCURRENCY", |case| {
             case.purpose.promised_iops = Some(10_666.0);

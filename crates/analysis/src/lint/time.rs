@@ -8,28 +8,24 @@ use super::{Rule, streams_of};
 
 /// Below this a run shows an order of magnitude.
 const EXPLORATORY: Nanos = Nanos::secs(60);
-/// From here on outliers weigh little.
-const USUAL: Nanos = Nanos::secs(120);
 /// What promises are judged by.
 const FOR_PROMISES: Nanos = Nanos::secs(300);
 
 pub(super) const SHORT_RUN: Rule = Rule {
     name: "SHORT-RUN",
     severity: Severity::Warning,
-    about: "The measured window is shorter than 120 s; a warning where a promise is judged in less than 300 s.",
+    about: "The measured window is shorter than 60 s, or than 300 s where a promise is judged.",
     why: "outliers, caches and the work of others weigh more in a short window",
     fix: "measure for a minute at least, two for figures that are to be shown, five for a promise",
     look: |rule, test, findings| {
         let promised = test.purpose.promised_iops.is_some() || test.purpose.promised_latency_ns.is_some();
         for job in test.jobs().filter(|job| is_real(test, job)) {
             let Some(time) = job.stop.after_ns else { continue };
-            let severity = match promised {
-                true if time < FOR_PROMISES => Severity::Warning,
-                false if time < USUAL => Severity::Note,
-                _ => continue,
-            };
+            if time >= if promised { FOR_PROMISES } else { EXPLORATORY } {
+                continue;
+            }
             let word = if time < EXPLORATORY { "only " } else { "" };
-            findings.push(rule.noted(severity, format!("{word}{time} are measured"), &job.name));
+            findings.push(rule.found(format!("{word}{time} are measured"), &job.name));
         }
     },
 };

@@ -942,6 +942,11 @@ impl Comparing {
     }
 
     fn mixes(&mut self, wanted: Mix, stream: &Stream, other: &Stream) {
+        // One schedule for both directions keeps the shares that a schedule for each brings about.
+        let wanted = match other.pacing {
+            Pacing::PerDirection { .. } => wanted,
+            Pacing::Unpaced | Pacing::Together { .. } => words::resulting_mix(stream),
+        };
         self.same(Gone, &of::MIX, words::mix(&wanted), words::mix(&other.mix));
         let runs = |stream: &Stream| {
             let mixed = matches!(stream.pattern.access[0], Access::Mixed(_));
@@ -1088,7 +1093,7 @@ impl Comparing {
 
     fn pacing(&mut self, wanted: Pacing, stream: &Stream, other: &Stream) {
         let ours = rates(wanted, &stream.mix);
-        let theirs = rates(other.pacing, &stream.mix);
+        let theirs = rates(other.pacing, &other.mix);
         let word = |rates: &PerDirection<Option<Rate>>| {
             let each = words::by_direction(&stream.mix, |direction| {
                 rates[direction].as_ref().map_or("no limit".into(), rate)
@@ -1114,10 +1119,14 @@ impl Comparing {
         } else if matches!(
             (wanted, other.pacing),
             (Pacing::Together { .. }, Pacing::PerDirection { .. })
+                | (Pacing::PerDirection { .. }, Pacing::Together { .. })
         ) && words::directions(&stream.mix).len() > 1
         {
-            let what = "one schedule, of which each operation draws its type";
-            self.note(Differs, &of::RATE, what, "a schedule for reads and one for writes");
+            let way = |pacing: Pacing| match pacing {
+                Pacing::PerDirection { .. } => "a schedule for reads and one for writes",
+                Pacing::Unpaced | Pacing::Together { .. } => "one schedule, of which each operation draws its type",
+            };
+            self.note(Differs, &of::RATE, way(wanted), way(other.pacing));
         }
         let any = |rates: &PerDirection<Option<Rate>>| rates.iter().find_map(|(_, rate)| *rate);
         let (Some(ours), Some(theirs)) = (any(&ours), any(&theirs)) else {

@@ -337,7 +337,7 @@ fn own_threads(plan: &Plan, step: &Step) -> Vec<Target> {
 
 /// A stream on a target. `starts` are the streams of the threads that have it, for where each begins.
 fn target(plan: &Plan, id: TargetId, stream: &Stream, starts: &[&Stream], threads: u32) -> Target {
-    let mix = stream.mix;
+    let mix = words::resulting_mix(stream);
     let direction = words::directions(&mix).first().copied().unwrap_or(Direction::Read);
     let entry = plan.target(id);
     let made = compare::made(&entry.prepare);

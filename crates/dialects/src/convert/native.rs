@@ -390,7 +390,7 @@ fn place(plan: &Plan, crew: &Crew<'_>, say: &mut dyn FnMut(&'static str, String)
 /// What the operations of a stream are.
 fn part(stream: &Stream, native: bool) -> Options {
     let mut options: Options = Vec::new();
-    let mix = stream.mix;
+    let mix = words::resulting_mix(stream);
     let direction = words::directions(&mix).first().copied().unwrap_or(Direction::Read);
     if let Some(access) = access(words::access_of(stream, direction), direction) {
         options.push(("access", access));
@@ -549,6 +549,8 @@ fn load(stream: &Stream, count: u64, say: &mut dyn FnMut(&'static str, String)) 
         let total = u64::try_from(total).unwrap_or(u64::MAX).max(1);
         let rate = match first.unit {
             RateUnit::Operations => format!("{total}iops"),
+            // A number alone would not say that it counts bytes.
+            RateUnit::Bytes if !total.is_multiple_of(1024) => format!("{total}B/s"),
             RateUnit::Bytes => format!("{}/s", size(total)),
         };
         say("rate", rate);

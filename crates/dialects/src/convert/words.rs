@@ -5,8 +5,8 @@ use model::block_size::BlockSizes;
 use model::content::{ConstantPart, Content};
 use model::mix::Mix;
 use model::plan::{
-    Control, ControlGroup, Divide, ErrorPolicy, FileLock, Flow, FlushKind, MapFlush, Mapping, MemoryNodes, Priority,
-    PriorityClass, PriorityRule, Replay, Stream, SyncRule, TraceSkip, Tracked,
+    Control, ControlGroup, Divide, ErrorPolicy, FileLock, Flow, FlushKind, MapFlush, Mapping, MemoryNodes, Pacing,
+    Priority, PriorityClass, PriorityRule, Replay, Stream, SyncRule, TraceSkip, Tracked,
 };
 use model::{Direction, Nanos, PerDirection};
 
@@ -81,6 +81,24 @@ pub(super) fn write_share(mix: &Mix) -> f64 {
             (true, false) => 0.0,
             (false, _) => 100.0,
         },
+    }
+}
+
+/// The mix that results where reads and writes each keep a rate of their own: that of the rates. Where only one has a rate,
+/// or the lengths or units differ, it is the stream's mix.
+pub(super) fn resulting_mix(stream: &Stream) -> Mix {
+    let (Pacing::PerDirection { rates }, true) = (&stream.pacing, directions(&stream.mix).len() == 2) else {
+        return stream.mix;
+    };
+    let lengths = &stream.pattern.sizes;
+    match (stream.mix, &rates[Direction::Read], &rates[Direction::Write]) {
+        (Mix::Drawn { rule, .. }, Some(read), Some(write))
+            if read.unit == write.unit && sizes(&lengths[Direction::Read]) == sizes(&lengths[Direction::Write]) =>
+        {
+            let write_percent = 100.0 * write.per_second() / (read.per_second() + write.per_second());
+            Mix::Drawn { write_percent, rule }
+        }
+        _ => stream.mix,
     }
 }
 

@@ -62,15 +62,14 @@ pub(super) fn is_one(text: &str) -> bool {
     rate_of_some_load(text) || titles(text).is_some()
 }
 
+/// Keys of which a load has at least one.
+const RATES: [&str; 3] = ["iops", "mib_per_sec", "mb_per_sec"];
+
 fn rate_of_some_load(text: &str) -> bool {
     let Ok(document) = text.parse::<Table>() else {
-        return false;
+        return assigns_a_rate(text);
     };
-    let rates = |table: &Table| {
-        ["iops", "mib_per_sec", "mb_per_sec"]
-            .iter()
-            .any(|key| table.contains_key(*key))
-    };
+    let rates = |table: &Table| RATES.iter().any(|key| table.contains_key(*key));
     tables(&document).iter().any(|table| {
         let inner = ["read", "write"]
             .iter()
@@ -79,11 +78,18 @@ fn rate_of_some_load(text: &str) -> bool {
     })
 }
 
+/// True if a line gives a rate as TOML does, whatever is wrong with the rest.
+fn assigns_a_rate(text: &str) -> bool {
+    let keys = text.lines().filter_map(|line| line.split_once('='));
+    keys.map(|(key, _)| key.trim()).any(|key| RATES.contains(&key))
+}
+
 /// The loads of a document: its tables, or itself.
 fn tables(document: &Table) -> Vec<&Table> {
-    match document.get("load").and_then(Value::as_array) {
-        Some(list) => list.iter().filter_map(Value::as_table).collect(),
-        None => vec![document],
+    match document.get("load") {
+        Some(Value::Array(list)) => list.iter().filter_map(Value::as_table).collect(),
+        Some(Value::Table(only)) => vec![only],
+        _ => vec![document],
     }
 }
 
@@ -97,7 +103,7 @@ fn titles(text: &str) -> Option<(char, Vec<String>)> {
         .find(|separator| first.contains(*separator))?;
     let titles: Vec<String> = cells(first, separator);
     let known = |wanted: &[&str]| titles.iter().any(|title| wanted.contains(&title.as_str()));
-    known(&["iops", "mib_per_sec", "mb_per_sec"]).then_some((separator, titles))
+    known(&RATES).then_some((separator, titles))
 }
 
 fn cells(line: &str, separator: char) -> Vec<String> {
@@ -118,11 +124,27 @@ pub(super) fn read(file: &str, text: &str) -> Result<Imported, Vec<Diagnostic>> 
     };
     match text.parse::<Table>() {
         Ok(document) if titles(text).is_none() || document.contains_key("load") => reader.take_document(&document),
+        Err(error) if titles(text).is_none() => reader.complaints.push(malformed(file, text, &error)),
         _ => reader.take_rows(),
     }
     match reader.complaints.is_empty() {
         true => super::finished(reader.imported, file),
         false => Err(reader.complaints),
+    }
+}
+
+/// What is wrong with a document as TOML itself says it.
+fn malformed(file: &str, text: &str, error: &toml::de::Error) -> Diagnostic {
+    let before = error.span().map_or("", |span| &text[..span.start.min(text.len())]);
+    let index = before.matches('\n').count();
+    let line = text.lines().nth(index).unwrap_or_default();
+    let complaint = Diagnostic::new(error.message().to_owned()).at(place_of(file, index + 1, line));
+    match error.message().contains("duplicate key") {
+        true => complaint.help(
+            "give each key once; `read` and `write` are percentages or tables of figures, not both: with tables, the \
+             percentage follows from them",
+        ),
+        false => complaint,
     }
 }
 

@@ -90,6 +90,12 @@ pub(super) fn word<T: Copy>(text: &str, words: &[(&str, T)]) -> Result<T, String
 pub(super) fn rate(text: &str) -> Result<(u64, RateUnit), String> {
     let trimmed = text.trim();
     if let Some(size_text) = trimmed.strip_suffix("/s") {
+        let number = size_text.trim();
+        if !number.is_empty() && number.chars().all(|c| c.is_ascii_digit() || c == '_' || c == '.') {
+            return Err(format!(
+                "`{trimmed}` does not say of what: write `{number}` for operations, or `{number}B/s` for bytes, per second"
+            ));
+        }
         let bytes = size(size_text)?;
         return if bytes.0 > 0 {
             Ok((bytes.0, RateUnit::Bytes))
@@ -297,6 +303,11 @@ mod tests {
         assert_eq!(rate("4000"), Ok((4000, RateUnit::Operations)));
         assert_eq!(rate("4k iops"), Ok((4000, RateUnit::Operations)));
         assert_eq!(rate("100MiB/s"), Ok((100 << 20, RateUnit::Bytes)));
+        assert_eq!(rate("4000B/s"), Ok((4000, RateUnit::Bytes)));
+        assert_eq!(
+            rate("4000/s").unwrap_err(),
+            "`4000/s` does not say of what: write `4000` for operations, or `4000B/s` for bytes, per second"
+        );
         assert_eq!(cpus("0,2-4"), Ok(vec![0, 2, 3, 4]));
         assert_eq!(percent("70 %"), Ok(70.0));
         assert!(matches!(block_sizes("4k-64k"), Ok(BlockSizes::Range { .. })));

@@ -3,8 +3,8 @@
 use dialects::convert::{Form, equivalents, to_diskspd, to_native};
 use model::access::{Access, Placement};
 use model::block_size::BlockSizes;
-use model::plan::{Depth, Dialect, Pacing, Plan, Worker};
-use model::{Bytes, Nanos};
+use model::plan::{Depth, Dialect, Pacing, Plan, Rate, Worker};
+use model::{Bytes, Nanos, PerDirection};
 
 use crate::support::{diskspd_again, diskspd_line, flags, job_file, native_again, texts};
 
@@ -105,7 +105,7 @@ fn lines_of_diskspd_in_our_words() {
     );
     check(
         "-o1 -s128K -g1000 -n a.dat",
-        "fathom run --target a.dat --access sequential --block 64k --align 128k --rate 1000000/s --time 10s --warm-up 5s --cache \
+        "fathom run --target a.dat --access sequential --block 64k --align 128k --rate 1000000B/s --time 10s --warm-up 5s --cache \
          buffered --engine psync",
     );
     check(
@@ -265,4 +265,32 @@ fn equivalents_are_those_of_the_other_two() {
     let of = |plan: &Plan| equivalents(plan).iter().map(|one| one.dialect).collect::<Vec<_>>();
     assert_eq!(of(&diskspd_line("a.dat")), [Dialect::Native, Dialect::Fio]);
     assert_eq!(of(&flags("--target a.dat")), [Dialect::Fio, Dialect::Diskspd]);
+}
+
+/// A rate for reads and one for writes make the mix: 700 and 300 are 30 % writes, whatever the mix was before.
+#[test]
+fn rates_of_each_direction_make_the_mix() {
+    let mut plan = flags("--target a.dat --size 1m --read 50 --rate 1000iops --engine psync");
+    let stream = &mut plan.steps[0].jobs[0].workers[0].streams[0];
+    stream.pacing = Pacing::PerDirection {
+        rates: PerDirection {
+            read: Some(Rate::iops(700)),
+            write: Some(Rate::iops(300)),
+            trim: None,
+        },
+    };
+    let way = "rate: a schedule for reads and one for writes";
+    for (written, expected) in [
+        (to_diskspd(&plan), " -w30 -g1000i "),
+        (to_native(&plan), " --read 70 --rate 1000iops"),
+    ] {
+        assert!(written.text.contains(expected), "{}", written.text);
+        let lost = texts(&written.lost);
+        assert!(
+            !lost.iter().any(|one| one.contains("read") || one.contains("rate")),
+            "{lost:?}"
+        );
+        let differs = texts(&written.differs);
+        assert!(differs.iter().any(|one| one.contains(way)), "{differs:?}");
+    }
 }

@@ -152,7 +152,7 @@ fn jobs() -> impl Strategy<Value = String> {
         number("depth", 500).boxed(),
         one(&["--depth-per job", "--depth-per target", "--depth-per worker"]).boxed(),
         number("workers", 20).boxed(),
-        prop_oneof![number("rate", 1 << 30), one(&["--rate 12345678/s", "--rate 1g/s"])].boxed(),
+        prop_oneof![number("rate", 1 << 30), one(&["--rate 12345678B/s", "--rate 1g/s"])].boxed(),
         number("time", 4000).boxed(),
         (0u64..1 << 40).prop_map(|nanos| format!("--warm-up {nanos}ns")).boxed(),
         (0u64..1 << 40)

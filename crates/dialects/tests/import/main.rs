@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that meets the unexpected fails")]
 
 mod diskspd;
+mod figures;
 mod fio;
 mod iometer;
 mod mangled;

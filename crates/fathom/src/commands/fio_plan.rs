@@ -1,7 +1,6 @@
 //! The plan of a fio command line or job file, for `fathom convert`.
 
-use model::plan::Plan;
-
+use super::source::Source;
 use crate::drop_in::fio;
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
@@ -10,9 +9,13 @@ use crate::fault::{Fault, Faults};
 ///
 /// # Errors
 /// What fio would say of them.
-pub fn fio_plan(arguments: &[String]) -> Result<Plan, Faults> {
-    fio::plan_of(arguments).map_err(|lines| {
+pub fn fio_plan(arguments: &[String]) -> Result<Source, Faults> {
+    let read = fio::plan_of(arguments).map_err(|lines| {
         let fault = Fault::new(lines.join("\n")).help("`fathom fio --parse-only …` says the same; see docs/fio.md");
         Faults::one(fault, Exit::Usage)
+    });
+    read.map(|(plan, capped_depths)| Source {
+        capped_depths,
+        ..Source::from(plan)
     })
 }

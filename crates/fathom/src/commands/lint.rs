@@ -114,9 +114,11 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
     let silenced = session::silenced(given)?;
     let purpose = purpose(given)?;
     let watch = time(given, "watch")?;
-    let plan = source::read(session, &words)?.plan;
+    let source = source::read(session, &words)?;
+    let plan = source.plan;
     let purpose = Purpose {
         warmed: warm_up::remembered(&plan),
+        capped_depths: source.capped_depths,
         ..purpose
     };
     let environment = surroundings(session, &plan, watch);

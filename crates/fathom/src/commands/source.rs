@@ -24,6 +24,8 @@ pub struct Source {
     pub lost: Vec<String>,
     /// What it says in its own way.
     pub differs: Vec<String>,
+    /// Jobs whose depth above 1 is capped by their engine, with that depth.
+    pub capped_depths: Vec<(String, u32)>,
 }
 
 impl From<Plan> for Source {
@@ -32,6 +34,7 @@ impl From<Plan> for Source {
             plan,
             lost: Vec::new(),
             differs: Vec::new(),
+            capped_depths: Vec::new(),
         }
     }
 }
@@ -45,7 +48,7 @@ pub fn read(session: &Session, words: &[String]) -> Result<Source, Faults> {
     match (first.as_str(), rest) {
         ("diskspd", line) => read_diskspd(line),
         ("native", flags) => read_flags(session, flags).map(Source::from),
-        ("fio", line) => fio_plan(line).map(Source::from),
+        ("fio", line) => fio_plan(line),
         // Both others are named first.
         (flag, _) if flag.starts_with("--") => read_flags(session, words).map(Source::from),
         (file, []) => read_file(file),
@@ -89,7 +92,7 @@ fn read_file(file: &str) -> Result<Source, Faults> {
             let profile = xml::read(&text).map_err(|error| refused(&error.lines()))?;
             lowered(&profile)
         }
-        Some("fio" | "ini" | "job") => fio_plan(&[file.to_owned()]).map(Source::from),
+        Some("fio" | "ini" | "job") => fio_plan(&[file.to_owned()]),
         _ if history::is_entry(file) => Ok(results::saved(file)?.plan.into()),
         _ => match archive::load(path) {
             Ok(results) => Ok(results.plan.into()),
@@ -146,9 +149,8 @@ fn lowered(profile: &diskspd::Profile) -> Result<Source, Faults> {
     };
     let lowered = diskspd::lower(profile, here)?;
     Ok(Source {
-        plan: lowered.plan,
-        lost: Vec::new(),
         differs: lowered.notes.iter().map(|note| format!("DiskSpd {note}")).collect(),
+        ..Source::from(lowered.plan)
     })
 }
 

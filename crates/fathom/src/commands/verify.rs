@@ -461,7 +461,7 @@ fn rate(given: &ArgMatches) -> Result<Option<f64>, Faults> {
             "rate",
             text,
             "it is no number of operations per second",
-            "for example --rate 4000",
+            "write `--rate 4000` or `--rate 4000iops`; a limit in bytes per second is a clause: `--require 'mbps>=100'`",
         )),
     }
 }

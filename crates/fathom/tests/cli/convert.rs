@@ -47,6 +47,29 @@ fn what_is_lost_is_listed_and_told_by_the_code() {
 }
 
 #[test]
+fn rates_of_reads_and_writes_make_the_mix() {
+    let job = "--name=a --filename=a.dat --size=1m --rw=randrw --rate_iops=700,300";
+    let words: Vec<&str> = ["convert", "--to", "diskspd", "fio"]
+        .into_iter()
+        .chain(job.split(' '))
+        .collect();
+    fathom(&words).expect(6, &[" -w30 -g1000i "]);
+}
+
+/// fio caps the depth of an engine that waits for each operation, so the plan has none to object to.
+#[test]
+fn lint_knows_what_a_line_of_another_dialect_asks_for() {
+    let lint = |line: &str| fathom(&["lint"].into_iter().chain(line.split(' ')).collect::<Vec<_>>());
+    lint("fio --name=a --filename=a.dat --size=1m --ioengine=psync --iodepth=32")
+        .expect(0, &["warning SYNC-ENGINE (a): depth 32 with the engine psync"]);
+    lint("--silence sync-engine fio --name=a --filename=a.dat --size=1m --ioengine=psync --iodepth=32");
+    lint("diskspd -t1 -o1 -w100 -c1M -d60 a.dat").expect(0, &["warning SIMPLE-TEST"]);
+    let minute = lint("--target a.dat --size 1m --time 60s");
+    assert!(!minute.out.contains("SHORT-RUN"), "{minute:#?}");
+    lint("--target a.dat --size 1m --time 59s").expect(0, &["warning SHORT-RUN"]);
+}
+
+#[test]
 fn flags_alone_are_our_own() {
     let flags = ["--target", "a.dat", "--depth", "8"];
     let named = fathom(&[&["convert", "native"], &flags[..]].concat());

@@ -34,6 +34,41 @@ fn system_disk() -> Option<String> {
     Some(format!("/dev/{}", name.file_name()?.to_str()?))
 }
 
+/// The folder of a bare name is the current one: a file that fathom has made grows by its name alone.
+#[test]
+fn a_bare_file_name_is_grown() {
+    let Some(folder) = need(Directory::new()) else { return };
+    let run = |size: &str| {
+        let words = [
+            "run",
+            "--target",
+            "k.dat",
+            "--size",
+            size,
+            "--time",
+            "200ms",
+            "--warm-up",
+            "0",
+        ];
+        finish(command(&words).current_dir(folder.path()))
+    };
+    run("4M").expect(0, &["IOPS"]);
+    run("8M").expect(0, &["extended from 4 MiB to 8 MiB"]);
+    fs::write(folder.path().join("empty.dat"), "").unwrap();
+    let words = [
+        "run",
+        "--target",
+        "empty.dat",
+        "--size",
+        "4M",
+        "--time",
+        "200ms",
+        "--warm-up",
+        "0",
+    ];
+    finish(command(&words).current_dir(folder.path())).expect(0, &["4 MiB of random data"]);
+}
+
 #[test]
 fn the_system_disk_is_refused_whatever_is_said() {
     let Some(disk) = system_disk().filter(|disk| fs::metadata(disk).is_ok()) else {

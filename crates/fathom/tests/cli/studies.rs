@@ -69,7 +69,10 @@ fn a_sweep_finds_the_knee_of_a_device_with_eight_servers() {
     let again = fathom(&["sweep", "--from", text(&saved)]);
     again.expect(0, &["Recommendation", "Use 8 in flight", "Kneedle"]);
     let limited = fathom(&["sweep", "--from", text(&saved), "--slo", "p99<=300us"]);
-    limited.expect(0, &["The most with p99 <= 300 us", "does not"]);
+    limited.expect(
+        0,
+        &["Use 8 in flight", "p99 <= 300 us is kept up to", "does not keep it"],
+    );
     fathom(&["ab", "--from", text(&saved)]).expect(4, &["a study of another kind"]);
     fathom(&["compare", text(&saved), text(&saved)]).expect(4, &["a study of"]);
 }

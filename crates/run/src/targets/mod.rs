@@ -355,10 +355,17 @@ fn made_before(plan: &Plan, number: usize) -> bool {
     same.any(|other| matches!(other.prepare, Prepare::Recreate { .. }))
 }
 
+/// The folder that a file lies in or would be made in; that of a bare name is the current one.
+pub(crate) fn parent_folder(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
+}
+
 /// A file that cannot be whole is not begun: it would take all the space that others need before it failed.
 fn fits(one: &Examined, size: u64) -> Result<(), TargetError> {
-    let folder = one.path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let Ok((_, available)) = sys::file::space(folder.unwrap_or(Path::new("."))) else {
+    let Ok((_, available)) = sys::file::space(parent_folder(&one.path)) else {
         return Ok(());
     };
     // What an existing file takes up is free once it is emptied; a file with holes takes less than its size.
@@ -414,10 +421,7 @@ fn for_missing(target: &Target, path: &Path) -> Result<Action, TargetError> {
             "check the number or letter, and that the disk is attached (`fathom targets` lists them)",
         ));
     }
-    let folder = path
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty())
-        .unwrap_or(Path::new("."));
+    let folder = parent_folder(path);
     // What fio lays out may lie in folders that are not there either.
     let with_folders = matches!(target.prepare, Prepare::LayOut { may_create: true, .. });
     if !folder.is_dir() && !with_folders {
@@ -504,15 +508,14 @@ fn for_file(target: &Target, path: &Path, size: u64) -> Result<Action, TargetErr
                 Some(mark) if asked.is_none_or(|asked| asked <= mark.size.0) => Ok(Action::Reuse { size: mark.size }),
                 Some(mark) => {
                     let to = asked.unwrap_or(mark.size.0);
-                    let folder = path.parent().unwrap_or(Path::new("."));
-                    size_in(folder, Some(to - mark.size.0), &target.path)?;
+                    size_in(parent_folder(path), Some(to - mark.size.0), &target.path)?;
                     Ok(Action::Extend {
                         from: mark.size,
                         to: Bytes(to),
                     })
                 }
                 None if size == 0 && asked.is_some() => Ok(Action::Create {
-                    size: Bytes(size_in(path.parent().unwrap_or(Path::new(".")), asked, &target.path)?),
+                    size: Bytes(size_in(parent_folder(path), asked, &target.path)?),
                     own: false,
                 }),
                 None if size == 0 => Err(TargetError::Unfit {
@@ -739,9 +742,8 @@ impl Preparation<'_> {
         if matches!(target.prepare, Prepare::Recreate { .. }) {
             fits(one, size)?;
         }
-        if matches!(target.prepare, Prepare::LayOut { may_create: true, .. })
-            && let Some(folder) = one.path.parent().filter(|folder| !folder.as_os_str().is_empty())
-        {
+        if matches!(target.prepare, Prepare::LayOut { may_create: true, .. }) {
+            let folder = parent_folder(&one.path);
             fs::create_dir_all(folder).map_err(|error| FillError::File {
                 what: "cannot make the folder",
                 path: folder.display().to_string(),

@@ -147,7 +147,7 @@ fn forget(note: Option<&Path>) {
 
 /// Removes files in the same directory that a killed run has left behind, and tells of it.
 pub(super) fn sweep(beside: &Path, watcher: &mut dyn FnMut(Event)) {
-    let Some(Ok(entries)) = beside.parent().map(fs::read_dir) else {
+    let Ok(entries) = fs::read_dir(super::parent_folder(beside)) else {
         return;
     };
     for path in entries

@@ -51,15 +51,7 @@ fn path(system: &System, path: &str) -> TargetFacts {
     let opened = storage.then(|| File::open(name, how).ok()).flatten();
     match opened {
         Some(file) => probe::target(system, &file, ""),
-        None => around(system, parent(name), "", path),
-    }
-}
-
-/// The folder that a file would be made in.
-fn parent(path: &Path) -> &Path {
-    match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
+        None => around(system, super::parent_folder(name), "", path),
     }
 }
 

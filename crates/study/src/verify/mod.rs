@@ -221,9 +221,9 @@ impl Verification {
         let enough = (rate / RATE_OF_ONE)
             .ceil()
             .max((in_flight / f64::from(DEPTH_OF_ONE)).ceil()) as u32;
-        // A simulated device is one for each worker, so that two of them would be twice the storage.
+        // One worker drives a simulated device fastest.
         let max = if self.simulated.is_some() { 1 } else { self.cpus.max(1) };
-        self.workers.unwrap_or(enough).clamp(1, max)
+        self.workers.map_or(enough.clamp(1, max), |workers| workers.max(1))
     }
 
     /// The plan of an attempt.

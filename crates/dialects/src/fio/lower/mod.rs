@@ -55,6 +55,8 @@ pub struct Lowered {
     pub complained: Vec<String>,
     /// What a reader of the figures should know, in sentences.
     pub notes: Vec<String>,
+    /// Jobs that ask for a depth above 1 of an engine that has one operation in flight, with that depth.
+    pub capped_depths: Vec<(String, u32)>,
     /// Clones whose files cannot be made ready, counted from 1 over all jobs, with why.
     pub unusable: Vec<Unusable>,
 }
@@ -106,6 +108,7 @@ struct Lowering<'a> {
     said: Vec<String>,
     complained: Vec<String>,
     notes: Vec<String>,
+    capped_depths: Vec<(String, u32)>,
     unusable: Vec<Unusable>,
     complaints: Vec<Diagnostic>,
     /// Traces that were looked through, by their names and how they are carried out.
@@ -138,6 +141,7 @@ impl<'a> Lowering<'a> {
             said: Vec::new(),
             complained: Vec::new(),
             notes: Vec::new(),
+            capped_depths: Vec::new(),
             unusable: Vec::new(),
             complaints: Vec::new(),
             traces: Vec::new(),
@@ -212,6 +216,10 @@ impl<'a> Lowering<'a> {
                 "note: both iodepth >= 1 and synchronous I/O engine are selected, queue depth will be capped at 1"
                     .into(),
             );
+            if depth == 1 {
+                let asked = options.queue.iodepth.clamp(1, i64::from(u32::MAX)) as u32;
+                self.capped_depths.push((clone.job.name().to_owned(), asked));
+            }
         }
         let played = self.played(clone);
         let depth = match &played {
@@ -331,6 +339,7 @@ impl<'a> Lowering<'a> {
             said: self.said,
             complained: self.complained,
             notes: self.notes,
+            capped_depths: self.capped_depths,
             unusable: self.unusable,
         }
     }

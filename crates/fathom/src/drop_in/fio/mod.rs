@@ -121,11 +121,14 @@ fn go(errand: &Errand, output: &mut Output) -> u8 {
     0
 }
 
+/// Jobs whose depth above 1 is capped by their engine, by their names.
+type CappedDepths = Vec<(String, u32)>;
+
 /// The plan of a command line that nobody carries out. Nothing is opened but job files.
 ///
 /// # Errors
 /// The lines that say why there is none.
-pub fn plan_of(arguments: &[String]) -> Result<Plan, Vec<String>> {
+pub fn plan_of(arguments: &[String]) -> Result<(Plan, CappedDepths), Vec<String>> {
     let mut here = Here::only_reading();
     let read = match fio::read("fio", arguments, &mut here) {
         Reading::Run(jobs) => jobs,
@@ -137,7 +140,7 @@ pub fn plan_of(arguments: &[String]) -> Result<Plan, Vec<String>> {
     let lowered = lowered.map_err(|complaints| complaints.into_iter().map(|one| one.what).collect::<Vec<_>>())?;
     let mut plan = lowered.plan;
     plan.origin.profile = banner::lines(&read).concat();
-    Ok(plan)
+    Ok((plan, lowered.capped_depths))
 }
 
 fn all_told(read: &Jobs) -> Vec<String> {

@@ -247,7 +247,7 @@ impl<'a> Guard<'a> {
     }
 
     fn is_among_devices(&self, path: &Path) -> bool {
-        let folder = path.parent().unwrap_or(path);
+        let folder = crate::targets::parent_folder(path);
         let resolved = if self.system.is_live() {
             std::fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned())
         } else {

@@ -1,0 +1,103 @@
+//! Two kinds of operation under one name: a distribution of latencies with two modes.
+
+use model::Nanos;
+use model::finding::{Finding, Severity};
+use model::observation::{Latency, Observation};
+use model::stats::two_modes;
+
+use super::Rule;
+use crate::figures;
+
+/// Modes whose typical latencies differ by less than this factor are ordinary variation.
+const MIN_RATIO: f64 = 3.0;
+
+pub(super) const MODES: Rule = Rule {
+    names: &["TWO-MODES"],
+    about: "Whether the latencies have two modes, such as hits and misses of a cache.",
+    look: |load, _, findings| findings.extend(find_two_modes(load)),
+};
+
+/// A finding for each direction whose latencies have two modes. Only whole distributions show them; percentiles do not.
+///
+/// Directions are judged apart, because reads and writes together have two modes wherever they take different times.
+pub(crate) fn find_two_modes(load: &Observation) -> Vec<Finding> {
+    let directions = [
+        ("reads", load.directions.read.as_ref()),
+        ("writes", load.directions.write.as_ref()),
+        ("trims", load.directions.trim.as_ref()),
+    ];
+    let flows: Vec<_> = directions
+        .into_iter()
+        .filter_map(|(name, flow)| Some((name, flow?.latency.as_ref()?)))
+        .collect();
+    let flows = match (flows.is_empty(), &load.total.latency) {
+        (true, Some(all)) => vec![("operations", all)],
+        _ => flows,
+    };
+    let finding = |(name, latency): (&str, &Latency)| {
+        let finding = Finding::new("TWO-MODES", Severity::Note, describe(name, latency)?).at(&*load.name);
+        let finding = finding.why(
+            "two kinds of operation share one name, such as hits and misses of a cache, or operations that a throttle \
+             lets pass and holds back; the mean describes neither",
+        );
+        Some(finding.help(
+            "judge the two apart; a range much larger than the caches on the way, or a rate below the throttle, leaves one",
+        ))
+    };
+    flows.into_iter().filter_map(finding).collect()
+}
+
+/// Both modes with their shares: the median of the operations on either side of the valley between them.
+fn describe(name: &str, latency: &Latency) -> Option<String> {
+    let histogram = latency.histogram.as_ref()?;
+    let slow = two_modes(histogram)?.share_above;
+    let fast = 1.0 - slow;
+    let median_of = |from: f64, share: f64| histogram.quantile(from + share / 2.0);
+    let (low, high) = (median_of(0.0, fast), median_of(fast, slow));
+    (high as f64 >= MIN_RATIO * low as f64).then(|| {
+        format!(
+            "{} % of the {name} take about {}, the other {} % about {}: two modes",
+            figures::plain(100.0 * fast),
+            Nanos(low),
+            figures::plain(100.0 * slow),
+            Nanos(high)
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use model::histogram::Histogram;
+    use model::observation::Latency;
+
+    use super::super::samples::sound;
+    use super::*;
+
+    fn observed(parts: &[(u64, u64)]) -> Observation {
+        let mut histogram = Histogram::new();
+        for (ns, count) in parts {
+            histogram.record_times(*ns, *count);
+        }
+        let mut load = sound();
+        let latency = Latency::of(&histogram);
+        load.directions.read.as_mut().unwrap().latency.clone_from(&latency);
+        load.total.latency = latency;
+        load
+    }
+
+    #[test]
+    fn a_cache_and_the_disk_behind_it_are_two_modes() {
+        let found = find_two_modes(&observed(&[(50_000, 90_000), (5_000_000, 10_000)]));
+        assert_eq!(found.len(), 1);
+        let what = &found[0].what;
+        assert!(what.starts_with("90 % of the reads take about 50"), "{what}");
+        assert!(what.contains("the other 10 % about 5"), "{what}");
+    }
+
+    #[test]
+    fn one_mode_and_modes_close_together_are_silent() {
+        assert_eq!(find_two_modes(&observed(&[(50_000, 100_000)])), []);
+        assert_eq!(find_two_modes(&observed(&[(50_000, 50_000), (100_000, 50_000)])), []);
+        assert_eq!(find_two_modes(&sound()), [], "percentiles alone show no modes");
+    }
+}
