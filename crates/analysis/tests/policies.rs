@@ -265,7 +265,7 @@ fn concurrency_that_a_promise_takes() {
     for (name, given, least, with_headroom) in [
         ("aws/gp3", vec![("size", "500GiB")], 30, 52),
         ("aws/io2", vec![("size", "1TiB"), ("iops", "256000")], 128, 174),
-        ("azure/premium", vec![("tier", "P20")], 23, 42),
+        ("azure/premium", vec![("tier", "P20")], 23, 43),
         ("azure/premium", vec![("tier", "P30")], 50, 79),
         (
             "azure/premium-v2",

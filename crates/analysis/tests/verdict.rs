@@ -331,7 +331,7 @@ fn a_generator_that_was_not_free_fails_nobody() {
     inconclusive(
         &short_of(4000.0, |made| made.load.depth = None),
         Cause::Generator,
-        "is not told",
+        "the queue depth is unknown",
     );
     let verdict = short_of(4000.0, |made| {
         made.load.rate_iops = None;

@@ -140,6 +140,7 @@ fn host(name: &str, operations: &[Done]) -> Results {
             devices_measured: vec![device],
             cores: Vec::new(),
             observed_ns: Nanos::secs(operations.len() as u64),
+            samples: Vec::new(),
         }],
         findings: Vec::new(),
         interrupted: false,

@@ -236,6 +236,7 @@ fn cell(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::verify::Search;
     use analysis::requirement;
 
     #[test]
@@ -277,22 +278,20 @@ mod tests {
 
     #[test]
     fn concurrency_is_that_of_verify() {
-        let issued = pacing(&clauses("iops>=4000,mean<=3ms"), load()).unwrap().issued(1);
-        assert_eq!((issued.rate_iops, issued.concurrency), (4000.0, 15));
-        // 64 MiB a second of 64 KiB are 1024 operations.
-        let issued = pacing(&clauses("mibps>=64,mean<=10ms"), load()).unwrap().issued(1);
-        assert_eq!((issued.rate_iops, issued.concurrency), (1024.0, 13));
+        let first = |required: &str, load: Load| {
+            let verification = pacing(&clauses(required), load).unwrap();
+            let attempt = verification.next(&Search::default()).unwrap();
+            let issued = verification.issued(&attempt);
+            (issued.rate_iops, issued.concurrency)
+        };
+        assert_eq!(first("iops>=4000,mean<=3ms", load()), (4000.0, 32));
+        // 64 MiB a second of 64 KiB are 1024 operations: 102.4 in flight at 100 ms, and 4 √102.4.
+        assert_eq!(first("mibps>=64,mean<=100ms", load()), (1024.0, 2 * 80));
         let fixed = Load {
             depth: Some(3),
             ..load()
         };
-        assert_eq!(
-            pacing(&clauses("iops>=4000,mean<=3ms"), fixed)
-                .unwrap()
-                .issued(1)
-                .concurrency,
-            3
-        );
+        assert_eq!(first("iops>=4000,mean<=3ms", fixed).1, 3);
         assert!(pacing(&clauses("mean<=3ms"), load()).is_err());
     }
 

@@ -426,7 +426,7 @@ pub(crate) fn set_up<'plan>(given: &Assignment<'plan>) -> Result<(Worker<'plan>,
         simulated.is_some(),
     );
     let paced = plan.streams.iter().any(|stream| stream.pacing != Pacing::Unpaced);
-    let meter = Meter::new(paced, lanes.len(), patient);
+    let meter = Meter::new(paced, lanes.len(), simulated.is_some());
     let full_budget = Budget {
         operations: given.job.stop.operations.unwrap_or(u64::MAX),
         bytes: byte_budget(given),

@@ -125,8 +125,8 @@ impl Verification {
             .map(|pair| pair[1].1 / pair[0].1.max(1e-9) - 1.0);
         let growths: Vec<f64> = growths.collect();
         if let [.., before, last] = growths[..] {
-            // What two more steps could still bring must not reach the promise.
-            let reachable = iops * (1.0 + 2.0 * last.max(0.0));
+            // Growth that shrinks by a third with each step adds up to three times the last.
+            let reachable = iops * (1.0 + 3.0 * last.max(0.0));
             search.climb.saturated =
                 before < GROWTH_MIN && last < GROWTH_MIN && reachable < MET * self.promise.rate_iops;
         }
