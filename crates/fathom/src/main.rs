@@ -16,6 +16,8 @@ mod limits;
 mod outputs;
 mod pages;
 mod preflight;
+#[cfg(test)]
+mod recommendations;
 mod running;
 mod screen;
 mod session;

@@ -24,7 +24,7 @@ pub const ANTI_PATTERNS: [AntiPattern; 9] = [
               with one thread, Robocopy with many, and the engine parallelises by itself where the other side is remote. Caches of both \
               sides answer part of it.",
         instead: "If copying is what you do, it is a test of copying. For the storage: `fathom run --target DIR --size 10g --block 1m \
-                  --sequential --depth 8 --time 1m`, reads and writes by themselves.",
+                  --access sequential --depth 8 --time 1m`, reads and writes by themselves.",
     },
     AntiPattern {
         name: "drag-and-drop",
@@ -38,7 +38,7 @@ pub const ANTI_PATTERNS: [AntiPattern; 9] = [
         what: "`dd if=/dev/zero of=FILE bs=1M` or the like.",
         why: "One operation at a time, sequential, without percentiles. Zeros compress and are left out by arrays and file systems; \
               without oflag=direct and conv=fsync the memory takes them; /dev/urandom measures the generator of random numbers.",
-        instead: "`fathom run --target FILE --size 10g --block 1m --sequential --write 100 --depth 8 --time 1m`: real data, past the \
+        instead: "`fathom run --target FILE --size 10g --block 1m --access sequential --write 100 --depth 8 --time 1m`: real data, past the \
                   cache, with the latency of each operation.",
     },
     AntiPattern {

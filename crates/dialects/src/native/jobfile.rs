@@ -369,6 +369,17 @@ mod tests {
     }
 
     #[test]
+    fn automatic_workers_are_as_many_as_by_default() {
+        let workers = |line: &str| {
+            let document = read_job_file("test.toml", &format!("[[job]]\ntarget = \"null\"\n{line}\n"))?;
+            Ok::<usize, Vec<Diagnostic>>(lower(&document)?.steps[0].jobs[0].workers.len())
+        };
+        assert_eq!(workers("workers = \"auto\"").unwrap(), workers("").unwrap());
+        let refused = workers("workers = \"automatic\"").unwrap_err();
+        assert!(refused[0].what.contains("1 to 4096, or `auto`"), "{refused:?}");
+    }
+
+    #[test]
     fn all_mistakes_are_told_at_once_with_their_lines() {
         let text = "[[job]]\ntarget = \"null\"\nblok = \"4k\"\ndepth = 0\nread = 101\n[[jobb]]\n";
         let all = complaints(text);

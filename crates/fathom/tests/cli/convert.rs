@@ -62,7 +62,8 @@ fn lint_knows_what_a_line_of_another_dialect_asks_for() {
     let lint = |line: &str| fathom(&["lint"].into_iter().chain(line.split(' ')).collect::<Vec<_>>());
     lint("fio --name=a --filename=a.dat --size=1m --ioengine=psync --iodepth=32")
         .expect(0, &["warning SYNC-ENGINE (a): depth 32 with the engine psync"]);
-    lint("--silence sync-engine fio --name=a --filename=a.dat --size=1m --ioengine=psync --iodepth=32");
+    let silenced = lint("--silence sync-engine fio --name=a --filename=a.dat --size=1m --ioengine=psync --iodepth=32");
+    assert!(!silenced.out.contains("SYNC-ENGINE"), "{silenced:#?}");
     lint("diskspd -t1 -o1 -w100 -c1M -d60 a.dat").expect(0, &["warning SIMPLE-TEST"]);
     let minute = lint("--target a.dat --size 1m --time 60s");
     assert!(!minute.out.contains("SHORT-RUN"), "{minute:#?}");

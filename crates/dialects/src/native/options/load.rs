@@ -3,6 +3,7 @@
 use model::plan::{DepthPer, Process};
 
 use super::{Group, NativeOption, ROW};
+use crate::native::JobSpec;
 use crate::native::values;
 
 const LOAD: NativeOption = NativeOption {
@@ -47,11 +48,16 @@ pub(super) const WORKERS: NativeOption = NativeOption {
     name: "workers",
     value: "N",
     help: "Threads that issue I/O.",
-    detail: "Default: 1.",
+    detail: "Default: 1, which `auto` stands for.",
     example: "workers = 4",
     elsewhere: "fio numjobs; DiskSpd -t, -F",
     set: |job, text| {
-        job.workers = values::count(text, 1, 4096)? as u32;
+        job.workers = match text.trim() {
+            "auto" => JobSpec::default().workers,
+            text => values::count(text, 1, 4096)
+                .map_err(|why| format!("{why}; the number of threads is 1 to 4096, or `auto`"))?
+                as u32,
+        };
         Ok(())
     },
     ..LOAD

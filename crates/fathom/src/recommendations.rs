@@ -1,0 +1,273 @@
+//! Every command and every option that a text of ours recommends exists.
+//!
+//! The texts are the string literals of all crates and the pages for users. A command line, `fathom` with the words behind
+//! it in backquotes, at the start of a line or behind a prompt, is held against the command line's own tree; any other
+//! `--option` must be one of some command, a flag of fio, a job option of fio where the line is about fio, or one of
+//! another program on the same line.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::Command;
+use dialects::fio;
+
+/// Programs whose options stand in our pages.
+const OTHER_PROGRAMS: [&str; 3] = ["cargo ", "mpirun ", "srun "];
+
+/// A text with where it stands, for messages.
+struct Text {
+    place: String,
+    text: String,
+}
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// All files below a folder whose names end so.
+fn files(folder: &Path, end: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            found.extend(files(&path, end));
+        } else if path.to_string_lossy().ends_with(end) {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+fn texts() -> Vec<Text> {
+    let root = repository();
+    let read = |path: &Path| fs::read_to_string(path).expect("the repository holds text");
+    let name = |path: &Path| path.strip_prefix(&root).unwrap_or(path).display().to_string();
+    let mut found = Vec::new();
+    for path in files(&root.join("crates"), ".rs") {
+        // Tests hold words that must be refused.
+        let shown = name(&path);
+        if !shown.contains("/src/") || shown.ends_with("tests.rs") || shown.ends_with("recommendations.rs") {
+            continue;
+        }
+        let source = read(&path);
+        let code = source.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+        found.extend(literals(code).into_iter().map(|text| Text {
+            place: shown.clone(),
+            text,
+        }));
+    }
+    let pages = files(&root.join("docs"), ".md");
+    for path in pages.into_iter().chain([root.join("README.md")]) {
+        found.extend(read(&path).lines().enumerate().map(|(index, line)| Text {
+            place: format!("{}:{}", name(&path), index + 1),
+            text: line.to_owned(),
+        }));
+    }
+    found
+}
+
+/// The string literals of Rust source, with escapes and continued lines resolved.
+fn literals(source: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut rest = source;
+    while let Some(first) = rest.chars().next() {
+        let raw = rest
+            .strip_prefix('r')
+            .map(|after| (after, after.len() - after.trim_start_matches('#').len()));
+        if rest.starts_with("//") {
+            rest = rest.find('\n').map_or("", |end| &rest[end..]);
+        } else if let Some((after, marks)) = raw.filter(|(after, marks)| after[*marks..].starts_with('"')) {
+            let end = format!("\"{}", "#".repeat(marks));
+            let text = &after[marks + 1..];
+            let length = text.find(&end).unwrap_or(text.len());
+            found.push(text[..length].to_owned());
+            rest = text.get(length + end.len()..).unwrap_or("");
+        } else if first == '"' {
+            let (text, after) = quoted(&rest[1..]);
+            found.push(text);
+            rest = after;
+        } else if rest.starts_with("'\"'") || rest.starts_with("'\\") {
+            // A character: a quotation mark in it begins nothing.
+            let end = rest[2..].find('\'').map_or(rest.len(), |end| end + 3);
+            rest = &rest[end..];
+        } else {
+            rest = &rest[first.len_utf8()..];
+        }
+    }
+    found
+}
+
+/// A literal from behind its first quotation mark, and what follows it.
+fn quoted(source: &str) -> (String, &str) {
+    let mut text = String::new();
+    let mut letters = source.char_indices();
+    while let Some((index, letter)) = letters.next() {
+        match letter {
+            '"' => return (text, &source[index + 1..]),
+            '\\' => match letters.next() {
+                Some((index, '\n')) => {
+                    let blank = source[index..].len() - source[index..].trim_start().len();
+                    // The newline itself is taken already.
+                    let count = source[index..index + blank].chars().count() - 1;
+                    for _ in 0..count {
+                        letters.next();
+                    }
+                }
+                Some((_, 'n')) => text.push('\n'),
+                Some((_, other)) => text.push(other),
+                None => break,
+            },
+            other => text.push(other),
+        }
+    }
+    (text, "")
+}
+
+/// Names of long options, aliases and hidden ones included.
+fn options_of(command: &Command) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    for argument in command.get_arguments() {
+        names.extend(argument.get_long().map(str::to_owned));
+        names.extend(argument.get_all_aliases().into_iter().flatten().map(str::to_owned));
+    }
+    names
+}
+
+fn all_options(command: &Command, names: &mut BTreeSet<String>) {
+    names.extend(options_of(command));
+    command.get_subcommands().for_each(|inner| all_options(inner, names));
+}
+
+/// The long options that a text names, without their dashes.
+fn named_options(text: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    for (index, _) in text.match_indices("--") {
+        let before = text[..index].chars().next_back();
+        let name = &text[index + 2..];
+        let end = name
+            .find(|letter: char| {
+                !(letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '-' || letter == '_')
+            })
+            .unwrap_or(name.len());
+        let begins = before.is_none_or(|before| !before.is_alphanumeric() && before != '-');
+        if begins && name.starts_with(|letter: char| letter.is_ascii_lowercase()) {
+            found.push(name[..end].trim_end_matches('-'));
+        }
+    }
+    found
+}
+
+/// The command lines of a text: what stands behind `fathom`, up to where the command ends.
+fn command_lines(text: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    for line in text.lines() {
+        for (index, _) in line.match_indices("fathom ") {
+            let before = line[..index].trim_end_matches("cargo run -- ");
+            let quoted = before.ends_with('`');
+            if !(quoted || before.ends_with("$ ") || before.ends_with("&& ")) {
+                continue;
+            }
+            let rest = &line[index + "fathom ".len()..];
+            let ends = ["`", " | ", " > ", " && ", "; ", " #"];
+            let end = ends.iter().filter_map(|end| rest.find(end)).min();
+            found.push(&rest[..end.unwrap_or(rest.len())]);
+        }
+    }
+    found
+}
+
+/// What is wrong with a command line, if anything is.
+fn fault_of(root: &Command, line: &str) -> Option<String> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let mut path = vec![root];
+    for word in &words {
+        match path[path.len() - 1].find_subcommand(word) {
+            Some(inner) => path.push(inner),
+            None => break,
+        }
+    }
+    let is_word = |word: &&&str| word.starts_with(|letter: char| letter.is_ascii_lowercase());
+    if path.len() == 1 {
+        return words
+            .first()
+            .filter(is_word)
+            .map(|word| format!("there is no command `{word}`"));
+    }
+    // These take the words of another dialect.
+    if ["fio", "diskspd", "convert", "lint"].contains(&path[1].get_name()) {
+        return None;
+    }
+    let known: BTreeSet<String> = path.iter().flat_map(|command| options_of(command)).collect();
+    let unknown = named_options(line)
+        .into_iter()
+        .find(|option| !known.contains(*option))?;
+    Some(format!(
+        "`{}` has no option --{unknown}",
+        path[path.len() - 1].get_name()
+    ))
+}
+
+fn faults_of(texts: &[Text]) -> Vec<String> {
+    let mut root = crate::command_line::command();
+    root.build();
+    let mut ours = BTreeSet::new();
+    all_options(&root, &mut ours);
+    let is_flag_of_fio = |option: &str| fio::flags::FLAGS.iter().any(|flag| flag.name == option);
+    let is_job_option_of_fio = |option: &str| fio::options::find(option).is_some();
+    let mut faults = Vec::new();
+    for Text { place, text } in texts {
+        let lines = command_lines(text).into_iter();
+        faults.extend(lines.filter_map(|line| Some(format!("{place}: {} in `fathom {line}`", fault_of(&root, line)?))));
+        for line in text.lines() {
+            let about_fio = line.contains("fio") || place.contains("fio");
+            let about_others = OTHER_PROGRAMS.iter().any(|program| line.contains(program));
+            // Names of job options are words of ours as well, which are not options of every dialect.
+            let known = |option: &&str| {
+                ours.contains(*option)
+                    || about_others
+                    || is_flag_of_fio(option)
+                    || about_fio && is_job_option_of_fio(option)
+            };
+            let unknown = named_options(line).into_iter().filter(|option| !known(option));
+            faults.extend(unknown.map(|option| format!("{place}: there is no option --{option} in: {line}")));
+        }
+    }
+    faults
+}
+
+#[test]
+fn every_recommended_command_and_option_exists() {
+    let texts = texts();
+    let lines: usize = texts.iter().map(|text| command_lines(&text.text).len()).sum();
+    let options: usize = texts.iter().map(|text| named_options(&text.text).len()).sum();
+    // The scan itself must not go blind: the pages alone have more than these.
+    assert!(lines > 150 && options > 500, "{lines} command lines, {options} options");
+    let faults = faults_of(&texts);
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn a_recommendation_of_what_does_not_exist_is_found() {
+    let source = r##"let a = "`fathom run --target DIR \
+                     --sequential`"; let b = '"'; // `fathom run --comment`
+        let c = r#"`fathom measure x`"#; let d = "use --no-such-thing"; let e = "`fathom run --depth 8`";"##;
+    let texts: Vec<Text> = literals(source)
+        .into_iter()
+        .map(|text| Text {
+            place: "here".into(),
+            text,
+        })
+        .collect();
+    let faults = faults_of(&texts);
+    let expected = [
+        "`run` has no option --sequential",
+        "there is no command `measure`",
+        "there is no option --no-such-thing",
+    ];
+    assert_eq!(faults.len(), expected.len(), "{faults:#?}");
+    for (fault, part) in faults.iter().zip(expected) {
+        assert!(fault.contains(part), "{fault}");
+    }
+}
