@@ -30,7 +30,8 @@ const OTHERS_MOVED: f64 = 0.1;
 /// Whose fault a missed second was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fault {
-    /// Every slot held an operation, or operations took longer than the limit.
+    /// Operations were issued and did not come back in time, every slot held one, or they took longer
+    /// than the limit.
     Storage,
     /// Slots were free and operations were issued late.
     Generator,
@@ -250,7 +251,10 @@ impl SecondView<'_> {
         let blocked = due * share(queue.full_ns, queue.queues_ns);
         let slow = limit_ns
             .is_some_and(|limit| facts.operations > 0 && facts.service_ns.0 as f64 / facts.operations as f64 > limit);
-        if share(queue.in_use_ns, queue.slots_ns) >= ALL_IN_USE || blocked >= BLOCKED_SHARE * missing || slow {
+        // What was issued and did not come back is in the storage.
+        let not_issued = due - queue.issued as f64;
+        let held = not_issued < EXPLAINS * missing;
+        if held || share(queue.in_use_ns, queue.slots_ns) >= ALL_IN_USE || blocked >= BLOCKED_SHARE * missing || slow {
             return Fault::Storage;
         }
         if self.others_are_busy() && waited > WAITED {
@@ -367,6 +371,14 @@ mod tests {
         let slow = second(0, 500, 0.5, 0.0);
         assert_eq!(faults(vec![slow.clone()], Some(0.9e6)), [Fault::Storage]);
         assert_eq!(faults(vec![slow], Some(1.1e6)), [Fault::Generator]);
+    }
+
+    /// A backlog that grows within free slots lies in the storage.
+    #[test]
+    fn operations_that_were_issued_are_with_the_storage() {
+        let mut growing = second(0, 980, 0.3, 0.0);
+        growing.facts.queue.issued = 1000;
+        assert_eq!(faults(vec![growing], None), [Fault::Storage]);
     }
 
     #[test]

@@ -21,6 +21,10 @@ const STORAGE_SHARE: f64 = 0.9;
 const DISTURBED_SHARE: f64 = 0.1;
 /// Operations that found every slot taken distort latencies from this share on.
 pub const BLOCKED_SHARE: f64 = 0.01;
+/// A mean is far beyond its limit from this multiple of it on.
+const FAR_BEYOND: f64 = 1.5;
+/// Fewest seconds that show that it always is.
+const SECONDS_MIN: usize = 10;
 /// The time of a contract where the promise names none, in seconds.
 const FULL_TIME_SECS: f64 = 300.0;
 /// Latencies at a rate that falls short of the promised one by more than this say nothing about the promise.
@@ -220,7 +224,25 @@ impl Case<'_> {
 
     /// A window that shows more than one state of the storage is a census: its own figure is a fact.
     fn fails_by_census(&self, clause: &Clause, estimate: &Estimate) -> bool {
-        breaks(clause, estimate.value) && (is_rate(clause) || self.has_full_time()) && self.shift(clause).is_some()
+        if !breaks(clause, estimate.value) {
+            return false;
+        }
+        let is_census = (is_rate(clause) || self.has_full_time()) && self.shift(clause).is_some();
+        is_census || clause.metric == Metric::Mean && self.is_always_beyond(clause)
+    }
+
+    /// A mean latency far beyond its limit in every second, as of a backlog that grows: the level is
+    /// not known, and does not matter.
+    fn is_always_beyond(&self, clause: &Clause) -> bool {
+        let mean = |interval: &IntervalHistogram| {
+            let histograms = estimate::of_direction(&interval.latency, clause.direction);
+            let (sum, n) = histograms.fold((0.0, 0.0), |sum: (f64, f64), histogram| {
+                (sum.0 + histogram.sum() as f64, sum.1 + histogram.n() as f64)
+            });
+            if n > 0.0 { sum / n } else { f64::INFINITY }
+        };
+        let intervals = self.context.intervals;
+        intervals.len() >= SECONDS_MIN && intervals.iter().all(|one| mean(one) > FAR_BEYOND * clause.target)
     }
 
     /// Others who took part in the seconds that a rate missed: a longer test would not be better.

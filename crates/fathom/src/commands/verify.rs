@@ -187,7 +187,7 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
     }
     let started = Zoned::now();
     let before = preflight::look(session, &plan, preflight, given.get_flag("quiet"));
-    let (mut results, first, verdict, issued) = attempts(session, given, &asked, &before, &mut outputs)?;
+    let (mut results, shallower, verdict, issued) = attempts(session, given, &asked, &before, &mut outputs)?;
     results
         .findings
         .extend(study::diagnosis::beyond_limits(&results, &asked.known));
@@ -195,9 +195,9 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
     let cut_short = matches!(Exit::of(&results, false), Exit::Interrupted(_) | Exit::Partial);
     if verdict.outcome != Outcome::Pass && !cut_short {
         // What the user named, what the policy knows, and what the system itself limits: one of them may be why.
-        results.diagnoses = match &first {
-            // The second attempt is what --confirm does elsewhere.
-            Some(first) => study::diagnosis::diagnoses_repeated(first, &results, &asked.known),
+        results.diagnoses = match &shallower {
+            // The probes are what --confirm does elsewhere.
+            Some(shallower) => study::diagnosis::diagnoses_repeated(shallower, &results, &asked.known),
             None => study::diagnosis::diagnoses(&results, &asked.known, None),
         };
     }
@@ -230,8 +230,8 @@ struct IssuedLast {
     search: Search,
 }
 
-/// Runs probes and windows until the promise is judged. The results of the window before the last
-/// are there too, if there was one.
+/// Runs probes and windows until the promise is judged. Where the probes found saturation, the results
+/// of the one before the last are there too: half the depth of the window.
 fn attempts(
     session: &Session,
     given: &ArgMatches,
@@ -242,7 +242,8 @@ fn attempts(
     let permissions = session::permissions(given);
     let verification = &asked.verification;
     let mut screen = Screen::of(session, given, outputs.streams_to_stdout())?;
-    let (mut ground, mut search, mut last) = (Ground::default(), Search::default(), None);
+    let (mut ground, mut search) = (Ground::default(), Search::default());
+    let (mut probed, mut shallower) = (None, None);
     loop {
         let attempt = verification.next(&search).expect("a judged promise ends the loop");
         screen.say(&introduction(verification, &attempt));
@@ -270,6 +271,7 @@ fn attempts(
         // A run that was cut short is judged as it is.
         if attempt.is_probe && !results.interrupted && observed.errors.unwrap_or(0) == 0 {
             verification.record_probe(&mut search, &attempt, observed.total.iops.unwrap_or(0.0));
+            shallower = probed.replace(results);
             continue;
         }
         let Some(verdict) = verification.judge(&results, &search) else {
@@ -277,9 +279,9 @@ fn attempts(
         };
         verification.record_window(&mut search, &attempt, &verdict, &observed);
         if results.interrupted || attempt.is_probe || verification.next(&search).is_none() {
-            return Ok((results, last, verdict, IssuedLast { attempt, search }));
+            let shallower = shallower.filter(|_| search.climb().is_some_and(|climb| climb.saturated));
+            return Ok((results, shallower, verdict, IssuedLast { attempt, search }));
         }
-        last = Some(results);
     }
 }
 

@@ -224,7 +224,7 @@ fn one_file_in_a_directory_serves_all_and_goes() {
 fn every_run_is_kept_with_what_was_required() {
     let folder = folder();
     let kept = "[[workload]]\nname = \"kept\"\nrequire = \"iops>=1000,mean<=4ms\"\n";
-    // 32 in flight at 2 ms of 8 servers are not enough for this rate: tried once more with 64.
+    // 8 servers of 2 ms are not enough for this rate.
     let broken = "[[workload]]\nname = \"broken\"\nrequire = \"iops>=9000\"\npace = true\n";
     let saved = folder.path().join("suite.json");
     on_device(&folder, &format!("{kept}{broken}"), &["--save", text(&saved)]).expect(1, &[]);
@@ -242,11 +242,11 @@ fn every_run_is_kept_with_what_was_required() {
         values.join(" ")
     };
     let runs: Vec<String> = study.runs.iter().map(of).collect();
-    assert_eq!(runs, ["kept 1", "broken 1", "broken 2"]);
+    assert_eq!(runs, ["kept 1", "broken 1"]);
     let rate = |run: &StudyRun| Observation::of(&run.results, 0, 0).unwrap().total.iops.unwrap();
     let rates: Vec<f64> = study.runs.iter().map(rate).collect();
     assert!(
-        (990.0..1010.0).contains(&rates[0]) && (3900.0..4100.0).contains(&rates[2]),
+        (990.0..1010.0).contains(&rates[0]) && (3900.0..4100.0).contains(&rates[1]),
         "{rates:?}"
     );
     // Nothing that is tested is written over.

@@ -45,7 +45,7 @@ fn a_promise_that_is_kept_passes() {
         );
         assert_eq!(
             (issued["concurrency"].as_u64(), issued["attempt"].as_u64()),
-            (Some(2), Some(1))
+            (Some(32), Some(1))
         );
         for start in ["iops", "mean", "read.mean", "write.mean"] {
             assert_eq!(clause(&json, start)["outcome"], "pass");
@@ -95,10 +95,20 @@ fn a_promise_that_is_broken_fails_with_its_figures() {
 }
 
 #[test]
-fn near_the_limit_nothing_is_said() {
-    // 98 % of what is promised: neither kept nor broken. The backlog grows all the same, so no latency is promised.
+fn near_the_limit_the_tolerance_decides() {
+    // The tolerance of a rate is 1 %, and it is stated.
     if let Some(ran) = on_device(&capped(392), &["--require", "iops>=400", "--time", "60s"]) {
-        ran.expect(2, &["INCONCLUSIVE  iops >= 400", "where it neither passes nor fails"]);
+        ran.expect(
+            1,
+            &[
+                "FAIL          iops >= 400",
+                "(>= 396 passes: 1 % tolerance)",
+                "saturated",
+            ],
+        );
+    }
+    if let Some(ran) = on_device(&capped(398), &["--require", "iops>=400", "--time", "60s"]) {
+        ran.expect(0, &["PASS          iops >= 400", "within the tolerance of 400"]);
     }
     if let Some(ran) = on_device(DEVICE, &["--require", "iops>=200,p99.99<=50ms", "--time", "60s"]) {
         ran.expect(
@@ -112,36 +122,63 @@ fn near_the_limit_nothing_is_said() {
     }
 }
 
+/// What a device reaches with more depth than the probe before is found by probes.
 #[test]
-fn a_generator_that_is_too_small_is_doubled_once() {
-    let require = ["--require", "iops>=1200,mean<=20ms", "--time", "30s", "--out", "json"];
-    if let Some(ran) = on_device("servers = 64\nservice = \"19ms\"", &require) {
-        // By Little's law 30 are enough for 1200 a second at 20 ms with a quarter more; nothing is repeated.
+fn a_rate_alone_raises_the_depth() {
+    // 20 ms, 256 wide: 12,800 operations per second, and 3,200 at a depth of 64.
+    let require = ["--require", "iops>=4000", "--time", "30s", "--out", "json"];
+    if let Some(ran) = on_device("servers = 256\nservice = \"20ms\"", &require) {
         let json = ran.expect(0, &[]).json();
-        assert_eq!(
-            (
-                json["issued"]["concurrency"].as_u64(),
-                json["issued"]["attempt"].as_u64()
-            ),
-            (Some(30), Some(1))
-        );
+        let probes = json["climb"]["probes"].as_array().unwrap();
+        let depths: Vec<u64> = probes.iter().map(|probe| probe[0].as_u64().unwrap()).collect();
+        assert_eq!((depths, &json["climb"]["met"]), (vec![32, 64, 128], &Value::Bool(true)));
+        assert_eq!(json["issued"]["concurrency"], 1024, "{json:#}");
     }
-    // Without a promised latency nobody knows how many it takes: 32 at 40 ms are 800 a second, 64 are 1600.
-    let require = ["--require", "iops>=1200", "--time", "30s", "--out", "json"];
-    if let Some(ran) = on_device("servers = 64\nservice = \"40ms\"", &require) {
-        let json = ran.expect(0, &[]).json();
-        assert_eq!(
-            (
-                json["issued"]["concurrency"].as_u64(),
-                json["issued"]["attempt"].as_u64()
-            ),
-            (Some(64), Some(2))
-        );
-    }
-    // What the user has fixed stays, and then the generator was the limit.
+    // What the user fixed stays, and then the generator was the limit.
     let fixed = ["--require", "iops>=1200", "--depth", "2", "--time", "30s"];
     if let Some(ran) = on_device("servers = 64\nservice = \"40ms\"", &fixed) {
-        ran.expect(2, &["INCONCLUSIVE  iops >= 1200", "2 operations in flight are too few"]);
+        ran.expect(2, &["INCONCLUSIVE  iops >= 1200", "2 slots are too few"]);
+    }
+}
+
+/// Loads whose operations found too few slots when slots were a quarter more than Little's law asks for.
+#[test]
+fn a_latency_that_is_kept_is_not_failed_by_too_few_slots() {
+    for (device, require, rate) in [
+        ("servers = 64\nservice = \"lognormal 1ms 0.5\"", "mean<=1.19ms", "2000"),
+        (
+            "servers = 64\nservice = \"bimodal 50us 5ms 0.1\"",
+            "mean<=600us",
+            "2000",
+        ),
+        (
+            "servers = 256\nservice = \"bimodal 0.3ms 45ms 0.05\"",
+            "mean<=2.7ms",
+            "4000",
+        ),
+    ] {
+        let arguments = ["--require", require, "--rate", rate, "--time", "30s"];
+        if let Some(ran) = on_device(device, &arguments) {
+            ran.expect(0, &["PASS          mean <="]);
+        }
+    }
+}
+
+/// 6,000 operations per second until the credits are spent, then 3,000.
+#[test]
+fn credits_that_run_out_fail_with_the_change() {
+    let credits = "servers = 64\nservice = \"500us\"\nlayer = \"iops 3000 burst 6000 bucket 300000\"";
+    let arguments = ["--require", "iops>=6000", "--time", "300s"];
+    if let Some(ran) = on_device(credits, &arguments) {
+        ran.expect(
+            1,
+            &[
+                "FAIL          iops >= 6000",
+                "6000 IOPS for 9",
+                "s, then 3000",
+                "D-BURST-END",
+            ],
+        );
     }
 }
 
@@ -377,8 +414,8 @@ fn a_limit_of_the_kernel_is_found_on_a_real_file() {
     assert_eq!(iops["outcome"], "fail", "{json:#}");
     let found = iops["value"].as_f64().unwrap();
     assert!((980.0..=1020.0).contains(&found), "{found} of 1000: {json:#}");
-    // The second attempt had twice as much in flight, which tells a limit from a latency.
-    assert_eq!(json["issued"]["attempt"], 2, "{json:#}");
+    // The probe before had half as much in flight, which tells a limit from a latency.
+    assert_eq!(json["climb"]["saturated"], true, "{json:#}");
     assert_eq!(json["diagnoses"][0]["diagnosis"]["confirmed"], true, "{json:#}");
 }
 
