@@ -18,6 +18,7 @@ mod figures;
 pub mod identities;
 pub mod policies;
 pub mod requirement;
+pub mod shared_limits;
 pub mod shifts;
 pub mod standing;
 pub mod verdict;

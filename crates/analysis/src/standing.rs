@@ -4,7 +4,7 @@
 use model::observation::Observation;
 use serde::Serialize;
 
-use crate::caps::{Applies, Layer, LayerKind, Limit};
+use crate::caps::{self, Demand, Layer, LayerKind, Limit};
 
 /// A load against one limit.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -23,6 +23,9 @@ pub struct Standing {
     pub share: f64,
     /// It lies at the limit: from 3 % below to 5 % above.
     pub met: bool,
+    /// The jobs whose operations count, where several ran at the same time.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub jobs: Vec<String>,
     /// Where the limit comes from.
     pub source: String,
 }
@@ -37,25 +40,26 @@ pub enum Limited {
     BytesPerSec,
 }
 
-/// A load against every limit of a stack, the one it comes nearest to first.
-pub fn standings(load: &Observation, layers: &[Layer]) -> Vec<Standing> {
-    let mut rows: Vec<Standing> = layers.iter().flat_map(|layer| of_layer(load, layer)).collect();
+/// A load against every limit of a stack, the one it comes nearest to first. Those of the other
+/// loads that ran at the same time count against the limits that they share with it.
+pub fn standings(load: &Observation, others: &[&Observation], layers: &[Layer]) -> Vec<Standing> {
+    let loads = caps::at_once(load, others);
+    let one = |layer: &Layer| {
+        caps::demand(layer, &[load])?;
+        Some(of_layer(layer, caps::demand(layer, &loads)?))
+    };
+    let mut rows: Vec<Standing> = layers.iter().filter_map(one).flatten().collect();
     rows.sort_by(|one, other| other.share.total_cmp(&one.share));
     rows
 }
 
-fn of_layer(load: &Observation, layer: &Layer) -> Vec<Standing> {
-    let flow = match layer.applies {
-        Applies::All => Some(&load.total),
-        Applies::Reads => load.directions.read.as_ref(),
-        Applies::Writes => load.directions.write.as_ref(),
-    };
-    let Some(flow) = flow else { return Vec::new() };
-    // A long operation counts as several where the layer has a unit.
-    let pieces = match (layer.unit, load.load.block) {
-        (Some(unit), Some(block)) if unit.0 > 0 => block.0.div_ceil(unit.0).max(1) as f64,
-        _ => 1.0,
-    };
+fn of_layer(layer: &Layer, demand: Demand) -> Vec<Standing> {
+    let Demand {
+        iops,
+        bytes_per_sec,
+        jobs,
+    } = demand;
+    let jobs = if jobs.len() > 1 { jobs } else { Vec::new() };
     let standing = |of: Limited, measured: Option<f64>, limit: Option<Limit>| {
         let (measured, limit) = (measured?, limit?);
         Some(Standing {
@@ -66,17 +70,19 @@ fn of_layer(load: &Observation, layer: &Layer) -> Vec<Standing> {
             limit,
             share: limit.share(measured),
             met: limit.is_met_by(measured),
+            jobs: jobs.clone(),
             source: layer.source.clone(),
         })
     };
-    let iops = standing(Limited::Iops, flow.iops.map(|iops| iops * pieces), layer.iops);
-    let bytes = standing(Limited::BytesPerSec, flow.bytes_per_sec, layer.bytes_per_sec);
+    let iops = standing(Limited::Iops, Some(iops), layer.iops);
+    let bytes = standing(Limited::BytesPerSec, bytes_per_sec, layer.bytes_per_sec);
     [iops, bytes].into_iter().flatten().collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::caps::Applies;
     use model::Bytes;
     use model::observation::Flow;
 
@@ -95,7 +101,7 @@ mod tests {
             iops: Some(Limit::exactly(iops)),
             ..Layer::default()
         };
-        let rows = standings(&load, &[layer("4 x P30", 20_000.0), layer("VM", 1920.0)]);
+        let rows = standings(&load, &[], &[layer("4 x P30", 20_000.0), layer("VM", 1920.0)]);
         assert_eq!(rows[0].layer, "VM");
         assert!(rows[0].met && !rows[1].met);
         assert_eq!(format!("{:.1}", 100.0 * rows[0].share), "101.7");
@@ -111,11 +117,11 @@ mod tests {
             unit: Some(Bytes(256 << 10)),
             ..Layer::default()
         };
-        assert_eq!(standings(&load, std::slice::from_ref(&layer))[0].measured, 4000.0);
+        assert_eq!(standings(&load, &[], std::slice::from_ref(&layer))[0].measured, 4000.0);
         let reads = Layer {
             applies: Applies::Reads,
             ..layer
         };
-        assert_eq!(standings(&load, &[reads]), [], "it did not read");
+        assert_eq!(standings(&load, &[], &[reads]), [], "it did not read");
     }
 }

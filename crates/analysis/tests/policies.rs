@@ -394,9 +394,9 @@ fn a_large_block_is_limited_by_bytes() {
 fn long_operations_count_as_several() {
     let layers = resolve("aws/gp3", &[("size", "500GiB"), ("iops", "3000"), ("mbps", "750")]).layers;
     // 1 MiB is four units of 256 KiB; 750 MiB/s would allow 750 of them.
-    assert_eq!(reach(&layers, Bytes::mib(1), 100.0).unwrap().iops.low, 750.0);
-    assert_eq!(reach(&layers, Bytes::kib(512), 100.0).unwrap().iops.low, 1500.0);
-    assert_eq!(reach(&layers, Bytes::kib(4), 100.0).unwrap().iops.low, 3000.0);
+    assert_eq!(reach(&layers, Bytes::mib(1), 100.0, 1).unwrap().iops.low, 750.0);
+    assert_eq!(reach(&layers, Bytes::kib(512), 100.0, 1).unwrap().iops.low, 1500.0);
+    assert_eq!(reach(&layers, Bytes::kib(4), 100.0, 1).unwrap().iops.low, 3000.0);
 }
 
 #[test]
@@ -425,7 +425,7 @@ fn the_machine_binds_before_its_disks() {
         (layers[1].name.as_str(), layers[1].iops),
         ("4 × P30", Some(Limit::exactly(20_000.0)))
     );
-    let found = reach(&layers, Bytes::kib(4), 100.0).unwrap();
+    let found = reach(&layers, Bytes::kib(4), 100.0, 1).unwrap();
     assert_eq!(
         (found.iops.low, found.layer.as_str()),
         (1920.0, "VM Standard_B2ms, uncached")
@@ -453,7 +453,7 @@ fn the_machine_binds_before_its_disks() {
     let layers = stack(&catalogue, &google).unwrap();
     // Two of 512 GiB share what one of 1 TiB has, and the machine allows less than half of that.
     near(layers[1].iops.unwrap().low, 36_720.0);
-    assert_eq!(reach(&layers, Bytes::kib(4), 100.0).unwrap().iops.low, 15_000.0);
+    assert_eq!(reach(&layers, Bytes::kib(4), 100.0, 1).unwrap().iops.low, 15_000.0);
 }
 
 #[test]

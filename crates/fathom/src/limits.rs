@@ -1,29 +1,21 @@
-//! What the user says about the limits between the program and the disks: `--cap`, `--vm`, `--disk`, `--disks`.
+//! What the user says about the limits between the program and the disks (`--cap`, `--vm`,
+//! `--disk`, `--disks`), and about the storage below each job (`--host-cache`, `--path`, `--role`,
+//! `--replicas`, `--hops`).
 
-use analysis::caps::{Applies, Layer, LayerKind, Limit};
+use analysis::caps::Layer;
 use analysis::diagnosis::{Counts, KnownBurst};
-use analysis::policies::{Burst, BurstOf, Catalogue, Disks, credits, stack};
+use analysis::policies::{Burst, BurstOf, Catalogue, Disks, credits, stack_of_paths};
 use clap::{Arg, ArgAction, ArgMatches, value_parser};
-use dialects::nearest;
-use model::Bytes;
+use dialects::native::{OPTIONS, parse_cap, parse_name, parse_path};
+use model::observation::Observation;
+use model::plan::{CachePath, Plan, StoragePath};
 use study::diagnosis::Known;
 
+use crate::commands::catalogue::catalogue;
 use crate::fault::{Fault, Faults};
 
-/// Words for kinds of layers.
-const KINDS: [(&str, LayerKind); 4] = [
-    ("vm", LayerKind::Machine),
-    ("disk", LayerKind::Disk),
-    ("cgroup", LayerKind::ControlGroup),
-    ("link", LayerKind::Link),
-];
-
-/// Words for what a layer limits.
-const DIRECTIONS: [(&str, Applies); 3] = [
-    ("all", Applies::All),
-    ("reads", Applies::Reads),
-    ("writes", Applies::Writes),
-];
+/// Where a limit of the command line comes from.
+const CAP: &str = "--cap";
 
 /// The flags, for commands that diagnose.
 pub fn arguments() -> Vec<Arg> {
@@ -38,6 +30,8 @@ pub fn arguments() -> Vec<Arg> {
                  what nobody can reach. Repeat it for several.\n\
                  iops=N operations per second; mbps=N millions of bytes, mibps=N 2^20 bytes per second; unit=256KiB longer \
                  operations count as several; for=reads or for=writes; kind=vm, disk, cgroup or link.\n\
+                 path=cached or path=uncached, role=NAME, job=NAME: only these jobs share the limit; rates of jobs that run \
+                 at the same time are added up.\n\
                  Example: --cap 'VM:iops=1920,mbps=22.5,kind=vm' --cap '4 disks:iops=20000,mbps=800'",
             ),
         arg("vm")
@@ -52,6 +46,10 @@ pub fn arguments() -> Vec<Arg> {
             .value_parser(value_parser!(u32).range(1..=1024))
             .requires("disk")
             .help("How many there are of each [default: 1]"),
+        arg("host-cache")
+            .action(ArgAction::SetTrue)
+            .requires("vm")
+            .help("The host's cache serves every job that names no path"),
         arg("confirm")
             .action(ArgAction::SetTrue)
             .help("Run each step again for 10 s at twice the depth: tells a limit from a latency"),
@@ -61,6 +59,193 @@ pub fn arguments() -> Vec<Arg> {
 /// Whether a diagnosis is asked for.
 pub fn asks(given: &ArgMatches) -> bool {
     given.get_flag("confirm") || ["cap", "vm", "disk"].iter().any(|name| given.contains_id(name))
+}
+
+/// Keys of [`StoragePath`]: native options of job files, and flags about loads of any tool.
+const STORAGE: [&str; 4] = ["path", "role", "replicas", "hops"];
+
+/// The flags about the storage below loads that are there already. `fathom run` has them among its
+/// options.
+pub fn storage_arguments() -> Vec<Arg> {
+    let arg = |name: &'static str| {
+        let option = OPTIONS.iter().find(|option| option.name == name);
+        let option = option.expect("it is a native option");
+        Arg::new(name)
+            .long(name)
+            .value_name(format!("[JOB=]{}", option.value))
+            .action(ArgAction::Append)
+            .help(option.help.trim_end_matches('.'))
+            .help_heading("Diagnosis")
+    };
+    STORAGE.into_iter().map(arg).collect()
+}
+
+/// The flags about replicated storage, for commands with one load.
+pub fn replication_arguments() -> [Arg; 2] {
+    let [replicas, hops] = ["replicas", "hops"].map(|name| {
+        let option = OPTIONS.iter().find(|option| option.name == name);
+        let help = option.map_or("", |option| option.help).trim_end_matches('.');
+        Arg::new(name).long(name).value_name("NUMBER").help(help)
+    });
+    [
+        replicas.value_parser(value_parser!(u32).range(1..=100)),
+        hops.value_parser(value_parser!(u32).range(0..=100)),
+    ]
+}
+
+/// What is known of the storage below loads, by the name of a job or for all.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Storage {
+    of_jobs: Vec<(String, StoragePath)>,
+    of_all: StoragePath,
+}
+
+impl Storage {
+    /// What `--host-cache` and the flags of [`replication_arguments`] say about a load without
+    /// other jobs.
+    pub fn of_one_load(args: &ArgMatches) -> Storage {
+        let number = |name: &str| args.get_one::<u32>(name).copied();
+        let mut storage = Storage::from_host_cache(args);
+        storage.of_all.replicas = number("replicas");
+        storage.of_all.hops = number("hops");
+        storage
+    }
+
+    /// Copies of each block, where they are the same for all jobs.
+    pub fn replicas(&self) -> u32 {
+        self.of_all.replicas.unwrap_or(1)
+    }
+
+    /// What `--host-cache` alone says.
+    pub fn from_host_cache(args: &ArgMatches) -> Storage {
+        let cached = args.get_flag("host-cache").then_some(CachePath::Cached);
+        Storage {
+            of_all: StoragePath {
+                cache: cached,
+                ..StoragePath::default()
+            },
+            ..Storage::default()
+        }
+    }
+
+    /// What the flags of [`storage_arguments`] and `--host-cache` say.
+    ///
+    /// # Errors
+    /// [`Faults`] with what cannot be understood.
+    pub fn parse(args: &ArgMatches) -> Result<Storage, Faults> {
+        let mut storage = Storage::from_host_cache(args);
+        for name in STORAGE {
+            for text in args.get_many::<String>(name).into_iter().flatten() {
+                storage.set(name, text).map_err(|why| {
+                    let fault = Fault::new(format!("--{name}: {why}")).at(format!("--{name} {text}"));
+                    Faults::usage(fault.help("the value is for all jobs, or for one: --path reader1=cached"))
+                })?;
+            }
+        }
+        Ok(storage)
+    }
+
+    fn set(&mut self, name: &str, text: &str) -> Result<(), String> {
+        let (job, value) = match text.rsplit_once('=') {
+            Some((job, value)) => (Some(job.trim()), value.trim()),
+            None => (None, text.trim()),
+        };
+        let storage = match job {
+            None => &mut self.of_all,
+            Some(job) => {
+                let at = self.of_jobs.iter().position(|(known, _)| known == job);
+                let at = at.unwrap_or_else(|| {
+                    self.of_jobs.push((job.to_owned(), StoragePath::default()));
+                    self.of_jobs.len() - 1
+                });
+                &mut self.of_jobs[at].1
+            }
+        };
+        let number = |least: u32| match value.parse::<u32>() {
+            Ok(number) if (least..=100).contains(&number) => Ok(number),
+            _ => Err(format!("`{value}` is no number from {least} to 100")),
+        };
+        match name {
+            "path" => storage.cache = Some(parse_path(value)?),
+            "role" => storage.role = Some(parse_name(value)?),
+            "replicas" => storage.replicas = Some(number(1)?),
+            _ => storage.hops = Some(number(0)?),
+        }
+        Ok(())
+    }
+
+    /// Completes what the jobs of a plan state themselves.
+    pub fn apply_to_plan(&self, plan: &mut Plan) {
+        for job in plan.steps.iter_mut().flat_map(|step| &mut step.jobs) {
+            job.storage = job.storage.clone().or(&self.of_all);
+        }
+    }
+
+    /// Sets what is stated here on the loads of a result, before what the result itself states.
+    ///
+    /// # Errors
+    /// A named job is none of the loads.
+    pub fn apply_to_loads(&self, loads: &mut [Observation]) -> Result<(), Faults> {
+        self.check_jobs(loads.iter().map(|load| load.name.as_str()))?;
+        for load in loads {
+            let own = self.of_job(&load.name);
+            load.load.storage = own.or(&load.load.storage).or(&self.of_all);
+        }
+        Ok(())
+    }
+
+    /// The same for a saved result, whose plan states it.
+    ///
+    /// # Errors
+    /// A named job is none of the plan's.
+    pub fn apply_to_results(&self, plan: &mut Plan) -> Result<(), Faults> {
+        self.check_jobs(plan.jobs().map(|(_, job)| job.name.as_str()))?;
+        for job in plan.steps.iter_mut().flat_map(|step| &mut step.jobs) {
+            job.storage = self.of_job(&job.name).or(&job.storage);
+        }
+        self.apply_to_plan(plan);
+        Ok(())
+    }
+
+    fn of_job(&self, name: &str) -> StoragePath {
+        let found = self.of_jobs.iter().find(|(job, _)| job == name);
+        found.map(|(_, storage)| storage.clone()).unwrap_or_default()
+    }
+
+    fn check_jobs<'a>(&self, jobs: impl Iterator<Item = &'a str>) -> Result<(), Faults> {
+        let jobs: Vec<&str> = jobs.collect();
+        match self.of_jobs.iter().find(|(job, _)| !jobs.contains(&job.as_str())) {
+            None => Ok(()),
+            Some((job, _)) => Err(Faults::usage(
+                Fault::new(format!("no job is named `{job}`")).help(format!("there are {}", jobs.join(", "))),
+            )),
+        }
+    }
+}
+
+/// The jobs of a plan with what is known of the storage below them.
+pub fn jobs_of(plan: &Plan) -> Vec<(&str, &StoragePath)> {
+    plan.jobs().map(|(_, job)| (job.name.as_str(), &job.storage)).collect()
+}
+
+/// Limits that name a job, role or path which none of the jobs has: they would be held against
+/// nothing.
+///
+/// # Errors
+/// [`Faults`] with the first of them.
+pub fn refuse_unused(layers: &[Layer], jobs: &[(&str, &StoragePath)]) -> Result<(), Faults> {
+    let selects = |layer: &&Layer| layer.job.is_some() || layer.role.is_some();
+    let covers = |layer: &Layer| jobs.iter().any(|(name, storage)| layer.covers(name, storage));
+    match layers.iter().filter(selects).find(|layer| !covers(layer)) {
+        None => Ok(()),
+        Some(layer) => {
+            let fault = Fault::new(format!("no job has the limit `{}`", layer.name));
+            Err(Faults::usage(fault.help(
+                "its job=, role= and path= select the jobs that share it; `role` and `path` of a job file, or --role and --path, \
+                 name those of a job",
+            )))
+        }
+    }
 }
 
 /// What the flags say.
@@ -73,7 +258,19 @@ pub fn known(given: &ArgMatches) -> Result<Known, Faults> {
         (None, disks) if disks.is_empty() => Known::default(),
         (machine, disks) => {
             let count = given.get_one::<u32>("disks").copied().unwrap_or(1);
-            of_catalogue(machine.map(String::as_str), &disks, count).map_err(Faults::usage)?
+            let cached = given.get_flag("host-cache");
+            // Commands that judge by a policy read those of the user too.
+            let catalogue = match given.try_contains_id("catalogue") {
+                Ok(_) => catalogue(given, None)?,
+                Err(_) => Catalogue::built_in(),
+            };
+            let wanted = Disks {
+                machine: machine.cloned(),
+                disks,
+                count,
+                cached,
+            };
+            of_catalogue(&catalogue, &wanted).map_err(Faults::usage)?
         }
     };
     for text in list("cap") {
@@ -81,27 +278,23 @@ pub fn known(given: &ArgMatches) -> Result<Known, Faults> {
             let fault = Fault::new(format!("--cap: {why}")).at(format!("--cap {text}"));
             Faults::usage(fault.help("for example --cap 'VM:iops=1920,mbps=22.5,kind=vm'"))
         };
-        known.layers.push(layer(text).map_err(fault)?);
+        known.layers.push(Layer {
+            source: CAP.into(),
+            ..parse_cap(text).map_err(fault)?
+        });
     }
     Ok(known)
 }
 
 /// What the catalogue knows of a machine and its disks.
-fn of_catalogue(machine: Option<&str>, disks: &[String], count: u32) -> Result<Known, Fault> {
-    let catalogue = Catalogue::built_in();
-    let wanted = Disks {
-        machine: machine.map(str::to_owned),
-        disks: disks.to_vec(),
-        count,
-        cached: false,
-    };
+fn of_catalogue(catalogue: &Catalogue, wanted: &Disks) -> Result<Known, Fault> {
     let unknown = |why: String| {
         Fault::new(why)
             .help("a limit that is not in the catalogue can be named: --cap 'VM:iops=1920,mbps=22.5,kind=vm'")
     };
     Ok(Known {
-        layers: stack(&catalogue, &wanted).map_err(unknown)?,
-        bursts: credits(&catalogue, &wanted)
+        layers: stack_of_paths(catalogue, wanted).map_err(unknown)?,
+        bursts: credits(catalogue, wanted)
             .map_err(unknown)?
             .into_iter()
             .map(|(layer, credits)| burst(layer, credits))
@@ -123,118 +316,38 @@ pub fn burst(layer: String, burst: Burst) -> KnownBurst {
     }
 }
 
-/// One limit as the user writes it.
-fn layer(text: &str) -> Result<Layer, String> {
-    let (name, figures) = match text.split_once(':') {
-        Some((name, figures)) if !name.contains('=') => (name.trim(), figures),
-        _ => (text, text),
-    };
-    let mut layer = Layer {
-        name: name.to_owned(),
-        source: "--cap".into(),
-        ..Layer::default()
-    };
-    for part in figures.split(',').map(str::trim).filter(|part| !part.is_empty()) {
-        let (key, value) = part
-            .split_once('=')
-            .ok_or_else(|| format!("`{part}` is not written as KEY=VALUE"))?;
-        let (key, value) = (key.trim(), value.trim());
-        match key {
-            "iops" => layer.iops = Some(Limit::exactly(number(value, 1.0)?)),
-            "mbps" => layer.bytes_per_sec = Some(Limit::exactly(number(value, 1e6)?)),
-            "mibps" => layer.bytes_per_sec = Some(Limit::exactly(number(value, f64::from(1 << 20))?)),
-            "unit" => layer.unit = Some(unit(value)?),
-            "for" => layer.applies = word(value, &DIRECTIONS)?,
-            "kind" => layer.kind = word(value, &KINDS)?,
-            other => return Err(unknown(other, &["iops", "mbps", "mibps", "unit", "for", "kind"])),
-        }
-    }
-    match layer.iops.is_none() && layer.bytes_per_sec.is_none() {
-        true => Err("it has neither iops= nor mbps= nor mibps=".into()),
-        false => Ok(layer),
-    }
-}
-
-fn number(text: &str, factor: f64) -> Result<f64, String> {
-    match text.replace('_', "").parse::<f64>() {
-        Ok(value) if value > 0.0 && value.is_finite() => Ok(value * factor),
-        _ => Err(format!("`{text}` is no number above 0")),
-    }
-}
-
-fn unit(text: &str) -> Result<Bytes, String> {
-    let unit: Bytes = text
-        .parse()
-        .map_err(|error: model::units::UnitError| error.to_string())?;
-    (unit.0 > 0)
-        .then_some(unit)
-        .ok_or_else(|| "a unit is above 0 bytes".into())
-}
-
-fn word<T: Copy>(text: &str, words: &[(&str, T)]) -> Result<T, String> {
-    let found = words.iter().find(|(word, _)| *word == text);
-    let names: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-    found.map(|(_, value)| *value).ok_or_else(|| unknown(text, &names))
-}
-
-fn unknown(text: &str, names: &[&str]) -> String {
-    let known = names.join(", ");
-    match nearest(text, names.iter().copied()) {
-        Some(near) => format!("`{text}` is none of {known}; did you mean `{near}`?"),
-        None => format!("`{text}` is none of {known}"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn limits_are_read() {
-        let vm = layer("VM: iops=1920, mbps=22.5, kind=vm").unwrap();
-        assert_eq!((vm.name.as_str(), vm.kind), ("VM", LayerKind::Machine));
-        assert_eq!(
-            (vm.iops, vm.bytes_per_sec),
-            (Some(Limit::exactly(1920.0)), Some(Limit::exactly(22.5e6)))
-        );
-        let plain = layer("iops=4000,unit=256KiB,for=writes").unwrap();
-        assert_eq!(plain.name, "iops=4000,unit=256KiB,for=writes");
-        assert_eq!((plain.unit, plain.applies), (Some(Bytes::kib(256)), Applies::Writes));
-        let binary = layer("mibps=100").unwrap();
-        assert_eq!(binary.bytes_per_sec, Some(Limit::exactly(104_857_600.0)));
-    }
+    use analysis::caps::LayerKind;
 
     /// The case that the diagnosis was made for: a small machine with four large disks.
     #[test]
     fn names_are_looked_up() {
-        let known = of_catalogue(Some("Standard_B2ms"), &["P30".to_owned()], 4).unwrap();
+        let look_up = |machine: Option<&str>, disks: &[&str], count: u32| {
+            let wanted = Disks {
+                machine: machine.map(str::to_owned),
+                disks: disks.iter().map(|disk| disk.to_string()).collect(),
+                count,
+                cached: false,
+            };
+            of_catalogue(&Catalogue::built_in(), &wanted)
+        };
+        let known = look_up(Some("Standard_B2ms"), &["P30"], 4).unwrap();
         let iops: Vec<f64> = known.layers.iter().filter_map(|layer| Some(layer.iops?.low)).collect();
-        assert_eq!(iops, [1920.0, 20_000.0]);
-        assert_eq!(known.layers[0].kind, LayerKind::Machine);
-        let credits = of_catalogue(None, &["P10".to_owned()], 2).unwrap().bursts;
+        assert_eq!(iops, [2400.0, 1920.0, 20_000.0]);
+        let paths: Vec<Option<CachePath>> = known.layers.iter().map(|layer| layer.path).collect();
+        assert_eq!(
+            paths,
+            [CachePath::Cached, CachePath::Uncached, CachePath::Uncached].map(Some)
+        );
+        assert_eq!(known.layers[1].kind, LayerKind::Machine);
+        let credits = look_up(None, &["P10"], 2).unwrap().bursts;
         assert!(
             credits
                 .iter()
                 .any(|burst| burst.counts == Counts::Operations && burst.ceiling == 7000.0)
         );
-        assert!(of_catalogue(Some("no such thing"), &[], 1).is_err());
-    }
-
-    #[test]
-    fn mistakes_are_told() {
-        for text in [
-            "",
-            "VM:",
-            "1920",
-            "iops=many",
-            "iops=0",
-            "iosp=5",
-            "iops=5,for=both",
-            "iops=5,unit=0",
-            "kind=vm",
-        ] {
-            assert!(layer(text).is_err(), "{text}");
-        }
-        assert!(layer("iosp=5").unwrap_err().contains("did you mean `iops`"));
+        assert!(look_up(Some("no such thing"), &[], 1).is_err());
     }
 }

@@ -167,6 +167,7 @@ impl Assigned {
                 interrupted: results.interrupted,
                 equivalents: Vec::new(),
                 diagnoses: Vec::new(),
+                shared_limits: Vec::new(),
                 fleet: None,
             });
         }

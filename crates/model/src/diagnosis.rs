@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::plan::StoragePath;
+
 /// What limited one measured load.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Diagnosis {
@@ -130,9 +132,40 @@ pub struct LayerUse {
     /// It is the least of all for this load.
     #[serde(default)]
     pub binds: bool,
+    /// The use lies at the limit: from 3 % below to 5 % above.
+    #[serde(default)]
+    pub met: bool,
+    /// The jobs whose operations count, where several ran at the same time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub jobs: Vec<String>,
     /// Where the limit comes from.
     #[serde(default)]
     pub source: String,
+}
+
+/// Limits that jobs share which ran at the same time, and limits that one of them has to itself.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LimitTable {
+    /// Index of the step of a plan, or the number of the group of jobs in another tool's report.
+    pub group: u32,
+    /// The jobs, each with what is known of the storage below it.
+    pub jobs: Vec<JobPath>,
+    /// Every limit that one of the jobs counts against.
+    pub limits: Vec<LayerUse>,
+    /// What follows, in sentences.
+    pub sentences: Vec<String>,
+}
+
+/// What is known of the storage below a job.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct JobPath {
+    /// The job.
+    pub job: String,
+    /// Operations per second that it did.
+    pub iops: f64,
+    /// The storage below it.
+    #[serde(flatten)]
+    pub storage: StoragePath,
 }
 
 /// Something else that was seen.

@@ -11,6 +11,7 @@ pub mod assigned;
 pub mod block_event;
 pub mod block_lifetimes;
 pub mod block_size;
+pub mod caps;
 pub mod content;
 pub mod diagnosis;
 pub mod draws;

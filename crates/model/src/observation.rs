@@ -12,7 +12,7 @@ use crate::direction::PerDirection;
 use crate::environment::CoreUse;
 use crate::histogram::Histogram;
 use crate::mix::Mix;
-use crate::plan::{Job, Pacing, Plan, RateUnit, Stream};
+use crate::plan::{Job, Pacing, Plan, RateUnit, StoragePath, Stream};
 use crate::results::{DirectionResults, JobResults, Results, StepResults};
 use crate::seconds::{HostSample, IntervalFacts};
 use crate::units::{Bytes, Nanos};
@@ -52,7 +52,27 @@ pub struct Observation {
     /// Figures that only a few sources have beside those above.
     #[serde(default)]
     pub stated: Stated,
+    /// Which other loads ran at the same time; absent where the source does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_once: Option<AtOnce>,
 }
+
+/// The loads that ran at the same time as one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AtOnce {
+    /// Loads of the same number ran side by side.
+    pub group: u32,
+    /// Start of the measured window on the clock of the group; 0 where the source does not tell.
+    #[serde(default)]
+    pub start_ns: Nanos,
+    /// It is the sum of the others.
+    #[serde(default)]
+    pub is_sum: bool,
+}
+
+/// Loads that share at least this part of the longer measured window ran at the same time: their
+/// rates add up.
+const OVERLAP: f64 = 0.9;
 
 /// Figures that a source states although others tell as much: they are shown or held against those, and nothing is worked out from them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -90,6 +110,9 @@ pub struct Load {
     pub warm_up_ns: Option<Nanos>,
     /// Bytes of each target that are used, where all are alike.
     pub size: Option<Bytes>,
+    /// What is known of the storage between the program and the disks.
+    #[serde(default, skip_serializing_if = "StoragePath::is_unknown")]
+    pub storage: StoragePath,
 }
 
 /// Operations of one kind over the measured window.
@@ -306,6 +329,11 @@ impl Observation {
             seconds: seconds(around, found),
             errors: Some(total.errors),
             stated: Stated::default(),
+            at_once: asked.after.is_empty().then(|| AtOnce {
+                group: step as u32,
+                start_ns: asked.phases.start_delay.low_ns + asked.phases.warm_up_ns,
+                is_sum: false,
+            }),
         })
     }
 
@@ -314,6 +342,23 @@ impl Observation {
         let jobs = results.steps.iter().enumerate();
         jobs.flat_map(|(step, found)| (0..found.jobs.len()).filter_map(move |job| Observation::of(results, step, job)))
             .collect()
+    }
+
+    /// Whether another load of the same source ran at the same time, so that rates of both add up:
+    /// they are of one group, and 90 % of the longer measured window is shared. A sum of loads runs
+    /// beside none.
+    pub fn ran_with(&self, other: &Observation) -> bool {
+        let (Some(ours), Some(theirs)) = (self.at_once, other.at_once) else {
+            return false;
+        };
+        let (Some(our_time), Some(their_time)) = (self.measured_ns, other.measured_ns) else {
+            // Without times the source's word for it has to do.
+            return ours.group == theirs.group && !ours.is_sum && !theirs.is_sum;
+        };
+        let end = (ours.start_ns + our_time).min(theirs.start_ns + their_time);
+        let shared = end.since(ours.start_ns.max(theirs.start_ns));
+        let longer = our_time.max(their_time);
+        ours.group == theirs.group && !ours.is_sum && !theirs.is_sum && shared.as_secs() >= OVERLAP * longer.as_secs()
     }
 
     /// Operations in flight on average by Little's law (1961): rate × mean latency. Absent where either is.
@@ -354,6 +399,7 @@ impl Load {
             direct: same(streams().map(|stream| stream.cache.direct)),
             warm_up_ns: Some(job.phases.warm_up_ns),
             size: None,
+            storage: job.storage.clone(),
         }
     }
 }

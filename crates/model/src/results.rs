@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::block_lifetimes::BlockLifetimes;
-use crate::diagnosis::JobDiagnosis;
+use crate::diagnosis::{JobDiagnosis, LimitTable};
 use crate::direction::{Direction, PerDirection};
 use crate::environment::{CoreUse, DeviceUse, Environment, SystemUse, VolumeUse};
 use crate::event::{Counts, EndReason, Interval, Phase};
@@ -51,6 +51,9 @@ pub struct Results {
     /// What limited each job, where that was asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub diagnoses: Vec<JobDiagnosis>,
+    /// Limits that jobs share which ran at the same time, where a diagnosis was asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shared_limits: Vec<LimitTable>,
     /// The processes that carried it out together, where there were several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fleet: Option<Fleet>,

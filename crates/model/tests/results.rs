@@ -146,6 +146,7 @@ fn host(name: &str, operations: &[Done]) -> Results {
         interrupted: false,
         equivalents: Vec::new(),
         diagnoses: Vec::new(),
+        shared_limits: Vec::new(),
         fleet: None,
     }
 }

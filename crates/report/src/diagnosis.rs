@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use model::diagnosis::{Diagnosis, Evidence, JobDiagnosis, LayerUse};
+use model::diagnosis::{Diagnosis, Evidence, JobDiagnosis, JobPath, LayerUse, LimitTable};
 
 use crate::numbers::{count, rate};
 
@@ -47,6 +47,98 @@ fn write_one(diagnosis: &Diagnosis, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
+/// Limits that jobs share which ran at the same time: the storage below each job, every limit with
+/// the jobs that count against it, and what follows.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write_tables(tables: &[LimitTable], out: &mut dyn Write) -> io::Result<()> {
+    for (number, table) in tables.iter().enumerate() {
+        if number > 0 {
+            writeln!(out)?;
+        }
+        writeln!(out, "{}", table_title(table))?;
+        write_rows(&job_rows(table), out)?;
+        writeln!(out)?;
+        write_rows(&limit_rows(table), out)?;
+        if !table.sentences.is_empty() {
+            writeln!(out)?;
+        }
+        for sentence in &table.sentences {
+            writeln!(out, "  {sentence}")?;
+        }
+    }
+    Ok(())
+}
+
+/// The title of a table of limits.
+pub fn table_title(table: &LimitTable) -> &'static str {
+    match table.jobs.len() {
+        1 => "Limits by path",
+        _ => "Limits of jobs that ran at the same time",
+    }
+}
+
+/// The storage below each job, titles first.
+pub fn job_rows(table: &LimitTable) -> Vec<Vec<String>> {
+    let titles = ["job", "path", "role", "copies", "hops", "measured"].map(str::to_owned);
+    let row = |job: &JobPath| {
+        let known = |number: Option<u32>| number.map_or_else(|| "-".into(), |number| number.to_string());
+        vec![
+            job.job.clone(),
+            job.storage.cache.unwrap_or_default().word().to_owned(),
+            job.storage.role.clone().unwrap_or_else(|| "-".into()),
+            known(job.storage.replicas),
+            known(job.storage.hops),
+            in_units(job.iops, "IOPS"),
+        ]
+    };
+    std::iter::once(titles.to_vec())
+        .chain(table.jobs.iter().map(row))
+        .collect()
+}
+
+/// Every limit with the jobs that count against it, titles first.
+pub fn limit_rows(table: &LimitTable) -> Vec<Vec<String>> {
+    let titles = ["limit", "jobs", "used", "allowed", "share", ""].map(str::to_owned);
+    let row = |limit: &LayerUse| {
+        vec![
+            limit.layer.clone(),
+            limit.jobs.join(" + "),
+            in_units(limit.used, &limit.unit),
+            in_units(limit.limit, &limit.unit),
+            format!("{:.1} %", 100.0 * limit.share),
+            if limit.met { "reached" } else { "" }.to_owned(),
+        ]
+    };
+    std::iter::once(titles.to_vec())
+        .chain(table.limits.iter().map(row))
+        .collect()
+}
+
+/// Columns as wide as their widest cell; the first two are words, and the others end at the same
+/// place.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write_rows(rows: &[Vec<String>], out: &mut dyn Write) -> io::Result<()> {
+    let columns = rows.first().map_or(0, Vec::len);
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    for row in rows {
+        let cells = row.iter().zip(&widths).enumerate().map(|(column, (cell, width))| {
+            let width = *width;
+            match column < 2 {
+                true => format!("{cell:<width$}"),
+                false => format!("{cell:>width$}"),
+            }
+        });
+        let line = cells.collect::<Vec<_>>().join("  ");
+        writeln!(out, "  {}", line.trim_end())?;
+    }
+    Ok(())
+}
+
 pub(crate) fn evidence_words(evidence: &Evidence) -> String {
     let unit = match evidence.unit.as_str() {
         "" => String::new(),
@@ -75,7 +167,11 @@ pub fn sentence(words: &str) -> String {
 pub(crate) fn limit_words(layer: &LayerUse) -> String {
     let percent = 100.0 * layer.share;
     let (used, limit) = (in_units(layer.used, &layer.unit), in_units(layer.limit, &layer.unit));
-    let mut text = format!("{}: {used} of {limit}, {percent:.1} %", layer.layer);
+    let jobs = match &layer.jobs[..] {
+        [] => String::new(),
+        jobs => format!(" ({} together)", jobs.join(" + ")),
+    };
+    let mut text = format!("{}: {used}{jobs} of {limit}, {percent:.1} %", layer.layer);
     if let Some(stranded) = layer.stranded {
         text += &format!(", {} out of reach", in_units(stranded, &layer.unit));
     }

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use model::diagnosis::JobDiagnosis;
+use model::diagnosis::{JobDiagnosis, LimitTable};
 use model::environment::TargetFacts;
 use model::event::EndReason;
 use model::finding::Finding;
@@ -72,6 +72,9 @@ pub struct Summary {
     /// What limited each job, where that was asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub diagnoses: Vec<JobDiagnosis>,
+    /// Limits that jobs share which ran at the same time, where a diagnosis was asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shared_limits: Vec<LimitTable>,
 }
 
 /// A machine.
@@ -369,6 +372,7 @@ impl Summary {
             findings: results.findings.clone(),
             equivalents: results.equivalents.clone(),
             diagnoses: results.diagnoses.clone(),
+            shared_limits: results.shared_limits.clone(),
         }
     }
 }

@@ -230,6 +230,7 @@ pub fn carry_out_with(
         interrupted,
         equivalents: Vec::new(),
         diagnoses: Vec::new(),
+        shared_limits: Vec::new(),
         fleet: None,
     })
 }
@@ -255,6 +256,7 @@ pub fn nothing_measured(plan: Plan, clock: &Clock) -> Results {
         interrupted: false,
         equivalents: Vec::new(),
         diagnoses: Vec::new(),
+        shared_limits: Vec::new(),
         fleet: None,
     }
 }

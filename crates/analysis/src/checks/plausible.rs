@@ -65,7 +65,7 @@ pub fn beyond_limits(seen: &Observation, layers: &[Layer], bursts: &[KnownBurst]
             .map_or(bound.limit.high, |burst| burst.ceiling.max(bound.limit.high))
     };
     let concerns = |bound: &&Bound| matches!(bound.kind, LayerKind::Disk | LayerKind::ControlGroup);
-    let bounds = bounds(seen, layers);
+    let bounds = bounds(seen, &[], layers);
     let bound = bounds
         .iter()
         .filter(concerns)

@@ -174,6 +174,7 @@ fn results(workload: &Workload, operations: u64, latency: Nanos) -> Results {
         interrupted: false,
         equivalents: Vec::new(),
         diagnoses: Vec::new(),
+        shared_limits: Vec::new(),
         fleet: None,
     }
 }

@@ -1,10 +1,10 @@
 //! Every known limit in terms of this load: how many of its operations it allows, and how much of it was used.
 
 use model::diagnosis::LayerUse;
-use model::observation::{Flow, Observation};
+use model::observation::Observation;
 
 use super::context::Counts;
-use crate::caps::{Applies, Layer, LayerKind, Limit};
+use crate::caps::{self, Demand, Layer, LayerKind, Limit};
 
 /// How far a rate that the test itself asks for may be missed or exceeded: schedules are exact.
 const OWN_RATE: f64 = 0.01;
@@ -21,12 +21,14 @@ pub(crate) struct Bound {
     pub(crate) used: f64,
     /// Operations per second of the whole load that it allows.
     pub(super) allows: f64,
+    /// The jobs whose operations count.
+    pub(crate) jobs: Vec<String>,
     pub(super) source: String,
 }
 
 impl Bound {
     /// The use lies at the limit.
-    pub(super) fn is_met(&self) -> bool {
+    pub(crate) fn is_met(&self) -> bool {
         self.is_met_by(self.used)
     }
 
@@ -41,11 +43,11 @@ impl Bound {
     }
 
     /// More passed than it should let through.
-    pub(super) fn is_exceeded(&self) -> bool {
-        self.used > self.limit.high * (1.0 + crate::caps::ABOVE)
+    pub(crate) fn is_exceeded(&self) -> bool {
+        self.limit.is_exceeded_by(self.used)
     }
 
-    pub(super) fn share(&self) -> f64 {
+    pub(crate) fn share(&self) -> f64 {
         self.limit.share(self.used)
     }
 
@@ -57,19 +59,21 @@ impl Bound {
     }
 }
 
-/// All limits that concern the load, the least first.
-pub(crate) fn bounds(observation: &Observation, layers: &[Layer]) -> Vec<Bound> {
+/// All limits that concern the load, the least first. Limits that it shares with loads beside it
+/// are held against the sum.
+pub(crate) fn bounds(observation: &Observation, others: &[&Observation], layers: &[Layer]) -> Vec<Bound> {
     let mut found: Vec<Bound> = own_rate(observation).into_iter().collect();
+    let Some(total) = rate(observation) else {
+        return found;
+    };
+    let loads = caps::at_once(observation, others);
     for layer in layers {
-        let flow = match layer.applies {
-            Applies::All => Some(&observation.total),
-            Applies::Reads => observation.directions.read.as_ref(),
-            Applies::Writes => observation.directions.write.as_ref(),
-        };
-        let (Some(flow), Some(total)) = (flow, rate(observation)) else {
-            continue;
-        };
-        found.extend(of_layer(layer, flow, total, observation));
+        // What it does nothing against itself does not limit it.
+        if caps::demand(layer, &[observation]).is_some()
+            && let Some(demand) = caps::demand(layer, &loads)
+        {
+            found.extend(of_layer(layer, demand, total));
+        }
     }
     found.sort_by(|a, b| a.allows.total_cmp(&b.allows));
     found
@@ -77,12 +81,7 @@ pub(crate) fn bounds(observation: &Observation, layers: &[Layer]) -> Vec<Bound> 
 
 /// Operations per second of the whole load.
 pub(super) fn rate(observation: &Observation) -> Option<f64> {
-    rate_of(&observation.total, observation)
-}
-
-fn rate_of(flow: &Flow, observation: &Observation) -> Option<f64> {
-    let counted = || Some(flow.operations? as f64 / observation.measured_ns?.as_secs());
-    flow.iops.or_else(counted).filter(|rate| *rate > 0.0)
+    caps::rate(&observation.total, observation)
 }
 
 fn own_rate(observation: &Observation) -> Option<Bound> {
@@ -94,48 +93,55 @@ fn own_rate(observation: &Observation) -> Option<Bound> {
         limit: Limit::exactly(asked),
         used,
         allows: asked,
+        jobs: Vec::new(),
         source: "the test itself".into(),
     })
 }
 
-fn of_layer(layer: &Layer, flow: &Flow, total: f64, observation: &Observation) -> Vec<Bound> {
-    let Some(rate) = rate_of(flow, observation) else {
-        return Vec::new();
+/// What a layer allows a load that does `total` operations per second, if all loads that share the
+/// layer grow alike.
+pub(crate) fn of_layer(layer: &Layer, demand: Demand, total: f64) -> Vec<Bound> {
+    let Demand {
+        iops,
+        bytes_per_sec,
+        jobs,
+    } = demand;
+    let bound = |counts: Counts, limit: Limit, used: f64| Bound {
+        layer: layer.name.clone(),
+        kind: layer.kind,
+        counts,
+        limit,
+        used,
+        allows: total * limit.low / used,
+        jobs: jobs.clone(),
+        source: layer.source.clone(),
     };
-    let bytes = flow.bytes_per_sec.or_else(|| {
-        let counted = || Some(flow.bytes?.0 as f64 / observation.measured_ns?.as_secs());
-        let by_block = || Some(rate * observation.load.block?.0 as f64);
-        counted().or_else(by_block)
-    });
-    let mut found = Vec::new();
-    let mut push = |counts: Counts, limit: Limit, used: f64| {
-        found.push(Bound {
-            layer: layer.name.clone(),
-            kind: layer.kind,
-            counts,
-            limit,
-            used,
-            allows: total * limit.low / used,
-            source: layer.source.clone(),
-        });
-    };
-    if let Some(limit) = layer.iops {
-        // Longer operations count as several. Where lengths differ or are not told, the mean stands for all.
-        let length = observation
-            .load
-            .block
-            .map(|block| block.0 as f64)
-            .or(bytes.map(|bytes| bytes / rate));
-        let units = match (layer.unit.filter(|unit| unit.0 > 0), length) {
-            (Some(unit), Some(length)) => (length / unit.0 as f64).ceil().max(1.0),
-            _ => 1.0,
-        };
-        push(Counts::Operations, limit, rate * units);
+    let operations = layer.iops.map(|limit| bound(Counts::Operations, limit, iops));
+    let bytes = bytes_per_sec.filter(|bytes| *bytes > 0.0);
+    let bytes = layer
+        .bytes_per_sec
+        .zip(bytes)
+        .map(|(limit, used)| bound(Counts::Bytes, limit, used));
+    operations.into_iter().chain(bytes).collect()
+}
+
+impl From<&Bound> for LayerUse {
+    fn from(bound: &Bound) -> LayerUse {
+        LayerUse {
+            layer: bound.layer.clone(),
+            unit: bound.unit().to_owned(),
+            limit: bound.limit.low,
+            used: bound.used,
+            share: bound.share(),
+            met: bound.is_met(),
+            jobs: match &bound.jobs[..] {
+                [] | [_] => Vec::new(),
+                several => several.to_vec(),
+            },
+            source: bound.source.clone(),
+            ..LayerUse::default()
+        }
     }
-    if let (Some(limit), Some(bytes)) = (layer.bytes_per_sec, bytes.filter(|bytes| *bytes > 0.0)) {
-        push(Counts::Bytes, limit, bytes);
-    }
-    found
 }
 
 /// The table of limits. What lies beyond the least of them is stranded: no load of this shape can reach it.
@@ -150,14 +156,9 @@ pub(super) fn uses(bounds: &[Bound]) -> Vec<LayerUse> {
     };
     let first = bounds.first().map(|first| first.allows);
     let one = |bound: &Bound| LayerUse {
-        layer: bound.layer.clone(),
-        unit: bound.unit().to_owned(),
-        limit: bound.limit.low,
-        used: bound.used,
-        share: bound.share(),
         stranded: stranded(bound),
         binds: first == Some(bound.allows),
-        source: bound.source.clone(),
+        ..LayerUse::from(bound)
     };
     bounds.iter().map(one).collect()
 }

@@ -34,7 +34,14 @@ fn look(subject: &Subject<'_>) -> Option<Sign> {
             format!("nothing but {}: {used} of {limit} ({percent:.1} %)", bound.layer)
         }
         LayerKind::ControlGroup | LayerKind::Machine | LayerKind::Disk | LayerKind::Link => {
-            format!("{}: {used} are {percent:.1} % of its limit of {limit}", bound.layer)
+            let all = match bound.jobs.len() {
+                0 | 1 => String::new(),
+                _ => format!(" ({} together)", bound.jobs.join(" + ")),
+            };
+            format!(
+                "{}: {used}{all} are {percent:.1} % of its limit of {limit}",
+                bound.layer
+            )
         }
     };
     let mut sign = Sign::new(sentence).show(held(
@@ -68,8 +75,14 @@ fn is_refuted(subject: &Subject<'_>, bound: &Bound) -> bool {
     let Some(comparison) = subject.comparison().filter(|_| bound.kind != LayerKind::Application) else {
         return false;
     };
-    let deeper = bound.used * comparison.rate;
-    comparison.verdict == Verdict::Latency || deeper > bound.used && !bound.is_met_by(deeper)
+    // Where jobs share the limit, one may gain what another loses: the sum at twice the depth
+    // decides.
+    let again = subject.deeper_bounds.iter().find(|again| {
+        bound.jobs.len() > 1 && again.layer == bound.layer && again.counts == bound.counts && again.jobs == bound.jobs
+    });
+    let deeper = again.map_or(bound.used * comparison.rate, |again| again.used);
+    let alone = again.is_none() && comparison.verdict == Verdict::Latency;
+    alone || deeper > bound.used && !bound.is_met_by(deeper)
 }
 
 fn advice(subject: &Subject<'_>, bound: &Bound) -> Vec<String> {

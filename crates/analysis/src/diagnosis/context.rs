@@ -11,6 +11,10 @@ use model::results::Results;
 pub struct Context<'a> {
     /// The same load at twice the depth.
     pub deeper: Option<&'a Observation>,
+    /// The other loads of the same source: those that ran at the same time share its limits.
+    pub others: Vec<&'a Observation>,
+    /// The same loads at twice the depth.
+    pub others_deeper: Vec<&'a Observation>,
     /// The same load on the same fresh device at another rate, from its start: when a step comes there tells its cause.
     pub other_rate: Option<&'a Observation>,
     /// What the provider of the disks counted, and over which time.

@@ -36,7 +36,7 @@ mod tests;
 
 use model::observation::Observation;
 
-pub(crate) use bounds::{Bound, bounds};
+pub(crate) use bounds::{Bound, bounds, of_layer};
 pub use confirm::{Comparison, Verdict, compare};
 pub use context::{Context, Counts, KnownBurst, Network, Temperature};
 pub(crate) use findings::findings;

@@ -25,6 +25,8 @@ pub(super) struct Subject<'a> {
     pub(super) context: &'a Context<'a>,
     /// The least first.
     pub(super) bounds: Vec<Bound>,
+    /// The same limits with what was used of them at twice the depth.
+    pub(super) deeper_bounds: Vec<Bound>,
     /// Operations per second in each interval of the series as it came, in order.
     pub(super) fine: Vec<f64>,
     /// Length of those intervals in seconds.
@@ -41,7 +43,11 @@ impl<'a> Subject<'a> {
         let seconds = by_second(&fine, fine_secs);
         Subject {
             segments: levels(&seconds),
-            bounds: bounds::bounds(observation, layers),
+            bounds: bounds::bounds(observation, &context.others, layers),
+            deeper_bounds: context
+                .deeper
+                .map(|deeper| bounds::bounds(deeper, &context.others_deeper, layers))
+                .unwrap_or_default(),
             observation,
             context,
             fine,

@@ -72,6 +72,7 @@ fn of_limit(limit: &DeviceLimit, word: &str) -> Vec<Layer> {
             unit: None,
             applies,
             source: "the system".into(),
+            ..Layer::default()
         })
     };
     let reads = one("reads", Applies::Reads, limit.read_iops, limit.read_bytes);

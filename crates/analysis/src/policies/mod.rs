@@ -27,7 +27,7 @@ pub use date::{Date, LASTS_MONTHS};
 pub use expression::{Expression, ExpressionError};
 pub use file::InputKind;
 pub use resolve::{Overrides, PolicyError};
-pub use stack::{Bound, Disks, Reach, Stranded, credits, reach, stack};
+pub use stack::{Bound, Disks, Reach, Stranded, credits, reach, stack, stack_of_paths};
 
 /// The latency that concurrency is sized by where nothing promises one: the queue guidelines of three clouds (one operation
 /// in flight for each 500 IOPS) come to it by Little's law.

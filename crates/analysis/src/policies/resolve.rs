@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use model::Bytes;
+use model::plan::CachePath;
 
 use super::file::{BurstForm, ClauseForm, Formula, Input, InputKind, LayerForm, PatternForm, Range, Tier};
 use super::stack::{Reach, reach};
@@ -184,7 +185,7 @@ impl Policy {
             values.put("latency", latency);
         }
         let mut workload = self.workload(other, &values)?;
-        let reached = reach(&layers, workload.block, workload.read_percent);
+        let reached = reach(&layers, workload.block, workload.read_percent, 1);
         if let Some(reached) = &reached {
             values.put("limits.iops", reached.iops.low);
             values.put("limits.bytes_per_sec", reached.bytes_per_sec.low);
@@ -411,8 +412,20 @@ impl Policy {
             bytes_per_sec: bytes.and_then(positive),
             unit: unit.map(|bytes| Bytes(bytes as u64)),
             applies: form.applies,
+            path: self.path_of(form),
             source: format!("{}, {} ({})", self.id(), self.as_of(), self.source()),
+            ..Layer::default()
         })
+    }
+
+    /// The path that a layer limits: where an entry has limits of the host's cache, the others are
+    /// those of the way past it.
+    fn path_of(&self, form: &LayerForm) -> Option<CachePath> {
+        let has_cache = self.file.layer.iter().any(|layer| layer.cached);
+        match form.cached {
+            true => Some(CachePath::Cached),
+            false => has_cache.then_some(CachePath::Uncached),
+        }
     }
 
     /// `{tier}` in the name of a layer stands for the row of the table.

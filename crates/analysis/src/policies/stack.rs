@@ -1,6 +1,7 @@
 //! Limits one above the other: a machine and its disks, what can be reached through them, and what of each is out of reach.
 
-use model::Bytes;
+use model::plan::{CachePath, StoragePath};
+use model::{Bytes, Direction};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -56,9 +57,12 @@ pub struct Stranded {
     pub share: f64,
 }
 
-/// What a mix of operations of one size can reach through all of these limits; `None` if none of them limits it.
-pub fn reach(layers: &[Layer], block: Bytes, read_percent: f64) -> Option<Reach> {
-    let each = layers.iter().filter_map(|layer| allowed(layer, block, read_percent));
+/// What a mix of operations of one size can reach through all of these limits; `None` if none of
+/// them limits it. Disks below write each block `replicas` times.
+pub fn reach(layers: &[Layer], block: Bytes, read_percent: f64, replicas: u32) -> Option<Reach> {
+    let each = layers
+        .iter()
+        .filter_map(|layer| allowed(layer, block, read_percent, replicas));
     let each: Vec<(&Layer, Limit, Bound)> = each.collect();
     let (layer, iops, bound) = each.iter().min_by(|a, b| a.1.low.total_cmp(&b.1.low)).copied()?;
     let others = each.iter().filter(|(other, ..)| !std::ptr::eq(*other, layer));
@@ -83,11 +87,17 @@ pub fn reach(layers: &[Layer], block: Bytes, read_percent: f64) -> Option<Reach>
 }
 
 /// Operations per second of the whole mix that one limit allows.
-fn allowed(layer: &Layer, block: Bytes, read_percent: f64) -> Option<(&Layer, Limit, Bound)> {
+fn allowed(layer: &Layer, block: Bytes, read_percent: f64, replicas: u32) -> Option<(&Layer, Limit, Bound)> {
+    let storage = StoragePath {
+        replicas: Some(replicas),
+        ..StoragePath::default()
+    };
+    let reads = read_percent / 100.0 * layer.copies(Direction::Read, &storage);
+    let writes = (1.0 - read_percent / 100.0) * layer.copies(Direction::Write, &storage);
     let share = match layer.applies {
-        Applies::All => 1.0,
-        Applies::Reads => read_percent / 100.0,
-        Applies::Writes => 1.0 - read_percent / 100.0,
+        Applies::All => reads + writes,
+        Applies::Reads => reads,
+        Applies::Writes => writes,
     };
     if share <= 0.0 {
         return None;
@@ -138,9 +148,32 @@ pub fn stack(catalogue: &Catalogue, wanted: &Disks) -> Result<Vec<Layer>, String
         let count = wanted.count.max(1);
         let (resolved, pooled) = disk(catalogue, text, count)?;
         let times = if pooled { 1 } else { count };
-        sums.extend(resolved.layers.iter().map(|layer| several(layer, times)));
+        let uncached = |layer: &Layer| Layer {
+            path: Some(CachePath::Uncached),
+            ..several(layer, times)
+        };
+        sums.extend(resolved.layers.iter().map(uncached));
     }
     layers.extend(together(sums));
+    Ok(layers)
+}
+
+/// The limits of both paths: those of a machine's host cache, where it has one, before those of the
+/// way past it. [`Disks::cached`] makes an absent host cache an error.
+///
+/// # Errors
+/// As [`stack`].
+pub fn stack_of_paths(catalogue: &Catalogue, wanted: &Disks) -> Result<Vec<Layer>, String> {
+    let with = |cached: bool| Disks {
+        cached,
+        ..wanted.clone()
+    };
+    let mut layers = match (stack(catalogue, &with(true)), wanted.cached) {
+        (Ok(cached), _) => cached,
+        (Err(why), true) => return Err(why),
+        (Err(_), false) => Vec::new(),
+    };
+    layers.extend(stack(catalogue, &with(false))?);
     Ok(layers)
 }
 

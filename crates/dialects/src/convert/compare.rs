@@ -133,8 +133,10 @@ impl Comparing {
             steps,
             groups: _,
             grids: _,
+            limits,
             origin: _,
         } = wanted;
+        self.same(Gone, &of::LIMITS, words::limits(limits), words::limits(&got.limits));
         if self.from == self.to || *seed > u64::from(u32::MAX) {
             self.same(Gone, &of::SEED, seed.to_string(), got.seed.to_string());
         }
@@ -221,8 +223,15 @@ impl Comparing {
             ends_with_io,
             hosts,
             divide,
+            storage,
             workers: _,
         } = wanted;
+        self.same(
+            Gone,
+            &of::STORAGE,
+            words::storage(storage),
+            words::storage(&got.storage),
+        );
         self.kept(
             &of::PREPARE_ONLY,
             "its files are made and nothing else is done",

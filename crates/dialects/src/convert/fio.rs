@@ -13,8 +13,8 @@ use model::mix::{Mix, MixRule};
 use model::plan::{
     AllocateMode, AtEndOfJob, Batching, CacheMode, CatchUp, Control, Dependency, Depth, Dialect, Divide, EndsWith,
     EngineChoice, EngineKind, Extent, FileService, Job, LatencyPoints, Mapping, OpenHint, Origin, Pacing, Pattern,
-    Phases, Plan, Prepare, PrepareWhen, Priority, Rate, Region, Span, Step, Stop, Stream, StreamTarget, Target,
-    TargetKind, Think, Worker,
+    Phases, Plan, Prepare, PrepareWhen, Priority, Rate, Region, Span, Step, Stop, StoragePath, Stream, StreamTarget,
+    Target, TargetKind, Think, Worker,
 };
 use model::{Bytes, Direction, Nanos, PerDirection};
 
@@ -79,6 +79,8 @@ fn nearest(plan: &Plan) -> Plan {
         steps,
         groups,
         grids,
+        // fio has no word for them.
+        limits: _,
         origin: _,
     } = plan;
     let mut sections = Sections {
@@ -96,6 +98,7 @@ fn nearest(plan: &Plan) -> Plan {
         steps,
         groups: groups.clone(),
         grids: grids.clone(),
+        limits: Vec::new(),
         origin: Origin {
             dialect: Dialect::Fio,
             ..Origin::default()
@@ -303,6 +306,7 @@ fn section(job: &Job, name: String, workers: Vec<Worker>, last_of: &[u32]) -> Jo
         // fio has no word for them.
         hosts: _,
         divide: _,
+        storage: _,
         workers: _,
     } = job;
     let Phases {
@@ -389,6 +393,7 @@ fn section(job: &Job, name: String, workers: Vec<Worker>, last_of: &[u32]) -> Jo
         ends_with_io: *ends_with_io,
         hosts: Vec::new(),
         divide: Divide::default(),
+        storage: StoragePath::default(),
         workers,
     }
 }

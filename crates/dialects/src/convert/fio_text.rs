@@ -159,6 +159,7 @@ fn section(plan: &Plan, number: usize, job: &Job) -> Options {
         // fio has no word for them.
         hosts: _,
         divide: _,
+        storage: _,
         workers,
     } = job;
     let worker = &workers[0];

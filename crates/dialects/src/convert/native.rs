@@ -68,6 +68,7 @@ struct Text<'a> {
     objective: Option<&'a str>,
     jobs: Vec<JobText>,
     simulated: Vec<(String, &'a SimulatedDevice)>,
+    caps: Vec<String>,
 }
 
 #[derive(Default)]
@@ -119,6 +120,13 @@ impl<'a> Text<'a> {
             objective: plan.origin.objective.as_deref(),
             jobs,
             simulated: simulated.collect(),
+            // A name with a comma has no place in them; the comparison lists what is missing.
+            caps: plan
+                .limits
+                .iter()
+                .map(native::cap_text)
+                .filter(|text| native::parse_cap(text).is_ok())
+                .collect(),
         }
     }
 
@@ -126,7 +134,7 @@ impl<'a> Text<'a> {
     fn fits_flags(&self, plan: &Plan) -> bool {
         let unnamed = |job: &JobText| job.name == "job1" || plan.origin.dialect != Dialect::Native;
         let one = matches!(&self.jobs[..], [job] if unnamed(job) && job.parts.is_empty());
-        one && self.simulated.is_empty()
+        one && self.simulated.is_empty() && self.caps.is_empty()
     }
 
     fn flags(&self) -> String {
@@ -182,6 +190,10 @@ impl<'a> Text<'a> {
         }
         if let Some(objective) = self.objective {
             text += &format!("objective = {}\n", basic(objective));
+        }
+        if !self.caps.is_empty() {
+            let caps: Vec<String> = self.caps.iter().map(|cap| basic(cap)).collect();
+            text += &format!("cap = [{}]\n", caps.join(", "));
         }
         for job in &self.jobs {
             if !text.is_empty() {
@@ -677,6 +689,19 @@ fn system(crew: &Crew<'_>, stream: &Stream, say: &mut dyn FnMut(&'static str, St
     }
     if crew.job.divide != Divide::default() {
         say("divide", words::divided(crew.job.divide));
+    }
+    let storage = &crew.job.storage;
+    if let Some(path) = storage.cache {
+        say("path", path.word().into());
+    }
+    if let Some(role) = &storage.role {
+        say("role", role.clone());
+    }
+    if let Some(replicas) = storage.replicas {
+        say("replicas", replicas.to_string());
+    }
+    if let Some(hops) = storage.hops {
+        say("hops", hops.to_string());
     }
 }
 

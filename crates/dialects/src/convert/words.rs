@@ -2,13 +2,16 @@
 
 use model::access::{Access, Advance, Between, Placement, Positions, RangeBasis, RangeShare};
 use model::block_size::BlockSizes;
+use model::caps::Layer;
 use model::content::{ConstantPart, Content};
 use model::mix::Mix;
 use model::plan::{
     Control, ControlGroup, Divide, ErrorPolicy, FileLock, Flow, FlushKind, MapFlush, Mapping, MemoryNodes, Pacing,
-    Priority, PriorityClass, PriorityRule, Replay, Stream, SyncRule, TraceSkip, Tracked,
+    Priority, PriorityClass, PriorityRule, Replay, StoragePath, Stream, SyncRule, TraceSkip, Tracked,
 };
 use model::{Direction, Nanos, PerDirection};
+
+use crate::native::cap_text;
 
 /// `64k`, `1g`, `513`: powers of 1024, as all three dialects read them.
 pub(super) fn size(bytes: u64) -> String {
@@ -34,6 +37,28 @@ pub(super) fn divided(what: Divide) -> String {
     let words = [(what.rate, "rate"), (what.depth, "depth"), (what.region, "region")];
     let words: Vec<&str> = words.iter().filter(|(is, _)| *is).map(|(_, word)| *word).collect();
     words.join(",")
+}
+
+/// Limits as `cap` has them, without where they come from.
+pub(super) fn limits(limits: &[Layer]) -> String {
+    limits.iter().map(cap_text).collect::<Vec<_>>().join("; ")
+}
+
+/// `path=cached, role=log, replicas=3, hops=2`; empty where nothing is known.
+pub(super) fn storage(storage: &StoragePath) -> String {
+    let StoragePath {
+        cache,
+        role,
+        replicas,
+        hops,
+    } = storage;
+    let words = [
+        cache.map(|path| format!("path={}", path.word())),
+        role.as_ref().map(|role| format!("role={role}")),
+        replicas.map(|replicas| format!("replicas={replicas}")),
+        hops.map(|hops| format!("hops={hops}")),
+    ];
+    words.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 /// `0,2-5`.

@@ -73,6 +73,7 @@ pub fn lower(profile: &Profile, here: Here<'_>) -> Result<Lowered, Vec<Diagnosti
         steps,
         groups: Vec::new(),
         grids: grids(profile),
+        limits: Vec::new(),
         origin: origin(profile, here),
     };
     Ok(Lowered {

@@ -1,7 +1,8 @@
 //! Figures that somebody wrote down: from a picture, a page, a data sheet. TOML with a table `[[load]]` for each, or CSV with a row for
 //! each and the same names as titles. Every figure is as good as who wrote it; nothing is worked out that is not there.
 
-use model::observation::{Flow, Latency, Load, Observation};
+use model::observation::{AtOnce, Flow, Latency, Load, Observation};
+use model::plan::StoragePath;
 use model::{Direction, Nanos, PerDirection};
 use toml::{Table, Value};
 
@@ -10,7 +11,7 @@ use super::{Form, Imported, diskspd, place_of};
 use crate::{Diagnostic, nearest};
 
 /// Keys of a load, in the order of the documentation.
-const KEYS: [&str; 30] = [
+const KEYS: [&str; 31] = [
     "name",
     "tool",
     "version",
@@ -41,6 +42,7 @@ const KEYS: [&str; 30] = [
     "max",
     "errors",
     "write",
+    "group",
 ];
 
 /// Keys of the figures of one direction.
@@ -224,6 +226,10 @@ impl Reader<'_> {
                 trim: None,
             },
             errors: self.value(table, "errors", super::numbers::whole),
+            at_once: self.value(table, "group", super::numbers::whole).map(|group| AtOnce {
+                group: u32::try_from(group).unwrap_or(u32::MAX),
+                ..AtOnce::default()
+            }),
             load,
             ..Observation::default()
         };
@@ -277,6 +283,7 @@ impl Reader<'_> {
             direct: self.value(table, "direct", flag).or(command.direct),
             warm_up_ns: self.value(table, "warm_up", time).or(command.warm_up_ns),
             size: self.value(table, "size", |text| text.parse().ok()).or(command.size),
+            storage: StoragePath::default(),
         }
     }
 

@@ -2,11 +2,13 @@
 //!
 //! All mistakes of a file are collected, each with its line.
 
+use model::caps::Layer;
 use model::plan::SimulatedDevice;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::apply;
+use super::caps::parse_cap;
 use super::options::find;
 use super::presets::About;
 use super::simulated::{KNOWN, set_simulated};
@@ -30,7 +32,17 @@ pub fn read_job_file(file: &str, text: &str) -> Result<Document, Vec<Diagnostic>
 }
 
 /// What stands at the top of a job file.
-const TOP: [&str; 7] = ["name", "seed", "objective", "defaults", "job", "simulated", "preset"];
+const TOP: [&str; 8] = [
+    "name",
+    "seed",
+    "objective",
+    "cap",
+    "defaults",
+    "job",
+    "simulated",
+    "preset",
+];
+const CAP: &str = "for example `cap = [\"VM, cached:iops=77000,mbps=485,kind=vm,path=cached\"]`";
 const EMPTY_OBJECTIVE: &str = "the objective says nothing";
 pub(super) const OBJECTIVE: &str = "for example `objective = \"most IOPS with p99 up to 3 ms\"`";
 
@@ -134,6 +146,10 @@ impl Reader<'_> {
                     Some(text) => document.objective = Some(text),
                     None => self.complain(value.span().start, EMPTY_OBJECTIVE, OBJECTIVE),
                 },
+                ("cap", value) => {
+                    let caps = self.caps(key.span().start, value);
+                    document.caps.extend(caps);
+                }
                 ("preset", DeValue::Table(table)) => document.about = Some(self.about(table)),
                 ("simulated", DeValue::Table(devices)) => {
                     for (name, device) in devices {
@@ -209,6 +225,10 @@ impl Reader<'_> {
         for (key, value) in table {
             match (key.get_ref().as_ref(), value.get_ref()) {
                 ("name", DeValue::String(name)) => job.name = Some(name.to_string()),
+                ("cap", value) => {
+                    let caps = self.caps(key.span().start, value);
+                    job.caps.extend(caps);
+                }
                 ("part", DeValue::Array(parts)) => {
                     for part in parts {
                         match part.get_ref() {
@@ -220,6 +240,21 @@ impl Reader<'_> {
                 _ => self.fill_option(job, (key, value)),
             }
         }
+    }
+
+    /// Limits, as `--cap` has them.
+    fn caps(&mut self, at: usize, value: &DeValue<'_>) -> Vec<Layer> {
+        let mut caps = Vec::new();
+        for text in texts_of(value).unwrap_or_else(|| vec![String::new()]) {
+            match parse_cap(&text) {
+                Ok(cap) => caps.push(Layer {
+                    source: "the job file".into(),
+                    ..cap
+                }),
+                Err(why) => self.complain(at, format!("`cap`: {why}"), CAP),
+            }
+        }
+        caps
     }
 
     /// A part begins as the job itself says and changes what it names.
@@ -315,6 +350,8 @@ pub(super) fn texts_of(value: &DeValue<'_>) -> Option<Vec<String>> {
 
 #[cfg(test)]
 mod tests {
+    use model::plan::{CachePath, StoragePath};
+
     use super::*;
     use crate::native::lower;
 
@@ -440,6 +477,46 @@ mod tests {
         check("[simulated.a]\nspeed = 1", "no `speed`");
         check("[simulated.a]\nstall = { at = 1 }", "`stall` takes a plain value");
         check("[[job]]\ntarget = \"null\"\nblock = \"4KB\"", "did you mean 4KiB?");
+    }
+
+    #[test]
+    fn jobs_name_their_path_and_limits() {
+        let text = "cap = [\"VM, cached:iops=77000,kind=vm,path=cached\", \"all:mbps=100\"]\n\
+                    [[job]]\nname = \"reader\"\ntarget = \"null\"\npath = \"cached\"\n\
+                    [[job]]\nname = \"writer\"\ntarget = \"null\"\nwrite = 100\nrole = \"log\"\nreplicas = 3\nhops = 2\n\
+                    cap = \"disks:iops=15000\"\n";
+        let plan = lower(&read_job_file("test.toml", text).unwrap()).unwrap();
+        let jobs = &plan.steps[0].jobs;
+        assert_eq!(jobs[0].storage.cache, Some(CachePath::Cached));
+        let writer = StoragePath {
+            cache: None,
+            role: Some("log".into()),
+            replicas: Some(3),
+            hops: Some(2),
+        };
+        assert_eq!(jobs[1].storage, writer);
+        let limits: Vec<_> = plan
+            .limits
+            .iter()
+            .map(|limit| (limit.name.as_str(), limit.path, limit.job.as_deref()))
+            .collect();
+        let expected = [
+            ("VM, cached", Some(CachePath::Cached), None),
+            ("all", None, None),
+            ("disks", None, Some("writer")),
+        ];
+        assert_eq!(limits, expected);
+        let check = |text: &str, part: &str| {
+            let all = complaints(text).join("\n");
+            assert!(all.contains(part), "`{part}` in:\n{all}");
+        };
+        let job = |rest: &str| format!("[[job]]\ntarget = \"null\"\n{rest}");
+        check(&job("path = \"/mnt\""), "`/mnt` is none of cached, uncached");
+        check(&job("replicas = 0"), "must be 1 to");
+        check(&job("role = \" \""), "a name is missing");
+        check(&job("cap = \"iosp=5\""), "did you mean `iops`");
+        check(&job("cap = 5"), "`5` is not written as KEY=VALUE");
+        check("cap = {}\n[[job]]\ntarget = \"null\"", "neither iops= nor mbps=");
     }
 
     #[test]

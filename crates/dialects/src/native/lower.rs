@@ -1,6 +1,7 @@
 //! From what the user wrote to what it means.
 
 use model::access::{Access, AtEnd, Placement};
+use model::caps::Layer;
 use model::mix::{Mix, MixRule};
 use model::plan::{
     AtEndOfJob, Batching, CacheMode, CatchUp, Dependency, Dialect, EndsWith, EngineChoice, EngineKind, Grid, GridScope,
@@ -46,6 +47,7 @@ pub fn lower(document: &Document) -> Result<Plan, Vec<Diagnostic>> {
             preset: document.preset.clone(),
             ..Origin::default()
         },
+        limits: document.caps.clone(),
         ..Plan::default()
     };
     let mut first_worker = 0;
@@ -72,6 +74,11 @@ pub fn lower(document: &Document) -> Result<Plan, Vec<Diagnostic>> {
             job.operation_log.clone_from(&spec.log);
             job.hosts.clone_from(&spec.hosts);
             job.divide = spec.divide;
+            job.storage = spec.storage.clone();
+            plan.limits.extend(spec.caps.iter().map(|cap| Layer {
+                job: Some(job.name.clone()),
+                ..cap.clone()
+            }));
             first_worker += spec.workers;
             if let Some(after) = &spec.after {
                 match step.jobs.iter().position(|earlier: &Job| earlier.name == *after) {

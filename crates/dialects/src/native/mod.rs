@@ -2,6 +2,7 @@
 //!
 //! One table, [`OPTIONS`], has a row for each; flags, keys, help, man page and completions follow from it.
 
+mod caps;
 mod jobfile;
 mod lower;
 mod options;
@@ -11,6 +12,8 @@ mod spec;
 pub mod suite;
 mod values;
 
+pub(crate) use caps::cap_text;
+pub use caps::{parse_cap, parse_name, parse_path};
 pub use jobfile::{objective, read_job_file};
 pub use lower::lower;
 pub use options::{Group, NativeOption, OPTIONS, find};

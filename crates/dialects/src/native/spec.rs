@@ -2,9 +2,11 @@
 
 use model::access::{Access, Placement};
 use model::block_size::BlockSizes;
+use model::caps::Layer;
 use model::content::Content;
 use model::plan::{
-    Control, DepthPer, Divide, EngineKind, FlushKind, PresetUse, Process, RateUnit, SimulatedDevice, WriteThrough,
+    Control, DepthPer, Divide, EngineKind, FlushKind, PresetUse, Process, RateUnit, SimulatedDevice, StoragePath,
+    WriteThrough,
 };
 use model::{Bytes, Nanos};
 
@@ -25,6 +27,8 @@ pub struct Document {
     pub file: Option<String>,
     /// The arguments, if it came from a command line.
     pub arguments: Vec<String>,
+    /// Limits that jobs of the file share.
+    pub caps: Vec<Layer>,
     /// What the test is to show.
     pub objective: Option<String>,
     /// What its `[preset]` table says, if it has one.
@@ -121,6 +125,10 @@ pub struct JobSpec {
     pub hosts: Vec<String>,
     /// What hosts divide among them.
     pub divide: Divide,
+    /// What is known of the storage below the job.
+    pub storage: StoragePath,
+    /// Limits of this job alone.
+    pub caps: Vec<Layer>,
     /// Jobs of one step run side by side; steps follow one another.
     pub step: u32,
     /// The job of the same step that must end first.
@@ -206,6 +214,8 @@ impl Default for JobSpec {
             log: None,
             hosts: Vec::new(),
             divide: Divide::default(),
+            storage: StoragePath::default(),
+            caps: Vec::new(),
             step: 1,
             after: None,
         }

@@ -48,10 +48,14 @@ pub const LINES: &[&str] = &[
     "--target a.dat --cache mapped",
     "--target null --engine null --size 2g",
     "--target /%h/a.dat --depth 8 --rate 100 --for-hosts 0,db1 --divide rate,depth,region",
+    "--target a.dat --path cached --role data --replicas 3 --hops 2",
     "--target 'it is a file.dat' --time 30s",
 ];
 
 pub const FILES: &[&str] = &[
+    "cap = [\"VM, cached:iops=77000,mbps=485.5,kind=vm,path=cached\", \"log:iops=500,unit=256k,for=writes,role=log\"]\n[[job]]\n\
+     name = \"a\"\ntarget = \"a.dat\"\npath = \"cached\"\n[[job]]\nname = \"b\"\ntarget = \"b.dat\"\nrole = \"log\"\ncap = \
+     \"own:iops=900\"\n",
     "[[job]]\nname = \"fill\"\ntarget = \"a.dat\"\nsize = \"1g\"\nread = 0\naccess = \"sequential\"\npasses = 1\n[[job]]\nname = \
      \"scan\"\ntarget = \"a.dat\"\nafter = \"fill\"\n[[job]]\nname = \"last\"\nstep = 2\ntarget = [\"a.dat\", \"b.dat\"]\n",
     "name = \"two \\\"parts\\\"\"\nseed = 7\n[[job]]\nname = \"p\"\ntarget = \"a.dat\"\ndepth = 8\n[[job.part]]\nshare = 3\nread = \

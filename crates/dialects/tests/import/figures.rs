@@ -52,6 +52,7 @@ size = "1 GiB"
 time = "60s"
 operations = 60000
 bytes = "240000 KiB"
+group = 3
 iops = 1000
 mib_per_sec = 3.9
 iops_deviation = 2.5
@@ -105,6 +106,7 @@ fn every_documented_key_is_read() {
         (first.load.rate_iops, first.load.workers, first.errors),
         (Some(1000.0), Some(2), Some(0))
     );
+    assert_eq!(first.at_once.map(|at_once| at_once.group), Some(3));
     assert_eq!((second.total.iops, second.read_percent()), (Some(1000.0), Some(70.0)));
 }
 

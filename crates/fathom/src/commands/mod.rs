@@ -5,7 +5,7 @@ pub mod advise;
 pub mod baseline;
 pub mod calc;
 pub mod capture;
-mod catalogue;
+pub mod catalogue;
 pub mod compare;
 pub mod completions;
 pub mod convert;

@@ -11,6 +11,7 @@ use report::html::page::{Page, Verdict};
 use super::{ab, compare, explain, judged, results};
 use crate::exit::{EXPLAINED, Exit};
 use crate::fault::{Fault, Faults};
+use crate::limits::{self, Storage};
 use crate::{outputs, pages, screen};
 
 /// The command line.
@@ -110,7 +111,7 @@ fn of_one(given: &ArgMatches, file: &str) -> Result<(Page, Exit), Faults> {
     if let Some(found) = results::of_another_tool(file)? {
         let asked = explain::asked(given)?;
         let promised = pages::promised(&asked.clauses);
-        let explanation = explain::of(found, &asked)?;
+        let explanation = explain::of(found, &asked, &Storage::parse(given)?)?;
         let exit = explain::exit_of(&explanation);
         return Ok((pages::explained(&explanation, &promised), exit));
     }
@@ -128,12 +129,15 @@ fn of_one(given: &ArgMatches, file: &str) -> Result<(Page, Exit), Faults> {
 /// A run of ours: held to what is promised now, and seen with the limits that are named now.
 fn of_run(given: &ArgMatches, mut results: Results) -> Result<(Page, Exit), Faults> {
     let asked = explain::asked(given)?;
-    if !asked.layers.is_empty() {
+    Storage::parse(given)?.apply_to_results(&mut results.plan)?;
+    limits::refuse_unused(&asked.layers, &limits::jobs_of(&results.plan))?;
+    if !asked.layers.is_empty() || !results.plan.limits.is_empty() {
         let known = study::diagnosis::Known {
             layers: asked.layers.clone(),
             bursts: asked.credits.clone(),
         };
         results.diagnoses = study::diagnosis::diagnoses(&results, &known, None);
+        results.shared_limits = study::diagnosis::limit_tables(&results, &known, None);
     }
     if asked.clauses.is_empty() {
         let exit = Exit::of(&results, false);

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
 
+use analysis::caps::Layer;
 use archive::Saved;
 use dialects::import::{self, Form, Imported};
 use model::finding::{Finding, Severity};
@@ -30,6 +31,8 @@ pub struct Found {
     pub remarks: Vec<Finding>,
     /// Each load.
     pub loads: Vec<Observation>,
+    /// Limits that the test itself names.
+    pub limits: Vec<Layer>,
     /// What the figures depend on, by name.
     pub fingerprint: BTreeMap<String, String>,
     /// Why it is not admissible for a promise, if it is not.
@@ -146,6 +149,7 @@ fn ours(file: &str, results: &Results) -> Found {
         },
         remarks: results.findings.clone(),
         loads: Observation::all(results),
+        limits: results.plan.limits.clone(),
         fingerprint,
         not_admissible: None,
     }
@@ -199,6 +203,7 @@ fn theirs(file: String, imported: Imported) -> Found {
         },
         remarks: unread.chain(imported.remarks).collect(),
         loads: imported.loads,
+        limits: Vec::new(),
         fingerprint,
         not_admissible: (imported.form == Form::CrystalDiskMark).then(|| inadmissible.to_owned()),
     }

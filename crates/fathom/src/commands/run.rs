@@ -19,7 +19,7 @@ use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::fleet;
 use crate::history;
-use crate::limits;
+use crate::limits::{self, Storage};
 use crate::outputs::{Outputs, PAGE};
 use crate::pages;
 use crate::preflight;
@@ -38,7 +38,15 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
     let permissions = session::permissions(given);
     let silenced = session::silenced(given)?;
     let preflight = preflight::time(given, Nanos(0))?;
-    let diagnosed = limits::asks(given).then(|| limits::known(given)).transpose()?;
+    let diagnosed = (limits::asks(given) || !plan.limits.is_empty())
+        .then(|| limits::known(given))
+        .transpose()?;
+    Storage::from_host_cache(given).apply_to_plan(&mut plan);
+    let named = diagnosed.iter().flat_map(|known| &known.layers);
+    limits::refuse_unused(
+        &named.chain(&plan.limits).cloned().collect::<Vec<_>>(),
+        &limits::jobs_of(&plan),
+    )?;
     let confirmed = given.get_flag("confirm").then(|| confirm::extend(&plan));
     if let Some(confirmed) = &confirmed {
         plan = confirmed.plan.clone();
@@ -68,6 +76,7 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
     let mut results = results?;
     if let Some(known) = diagnosed {
         results.diagnoses = study::diagnosis::diagnoses(&results, &known, confirmed.as_ref());
+        results.shared_limits = study::diagnosis::limit_tables(&results, &known, confirmed.as_ref());
         results
             .findings
             .extend(study::diagnosis::beyond_limits(&results, &known));

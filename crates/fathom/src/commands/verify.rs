@@ -31,7 +31,7 @@ use crate::command_line::{output_options, safety_options};
 use crate::exit::{EXPLAINED, Exit};
 use crate::fault::{Fault, Faults};
 use crate::history;
-use crate::limits;
+use crate::limits::{self, Storage};
 use crate::outputs::{self, Outputs, PAGE};
 use crate::pages;
 use crate::preflight;
@@ -126,6 +126,7 @@ pub fn command() -> Command {
                 .value_parser(value_parser!(u32).range(1..=1024)),
             flag("host-cache", "The host's cache serves the operations").help_heading("Machine and disks around it"),
         ])
+        .args(limits::replication_arguments().map(|arg| arg.help_heading("Machine and disks around it")))
         .arg(
             Arg::new("junit")
                 .long("junit")
@@ -154,6 +155,7 @@ struct Asked {
     expired: Option<String>,
     machine: Option<Machine>,
     known: Known,
+    storage: Storage,
 }
 
 /// Tests a promise.
@@ -172,7 +174,7 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
         .verification
         .next(&Search::default())
         .expect("nothing was issued yet");
-    let plan = shared_among(session.ranks(), asked.verification.plan(&first));
+    let plan = plan_of(session, &asked, &first);
     if given.get_flag("dry-run") {
         Outputs::parse(given)?;
         ::run::check(&plan).map_err(|error| Faults::from(::run::RunError::Plan(error)))?;
@@ -247,7 +249,7 @@ fn attempts(
     loop {
         let attempt = verification.next(&search).expect("a judged promise ends the loop");
         screen.say(&introduction(verification, &attempt));
-        let mut plan = shared_among(session.ranks(), verification.plan(&attempt));
+        let mut plan = plan_of(session, asked, &attempt);
         session.settle(&mut ground, &mut plan)?;
         let label = match attempt {
             Attempt {
@@ -292,6 +294,13 @@ fn nothing_measured(results: &Results) -> Faults {
         fault.help("measure for longer, or find out with `fathom run` what the target waits for"),
         if exit == Exit::Done { Exit::Inconclusive } else { exit },
     )
+}
+
+/// Builds an attempt's plan and adds what is known of the storage below.
+fn plan_of(session: &Session, asked: &Asked, attempt: &Attempt) -> Plan {
+    let mut plan = shared_among(session.ranks(), asked.verification.plan(attempt));
+    asked.storage.apply_to_plan(&mut plan);
+    plan
 }
 
 /// A promise is about all hosts together: they divide the rate, what is in flight where each has at least one of it, and a
@@ -361,6 +370,7 @@ fn understand(session: &Session, given: &ArgMatches) -> Result<Asked, Faults> {
         expired,
         machine,
         known,
+        storage: Storage::of_one_load(given),
     })
 }
 
@@ -499,7 +509,12 @@ fn around(given: &ArgMatches, catalogue: &Catalogue, promise: &Promise) -> Resul
         return Ok((None, known));
     }
     let workload = &promise.workload;
-    let reach = policies::reach(&layers, workload.block, workload.read_percent);
+    let reach = policies::reach(
+        &layers,
+        workload.block,
+        workload.read_percent,
+        Storage::of_one_load(given).replicas(),
+    );
     Ok((Some(Machine { layers, reach }), known))
 }
 

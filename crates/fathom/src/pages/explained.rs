@@ -35,6 +35,7 @@ pub fn page(explanation: &Explanation, promised: &str) -> Page {
         .enumerate()
         .map(|(number, load)| section(number, load, several))
         .collect();
+    sections.extend(explanation.shared_limits.iter().map(report::html::run::shared_limits));
     let points: Vec<PlanePoint> = explanation
         .loads
         .iter()

@@ -87,3 +87,82 @@ fn limits_are_named_and_mistakes_told() {
     with(&["--cap", "disk:iosp=5000"]).expect(4, &["did you mean `iops`"]);
     with(&["--vm", "no-such-machine"]).expect(4, &[]);
 }
+
+/// Azure's combined test as a job file: each job names its path, and has a limit of its own beside
+/// those of the machine.
+#[test]
+fn jobs_of_a_file_are_held_to_the_limits_of_their_paths() {
+    let Some(folder) = need(Directory::new()) else { return };
+    let file = folder.path().join("combined.toml");
+    let jobs = "cap = \"array:iops=40000,path=uncached\"\n\
+                [defaults]\nblock = \"4KiB\"\ndepth = 512\ntime = \"30s\"\nwarm-up = \"0s\"\n\
+                [[job]]\nname = \"reader1\"\ntarget = \"simulated:readcache\"\npath = \"cached\"\n\
+                [[job]]\nname = \"writer1\"\ntarget = \"simulated:nocache\"\nwrite = 100\nrole = \"log\"\nreplicas = 3\nhops = 2\n\
+                cap = \"log:iops=25200,kind=link\"\n";
+    let device = |name: &str, iops: u32| {
+        format!("[simulated.{name}]\nsize = \"30GiB\"\nservers = 512\nservice = \"1ms\"\niops-cap = {iops}\n")
+    };
+    let write = |jobs: &str| {
+        let devices = device("readcache", 78_300) + &device("nocache", 12_600);
+        std::fs::write(&file, format!("{jobs}{devices}")).unwrap();
+    };
+    write(jobs);
+    let saved = folder.path().join("combined.result");
+    let run = [
+        "run",
+        text(&file),
+        "--no-history",
+        "--save",
+        text(&saved),
+        "--vm",
+        "Standard_D8ds_v4",
+    ];
+    let json = fathom(&[&run[..], &["--out", "json"]].concat()).expect(0, &[]).json();
+    let rows: Vec<(&str, u64, u64)> = json["shared_limits"][0]["limits"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|row| row["unit"] == "IOPS")
+        .map(|row| {
+            let percent = (1000.0 * row["share"].as_f64().unwrap()).round() as u64;
+            (
+                row["layer"].as_str().unwrap(),
+                row["limit"].as_f64().unwrap() as u64,
+                percent,
+            )
+        })
+        .collect();
+    // Three copies of 12,600 writes are 37,800 operations of the array, and still 12,600 on the
+    // link above it.
+    let expected = [
+        ("VM Standard_D8ds_v4, cached", 77_000, 1017),
+        ("VM Standard_D8ds_v4, uncached", 12_800, 984),
+        ("array", 40_000, 945),
+        ("log", 25_200, 500),
+        ("VM Standard_D8ds_v4, cached + uncached", 89_800, 1012),
+    ];
+    assert_eq!(rows, expected, "{json:#}");
+    let answers: Vec<_> = (0..2)
+        .map(|job| &json["diagnoses"][job]["diagnosis"]["layer"])
+        .collect();
+    assert_eq!(
+        answers,
+        ["VM Standard_D8ds_v4, cached", "VM Standard_D8ds_v4, uncached"]
+    );
+    // The file states its limits, so the result keeps them.
+    let again = fathom(&["explain", text(&saved)]);
+    again.expect(0, &["array", "37,799 IOPS", "each write counts 3 times"]);
+    let page = folder.path().join("combined.html");
+    fathom(&["report", text(&saved), "-o", text(&page)]).expect(0, &[]);
+    let page = std::fs::read_to_string(&page).unwrap();
+    for part in [
+        "Limits of jobs that ran at the same time",
+        "3 copies: each write causes 3 device writes",
+        "2 times",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    // A limit of a role that no job has would be held against nothing.
+    write(&jobs.replace("path=uncached", "role=dta"));
+    fathom(&["run", text(&file), "--no-history"]).expect(4, &["no job has the limit `array`"]);
+}

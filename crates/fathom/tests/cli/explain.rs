@@ -88,6 +88,110 @@ fn limits_with_and_without_the_hosts_cache_are_told_apart() {
     );
 }
 
+/// Azure's combined test: one job reads through the host's cache while another writes past it. Its
+/// figures are 118 % of the cached limit, which no load can reach, and both limits of the machine
+/// at once.
+#[test]
+fn paths_of_jobs_have_limits_of_their_own() {
+    let figures = data("figures/azure-d8ds-v4-combined.toml");
+    let with = |more: &[&str]| {
+        let ran = fathom(&[&["explain", &figures, "--vm", "Standard_D8ds_v4"], more].concat());
+        flat(&ran.expect(0, &[]).out)
+    };
+    let expect = |told: &str, expected: &[&str]| {
+        for expected in expected {
+            assert!(told.contains(expected), "`{expected}` is missing:\n{told}");
+        }
+    };
+    let both = [
+        "It lies at the limit of VM Standard_D8ds_v4, cached: 78,300 IOPS of 77,000 IOPS is 101.7 %",
+        "VM Standard_D8ds_v4, uncached writer1 12,600 IOPS 12,800 IOPS 98.4 % reached",
+        "VM Standard_D8ds_v4, cached + uncached reader1 + writer1 90,900 IOPS 89,800 IOPS 101.2 % reached",
+        "Both limits of the machine are reached",
+        "118.1 % of the cached limit alone (77,000 IOPS)",
+    ];
+    expect(&with(&["--host-cache", "--path", "writer1=uncached"]), &both);
+    expect(&with(&["--path", "reader1=cached"]), &both);
+    let one_path = with(&["--host-cache"]);
+    expect(
+        &one_path,
+        &[
+            "90,900 IOPS (reader1 + writer1 together) is 118.1 % of 77,000 IOPS",
+            "101.2 % of the cached and uncached limits together (89,800 IOPS)",
+            "name the path of each job (--path JOB=uncached",
+        ],
+    );
+    assert!(!one_path.contains("Both limits"), "{one_path}");
+    let vm = ["explain", &figures, "--vm", "Standard_D8ds_v4", "--out", "json"];
+    let json = fathom(&[&vm[..], &["--path", "reader1=cached"]].concat())
+        .expect(0, &[])
+        .json();
+    let table = &json["shared_limits"][0];
+    assert_eq!(table["jobs"][0]["path"], "cached");
+    assert_eq!(table["limits"][0]["jobs"], serde_json::json!(["reader1"]));
+    assert_eq!(
+        (&table["limits"][4]["used"], &table["limits"][4]["met"]),
+        (&90_900.0.into(), &true.into())
+    );
+    fathom(&["explain", &figures, "--path", "reader=cached"]).expect(4, &["no job is named `reader`", "reader1"]);
+    fathom(&["explain", &figures, "--path", "reader1=warm"]).expect(4, &["`warm` is none of cached, uncached"]);
+    fathom(&["explain", &figures, "--cap", "x:iops=5,role=log"]).expect(4, &["no job has the limit `x`"]);
+}
+
+/// The same test as fio reports it: four clones of each job, which do not share an entry.
+#[test]
+fn clones_of_a_job_of_fio_share_its_path() {
+    let Some(folder) = need(Directory::new()) else { return };
+    let clone = |name: &str, direction: &str, iops: f64| {
+        let operations = (iops * 30.0) as u64;
+        serde_json::json!({
+            "jobname": name,
+            "groupid": 0,
+            "error": 0,
+            "job options": {"rw": format!("rand{direction}"), "numjobs": "4"},
+            direction: {
+                "total_ios": operations, "io_bytes": operations * 4096, "iops": iops, "bw_bytes": iops * 4096.0,
+                "runtime": 30_000,
+                "lat_ns": {"N": operations, "min": 1000, "max": 9_000_000, "mean": 5_000_000.0, "stddev": 1000.0},
+            },
+        })
+    };
+    let jobs: Vec<_> = (0..8)
+        .map(|number| match number < 4 {
+            true => clone("reader1", "read", 78_300.0 / 4.0),
+            false => clone("writer1", "write", 12_600.0 / 4.0),
+        })
+        .collect();
+    let report = serde_json::json!({
+        "fio version": "fio-3.36",
+        "global options": {"bs": "4k", "iodepth": "128", "ioengine": "libaio", "direct": "1"},
+        "jobs": jobs,
+    });
+    let path = folder.path().join("combined.json");
+    fs::write(&path, report.to_string()).unwrap();
+    let ran = fathom(&[
+        "explain",
+        text(&path),
+        "--vm",
+        "Standard_D8ds_v4",
+        "--path",
+        "reader1=cached",
+    ]);
+    let told = flat(&ran.expect(0, &["all jobs of group 0 together"]).out);
+    for expected in [
+        "VM Standard_D8ds_v4, cached reader1 78,300 IOPS 77,000 IOPS 101.7 % reached",
+        "VM Standard_D8ds_v4, uncached writer1 12,600 IOPS 12,800 IOPS 98.4 % reached",
+        "Both limits of the machine are reached",
+    ] {
+        assert!(told.contains(expected), "`{expected}` is missing:\n{}", ran.out);
+    }
+    assert!(
+        !told.contains("It goes beyond"),
+        "the sum of both paths has no limit of one:\n{}",
+        ran.out
+    );
+}
+
 #[test]
 fn a_promise_is_judged() {
     let figures = data("figures/virtual-disk-sla.toml");

@@ -471,3 +471,35 @@ fn several_targets_share_a_promise() {
 
     fathom(&["verify", one, one, "--require", "iops>=1"]).expect(4, &["is named twice"]);
 }
+
+/// Three disks of 5,000 that keep three copies allow 5,000 writes of a client, and 15,000 of its
+/// reads.
+#[test]
+fn copies_lower_what_disks_can_reach() {
+    let reach = |read: &str, replicas: &str| {
+        let load = [
+            "--require",
+            "iops>=300",
+            "--read",
+            read,
+            "--block",
+            "4k",
+            "--time",
+            "10s",
+            "--out",
+            "json",
+        ];
+        let disks = ["--disk", "P30", "--disks", "3", "--replicas", replicas, "--hops", "2"];
+        let ran = on_device(&capped(400), &[&load[..], &disks].concat());
+        ran.map(|ran| {
+            ran.expect(0, &[]).json()["machine"]["reach"]["iops"]["low"]
+                .as_f64()
+                .unwrap()
+        })
+    };
+    for (read, replicas, expected) in [("0", "3", 5000.0), ("0", "1", 15_000.0), ("100", "3", 15_000.0)] {
+        if let Some(found) = reach(read, replicas) {
+            assert_eq!(found, expected, "{read} % reads, {replicas} copies");
+        }
+    }
+}

@@ -154,6 +154,7 @@ impl Scenario {
                 bytes_per_sec: limit("mbps", 1e6),
                 unit: cap.get("unit").map(|unit| Bytes(number(unit) as u64)),
                 source: "the scenario".into(),
+                ..Layer::default()
             }
         };
         caps.unwrap_or_default().into_iter().map(one).collect()

@@ -14,6 +14,7 @@ mod origin;
 mod phases;
 mod replay;
 mod simulated;
+mod storage_path;
 mod target;
 mod workload;
 
@@ -22,6 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::access::Access;
 use crate::block_size::BlockSizes;
+use crate::caps::Layer;
 use crate::content::Content;
 use crate::direction::{Direction, PerDirection};
 use crate::draws::DrawsForm;
@@ -43,6 +45,7 @@ pub use simulated::{
     SimulatedCache, SimulatedCollection, SimulatedCount, SimulatedDevice, SimulatedFault, SimulatedHolding,
     SimulatedLayer, SimulatedNeighbour, SimulatedPause, SimulatedService, SimulatedWriteBuffer,
 };
+pub use storage_path::{CachePath, StoragePath};
 pub use target::{
     AllocateMode, AtEndOfJob, Extent, FileService, Prepare, PrepareWhen, Region, StreamTarget, Target, TargetId,
     TargetKind,
@@ -73,6 +76,9 @@ pub struct Plan {
     /// The interval series to keep.
     #[serde(default)]
     pub grids: Vec<Grid>,
+    /// Limits between the program and its data that the user named with the test.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<Layer>,
     /// What the user wrote, for reports that echo it.
     #[serde(default)]
     pub origin: Origin,
@@ -133,6 +139,9 @@ pub struct Job {
     /// What of this job its hosts divide among them; the rest each of them has in full.
     #[serde(default, skip_serializing_if = "Divide::is_nothing")]
     pub divide: Divide,
+    /// What is known of the storage between the job and its disks.
+    #[serde(default, skip_serializing_if = "StoragePath::is_unknown")]
+    pub storage: StoragePath,
     /// Threads.
     pub workers: Vec<Worker>,
 }

@@ -46,6 +46,10 @@ pub(super) fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out)?;
         diagnosis::write(&summary.diagnoses, out)?;
     }
+    if !summary.shared_limits.is_empty() {
+        writeln!(out)?;
+        diagnosis::write_tables(&summary.shared_limits, out)?;
+    }
     Ok(())
 }
 

@@ -3,7 +3,7 @@
 
 use model::diagnosis::{Answer, Diagnosis};
 use model::environment::TargetFacts;
-use model::plan::Job;
+use model::plan::{CachePath, Job, StoragePath};
 use model::results::{JobResults, Results};
 
 use crate::diagnosis::limit_words;
@@ -82,7 +82,7 @@ pub(super) fn of(results: &Results, step: usize, job: usize, diagnosis: Option<&
     // A limit that is known by name stands where it acts: before the device.
     let last = layers.len() - 1;
     let at = if last >= 3 { last } else { layers.len() };
-    layers.splice(at..at, caps);
+    layers.splice(at..at, storage(&plan.storage).into_iter().chain(caps));
     let of_device = matches!(
         answer,
         Some(
@@ -106,7 +106,8 @@ pub(super) fn of(results: &Results, step: usize, job: usize, diagnosis: Option<&
     Some(IoPath {
         title: format!("From {} to {}", plan.name, target.path),
         layers,
-        hops: match remote {
+        hops: match plan.storage.hops.unwrap_or(remote) {
+            0 if plan.storage.hops.is_some() => "Operations cross no network on this path, as the test states.".into(),
             0 => "No crossing of a network is known of on this path.".into(),
             1 => "Operations cross a network once on this path.".into(),
             many => format!("Operations cross a network {many} times on this path."),
@@ -200,6 +201,37 @@ fn layers_of_target(target: &TargetFacts, host: &str, network: bool, layers: &mu
         });
     }
     hops
+}
+
+/// What the test states about the storage below.
+fn storage(storage: &StoragePath) -> Option<Layer> {
+    let StoragePath {
+        cache,
+        role,
+        replicas,
+        hops,
+    } = storage;
+    let mut facts = Vec::new();
+    facts.extend(cache.map(|path| match path {
+        CachePath::Cached => "through the host's cache".to_owned(),
+        CachePath::Uncached => "past the host's cache".to_owned(),
+    }));
+    facts.extend(role.as_ref().map(|role| format!("role {role}")));
+    facts.extend(replicas.map(|copies| match copies {
+        1 => "one copy of each block".to_owned(),
+        _ => format!("{copies} copies: each write causes {copies} device writes"),
+    }));
+    facts.extend(hops.map(|hops| match hops {
+        0 => "no network crossing".to_owned(),
+        1 => "1 network crossing".to_owned(),
+        _ => format!("{hops} network crossings"),
+    }));
+    (!facts.is_empty()).then(|| Layer {
+        name: "Storage, as the test states".into(),
+        facts,
+        hop: hops.is_some_and(|hops| hops > 0),
+        ..Layer::default()
+    })
 }
 
 /// The limits that are known by name.

@@ -90,6 +90,7 @@ pub fn results(targets: &[(&str, u64)]) -> Results {
         interrupted: false,
         equivalents: Vec::new(),
         diagnoses: Vec::new(),
+        shared_limits: Vec::new(),
         fleet: None,
     }
 }

@@ -160,6 +160,7 @@ fn empty() -> Results {
         interrupted: false,
         equivalents: Vec::new(),
         diagnoses: Vec::new(),
+        shared_limits: Vec::new(),
         fleet: None,
     }
 }

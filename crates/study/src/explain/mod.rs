@@ -8,8 +8,10 @@ use analysis::diagnosis::{Context, Diagnosis, KnownBurst, diagnose};
 use analysis::identities::{self, Little, Percentile, Purpose};
 use analysis::policies::{Burst, Workload};
 use analysis::requirement::Clause;
+use analysis::shared_limits::limit_tables;
 use analysis::standing::{Standing, standings};
 use analysis::verdict::{self, Cause, Outcome, Reason, Verdict};
+use model::diagnosis::LimitTable;
 use model::finding::Finding;
 use model::observation::Observation;
 use serde::Serialize;
@@ -68,6 +70,9 @@ pub struct Explanation {
     pub remarks: Vec<Finding>,
     /// Each load by itself.
     pub loads: Vec<Explained>,
+    /// Limits that loads share which ran at the same time.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub shared_limits: Vec<LimitTable>,
 }
 
 /// One load.
@@ -98,19 +103,25 @@ pub fn explain(source: Source, remarks: Vec<Finding>, loads: Vec<Observation>, a
         kind: "explanation".into(),
         source,
         remarks,
-        loads: loads.into_iter().map(|load| explained(load, asked)).collect(),
+        shared_limits: limit_tables(&loads, &asked.layers),
+        loads: (0..loads.len())
+            .map(|number| explained(&loads, number, asked))
+            .collect(),
     }
 }
 
-fn explained(observation: Observation, asked: &Asked) -> Explained {
-    let limits = standings(&observation, &asked.layers);
+fn explained(loads: &[Observation], number: usize, asked: &Asked) -> Explained {
+    let observation = loads[number].clone();
+    let others: Vec<&Observation> = loads[..number].iter().chain(&loads[number + 1..]).collect();
+    let layers = layers_of(&observation, &others, &asked.layers);
+    let limits = standings(&observation, &others, &layers);
     let promise = !asked.clauses.is_empty();
     let findings = identities::examine(&observation, Purpose { promise });
     Explained {
         sentences: sentences::of(&observation, &limits),
         little: identities::little(&observation),
         percentiles: identities::percentiles(&observation),
-        diagnosis: diagnosed(&observation, asked),
+        diagnosis: diagnosed(&observation, others, &layers, asked),
         verdict: promise.then(|| judged(&observation, asked, &findings)),
         findings,
         limits,
@@ -118,12 +129,30 @@ fn explained(observation: Observation, asked: &Asked) -> Explained {
     }
 }
 
-fn diagnosed(observation: &Observation, asked: &Asked) -> Diagnosis {
+fn diagnosed(observation: &Observation, others: Vec<&Observation>, layers: &[Layer], asked: &Asked) -> Diagnosis {
     let context = Context {
         bursts: asked.credits.clone(),
+        others,
         ..Context::default()
     };
-    diagnose(observation, &asked.layers, &context)
+    diagnose(observation, layers, &context)
+}
+
+/// The limits that a load can be held against. The sum of several loads is held against those that
+/// all of them share.
+fn layers_of(load: &Observation, others: &[&Observation], layers: &[Layer]) -> Vec<Layer> {
+    let Some(at_once) = load.at_once.filter(|at_once| at_once.is_sum) else {
+        return layers.to_vec();
+    };
+    let is_member = |other: &&&Observation| {
+        let group = other.at_once.map(|at_once| at_once.group);
+        group == Some(at_once.group)
+    };
+    let covers_all = |layer: &&Layer| {
+        let mut members = others.iter().filter(is_member);
+        members.all(|member| layer.covers(&member.name, &member.load.storage))
+    };
+    layers.iter().filter(covers_all).cloned().collect()
 }
 
 fn judged(observation: &Observation, asked: &Asked, findings: &[Finding]) -> Verdict {

@@ -230,7 +230,7 @@ fn of_limits(load: &Observation, limits: &[Standing]) -> Vec<String> {
                 "It goes beyond the limit of {}: {} is {:.1} % of {}. Operations did not all come that way (a cache answered), or that \
                  is not the limit.",
                 standing.layer,
-                amount(standing.of, standing.measured),
+                measured(standing),
                 100.0 * standing.share,
                 limit(standing)
             )
@@ -253,7 +253,7 @@ fn of_limits(load: &Observation, limits: &[Standing]) -> Vec<String> {
         false => list.push(format!(
             "It lies at no limit that is known: nearest is that of {}, {} of {} ({:.1} %).",
             first.layer,
-            amount(first.of, first.measured),
+            measured(first),
             limit(first),
             100.0 * first.share
         )),
@@ -265,7 +265,7 @@ fn at_limit(met: &Standing, others: &[&Standing]) -> Vec<String> {
     let mut list = vec![format!(
         "It lies at the limit of {}: {} of {} is {:.1} %.",
         met.layer,
-        amount(met.of, met.measured),
+        measured(met),
         limit(met),
         100.0 * met.share
     )];
@@ -283,6 +283,15 @@ fn at_limit(met: &Standing, others: &[&Standing]) -> Vec<String> {
     }
     list.push("To make sure, allow twice as many in flight: at a limit the rate stays and the latency doubles.".into());
     list
+}
+
+/// What was measured, with the jobs whose operations count where there are several.
+fn measured(standing: &Standing) -> String {
+    let measured = amount(standing.of, standing.measured);
+    match standing.jobs.is_empty() {
+        true => measured,
+        false => format!("{measured} ({} together)", standing.jobs.join(" + ")),
+    }
 }
 
 fn amount(of: Limited, value: f64) -> String {
@@ -317,7 +326,7 @@ mod tests {
                 ..Layer::default()
             })
             .collect();
-        of_limits(&load, &standings(&load, &layers)).join(" ")
+        of_limits(&load, &standings(&load, &[], &layers)).join(" ")
     }
 
     #[test]

@@ -79,6 +79,7 @@ fn found(depth: u32, iops: f64, time: Nanos) -> Results {
             ..Plan::default()
         },
         diagnoses: Vec::new(),
+        shared_limits: Vec::new(),
         fleet: None,
         hosts: Vec::new(),
         steps: vec![StepResults {

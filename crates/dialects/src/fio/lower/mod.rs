@@ -16,7 +16,7 @@ mod special;
 mod verify;
 
 use model::draws::DrawsForm;
-use model::plan::{Depth, Divide, Job as PlanJob, LatencyPoints, Plan, Step, Stream, Worker};
+use model::plan::{Depth, Divide, Job as PlanJob, LatencyPoints, Plan, Step, StoragePath, Stream, Worker};
 
 use super::jobs::{Job, Jobs};
 use crate::Diagnostic;
@@ -203,6 +203,7 @@ impl<'a> Lowering<'a> {
             ends_with_io: special::ends_with_io(&job.options),
             hosts: Vec::new(),
             divide: Divide::default(),
+            storage: StoragePath::default(),
             workers,
         };
         self.steps[step].jobs.push(plan);

@@ -77,6 +77,7 @@ impl Settings {
             direct: self.same(|target| target.bypasses_cache),
             warm_up_ns: self.warm_up_s.map(seconds),
             size: self.same(|target| target.size).map(Bytes),
+            ..Load::default()
         }
     }
 

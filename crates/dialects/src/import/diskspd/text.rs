@@ -300,6 +300,7 @@ impl Reader {
             seconds: Vec::new(),
             errors: None,
             stated: Stated::default(),
+            at_once: None,
         }
     }
 

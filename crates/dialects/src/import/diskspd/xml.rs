@@ -249,6 +249,7 @@ fn observation(span: Node<'_, '_>, settings: Option<&Settings>, name: String) ->
         seconds: Vec::new(),
         errors: None,
         stated: Stated::default(),
+        at_once: None,
     })
 }
 

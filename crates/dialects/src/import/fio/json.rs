@@ -1,7 +1,7 @@
 //! fio's JSON of 3.x, with or without bins.
 
 use model::finding::{Finding, Severity};
-use model::observation::{Flow, Generator, Observation, PartFlow, Stated};
+use model::observation::{AtOnce, Flow, Generator, Observation, PartFlow, Stated};
 use model::{Direction, Nanos, PerDirection};
 use serde_json::Value;
 
@@ -165,7 +165,16 @@ fn observation(clones: &[Entry], version: Option<String>) -> Observation {
             .map(|clone| clone.errors.or((clone.error == 0).then_some(0)))
             .sum(),
         stated: Stated::default(),
+        at_once: Some(AtOnce {
+            group: group_number(first.group),
+            start_ns: first.options.window_start(),
+            is_sum: false,
+        }),
     }
+}
+
+fn group_number(group: u64) -> u32 {
+    u32::try_from(group).unwrap_or(u32::MAX)
 }
 
 impl Options {
@@ -308,6 +317,11 @@ fn sum(members: &[&Observation], group: u64, version: Option<String>) -> Observa
         },
         total: together::sum(&totals).unwrap_or_default(),
         errors: members.iter().map(|member| member.errors).sum(),
+        at_once: Some(AtOnce {
+            group: group_number(group),
+            is_sum: true,
+            ..AtOnce::default()
+        }),
         ..Observation::default()
     }
 }

@@ -157,13 +157,24 @@ impl Options {
         }
     }
 
+    /// A time in seconds unless it has a unit; 0 where it is not given.
+    fn time(&self, name: &str) -> Nanos {
+        let time = self.get(name).and_then(|text| number(text, Unit::Seconds, 1024));
+        time.map_or(Nanos(0), |time| Nanos(time.raw.saturating_mul(1000)))
+    }
+
+    /// When the measured window begins, from the start of the group.
+    fn window_start(&self) -> Nanos {
+        self.time("startdelay") + self.time("ramp_time")
+    }
+
     /// The load of `clones` clones together.
     fn load(&self, job: &str, clones: u32) -> Load {
         // A report that lists no options at all was made or changed by somebody else; defaults would be guesses.
         if self.0.iter().all(|(name, _)| name == "name") {
             return Load::default();
         }
-        let warm_up = self.get("ramp_time").and_then(|text| number(text, Unit::Seconds, 1024));
+        let warm_up = self.time("ramp_time");
         Load {
             targets: self.targets(job),
             workers: Some(clones),
@@ -182,8 +193,9 @@ impl Options {
                 (None, Some(buffered)) => !buffered,
                 (None, None) => false,
             }),
-            warm_up_ns: Some(warm_up.map_or(Nanos(0), |time| Nanos(time.raw.saturating_mul(1000)))),
+            warm_up_ns: Some(warm_up),
             size: self.get("size").and_then(|text| self.bytes(text)).map(Bytes),
+            ..Load::default()
         }
     }
 }

@@ -2,7 +2,7 @@
 //! that is known of such a load.
 
 use model::finding::{Finding, Severity};
-use model::observation::{Flow, Latency, Load, Observation};
+use model::observation::{AtOnce, Flow, Latency, Load, Observation};
 use model::{Bytes, Direction, Nanos, PerDirection};
 
 use super::normal_lines::{
@@ -153,6 +153,10 @@ impl Reader {
             },
             total,
             errors: (entry.head.error == 0).then_some(0),
+            at_once: Some(AtOnce {
+                group: u32::try_from(entry.head.group).unwrap_or(u32::MAX),
+                ..AtOnce::default()
+            }),
             ..Observation::default()
         })
     }

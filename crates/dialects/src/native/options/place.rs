@@ -1,7 +1,7 @@
 //! What is tested.
 
 use super::{Group, NativeOption, ROW};
-use crate::native::values;
+use crate::native::{parse_name, parse_path, values};
 
 pub(super) const TARGET: NativeOption = NativeOption {
     name: "target",
@@ -62,6 +62,63 @@ pub(super) const KEEP: NativeOption = NativeOption {
     elsewhere: "fio unlink=0",
     set: |job, text| {
         job.keep = values::flag(text)?;
+        Ok(())
+    },
+    ..ROW
+};
+
+pub(super) const PATH: NativeOption = NativeOption {
+    name: "path",
+    value: "cached|uncached",
+    group: Group::Target,
+    help: "The way through the virtual machine's host: its cache, or past it.",
+    detail: "It changes nothing that is issued: limits of a machine for cached and uncached operations are held against the jobs \
+             on that path. Default: uncached. The page cache of this system is `cache`.",
+    example: "path = \"cached\"",
+    set: |job, text| {
+        job.storage.cache = Some(parse_path(text)?);
+        Ok(())
+    },
+    ..ROW
+};
+
+pub(super) const ROLE: NativeOption = NativeOption {
+    name: "role",
+    value: "NAME",
+    group: Group::Target,
+    help: "What the data is for, such as data or log: limits can name it.",
+    detail: "It changes nothing that is issued: a limit with role=NAME is held against the jobs with this role.",
+    example: "role = \"log\"",
+    set: |job, text| {
+        job.storage.role = Some(parse_name(text)?);
+        Ok(())
+    },
+    ..ROW
+};
+
+pub(super) const REPLICAS: NativeOption = NativeOption {
+    name: "replicas",
+    value: "NUMBER",
+    group: Group::Target,
+    help: "Copies of each block that the storage below keeps.",
+    detail: "It changes nothing that is issued: each write counts so many times against limits of disks. Default: 1.",
+    example: "replicas = 3",
+    set: |job, text| {
+        job.storage.replicas = Some(values::count(text, 1, 100)? as u32);
+        Ok(())
+    },
+    ..ROW
+};
+
+pub(super) const HOPS: NativeOption = NativeOption {
+    name: "hops",
+    value: "NUMBER",
+    group: Group::Target,
+    help: "Network crossings between this machine and the disk that answers.",
+    detail: "It changes nothing that is issued: reports show it in the path of an operation.",
+    example: "hops = 2",
+    set: |job, text| {
+        job.storage.hops = Some(values::count(text, 0, 100)? as u32);
         Ok(())
     },
     ..ROW

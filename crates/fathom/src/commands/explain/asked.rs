@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use analysis::policies::{Disks, Origin, stack};
+use analysis::policies::Origin;
 use analysis::requirement;
 use analysis::verdict::Outcome;
 use clap::{Arg, ArgAction, ArgMatches};
@@ -21,14 +21,7 @@ pub fn options() -> Vec<Arg> {
         .into_iter()
         .filter(|arg| arg.get_id() != "confirm")
         .collect();
-    options.push(
-        Arg::new("host-cache")
-            .long("host-cache")
-            .action(ArgAction::SetTrue)
-            .requires("vm")
-            .help("The host's cache served the operations: its limits count, not those of the disks")
-            .help_heading("Diagnosis"),
-    );
+    options.extend(limits::storage_arguments());
     options.push(
         against("require")
             .value_name("CLAUSES")
@@ -51,21 +44,9 @@ pub fn read(given: &ArgMatches) -> Result<Asked, Faults> {
     if let Some(name) = given.get_one::<String>("policy") {
         take_policy(&mut asked, given, name)?;
     }
-    if given.get_flag("host-cache") {
-        let wanted = Disks {
-            machine: given.get_one::<String>("vm").cloned(),
-            cached: true,
-            ..Disks::default()
-        };
-        let catalogue = catalogue::catalogue(given, None)?;
-        asked
-            .layers
-            .extend(stack(&catalogue, &wanted).map_err(|why| Faults::usage(Fault::new(why)))?);
-    } else {
-        let known = limits::known(given)?;
-        asked.layers.extend(known.layers);
-        asked.credits.extend(known.bursts);
-    }
+    let known = limits::known(given)?;
+    asked.layers.extend(known.layers);
+    asked.credits.extend(known.bursts);
     for text in given.get_many::<String>("require").into_iter().flatten() {
         let clauses = requirement::parse(text).map_err(|errors| {
             let fault =

@@ -12,6 +12,7 @@ use study::explain::{self, Asked, Explanation};
 use super::results::{self, Found};
 use crate::exit::{EXPLAINED, Exit};
 use crate::fault::{Fault, Faults};
+use crate::limits::{self, Storage};
 use crate::screen;
 
 pub use asked::{options as promise_options, read as asked};
@@ -76,9 +77,10 @@ pub fn carry_out(given: &ArgMatches) -> Result<Exit, Faults> {
         return anti_patterns::tell(names, json);
     }
     let asked = asked::read(given)?;
+    let storage = Storage::parse(given)?;
     let mut explanations = Vec::new();
     for file in files {
-        explanations.push(of(results::read(file)?, &asked)?);
+        explanations.push(of(results::read(file)?, &asked, &storage)?);
     }
     screen::put(&shown(&explanations, json))?;
     Ok(exit(&explanations, given.get_flag("strict")))
@@ -87,10 +89,19 @@ pub fn carry_out(given: &ArgMatches) -> Result<Exit, Faults> {
 /// Explains what was read.
 ///
 /// # Errors
-/// There is nothing in it.
-pub fn of(found: Found, asked: &Asked) -> Result<Explanation, Faults> {
+/// There is nothing in it, or a job that `storage` or a limit names.
+pub fn of(mut found: Found, asked: &Asked, storage: &Storage) -> Result<Explanation, Faults> {
+    storage.apply_to_loads(&mut found.loads)?;
+    let jobs: Vec<_> = found
+        .loads
+        .iter()
+        .map(|load| (load.name.as_str(), &load.load.storage))
+        .collect();
+    limits::refuse_unused(&asked.layers, &jobs)?;
+    let named = asked.layers.iter().cloned();
     let asked = Asked {
         not_admissible: found.not_admissible,
+        layers: named.chain(found.limits).collect(),
         ..asked.clone()
     };
     if found.loads.is_empty() {

@@ -4,8 +4,9 @@ use analysis::diagnosis::Answer;
 use analysis::identities::{Mark, Value};
 use analysis::standing::{Limited, Standing};
 use analysis::verdict::Verdict;
+use model::diagnosis::LimitTable;
 use model::finding::Finding;
-use report::{formats, numbers};
+use report::{diagnosis, formats, numbers};
 use study::explain::{Explained, Explanation};
 
 use crate::screen;
@@ -33,6 +34,10 @@ pub(super) fn of(explanation: &Explanation) -> String {
         text += &format!("\n{}\n", load.observation.name);
         text += &of_load(load);
     }
+    for table in &explanation.shared_limits {
+        text += &format!("\n{}\n", diagnosis::table_title(table));
+        text += &shared_limits(table);
+    }
     let findings: Vec<Finding> = explanation.findings().cloned().collect();
     if !findings.is_empty() {
         text += "\nWhat weakens the figures\n";
@@ -58,7 +63,7 @@ fn of_load(load: &Explained) -> String {
     }
     text += &percentiles(load);
     text += &limits(&load.limits);
-    text += &diagnosis(load);
+    text += &what_limits(load);
     if let Some(verdict) = &load.verdict {
         text += &of_verdict(verdict);
     }
@@ -163,8 +168,22 @@ fn limits(limits: &[Standing]) -> String {
     text
 }
 
+/// Columns of limits that jobs share, and what follows from them.
+fn shared_limits(table: &LimitTable) -> String {
+    let mut bytes = Vec::new();
+    diagnosis::write_rows(&diagnosis::job_rows(table), &mut bytes).expect("writing to memory does not fail");
+    bytes.push(b'\n');
+    diagnosis::write_rows(&diagnosis::limit_rows(table), &mut bytes).expect("writing to memory does not fail");
+    let mut text = String::from_utf8_lossy(&bytes).into_owned();
+    text.push('\n');
+    for sentence in &table.sentences {
+        text += &screen::wrapped(sentence);
+    }
+    text
+}
+
 /// What limited the load, unless the sentences above have said it already.
-fn diagnosis(load: &Explained) -> String {
+fn what_limits(load: &Explained) -> String {
     let found = &load.diagnosis;
     let said = found.answer == Answer::Cap && load.limits.iter().any(|standing| standing.met);
     if said || found.answer == Answer::Undetermined && load.limits.is_empty() {

@@ -7,7 +7,7 @@ mod time;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::diagnosis::JobDiagnosis;
+use model::diagnosis::{JobDiagnosis, LimitTable};
 use model::environment::Environment;
 use model::observation::Observation;
 use model::plan::Dialect;
@@ -102,6 +102,7 @@ pub fn page(results: &Results, beside: &Beside) -> Page {
     sections.extend(fleet::section(results, &summary));
     sections.extend(plane_section(results, &summary));
     sections.extend(paths(results, beside));
+    sections.extend(results.shared_limits.iter().map(shared_limits));
     sections.extend(limits(beside));
     sections.push(system(results, &summary));
     sections.push(settings(results, &summary));
@@ -596,6 +597,26 @@ fn paths(results: &Results, beside: &Beside) -> Option<Section> {
         blocks,
         ..Section::default()
     })
+}
+
+/// Limits that jobs share which ran at the same time.
+pub fn shared_limits(table: &LimitTable) -> Section {
+    let block = |caption: &str, mut rows: Vec<Vec<String>>| {
+        let head = rows.remove(0);
+        Block::Table(Table {
+            caption: caption.into(),
+            head,
+            rows,
+        })
+    };
+    let mut blocks: Vec<Block> = table.sentences.iter().cloned().map(Block::Text).collect();
+    blocks.push(block("The storage below each job", diagnosis::job_rows(table)));
+    blocks.push(block("What the jobs use of each limit", diagnosis::limit_rows(table)));
+    Section {
+        title: diagnosis::table_title(table).into(),
+        blocks,
+        ..Section::default()
+    }
 }
 
 /// The figures behind what limits.

@@ -1,0 +1,461 @@
+//! Limits of jobs that ran at the same time: which part of the load counts against which limit, and
+//! how the parts add up.
+//!
+//! A virtual machine limits operations that its host's cache serves and those that go to disks
+//! separately, so a load on both paths can exceed either limit without exceeding any.
+
+use model::diagnosis::{JobPath, LayerUse, LimitTable};
+use model::observation::Observation;
+use model::plan::CachePath;
+
+use crate::caps::{self, Demand, Layer, LayerKind};
+use crate::diagnosis::{Bound, of_layer};
+
+/// A table for each group of loads that ran at the same time. A load alone has its limits with its
+/// diagnosis, so it has a table only where something is known of the storage below it.
+pub fn limit_tables(loads: &[Observation], layers: &[Layer]) -> Vec<LimitTable> {
+    let mut tables: Vec<LimitTable> = Vec::new();
+    for first in loads
+        .iter()
+        .filter(|load| load.at_once.is_none_or(|at_once| !at_once.is_sum))
+    {
+        let group = first.at_once.map(|at_once| at_once.group);
+        let others: Vec<&Observation> = loads.iter().filter(|other| !std::ptr::eq(*other, first)).collect();
+        let members = caps::at_once(first, &others);
+        let known = tables
+            .iter()
+            .filter(|table| Some(table.group) == group)
+            .any(|table| table.jobs.iter().any(|job| job.job == first.name));
+        let alone = members.len() == 1;
+        if known || alone && first.load.storage.is_unknown() {
+            continue;
+        }
+        let limits = rows(&members, layers);
+        if !limits.is_empty() {
+            tables.push(LimitTable {
+                group: group.unwrap_or(0),
+                jobs: members.iter().map(|load| job_path(load)).collect(),
+                sentences: sentences(&members, layers),
+                limits,
+            });
+        }
+    }
+    tables
+}
+
+fn job_path(load: &Observation) -> JobPath {
+    JobPath {
+        job: load.name.clone(),
+        iops: caps::rate(&load.total, load).unwrap_or(0.0),
+        storage: load.load.storage.clone(),
+    }
+}
+
+/// Every limit that one of the loads counts against, and the sums over both paths of a machine.
+fn rows(loads: &[&Observation], layers: &[Layer]) -> Vec<LayerUse> {
+    let mut rows = Vec::new();
+    for layer in layers {
+        let Some(demand) = caps::demand(layer, loads) else {
+            continue;
+        };
+        rows.extend(uses(layer, demand));
+    }
+    let sums = both_paths(loads, layers);
+    rows.extend(sums.into_iter().flat_map(|sum| uses(&sum.layer, sum.demand)));
+    rows
+}
+
+fn uses(layer: &Layer, demand: Demand) -> Vec<LayerUse> {
+    let jobs = demand.jobs.clone();
+    let one = |bound: &Bound| LayerUse {
+        jobs: jobs.clone(),
+        ..LayerUse::from(bound)
+    };
+    let total = demand.iops;
+    of_layer(layer, demand, total).iter().map(one).collect()
+}
+
+/// The limits of a machine's two paths, and their sum.
+struct BothPaths<'a> {
+    cached: &'a Layer,
+    uncached: &'a Layer,
+    /// The sum of both, with what the loads of both paths ask of it.
+    layer: Layer,
+    demand: Demand,
+}
+
+/// Machines whose limit of one path does not describe the loads: they use both paths, or more than
+/// the limit of one.
+fn both_paths<'a>(loads: &[&Observation], layers: &'a [Layer]) -> Vec<BothPaths<'a>> {
+    let on = |path: CachePath| {
+        layers
+            .iter()
+            .filter(move |layer| layer.kind == LayerKind::Machine && layer.path == Some(path) && layer.job.is_none())
+    };
+    let mut found = Vec::new();
+    for (cached, uncached) in on(CachePath::Cached).zip(on(CachePath::Uncached)) {
+        let alike = (&cached.role, cached.applies, cached.unit) == (&uncached.role, uncached.applies, uncached.unit);
+        let Some(limit) = cached.iops.zip(uncached.iops).filter(|_| alike) else {
+            continue;
+        };
+        let layer = Layer {
+            name: name_of_sum(cached, uncached),
+            path: None,
+            iops: Some(limit.0 + limit.1),
+            bytes_per_sec: cached.bytes_per_sec.zip(uncached.bytes_per_sec).map(|(a, b)| a + b),
+            ..cached.clone()
+        };
+        let Some(demand) = caps::demand(&layer, loads) else {
+            continue;
+        };
+        let used = |layer: &Layer| caps::demand(layer, loads).map(|demand| demand.iops);
+        let exceeds =
+            |layer: &Layer| used(layer).is_some_and(|used| layer.iops.is_some_and(|limit| limit.is_exceeded_by(used)));
+        let uses_both = used(cached).is_some() && used(uncached).is_some();
+        if uses_both || exceeds(cached) || exceeds(uncached) {
+            found.push(BothPaths {
+                cached,
+                uncached,
+                layer,
+                demand,
+            });
+        }
+    }
+    found
+}
+
+/// `VM Standard_D8ds_v4, cached + uncached`.
+fn name_of_sum(cached: &Layer, uncached: &Layer) -> String {
+    let machine = cached.name.strip_suffix(CachePath::Cached.word());
+    match machine == uncached.name.strip_suffix(CachePath::Uncached.word()) && machine.is_some() {
+        true => format!("{} + uncached", cached.name),
+        false => format!("{} + {}", cached.name, uncached.name),
+    }
+}
+
+/// What the table shows, in sentences.
+fn sentences(loads: &[&Observation], layers: &[Layer]) -> Vec<String> {
+    let mut sentences = Vec::new();
+    for both in both_paths(loads, layers) {
+        sentences.extend(about_both(loads, &both));
+    }
+    let replicated = loads
+        .iter()
+        .filter_map(|load| Some((load, load.load.storage.replicas.filter(|replicas| *replicas > 1)?)));
+    for (load, replicas) in replicated {
+        sentences.push(format!(
+            "{}: the storage keeps {replicas} copies, so each write counts {replicas} times against the disks below.",
+            load.name
+        ));
+    }
+    sentences
+}
+
+/// `78,300 IOPS`.
+fn iops(value: f64) -> String {
+    let digits = format!("{value:.0}");
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text + " IOPS"
+}
+
+fn about_both(loads: &[&Observation], both: &BothPaths<'_>) -> Vec<String> {
+    let percent = |used: f64, limit: f64| format!("{:.1} %", 100.0 * used / limit);
+    let limit = |layer: &Layer| layer.iops.unwrap_or_default();
+    let (all, sum) = (both.demand.iops, limit(&both.layer));
+    let used = |layer: &Layer| caps::demand(layer, loads).map(|demand| demand.iops);
+    let together = |word: &str, alone: &Layer| {
+        format!(
+            "All jobs together did {}: {} of the {word} limit alone ({}), {} of the cached and uncached limits together ({})",
+            iops(all),
+            percent(all, limit(alone).low),
+            iops(limit(alone).low),
+            percent(all, sum.low),
+            iops(sum.low),
+        )
+    };
+    let paths = [("cached", both.cached), ("uncached", both.uncached)];
+    let Some(used) = used(both.cached).zip(used(both.uncached)) else {
+        let [(taken, layer), (other, _)] = match used(both.cached) {
+            Some(_) => paths,
+            None => [paths[1], paths[0]],
+        };
+        let together = together(taken, layer);
+        return match all <= sum.high * (1.0 + caps::ABOVE) {
+            true => vec![format!(
+                "{together}. One path cannot carry that, so a part of the load probably took the {other} path, but every job is \
+                 counted as {taken}: name the path of each job (--path JOB={other}, or `path` in a job file)."
+            )],
+            false => vec![format!(
+                "{together}. Both paths together do not allow that: another cache answered, or the limits are different ones."
+            )],
+        };
+    };
+    let reached = [(used.0, paths[0]), (used.1, paths[1])];
+    let met: Vec<&str> = reached
+        .iter()
+        .filter(|(used, (_, layer))| limit(layer).is_met_by(*used))
+        .map(|(_, (word, _))| *word)
+        .collect();
+    let shares: Vec<String> = reached
+        .iter()
+        .map(|(used, (word, layer))| {
+            let limit = limit(layer).low;
+            format!("{word} {} of {} ({})", iops(*used), iops(limit), percent(*used, limit))
+        })
+        .collect();
+    let conclusion = match met[..] {
+        [_, _] => "Both limits of the machine are reached",
+        ["cached"] => "The cached limit of the machine is reached, the uncached one is not",
+        ["uncached"] => "The uncached limit of the machine is reached, the cached one is not",
+        _ => "Neither limit of the machine is reached",
+    };
+    vec![
+        format!("{conclusion}: {}.", shares.join(", ")),
+        format!(
+            "{}. The two paths have separate limits, so each is held against its own jobs.",
+            together("cached", both.cached)
+        ),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use model::observation::{AtOnce, Flow};
+    use model::plan::StoragePath;
+    use model::{Bytes, Direction, Nanos};
+
+    use super::*;
+    use crate::caps::Limit;
+    use crate::diagnosis::{Answer, Context, diagnose};
+    use crate::policies::{Catalogue, Disks, stack_of_paths};
+
+    fn load(name: &str, direction: Direction, iops: f64, storage: StoragePath) -> Observation {
+        let flow = Flow {
+            iops: Some(iops),
+            bytes_per_sec: Some(iops * 4096.0),
+            ..Flow::default()
+        };
+        let mut load = Observation {
+            name: name.into(),
+            total: flow.clone(),
+            measured_ns: Some(Nanos::secs(30)),
+            at_once: Some(AtOnce::default()),
+            ..Observation::default()
+        };
+        load.directions[direction] = Some(flow);
+        load.load.block = Some(Bytes::kib(4));
+        load.load.storage = storage;
+        load
+    }
+
+    fn on(path: CachePath) -> StoragePath {
+        StoragePath {
+            cache: Some(path),
+            ..StoragePath::default()
+        }
+    }
+
+    fn limits_of(machine: &str) -> Vec<Layer> {
+        let wanted = Disks {
+            machine: Some(machine.into()),
+            ..Disks::default()
+        };
+        stack_of_paths(&Catalogue::built_in(), &wanted).unwrap()
+    }
+
+    /// Layer, unit, use, limit, and whether it is reached.
+    fn iops_rows(table: &LimitTable) -> Vec<(&str, f64, f64, bool)> {
+        let rows = table.limits.iter().filter(|row| row.unit == "IOPS");
+        rows.map(|row| (row.layer.as_str(), row.used, row.limit, row.met))
+            .collect()
+    }
+
+    /// Azure's combined test: 78.3 k reads per second through the host's cache, 12.6 k writes per
+    /// second past it.
+    fn azure(reader: StoragePath, writer: StoragePath) -> LimitTable {
+        let loads = [
+            load("reader1", Direction::Read, 78_300.0, reader),
+            load("writer1", Direction::Write, 12_600.0, writer),
+        ];
+        let mut tables = limit_tables(&loads, &limits_of("Standard_D8ds_v4"));
+        assert_eq!(tables.len(), 1);
+        tables.remove(0)
+    }
+
+    #[test]
+    fn both_limits_of_a_machine_are_reached_together() {
+        let table = azure(on(CachePath::Cached), on(CachePath::Uncached));
+        assert_eq!(
+            iops_rows(&table),
+            [
+                ("VM Standard_D8ds_v4, cached", 78_300.0, 77_000.0, true),
+                ("VM Standard_D8ds_v4, uncached", 12_600.0, 12_800.0, true),
+                ("VM Standard_D8ds_v4, cached + uncached", 90_900.0, 89_800.0, true),
+            ]
+        );
+        assert_eq!(
+            table.sentences,
+            [
+                "Both limits of the machine are reached: cached 78,300 IOPS of 77,000 IOPS (101.7 %), uncached 12,600 IOPS of \
+                 12,800 IOPS (98.4 %).",
+                "All jobs together did 90,900 IOPS: 118.1 % of the cached limit alone (77,000 IOPS), 101.2 % of the cached and \
+                 uncached limits together (89,800 IOPS). The two paths have separate limits, so each is held against its own \
+                 jobs.",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_load_beyond_one_path_is_told_to_name_its_paths() {
+        let table = azure(on(CachePath::Cached), on(CachePath::Cached));
+        assert_eq!(
+            iops_rows(&table),
+            [
+                ("VM Standard_D8ds_v4, cached", 90_900.0, 77_000.0, false),
+                ("VM Standard_D8ds_v4, cached + uncached", 90_900.0, 89_800.0, true),
+            ]
+        );
+        let [sentence] = &table.sentences[..] else {
+            panic!("{table:?}")
+        };
+        assert!(sentence.contains("118.1 % of the cached limit alone"), "{sentence}");
+        assert!(sentence.contains("--path JOB=uncached"), "{sentence}");
+        // Without any path all of it is uncached.
+        let table = azure(StoragePath::default(), StoragePath::default());
+        assert!(
+            table.sentences[0].contains("710.2 % of the uncached limit alone (12,800 IOPS)"),
+            "{table:?}"
+        );
+        // Far beyond both, the advice would be wrong.
+        let loads = [
+            load("a", Direction::Read, 200_000.0, on(CachePath::Cached)),
+            load("b", Direction::Read, 1000.0, on(CachePath::Cached)),
+        ];
+        let tables = limit_tables(&loads, &limits_of("Standard_D8ds_v4"));
+        assert!(
+            tables[0].sentences[0].contains("Both paths together do not allow that"),
+            "{tables:?}"
+        );
+    }
+
+    #[test]
+    fn jobs_that_share_a_limit_reach_it_together() {
+        let half = |name: &str| load(name, Direction::Write, 6400.0, StoragePath::default());
+        let (a, b) = (half("a"), half("b"));
+        let layers = limits_of("Standard_D8ds_v4");
+        let context = Context {
+            others: vec![&b],
+            ..Context::default()
+        };
+        let found = diagnose(&a, &layers, &context);
+        assert_eq!(found.answer, Answer::Cap, "{found:?}");
+        assert_eq!(found.layer.as_deref(), Some("VM Standard_D8ds_v4, uncached"));
+        assert!(
+            found.sentence.contains("12800 IOPS (a + b together) are 100.0 %"),
+            "{}",
+            found.sentence
+        );
+        let alone = diagnose(&a, &layers, &Context::default());
+        assert_ne!(alone.answer, Answer::Cap, "half of a limit is not the limit");
+    }
+
+    #[test]
+    fn only_rates_of_the_same_time_add_up() {
+        let at = |name: &str, start: u64, length: u64, group: u32| Observation {
+            measured_ns: Some(Nanos::secs(length)),
+            at_once: Some(AtOnce {
+                group,
+                start_ns: Nanos::secs(start),
+                is_sum: false,
+            }),
+            ..load(name, Direction::Read, 1000.0, StoragePath::default())
+        };
+        let first = at("first", 0, 30, 0);
+        let counts = |other: Observation| first.ran_with(&other);
+        assert!(counts(at("same", 0, 30, 0)));
+        assert!(counts(at("nearly", 3, 30, 0)));
+        assert!(!counts(at("later", 4, 30, 0)), "26 of 30 s");
+        assert!(!counts(at("short", 0, 10, 0)), "a third of the window");
+        assert!(!counts(at("other", 0, 30, 1)), "another step");
+        let mut sum = at("sum", 0, 30, 0);
+        sum.at_once.as_mut().unwrap().is_sum = true;
+        assert!(!counts(sum), "it would count twice");
+    }
+
+    #[test]
+    fn each_copy_of_a_write_counts_against_disks_and_nothing_else() {
+        let replicated = StoragePath {
+            replicas: Some(3),
+            hops: Some(2),
+            ..StoragePath::default()
+        };
+        let mut mixed = load("db", Direction::Read, 7000.0, replicated);
+        mixed.directions.write = Some(Flow {
+            iops: Some(1000.0),
+            bytes_per_sec: Some(4_096_000.0),
+            ..Flow::default()
+        });
+        mixed.total.iops = Some(8000.0);
+        let layer = |kind: LayerKind| Layer {
+            name: "layer".into(),
+            kind,
+            iops: Some(Limit::exactly(10_000.0)),
+            ..Layer::default()
+        };
+        let asked = |load: &Observation, layer: &Layer| caps::demand(layer, &[load]).map(|demand| demand.iops);
+        assert_eq!(
+            asked(&mixed, &layer(LayerKind::Disk)),
+            Some(10_000.0),
+            "7000 + 3 × 1000"
+        );
+        assert_eq!(asked(&mixed, &layer(LayerKind::Machine)), Some(8000.0));
+        assert_eq!(asked(&mixed, &layer(LayerKind::Link)), Some(8000.0));
+        let tables = limit_tables(std::slice::from_ref(&mixed), &[layer(LayerKind::Disk)]);
+        assert_eq!(iops_rows(&tables[0]), [("layer", 10_000.0, 10_000.0, true)]);
+        assert_eq!(
+            (tables[0].jobs[0].storage.replicas, tables[0].jobs[0].storage.hops),
+            (Some(3), Some(2))
+        );
+        assert!(
+            tables[0].sentences[0].contains("each write counts 3 times"),
+            "{tables:?}"
+        );
+        // A source that does not tell writes apart cannot be scaled.
+        mixed.directions = Default::default();
+        assert_eq!(asked(&mixed, &layer(LayerKind::Disk)), None);
+        assert_eq!(asked(&mixed, &layer(LayerKind::Machine)), Some(8000.0));
+    }
+
+    #[test]
+    fn limits_select_jobs_by_role_and_name() {
+        let with_role = |role: &str| StoragePath {
+            role: Some(role.into()),
+            ..StoragePath::default()
+        };
+        let loads = [
+            load("a", Direction::Write, 100.0, with_role("log")),
+            load("b", Direction::Write, 20.0, with_role("log")),
+            load("c", Direction::Write, 3.0, with_role("data")),
+        ];
+        let of = |role: Option<&str>, job: Option<&str>| {
+            let layer = Layer {
+                role: role.map(str::to_owned),
+                job: job.map(str::to_owned),
+                iops: Some(Limit::exactly(1000.0)),
+                ..Layer::default()
+            };
+            let loads: Vec<&Observation> = loads.iter().collect();
+            caps::demand(&layer, &loads).map(|demand| (demand.iops, demand.jobs.join(" ")))
+        };
+        assert_eq!(of(None, None), Some((123.0, "a b c".into())));
+        assert_eq!(of(Some("log"), None), Some((120.0, "a b".into())));
+        assert_eq!(of(None, Some("c")), Some((3.0, "c".into())));
+        assert_eq!(of(Some("data"), Some("a")), None);
+    }
+}

@@ -1,0 +1,178 @@
+//! Limits as users write them (`--cap`, and `cap` in job files), and what they say about the
+//! storage below a job.
+
+use model::Bytes;
+use model::caps::{Applies, Layer, LayerKind, Limit};
+use model::plan::CachePath;
+
+use crate::nearest::nearest;
+
+/// Keys of a limit.
+const CAP_KEYS: [&str; 9] = ["iops", "mbps", "mibps", "unit", "for", "kind", "path", "role", "job"];
+
+/// Words for kinds of layers.
+const KINDS: [(&str, LayerKind); 4] = [
+    ("vm", LayerKind::Machine),
+    ("disk", LayerKind::Disk),
+    ("cgroup", LayerKind::ControlGroup),
+    ("link", LayerKind::Link),
+];
+
+/// Words for what a layer limits.
+const DIRECTIONS: [(&str, Applies); 3] = [
+    ("all", Applies::All),
+    ("reads", Applies::Reads),
+    ("writes", Applies::Writes),
+];
+
+/// Words for the way through a virtual machine's host.
+const PATHS: [(&str, CachePath); 2] = [("cached", CachePath::Cached), ("uncached", CachePath::Uncached)];
+
+/// Reads a limit, such as `VM:iops=1920,mbps=22.5,kind=vm`. The name may be left out.
+///
+/// # Errors
+/// What cannot be understood.
+pub fn parse_cap(text: &str) -> Result<Layer, String> {
+    let (name, figures) = match text.split_once(':') {
+        Some((name, figures)) if !name.contains('=') => (name.trim(), figures),
+        _ => (text, text),
+    };
+    let mut layer = Layer {
+        name: name.to_owned(),
+        ..Layer::default()
+    };
+    for part in figures.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+        let (key, value) = part
+            .split_once('=')
+            .ok_or_else(|| format!("`{part}` is not written as KEY=VALUE"))?;
+        let (key, value) = (key.trim(), value.trim());
+        match key {
+            "iops" => layer.iops = Some(Limit::exactly(number(value, 1.0)?)),
+            "mbps" => layer.bytes_per_sec = Some(Limit::exactly(number(value, 1e6)?)),
+            "mibps" => layer.bytes_per_sec = Some(Limit::exactly(number(value, f64::from(1 << 20))?)),
+            "unit" => layer.unit = Some(unit(value)?),
+            "for" => layer.applies = word(value, &DIRECTIONS)?,
+            "kind" => layer.kind = word(value, &KINDS)?,
+            "path" => layer.path = Some(parse_path(value)?),
+            "role" => layer.role = Some(parse_name(value)?),
+            "job" => layer.job = Some(parse_name(value)?),
+            other => return Err(unknown(other, &CAP_KEYS)),
+        }
+    }
+    match layer.iops.is_none() && layer.bytes_per_sec.is_none() {
+        true => Err("it has neither iops= nor mbps= nor mibps=".into()),
+        false => Ok(layer),
+    }
+}
+
+fn number(text: &str, factor: f64) -> Result<f64, String> {
+    match text.replace('_', "").parse::<f64>() {
+        Ok(value) if value > 0.0 && value.is_finite() => Ok(value * factor),
+        _ => Err(format!("`{text}` is no number above 0")),
+    }
+}
+
+fn unit(text: &str) -> Result<Bytes, String> {
+    let unit: Bytes = text
+        .parse()
+        .map_err(|error: model::units::UnitError| error.to_string())?;
+    (unit.0 > 0)
+        .then_some(unit)
+        .ok_or_else(|| "a unit is above 0 bytes".into())
+}
+
+fn word<T: Copy>(text: &str, words: &[(&str, T)]) -> Result<T, String> {
+    let found = words.iter().find(|(word, _)| *word == text);
+    let names: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+    found.map(|(_, value)| *value).ok_or_else(|| unknown(text, &names))
+}
+
+fn unknown(text: &str, names: &[&str]) -> String {
+    let known = names.join(", ");
+    match nearest(text, names.iter().copied()) {
+        Some(near) => format!("`{text}` is none of {known}; did you mean `{near}`?"),
+        None => format!("`{text}` is none of {known}"),
+    }
+}
+
+/// Reads `cached` or `uncached`.
+///
+/// # Errors
+/// It is neither.
+pub fn parse_path(text: &str) -> Result<CachePath, String> {
+    word(text, &PATHS)
+}
+
+/// Reads the name of a role or a job.
+///
+/// # Errors
+/// It is empty.
+pub fn parse_name(text: &str) -> Result<String, String> {
+    match text.trim() {
+        "" => Err("a name is missing".into()),
+        name => Ok(name.to_owned()),
+    }
+}
+
+/// A limit as [`parse_cap`] reads it.
+pub(crate) fn cap_text(layer: &Layer) -> String {
+    let word_of = |words: &[(&str, LayerKind)]| {
+        let found = words.iter().find(|(_, kind)| *kind == layer.kind);
+        found.map(|(word, _)| (*word).to_owned())
+    };
+    let mut parts = Vec::new();
+    let mut add = |key: &str, value: Option<String>| parts.extend(value.map(|value| format!("{key}={value}")));
+    add("iops", layer.iops.map(|limit| limit.low.to_string()));
+    add("mbps", layer.bytes_per_sec.map(|limit| (limit.low / 1e6).to_string()));
+    add("unit", layer.unit.map(|unit| format!("{}B", unit.0)));
+    let direction = DIRECTIONS.iter().find(|(_, applies)| *applies == layer.applies);
+    add(
+        "for",
+        direction
+            .filter(|_| layer.applies != Applies::All)
+            .map(|(word, _)| (*word).to_owned()),
+    );
+    add("kind", word_of(&KINDS).filter(|_| layer.kind != LayerKind::Disk));
+    add("path", layer.path.map(|path| path.word().to_owned()));
+    add("role", layer.role.clone());
+    add("job", layer.job.clone());
+    format!("{}:{}", layer.name, parts.join(","))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_are_read() {
+        let vm = parse_cap("VM: iops=1920, mbps=22.5, kind=vm").unwrap();
+        assert_eq!((vm.name.as_str(), vm.kind), ("VM", LayerKind::Machine));
+        assert_eq!(
+            (vm.iops, vm.bytes_per_sec),
+            (Some(Limit::exactly(1920.0)), Some(Limit::exactly(22.5e6)))
+        );
+        let plain = parse_cap("iops=4000,unit=256KiB,for=writes").unwrap();
+        assert_eq!(plain.name, "iops=4000,unit=256KiB,for=writes");
+        assert_eq!((plain.unit, plain.applies), (Some(Bytes::kib(256)), Applies::Writes));
+        let binary = parse_cap("mibps=100").unwrap();
+        assert_eq!(binary.bytes_per_sec, Some(Limit::exactly(104_857_600.0)));
+    }
+
+    #[test]
+    fn mistakes_are_told() {
+        for text in [
+            "",
+            "VM:",
+            "1920",
+            "iops=many",
+            "iops=0",
+            "iosp=5",
+            "iops=5,for=both",
+            "iops=5,unit=0",
+            "kind=vm",
+        ] {
+            assert!(parse_cap(text).is_err(), "{text}");
+        }
+        assert!(parse_cap("iosp=5").unwrap_err().contains("did you mean `iops`"));
+    }
+}

@@ -1,0 +1,153 @@
+//! Limits that stand between a program and its data, and which of them binds.
+//!
+//! A virtual machine, a disk, a control group, a network each allow so many operations and so many
+//! bytes per second. What can be reached is the smallest of them; which one that is depends on the
+//! length of an operation.
+
+use std::ops::Add;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::direction::Direction;
+use crate::plan::{CachePath, StoragePath};
+use crate::units::Bytes;
+
+/// Below a limit by less than this share, or above it by less than [`ABOVE`], a figure is *at* the
+/// limit: sources round their figures, count units differently and let short bursts pass.
+pub const BELOW: f64 = 0.03;
+/// See [`BELOW`].
+pub const ABOVE: f64 = 0.05;
+
+/// One limit with its name and source.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Layer {
+    /// What has the limit, such as `VM Standard_B2ms, uncached` or `4 × P30`.
+    pub name: String,
+    /// What kind of thing it is.
+    pub kind: LayerKind,
+    /// Operations per second, over all of `count`.
+    #[serde(default)]
+    pub iops: Option<Limit>,
+    /// Bytes per second, over all of `count`.
+    #[serde(default)]
+    pub bytes_per_sec: Option<Limit>,
+    /// Longer operations count as several: one for each begun unit of this many bytes.
+    #[serde(default)]
+    pub unit: Option<Bytes>,
+    /// Which operations it limits.
+    #[serde(default)]
+    pub applies: Applies,
+    /// Only jobs on this path share the limit; absent: jobs on any path.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<CachePath>,
+    /// Only jobs with this role share the limit; absent: jobs with any role or none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<String>,
+    /// Only the job with this name has the limit; absent: all jobs share it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub job: Option<String>,
+    /// Where the figures come from, with the date.
+    #[serde(default)]
+    pub source: String,
+}
+
+impl Layer {
+    /// Whether operations of a job with this name and path count against the limit. A job that
+    /// names no path is uncached.
+    pub fn covers(&self, job: &str, storage: &StoragePath) -> bool {
+        let path = storage.cache.unwrap_or_default();
+        self.path.is_none_or(|wanted| wanted == path)
+            && self
+                .role
+                .as_ref()
+                .is_none_or(|wanted| storage.role.as_ref() == Some(wanted))
+            && self.job.as_ref().is_none_or(|wanted| wanted == job)
+    }
+
+    /// Device operations that one client operation of this kind causes: replicated storage writes
+    /// every copy to a disk. A machine, a link or a control group above the storage sees the
+    /// client's operation once.
+    pub fn copies(&self, direction: Direction, storage: &StoragePath) -> f64 {
+        match (self.kind, direction) {
+            (LayerKind::Disk, Direction::Write | Direction::Trim) => f64::from(storage.replicas.unwrap_or(1)),
+            _ => 1.0,
+        }
+    }
+}
+
+/// What kind of thing limits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LayerKind {
+    /// A rate that the test itself asks for.
+    Application,
+    /// A control group of the operating system.
+    ControlGroup,
+    /// A virtual machine or instance.
+    Machine,
+    /// A disk or volume, or several of them together.
+    #[default]
+    Disk,
+    /// A network or host bus adapter.
+    Link,
+}
+
+/// Which operations a layer limits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Applies {
+    /// All.
+    #[default]
+    All,
+    /// Reads alone.
+    Reads,
+    /// Writes alone.
+    Writes,
+}
+
+/// A limit. Sources that disagree on units give a range.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Limit {
+    /// The smallest reading of the source.
+    pub low: f64,
+    /// The largest.
+    pub high: f64,
+}
+
+impl Limit {
+    /// A limit that is known exactly.
+    pub fn exactly(value: f64) -> Limit {
+        Limit {
+            low: value,
+            high: value,
+        }
+    }
+
+    /// Whether a figure lies at this limit: from 3 % below its smallest reading to 5 % above its
+    /// largest.
+    pub fn is_met_by(&self, value: f64) -> bool {
+        value >= self.low * (1.0 - BELOW) && value <= self.high * (1.0 + ABOVE)
+    }
+
+    /// Whether a figure lies more than 5 % above the largest reading of this limit.
+    pub fn is_exceeded_by(&self, value: f64) -> bool {
+        value > self.high * (1.0 + ABOVE)
+    }
+
+    /// The share of the limit that a figure makes: of the nearer bound, 1 within the range.
+    pub fn share(&self, value: f64) -> f64 {
+        value / value.clamp(self.low, self.high)
+    }
+}
+
+impl Add for Limit {
+    type Output = Limit;
+
+    fn add(self, other: Limit) -> Limit {
+        Limit {
+            low: self.low + other.low,
+            high: self.high + other.high,
+        }
+    }
+}
