@@ -537,6 +537,7 @@ fn describe_shift(shift: &Shift) -> String {
     let (rate, latency) = (|value| Metric::Iops.show(value), |value| Metric::Mean.show(value));
     match *shift {
         Shift::Rate { from, to, at } => format!("; {} IOPS for {at:.0} s, then {}", rate(from), rate(to)),
+        Shift::RateDrift { from, to } => format!("; from {} IOPS at the start to {} at the end", rate(from), rate(to)),
         Shift::Latency { from, to, at } => format!("; {} for {at:.0} s, then {}", latency(from), latency(to)),
         Shift::Drift { from, to } => format!("; from {} at the start to {} at the end", latency(from), latency(to)),
         Shift::Stalls { count: 1, at, longest } => format!("; one stall of {longest:.1} s at {at:.0} s"),
