@@ -38,7 +38,9 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
     let permissions = session::permissions(given);
     let silenced = session::silenced(given)?;
     let preflight = preflight::time(given, Nanos(0))?;
-    let diagnosed = limits::asks(given).then(|| limits::known(given)).transpose()?;
+    let diagnosed = limits::asks(given)
+        .then(|| limits::known_here(given, &plan))
+        .transpose()?;
     let confirmed = given.get_flag("confirm").then(|| confirm::extend(&plan));
     if let Some(confirmed) = &confirmed {
         plan = confirmed.plan.clone();
