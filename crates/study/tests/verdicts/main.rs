@@ -101,6 +101,7 @@ fn verification(case: &Case, form: Form, clauses: &str, rate: Option<f64>, seed:
             ceiling: *ceiling,
             refill: *refill,
             bucket: *bucket,
+            full_after_secs: None,
         })
         .collect();
     Verification {
