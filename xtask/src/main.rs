@@ -22,6 +22,7 @@ mod screenshots;
 #[cfg(not(target_os = "linux"))]
 #[path = "screenshots_elsewhere.rs"]
 mod screenshots;
+mod verdicts;
 #[cfg_attr(
     not(target_os = "linux"),
     allow(dead_code, reason = "Wine is for other systems than Windows")
@@ -46,6 +47,7 @@ usage: cargo xtask VERB
   dist [NAME]…    what users get, in target/dist: linux-gnu, linux-musl, linux-arm64, windows, deb; all of them if none is named
   mutate fio      take each option of fio away where it is read, and see whether its test notices; minutes, not part of check
   screenshots [--program PATH] [FILE]…  the pictures in docs/pictures, from runs of the program; needs tmux and chromium
+  verdicts [--seeds N]  verdicts on simulated devices of known truth, into docs/verdict-accuracy.md; 100 seeds take 20 minutes
 ";
 
 fn main() -> ExitCode {
@@ -61,6 +63,7 @@ fn main() -> ExitCode {
         "dist" => dist::dist(rest),
         "mutate" => mutate::mutate(rest),
         "screenshots" => screenshots::screenshots(rest),
+        "verdicts" => verdicts::verdicts(rest),
         // By `bench` itself.
         "measured" => bench::measured(rest),
         "help" | "-h" | "--help" => {

@@ -27,8 +27,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("xtask", &["testbed"]),
 ];
 
-/// What tests of a crate may use beyond that.
-const FOR_TESTS: &[&str] = &["testbed"];
+/// What tests of a crate may use beyond that: the test bed, and the clock that a simulated run takes.
+const FOR_TESTS: &[&str] = &["testbed", "engine"];
 
 /// The crate with `unsafe` code.
 const DANGEROUS: &str = "engine";

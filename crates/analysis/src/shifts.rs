@@ -34,6 +34,14 @@ pub enum Shift {
         /// When.
         at: f64,
     },
+    /// The rate fell or rose all the time: operations per second in the first and the last sixteenth of
+    /// the window.
+    RateDrift {
+        /// First.
+        from: f64,
+        /// Last.
+        to: f64,
+    },
     /// The mean latency changed its level: nanoseconds before and after, and when, in seconds.
     Latency {
         /// Before.
@@ -83,12 +91,20 @@ fn rate(observation: &Observation) -> Option<Shift> {
     }
     let levels = segments(&seconds, SEGMENT_MIN);
     let change = |pair: &[Segment]| (pair[0].mean - pair[1].mean).abs() / pair[0].mean.max(pair[1].mean).max(1e-9);
-    let largest = levels.windows(2).max_by(|a, b| change(a).total_cmp(&change(b)))?;
-    (change(largest) >= SAME_LEVEL).then(|| Shift::Rate {
-        from: largest[0].mean,
-        to: largest[1].mean,
-        at: largest[1].start as f64,
-    })
+    let largest = levels.windows(2).max_by(|a, b| change(a).total_cmp(&change(b)));
+    if let Some(largest) = largest.filter(|pair| change(pair) >= SAME_LEVEL) {
+        return Some(Shift::Rate {
+            from: largest[0].mean,
+            to: largest[1].mean,
+            at: largest[1].start as f64,
+        });
+    }
+    let length = seconds.len() / BATCHES;
+    let skipped = seconds.len() - length * BATCHES;
+    let means: Vec<f64> = seconds[skipped..].chunks_exact(length.max(1)).map(mean).collect();
+    let (from, to) = (*means.first()?, *means.last()?);
+    let differ = (to - from).abs() >= SAME_LEVEL * from.max(to);
+    (length > 0 && slope_certainty(&means) >= CERTAIN && differ).then_some(Shift::RateDrift { from, to })
 }
 
 /// The best split of the latency series in two if it is beyond doubt (Welch's t over batch means),
@@ -166,7 +182,8 @@ fn stalls(observation: &Observation) -> Option<Shift> {
 /// Each stall: when it began and how long it lasted, in seconds.
 pub fn stall_list(observation: &Observation) -> Vec<(f64, f64)> {
     let rate = observation.total.iops.unwrap_or(0.0);
-    let (mut found, mut gap): (Vec<(f64, f64)>, Option<(f64, f64)>) = (Vec::new(), None);
+    let mut found = Vec::new();
+    let mut gap: Option<(f64, f64)> = None;
     for point in &observation.series {
         let length = point.length_ns.as_secs();
         if point.operations.iter().sum::<u64>() == 0 {
@@ -246,6 +263,12 @@ mod tests {
     fn a_latency_that_rises_all_the_time_drifts() {
         let observation = observed(300, |n| (100, 1e6 + 100.0 * n as f64 + (n % 7) as f64 * 1e4));
         assert!(matches!(shift(&observation), Some(Shift::Drift { from, to }) if to > 1.2 * from));
+    }
+
+    #[test]
+    fn a_rate_that_falls_all_the_time_drifts() {
+        let observation = observed(300, |n| (100 - n as u64 / 150, 1e6));
+        assert!(matches!(shift(&observation), Some(Shift::RateDrift { from, to }) if to < 0.85 * from));
     }
 
     /// First-order autoregression with a correlation time of two seconds, as of a queue near saturation.

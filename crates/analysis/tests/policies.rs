@@ -8,8 +8,8 @@ use std::path::Path;
 
 use analysis::caps::{LayerKind, Limit};
 use analysis::policies::{
-    BurstOf, Catalogue, Date, Disks, Inputs, Overrides, Policy, PolicyError, PolicyKind, Resolved, Wish, advise, reach,
-    stack,
+    BurstOf, Catalogue, Date, Disks, Inputs, Overrides, Policy, PolicyError, PolicyKind, Resolved, Wish, advise,
+    credits, has_machine, reach, stack,
 };
 use analysis::requirement::Metric;
 use model::Bytes;
@@ -93,6 +93,7 @@ fn the_catalogue_has_what_it_is_known_for() {
         "gcp/hyperdisk-throughput",
         "gcp/hyperdisk-ml",
         "gcp/vm",
+        "aws/vm",
         "alibaba/autopl",
         "oci/balanced",
         "generic/nvme",
@@ -355,7 +356,7 @@ fn inputs_are_held_to_their_bounds() {
     let error = fails("aws/gp3", &[("size", "big")]).to_string();
     assert!(error.contains("a size has a unit"), "{error}");
     let error = fails("azure/vm", &[("tier", "Standard_X")]).to_string();
-    assert!(error.contains("Standard_B2ms"), "{error}");
+    assert!(error.contains("the nearest of its "), "{error}");
 }
 
 #[test]
@@ -466,11 +467,156 @@ fn what_is_not_in_the_catalogue_is_said_with_what_is() {
         cached: false,
     };
     let error = stack(&catalogue, &with(Some("D8ds_v9"), "P30")).unwrap_err();
-    assert!(error.contains("Standard_D8ds_v4"), "{error}");
+    assert!(
+        error.ends_with("the nearest names are Standard_D8ds_v4, Standard_D8ds_v5, Standard_D8ds_v6"),
+        "{error}"
+    );
+    let error = stack(&catalogue, &with(Some("m7i.lagre"), "P30")).unwrap_err();
+    assert!(error.contains("the nearest names are m7i.large, "), "{error}");
     let error = stack(&catalogue, &with(None, "P31")).unwrap_err();
-    assert!(error.contains("no policy `P31`"), "{error}");
+    assert!(
+        error.contains("no disk `P31`") && error.ends_with("the nearest names are P1, P3, P30"),
+        "{error}"
+    );
+    let error = stack(&catalogue, &with(None, "gcp/pd-sdd")).unwrap_err();
+    assert!(error.contains("the nearest names are gcp/pd-ssd, "), "{error}");
+    let error = stack(&catalogue, &with(None, "balanced")).unwrap_err();
+    assert!(error.contains("needs `size`"), "the only entry that ends so: {error}");
     let error = stack(&catalogue, &with(None, "aws/gp3:500GiB")).unwrap_err();
     assert!(error.contains("write KEY=VALUE"), "{error}");
+}
+
+/// Baseline and burst of an instance, and an instance without a burst.
+#[test]
+fn instances_of_ec2_have_a_baseline_and_a_burst() {
+    let large = resolve("aws/vm", &[("tier", "m6i.large")]);
+    let layer = &large.layers[0];
+    assert_eq!(
+        (layer.name.as_str(), layer.kind),
+        ("VM m6i.large, EBS", LayerKind::Machine)
+    );
+    assert_eq!(layer.iops, Some(Limit::exactly(3600.0)));
+    assert_eq!(layer.bytes_per_sec.unwrap().low, 81.25e6);
+    let [operations, bytes] = &large.bursts[..] else {
+        panic!("{:?}", large.bursts)
+    };
+    assert_eq!(
+        (operations.of, operations.ceiling, operations.refill),
+        (BurstOf::Iops, 40_000.0, 3600.0)
+    );
+    assert_eq!(
+        (bytes.of, bytes.ceiling, bytes.refill),
+        (BurstOf::Bytes, 1250e6, 81.25e6)
+    );
+    for burst in [operations, bytes] {
+        assert_eq!((burst.lasts_secs(), burst.refills_secs()), (1800.0, 86_400.0));
+    }
+    let whole = resolve("aws/vm", &[("tier", "m6i.32xlarge")]);
+    assert_eq!((iops(&whole), whole.bursts.len()), (160_000.0, 0));
+}
+
+/// Sizes with the same figures keep their own names.
+#[test]
+fn a_machine_is_named_as_it_was_asked_for() {
+    for (entry, tier) in [
+        ("aws/vm", "r7a.large"),
+        ("azure/vm", "Standard_E8s_v3"),
+        ("gcp/vm", "n2d-highcpu-96"),
+    ] {
+        let name = resolve(entry, &[("tier", tier)]).layers[0].name.clone();
+        assert!(name.starts_with(&format!("VM {tier}, ")), "{name}");
+    }
+}
+
+#[test]
+fn sizes_of_azure_and_google_have_the_figures_of_their_pages() {
+    let azure = |tier: &str| resolve("azure/vm", &[("tier", tier)]);
+    let v5 = azure("Standard_D8ds_v5");
+    assert_eq!((iops(&v5), v5.layers[0].bytes_per_sec.unwrap().low), (12_800.0, 290e6));
+    assert_eq!(v5.bursts[0].ceiling, 20_000.0);
+    assert_eq!(
+        azure("Standard_E64s_v3").cached[0].iops,
+        Some(Limit::exactly(128_000.0))
+    );
+    // Known in whole MiB/s, rounded down.
+    let v3 = azure("Standard_L8s_v3");
+    let bytes = v3.layers[0].bytes_per_sec.unwrap();
+    assert_eq!((bytes.low / 1_048_576.0, bytes.high / 1_048_576.0), (276.0, 277.0));
+    assert!(v3.bursts.is_empty() && v3.cached.is_empty());
+
+    let with = |machine: &str, disk: &str| {
+        let wanted = Disks {
+            machine: Some(machine.into()),
+            disks: vec![disk.into()],
+            count: 1,
+            cached: false,
+        };
+        stack(&Catalogue::built_in(), &wanted)
+    };
+    for (machine, disk, expected) in [
+        ("n2-highmem-64", "gcp/pd-ssd:size=1TiB", 100_000.0),
+        ("n2-highmem-64", "gcp/pd-balanced:size=1TiB", 80_000.0),
+        ("n2-highmem-64", "gcp/pd-extreme:iops=20000", 120_000.0),
+        ("c3-standard-22-lssd", "gcp/pd-ssd:size=1TiB", 25_000.0),
+        ("t2d-standard-1", "gcp/pd-ssd:size=1TiB", 15_000.0),
+    ] {
+        let layers = with(machine, disk).unwrap();
+        assert_eq!(layers[0].iops, Some(Limit::exactly(expected)), "{machine} {disk}");
+    }
+    let catalogue = Catalogue::built_in();
+    let has = |name: &str, disks: &[&str]| {
+        let disks: Vec<String> = disks.iter().map(|disk| (*disk).to_owned()).collect();
+        has_machine(&catalogue, name, &disks)
+    };
+    assert!(has("d8ds_v5", &[]) && has("m6i.large", &["aws/gp3:size=1TiB"]) && has("n2-standard-8", &["gcp/pd-ssd"]));
+    assert!(!has("n2-standard-8", &[]), "its limits depend on the disk");
+    assert!(!has("n2-standard-8", &["P30"]) && !has("m99.large", &[]));
+    let error = with("n2-standard-8", "P30").unwrap_err();
+    assert!(
+        error.contains("no limits of n2-standard-8 with azure/premium"),
+        "{error}"
+    );
+}
+
+#[test]
+fn the_credits_of_a_machine_count_beside_those_of_its_disks() {
+    let wanted = Disks {
+        machine: Some("m6i.large".into()),
+        disks: vec!["aws/gp2:size=100GiB".into()],
+        count: 1,
+        cached: false,
+    };
+    let found = credits(&Catalogue::built_in(), &wanted).unwrap();
+    let names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["VM m6i.large, EBS", "VM m6i.large, EBS", "aws/gp2:size=100GiB"]);
+}
+
+#[test]
+fn tables_are_checked_line_by_line() {
+    let with = |rows: &str| {
+        let text = format!(
+            "schema = 1\n[policy]\nid = \"my/vm\"\ntitle = \"x\"\nkind = \"machine\"\nas_of = \"2026-11\"\n\
+             source = \"us\"\nconfidence = \"contract\"\n[[layer]]\nname = \"VM {{tier}}\"\niops = \"tier.iops\"\n\
+             bytes_per_sec = \"tier.mbps * 1MB\"\n[table]\ncolumns = [\"iops\", \"mbps\"]\nrows = \"{rows}\"\n"
+        );
+        Catalogue::with(&[("mine.toml".into(), text)])
+    };
+    let catalogue = with("a|b,100,5\\n c,,7").unwrap();
+    let policy = catalogue.find("my/vm").unwrap();
+    assert_eq!(policy.tiers().collect::<Vec<_>>(), ["a", "b", "c"]);
+    let layer = policy.resolve(&inputs(&[("tier", "c")])).unwrap().layers.remove(0);
+    assert_eq!((layer.name.as_str(), layer.iops), ("VM c", None));
+    for (rows, part) in [
+        ("a,1,2,3", "more values than the table has columns"),
+        ("a,many", "`many` in `a,many` is not a number above 0"),
+        ("a,0", "is not a number above 0"),
+        ("a", "is not a name with values"),
+        ("a||b,1", "is not a name with values"),
+        ("a,1\\nA,2", "the row `A` is there twice"),
+    ] {
+        let faults = with(rows).unwrap_err();
+        assert!(faults[0].contains(part), "{rows}: {faults:?}");
+    }
 }
 
 #[test]
@@ -575,8 +721,16 @@ fn advice_names_the_smallest_disk_and_why_not_the_others() {
         .filter_map(|advice| advice.tier.as_deref())
         .collect();
     assert!(
-        machines.contains(&"Standard_D16ds_v4") && !machines.contains(&"Standard_B2ms"),
+        machines.contains(&"Standard_D8ds_v6") && !machines.contains(&"Standard_B2ms"),
         "{machines:?}"
+    );
+    let of_ec2 = list.iter().filter(|advice| advice.policy == "aws/vm" && advice.fits);
+    let of_ec2: Vec<&str> = of_ec2.flat_map(|advice| &advice.remarks).map(String::as_str).collect();
+    assert!(
+        of_ec2
+            .iter()
+            .any(|remark| remark.ends_with("more machines of aws/vm satisfy it too")),
+        "the table is long: {of_ec2:?}"
     );
     let first_refusal = list.iter().position(|advice| !advice.fits).unwrap();
     assert!(

@@ -514,6 +514,7 @@ fn credits_that_carry_the_whole_test_prove_nothing_about_afterwards() {
         ceiling: 3000.0,
         refill: 300.0,
         bucket: 5.4e6,
+        full_after_secs: None,
     }];
     let verdict = |target: f64, seconds: u64| {
         let made = Made::new(1).observation(target, target * 1.2, 1.0, seconds);

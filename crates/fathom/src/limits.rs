@@ -2,17 +2,21 @@
 //! `--disk`, `--disks`), and about the storage below each job (`--host-cache`, `--path`, `--role`,
 //! `--replicas`, `--hops`).
 
+use std::path::{Path, PathBuf};
+
 use analysis::caps::Layer;
 use analysis::diagnosis::{Counts, KnownBurst};
-use analysis::policies::{Burst, BurstOf, Catalogue, Disks, credits, stack_of_paths};
+use analysis::policies::{Burst, BurstOf, Catalogue, Disks, credits, has_machine, stack_of_paths};
 use clap::{Arg, ArgAction, ArgMatches, value_parser};
 use dialects::native::{OPTIONS, parse_cap, parse_name, parse_path};
+use engine::probe::{self, Cloud, System};
 use model::observation::Observation;
-use model::plan::{CachePath, Plan, StoragePath};
+use model::plan::{CachePath, Plan, StoragePath, TargetKind};
 use study::diagnosis::Known;
 
 use crate::commands::catalogue::catalogue;
 use crate::fault::{Fault, Faults};
+use crate::metadata;
 
 /// Where a limit of the command line comes from.
 const CAP: &str = "--cap";
@@ -50,15 +54,42 @@ pub fn arguments() -> Vec<Arg> {
             .action(ArgAction::SetTrue)
             .requires("vm")
             .help("The host's cache serves every job that names no path"),
+        metadata_argument().help_heading("Diagnosis"),
         arg("confirm")
             .action(ArgAction::SetTrue)
             .help("Run each step again for 10 s at twice the depth: tells a limit from a latency"),
     ]
 }
 
+/// `--metadata`.
+pub fn metadata_argument() -> Arg {
+    Arg::new("metadata")
+        .long("metadata")
+        .action(ArgAction::SetTrue)
+        .conflicts_with("vm")
+        .help("Ask the cloud's metadata service for the machine's size, for 1 s at most")
+        .long_help(
+            "Ask the cloud's metadata service (EC2, Azure, Google) for the machine's size, for 1 s at most; its limits are \
+             looked up as with --vm. FATHOM_METADATA=ADDRESS:PORT names another address than 169.254.169.254:80. \
+             An EC2 instance also has its type in its firmware.",
+        )
+}
+
 /// Whether a diagnosis is asked for.
 pub fn asks(given: &ArgMatches) -> bool {
-    given.get_flag("confirm") || ["cap", "vm", "disk"].iter().any(|name| given.contains_id(name))
+    ["confirm", "metadata"].iter().any(|name| given.get_flag(name))
+        || ["cap", "vm", "disk"].iter().any(|name| given.contains_id(name))
+}
+
+/// What the flags say, and without `--vm` what this machine says of itself, for a test on the targets of a plan.
+///
+/// # Errors
+/// As [`known`].
+pub fn known_here(given: &ArgMatches, plan: &Plan) -> Result<Known, Faults> {
+    let is_path = |kind: &TargetKind| matches!(kind, TargetKind::Path);
+    let real = plan.targets.iter().filter(|target| is_path(&target.kind));
+    let paths: Vec<&str> = real.map(|target| target.path.as_str()).collect();
+    known_with(given, machine(given, &Catalogue::built_in(), &paths))
 }
 
 /// Keys of [`StoragePath`]: native options of job files, and flags about loads of any tool.
@@ -253,8 +284,12 @@ pub fn refuse_unused(layers: &[Layer], jobs: &[(&str, &StoragePath)]) -> Result<
 /// # Errors
 /// [`Faults`] with what cannot be understood.
 pub fn known(given: &ArgMatches) -> Result<Known, Faults> {
+    known_with(given, given.get_one::<String>("vm").cloned())
+}
+
+fn known_with(given: &ArgMatches, machine: Option<String>) -> Result<Known, Faults> {
     let list = |name: &str| given.get_many::<String>(name).into_iter().flatten();
-    let mut known = match (given.get_one::<String>("vm"), list("disk").cloned().collect::<Vec<_>>()) {
+    let mut known = match (machine, list("disk").cloned().collect::<Vec<_>>()) {
         (None, disks) if disks.is_empty() => Known::default(),
         (machine, disks) => {
             let count = given.get_one::<u32>("disks").copied().unwrap_or(1);
@@ -265,7 +300,7 @@ pub fn known(given: &ArgMatches) -> Result<Known, Faults> {
                 Err(_) => Catalogue::built_in(),
             };
             let wanted = Disks {
-                machine: machine.cloned(),
+                machine,
                 disks,
                 count,
                 cached,
@@ -284,6 +319,83 @@ pub fn known(given: &ArgMatches) -> Result<Known, Faults> {
         });
     }
     Ok(known)
+}
+
+/// The machine whose limits count: that of `--vm`, or what the firmware or, with `--metadata`, the cloud calls this machine.
+/// A machine that was detected is reported on stderr with the source, and so is, with `--metadata`, why it does not count.
+pub fn machine(given: &ArgMatches, catalogue: &Catalogue, targets: &[&str]) -> Option<String> {
+    if let Some(name) = given.get_one::<String>("vm") {
+        return Some(name.clone());
+    }
+    let disks: Vec<String> = given.get_many("disk").into_iter().flatten().cloned().collect();
+    let system = System::live();
+    let asked = given.get_flag("metadata");
+    let detected = match asked {
+        true => {
+            metadata::machine_type(probe::cloud(&system)).map(|(cloud, name)| (cloud, name, "the metadata service"))
+        }
+        false => {
+            let by_firmware = probe::cloud(&system).zip(probe::machine_type(&system));
+            by_firmware
+                .map(|(cloud, name)| (cloud, name, "DMI"))
+                .ok_or_else(String::new)
+        }
+    };
+    let is_on_cloud_disk =
+        |cloud: Cloud| !targets.is_empty() && targets.iter().all(|path| is_on_disk_of(&system, cloud, path));
+    let usable = detected.and_then(|(cloud, name, source)| {
+        let described = format!("machine type {name}, from {source}");
+        if !has_machine(catalogue, &name, &disks) {
+            return Err(match disks.is_empty() {
+                true => format!(
+                    "{described}: the catalogue has no limits of it that hold for every disk; name the disk: --disk"
+                ),
+                false => format!("{described}: the catalogue has no limits of it with the disks of --disk"),
+            });
+        }
+        match disks.is_empty() && !is_on_cloud_disk(cloud) {
+            true => Err(format!(
+                "{described}: its limits are not used, since a target is not on a disk of {}",
+                cloud.name()
+            )),
+            false => Ok((name, described)),
+        }
+    });
+    let notify = |text: &str| {
+        if !matches!(given.try_get_one::<bool>("quiet"), Ok(Some(true))) {
+            eprintln!("{text}");
+        }
+    };
+    match usable {
+        Ok((name, described)) => {
+            notify(&format!("{described}: its limits are used; --vm names another machine"));
+            Some(name)
+        }
+        Err(why) => {
+            if asked {
+                notify(&why);
+            }
+            None
+        }
+    }
+}
+
+/// Every virtual disk under a path, or under the folder that it is to be made in, is a network disk of a cloud. Disks inside
+/// the machine, such as an instance store, have limits of their own.
+fn is_on_disk_of(system: &System, cloud: Cloud, path: &str) -> bool {
+    let path = PathBuf::from(path);
+    let existing = path.ancestors().find(|part| part.exists()).unwrap_or(Path::new("."));
+    let devices = probe::devices_under(system, existing).unwrap_or_default();
+    let kinds: &[&str] = match cloud {
+        Cloud::Amazon => &["Amazon EBS volume"],
+        Cloud::Azure => &["Azure managed disk", "Hyper-V virtual disk"],
+        Cloud::Google => &["Google Persistent Disk", "Google Persistent Disk or Hyperdisk"],
+    };
+    let mut found = devices
+        .iter()
+        .filter_map(|device| device.virtual_kind.as_deref())
+        .peekable();
+    found.peek().is_some() && found.all(|kind| kinds.contains(&kind))
 }
 
 /// What the catalogue knows of a machine and its disks.

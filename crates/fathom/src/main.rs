@@ -13,6 +13,7 @@ mod fault;
 mod fleet;
 mod history;
 mod limits;
+mod metadata;
 mod outputs;
 mod pages;
 mod preflight;

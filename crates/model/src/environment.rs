@@ -92,6 +92,12 @@ pub struct Host {
     /// The hypervisor, if this is a virtual machine.
     #[serde(default)]
     pub hypervisor: Option<String>,
+    /// The cloud that it is rented from, by its firmware (DMI), such as `Amazon EC2`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cloud: Option<String>,
+    /// The cloud's name for its size, such as `m6i.large`, where the firmware has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine_type: Option<String>,
 }
 
 /// Processors.
@@ -252,8 +258,11 @@ pub struct Device {
     pub logical_sector: Bytes,
     /// Physical sector.
     pub physical_sector: Bytes,
-    /// It has spinning disks.
+    /// It has platters that turn: the disk itself says so, and no hypervisor's default.
     pub rotational: bool,
+    /// What kind of virtual disk it is, such as `virtio disk` or `Amazon EBS volume`; absent for hardware.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub virtual_kind: Option<String>,
     /// Vendor and model.
     #[serde(default)]
     pub model: Option<String>,

@@ -557,6 +557,8 @@ fn environment() -> Environment {
             architecture: "x86_64".into(),
             boot_id: Some("id".into()),
             hypervisor: Some("kvm".into()),
+            cloud: Some("Amazon EC2".into()),
+            machine_type: Some("m6i.large".into()),
         },
         cpu: Cpu {
             model: "model".into(),

@@ -225,20 +225,38 @@ pub(super) const FILE_ABOVE_HOST_CACHE: Rule = Rule {
 pub(super) const SHORT_STROKE: Rule = Rule {
     name: "SHORT-STROKE",
     severity: Severity::Warning,
-    about: "A spinning disk is tested on less than 5 % of its surface.",
+    about: "A spinning or virtual disk is tested on less than 5 % of it.",
     why: "the heads hardly move, so the disk looks much faster than it is in use",
     fix: "use a file that covers a good part of the disk",
     look: |rule, test, findings| {
-        for (subject, facts) in test.known_targets().filter(|(subject, _)| subject.spins()) {
+        for (subject, facts) in test.known_targets() {
+            let is_virtual = facts.devices.iter().any(|device| device.virtual_kind.is_some());
             let Some(device) = facts.devices.first().filter(|device| device.size.0 > 0) else {
                 continue;
             };
-            let Some(size) = subject.size() else { continue };
+            let Some(size) = subject.size().filter(|_| subject.spins() || is_virtual) else {
+                continue;
+            };
             let share = size.0 as f64 / device.size.0 as f64;
-            if share < STROKE {
+            if share >= STROKE {
+                continue;
+            }
+            if subject.spins() {
                 let what = format!("{size} are {:.1} % of {} ({})", 100.0 * share, device.name, device.size);
                 findings.push(rule.found(what, &facts.path));
+                continue;
             }
+            // The media under a virtual disk are unknown.
+            let what = format!(
+                "the file covers {:.2} % of the disk ({}, {}); results describe that region only",
+                100.0 * share,
+                device.name,
+                device.size
+            );
+            let finding = rule.noted(Severity::Note, what, &facts.path);
+            findings.push(
+                finding.why("the host may keep other regions of a virtual disk on other media, or out of its cache"),
+            );
         }
     },
 };

@@ -382,6 +382,30 @@ fn every_rule_speaks_about_what_it_is_for() {
     assert_eq!(covered, all);
 }
 
+/// The media under a virtual disk are unknown, so the finding speaks of the region alone.
+#[test]
+fn a_small_part_of_a_virtual_disk_is_noted_without_talk_of_heads() {
+    let mut case = sound();
+    case.device().rotational = false;
+    case.device().virtual_kind = Some("virtio disk".into());
+    case.device().size = Bytes(500_000 * GIB);
+    let found = case.found();
+    let finding = found
+        .iter()
+        .find(|finding| finding.rule == "SHORT-STROKE")
+        .expect("0.02 %");
+    assert_eq!(finding.severity, Severity::Note);
+    assert!(
+        finding.what.starts_with("the file covers 0.02 % of the disk (")
+            && finding.what.ends_with("; results describe that region only"),
+        "{}",
+        finding.what
+    );
+    assert!(!format!("{finding:?}").contains("heads"), "{finding:?}");
+    case.device().size = Bytes(2000 * GIB);
+    assert!(!case.rules().contains("SHORT-STROKE"), "5 %");
+}
+
 /// Just inside each threshold nothing is said: the cases above lie just outside.
 #[test]
 fn thresholds_hold_on_the_other_side() {

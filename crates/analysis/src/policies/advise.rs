@@ -15,6 +15,9 @@ const SHORT: Bytes = Bytes::kib(4);
 /// No vendor has larger disks: how far is looked where an entry names no bound.
 const LARGEST: Bytes = Bytes::gib(64 << 10);
 
+/// Machines of one entry that are shown.
+const MAX_MACHINES: usize = 8;
+
 /// What is needed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Wish {
@@ -151,15 +154,22 @@ fn resolve(policy: &Policy, inputs: &Inputs, wish: &Wish) -> Result<Resolved, Po
     policy.resolve_with(inputs, &other)
 }
 
-/// Every machine that satisfies the need; where none does, the table as one refusal.
+/// The machines of least IOPS that satisfy the need; where none does, the table as one refusal.
 fn of_machines(policy: &Policy, wish: &Wish) -> Vec<Advice> {
     let one = |tier: &str| {
         let inputs = Inputs::from([("tier".to_owned(), tier.to_owned())]);
         resolve(policy, &inputs, wish).map(|resolved| advice(policy, &resolved, wish))
     };
     let all: Vec<Advice> = policy.tiers().filter_map(|tier| one(tier).ok()).collect();
-    let (fit, others): (Vec<Advice>, Vec<Advice>) = all.into_iter().partition(|advice| advice.fits);
+    let (mut fit, others): (Vec<Advice>, Vec<Advice>) = all.into_iter().partition(|advice| advice.fits);
     if !fit.is_empty() || others.is_empty() {
+        fit.sort_by(|a, b| a.iops.unwrap_or(0.0).total_cmp(&b.iops.unwrap_or(0.0)));
+        let rest = fit.len().saturating_sub(MAX_MACHINES);
+        fit.truncate(MAX_MACHINES);
+        if let Some(last) = fit.last_mut().filter(|_| rest > 0) {
+            last.remarks
+                .push(format!("{rest} more machines of {} satisfy it too", policy.id()));
+        }
         return fit;
     }
     let most = others

@@ -25,6 +25,8 @@ pub(super) struct File {
     pub(super) input: Vec<Input>,
     #[serde(default)]
     pub(super) tier: Vec<Tier>,
+    /// More rows of the table of sizes, in a compact form; they follow those of `tier`.
+    pub(super) table: Option<Table>,
     #[serde(default)]
     pub(super) layer: Vec<LayerForm>,
     #[serde(default)]
@@ -54,6 +56,9 @@ pub(super) struct Head {
     /// All disks of this kind on one machine share one limit, by their sizes together.
     #[serde(default)]
     pub(super) pooled: bool,
+    /// Of a machine: the disks that its figures are for, as ids of the catalogue. Empty: any.
+    #[serde(default)]
+    pub(super) disks: Vec<String>,
 }
 
 /// Something that a user says about his disk.
@@ -89,6 +94,54 @@ pub(super) struct Tier {
     /// Formulas find them as `tier.NAME`; those that a row leaves out are 0.
     #[serde(flatten)]
     pub(super) values: BTreeMap<String, f64>,
+}
+
+/// Rows of a table of sizes, a line each.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Table {
+    /// Names of the values after the first field.
+    pub(super) columns: Vec<String>,
+    /// A line for each row: its name, then its values, with commas between them. `A|B` gives both names the same values; an
+    /// empty value, or one that the line ends before, is left out.
+    rows: String,
+}
+
+impl Table {
+    /// The rows.
+    ///
+    /// # Errors
+    /// What is wrong with a line, and the line.
+    fn tiers(&self) -> Result<Vec<Tier>, String> {
+        let mut tiers = Vec::new();
+        for line in self.rows.lines().map(str::trim).filter(|line| !line.is_empty()) {
+            let mut fields = line.split(',').map(str::trim);
+            let names = fields.next().unwrap_or_default();
+            let mut values = BTreeMap::new();
+            let mut columns = self.columns.iter();
+            for field in fields {
+                let column = columns
+                    .next()
+                    .ok_or_else(|| format!("`{line}` has more values than the table has columns"))?;
+                if field.is_empty() {
+                    continue;
+                }
+                match field.parse::<f64>() {
+                    Ok(value) if value > 0.0 && value.is_finite() => values.insert(column.clone(), value),
+                    _ => return Err(format!("`{field}` in `{line}` is not a number above 0")),
+                };
+            }
+            if values.is_empty() || names.split('|').any(str::is_empty) {
+                return Err(format!("`{line}` is not a name with values"));
+            }
+            tiers.extend(names.split('|').map(|name| Tier {
+                name: Some(name.to_owned()),
+                size: None,
+                values: values.clone(),
+            }));
+        }
+        Ok(tiers)
+    }
 }
 
 /// A limit.
@@ -156,6 +209,8 @@ pub(super) struct BurstForm {
     pub(super) ceiling: Formula,
     pub(super) refill: Formula,
     pub(super) bucket: Formula,
+    /// Seconds from empty to full without load, where the vendor tells that and no rate of refill.
+    pub(super) full_after: Option<Formula>,
 }
 
 /// A formula, or a number that stands for itself.
@@ -181,12 +236,22 @@ impl<'de> Deserialize<'de> for Formula {
 impl File {
     /// Reads a file. `name` is what complaints call it.
     pub(super) fn parse(name: &str, text: &str) -> Result<File, String> {
-        let file: File = toml::from_str(text).map_err(|error| format!("{name}: {}", error.to_string().trim_end()))?;
+        let mut file: File =
+            toml::from_str(text).map_err(|error| format!("{name}: {}", error.to_string().trim_end()))?;
         if file.schema != SCHEMA {
             return Err(format!(
                 "{name}: its schema is {}, and this version reads schema {SCHEMA}",
                 file.schema
             ));
+        }
+        if let Some(table) = &file.table {
+            file.tier.extend(table.tiers().map_err(|why| format!("{name}: {why}"))?);
+        }
+        let mut tiers = std::collections::BTreeSet::new();
+        for tier in file.tier.iter().filter_map(|tier| tier.name.as_deref()) {
+            if !tiers.insert(tier.to_ascii_lowercase()) {
+                return Err(format!("{name}: the row `{tier}` is there twice"));
+            }
         }
         let mut seen: Vec<&str> = Vec::new();
         for input in &file.input {

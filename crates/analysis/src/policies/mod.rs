@@ -27,7 +27,7 @@ pub use date::{Date, LASTS_MONTHS};
 pub use expression::{Expression, ExpressionError};
 pub use file::InputKind;
 pub use resolve::{Overrides, PolicyError};
-pub use stack::{Bound, Disks, Reach, Stranded, credits, reach, stack, stack_of_paths};
+pub use stack::{Bound, Disks, Reach, Stranded, credits, has_machine, reach, stack, stack_of_paths};
 
 /// The latency that concurrency is sized by where nothing promises one: the queue guidelines of three clouds (one operation
 /// in flight for each 500 IOPS) come to it by Little's law.
@@ -155,13 +155,7 @@ impl Catalogue {
     /// # Errors
     /// A sentence that names what comes nearest.
     pub fn find(&self, name: &str) -> Result<&Policy, String> {
-        let same = |known: &str| known.eq_ignore_ascii_case(name);
-        if let Some(found) = self.entries().find(|policy| same(policy.id())) {
-            return Ok(found);
-        }
-        let short = |policy: &&Policy| policy.id().split('/').nth(1).is_some_and(same);
-        let found: Vec<&Policy> = self.entries().filter(short).collect();
-        match &found[..] {
+        match &self.matching(name)[..] {
             [one] => Ok(one),
             [] => Err(match self.nearest(name) {
                 Some(near) => format!("there is no policy `{name}`; did you mean `{near}`?"),
@@ -174,6 +168,16 @@ impl Catalogue {
         }
     }
 
+    /// The entry with this id; without one, those whose id ends with the name behind the slash.
+    fn matching(&self, name: &str) -> Vec<&Policy> {
+        let same = |known: &str| known.eq_ignore_ascii_case(name);
+        if let Some(found) = self.entries().find(|policy| same(policy.id())) {
+            return vec![found];
+        }
+        let short = |policy: &&Policy| policy.id().split('/').nth(1).is_some_and(same);
+        self.entries().filter(short).collect()
+    }
+
     /// The name that an unknown one was probably meant to be: its whole or its last part is at most two letters away.
     fn nearest(&self, name: &str) -> Option<&str> {
         let wanted = name.to_ascii_lowercase();
@@ -184,6 +188,25 @@ impl Catalogue {
         let best = self.entries().min_by_key(away)?;
         (away(&best) <= 2 && wanted.len() > 2).then(|| best.id())
     }
+}
+
+/// The three names that are most like a word, with commas between them. Each candidate comes with the form that is compared.
+fn three_nearest<'a>(word: &str, candidates: impl Iterator<Item = (String, &'a str)>) -> String {
+    let mut scored: Vec<(usize, &str)> = candidates
+        .map(|(compared, name)| (letters_apart(word, &compared), name))
+        .collect();
+    // Stable, so that names that are equally near stay in the order of the catalogue.
+    scored.sort_by_key(|(apart, _)| *apart);
+    let mut names: Vec<&str> = Vec::new();
+    for (_, name) in scored {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+        if names.len() == 3 {
+            break;
+        }
+    }
+    names.join(", ")
 }
 
 /// Letters to change, leave out or put in (Levenshtein 1965).
@@ -285,6 +308,11 @@ impl Policy {
     /// All disks of this kind on one machine share one limit, by their sizes together.
     pub fn is_pooled(&self) -> bool {
         self.file.policy.pooled
+    }
+
+    /// Of a machine: the disks that its figures are for, as ids of the catalogue. Empty: any.
+    pub fn disks(&self) -> &[String] {
+        &self.file.policy.disks
     }
 
     /// A sentence, if the entry was old on that day.
@@ -400,6 +428,9 @@ pub struct Burst {
     pub refill: f64,
     /// Credits of a full bucket.
     pub bucket: f64,
+    /// Seconds from empty to full, where the vendor tells that and no rate of refill.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub full_after_secs: Option<f64>,
 }
 
 impl Burst {
@@ -410,7 +441,7 @@ impl Burst {
 
     /// Seconds from empty to full without any load.
     pub fn refills_secs(&self) -> f64 {
-        self.bucket / self.refill
+        self.full_after_secs.unwrap_or(self.bucket / self.refill)
     }
 }
 

@@ -10,10 +10,13 @@ use super::file::{BurstForm, ClauseForm, Formula, Input, InputKind, LayerForm, P
 use super::stack::{Reach, reach};
 use super::{
     Burst, BurstOf, Derived, InputValue, Inputs, Policy, Resolved, USUAL_LATENCY_SECS, Workload, open_loop_slots,
+    three_nearest,
 };
 use crate::caps::{Applies, Layer, Limit};
 use crate::requirement::{self, Clause, Metric};
 
+/// Rows of a table that an error still lists by name.
+const MAX_LISTED_ROWS: usize = 20;
 /// The block size that is used where a policy names none: the operation sizes that vendors quote IOPS for lie at or below it.
 const USUAL_BLOCK: Bytes = Bytes::kib(16);
 /// Percent of reads where a policy names none.
@@ -109,6 +112,15 @@ impl fmt::Display for PolicyError {
             PolicyError::OutOfBounds { name, value, low, high } => {
                 write!(out, "`{name}` must lie between {low} and {high}, and {value} does not")
             }
+            PolicyError::NoTier { wanted, known } if known.len() > MAX_LISTED_ROWS => {
+                let names = known.iter().map(|name| (name.to_ascii_lowercase(), name.as_str()));
+                let near = three_nearest(&wanted.to_ascii_lowercase(), names);
+                write!(
+                    out,
+                    "it has no row for `{wanted}`; the nearest of its {} are {near}",
+                    known.len()
+                )
+            }
             PolicyError::NoTier { wanted, known } => {
                 write!(out, "it has no row for `{wanted}`; it has {}", known.join(", "))
             }
@@ -179,7 +191,8 @@ impl Policy {
         let named = inputs.get("tier").map(|name| self.tier_named(name)).transpose()?;
         let shown = self.take_inputs(inputs, named, &mut values)?;
         let tier = self.take_tier(named, &mut values)?;
-        let (layers, cached) = self.layers(&values)?;
+        let tier_name = tier.and_then(|tier| tier.name.as_deref()).unwrap_or_default();
+        let (layers, cached) = self.layers(tier_name, &values)?;
         let latency = values.maybe("latency", self.file.policy.latency.as_ref())?;
         if let Some(latency) = latency {
             values.put("latency", latency);
@@ -340,7 +353,13 @@ impl Policy {
         if self.file.tier.is_empty() {
             return Ok(None);
         }
-        let columns = self.file.tier.iter().flat_map(|tier| tier.values.keys());
+        let of_table = self.file.table.iter().flat_map(|table| &table.columns);
+        let columns = self
+            .file
+            .tier
+            .iter()
+            .flat_map(|tier| tier.values.keys())
+            .chain(of_table);
         values.columns = columns.map(|column| format!("tier.{column}")).collect();
         let tier = match named {
             Some(tier) => tier,
@@ -358,7 +377,10 @@ impl Policy {
                 found.ok_or_else(|| match size {
                     None => PolicyError::Missing {
                         name: "tier".into(),
-                        help: format!("one of {}", self.tiers().collect::<Vec<_>>().join(", ")),
+                        help: match self.file.tier.len() > MAX_LISTED_ROWS {
+                            true => format!("`fathom policies {}` lists the names", self.id()),
+                            false => format!("one of {}", self.tiers().collect::<Vec<_>>().join(", ")),
+                        },
                     },
                     Some(size) => PolicyError::NoTier {
                         wanted: Bytes(size as u64).to_string(),
@@ -373,10 +395,10 @@ impl Policy {
         Ok(Some(tier))
     }
 
-    fn layers(&self, values: &Values) -> Result<(Vec<Layer>, Vec<Layer>), PolicyError> {
+    fn layers(&self, tier: &str, values: &Values) -> Result<(Vec<Layer>, Vec<Layer>), PolicyError> {
         let (mut layers, mut cached) = (Vec::new(), Vec::new());
         for form in &self.file.layer {
-            let layer = self.layer(form, values)?;
+            let layer = self.layer(form, tier, values)?;
             // A row of a table that says nothing about a figure limits nothing.
             if layer.iops.is_none() && layer.bytes_per_sec.is_none() {
                 continue;
@@ -389,7 +411,8 @@ impl Policy {
         Ok((layers, cached))
     }
 
-    fn layer(&self, form: &LayerForm, values: &Values) -> Result<Layer, PolicyError> {
+    /// One limit. `{tier}` in its name stands for the row of the table.
+    fn layer(&self, form: &LayerForm, tier: &str, values: &Values) -> Result<Layer, PolicyError> {
         let place = format!("layer `{}`", form.name);
         let positive = |limit: Limit| (limit.low > 0.0).then_some(limit);
         let iops = values.maybe(&place, form.iops.as_ref())?.map(Limit::exactly);
@@ -406,7 +429,7 @@ impl Policy {
         };
         let unit = values.maybe(&place, form.unit.as_ref())?;
         Ok(Layer {
-            name: self.name_of(form, values),
+            name: form.name.replace("{tier}", tier).trim().to_owned(),
             kind: form.kind,
             iops: iops.and_then(positive),
             bytes_per_sec: bytes.and_then(positive),
@@ -426,16 +449,6 @@ impl Policy {
             true => Some(CachePath::Cached),
             false => has_cache.then_some(CachePath::Uncached),
         }
-    }
-
-    /// `{tier}` in the name of a layer stands for the row of the table.
-    fn name_of(&self, form: &LayerForm, values: &Values) -> String {
-        let row = self.file.tier.iter().find(|tier| {
-            let same = |(column, value): (&String, &f64)| values.known.get(&format!("tier.{column}")) == Some(value);
-            tier.values.iter().all(same)
-        });
-        let name = row.and_then(|tier| tier.name.as_deref()).unwrap_or_default();
-        form.name.replace("{tier}", name).trim().to_owned()
     }
 
     fn workload(&self, other: &Overrides, values: &Values) -> Result<Workload, PolicyError> {
@@ -492,6 +505,7 @@ impl Policy {
             ceiling,
             refill,
             bucket,
+            full_after,
         } in &self.file.burst
         {
             let burst = Burst {
@@ -499,6 +513,7 @@ impl Policy {
                 ceiling: values.of("burst.ceiling", ceiling)?,
                 refill: values.of("burst.refill", refill)?,
                 bucket: values.of("burst.bucket", bucket)?,
+                full_after_secs: values.maybe("burst.full_after", full_after.as_ref())?,
             };
             // Larger disks have a baseline above the ceiling, and no credits.
             if burst.ceiling > burst.refill && burst.bucket > 0.0 {

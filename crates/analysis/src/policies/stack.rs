@@ -5,7 +5,7 @@ use model::{Bytes, Direction};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Burst, Catalogue, Inputs, Policy, PolicyKind, Resolved};
+use super::{Burst, Catalogue, Inputs, Policy, PolicyKind, Resolved, three_nearest};
 use crate::caps::{Applies, Layer, LayerKind, Limit};
 
 /// What a user says about the machine and its disks.
@@ -127,7 +127,7 @@ fn allowed(layer: &Layer, block: Bytes, read_percent: f64, replicas: u32) -> Opt
 pub fn stack(catalogue: &Catalogue, wanted: &Disks) -> Result<Vec<Layer>, String> {
     let mut layers = Vec::new();
     if let Some(name) = &wanted.machine {
-        let resolved = machine(catalogue, name)?;
+        let resolved = machine(catalogue, name, &wanted.disks)?;
         let of_machine = match wanted.cached {
             true if resolved.cached.is_empty() => {
                 return Err(format!(
@@ -177,12 +177,18 @@ pub fn stack_of_paths(catalogue: &Catalogue, wanted: &Disks) -> Result<Vec<Layer
     Ok(layers)
 }
 
-/// The credits of the disks named, each with the name of its disks; `count` of each kind have so many buckets.
+/// The credits of the machine and the disks, each with the name of what has them. `count` disks of a kind have that many
+/// buckets.
 ///
 /// # Errors
 /// What was not found, with what comes near.
 pub fn credits(catalogue: &Catalogue, wanted: &Disks) -> Result<Vec<(String, Burst)>, String> {
     let mut found = Vec::new();
+    if let Some(name) = wanted.machine.as_ref().filter(|_| !wanted.cached) {
+        let resolved = machine(catalogue, name, &wanted.disks)?;
+        let layer = resolved.layers.first().map_or(name, |layer| &layer.name);
+        found.extend(resolved.bursts.iter().map(|burst| (layer.clone(), *burst)));
+    }
     for text in &wanted.disks {
         let count = wanted.count.max(1);
         let (resolved, pooled) = disk(catalogue, text, count)?;
@@ -202,34 +208,88 @@ pub fn credits(catalogue: &Catalogue, wanted: &Disks) -> Result<Vec<(String, Bur
     Ok(found)
 }
 
-/// The size of machine of a name, whatever the case of its letters, with or without the vendor's prefix.
-fn machine(catalogue: &Catalogue, name: &str) -> Result<Resolved, String> {
-    let bare = |text: &str| {
-        text.to_ascii_lowercase()
-            .trim_start_matches("standard_")
-            .replace('-', "_")
-    };
-    let wanted = bare(name);
-    let machines = || {
-        catalogue
-            .entries()
-            .filter(|policy| policy.kind() == PolicyKind::Machine)
-    };
-    for policy in machines() {
-        if let Some(tier) = policy.tiers().find(|tier| bare(tier) == wanted) {
-            let inputs = Inputs::from([("tier".to_owned(), tier.to_owned())]);
-            return policy.resolve(&inputs).map_err(|error| error.to_string());
-        }
+/// True if the catalogue has limits of the machine of this name that hold for these disks; without any, for every disk.
+pub fn has_machine(catalogue: &Catalogue, name: &str, disks: &[String]) -> bool {
+    let mut found = machines(catalogue).filter(|(_, tier)| bare(tier) == bare(name));
+    match disks.is_empty() {
+        true => found.any(|(policy, _)| policy.disks().is_empty()),
+        false => machine(catalogue, name, disks).is_ok(),
     }
-    let start: String = wanted.chars().take(2).collect();
-    let near = machines()
-        .flat_map(Policy::tiers)
-        .filter(|tier| bare(tier).starts_with(&start));
-    let near: Vec<&str> = near.take(8).collect();
-    Err(match near.is_empty() {
-        true => format!("no machine `{name}` is in the catalogue; `fathom policies azure/vm` and `gcp/vm` list them"),
-        false => format!("no machine `{name}` is in the catalogue; there are {}", near.join(", ")),
-    })
+}
+
+/// The name of a machine as it is compared: whatever the case of its letters, without the vendor's prefix.
+fn bare(name: &str) -> String {
+    name.to_ascii_lowercase()
+        .trim_start_matches("standard_")
+        .replace('-', "_")
+}
+
+/// Every machine, with the entry that has its figures.
+fn machines(catalogue: &Catalogue) -> impl Iterator<Item = (&Policy, &str)> {
+    let entries = catalogue
+        .entries()
+        .filter(|policy| policy.kind() == PolicyKind::Machine);
+    entries.flat_map(|policy| policy.tiers().map(move |tier| (policy, tier)))
+}
+
+/// The machine of a name, with its figures for the disks that are named. Without any, the first entry that has it counts.
+fn machine(catalogue: &Catalogue, name: &str, disks: &[String]) -> Result<Resolved, String> {
+    let wanted = bare(name);
+    let found: Vec<(&Policy, &str)> = machines(catalogue).filter(|(_, tier)| bare(tier) == wanted).collect();
+    if found.is_empty() {
+        let candidates = machines(catalogue).map(|(_, tier)| (bare(tier), tier));
+        return Err(format!(
+            "no machine `{name}` is in the catalogue; the nearest names are {}",
+            three_nearest(&wanted, candidates)
+        ));
+    }
+    let named: Vec<&str> = disks
+        .iter()
+        .filter_map(|text| Some(find_disk(catalogue, text.split(':').next()?).ok()?.0.id()))
+        .collect();
+    let holds = |policy: &Policy| {
+        let disks = policy.disks();
+        named.is_empty() || disks.is_empty() || named.iter().all(|id| disks.iter().any(|known| known == id))
+    };
+    let Some((policy, tier)) = found.iter().find(|(policy, _)| holds(policy)) else {
+        let known: Vec<&str> = found
+            .iter()
+            .flat_map(|(policy, _)| policy.disks())
+            .map(String::as_str)
+            .collect();
+        return Err(format!(
+            "the catalogue has no limits of {name} with {}; it has them with {}",
+            named.join(" and "),
+            known.join(", ")
+        ));
+    };
+    let inputs = Inputs::from([("tier".to_owned(), (*tier).to_owned())]);
+    policy.resolve(&inputs).map_err(|error| error.to_string())
+}
+
+/// The entry of a disk, by its name or that of a row of its table, and the row.
+fn find_disk<'a>(catalogue: &'a Catalogue, name: &str) -> Result<(&'a Policy, Option<&'a str>), String> {
+    let disks = || catalogue.entries().filter(|policy| policy.kind() == PolicyKind::Disk);
+    let with_tier = disks().find_map(|policy| {
+        let tier = policy.tiers().find(|tier| tier.eq_ignore_ascii_case(name))?;
+        Some((policy, Some(tier)))
+    });
+    if let Some(found) = with_tier {
+        return Ok(found);
+    }
+    if !catalogue.matching(name).is_empty() {
+        return Ok((catalogue.find(name)?, None));
+    }
+    let candidates = disks().flat_map(|policy| {
+        let last = policy.id().rsplit('/').next().unwrap_or_default();
+        let names = [(policy.id(), policy.id()), (last, policy.id())];
+        names.into_iter().chain(policy.tiers().map(|tier| (tier, tier)))
+    });
+    let candidates = candidates.map(|(compared, name)| (compared.to_ascii_lowercase(), name));
+    Err(format!(
+        "no disk `{name}` is in the catalogue; the nearest names are {}",
+        three_nearest(&name.to_ascii_lowercase(), candidates)
+    ))
 }
 
 /// A disk by the name of a policy or of a row of its table, with inputs behind a colon; and whether `count` of them share
@@ -243,17 +303,10 @@ fn disk(catalogue: &Catalogue, text: &str, count: u32) -> Result<(Resolved, bool
             .ok_or_else(|| format!("`{pair}` in `{text}`: write KEY=VALUE, for example {name}:size=500GiB"))?;
         inputs.insert(key.trim().to_owned(), value.trim().to_owned());
     }
-    let with_tier = catalogue.entries().find_map(|policy| {
-        let tier = policy.tiers().find(|tier| tier.eq_ignore_ascii_case(name))?;
-        (policy.kind() == PolicyKind::Disk).then(|| (policy, tier.to_owned()))
-    });
-    let policy = match with_tier {
-        Some((policy, tier)) => {
-            inputs.insert("tier".to_owned(), tier);
-            policy
-        }
-        None => catalogue.find(name)?,
-    };
+    let (policy, tier) = find_disk(catalogue, name)?;
+    if let Some(tier) = tier {
+        inputs.insert("tier".to_owned(), tier.to_owned());
+    }
     if policy.is_pooled()
         && let Some(size) = inputs.get("size").and_then(|size| size.parse::<Bytes>().ok())
     {

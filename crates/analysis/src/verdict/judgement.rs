@@ -1,5 +1,6 @@
 //! From figures to outcomes.
 
+use model::finding::Finding;
 use model::histogram::PackedHistogram;
 use model::observation::Observation;
 use model::results::IntervalHistogram;
@@ -7,7 +8,7 @@ use model::results::IntervalHistogram;
 use super::estimate::{self, Estimate, Unknown};
 use super::load::block;
 use super::{Case, Cause, ClauseVerdict, Context, Outcome, Reason, Verdict};
-use crate::attribution::{self, Attribution, Fault, describe_fault};
+use crate::attribution::{self, Attribution, Fault, Others, describe_fault};
 use crate::requirement::{Clause, Metric, Side};
 use crate::shifts::{self, Shift};
 
@@ -378,7 +379,7 @@ impl Case<'_> {
             let why = format!(
                 "{:.0} % of the excess falls in seconds in which {}",
                 100.0 * share,
-                describe_fault(fault, &others)
+                self.name_fault(fault, &others)
             );
             return Some((cause, why));
         }
@@ -472,8 +473,16 @@ impl Case<'_> {
             "in {} of {} missed seconds {}",
             found.seconds(fault),
             found.missed.len(),
-            describe_fault(fault, &others)
+            self.name_fault(fault, &others)
         )
+    }
+
+    /// What others did, with the programs that the self-check of the device named.
+    fn name_fault(&self, fault: Fault, others: &Others) -> String {
+        let of_device = |finding: &&Finding| fault == Fault::OtherIo && finding.rule == "OTHER-LOAD";
+        let named = self.context.findings.iter().find(of_device);
+        let named = named.map(|finding| format!("; {}", finding.what)).unwrap_or_default();
+        describe_fault(fault, others) + &named
     }
 
     /// A figure held against its clause, with what else was observed.
@@ -537,6 +546,7 @@ fn describe_shift(shift: &Shift) -> String {
     let (rate, latency) = (|value| Metric::Iops.show(value), |value| Metric::Mean.show(value));
     match *shift {
         Shift::Rate { from, to, at } => format!("; {} IOPS for {at:.0} s, then {}", rate(from), rate(to)),
+        Shift::RateDrift { from, to } => format!("; from {} IOPS at the start to {} at the end", rate(from), rate(to)),
         Shift::Latency { from, to, at } => format!("; {} for {at:.0} s, then {}", latency(from), latency(to)),
         Shift::Drift { from, to } => format!("; from {} at the start to {} at the end", latency(from), latency(to)),
         Shift::Stalls { count: 1, at, longest } => format!("; one stall of {longest:.1} s at {at:.0} s"),

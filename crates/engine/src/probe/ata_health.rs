@@ -10,6 +10,7 @@ use std::path::Path;
 use model::environment::Health;
 
 use super::System;
+use super::rotation::is_rotational;
 use crate::sys::ata::{Answer, BLOCK, Disk, Question};
 
 /// Attributes in a block, and bytes of one.
@@ -50,7 +51,7 @@ pub(super) fn read(system: &System, name: &str) -> Option<Health> {
         return None;
     }
     let disk = Disk::open(&Path::new("/dev").join(name)).ok()?;
-    let spins = system.flag(&format!("/sys/class/block/{name}/queue/rotational"));
+    let spins = is_rotational(system, name, super::blocks::model(system, name).as_deref());
     ask(&|question| disk.ask(question).ok(), spins)
 }
 

@@ -6,6 +6,7 @@ use model::Bytes;
 use model::environment::Device;
 
 use super::System;
+use super::rotation::{is_rotational, virtual_kind};
 use crate::identity::{DeviceNumber, Identity};
 
 /// A block device and its place among the others. Names are those of the kernel.
@@ -207,6 +208,7 @@ pub(super) fn facts(system: &System, device: &BlockDevice) -> Device {
     // A partition has no queue of its own.
     let disk = device.partition_of.as_deref().unwrap_or(&device.name);
     let at = |file: &str| format!("/sys/class/block/{disk}/{file}");
+    let model = model(system, disk);
     let queue = |file: &str| format!("/sys/class/block/{disk}/queue/{file}");
     let bytes = |file: &str| Bytes(system.value(&queue(file)).unwrap_or(0));
     let detail = match &device.kind {
@@ -223,8 +225,9 @@ pub(super) fn facts(system: &System, device: &BlockDevice) -> Device {
         size: Bytes(device.size),
         logical_sector: bytes("logical_block_size"),
         physical_sector: bytes("physical_block_size"),
-        rotational: system.flag(&queue("rotational")),
-        model: model_of(system, &at("device")),
+        rotational: is_rotational(system, disk, model.as_deref()),
+        virtual_kind: virtual_kind(disk, model.as_deref()).map(str::to_owned),
+        model,
         scheduler: system
             .words(&queue("scheduler"))
             .and_then(|text| scheduler_in_use(&text)),
@@ -303,9 +306,9 @@ fn word_of(kind: &BlockKind) -> &'static str {
     }
 }
 
-/// SCSI and ATA show vendor and model, NVMe the model, memory cards a name.
-fn model_of(system: &System, device: &str) -> Option<String> {
-    let word = |file: &str| system.words(&format!("{device}/{file}"));
+/// Vendor and model of a disk. SCSI and ATA show both, NVMe the model, memory cards a name.
+pub(super) fn model(system: &System, disk: &str) -> Option<String> {
+    let word = |file: &str| system.words(&format!("/sys/class/block/{disk}/device/{file}"));
     let model = word("model").or_else(|| word("name"))?;
     match word("vendor") {
         // "ATA" only says that the kernel translates, and virtio shows a PCI number.

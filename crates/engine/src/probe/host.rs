@@ -14,6 +14,9 @@ pub fn host(system: &System) -> Host {
         return told;
     }
     let from_environment = || std::env::var("COMPUTERNAME").unwrap_or_default();
+    let cloud = super::cloud::cloud(system);
+    // The processor knows better than the firmware, which has the name of the cloud.
+    let by_processor = system.is_live().then(sys::hypervisor::hypervisor).flatten();
     Host {
         name: system
             .words("/proc/sys/kernel/hostname")
@@ -22,7 +25,12 @@ pub fn host(system: &System) -> Host {
         kernel: system.words("/proc/sys/kernel/osrelease").unwrap_or_default(),
         architecture: std::env::consts::ARCH.to_owned(),
         boot_id: system.words("/proc/sys/kernel/random/boot_id"),
-        hypervisor: hypervisor(system),
+        hypervisor: by_processor
+            .filter(|name| *name != "unknown")
+            .map(str::to_owned)
+            .or_else(|| hypervisor(system)),
+        cloud: cloud.map(|cloud| cloud.name().to_owned()),
+        machine_type: super::cloud::machine_type(system),
     }
 }
 

@@ -7,6 +7,7 @@
 mod ata_health;
 mod block_trace;
 mod blocks;
+mod cloud;
 mod counters;
 mod health;
 mod host;
@@ -17,6 +18,7 @@ mod memory;
 mod mounts;
 mod nvme_health;
 mod processes;
+mod rotation;
 mod serial;
 mod surroundings;
 mod swaps;
@@ -27,6 +29,7 @@ pub mod windows;
 
 pub use block_trace::BlockTrace;
 pub use blocks::{Backing, BlockDevice, BlockKind};
+pub use cloud::{Cloud, cloud, machine_type};
 pub use counters::{CoreTimes, DeviceTimes};
 pub use health::health_of;
 pub use host::{cpu, host};

@@ -188,7 +188,9 @@ fn busiest(then: &Programs, now: &Programs) -> Vec<BusyProgram> {
         })
     });
     let mut list: Vec<BusyProgram> = moved.collect();
-    list.sort_by_key(|program| (std::cmp::Reverse(program.bytes), program.process));
+    // A worker of the kernel does the I/O of others, who are what a user can stop.
+    let is_kernel = |program: &BusyProgram| program.name.starts_with("kworker/");
+    list.sort_by_key(|program| (is_kernel(program), std::cmp::Reverse(program.bytes), program.process));
     list.truncate(MOST);
     list
 }

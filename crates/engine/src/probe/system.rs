@@ -104,6 +104,11 @@ impl System {
         self.root.join(path.trim_start_matches('/'))
     }
 
+    /// The bytes of a file.
+    pub(crate) fn bytes(&self, path: &str) -> Option<Vec<u8>> {
+        fs::read(self.path(path)).ok()
+    }
+
     /// The text of a file without white space around it.
     pub(crate) fn text(&self, path: &str) -> Option<String> {
         let mut text = fs::read_to_string(self.path(path)).ok()?;

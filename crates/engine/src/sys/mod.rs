@@ -1,5 +1,6 @@
 //! What differs between systems, with the same names on each: clock, memory, files, threads, signals, terminal.
 
+pub(crate) mod hypervisor;
 #[cfg(target_os = "linux")]
 mod linux;
 #[cfg(windows)]

@@ -39,7 +39,7 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
     let silenced = session::silenced(given)?;
     let preflight = preflight::time(given, Nanos(0))?;
     let diagnosed = (limits::asks(given) || !plan.limits.is_empty())
-        .then(|| limits::known(given))
+        .then(|| limits::known_here(given, &plan))
         .transpose()?;
     Storage::from_host_cache(given).apply_to_plan(&mut plan);
     let named = diagnosed.iter().flat_map(|known| &known.layers);

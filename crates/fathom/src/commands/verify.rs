@@ -125,6 +125,7 @@ pub fn command() -> Command {
                 .default_value("1")
                 .value_parser(value_parser!(u32).range(1..=1024)),
             flag("host-cache", "The host's cache serves the operations").help_heading("Machine and disks around it"),
+            limits::metadata_argument().help_heading("Machine and disks around it"),
         ])
         .args(limits::replication_arguments().map(|arg| arg.help_heading("Machine and disks around it")))
         .arg(
@@ -486,8 +487,14 @@ fn around(given: &ArgMatches, catalogue: &Catalogue, promise: &Promise) -> Resul
         .flatten()
         .cloned()
         .collect();
+    let targets: Vec<&str> = given
+        .get_many::<String>("target")
+        .into_iter()
+        .flatten()
+        .map(String::as_str)
+        .collect();
     let wanted = Disks {
-        machine: given.get_one::<String>("vm").cloned(),
+        machine: limits::machine(given, catalogue, &targets),
         disks,
         count: given.get_one::<u32>("disks").copied().unwrap_or(1),
         cached: given.get_flag("host-cache"),

@@ -545,7 +545,7 @@ mod tests {
     fn large_blocks_do_not_fill_the_memory_with_buffers() {
         let clauses = requirement::parse("mibps>=100000").unwrap();
         let verification = verification(Promise::of_requirement(clauses, reads(Bytes::mib(4)), None).unwrap());
-        let (probes, slots, _) = attempts(&verification, |slots| f64::from(slots));
+        let (probes, slots, _) = attempts(&verification, f64::from);
         assert_eq!((probes.last(), slots), (Some(&256), 256));
     }
 }

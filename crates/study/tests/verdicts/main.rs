@@ -1,8 +1,9 @@
 //! The accuracy of verdicts on simulated devices of known truth: how often a promise that is kept is
 //! called broken, and the other way round.
 //!
-//! `FATHOM_SEEDS` sets the number of seeds; with `FATHOM_UPDATE=1` the table in
-//! `docs/verdict-accuracy.md` is rewritten.
+//! `FATHOM_SEEDS` sets the number of seeds and `FATHOM_CASE` a part of a device's name; with
+//! `FATHOM_REASONS=1` the reasons of INCONCLUSIVE verdicts are printed, and `FATHOM_UPDATE=1`
+//! rewrites `docs/verdict-accuracy.md`.
 
 #![allow(clippy::unwrap_used, reason = "a test that meets the unexpected fails")]
 
@@ -100,6 +101,7 @@ fn verification(case: &Case, form: Form, clauses: &str, rate: Option<f64>, seed:
             ceiling: *ceiling,
             refill: *refill,
             bucket: *bucket,
+            full_after_secs: None,
         })
         .collect();
     Verification {

@@ -162,11 +162,15 @@ pub fn facts(about: &AboutDisk) -> Device {
         text(20).map(|firmware| format!("firmware {firmware}")),
     ];
     let details: Vec<String> = details.into_iter().flatten().collect();
+    // A hypervisor's disk has a seek penalty by default.
+    let virtual_kind = crate::probe::rotation::virtual_kind("", model.as_deref());
+    let seeks = about.seek_penalty.as_deref().and_then(|bytes| Answer(bytes).u8(8)) == Some(1);
     Device {
         size: Bytes(about.length.as_deref().and_then(length).unwrap_or(0)),
         logical_sector: Bytes(u64::from(logical.unwrap_or(0))),
         physical_sector: Bytes(u64::from(of(&about.alignment, 20).or(logical).unwrap_or(0))),
-        rotational: about.seek_penalty.as_deref().and_then(|bytes| Answer(bytes).u8(8)) == Some(1),
+        rotational: seeks && virtual_kind.is_none(),
+        virtual_kind: virtual_kind.map(str::to_owned),
         model,
         largest_request: of(&about.adapter, 8)
             .filter(|size| *size > 0)

@@ -28,7 +28,9 @@ pub(crate) fn host() -> Host {
         architecture: std::env::consts::ARCH.to_owned(),
         // Windows has no number of its boots that can be relied on.
         boot_id: None,
-        hypervisor: hypervisor(),
+        hypervisor: crate::sys::hypervisor::hypervisor().map(str::to_owned),
+        cloud: None,
+        machine_type: None,
     }
 }
 
@@ -180,44 +182,6 @@ fn power_scheme() -> Option<String> {
         true => format!("{name} ({number})"),
         false => number,
     })
-}
-
-/// The hypervisor, by what the processor says. The host of Hyper-V runs on a virtual processor too, but may make partitions.
-#[cfg(target_arch = "x86_64")]
-fn hypervisor() -> Option<String> {
-    use std::arch::x86_64::__cpuid;
-    const NAMES: [(&str, &str); 8] = [
-        ("Microsoft Hv", "Hyper-V"),
-        ("VMwareVMware", "VMware"),
-        ("KVMKVMKVM", "KVM"),
-        ("XenVMMXenVMM", "Xen"),
-        ("VBoxVBoxVBox", "VirtualBox"),
-        ("TCGTCGTCGTCG", "QEMU"),
-        ("prl hyperv", "Parallels"),
-        ("bhyve bhyve", "bhyve"),
-    ];
-    if __cpuid(1).ecx >> 31 == 0 {
-        return None;
-    }
-    let vendor = __cpuid(0x4000_0000);
-    let bytes: Vec<u8> = [vendor.ebx, vendor.ecx, vendor.edx]
-        .iter()
-        .flat_map(|word| word.to_le_bytes())
-        .collect();
-    let vendor_name = String::from_utf8_lossy(&bytes).trim_end_matches('\0').trim().to_owned();
-    /// `CreatePartitions`, among the privileges in leaf 0x40000003 of Hyper-V (Hypervisor Top-Level Functional Specification).
-    const CREATE_PARTITIONS: u32 = 1;
-    let is_host =
-        vendor_name == "Microsoft Hv" && vendor.eax >= 0x4000_0003 && __cpuid(0x4000_0003).ebx & CREATE_PARTITIONS != 0;
-    let known = NAMES.iter().find(|(vendor, _)| vendor_name.starts_with(vendor));
-    let name = known.map_or("unknown", |(_, name)| name);
-    (!is_host).then(|| name.to_owned())
-}
-
-/// The hypervisor: not told here.
-#[cfg(not(target_arch = "x86_64"))]
-fn hypervisor() -> Option<String> {
-    None
 }
 
 #[cfg(test)]

@@ -16,10 +16,10 @@ use crate::limits;
 /// All options.
 pub fn options() -> Vec<Arg> {
     let against = |name: &'static str| Arg::new(name).long(name).help_heading("Requirements");
-    // Nothing is run that could be run again.
+    // Nothing is run that could be run again, and the result may come from another machine.
     let mut options: Vec<Arg> = limits::arguments()
         .into_iter()
-        .filter(|arg| arg.get_id() != "confirm")
+        .filter(|arg| !["confirm", "metadata"].contains(&arg.get_id().as_str()))
         .collect();
     options.extend(limits::storage_arguments());
     options.push(

@@ -1,0 +1,103 @@
+//! The cloud that a machine is rented from, by its firmware (DMI). This sends no network request.
+
+use super::System;
+
+/// A cloud whose machines have limits in the catalogue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cloud {
+    /// Amazon EC2.
+    Amazon,
+    /// Microsoft Azure.
+    Azure,
+    /// Google Compute Engine.
+    Google,
+}
+
+/// The asset tag of the chassis of every machine of Azure; other machines of Hyper-V have other tags.
+const AZURE_CHASSIS: &str = "7783-7084-3265-9085-8269-3286-77";
+
+impl Cloud {
+    /// Its name for people.
+    pub fn name(self) -> &'static str {
+        match self {
+            Cloud::Amazon => "Amazon EC2",
+            Cloud::Azure => "Microsoft Azure",
+            Cloud::Google => "Google Compute Engine",
+        }
+    }
+}
+
+fn dmi(system: &System, file: &str) -> String {
+    system.words(&format!("/sys/class/dmi/id/{file}")).unwrap_or_default()
+}
+
+/// The cloud; `None` on other machines and where the firmware does not say.
+pub fn cloud(system: &System) -> Option<Cloud> {
+    // Instances on Xen have the vendor `Xen` and a BIOS such as `4.11.amazon`.
+    if dmi(system, "sys_vendor") == "Amazon EC2" || dmi(system, "bios_version").ends_with(".amazon") {
+        return Some(Cloud::Amazon);
+    }
+    if dmi(system, "chassis_asset_tag") == AZURE_CHASSIS {
+        return Some(Cloud::Azure);
+    }
+    (dmi(system, "product_name") == "Google Compute Engine").then_some(Cloud::Google)
+}
+
+/// The cloud's name for the size of the machine. Only EC2 instances on Nitro have it in their firmware.
+pub fn machine_type(system: &System) -> Option<String> {
+    let product = dmi(system, "product_name");
+    let is_type = product.split_once('.').is_some_and(|(family, size)| {
+        let plain = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
+        plain(family) && plain(size)
+    });
+    (is_type && dmi(system, "sys_vendor") == "Amazon EC2").then_some(product)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::super::{host, system::tree};
+    use super::*;
+
+    /// A tree of the repository.
+    fn recorded(name: &str) -> System {
+        let trees = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/trees");
+        System::below(&trees.join(name))
+    }
+
+    #[test]
+    fn clouds_are_recognised_by_their_firmware() {
+        for (name, expected, size, hypervisor) in [
+            ("ec2-nitro", Some(Cloud::Amazon), Some("m6i.large"), "Amazon EC2"),
+            ("ec2-xen", Some(Cloud::Amazon), None, "Xen"),
+            ("azure", Some(Cloud::Azure), None, "Hyper-V"),
+            ("hyper-v", None, None, "Hyper-V"),
+            ("gce", Some(Cloud::Google), None, "Google Compute Engine"),
+        ] {
+            let system = recorded(name);
+            assert_eq!(cloud(&system), expected, "{name}");
+            assert_eq!(machine_type(&system).as_deref(), size, "{name}");
+            let host = host(&system);
+            assert_eq!(host.hypervisor.as_deref(), Some(hypervisor), "{name}");
+            assert_eq!(host.cloud.as_deref(), expected.map(Cloud::name), "{name}");
+            assert_eq!(host.machine_type.as_deref(), size, "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_size_is_not_taken_for_one() {
+        for (vendor, product) in [
+            ("Amazon EC2", "HVM domU"),
+            ("Amazon EC2", "m6i."),
+            ("Dell Inc.", "m6i.large"),
+            ("", ""),
+        ] {
+            let (_root, system) = tree(&[
+                ("sys/class/dmi/id/sys_vendor", vendor),
+                ("sys/class/dmi/id/product_name", product),
+            ]);
+            assert_eq!(machine_type(&system), None, "{vendor} {product}");
+        }
+    }
+}

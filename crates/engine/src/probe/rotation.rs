@@ -1,0 +1,189 @@
+//! Which disks are virtual, and which have platters that turn.
+//!
+//! The kernel calls a disk rotational unless its driver knows better, and most virtual disks say nothing. So the flag in
+//! `queue/rotational` can rule platters out, but it takes the disk itself to prove them.
+
+use super::System;
+
+/// Lowest rotation rate, in turns per minute, that SCSI assigns a meaning (SBC, block device characteristics page).
+const MIN_TURNS: u16 = 0x0401;
+
+/// Parts of models (vendor and product) of virtual disks, in lower case, and what they stand for. The first match counts.
+const VIRTUAL_MODELS: [(&str, &str); 22] = [
+    ("amazon elastic block store", "Amazon EBS volume"),
+    ("amazon ec2 nvme instance storage", "Amazon EC2 instance store"),
+    ("nvme_card-pd", "Google Persistent Disk or Hyperdisk"),
+    ("nvme_card", "Google local SSD"),
+    ("persistentdisk", "Google Persistent Disk"),
+    ("ephemeraldisk", "Google local SSD"),
+    ("msft nvme accelerator", "Azure managed disk"),
+    ("microsoft nvme direct disk", "Azure local disk"),
+    ("msft virtual", "Hyper-V virtual disk"),
+    ("oracle blockvolume", "OCI block volume"),
+    ("vmware", "VMware virtual disk"),
+    ("vbox", "VirtualBox virtual disk"),
+    ("qemu", "QEMU virtual disk"),
+    ("red hat virtio", "virtio disk"),
+    ("xensrc", "Xen virtual disk"),
+    ("parallels", "Parallels virtual disk"),
+    ("bhyve", "bhyve virtual disk"),
+    ("nutanix", "Nutanix virtual disk"),
+    ("do volume", "DigitalOcean volume"),
+    ("hc volume", "Hetzner Cloud volume"),
+    ("virtual hd", "virtual disk"),
+    ("virtual", "virtual disk"),
+];
+
+/// Beginnings of kernel names that only virtual disks have. Their drivers show no model.
+const VIRTUAL_NAMES: [(&str, &str); 2] = [("vd", "virtio disk"), ("xvd", "Xen virtual disk")];
+
+/// What kind of virtual disk this is, by its kernel name and model; `None` for what may be hardware.
+pub(crate) fn virtual_kind(name: &str, model: Option<&str>) -> Option<&'static str> {
+    let model = model.unwrap_or_default().to_ascii_lowercase();
+    let by_model = VIRTUAL_MODELS.iter().find(|(part, _)| model.contains(part));
+    let has_prefix = |prefix: &str| {
+        let rest = name.strip_prefix(prefix);
+        rest.is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_lowercase()))
+    };
+    let by_name = || VIRTUAL_NAMES.iter().find(|(prefix, _)| has_prefix(prefix));
+    by_model.or_else(by_name).map(|(_, kind)| *kind)
+}
+
+/// True if a device, or one that it is made of, has platters that turn.
+///
+/// A disk counts if it is not virtual and its block device characteristics page (VPD B1) gives a rotation rate. Kernels
+/// before 6.0 do not show that page; there the flag of a disk on an ATA or SAS port counts, which the kernel takes from
+/// the same source. `model` is the disk's, as far as it is known.
+pub(super) fn is_rotational(system: &System, name: &str, model: Option<&str>) -> bool {
+    let at = |file: &str| format!("/sys/class/block/{name}/{file}");
+    if !system.flag(&at("queue/rotational")) {
+        return false;
+    }
+    let members = system.names(&at("slaves"));
+    if !members.is_empty() {
+        let disk_of = |member: &String| match super::blocks::block_device(system, member)?.partition_of {
+            Some(disk) => Some(disk),
+            None => Some(member.clone()),
+        };
+        let disks = members.iter().filter_map(disk_of).filter(|disk| disk != name);
+        return disks
+            .into_iter()
+            .any(|disk| is_rotational(system, &disk, super::blocks::model(system, &disk).as_deref()));
+    }
+    if virtual_kind(name, model).is_some() {
+        return false;
+    }
+    match system.bytes(&at("device/vpd_pgb1")) {
+        Some(page) => page.get(4..6).is_some_and(|rate| {
+            let turns = u16::from_be_bytes([rate[0], rate[1]]);
+            (MIN_TURNS..u16::MAX).contains(&turns)
+        }),
+        None => is_on_disk_port(system, &at("device")),
+    }
+}
+
+/// The disk is on a port of an ATA or SAS controller, and not behind an array, a bridge or a network.
+fn is_on_disk_port(system: &System, device: &str) -> bool {
+    if system.words(&format!("{device}/vendor")).as_deref() == Some("ATA") {
+        return true;
+    }
+    let folder = std::fs::canonicalize(system.path(device)).unwrap_or_default();
+    folder
+        .iter()
+        .filter_map(|part| part.to_str())
+        .any(|part| part.starts_with("end_device-"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::system::tree;
+    use super::*;
+
+    #[test]
+    fn virtual_disks_are_recognised_by_model_and_name() {
+        for (name, model, expected) in [
+            ("vda", None, Some("virtio disk")),
+            ("xvdf", None, Some("Xen virtual disk")),
+            ("sda", Some("QEMU HARDDISK"), Some("QEMU virtual disk")),
+            ("sda", Some("Msft Virtual Disk"), Some("Hyper-V virtual disk")),
+            ("sda", Some("VMware Virtual disk"), Some("VMware virtual disk")),
+            ("sda", Some("Google PersistentDisk"), Some("Google Persistent Disk")),
+            (
+                "nvme0n1",
+                Some("nvme_card-pd"),
+                Some("Google Persistent Disk or Hyperdisk"),
+            ),
+            ("nvme1n1", Some("Amazon Elastic Block Store"), Some("Amazon EBS volume")),
+            ("nvme0n1", Some("Samsung SSD 980 PRO"), None),
+            ("sda", Some("SEAGATE ST4000NM0023"), None),
+            ("vd0", None, None),
+            ("", None, None),
+        ] {
+            assert_eq!(virtual_kind(name, model), expected, "{name} {model:?}");
+        }
+    }
+
+    /// The kernel calls both rotational, because no driver clears the flag.
+    #[test]
+    fn a_virtio_disk_and_a_mapping_over_it_are_not_rotational() {
+        let trees = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/trees");
+        let system = System::below(&trees.join("virtio"));
+        let facts = |name: &str| {
+            let device = super::super::blocks::block_device(&system, name).unwrap();
+            super::super::blocks::facts(&system, &device)
+        };
+        let (disk, mapping) = (facts("vda"), facts("dm-0"));
+        assert_eq!(
+            (disk.rotational, disk.virtual_kind.as_deref()),
+            (false, Some("virtio disk"))
+        );
+        assert_eq!((mapping.rotational, mapping.virtual_kind), (false, None));
+    }
+
+    /// A mapping over hardware that turns does too.
+    #[test]
+    fn a_mapping_takes_after_its_members() {
+        let (_root, system) = tree(&[
+            ("sys/class/block/dm-0/queue/rotational", "1\n"),
+            ("sys/class/block/dm-0/slaves/sda1", ""),
+            ("sys/class/block/sda1/dev", "8:1\n"),
+            ("sys/class/block/sda1/queue/rotational", "1\n"),
+            ("sys/class/block/sda1/device/vendor", "ATA\n"),
+        ]);
+        assert!(is_rotational(&system, "dm-0", None));
+    }
+
+    /// `sdX` with the kernel's flag set, and other files.
+    fn rotational(name: &str, files: &[(&str, &str)], model: Option<&str>) -> bool {
+        let folder = format!("sys/class/block/{name}");
+        let mut all = vec![(format!("{folder}/queue/rotational"), "1\n")];
+        all.extend(files.iter().map(|(path, text)| (format!("{folder}/{path}"), *text)));
+        let all: Vec<(&str, &str)> = all.iter().map(|(path, text)| (path.as_str(), *text)).collect();
+        let (_root, system) = tree(&all);
+        is_rotational(&system, name, model)
+    }
+
+    #[test]
+    fn it_takes_the_disk_to_prove_platters() {
+        // 1C20h is 7200. The second byte would be B1h, which is no text, and nothing reads it.
+        let page = |rate: &'static str| [("device/vpd_pgb1", rate)];
+        assert!(rotational("sda", &page("\0x\0<\u{1c}\u{20}"), None));
+        assert!(
+            !rotational("sda", &page("\0x\0<\0\u{1}"), None),
+            "1 means that nothing turns"
+        );
+        assert!(
+            !rotational("sda", &page("\0x\0<\0\0"), None),
+            "0 means that nothing is reported"
+        );
+        assert!(!rotational("sda", &page("\0x"), None), "the page is cut off");
+        assert!(!rotational("vda", &page("\0x\0<\u{1c}\u{20}"), None), "virtio");
+        assert!(!rotational("sda", &page("\0x\0<\u{1c}\u{20}"), Some("QEMU HARDDISK")));
+        assert!(rotational("sda", &[("device/vendor", "ATA\n")], Some("ST4000DM004")));
+        assert!(!rotational("sda", &[("device/vendor", "ATA\n")], Some("VBOX HARDDISK")));
+        assert!(
+            !rotational("sda", &[("device/vendor", "DGC\n")], Some("DGC VRAID")),
+            "an array"
+        );
+    }
+}

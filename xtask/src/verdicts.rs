@@ -1,0 +1,29 @@
+//! `cargo xtask verdicts`: how often `fathom verify` is right on simulated devices of known truth.
+
+use crate::command::{cargo, run};
+
+/// Makes `docs/verdict-accuracy.md` again.
+///
+/// # Errors
+/// What is wrong with the arguments; that the test failed, after it wrote the page.
+pub(crate) fn verdicts(arguments: &[String]) -> Result<(), String> {
+    let seeds = match arguments {
+        [] => 100,
+        [option, value] if option == "--seeds" => match value.parse::<u32>() {
+            Ok(seeds) if seeds > 0 => seeds,
+            _ => return Err(format!("--seeds {value}: not a number of seeds; try `--seeds 100`")),
+        },
+        _ => return Err("usage: cargo xtask verdicts [--seeds N]".into()),
+    };
+    let mut test = cargo();
+    test.args([
+        "test",
+        "-p",
+        "fathom-study",
+        "--profile",
+        "simulate",
+        "--test",
+        "verdicts",
+    ]);
+    run(test.env("FATHOM_SEEDS", seeds.to_string()).env("FATHOM_UPDATE", "1"))
+}
