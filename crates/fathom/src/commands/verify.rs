@@ -115,7 +115,7 @@ pub fn command() -> Command {
             load("rate", "IOPS", "Operations per second to issue, if not what is promised"),
             load("depth", "NUMBER", "Operations in flight over all workers, if not what it takes")
                 .value_parser(value_parser!(u32).range(1..=65_536)),
-            load("workers", "NUMBER", "Threads, if not as many as it takes").value_parser(value_parser!(u32).range(1..=4096)),
+            load("workers", "NUMBER|auto", "Threads [default: auto, as many as it takes]").value_parser(parse_workers),
             load("file-size", "SIZE", "Size of the file that is made [default: twice the memory, at most half of the space]"),
         ])
         .args([
@@ -146,6 +146,18 @@ pub fn command() -> Command {
         .arg(preflight::argument("10s, with --quick 3s").help_heading("Safety"))
         .args(output_options())
         .args(safety_options())
+}
+
+/// Threads to issue with; `None`: as many as it takes.
+#[derive(Clone, Copy, Debug)]
+struct Workers(Option<u32>);
+
+fn parse_workers(text: &str) -> Result<Workers, String> {
+    match (text, text.parse::<u32>()) {
+        ("auto", _) => Ok(Workers(None)),
+        (_, Ok(count @ 1..=4096)) => Ok(Workers(Some(count))),
+        _ => Err("it must be `auto`, or a number from 1 to 4096".into()),
+    }
 }
 
 /// Everything that was understood of the command line.
@@ -545,7 +557,7 @@ fn verification(session: &Session, given: &ArgMatches, promise: Promise) -> Resu
         paths,
         promise,
         cpus: engine::sys::thread::usable_cpus().len() as u32,
-        workers: given.get_one::<u32>("workers").copied(),
+        workers: given.get_one::<Workers>("workers").and_then(|workers| workers.0),
         concurrency: given.get_one::<u32>("depth").copied(),
         measured: time(given, "time")?.unwrap_or(usual.0),
         warm_up: time(given, "warm-up")?.unwrap_or(usual.1),

@@ -134,6 +134,10 @@ fn a_rate_alone_raises_the_depth() {
         assert_eq!((depths, &json["climb"]["met"]), (vec![32, 64, 128], &Value::Bool(true)));
         assert_eq!(json["issued"]["concurrency"], 1024, "{json:#}");
     }
+    let auto = ["--require", "iops>=100", "--workers", "auto", "--time", "2s"];
+    if let Some(ran) = on_device("servers = 64\nservice = \"40ms\"", &auto) {
+        ran.expect(0, &["by 1 worker"]);
+    }
     // What the user fixed stays, and then the generator was the limit.
     let fixed = ["--require", "iops>=1200", "--depth", "2", "--time", "30s"];
     if let Some(ran) = on_device("servers = 64\nservice = \"40ms\"", &fixed) {
