@@ -1,7 +1,8 @@
 //! Reports of others and cases made by hand, with the answers that people gave.
 
 use model::environment::VolumeUse;
-use model::observation::{CoreShare, Flow, Generator};
+use model::observation::{CoreShare, Flow, Generator, Observation, Second};
+use model::seconds::{BusyProcess, HostSample, IntervalFacts};
 use model::{Bytes, Nanos};
 
 use super::samples::{closed, with_series};
@@ -395,4 +396,97 @@ fn every_signature_is_explained() {
     for Signature { about, .. } in super::SIGNATURES {
         assert!(about.ends_with('.') && about.len() > 30, "{about}");
     }
+}
+
+/// A paced load of 1,200 a second that got 1,000, with these facts in each of its seconds.
+fn paced(second: impl Fn(&mut Second)) -> Observation {
+    let mut observation = closed(32, 1000.0);
+    observation.load.closed_loop = Some(false);
+    observation.load.rate_iops = Some(1200.0);
+    observation.load.workers = Some(1);
+    observation.generator = Some(Generator {
+        busiest_worker: 0.15,
+        processors: 0.15,
+        ceiling_iops: None,
+    });
+    let one = |number: u64| {
+        let mut made = Second {
+            facts: IntervalFacts {
+                start_ns: Nanos::secs(number),
+                length_ns: Nanos::secs(1),
+                operations: 1000,
+                service_ns: Nanos::secs(32),
+                ..IntervalFacts::default()
+            },
+            hosts: vec![HostSample {
+                start_ns: Nanos::secs(number),
+                length_ns: Nanos::secs(1),
+                cpus_ns: Nanos::secs(2),
+                busy_ns: Nanos::millis(200),
+                own_ns: Nanos::millis(150),
+                ..HostSample::default()
+            }],
+            moved: Bytes(1000 * 8192),
+        };
+        made.facts.queue.slots_ns = Nanos::secs(32);
+        made.facts.queue.queues_ns = Nanos::secs(1);
+        made.facts.queue.issued = 1000;
+        second(&mut made);
+        made
+    };
+    observation.seconds = (0..60).map(one).collect();
+    observation
+}
+
+/// It advised more workers for a device behind a throttle.
+#[test]
+fn a_throttled_device_is_no_slow_generator() {
+    let throttled = paced(|second| {
+        second.facts.queue.in_use_ns = Nanos::secs(32);
+        second.facts.queue.full_ns = Nanos::secs(1);
+    });
+    let found = diagnose(&throttled, &[], &Context::default());
+    assert_ne!(found.answer, Answer::Generator, "{}", found.sentence);
+    let late = paced(|second| second.facts.queue.in_use_ns = Nanos::secs(3));
+    let found = diagnose(&late, &[], &Context::default());
+    assert_eq!(found.answer, Answer::Generator, "{}", found.sentence);
+    assert!(
+        found.sentence.contains("in 60 of 60 missed seconds slots were free"),
+        "{}",
+        found.sentence
+    );
+}
+
+/// It said that every processor was full where other programs used them and this one 0.15 of 2.
+#[test]
+fn processors_that_others_keep_busy_are_named_as_theirs() {
+    let full = |cpu| CoreShare {
+        cpu,
+        user: 0.99,
+        ..CoreShare::default()
+    };
+    let others = |waited: Nanos| {
+        let mut observation = paced(move |second| {
+            second.facts.threads.run_delay_ns = waited;
+            second.hosts[0].busy_ns = Nanos::millis(1980);
+            second.hosts[0].busiest_others = vec![BusyProcess {
+                name: "stress".into(),
+                pid: 7,
+                cpu_ns: Nanos::millis(1800),
+            }];
+        });
+        observation.cores = vec![full(0), full(1)];
+        diagnose(&observation, &[], &Context::default())
+    };
+    let found = others(Nanos::millis(400));
+    assert_eq!(found.answer, Answer::Processor);
+    assert!(
+        found
+            .sentence
+            .contains("other programs used 92 % of all processors (stress 180 % of one), fathom 8 %"),
+        "{}",
+        found.sentence
+    );
+    // Threads that never waited for a processor were not held up by busy ones.
+    assert_ne!(others(Nanos(0)).answer, Answer::Processor);
 }
