@@ -225,7 +225,7 @@ fn without_a_second_depth_nothing_is_guessed() {
         diagnose(&closed(1, 7000.0), &[], &Context::default()).answer,
         Answer::LatencyBound
     );
-    let nothing = super::Observation::default();
+    let nothing = Observation::default();
     assert_eq!(
         diagnose(&nothing, &[], &Context::default()).answer,
         Answer::Undetermined

@@ -134,7 +134,7 @@ fn a_rate_alone_raises_the_depth() {
         assert_eq!((depths, &json["climb"]["met"]), (vec![32, 64, 128], &Value::Bool(true)));
         assert_eq!(json["issued"]["concurrency"], 1024, "{json:#}");
     }
-    let auto = ["--require", "iops>=100", "--workers", "auto", "--time", "2s"];
+    let auto = ["--require", "iops>=100", "--workers", "auto", "--time", "60s"];
     if let Some(ran) = on_device("servers = 64\nservice = \"40ms\"", &auto) {
         ran.expect(0, &["by 1 worker"]);
     }

@@ -105,7 +105,7 @@ impl Head {
             match head.comm.receive(LOOK) {
                 Some(Incoming::Message { from, bytes }) => {
                     if let Ok(ToHead::Hello(introduction)) = unpack(&bytes) {
-                        head.peers[from as usize].introduction = Some(introduction);
+                        head.peers[from as usize].introduction = Some(*introduction);
                     }
                 }
                 Some(Incoming::Lost { from, why }) => head.peers[from as usize].lost = Some(why),

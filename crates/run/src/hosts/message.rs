@@ -102,7 +102,7 @@ impl Order {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) enum ToHead {
     /// The first thing that is said.
-    Hello(Introduction),
+    Hello(Box<Introduction>),
     /// An answer: the time there.
     Clock { number: u32, at_ns: u64 },
     /// Something happened there.

@@ -28,14 +28,14 @@ const MERGING: Duration = Duration::from_secs(60);
 /// A sentence, if the process that leads is gone or says what cannot be understood.
 pub fn serve(comm: &dyn Comm, place: &Place<'_>, journal: &dyn Journal) -> Result<(), String> {
     let tell = |message: &ToHead| comm.send(0, &pack(message));
-    tell(&ToHead::Hello(Introduction {
+    tell(&ToHead::Hello(Box::new(Introduction {
         protocol: PROTOCOL,
         version: env!("CARGO_PKG_VERSION").into(),
         host: place.host.clone(),
         cpus: engine::sys::thread::usable_cpus(),
         widened_from: place.widened_from,
         announced: place.announced,
-    }));
+    })));
     let mut told = Instant::now();
     // Dropped when there is nothing more to do.
     let mut ground = None;
