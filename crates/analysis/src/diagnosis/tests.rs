@@ -483,7 +483,7 @@ fn processors_that_others_keep_busy_are_named_as_theirs() {
     assert!(
         found
             .sentence
-            .contains("other programs used 92 % of all processors (stress 180 % of one), fathom 8 %"),
+            .contains("other programs used 91 % of all processors (stress 180 % of one), fathom 8 %"),
         "{}",
         found.sentence
     );
