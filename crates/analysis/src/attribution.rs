@@ -293,8 +293,8 @@ impl SecondView<'_> {
     }
 }
 
-/// Who else had a part in the latency of the second that begins at `at` seconds; `None` if nobody
-/// did, or it is not known.
+/// The cause beside the storage of the latencies in the second that begins at `at` seconds; `None` if
+/// there is none, or it is unknown.
 pub fn disturbance(observation: &Observation, at: f64) -> Option<Fault> {
     let seconds = &observation.seconds;
     let next = seconds.partition_point(|second| second.facts.start_ns.as_secs() <= at + 1e-9);

@@ -49,13 +49,13 @@ fn flows<'a>(layer: &Layer, load: &'a Observation) -> Option<Vec<(&'a Flow, f64)
     if layer.applies == Applies::All && is_same_for_all {
         return Some(vec![(&load.total, 1.0)]);
     }
-    let told: Vec<(Direction, &Flow)> = load
+    let split: Vec<(Direction, &Flow)> = load
         .directions
         .iter()
         .filter_map(|(direction, flow)| Some((direction, flow.as_ref()?)))
         .collect();
-    let told = match (told.is_empty(), load.load.read_percent) {
-        (false, _) => told,
+    let split = match (split.is_empty(), load.load.read_percent) {
+        (false, _) => split,
         (true, Some(100.0)) => vec![(Direction::Read, &load.total)],
         (true, Some(0.0)) => vec![(Direction::Write, &load.total)],
         (true, _) => return None,
@@ -65,7 +65,7 @@ fn flows<'a>(layer: &Layer, load: &'a Observation) -> Option<Vec<(&'a Flow, f64)
         Applies::Reads => direction == Direction::Read,
         Applies::Writes => direction == Direction::Write,
     };
-    let counted = told.into_iter().filter(|(direction, _)| counts(*direction));
+    let counted = split.into_iter().filter(|(direction, _)| counts(*direction));
     Some(counted.map(|(direction, flow)| (flow, copies(direction))).collect())
 }
 

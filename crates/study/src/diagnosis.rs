@@ -44,7 +44,7 @@ pub fn diagnoses(results: &Results, known: &Known, confirmed: Option<&Confirmed>
     found
 }
 
-/// The same where the whole test was repeated with twice as much in flight.
+/// The same where the whole test was repeated at another depth.
 pub fn diagnoses_repeated(results: &Results, repeated: &Results, known: &Known) -> Vec<JobDiagnosis> {
     let known = &known.with_plan(results);
     let steps = 0..results.steps.len();

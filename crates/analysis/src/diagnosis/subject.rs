@@ -90,7 +90,9 @@ impl<'a> Subject<'a> {
     }
 
     pub(super) fn comparison(&self) -> Option<Comparison> {
-        compare(self.observation, self.context.deeper?)
+        // The load that is judged may be either of the two.
+        let other = self.context.deeper?;
+        compare(self.observation, other).or_else(|| compare(other, self.observation))
     }
 
     pub(super) fn verdict(&self) -> Option<Verdict> {

@@ -40,7 +40,7 @@ pub const PLENTY: u32 = 32;
 /// Fewest slots of an open loop.
 const SLOTS_MIN: u32 = 32;
 
-/// Queue slots for an open loop that keeps so many operations in flight on average. A free slot
+/// Queue slots for an open loop with `in_flight` operations in flight on average. A free slot
 /// costs nothing, and operations that arrive at random need four deviations of a Poisson
 /// distribution beyond the mean.
 pub fn open_loop_slots(in_flight: f64) -> u32 {

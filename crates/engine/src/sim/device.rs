@@ -38,7 +38,7 @@ struct State {
     next_by_bytes: Nanos,
     layers: Vec<Layer>,
     moods: Moods,
-    /// Chance of what happens to the device, whoever uses it.
+    /// Random draws of what happens to the device itself, apart from those of its users.
     draws: Draws,
 }
 

@@ -212,7 +212,7 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
         // What the user named, what the policy knows, and what the system itself limits: one of them may be why.
         results.diagnoses = match &shallower {
             // The probes are what --confirm does elsewhere.
-            Some(shallower) => study::diagnosis::diagnoses_repeated(shallower, &results, &asked.known),
+            Some(shallower) => study::diagnosis::diagnoses_repeated(&results, shallower, &asked.known),
             None => study::diagnosis::diagnoses(&results, &asked.known, None),
         };
     }

@@ -420,7 +420,19 @@ fn a_limit_of_the_kernel_is_found_on_a_real_file() {
     assert!((980.0..=1020.0).contains(&found), "{found} of 1000: {json:#}");
     // The probe before had half as much in flight, which tells a limit from a latency.
     assert_eq!(json["climb"]["saturated"], true, "{json:#}");
-    assert_eq!(json["diagnoses"][0]["diagnosis"]["confirmed"], true, "{json:#}");
+    let diagnosis = &json["diagnoses"][0]["diagnosis"];
+    assert_eq!(diagnosis["confirmed"], true, "{json:#}");
+    // It is about the window, not about the probe before.
+    let evidence = diagnosis["evidence"].as_array().unwrap();
+    let in_flight = evidence
+        .iter()
+        .find(|one| one["what"] == "operations in flight")
+        .unwrap();
+    assert_eq!(
+        in_flight["against"],
+        json["issued"]["concurrency"].as_f64().unwrap(),
+        "{json:#}"
+    );
 }
 
 /// Two devices that let 500 reads a second through each.

@@ -101,7 +101,7 @@ pub(super) const REPLICAS: NativeOption = NativeOption {
     value: "NUMBER",
     group: Group::Target,
     help: "Copies of each block that the storage below keeps.",
-    detail: "It changes nothing that is issued: each write counts so many times against limits of disks. Default: 1.",
+    detail: "It does not change what is issued: each write counts once per copy against the limits of disks. Default: 1.",
     example: "replicas = 3",
     set: |job, text| {
         job.storage.replicas = Some(values::count(text, 1, 100)? as u32);
