@@ -9,7 +9,7 @@ use model::results::Results;
 /// What is known beside the observation and the layers. Everything may be absent.
 #[derive(Clone, Debug, Default)]
 pub struct Context<'a> {
-    /// The same load at twice the depth.
+    /// The same load at another depth.
     pub deeper: Option<&'a Observation>,
     /// The other loads of the same source: those that ran at the same time share its limits.
     pub others: Vec<&'a Observation>,
