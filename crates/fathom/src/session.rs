@@ -14,7 +14,7 @@ use model::plan::Plan;
 use model::results::{Equivalent, PhaseInterval, Results};
 use run::targets::Ground;
 use run::targets::guard::Permissions;
-use run::{Conditions, RunError, Wishes};
+use run::{RunContext, RunError, RunHooks};
 
 use crate::fault::{Fault, Faults};
 use crate::fleet::Fleet;
@@ -139,7 +139,7 @@ impl Session {
         permissions: &Permissions,
         watcher: &mut dyn FnMut(Event),
     ) -> Result<Results, Faults> {
-        Ok(self.run(before, plan, permissions, Wishes::default(), watcher)?)
+        Ok(self.run(before, plan, permissions, RunHooks::default(), watcher)?)
     }
 
     /// The same for who tells errors in words of its own.
@@ -152,10 +152,10 @@ impl Session {
         permissions: &Permissions,
         watcher: &mut dyn FnMut(Event),
     ) -> Result<Results, RunError> {
-        self.attempt_with(plan, permissions, Wishes::default(), watcher)
+        self.attempt_with(plan, permissions, RunHooks::default(), watcher)
     }
 
-    /// The same for who has wishes while it goes on.
+    /// The same for who has hooks while it goes on.
     ///
     /// # Errors
     /// [`RunError`] if nothing could be measured.
@@ -163,10 +163,10 @@ impl Session {
         &self,
         plan: Plan,
         permissions: &Permissions,
-        wishes: Wishes<'_>,
+        hooks: RunHooks<'_>,
         watcher: &mut dyn FnMut(Event),
     ) -> Result<Results, RunError> {
-        self.run(None, plan, permissions, wishes, watcher)
+        self.run(None, plan, permissions, hooks, watcher)
     }
 
     fn run(
@@ -174,10 +174,10 @@ impl Session {
         before: Option<Before>,
         plan: Plan,
         permissions: &Permissions,
-        wishes: Wishes<'_>,
+        hooks: RunHooks<'_>,
         watcher: &mut dyn FnMut(Event),
     ) -> Result<Results, RunError> {
-        let conditions = Conditions {
+        let context = RunContext {
             clock: self.clock.settle(),
             interrupt: self.interrupt,
             permissions,
@@ -200,8 +200,8 @@ impl Session {
                 head: Some(head),
                 journal,
                 ..
-            }) => head.carry_out(plan, conditions, wishes, journal, &mut noting)?,
-            _ => run::carry_out_with(plan, conditions, wishes, &mut noting)?,
+            }) => head.execute(plan, context, hooks, journal, &mut noting)?,
+            _ => run::execute_with(plan, context, hooks, &mut noting)?,
         };
         drop(fleet);
         for ((step, job), one) in around {

@@ -1,6 +1,6 @@
 //! Carrying out a plan: preparing targets, workers, phases, pacing, gathering.
 //!
-//! [`carry_out`] takes a plan and gives results; on the way it tells whoever watches through [`model::event::Event`]s, and
+//! [`execute`] takes a plan and gives results; on the way it tells whoever watches through [`model::event::Event`]s, and
 //! knows no viewer. Nothing is printed here.
 
 #![deny(unsafe_code)]
@@ -83,7 +83,7 @@ pub struct WorkerFault {
 
 /// What a run may do and by which clock.
 #[derive(Clone, Copy, Debug)]
-pub struct Conditions<'a> {
+pub struct RunContext<'a> {
     /// The clock that stamps operations.
     pub clock: Clock,
     /// Becomes true when the user or the system asks to stop.
@@ -94,7 +94,7 @@ pub struct Conditions<'a> {
 
 /// What whoever watches a run may ask of it while it goes on.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Wishes<'a> {
+pub struct RunHooks<'a> {
     /// Raised for each look at the results so far ([`Event::Snapshot`]) that is wanted; there is one at the end of each step
     /// too.
     pub snapshots: Option<&'a AtomicBool>,
@@ -108,32 +108,32 @@ pub struct Wishes<'a> {
 ///
 /// # Errors
 /// [`RunError`] if nothing could be measured at all. Errors of single operations are in the results.
-pub fn carry_out(plan: Plan, conditions: Conditions<'_>, watcher: &mut dyn FnMut(Event)) -> Result<Results, RunError> {
-    carry_out_with(plan, conditions, Wishes::default(), watcher)
+pub fn execute(plan: Plan, context: RunContext<'_>, watcher: &mut dyn FnMut(Event)) -> Result<Results, RunError> {
+    execute_with(plan, context, RunHooks::default(), watcher)
 }
 
-/// The same for who has wishes while it goes on.
+/// The same for who has hooks while it goes on.
 ///
 /// # Errors
-/// Those of [`carry_out`].
-pub fn carry_out_with(
+/// Those of [`execute`].
+pub fn execute_with(
     plan: Plan,
-    conditions: Conditions<'_>,
-    wishes: Wishes<'_>,
+    context: RunContext<'_>,
+    hooks: RunHooks<'_>,
     watcher: &mut dyn FnMut(Event),
 ) -> Result<Results, RunError> {
     check(&plan)?;
     check_engines(&plan)?;
-    unsupported::unpermitted(&plan, conditions.permissions)?;
+    unsupported::unpermitted(&plan, context.permissions)?;
     sys::signals::ignore_file_size_signal();
     let started_unix_ns = unix_now();
     let system = System::live();
     let system_then = SystemTimes::read(&system);
-    let Conditions {
+    let RunContext {
         clock,
         interrupt,
         permissions,
-    } = conditions;
+    } = context;
     let begun = clock.now();
     let mut permitted = targets::permit(&plan, permissions).map_err(|objection| match objection {
         Objection::Unusable(errors) => RunError::Targets(errors),
@@ -143,13 +143,13 @@ pub fn carry_out_with(
     for finding in findings.clone() {
         watcher(Event::Notice { finding });
     }
-    if let Some(others) = wishes.others {
+    if let Some(others) = hooks.others {
         others.looked();
         if interrupt.load(Ordering::Relaxed) {
             return Err(RunError::Interrupted);
         }
     }
-    let others = wishes.others.map(|others| (others, permissions));
+    let others = hooks.others.map(|others| (others, permissions));
     let plan = Arc::new(plan);
     let preparation = Preparation {
         plan: &plan,
@@ -169,7 +169,7 @@ pub fn carry_out_with(
         interrupt,
         others,
     };
-    let mut around = step::Surroundings {
+    let mut around = step::StepContext {
         spin: may_spin(&plan),
         simulated: plan
             .targets
@@ -183,7 +183,7 @@ pub fn carry_out_with(
         plan: Arc::clone(&plan),
         clock,
         interrupt,
-        wishes,
+        hooks,
         devices: Vec::new(),
         facts: Vec::new(),
         schedulers: Schedulers::default(),
@@ -193,7 +193,7 @@ pub fn carry_out_with(
     environment.targets.clone_from(&ready.facts);
     look_again(&mut environment.targets);
     let removal = ready.finish();
-    match wishes.others {
+    match hooks.others {
         Some(others) => others.keep(removal),
         None => drop(removal),
     }
@@ -336,7 +336,7 @@ fn unprepared(error: TargetError) -> RunError {
 }
 
 fn run_steps(
-    around: &mut step::Surroundings<'_>,
+    context: &mut step::StepContext<'_>,
     preparation: &Preparation<'_>,
     ready: &mut targets::ReadyTargets,
     watcher: &mut dyn FnMut(Event),
@@ -354,13 +354,13 @@ fn run_steps(
             }
             Err(error) => return Err(error),
         }
-        around.devices = devices_of(&ready.facts);
+        context.devices = devices_of(&ready.facts);
         // Interlocked positions begin anew in each step.
         ready
             .list
             .iter()
             .for_each(|target| target.shared_position.store(0, Ordering::Relaxed));
-        around.facts.clone_from(&ready.facts);
+        context.facts.clone_from(&ready.facts);
         let targets = &Arc::new(ready.list.clone());
         let mut noting = |event: Event| {
             if let Event::Notice { finding } = &event {
@@ -368,7 +368,7 @@ fn run_steps(
             }
             watcher(event);
         };
-        let results = match step::run_step(around, number, targets, &mut noting) {
+        let results = match step::run_step(context, number, targets, &mut noting) {
             Ok(results) => results,
             Err(RunError::Setup(faults)) if !steps.is_empty() => {
                 steps.push(StepResults::not_started(plan));
@@ -384,7 +384,7 @@ fn run_steps(
             .zip(&results.jobs)
             .any(|(plan, job)| plan.ends_with.plan_always || plan.ends_with.plan && failed(job));
         steps.push(results);
-        if stops || around.interrupt.load(Ordering::Relaxed) {
+        if stops || context.interrupt.load(Ordering::Relaxed) {
             break;
         }
     }

@@ -30,21 +30,21 @@ use crate::sampler::Sampler;
 use crate::schedulers::Schedulers;
 use crate::sources::Sources;
 use crate::worker::{Assignment, CellKey, Ended, Inbox, ReadyTarget, SetupError, set_up};
-use crate::{RunError, Wishes, WorkerFault};
+use crate::{RunError, RunHooks, WorkerFault};
 
 /// How long a thread takes to end after its last act, or a little less.
-const AFTERWARDS: Duration = Duration::from_micros(50);
+const JOIN_GRACE: Duration = Duration::from_micros(50);
 /// How often the coordinator looks at its workers.
-const LOOK: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// Workers begin this long after the last of them is ready, so that all of them are waiting by then.
-const HEAD_START: Nanos = Nanos::micros(500);
+const START_MARGIN: Nanos = Nanos::micros(500);
 /// Workers tell what they did once a second; one that hangs in an operation does not.
-const TELLS_WITHIN: Duration = Duration::from_millis(1250);
+const SNAPSHOT_TIMEOUT: Duration = Duration::from_millis(1250);
 /// A worker that has not ended this long after it should have is left behind.
-const PATIENCE: Duration = Duration::from_secs(30);
+const STUCK_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// What all steps of a run share.
-pub(crate) struct Surroundings<'a> {
+pub(crate) struct StepContext<'a> {
     pub(crate) plan: Arc<Plan>,
     pub(crate) clock: Clock,
     pub(crate) spin: bool,
@@ -53,7 +53,7 @@ pub(crate) struct Surroundings<'a> {
     /// The simulated devices of the run.
     pub(crate) simulation: Simulation,
     pub(crate) interrupt: &'a AtomicBool,
-    pub(crate) wishes: Wishes<'a>,
+    pub(crate) hooks: RunHooks<'a>,
     /// Devices under the targets, with the targets that lie on each.
     pub(crate) devices: Vec<(String, Vec<u32>)>,
     /// What is known of each target.
@@ -73,21 +73,21 @@ struct LiveJob {
     workers: Vec<LiveWorker>,
     /// Number of its first worker among all of the step.
     first_worker: usize,
-    state: State,
-    told: Phase,
+    state: JobState,
+    published_phase: Phase,
     failed: bool,
     stop_asked: Option<Instant>,
 }
 
 /// How far a job has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum JobState {
     /// It waits for others.
     Waiting,
     /// Its workers were let go.
     Running,
     /// It was called off before it began; its threads go home.
-    CalledOff,
+    Cancelled,
     /// All its threads have ended.
     Ended { ran: bool },
 }
@@ -127,21 +127,21 @@ impl StartGate {
 
 /// What the workers of a step share.
 #[derive(Clone)]
-struct Shared {
+struct StepResources {
     targets: Arc<Vec<ReadyTarget>>,
     sources: Arc<Sources>,
     flows: Arc<Flows>,
 }
 
 /// A worker's answer to being set up.
-struct Answer {
+struct WorkerStatus {
     job: usize,
     worker: usize,
     result: Result<(Inbox, Vec<CellKey>), SetupError>,
 }
 
-/// Kernel counters around the operations of a step.
-struct Watch {
+/// Kernel counters context the operations of a step.
+struct JobMonitor {
     devices: Vec<(String, Vec<u32>)>,
     devices_before: DeviceTimes,
     measured_before: Option<Reading>,
@@ -172,34 +172,34 @@ struct Measured {
 /// # Errors
 /// [`RunError::Setup`] if a worker cannot be set up; nothing has been issued then.
 pub(crate) fn run_step(
-    around: &Surroundings<'_>,
+    context: &StepContext<'_>,
     step: usize,
     targets: &Arc<Vec<ReadyTarget>>,
     watcher: &mut dyn FnMut(Event),
 ) -> Result<StepResults, RunError> {
-    let plan = &around.plan;
+    let plan = &context.plan;
     let (sender, answers) = channel();
-    let (rope, bell) = channel();
-    choose_schedulers(around, step)?;
+    let (wake_tx, wake_rx) = channel();
+    choose_schedulers(context, step)?;
     let sources = Sources::of(&plan.steps[step])
         .map_err(|(job, worker, why)| RunError::Setup(vec![WorkerFault { job, worker, why }]))?;
-    let shared = Shared {
+    let shared = StepResources {
         targets: Arc::clone(targets),
         sources: Arc::new(sources),
         flows: Arc::default(),
     };
     let workers_of_jobs = plan.steps[step].jobs.iter().map(|job| job.workers.len());
-    around.simulation.begin_step(workers_of_jobs.clone().sum());
+    context.simulation.begin_step(workers_of_jobs.clone().sum());
     let first_workers = workers_of_jobs.scan(0, |next, workers| {
         *next += workers;
         Some(*next - workers)
     });
     let mut jobs: Vec<LiveJob> = first_workers
         .enumerate()
-        .map(|(job, first_worker)| launch(around, (step, job), first_worker, &shared, &sender, &rope))
+        .map(|(job, first_worker)| launch(context, (step, job), first_worker, &shared, &sender, &wake_tx))
         .collect();
     drop(sender);
-    drop(rope);
+    drop(wake_tx);
     if let Err(error) = await_setup(&mut jobs, &answers).and_then(|()| start_logs(&mut jobs, targets)) {
         jobs.iter().for_each(|job| job.gate.open(None));
         return Err(error);
@@ -210,47 +210,47 @@ pub(crate) fn run_step(
     };
     watcher(Event::Ready {
         step: step as u32,
-        devices: around.devices.iter().map(under).collect(),
+        devices: context.devices.iter().map(under).collect(),
     });
-    call_off(around, step, &mut jobs);
-    let mut watch = Watch::new(&around.devices);
-    let (mut asked, mut told_start) = (None, false);
+    cancel_jobs(context, step, &mut jobs);
+    let mut watch = JobMonitor::new(&context.devices);
+    let (mut asked, mut start_published) = (None, false);
     let mut simulation_resumed_at = None;
     loop {
-        (0..jobs.len()).for_each(|job| start_if_due(around, step, &mut jobs, job, watcher));
-        resume_simulation(around, &jobs, &mut simulation_resumed_at);
-        (0..jobs.len()).for_each(|job| look_at(around, step, &mut jobs, job, watcher));
-        end_with_io(around, step, &mut jobs);
-        told_start = told_start || tell_start(around, step, &jobs);
+        (0..jobs.len()).for_each(|job| start_if_due(context, step, &mut jobs, job, watcher));
+        resume_simulation(context, &jobs, &mut simulation_resumed_at);
+        (0..jobs.len()).for_each(|job| poll_job(context, step, &mut jobs, job, watcher));
+        stop_io_dependent_jobs(context, step, &mut jobs);
+        start_published = start_published || publish_start(context, step, &jobs);
         // What this machine does meanwhile has nothing to do with a simulated device.
-        if !around.simulated {
-            watch.look(&jobs, around.clock);
+        if !context.simulated {
+            watch.look(&jobs, context.clock);
         }
-        if around
-            .wishes
+        if context
+            .hooks
             .snapshots
             .is_some_and(|wanted| wanted.swap(false, Ordering::Relaxed))
         {
-            asked.get_or_insert((Instant::now(), around.clock.now()));
+            asked.get_or_insert((Instant::now(), context.clock.now()));
         }
-        if asked.take_if(|asked| can_tell(&jobs, *asked)).is_some() {
-            watcher(snapshot(around, step, &jobs, &watch));
+        if asked.take_if(|asked| is_snapshot_due(&jobs, *asked)).is_some() {
+            watcher(snapshot(context, step, &jobs, &watch));
         }
         if jobs.iter().all(LiveJob::has_ended) {
             break;
         }
-        if around.interrupt.load(Ordering::Relaxed) {
+        if context.interrupt.load(Ordering::Relaxed) {
             jobs.iter_mut().for_each(|job| job.stop(EndReason::Interrupted));
         }
-        if around.simulated {
+        if context.simulated {
             // Simulated time does not pass while the coordinator sleeps.
             std::thread::yield_now();
         } else {
-            wait_for_a_change(&bell, &jobs);
+            wait_for_wake(&wake_rx, &jobs);
         }
     }
-    if !around.simulated {
-        watch.close(around.clock);
+    if !context.simulated {
+        watch.close(context.clock);
     }
     let mut results = StepResults {
         devices: watch.since_start(),
@@ -264,10 +264,10 @@ pub(crate) fn run_step(
     for (number, job) in jobs.into_iter().enumerate() {
         let plan = &plan.steps[step].jobs[number];
         let mut job = job.into_results(plan);
-        note_effective_ranges(plan, &mut job, targets);
+        record_effective_ranges(plan, &mut job, targets);
         results.jobs.push(job);
     }
-    if around.wishes.snapshots.is_some() {
+    if context.hooks.snapshots.is_some() {
         watcher(Event::Snapshot {
             step: step as u32,
             last: true,
@@ -278,9 +278,9 @@ pub(crate) fn run_step(
 }
 
 /// Chooses the I/O schedulers that the jobs want.
-fn choose_schedulers(around: &Surroundings<'_>, step: usize) -> Result<(), RunError> {
-    for (job, plan) in around.plan.steps[step].jobs.iter().enumerate() {
-        if let Err(why) = around.schedulers.choose(plan, &around.facts) {
+fn choose_schedulers(context: &StepContext<'_>, step: usize) -> Result<(), RunError> {
+    for (job, plan) in context.plan.steps[step].jobs.iter().enumerate() {
+        if let Err(why) = context.schedulers.choose(plan, &context.facts) {
             // The others can do without.
             let why = Arc::new(why);
             let fault = |worker| WorkerFault {
@@ -295,8 +295,8 @@ fn choose_schedulers(around: &Surroundings<'_>, step: usize) -> Result<(), RunEr
 }
 
 /// Jobs that must not begin after all.
-fn call_off(around: &Surroundings<'_>, step: usize, jobs: &mut [LiveJob]) {
-    let Some(called_off) = around.wishes.called_off.and_then(|list| list.lock().ok()) else {
+fn cancel_jobs(context: &StepContext<'_>, step: usize, jobs: &mut [LiveJob]) {
+    let Some(called_off) = context.hooks.called_off.and_then(|list| list.lock().ok()) else {
         return;
     };
     for (_, job) in called_off.iter().filter(|(of, _)| *of == step) {
@@ -307,17 +307,21 @@ fn call_off(around: &Surroundings<'_>, step: usize, jobs: &mut [LiveJob]) {
 }
 
 /// True if what the jobs did up to a moment is known, or it has taken too long to wait for it.
-fn can_tell(jobs: &[LiveJob], (asked, moment): (Instant, Nanos)) -> bool {
-    let known = |job: &LiveJob| job.state != State::Running || job.gather.has_heard_up_to(moment);
-    jobs.iter().all(known) || asked.elapsed() > TELLS_WITHIN
+fn is_snapshot_due(jobs: &[LiveJob], (asked, moment): (Instant, Nanos)) -> bool {
+    let known = |job: &LiveJob| job.state != JobState::Running || job.gather.has_data_until(moment);
+    jobs.iter().all(known) || asked.elapsed() > SNAPSHOT_TIMEOUT
 }
 
 /// What the jobs have measured so far.
-fn snapshot(around: &Surroundings<'_>, step: usize, jobs: &[LiveJob], watch: &Watch) -> Event {
-    let plans = &around.plan.steps[step].jobs;
+fn snapshot(context: &StepContext<'_>, step: usize, jobs: &[LiveJob], watch: &JobMonitor) -> Event {
+    let plans = &context.plan.steps[step].jobs;
     let results = StepResults {
         devices: watch.since_start(),
-        jobs: jobs.iter().zip(plans).map(|(job, plan)| job.so_far(plan)).collect(),
+        jobs: jobs
+            .iter()
+            .zip(plans)
+            .map(|(job, plan)| job.partial_results(plan))
+            .collect(),
         ..StepResults::default()
     };
     Event::Snapshot {
@@ -328,7 +332,7 @@ fn snapshot(around: &Surroundings<'_>, step: usize, jobs: &[LiveJob], watch: &Wa
 }
 
 /// Which ranges of a stepped distribution were in effect on the real targets.
-fn note_effective_ranges(plan: &Job, results: &mut JobResults, targets: &[ReadyTarget]) {
+fn record_effective_ranges(plan: &Job, results: &mut JobResults, targets: &[ReadyTarget]) {
     let workers = plan.workers.iter().zip(&mut results.workers);
     for (stream, results) in workers.flat_map(|(plan, results)| plan.streams.iter().zip(&mut results.streams)) {
         let Some(target) = stream.target.ids().first().and_then(|id| targets.get(id.0 as usize)) else {
@@ -347,14 +351,14 @@ fn note_effective_ranges(plan: &Job, results: &mut JobResults, targets: &[ReadyT
 
 /// Starts the threads of a job; each sets itself up, answers, and waits at the gate.
 fn launch(
-    around: &Surroundings<'_>,
+    context: &StepContext<'_>,
     (step, job): (usize, usize),
     first_worker: usize,
-    shared: &Shared,
-    answers: &Sender<Answer>,
-    rope: &Sender<()>,
+    shared: &StepResources,
+    answers: &Sender<WorkerStatus>,
+    wake_tx: &Sender<()>,
 ) -> LiveJob {
-    let plan_job = &around.plan.steps[step].jobs[job];
+    let plan_job = &context.plan.steps[step].jobs[job];
     let control = Arc::new(JobControl::default());
     let gate = Arc::new(StartGate::default());
     let governor = Governor::new(plan_job);
@@ -372,19 +376,19 @@ fn launch(
     let trace = plan_job
         .trace
         .as_ref()
-        .map(|path| IssueTrace::new(path, issue_trace::form(&around.plan, plan_job), count));
+        .map(|path| IssueTrace::new(path, issue_trace::form(&context.plan, plan_job), count));
     let (trace, trace_pens) = trace.unzip();
     let mut trace_pens = trace_pens.unwrap_or_default().into_iter();
     let workers = (0..plan_job.workers.len()).map(|worker| {
-        let (plan, shared) = (Arc::clone(&around.plan), shared.clone());
+        let (plan, shared) = (Arc::clone(&context.plan), shared.clone());
         let (control, gate, answers) = (Arc::clone(&control), Arc::clone(&gate), answers.clone());
-        let (clock, spin, answers_on_failure) = (around.clock, around.spin, answers.clone());
-        let control_groups = Arc::clone(&around.control_groups);
-        let simulation = around.simulation.clone();
+        let (clock, spin, answers_on_failure) = (context.clock, context.spin, answers.clone());
+        let control_groups = Arc::clone(&context.control_groups);
+        let simulation = context.simulation.clone();
         let (pen, trace_pen) = (pens.next(), trace_pens.next());
-        let bell = Bell(rope.clone());
+        let wake_rx = WakeOnDrop(wake_tx.clone());
         let body = move || {
-            let _bell = bell;
+            let _bell = wake_rx;
             let grids: Vec<Nanos> = plan.grids.iter().map(|grid| grid.length_ns).collect();
             let job_plan = &plan.steps[step].jobs[job];
             let given = Assignment {
@@ -405,7 +409,7 @@ fn launch(
             };
             let mut ready = match set_up(&given) {
                 Ok((ready, inbox)) => {
-                    let _ = answers.send(Answer {
+                    let _ = answers.send(WorkerStatus {
                         job,
                         worker,
                         result: Ok((inbox, given.cells())),
@@ -413,7 +417,7 @@ fn launch(
                     ready
                 }
                 Err(error) => {
-                    let _ = answers.send(Answer {
+                    let _ = answers.send(WorkerStatus {
                         job,
                         worker,
                         result: Err(error),
@@ -447,7 +451,7 @@ fn launch(
                 lost: None,
             },
             Err(error) => {
-                let _ = answers_on_failure.send(Answer {
+                let _ = answers_on_failure.send(WorkerStatus {
                     job,
                     worker,
                     result: Err(SetupError::Thread(error)),
@@ -462,7 +466,7 @@ fn launch(
     });
     let workers: Vec<LiveWorker> = workers.collect();
     LiveJob {
-        gather: Gather::new(plan_job, &around.plan.grids, interval),
+        gather: Gather::new(plan_job, &context.plan.grids, interval),
         governor,
         log,
         trace,
@@ -470,15 +474,15 @@ fn launch(
         gate,
         workers,
         first_worker,
-        state: State::Waiting,
-        told: Phase::Delay,
+        state: JobState::Waiting,
+        published_phase: Phase::Delay,
         failed: false,
         stop_asked: None,
     }
 }
 
 /// Waits until every worker is ready. All faults are collected.
-fn await_setup(jobs: &mut [LiveJob], answers: &Receiver<Answer>) -> Result<(), RunError> {
+fn await_setup(jobs: &mut [LiveJob], answers: &Receiver<WorkerStatus>) -> Result<(), RunError> {
     let mut faults: Vec<WorkerFault> = Vec::new();
     // The channel ends when every thread has answered or died.
     for answer in answers.iter() {
@@ -528,26 +532,26 @@ fn start_logs(jobs: &mut [LiveJob], targets: &[ReadyTarget]) -> Result<(), RunEr
 
 /// Starts a job whose predecessors have ended.
 fn start_if_due(
-    around: &Surroundings<'_>,
+    context: &StepContext<'_>,
     step: usize,
     jobs: &mut [LiveJob],
     index: usize,
     watcher: &mut dyn FnMut(Event),
 ) {
-    let plan = &around.plan.steps[step].jobs[index];
+    let plan = &context.plan.steps[step].jobs[index];
     let free = plan.after.iter().all(|other| jobs[other.0 as usize].has_ended());
-    if jobs[index].state != State::Waiting || !free {
+    if jobs[index].state != JobState::Waiting || !free {
         return;
     }
     let job = &mut jobs[index];
     // Simulated time stands still while a job is started.
-    let simulated_start = around.simulation.start(job.worker_numbers());
-    let start = if around.simulated {
+    let simulated_start = context.simulation.start(job.worker_numbers());
+    let start = if context.simulated {
         simulated_start
     } else {
-        around.clock.now() + HEAD_START
+        context.clock.now() + START_MARGIN
     };
-    job.state = State::Running;
+    job.state = JobState::Running;
     job.gate.open(Some(start + plan.phases.start_delay.low_ns));
     if plan.phases.start_delay.low_ns > Nanos(0) {
         let length_ns = Some(plan.phases.start_delay.low_ns);
@@ -564,45 +568,51 @@ fn start_if_due(
 
 /// Lets workers on simulated devices go on once every conclusion is drawn from the end of a worker:
 /// until then simulated time stands still, so that all of it happens at the moment of that end.
-fn resume_simulation(around: &Surroundings<'_>, jobs: &[LiveJob], resumed_at: &mut Option<usize>) {
+fn resume_simulation(context: &StepContext<'_>, jobs: &[LiveJob], resumed_at: &mut Option<usize>) {
     // The end of a job that was called off may start another.
-    if jobs.iter().any(|job| job.state == State::CalledOff) {
+    if jobs.iter().any(|job| job.state == JobState::Cancelled) {
         return;
     }
     let ended = || jobs.iter().flat_map(LiveJob::ended_worker_numbers);
     let count = ended().count();
     if *resumed_at != Some(count) {
         *resumed_at = Some(count);
-        around.simulation.resume(ended());
+        context.simulation.resume(ended());
     }
 }
 
 /// Tells those who take part in the same test when this step has begun, once it has.
-fn tell_start(around: &Surroundings<'_>, step: usize, jobs: &[LiveJob]) -> bool {
+fn publish_start(context: &StepContext<'_>, step: usize, jobs: &[LiveJob]) -> bool {
     let (Some(others), Some(began)) = (
-        around.wishes.others,
+        context.hooks.others,
         jobs.iter().filter_map(|job| job.control.began()).min(),
     ) else {
         return false;
     };
     // A simulated device has a clock of its own, by which all begin at once.
-    let at = if around.simulated { around.clock.now() } else { began };
+    let at = if context.simulated { context.clock.now() } else { began };
     others.began(step as u32, at);
     true
 }
 
 /// Gathers what the workers of a job have sent, tells of it, and notices their end.
-fn look_at(around: &Surroundings<'_>, step: usize, jobs: &mut [LiveJob], index: usize, watcher: &mut dyn FnMut(Event)) {
-    let plan = &around.plan.steps[step].jobs[index];
+fn poll_job(
+    context: &StepContext<'_>,
+    step: usize,
+    jobs: &mut [LiveJob],
+    index: usize,
+    watcher: &mut dyn FnMut(Event),
+) {
+    let plan = &context.plan.steps[step].jobs[index];
     let (step_number, job_number) = (step as u32, index as u32);
     let job = &mut jobs[index];
-    if job.state == State::Waiting || job.has_ended() {
+    if job.state == JobState::Waiting || job.has_ended() {
         return;
     }
     job.gather.drain();
     let phase = job.gather.phase();
-    if phase != job.told {
-        job.told = phase;
+    if phase != job.published_phase {
+        job.published_phase = phase;
         let length_ns = match phase {
             Phase::WarmUp => Some(plan.phases.warm_up_ns).filter(|length| *length > Nanos(0)),
             Phase::Measured => plan.stop.after_ns,
@@ -618,7 +628,7 @@ fn look_at(around: &Surroundings<'_>, step: usize, jobs: &mut [LiveJob], index: 
             length_ns,
         });
     }
-    job.notice_ends();
+    job.join_ended_workers();
     if job.failed && plan.ends_with.workers_on_failure {
         job.stop(EndReason::Failed);
     }
@@ -626,7 +636,7 @@ fn look_at(around: &Surroundings<'_>, step: usize, jobs: &mut [LiveJob], index: 
         job.stop(EndReason::OtherJob);
     }
     let over = job.workers.iter().all(|worker| worker.thread.is_none());
-    job.look_after_log(over);
+    job.flush_log(over);
     for mut interval in job.gather.finished_intervals(step_number, job_number, plan, over) {
         if let Some(depth) = job.control.depth() {
             let slots = plan.workers.iter().map(|worker| u64::from(worker.slots().min(depth)));
@@ -637,8 +647,8 @@ fn look_at(around: &Surroundings<'_>, step: usize, jobs: &mut [LiveJob], index: 
     }
     job.gather.release();
     if over {
-        job.state = State::Ended {
-            ran: job.state == State::Running,
+        job.state = JobState::Ended {
+            ran: job.state == JobState::Running,
         };
         let reason = job.reason();
         watcher(Event::JobEnded {
@@ -646,15 +656,15 @@ fn look_at(around: &Surroundings<'_>, step: usize, jobs: &mut [LiveJob], index: 
             job: job_number,
             reason: reason.clone(),
         });
-        end_others(around, step, jobs, index);
-    } else if let Some(finding) = job.give_up_on_stuck_workers() {
+        stop_dependent_jobs(context, step, jobs, index);
+    } else if let Some(finding) = job.abandon_stuck_workers() {
         watcher(Event::Notice { finding });
     }
 }
 
 /// A job that has ended takes others with it, where the plan says so.
-fn end_others(around: &Surroundings<'_>, step: usize, jobs: &mut [LiveJob], index: usize) {
-    let plan = &around.plan.steps[step].jobs[index].ends_with;
+fn stop_dependent_jobs(context: &StepContext<'_>, step: usize, jobs: &mut [LiveJob], index: usize) {
+    let plan = &context.plan.steps[step].jobs[index].ends_with;
     let failed = jobs[index].failed;
     let on_failure = plan.on_failure.iter().filter(|_| failed);
     for other in plan.jobs.iter().chain(on_failure) {
@@ -666,9 +676,9 @@ fn end_others(around: &Surroundings<'_>, step: usize, jobs: &mut [LiveJob], inde
 
 /// Jobs that are there for the I/O of others end when all of that is done. I/O of a later step is still to come, so they go on
 /// then, as they do in fio.
-fn end_with_io(around: &Surroundings<'_>, step: usize, jobs: &mut [LiveJob]) {
-    let plans = &around.plan.steps[step].jobs;
-    let mut later = around.plan.steps[step + 1..].iter().flat_map(|step| &step.jobs);
+fn stop_io_dependent_jobs(context: &StepContext<'_>, step: usize, jobs: &mut [LiveJob]) {
+    let plans = &context.plan.steps[step].jobs;
+    let mut later = context.plan.steps[step + 1..].iter().flat_map(|step| &step.jobs);
     let mut moving = plans
         .iter()
         .zip(jobs.iter())
@@ -685,33 +695,33 @@ fn end_with_io(around: &Surroundings<'_>, step: usize, jobs: &mut [LiveJob]) {
 }
 
 /// Waits until a worker has ended, or until it is time to look at all of them.
-fn wait_for_a_change(bell: &Receiver<()>, jobs: &[LiveJob]) {
+fn wait_for_wake(wake_rx: &Receiver<()>, jobs: &[LiveJob]) {
     let ended = || {
         let workers = jobs.iter().flat_map(|job| &job.workers);
         workers.filter(|worker| worker.is_finished()).count()
     };
     let before = ended();
-    match bell.recv_timeout(LOOK) {
+    match wake_rx.recv_timeout(POLL_INTERVAL) {
         Err(RecvTimeoutError::Timeout) => {}
         // All have rung.
-        Err(RecvTimeoutError::Disconnected) => std::thread::sleep(AFTERWARDS),
+        Err(RecvTimeoutError::Disconnected) => std::thread::sleep(JOIN_GRACE),
         Ok(()) => {
-            let rung = 1 + bell.try_iter().count();
-            // The bell is the last thing a thread does of its own; then the system takes a moment to end it.
+            let rung = 1 + wake_rx.try_iter().count();
+            // The wake_rx is the last thing a thread does of its own; then the system takes a moment to end it.
             for _ in 0..20 {
                 if ended() >= before + rung {
                     break;
                 }
-                std::thread::sleep(AFTERWARDS);
+                std::thread::sleep(JOIN_GRACE);
             }
         }
     }
 }
 
 /// Rings when a thread ends, by a panic too.
-struct Bell(Sender<()>);
+struct WakeOnDrop(Sender<()>);
 
-impl Drop for Bell {
+impl Drop for WakeOnDrop {
     fn drop(&mut self) {
         // After the end of the step nobody listens.
         let _ = self.0.send(());
@@ -726,7 +736,7 @@ impl LiveWorker {
 
 impl LiveJob {
     fn has_ended(&self) -> bool {
-        matches!(self.state, State::Ended { .. })
+        matches!(self.state, JobState::Ended { .. })
     }
 
     /// Numbers of its workers among all of the step.
@@ -746,15 +756,15 @@ impl LiveJob {
         if self.stop_asked.is_none() {
             self.stop_asked = Some(Instant::now());
             self.control.stop(reason);
-            if self.state == State::Waiting {
+            if self.state == JobState::Waiting {
                 self.gate.open(None);
-                self.state = State::CalledOff;
+                self.state = JobState::Cancelled;
             }
         }
     }
 
     /// Joins threads that have ended.
-    fn notice_ends(&mut self) {
+    fn join_ended_workers(&mut self) {
         for (number, worker) in self.workers.iter_mut().enumerate() {
             if !worker.is_finished() {
                 continue;
@@ -767,7 +777,7 @@ impl LiveJob {
                 }
                 Err(panic) => {
                     self.failed = true;
-                    worker.lost = Some(fault_of_ours(number, panic.as_ref()));
+                    worker.lost = Some(internal_error(number, panic.as_ref()));
                 }
             }
             self.gather.ended(number);
@@ -775,7 +785,7 @@ impl LiveJob {
     }
 
     /// A log that cannot be written on ends the job, with what is known by then. A job that is over completes its log.
-    fn look_after_log(&mut self, over: bool) {
+    fn flush_log(&mut self, over: bool) {
         let (log, trace) = (&mut self.log, &mut self.trace);
         if over {
             let failures = [
@@ -796,8 +806,8 @@ impl LiveJob {
     }
 
     /// Workers whose operations never come back would hold up the report for ever.
-    fn give_up_on_stuck_workers(&mut self) -> Option<Finding> {
-        let due = match (self.stop_asked, self.told) {
+    fn abandon_stuck_workers(&mut self) -> Option<Finding> {
+        let due = match (self.stop_asked, self.published_phase) {
             (Some(since), _) => since,
             (None, Phase::Draining) => {
                 self.stop_asked = Some(Instant::now());
@@ -805,7 +815,7 @@ impl LiveJob {
             }
             _ => return None,
         };
-        if due.elapsed() < PATIENCE {
+        if due.elapsed() < STUCK_TIMEOUT {
             return None;
         }
         let mut stuck = 0;
@@ -845,8 +855,8 @@ impl LiveJob {
     }
 
     /// What is known before the end.
-    fn so_far(&self, plan: &Job) -> JobResults {
-        let (totals, series) = self.gather.so_far(plan);
+    fn partial_results(&self, plan: &Job) -> JobResults {
+        let (totals, series) = self.gather.partial_results(plan);
         let workers = totals.into_iter().zip(&self.workers).enumerate();
         let workers = workers.map(|(number, ((totals, start, end), worker))| {
             let mut results = worker_results(number as u32, &worker.ended, worker.lost.clone(), totals);
@@ -870,7 +880,7 @@ impl LiveJob {
 
     fn into_results(mut self, plan: &Job) -> JobResults {
         let reason = self.reason();
-        let ran = self.state == State::Ended { ran: true };
+        let ran = self.state == JobState::Ended { ran: true };
         let windows = self.gather.take_windows();
         let totals = self.gather.take_totals(plan);
         let mut results = JobResults {
@@ -942,7 +952,7 @@ fn worker_results(
     results
 }
 
-fn fault_of_ours(worker: usize, panic: &(dyn std::any::Any + Send)) -> Failure {
+fn internal_error(worker: usize, panic: &(dyn std::any::Any + Send)) -> Failure {
     let text = panic
         .downcast_ref::<String>()
         .map(String::as_str)
@@ -956,9 +966,9 @@ fn fault_of_ours(worker: usize, panic: &(dyn std::any::Any + Send)) -> Failure {
     }
 }
 
-impl Watch {
-    fn new(devices: &[(String, Vec<u32>)]) -> Watch {
-        Watch {
+impl JobMonitor {
+    fn new(devices: &[(String, Vec<u32>)]) -> JobMonitor {
+        JobMonitor {
             devices: devices.to_vec(),
             devices_before: DeviceTimes::read(),
             measured_before: None,
@@ -985,7 +995,7 @@ impl Watch {
                     self.sampler = Some(Sampler::start(device, clock));
                 }
             }
-            Some(_) if jobs.iter().any(|job| job.gather.someone_has_measured()) => self.close(clock),
+            Some(_) if jobs.iter().any(|job| job.gather.any_worker_measured()) => self.close(clock),
             Some(_) => self.sampler.iter_mut().for_each(|sampler| sampler.poll(clock)),
         }
     }
@@ -996,7 +1006,7 @@ impl Watch {
             return;
         };
         let length = clock.now().since(before.at);
-        let devices = use_of(&self.devices, &before.devices, &DeviceTimes::read());
+        let devices = device_use_since(&self.devices, &before.devices, &DeviceTimes::read());
         let cores = CoreTimes::read().since(&before.cores).into_iter();
         let cores = cores.map(|core| HostCoreUse { host: 0, core }).collect();
         let volumes = self.volumes_since(&before.volumes);
@@ -1031,11 +1041,11 @@ impl Watch {
     }
 
     fn since_start(&self) -> Vec<HostDeviceUse> {
-        use_of(&self.devices, &self.devices_before, &DeviceTimes::read())
+        device_use_since(&self.devices, &self.devices_before, &DeviceTimes::read())
     }
 }
 
-fn use_of(devices: &[(String, Vec<u32>)], before: &DeviceTimes, after: &DeviceTimes) -> Vec<HostDeviceUse> {
+fn device_use_since(devices: &[(String, Vec<u32>)], before: &DeviceTimes, after: &DeviceTimes) -> Vec<HostDeviceUse> {
     let one = |(name, targets): &(String, Vec<u32>)| {
         let mut counters = after.since(before, name)?;
         counters.targets = targets.clone();

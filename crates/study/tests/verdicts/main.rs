@@ -23,7 +23,7 @@ use model::observation::Observation;
 use model::plan::Plan;
 use model::results::Results;
 use model::{Bytes, Nanos};
-use run::Conditions;
+use run::RunContext;
 use run::targets::guard::Permissions;
 use study::verify::{Attempt, Promise, SLOTS_MAX, Search, Verification};
 
@@ -70,12 +70,12 @@ struct Counts {
 fn carry_out(plan: Plan) -> Results {
     let interrupt = AtomicBool::new(false);
     let permissions = Permissions::default();
-    let conditions = Conditions {
+    let context = RunContext {
         permissions: &permissions,
         clock: engine_clock(),
         interrupt: &interrupt,
     };
-    run::carry_out(plan, conditions, &mut |_| ()).unwrap()
+    run::execute(plan, context, &mut |_| ()).unwrap()
 }
 
 fn engine_clock() -> engine::Clock {
