@@ -8,7 +8,7 @@ use std::time::Instant;
 use engine::{Clock, Identity, Simulation};
 use model::Nanos;
 use model::event::{EndReason, Phase};
-use model::plan::{Dialect, Plan};
+use model::plan::Plan;
 use model::results::Failure;
 
 use super::{StepContext, StepState};
@@ -270,7 +270,7 @@ impl WorkerThread {
             interval: self.interval,
             grids: &resources.grids,
             spin: resources.spin,
-            checks_alignment: resources.plan.origin.dialect != Dialect::Fio,
+            checks_alignment: !resources.plan.target_rules.kernel_checks_alignment,
             sources: &resources.sources,
             flows: &resources.flows,
             control_groups: &resources.control_groups,
