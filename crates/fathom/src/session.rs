@@ -177,11 +177,7 @@ impl Session {
         hooks: RunHooks<'_>,
         watcher: &mut dyn FnMut(Event),
     ) -> Result<Results, RunError> {
-        let context = RunContext {
-            clock: self.clock.settle(),
-            interrupt: self.interrupt,
-            permissions,
-        };
+        let context = RunContext::new(self.clock.settle(), self.interrupt, permissions).with_hooks(hooks);
         // Nothing that could go wrong here is to stand between a measurement and its results.
         let equivalents = equivalents(&plan);
         // What is done outside of the measured window is told while it happens, and kept for those who look at it later.
@@ -200,8 +196,8 @@ impl Session {
                 head: Some(head),
                 journal,
                 ..
-            }) => head.execute(plan, context, hooks, journal, &mut noting)?,
-            _ => run::execute_with(plan, context, hooks, &mut noting)?,
+            }) => head.execute(plan, context, journal, &mut noting)?,
+            _ => run::execute(plan, context, &mut noting)?,
         };
         drop(fleet);
         for ((step, job), one) in around {

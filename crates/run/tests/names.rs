@@ -76,11 +76,7 @@ fn a_file_is_not_held_open_while_it_is_removed() {
     fs::write(&path, vec![1; 4096]).expect("the folder takes files");
     let (clock, interrupt) = (ClockStart::now().settle(), AtomicBool::new(false));
     let permissions = named_again(&path.display().to_string());
-    let context = RunContext {
-        permissions: &permissions,
-        clock,
-        interrupt: &interrupt,
-    };
+    let context = RunContext::new(clock, &interrupt, &permissions);
     let gone = format!("{} (deleted)", path.display());
     let mut looks = 0;
     run::execute(
@@ -138,11 +134,7 @@ fn programs_of_a_plan_run_only_where_they_are_allowed() {
             programs,
             ..Permissions::default()
         };
-        let context = RunContext {
-            permissions: &permissions,
-            clock,
-            interrupt: &interrupt,
-        };
+        let context = RunContext::new(clock, &interrupt, &permissions);
         run::execute(plan.clone(), context, &mut |_| ())
     };
     let error = run(false).expect_err("nobody has allowed it");

@@ -72,16 +72,12 @@ fn writes(path: &Path) -> Plan {
 
 fn beside(another: &Another, plan: Plan) -> Result<Results, RunError> {
     let (interrupt, permissions) = (AtomicBool::new(false), Permissions::default());
-    let context = RunContext {
-        permissions: &permissions,
-        clock: ClockStart::now().settle(),
-        interrupt: &interrupt,
-    };
+    let context = RunContext::new(ClockStart::now().settle(), &interrupt, &permissions);
     let hooks = RunHooks {
         others: Some(another),
         ..RunHooks::default()
     };
-    run::execute_with(plan, context, hooks, &mut |_| {})
+    run::execute(plan, context.with_hooks(hooks), &mut |_| {})
 }
 
 fn prepared(results: &Results) -> &str {

@@ -100,11 +100,8 @@ fn carried_out(mut plan: Plan, log: &Path) -> Vec<Vec<Operation>> {
     let job = &mut plan.steps[0].jobs[0];
     job.operation_log = Some(log.to_str().unwrap().to_owned());
     let mut threads = vec![Vec::new(); job.workers.len()];
-    let context = RunContext {
-        clock: ClockStart::now().settle(),
-        interrupt: &AtomicBool::new(false),
-        permissions: &Permissions::default(),
-    };
+    let (interrupt, permissions) = (AtomicBool::new(false), Permissions::default());
+    let context = RunContext::new(ClockStart::now().settle(), &interrupt, &permissions);
     let results = run::execute(plan, context, &mut |_| {}).unwrap();
     let failed = results.steps[0].jobs[0]
         .workers

@@ -76,11 +76,8 @@ fn simulated() -> Plan {
 }
 
 fn carry_out(plan: Plan) -> Results {
-    let context = RunContext {
-        clock: ClockStart::now().settle(),
-        interrupt: &AtomicBool::new(false),
-        permissions: &Permissions::default(),
-    };
+    let (interrupt, permissions) = (AtomicBool::new(false), Permissions::default());
+    let context = RunContext::new(ClockStart::now().settle(), &interrupt, &permissions);
     run::execute(plan, context, &mut |_| {}).unwrap()
 }
 

@@ -189,11 +189,7 @@ fn number(value: &toml::Value) -> f64 {
 pub fn carry_out(plan: Plan) -> Results {
     let interrupt = AtomicBool::new(false);
     let permissions = Permissions::default();
-    let context = RunContext {
-        permissions: &permissions,
-        clock: ClockStart::now().settle(),
-        interrupt: &interrupt,
-    };
+    let context = RunContext::new(ClockStart::now().settle(), &interrupt, &permissions);
     run::execute(plan, context, &mut |_| ()).unwrap()
 }
 

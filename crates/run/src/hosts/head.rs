@@ -20,7 +20,7 @@ use super::message::{Introduction, Order, PROTOCOL, ToHead, ToRank, pack, unpack
 use super::order::{Renumbered, ordered};
 use super::{Journal, LOOK, Place};
 use crate::targets::Ground;
-use crate::{RunContext, RunError, RunHooks, check, unix_now};
+use crate::{RunContext, RunError, check, unix_now};
 
 /// How long the others may take to come.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -258,7 +258,6 @@ impl Head {
         &mut self,
         plan: Plan,
         context: RunContext<'_>,
-        hooks: RunHooks<'_>,
         journal: &dyn Journal,
         watcher: &mut dyn FnMut(Event),
     ) -> Result<Results, RunError> {
@@ -293,7 +292,7 @@ impl Head {
         }
         let own_order = self.works.then(|| order(0));
         let mut ground = self.ground.take();
-        let course = Course::new(self, &shares, context, hooks);
+        let course = Course::new(self, &shares, context);
         let own = match &own_order {
             Some(order) => course.with_own_part(order, journal, &mut ground, watcher),
             None => {
@@ -317,7 +316,7 @@ impl Head {
             journal.forget(&run, 0);
         }
         let results = results?;
-        if hooks.snapshots.is_some() {
+        if context.hooks.snapshots.is_some() {
             for (step, results) in results.steps.iter().enumerate() {
                 watcher(Event::Snapshot {
                     step: step as u32,

@@ -104,9 +104,9 @@ impl StepContext<'_> {
 }
 
 impl StepState<'_> {
-    /// Cancels the jobs that the caller has named in [`RunHooks::called_off`].
+    /// Cancels the jobs that the caller has named in [`RunHooks::cancelled`].
     fn cancel_jobs(&mut self) {
-        let Some(cancelled) = self.context.hooks.called_off.and_then(|list| list.lock().ok()) else {
+        let Some(cancelled) = self.context.hooks.cancelled.and_then(|list| list.lock().ok()) else {
             return;
         };
         for (_, job) in cancelled.iter().filter(|(step, _)| *step == self.number) {

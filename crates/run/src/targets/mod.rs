@@ -36,7 +36,7 @@ use names::{examine_name, fits_engines};
 pub use others::{Others, Removal};
 pub use own::HeldFile;
 use own::OwnFile;
-pub(crate) use permit::permit;
+pub(crate) use permit::{Permitted, permit};
 pub use permit::{Judged, Objection, judge};
 pub use survey::survey;
 

@@ -70,11 +70,7 @@ struct Counts {
 fn carry_out(plan: Plan) -> Results {
     let interrupt = AtomicBool::new(false);
     let permissions = Permissions::default();
-    let context = RunContext {
-        permissions: &permissions,
-        clock: engine_clock(),
-        interrupt: &interrupt,
-    };
+    let context = RunContext::new(engine_clock(), &interrupt, &permissions);
     run::execute(plan, context, &mut |_| ()).unwrap()
 }
 

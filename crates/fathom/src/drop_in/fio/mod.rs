@@ -378,7 +378,7 @@ fn attempt(
         let called_off = Mutex::new(Vec::new());
         let hooks = RunHooks {
             snapshots: Some(wanted),
-            called_off: Some(&called_off),
+            cancelled: Some(&called_off),
             others: None,
         };
         let outcome = session.attempt_with(rest, &permissions, hooks, &mut |event: Event| {

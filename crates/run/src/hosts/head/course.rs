@@ -84,7 +84,6 @@ pub(super) struct Course<'a> {
     /// Where the targets of each rank begin in the plan of the whole.
     shifts: Vec<u32>,
     context: RunContext<'a>,
-    hooks: RunHooks<'a>,
     pub(super) state: Mutex<State>,
     changed: Condvar,
     /// Asks our own part to stop.
@@ -99,7 +98,7 @@ pub(super) struct Course<'a> {
 }
 
 impl<'a> Course<'a> {
-    pub(super) fn new(head: &'a Head, shares: &'a [Share], context: RunContext<'a>, hooks: RunHooks<'a>) -> Course<'a> {
+    pub(super) fn new(head: &'a Head, shares: &'a [Share], context: RunContext<'a>) -> Course<'a> {
         let steps = shares.first().map_or(0, |share| share.plan.steps.len());
         let rank = |rank: usize| RankState {
             ready: None,
@@ -114,7 +113,6 @@ impl<'a> Course<'a> {
             shares,
             shifts: shifts(shares),
             context,
-            hooks,
             state: Mutex::new(State {
                 ranks: (0..shares.len()).map(rank).collect(),
                 events: VecDeque::new(),
@@ -343,7 +341,7 @@ impl<'a> Course<'a> {
 
     /// Jobs of a step, by their numbers in the plan of the whole, that must not begin.
     fn called_off(&self, step: u32) -> Vec<u32> {
-        let list = self.hooks.called_off.and_then(|list| list.lock().ok());
+        let list = self.context.hooks.cancelled.and_then(|list| list.lock().ok());
         let list = list.as_deref().map_or(&[][..], Vec::as_slice);
         let of_step = list.iter().filter(|(of, _)| *of == step as usize);
         of_step.map(|(_, job)| *job as u32).collect()
@@ -531,11 +529,6 @@ impl<'a> Course<'a> {
     ) -> Option<Result<Results, RunError>> {
         let clock = self.context.clock;
         let permissions = order.permissions(self.context.permissions.programs);
-        let context = RunContext {
-            clock,
-            interrupt: &self.stop,
-            permissions: &permissions,
-        };
         let called_off = Mutex::new(Vec::new());
         let keeper = Mutex::new(Keeper::new(order, &clock, journal));
         let keeper = || keeper.lock().unwrap_or_else(PoisonError::into_inner);
@@ -553,15 +546,15 @@ impl<'a> Course<'a> {
                 self.state().ranks[0].began[step as usize] = Some(at.0);
             },
         };
-        let hooks = RunHooks {
+        let context = RunContext::new(clock, &self.stop, &permissions).with_hooks(RunHooks {
             snapshots: Some(&self.wanted),
-            called_off: Some(&called_off),
+            cancelled: Some(&called_off),
             others: Some(&others),
-        };
+        });
         let mut watch = Watch::default();
         let own = self.led(|| {
             let plan = order.share.plan.clone();
-            let done = execute_with_shared_files(ground, plan, context, hooks, &mut |event| {
+            let done = execute_with_shared_files(ground, plan, context, &mut |event| {
                 match event {
                     Event::Ready { step, devices } => {
                         watcher(Event::Ready { step, devices });
