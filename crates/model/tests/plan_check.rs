@@ -6,27 +6,16 @@ use model::content::Content;
 use model::mix::{Mix, MixRule};
 use model::plan::{
     Control, Dependency, Depth, FileService, Grid, GridScope, Job, LatencyTarget, Pacing, Plan, Precision, Rate,
-    SimulatedDevice, SteadyState, Stop, Stream, StreamTarget, Target, TargetId, TargetKind, Think, ThinkCount, Tracked,
+    SimulatedDevice, SteadyState, Stop, Stream, StreamTarget, TargetId, TargetKind, Think, ThinkCount, Tracked,
     Workload,
 };
-use model::{Bytes, Nanos, PerDirection};
+use model::{Bytes, Nanos, PerDirection, testing};
 
 /// One job with one worker on one file, and nothing wrong with it.
 fn sound() -> Plan {
     let workload = Workload::new("first", vec![TargetId(0)], Stop::after(Nanos::secs(1)));
-    let mut plan = Plan {
-        name: "test".into(),
-        targets: vec![Target {
-            path: "/mnt/a".into(),
-            kind: TargetKind::Path,
-            prepare: Default::default(),
-            at_end: Default::default(),
-        }],
-        ..Plan::default()
-    };
-    plan.steps.push(Default::default());
-    plan.steps[0].jobs.push(workload.job(0));
-    plan
+    let steps = vec![testing::step(vec![workload.job(0)])];
+    testing::plan("test", vec![testing::file("/mnt/a")], steps)
 }
 
 /// What a sound plan is told after a change; empty if nothing.

@@ -8,13 +8,13 @@ use model::event::{Counts, EndReason, Phase};
 use model::finding::{Finding, Severity};
 use model::fleet::{Gathering, Share};
 use model::histogram::{Histogram, PackedHistogram};
-use model::plan::{AtEndOfJob, EngineKind, Plan, Prepare, Stop, Target, TargetId, TargetKind, Workload};
+use model::plan::{EngineKind, Plan, Stop, TargetId, Workload};
 use model::results::{
-    ControlOutcome, DirectionResults, Distribution, EffectiveShare, EngineUsed, FORMAT_VERSION, Failure, HostCoreUse,
-    HostDeviceUse, HostResults, IntervalHistogram, JobResults, Kind, PhaseInterval, Point, Results, Series,
-    StepResults, StreamResults, SyncResults, Tool, Usage, WorkerResults,
+    ControlOutcome, DirectionResults, Distribution, EffectiveShare, EngineUsed, Failure, HostCoreUse, HostDeviceUse,
+    IntervalHistogram, JobResults, PhaseInterval, Point, Results, Series, StepResults, StreamResults, SyncResults,
+    Usage, WorkerResults,
 };
-use model::{Bytes, Direction, Nanos, PerDirection};
+use model::{Bytes, Direction, Nanos, PerDirection, testing};
 use proptest::prelude::*;
 
 /// An operation as a worker would record it.
@@ -111,44 +111,21 @@ fn host(name: &str, operations: &[Done]) -> Results {
             ..DeviceUse::default()
         },
     };
-    Results {
-        format_version: FORMAT_VERSION,
-        kind: Kind::Run,
-        tool: Tool {
-            name: "fathom".into(),
-            version: "0".into(),
-            engine_revision: 1,
+    let environment = Environment {
+        host: Host {
+            name: name.into(),
+            ..Host::default()
         },
-        plan: Plan::default(),
-        hosts: vec![HostResults {
-            environment: Environment {
-                host: Host {
-                    name: name.into(),
-                    ..Host::default()
-                },
-                ..Environment::default()
-            },
-            started_unix_ns: 0,
-            ended_unix_ns: 0,
-            system: None,
-            idleness: None,
-        }],
-        steps: vec![StepResults {
-            volumes: Vec::new(),
-            jobs: vec![job],
-            devices: vec![device.clone()],
-            devices_measured: vec![device],
-            cores: Vec::new(),
-            observed_ns: Nanos::secs(operations.len() as u64),
-            samples: Vec::new(),
-        }],
-        findings: Vec::new(),
-        interrupted: false,
-        equivalents: Vec::new(),
-        diagnoses: Vec::new(),
-        shared_limits: Vec::new(),
-        fleet: None,
-    }
+        ..Environment::default()
+    };
+    let step = StepResults {
+        jobs: vec![job],
+        devices: vec![device.clone()],
+        devices_measured: vec![device],
+        observed_ns: Nanos::secs(operations.len() as u64),
+        ..StepResults::default()
+    };
+    testing::results(Plan::default(), vec![testing::host(environment, (0, 0))], vec![step])
 }
 
 /// The results of ranks put together, each of which carried out the one job.
@@ -366,12 +343,7 @@ fn facts_of_targets_are_found_by_their_number_in_the_plan() {
         ..TargetFacts::default()
     };
     let mut plan = Plan::default();
-    let target = Target {
-        path: "x".into(),
-        kind: TargetKind::default(),
-        prepare: Prepare::default(),
-        at_end: AtEndOfJob::default(),
-    };
+    let target = testing::file("x");
     plan.targets = vec![target.clone(), target];
     let share = Share {
         plan: plan.clone(),

@@ -2,8 +2,8 @@
 //! exactly it keeps a schedule.
 
 use model::plan::{
-    AtEndOfJob, CacheMode, EngineChoice, EngineKind, Origin, Phases, Plan, Prepare, Rate, Step, Stop, Target, TargetId,
-    TargetKind, Workload,
+    CacheMode, EngineChoice, EngineKind, Origin, Phases, Plan, Prepare, Rate, Step, Stop, Target, TargetId, TargetKind,
+    Workload,
 };
 use model::results::Results;
 use model::{Bytes, Nanos};
@@ -83,14 +83,12 @@ fn plan(folder: &str, length: Nanos, engine: EngineKind, depth: u32, rate: Optio
         EngineKind::Null => Target {
             path: "null".into(),
             kind: TargetKind::Nothing { size: Bytes(1 << 40) },
-            prepare: Prepare::Existing,
-            at_end: AtEndOfJob::default(),
+            ..Target::default()
         },
         _ => Target {
             path: folder.into(),
-            kind: TargetKind::Path,
             prepare: Prepare::Filled { size: Some(FILE) },
-            at_end: AtEndOfJob::default(),
+            ..Target::default()
         },
     };
     let workload = Workload {

@@ -7,11 +7,10 @@ use model::content::Content;
 use model::draws::{DrawsForm, Reduction};
 use model::mix::{Mix, MixRule};
 use model::plan::{
-    AtEndOfJob, Batching, CacheMode, Depth, Dialect, EngineChoice, ErrorPolicy, Extent, Job, Memory, OpenHint, Origin,
-    Pacing, Phases, Plan, Prepare, PrepareWhen, Region, Step, Stop, Stream, StreamTarget, SyncRule, Target, TargetId,
-    TargetKind, ThreadPlacement, Worker,
+    AtEndOfJob, Depth, Dialect, Extent, Job, Origin, Phases, Plan, PrepareWhen, Region, Stop, Stream, StreamTarget,
+    Target, TargetId, Worker,
 };
-use model::{Bytes, Nanos, PerDirection};
+use model::{Bytes, Nanos, PerDirection, testing};
 
 use crate::drive::pattern_of;
 
@@ -73,79 +72,48 @@ pub fn stream(target: u32, access: Access, block: u64, alignment: u64, write: u3
         target: StreamTarget::One {
             target: TargetId(target),
         },
-        region: Region::default(),
         mix: writes(write),
         pattern: pattern_of(access, block, alignment),
         content: Content::Counting,
-        cache: CacheMode::BUFFERED,
-        hint: OpenHint::default(),
-        sync: SyncRule::default(),
-        pacing: Pacing::Unpaced,
-        think: None,
-        depth: 1,
-        weight: 1,
-        priority: None,
-        on_error: ErrorPolicy::default(),
-        verify: None,
-        priorities: Vec::new(),
-        lock: Default::default(),
-        flow: None,
-        replay: None,
+        ..Stream::default()
     }
 }
 
 pub fn worker(seed: u32, depth: Depth, streams: Vec<Stream>) -> Worker {
     Worker {
-        engine: EngineChoice::default(),
         depth,
-        batching: Batching::default(),
         draws: DrawsForm::Single { seed },
-        placement: ThreadPlacement::default(),
-        memory: Memory::default(),
-        latency: Default::default(),
-        streams,
+        ..testing::worker(streams)
     }
 }
 
 pub fn job(workers: Vec<Worker>) -> Job {
     Job {
-        name: "time span".into(),
         phases: Phases {
             warm_up_ns: Nanos::secs(5),
             ..Phases::default()
         },
-        stop: Stop::after(Nanos::secs(10)),
-        workers,
-        ..Job::default()
+        ..testing::job("time span", Stop::after(Nanos::secs(10)), workers)
     }
 }
 
 pub fn file(path: &str) -> Target {
     Target {
-        path: path.into(),
-        kind: TargetKind::Path,
-        prepare: Prepare::Existing,
         at_end: AtEndOfJob::Keep,
+        ..testing::file(path)
     }
 }
 
 pub fn plan(name: &str, targets: &[&str], jobs: Vec<Job>) -> Plan {
+    let targets = targets.iter().map(|path| file(path)).collect();
+    let steps = jobs.into_iter().map(|job| testing::step(vec![job])).collect();
     Plan {
-        name: name.into(),
-        targets: targets.iter().map(|path| file(path)).collect(),
         prepare: PrepareWhen::EachStep,
-        steps: jobs
-            .into_iter()
-            .map(|job| Step {
-                jobs: vec![job],
-                prepare: None,
-            })
-            .collect(),
         origin: Origin {
             dialect: Dialect::Diskspd,
             ..Origin::default()
         },
-        ..Plan::default()
+        ..testing::plan(name, targets, steps)
     }
 }
 

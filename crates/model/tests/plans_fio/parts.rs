@@ -8,12 +8,13 @@ use model::block_size::BlockSizes;
 use model::content::Content;
 use model::draws::{DrawsForm, Reduction};
 use model::mix::{Mix, MixRule};
+pub use model::testing::job;
+
 use model::plan::{
-    AllocateMode, AtEndOfJob, Batching, CacheMode, Depth, Dialect, EngineChoice, ErrorPolicy, Extent, Job,
-    LatencyPoints, Memory, OpenHint, Origin, Pacing, Pattern, Phases, Plan, Prepare, Region, Step, Stop, Stream,
-    StreamTarget, SyncRule, Target, TargetId, TargetKind, ThreadPlacement, Worker,
+    AllocateMode, AtEndOfJob, CacheMode, Dialect, Extent, Job, LatencyPoints, OpenHint, Origin, Pattern, Plan, Prepare,
+    Region, Stop, Stream, StreamTarget, Target, TargetId, Worker,
 };
-use model::{Bytes, PerDirection};
+use model::{Bytes, PerDirection, testing};
 
 use crate::drive::{Issued, whole};
 
@@ -83,7 +84,6 @@ pub fn pattern(access: Access, sizes: BlockSizes) -> Pattern {
     Pattern {
         sizes: PerDirection::all(sizes),
         whole_blocks: false,
-        sizes_by_place: false,
         ..Pattern::simple(access, Bytes(0))
     }
 }
@@ -114,32 +114,16 @@ pub fn stream(target: u32, mix: Mix, pattern: Pattern, region: Region) -> Stream
             random: true,
             ..OpenHint::default()
         },
-        sync: SyncRule::default(),
-        pacing: Pacing::Unpaced,
-        think: None,
-        depth: 1,
-        weight: 1,
-        priority: None,
-        on_error: ErrorPolicy::default(),
-        verify: None,
-        priorities: Vec::new(),
-        lock: Default::default(),
-        flow: None,
-        replay: None,
+        ..Stream::default()
     }
 }
 
 /// Clone `number` of the run, counting from 1 over all jobs.
 pub fn clone(number: u32, stream: Stream) -> Worker {
     Worker {
-        engine: EngineChoice::default(),
-        depth: Depth::PerStream,
-        batching: Batching::default(),
         draws: DrawsForm::PerPurpose { seed: SEED, number },
-        placement: ThreadPlacement::default(),
-        memory: Memory::default(),
         latency: LatencyPoints::AfterCall,
-        streams: vec![stream],
+        ..testing::worker(vec![stream])
     }
 }
 
@@ -152,21 +136,9 @@ pub fn amount(bytes: u64, passes: Option<u32>) -> Stop {
     }
 }
 
-pub fn job(name: &str, stop: Stop, workers: Vec<Worker>) -> Job {
-    Job {
-        name: name.into(),
-        phases: Phases::default(),
-        stop,
-        workers,
-        ..Job::default()
-    }
-}
-
 /// A file that is laid out before the first step if it is too small.
 pub fn file(path: &str, size: u64) -> Target {
     Target {
-        path: path.into(),
-        kind: TargetKind::Path,
         prepare: Prepare::LayOut {
             size: Bytes(size),
             allocate: AllocateMode::Native,
@@ -178,21 +150,19 @@ pub fn file(path: &str, size: u64) -> Target {
             may_create: true,
         },
         at_end: AtEndOfJob::Keep,
+        ..testing::file(path)
     }
 }
 
 /// Steps are what `stonewall` separates.
 pub fn plan(name: &str, targets: Vec<Target>, steps: Vec<Vec<Job>>) -> Plan {
     Plan {
-        name: name.into(),
         seed: SEED,
-        targets,
-        steps: steps.into_iter().map(|jobs| Step { jobs, prepare: None }).collect(),
         origin: Origin {
             dialect: Dialect::Fio,
             ..Origin::default()
         },
-        ..Plan::default()
+        ..testing::plan(name, targets, steps.into_iter().map(testing::step).collect())
     }
 }
 
