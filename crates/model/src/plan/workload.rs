@@ -105,10 +105,7 @@ impl Workload {
             sync: SyncRule::default(),
             rate: None,
             think: None,
-            engine: EngineChoice {
-                registered: true,
-                ..EngineChoice::default()
-            },
+            engine: EngineChoice::default(),
             batching: Batching::default(),
             cpus: Vec::new(),
             phases: Phases::default(),

@@ -118,7 +118,7 @@ fn flags() -> String {
 fn engines() -> String {
     // Which of them there are depends on the system; the page tells of Linux, and of Windows in a sentence.
     let list = |here: bool| {
-        let chosen = ENGINES.iter().filter(|engine| engine.here == here);
+        let chosen = ENGINES.iter().filter(|engine| engine.is_here() == here);
         let names: Vec<String> = chosen.map(|engine| format!("`{}`", engine.name)).collect();
         names.join(" ")
     };
