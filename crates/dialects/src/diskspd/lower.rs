@@ -11,11 +11,10 @@ use model::content::Content;
 use model::draws::{DrawsForm, Reduction};
 use model::mix::{Mix, MixRule};
 use model::plan::{
-    AtEndOfJob, Batching, CacheMode, Consent, Depth, Dialect, EndsWith, EngineChoice, EngineKind, ErrorPolicy, Extent,
-    Grid, GridScope, Job, LatencyPoints, MapFlush, Mapping, Memory, OpenHint, Origin, Pacing, Pattern, Phases, Plan,
-    Prepare, PrepareWhen, Presentation, Priority, PriorityClass, Rate, Region, Step, Stop, Stream, StreamTarget,
-    SyncRule, Target as PlanTarget, TargetId, TargetKind, TargetRules, Think, ThinkCount, ThreadPlacement, Worker,
-    WriteThrough,
+    AtEndOfJob, Batching, CacheMode, Consent, Depth, Dialect, EndsWith, EngineChoice, EngineKind, Extent, Grid,
+    GridScope, Job, LatencyPoints, MapFlush, Mapping, Memory, OpenHint, Origin, Pacing, Pattern, Phases, Plan, Prepare,
+    PrepareWhen, Presentation, Priority, PriorityClass, Rate, Region, Step, Stop, Stream, StreamTarget,
+    Target as PlanTarget, TargetId, TargetKind, TargetRules, Think, ThinkCount, ThreadPlacement, Worker, WriteThrough,
 };
 use model::{Bytes, Nanos, PerDirection};
 
@@ -435,7 +434,6 @@ fn engine_of(span: &TimeSpan, uses: &[Use], requests: u32, windows: bool) -> Eng
 fn stream(span: &TimeSpan, target: &Target, relative: u32, windows: bool) -> Stream {
     let base = target.base;
     Stream {
-        target: StreamTarget::One { target: TargetId(0) },
         region: Region {
             base: Extent::bytes(base),
             length: (target.end > 0).then(|| Extent::bytes(target.end.saturating_sub(base))),
@@ -456,18 +454,12 @@ fn stream(span: &TimeSpan, target: &Target, relative: u32, windows: bool) -> Str
             temporary: target.temporary_file && windows,
             ..OpenHint::default()
         },
-        sync: SyncRule::default(),
         pacing: pacing(target),
         think: think(span, target),
         depth: target.requests,
         weight: target.weight,
         priority: priority(target),
-        on_error: ErrorPolicy::default(),
-        verify: None,
-        priorities: Vec::new(),
-        lock: Default::default(),
-        flow: None,
-        replay: None,
+        ..Stream::default()
     }
 }
 

@@ -8,11 +8,11 @@ use std::sync::atomic::AtomicBool;
 use engine::clock::ClockStart;
 use model::mix::{Mix, MixRule};
 use model::plan::{
-    EngineKind, Grid, GridScope, LatencyPoints, Plan, Prepare, SimulatedDevice, SimulatedService, Step, Stop, Target,
-    TargetId, TargetKind, Windows, Workload,
+    EngineKind, Grid, GridScope, LatencyPoints, Plan, SimulatedDevice, SimulatedService, Stop, TargetId, TargetKind,
+    Windows, Workload,
 };
 use model::results::Results;
-use model::{Bytes, Direction, Nanos};
+use model::{Bytes, Direction, Nanos, testing};
 use report::formats::fio::logs::LogRequest;
 use run::RunContext;
 use run::targets::guard::Permissions;
@@ -41,22 +41,15 @@ fn plan(kind: TargetKind, engine: EngineKind, stop: Stop) -> Plan {
         histograms: true,
     }];
     Plan {
-        name: "logs".into(),
-        targets: vec![Target {
-            path: "target".into(),
-            kind,
-            prepare: Prepare::Existing,
-            at_end: Default::default(),
-        }],
-        steps: vec![Step {
-            jobs: vec![job],
-            prepare: None,
-        }],
         grids: vec![Grid {
             length_ns: WINDOW,
             scope: GridScope::Stream,
         }],
-        ..Plan::default()
+        ..testing::plan(
+            "logs",
+            vec![testing::target("target", kind)],
+            vec![testing::step(vec![job])],
+        )
     }
 }
 

@@ -32,7 +32,7 @@ use crate::units::{Bytes, Nanos};
 
 pub use check::{PlanError, PlanFault};
 pub use control::{Control, LatencyTarget, MinimumRate, Precision, SteadyState, Tracked};
-pub use engine::{CpuWork, EngineChoice, EngineKind, LookCall, Program};
+pub use engine::{CpuWork, ENGINES, Effect, EngineChoice, EngineInfo, EngineKind, LookCall, Program, System};
 pub use load::{CatchUp, Flow, Pacing, Process, Rate, RateUnit, Think, ThinkCount};
 pub use operation::{
     CacheMode, ErrorPolicy, FileLock, FileRangeFlags, FlushKind, MapFlush, Mapping, OpenHint, Priority, PriorityClass,
@@ -175,7 +175,7 @@ fn is_false(flag: &bool) -> bool {
 }
 
 /// A thread that issues I/O.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Worker {
     /// How operations reach the kernel.
     pub engine: EngineChoice,
@@ -261,6 +261,33 @@ fn one() -> u32 {
     1
 }
 
+impl Default for Stream {
+    /// Uniform random reads of 4 KiB from all of the first target, one at a time.
+    fn default() -> Self {
+        Stream {
+            target: StreamTarget::default(),
+            region: Region::default(),
+            mix: Mix::READS,
+            pattern: Pattern::default(),
+            content: Content::default(),
+            cache: CacheMode::BUFFERED,
+            hint: OpenHint::default(),
+            sync: SyncRule::default(),
+            pacing: Pacing::Unpaced,
+            think: None,
+            depth: 1,
+            weight: 1,
+            priority: None,
+            on_error: ErrorPolicy::default(),
+            verify: None,
+            priorities: Vec::new(),
+            lock: FileLock::None,
+            flow: None,
+            replay: None,
+        }
+    }
+}
+
 /// Positions and lengths of a stream's operations.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Pattern {
@@ -286,6 +313,13 @@ pub struct Pattern {
 
 fn yes() -> bool {
     true
+}
+
+impl Default for Pattern {
+    /// Uniform random blocks of 4 KiB.
+    fn default() -> Self {
+        Pattern::simple(Access::default(), Bytes::kib(4))
+    }
 }
 
 impl Pattern {
@@ -333,10 +367,11 @@ impl Pattern {
 }
 
 /// Whose queue depth counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "depth", rename_all = "snake_case")]
 pub enum Depth {
     /// Each stream has its own; a slot of the queue belongs to one stream (DiskSpd `-o`, fio `iodepth`).
+    #[default]
     PerStream,
     /// One for all streams; each operation picks its stream by weight (DiskSpd `-O`, weighted native streams).
     Shared {

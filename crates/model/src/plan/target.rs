@@ -13,7 +13,7 @@ use crate::units::Bytes;
 pub struct TargetId(pub u32);
 
 /// A file or device.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Target {
     /// Path as the user wrote it.
     pub path: String,
@@ -166,6 +166,13 @@ pub enum StreamTarget {
         /// Operations before another file is picked.
         operations: u64,
     },
+}
+
+impl Default for StreamTarget {
+    /// The first target of the plan.
+    fn default() -> Self {
+        StreamTarget::One { target: TargetId(0) }
+    }
 }
 
 impl StreamTarget {

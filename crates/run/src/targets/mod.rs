@@ -36,8 +36,8 @@ use names::{examine_name, fits_engines};
 pub use others::{Others, Removal};
 pub use own::HeldFile;
 use own::OwnFile;
-pub(crate) use permit::{Permitted, permit};
 pub use permit::{Judged, Objection, judge};
+pub(crate) use permit::{Permitted, permit};
 pub use survey::survey;
 
 use crate::worker::{ReadyKind, ReadyTarget};
