@@ -63,7 +63,7 @@ fn main() -> ExitCode {
         session.part();
         return code;
     }
-    let matches = match command_line::command().try_get_matches_from(&arguments) {
+    let matches = match command_line::command_for(&arguments).try_get_matches_from(&arguments) {
         Ok(matches) => matches,
         Err(error) => return command_line::explain(&error),
     };

@@ -15,6 +15,7 @@ pub mod hosts;
 mod issue_trace;
 mod line_log;
 mod operation_log;
+mod other_programs;
 mod pipeline;
 mod sampler;
 mod schedulers;
