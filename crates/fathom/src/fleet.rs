@@ -3,11 +3,11 @@
 //! A launcher of MPI has started this program on each of them, or `--hosts` names them and this process leads. Either way the
 //! commands are the same ones: whatever carries a plan out does so on all of them.
 
+mod child;
 mod journal;
 pub mod link;
-mod meeting;
-mod reach;
-mod started;
+mod rendezvous;
+mod transport;
 mod waiting;
 
 use std::process::{Child, ExitCode};
@@ -17,17 +17,20 @@ use clap::ArgMatches;
 use dialects::native::Document;
 use engine::probe::{self, System};
 use model::fleet::{Rank, own_name};
-use run::hosts::{Comm, Duplex, ENDED, Head, Place, StreamComm, Trouble, announced, launched, meeting, serve};
+use run::hosts::{
+    Comm, Coordinator, Duplex, HostFault, LocalHost, PROCESS_ENDED, StreamComm, announced_rank, detect_launcher,
+    rendezvous, run_agent,
+};
 
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::session::{self, Session};
 
-use self::started::Started;
+use self::child::HostProcess;
 
 pub use journal::{Journals, read as read_journal};
 pub use link::ready;
-pub use reach::{SAME_TOKEN, apart, arrive, token};
+pub use transport::{SAME_TOKEN, apart, arrive, token};
 pub use waiting::interrupted;
 
 /// How long processes that were started here may take to end.
@@ -37,7 +40,7 @@ const ENDING: Duration = Duration::from_secs(3);
 #[derive(Debug)]
 pub struct Fleet {
     /// Who leads them.
-    pub head: Option<Head>,
+    pub coordinator: Option<Coordinator>,
     /// Where its own part is kept.
     pub journal: Journals,
     children: Vec<Child>,
@@ -46,7 +49,7 @@ pub struct Fleet {
 impl Drop for Fleet {
     fn drop(&mut self) {
         // The others leave once they are told.
-        self.head = None;
+        self.coordinator = None;
         let begun = Instant::now();
         for child in &mut self.children {
             while matches!(child.try_wait(), Ok(None)) && begun.elapsed() < ENDING {
@@ -74,12 +77,12 @@ fn variable(name: &str) -> Option<String> {
 
 /// The number that this process was told among others.
 pub fn number() -> Option<u32> {
-    announced(variable)
+    announced_rank(variable)
 }
 
 /// Where this process is.
-pub fn place(session: &Session, widened_from: Option<u32>) -> Place<'static> {
-    Place {
+pub fn place(session: &Session, widened_from: Option<u32>) -> LocalHost<'static> {
+    LocalHost {
         host: probe::host(&System::live()),
         clock: session.clock(),
         interrupt: session.interrupt_flag(),
@@ -98,14 +101,14 @@ pub fn join(session: &Session) -> Result<Part, Faults> {
     if session.arguments.get(1).is_some_and(|word| word == "worker") {
         return Ok(Part::Leading(None));
     }
-    let meeting = meeting(variable).map_err(|(what, help)| {
+    let rendezvous = rendezvous(variable).map_err(|(what, help)| {
         let fault = Fault::new(what).at("FATHOM_HEAD");
         Faults::usage(fault.help(help))
     })?;
-    if let Some(meeting) = meeting.filter(|meeting| meeting.size > 1) {
-        return meeting::meet(session, &meeting);
+    if let Some(rendezvous) = rendezvous.filter(|rendezvous| rendezvous.size > 1) {
+        return rendezvous::meet(session, &rendezvous);
     }
-    let Some(launch) = launched(variable) else {
+    let Some(launch) = detect_launcher(variable) else {
         return Ok(Part::Leading(None));
     };
     let widened_from = engine::sys::thread::widen();
@@ -136,19 +139,19 @@ pub fn join(session: &Session) -> Result<Part, Faults> {
 }
 
 /// Leads the others and carries a part out.
-fn leading(comm: Box<dyn Comm>, place: &Place<'_>, goes_on: bool) -> Result<Part, Faults> {
-    let head = Head::new(comm, true, place, &[])
-        .map_err(|list| interrupted(place.interrupt).unwrap_or_else(|| troubles(list)))?;
+fn leading(comm: Box<dyn Comm>, place: &LocalHost<'_>, goes_on: bool) -> Result<Part, Faults> {
+    let coordinator = Coordinator::new(comm, true, place, &[])
+        .map_err(|list| interrupted(place.interrupt).unwrap_or_else(|| faults(list)))?;
     Ok(Part::Leading(Some(Box::new(Fleet {
-        head: Some(head.going_on(goes_on)),
+        coordinator: Some(coordinator.continuing_on_loss(goes_on)),
         journal: Journals::usual(),
         children: Vec::new(),
     }))))
 }
 
 /// Carries out what another one says, until that has nothing more to do.
-pub fn served(comm: &dyn Comm, place: &Place<'_>) -> Exit {
-    let served = serve(comm, place, &Journals::usual());
+pub fn served(comm: &dyn Comm, place: &LocalHost<'_>) -> Exit {
+    let served = run_agent(comm, place, &Journals::usual());
     comm.close();
     match served {
         Ok(()) => Exit::Done,
@@ -260,7 +263,7 @@ pub fn refuse(session: &Session, command: &str, given: &ArgMatches) -> Result<()
 /// [`Faults`] if one of them cannot be reached or take part.
 pub fn of_list(session: &Session, text: &str) -> Result<Fleet, Faults> {
     let goes_on = goes_on(false)?;
-    let hosts = reach::named(text)?;
+    let hosts = transport::named(text)?;
     let interrupt = session.interrupt_flag();
     // Those that come by themselves are told of where they are waited for.
     let answering: Vec<&str> = hosts
@@ -270,29 +273,29 @@ pub fn of_list(session: &Session, text: &str) -> Result<Fleet, Faults> {
         .collect();
     let quiet = waiting::is_quiet(session) || answering.is_empty();
     let notice = waiting::Notice::unless(quiet, format!("waiting for an answer of {}", answering.join(", ")));
-    let mut reached = reach::all(&hosts, interrupt)?;
-    let head = Head::new(Box::new(reached.comm), false, &place(session, None), &reached.names);
+    let mut reached = transport::all(&hosts, interrupt)?;
+    let coordinator = Coordinator::new(Box::new(reached.comm), false, &place(session, None), &reached.names);
     drop(notice);
-    let head = head.map_err(|list| {
+    let coordinator = coordinator.map_err(|list| {
         let faults = interrupted(interrupt).unwrap_or_else(|| unreached(list, &mut reached.children));
-        reached.children.iter_mut().for_each(Started::kill);
+        reached.children.iter_mut().for_each(HostProcess::kill);
         faults
     })?;
     Ok(Fleet {
-        head: Some(head.going_on(goes_on)),
+        coordinator: Some(coordinator.continuing_on_loss(goes_on)),
         journal: Journals::usual(),
-        children: reached.children.into_iter().map(Started::into_child).collect(),
+        children: reached.children.into_iter().map(HostProcess::into_child).collect(),
     })
 }
 
 /// What is wrong with hosts, with what those have said that should reach them.
-fn unreached(list: Vec<Trouble>, children: &mut [Started]) -> Faults {
-    let known = |trouble: Trouble| {
-        let why = match trouble.why.as_str() {
-            ENDED => children.iter_mut().find_map(|child| child.failure(&trouble.host)),
+fn unreached(list: Vec<HostFault>, children: &mut [HostProcess]) -> Faults {
+    let known = |fault: HostFault| {
+        let why = match fault.why.as_str() {
+            PROCESS_ENDED => children.iter_mut().find_map(|child| child.failure(&fault.host)),
             _ => None,
         };
-        why.unwrap_or_else(|| Fault::new(trouble.why).at(trouble.host))
+        why.unwrap_or_else(|| Fault::new(fault.why).at(fault.host))
     };
     Faults::many(list.into_iter().map(known).collect(), Exit::Refused)
 }
@@ -301,12 +304,12 @@ fn unreached(list: Vec<Trouble>, children: &mut [Started]) -> Faults {
 ///
 /// # Errors
 /// Those that cannot take part.
-pub fn of_duplexes(session: &Session, duplexes: Vec<Duplex>, names: &[String]) -> Result<Fleet, Vec<Trouble>> {
+pub fn of_duplexes(session: &Session, duplexes: Vec<Duplex>, names: &[String]) -> Result<Fleet, Vec<HostFault>> {
     let size = duplexes.len() as u32 + 1;
     let comm = StreamComm::new(0, size, duplexes, "streams");
-    let head = Head::new(Box::new(comm), false, &place(session, None), names)?;
+    let coordinator = Coordinator::new(Box::new(comm), false, &place(session, None), names)?;
     Ok(Fleet {
-        head: Some(head.going_on(true).with_names_of_each()),
+        coordinator: Some(coordinator.continuing_on_loss(true).with_relative_names()),
         journal: Journals::usual(),
         children: Vec::new(),
     })
@@ -325,6 +328,6 @@ fn goes_on(usually: bool) -> Result<bool, Faults> {
     }
 }
 
-fn troubles(list: Vec<Trouble>) -> Faults {
+fn faults(list: Vec<HostFault>) -> Faults {
     run::RunError::Hosts(list).into()
 }

@@ -74,7 +74,7 @@ impl Session {
     /// How many hosts carry a plan out together, if this process leads others.
     pub fn ranks(&self) -> Option<u32> {
         let fleet = self.fleet.borrow();
-        Some(fleet.as_ref()?.head.as_ref()?.ranks())
+        Some(fleet.as_ref()?.coordinator.as_ref()?.ranks())
     }
 
     /// Leads others from now on, if any; those before are given back.
@@ -92,8 +92,13 @@ impl Session {
     /// # Errors
     /// [`Faults`] if it cannot be shared with one of them.
     pub fn whole(&self, plan: &Plan) -> Result<Plan, Faults> {
-        match self.fleet.borrow().as_ref().and_then(|fleet| fleet.head.as_ref()) {
-            Some(head) => Ok(head.whole(plan)?),
+        match self
+            .fleet
+            .borrow()
+            .as_ref()
+            .and_then(|fleet| fleet.coordinator.as_ref())
+        {
+            Some(coordinator) => Ok(coordinator.whole(plan)?),
             None => Ok(plan.clone()),
         }
     }
@@ -103,8 +108,13 @@ impl Session {
     /// # Errors
     /// [`Faults`] with every target that cannot be used.
     pub fn settle(&self, ground: &mut Ground, plan: &mut Plan) -> Result<(), Faults> {
-        match self.fleet.borrow_mut().as_mut().and_then(|fleet| fleet.head.as_mut()) {
-            Some(head) => head.hold_files(),
+        match self
+            .fleet
+            .borrow_mut()
+            .as_mut()
+            .and_then(|fleet| fleet.coordinator.as_mut())
+        {
+            Some(coordinator) => coordinator.hold_files(),
             None => ground.settle(plan)?,
         }
         Ok(())
@@ -193,10 +203,10 @@ impl Session {
         let mut fleet = self.fleet.borrow_mut();
         let mut results = match fleet.as_mut() {
             Some(Fleet {
-                head: Some(head),
+                coordinator: Some(coordinator),
                 journal,
                 ..
-            }) => head.execute(plan, context, journal, &mut noting)?,
+            }) => coordinator.execute(plan, context, journal, &mut noting)?,
             _ => run::execute(plan, context, &mut noting)?,
         };
         drop(fleet);

@@ -63,7 +63,7 @@ pub enum RunError {
     Setup(Vec<WorkerFault>),
     /// Hosts of a fleet cannot take part, or were lost before anything was measured.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
-    Hosts(Vec<hosts::Trouble>),
+    Hosts(Vec<hosts::HostFault>),
     /// The user or the system asked to stop before anything was measured.
     #[error("interrupted before anything was measured")]
     Interrupted,

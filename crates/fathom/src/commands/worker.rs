@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Command};
-use run::hosts::{Duplex, Place, Role, StreamComm};
+use run::hosts::{Duplex, LocalHost, Role, StreamComm};
 
 use crate::address;
 use crate::exit::{EXPLAINED, Exit};
@@ -78,7 +78,7 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
                 Exit::Refused,
             )
         })?;
-        let duplex = ready(&mut stream, Role::Rank, &token).map_err(|error| {
+        let duplex = ready(&mut stream, Role::Agent, &token).map_err(|error| {
             let fault = Fault::new(format!("{address} does not take this worker: {error}")).at("--connect");
             let fault = match error.kind() {
                 std::io::ErrorKind::PermissionDenied => fault.help(fleet::SAME_TOKEN),
@@ -101,13 +101,13 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
 
 /// Serves those that come, one after the other, until it is told to stop; or the first alone.
 pub fn serve_at(session: &Session, listener: &Listener, token: &str, once: bool) -> Exit {
-    listener.hurry();
+    listener.set_nonblocking();
     loop {
         if session.is_interrupted() {
             return Exit::Interrupted(engine::sys::signals::stop_signal().unwrap_or(2));
         }
         match listener.accept() {
-            Ok((mut link, from)) => match ready(&mut link, Role::Rank, token) {
+            Ok((mut link, from)) => match ready(&mut link, Role::Agent, token) {
                 Ok(duplex) => {
                     drop(link);
                     eprintln!("{from} leads");
@@ -127,7 +127,7 @@ pub fn serve_at(session: &Session, listener: &Listener, token: &str, once: bool)
 /// Serves over a stream, as the number that this process was told among those that come.
 fn with(session: &Session, duplex: Duplex, announced: Option<u32>) -> Exit {
     let comm = StreamComm::new(1, 2, vec![duplex], "a stream");
-    let place = Place {
+    let place = LocalHost {
         announced,
         ..fleet::place(session, None)
     };

@@ -305,12 +305,12 @@ fn connect(session: &Session, hosts: &[At<'_>]) -> Result<Vec<Host>, Refused> {
         duplexes.push(reached(host, token.as_deref())?);
     }
     let named: Vec<String> = hosts.iter().map(|host| host.hostname.clone()).collect();
-    let fleet = fleet::of_duplexes(session, duplexes, &named).map_err(|troubles| Refused {
-        lines: troubles.iter().map(|trouble| format!("fio: {trouble}")).collect(),
+    let fleet = fleet::of_duplexes(session, duplexes, &named).map_err(|faults| Refused {
+        lines: faults.iter().map(|fault| format!("fio: {fault}")).collect(),
         hints: Vec::new(),
     })?;
-    let head = fleet.head.as_ref();
-    let machines = (0..hosts.len() as u32).filter_map(|rank| Some(head?.machine_of_rank(rank).clone()));
+    let coordinator = fleet.coordinator.as_ref();
+    let machines = (0..hosts.len() as u32).filter_map(|rank| Some(coordinator?.machine_of_rank(rank).clone()));
     let machines = machines.collect();
     session.lead(fleet);
     Ok(machines)
@@ -345,12 +345,12 @@ fn reached(host: &At<'_>, token: Option<&str>) -> Result<Duplex, Refused> {
     match &host.address {
         Address::Socket(path) => {
             let mut link = link::connect_at(Path::new(path)).map_err(not_there)?;
-            ready(&mut link, Role::Head, asked).map_err(not_let_in)
+            ready(&mut link, Role::Coordinator, asked).map_err(not_let_in)
         }
         Address::Network { version_6, .. } => {
             let found = addresses((hostname, port, *version_6), token.is_some())?;
             let mut link = link::connect(&found).map_err(not_there)?;
-            ready(&mut link, Role::Head, asked).map_err(not_let_in)
+            ready(&mut link, Role::Coordinator, asked).map_err(not_let_in)
         }
     }
 }
