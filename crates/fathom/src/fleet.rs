@@ -3,6 +3,7 @@
 //! A launcher of MPI has started this program on each of them, or `--hosts` names them and this process leads. Either way the
 //! commands are the same ones: whatever carries a plan out does so on all of them.
 
+mod agent;
 mod child;
 mod journal;
 pub mod link;
@@ -24,10 +25,12 @@ use run::hosts::{
 
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
-use crate::session::{self, Session};
+use crate::permissions;
+use crate::process::Process;
 
 use self::child::HostProcess;
 
+pub use agent::{serve_duplex, serve_listener};
 pub use journal::{Journals, read as read_journal};
 pub use link::ready;
 pub use transport::{SAME_TOKEN, apart, arrive, token};
@@ -64,8 +67,13 @@ impl Drop for Fleet {
 /// What this process is.
 #[derive(Debug)]
 pub enum Part {
-    /// The only one, or the one that leads.
-    Leading(Option<Box<Fleet>>),
+    /// The only one.
+    Alone {
+        /// Processors that a launcher had left it, where it took all that it may have.
+        widened_from: Option<u32>,
+    },
+    /// The one that leads.
+    Leading(Box<Fleet>),
     /// One that did what another told it, and is done.
     Done(ExitCode),
 }
@@ -81,12 +89,12 @@ pub fn number() -> Option<u32> {
 }
 
 /// Where this process is.
-pub fn place(session: &Session, widened_from: Option<u32>) -> LocalHost<'static> {
+pub fn place(process: &Process, widened_from: Option<u32>) -> LocalHost<'static> {
     LocalHost {
         host: probe::host(&System::live()),
-        clock: session.clock(),
-        interrupt: session.interrupt_flag(),
-        programs: session::programs_allowed(),
+        clock: process.clock(),
+        interrupt: process.interrupt_flag(),
+        programs: permissions::are_programs_allowed(),
         widened_from,
         announced: None,
     }
@@ -97,24 +105,23 @@ pub fn place(session: &Session, widened_from: Option<u32>) -> LocalHost<'static>
 ///
 /// # Errors
 /// [`Faults`] if its library is not there, or others do not come.
-pub fn join(session: &Session) -> Result<Part, Faults> {
-    if session.arguments.get(1).is_some_and(|word| word == "worker") {
-        return Ok(Part::Leading(None));
+pub fn join(process: &Process) -> Result<Part, Faults> {
+    if process.arguments.get(1).is_some_and(|word| word == "worker") {
+        return Ok(Part::Alone { widened_from: None });
     }
     let rendezvous = rendezvous(variable).map_err(|(what, help)| {
         let fault = Fault::new(what).at("FATHOM_HEAD");
         Faults::usage(fault.help(help))
     })?;
     if let Some(rendezvous) = rendezvous.filter(|rendezvous| rendezvous.size > 1) {
-        return rendezvous::meet(session, &rendezvous);
+        return rendezvous::meet(process, &rendezvous);
     }
     let Some(launch) = detect_launcher(variable) else {
-        return Ok(Part::Leading(None));
+        return Ok(Part::Alone { widened_from: None });
     };
     let widened_from = engine::sys::thread::widen();
     if launch.is_alone() {
-        session.was_widened(widened_from);
-        return Ok(Part::Leading(None));
+        return Ok(Part::Alone { widened_from });
     }
     let comm = run::hosts::mpi(&launch).map_err(|why| {
         let what = format!("{}, and its MPI cannot be joined", launch.words());
@@ -131,7 +138,7 @@ pub fn join(session: &Session) -> Result<Part, Faults> {
             Exit::Refused,
         )
     })?;
-    let place = place(session, widened_from);
+    let place = place(process, widened_from);
     match comm.rank() {
         0 => leading(comm, &place, goes_on(launch.mitigates)?),
         _ => Ok(Part::Done(served(&*comm, &place).code())),
@@ -142,11 +149,11 @@ pub fn join(session: &Session) -> Result<Part, Faults> {
 fn leading(comm: Box<dyn Comm>, place: &LocalHost<'_>, goes_on: bool) -> Result<Part, Faults> {
     let coordinator = Coordinator::new(comm, true, place, &[])
         .map_err(|list| interrupted(place.interrupt).unwrap_or_else(|| faults(list)))?;
-    Ok(Part::Leading(Some(Box::new(Fleet {
+    Ok(Part::Leading(Box::new(Fleet {
         coordinator: Some(coordinator.continuing_on_loss(goes_on)),
         journal: Journals::usual(),
         children: Vec::new(),
-    }))))
+    })))
 }
 
 /// Carries out what another one says, until that has nothing more to do.
@@ -163,14 +170,11 @@ pub fn served(comm: &dyn Comm, place: &LocalHost<'_>) -> Exit {
 }
 
 /// What jobs say of hosts means the same where there is only one: names have its name and number in them, and no job is for
-/// another one. Where several take part, each reads its own names.
+/// another one. It is not for a process that leads a fleet, where each host reads its own names.
 ///
 /// # Errors
 /// [`Faults`] if a job is for a host that does not take part.
-pub fn name_for_one(session: &Session, document: &mut Document) -> Result<(), Faults> {
-    if session.leads() {
-        return Ok(());
-    }
+pub fn name_for_one(document: &mut Document) -> Result<(), Faults> {
     let rank = Rank {
         number: 0,
         of: 1,
@@ -198,7 +202,7 @@ pub fn name_for_one(session: &Session, document: &mut Document) -> Result<(), Fa
 ///
 /// # Errors
 /// [`Faults`] if one of them cannot be reached or take part.
-pub fn of_options(session: &Session, given: Option<&ArgMatches>) -> Result<Option<Fleet>, Faults> {
+pub fn of_options(process: &Process, given: Option<&ArgMatches>) -> Result<Option<Fleet>, Faults> {
     let named = match given.map(|given| given.try_get_one::<String>("hosts")) {
         Some(Ok(named)) => named.cloned(),
         // This command measures nothing.
@@ -214,7 +218,7 @@ pub fn of_options(session: &Session, given: Option<&ArgMatches>) -> Result<Optio
     let named = named
         .or_else(|| std::env::var("FATHOM_HOSTS").ok())
         .filter(|text| !text.is_empty());
-    named.map(|text| of_list(session, &text)).transpose()
+    named.map(|text| of_list(process, &text)).transpose()
 }
 
 /// Whoever is one of many processes already does not start others.
@@ -235,13 +239,13 @@ pub fn not_twice(given: Option<&ArgMatches>) -> Result<(), Faults> {
 ///
 /// # Errors
 /// [`Faults`] if hosts are named, or this process leads others.
-pub fn refuse(session: &Session, command: &str, given: &ArgMatches) -> Result<(), Faults> {
+pub fn refuse(ranks: Option<u32>, command: &str, given: &ArgMatches) -> Result<(), Faults> {
     let option = given.try_get_one::<String>("hosts").ok().flatten().cloned();
     let of_environment = || {
         let named = std::env::var("FATHOM_HOSTS").ok().filter(|text| !text.is_empty())?;
         Some(format!("FATHOM_HOSTS={named}"))
     };
-    let place = match session.ranks() {
+    let place = match ranks {
         Some(ranks) => format!("{ranks} processes that were started together"),
         None => match option.map(|named| format!("--hosts {named}")).or_else(of_environment) {
             Some(named) => named,
@@ -261,20 +265,20 @@ pub fn refuse(session: &Session, command: &str, given: &ArgMatches) -> Result<()
 ///
 /// # Errors
 /// [`Faults`] if one of them cannot be reached or take part.
-pub fn of_list(session: &Session, text: &str) -> Result<Fleet, Faults> {
+pub fn of_list(process: &Process, text: &str) -> Result<Fleet, Faults> {
     let goes_on = goes_on(false)?;
     let hosts = transport::named(text)?;
-    let interrupt = session.interrupt_flag();
+    let interrupt = process.interrupt_flag();
     // Those that come by themselves are told of where they are waited for.
     let answering: Vec<&str> = hosts
         .iter()
         .map(String::as_str)
         .filter(|host| !host.starts_with("listen://"))
         .collect();
-    let quiet = waiting::is_quiet(session) || answering.is_empty();
+    let quiet = process.is_quiet() || answering.is_empty();
     let notice = waiting::Notice::unless(quiet, format!("waiting for an answer of {}", answering.join(", ")));
     let mut reached = transport::all(&hosts, interrupt)?;
-    let coordinator = Coordinator::new(Box::new(reached.comm), false, &place(session, None), &reached.names);
+    let coordinator = Coordinator::new(Box::new(reached.comm), false, &place(process, None), &reached.names);
     drop(notice);
     let coordinator = coordinator.map_err(|list| {
         let faults = interrupted(interrupt).unwrap_or_else(|| unreached(list, &mut reached.children));
@@ -304,10 +308,10 @@ fn unreached(list: Vec<HostFault>, children: &mut [HostProcess]) -> Faults {
 ///
 /// # Errors
 /// Those that cannot take part.
-pub fn of_duplexes(session: &Session, duplexes: Vec<Duplex>, names: &[String]) -> Result<Fleet, Vec<HostFault>> {
+pub fn of_duplexes(process: &Process, duplexes: Vec<Duplex>, names: &[String]) -> Result<Fleet, Vec<HostFault>> {
     let size = duplexes.len() as u32 + 1;
     let comm = StreamComm::new(0, size, duplexes, "streams");
-    let coordinator = Coordinator::new(Box::new(comm), false, &place(session, None), names)?;
+    let coordinator = Coordinator::new(Box::new(comm), false, &place(process, None), names)?;
     Ok(Fleet {
         coordinator: Some(coordinator.continuing_on_loss(true).with_relative_names()),
         journal: Journals::usual(),

@@ -4,20 +4,20 @@ use std::net::{Ipv4Addr, SocketAddr};
 
 use run::hosts::{LocalHost, Rendezvous, Role, StreamComm};
 
-use super::waiting::{interrupted, is_quiet};
+use super::waiting::interrupted;
 use super::{Part, goes_on, leading, link, place, served, transport};
 use crate::address;
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
-use crate::session::Session;
+use crate::process::Process;
 
 /// What told where to meet.
 const HEAD: &str = "FATHOM_HEAD";
 
 /// The first leads, and the others come to it.
-pub(super) fn meet(session: &Session, rendezvous: &Rendezvous) -> Result<Part, Faults> {
+pub(super) fn meet(process: &Process, rendezvous: &Rendezvous) -> Result<Part, Faults> {
     let token = transport::token()?;
-    let interrupt = session.interrupt_flag();
+    let interrupt = process.interrupt_flag();
     let widened_from = engine::sys::thread::widen();
     if rendezvous.number == 0 {
         let everywhere = SocketAddr::from((Ipv4Addr::UNSPECIFIED, rendezvous.port));
@@ -29,11 +29,11 @@ pub(super) fn meet(session: &Session, rendezvous: &Rendezvous) -> Result<Part, F
         };
         let streams = others.at((&listener, bound), &token, interrupt)?;
         let comm = StreamComm::new(0, rendezvous.size, streams, "TCP");
-        return leading(Box::new(comm), &place(session, widened_from), goes_on(false)?);
+        return leading(Box::new(comm), &place(process, widened_from), goes_on(false)?);
     }
     let address = format!("{}:{}", rendezvous.host, rendezvous.port);
     let fault = |what: String| Fault::new(what).at(HEAD);
-    let mut stream = transport::arrive(&address, interrupt, is_quiet(session)).map_err(|error| {
+    let mut stream = transport::arrive(&address, interrupt, process.is_quiet()).map_err(|error| {
         if let Some(faults) = interrupted(interrupt) {
             return faults;
         }
@@ -52,7 +52,7 @@ pub(super) fn meet(session: &Session, rendezvous: &Rendezvous) -> Result<Part, F
     let comm = StreamComm::new(1, 2, vec![duplex], "a stream");
     let place = LocalHost {
         announced: Some(rendezvous.number),
-        ..place(session, widened_from)
+        ..place(process, widened_from)
     };
     Ok(Part::Done(served(&comm, &place).code()))
 }

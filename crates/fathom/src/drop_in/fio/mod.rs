@@ -33,7 +33,8 @@ use model::results::{HostDeviceUse, JobResults, Results, StepResults};
 use report::formats::fio as reports;
 
 use super::{can_keep, complain, keep, lost_hosts, note};
-use crate::session::{self, Session};
+use crate::permissions;
+use crate::session::Session;
 use exec::Commands;
 use output::Output;
 use status::Status;
@@ -48,7 +49,10 @@ const SIGNALLED: u8 = 128;
 /// Does what a command line of fio asks for. The first `skip` words are the program's name.
 pub fn carry_out(session: &Session, skip: usize) -> ExitCode {
     let started = Instant::now();
-    let (program, arguments) = session.arguments.split_at(skip.min(session.arguments.len()));
+    let (program, arguments) = session
+        .process
+        .arguments
+        .split_at(skip.min(session.process.arguments.len()));
     let program = program.join(" ");
     if let Some(parts) = fio::parts(arguments) {
         return clients::carry_out(session, &program, &parts);
@@ -79,7 +83,7 @@ pub fn carry_out(session: &Session, skip: usize) -> ExitCode {
                     FAILED
                 }
                 (None, _) => end.code,
-                (Some(Errand::Serve), flags) => server::serve(session, flags, arguments, &mut output),
+                (Some(Errand::Serve), flags) => server::serve(&session.process, flags, arguments, &mut output),
                 (Some(errand), _) => go(errand, &mut output),
             }
         }
@@ -254,9 +258,9 @@ fn prepared<'a>(
     let lowered = match session.leads() {
         true => {
             together::refuse_what_is_of_one_host(jobs).map_err(|line| vec![line])?;
-            lower(jobs, &session.arguments, &together::Everywhere(jobs))
+            lower(jobs, &session.process.arguments, &together::Everywhere(jobs))
         }
-        false => lower(jobs, &session.arguments, &surroundings::RealDisk),
+        false => lower(jobs, &session.process.arguments, &surroundings::RealDisk),
     };
     let lowered = lowered.map_err(|complaints| complaints.into_iter().map(|one| one.what).collect::<Vec<_>>())?;
     lowered.notes.iter().for_each(|text| note(text));
@@ -270,7 +274,7 @@ fn prepared<'a>(
         Some(_) => Some(IdleProfile::new().map_err(|error| one(format!("fio: --idle-prof: {error}")))?),
         None => None,
     };
-    let trigger = Trigger::of(jobs, started, session.interrupt_flag()).map_err(one)?;
+    let trigger = Trigger::of(jobs, started, session.process.interrupt_flag()).map_err(one)?;
     Ok(Prepared {
         plan,
         unusable: lowered.unusable,
@@ -372,8 +376,8 @@ fn attempt(
             add_disks(&mut nothing, &unusable);
             return Ok(whole(nothing, plan, &unusable));
         }
-        let mut status = Status::new(jobs, &rest, session.interrupt_flag());
-        let permissions = session::permissions_of_environment();
+        let mut status = Status::new(jobs, &rest, session.process.interrupt_flag());
+        let permissions = permissions::from_env();
         let mut so_far = SoFar::new(session, &rest);
         let called_off = Mutex::new(Vec::new());
         let hooks = RunHooks {
@@ -381,34 +385,37 @@ fn attempt(
             cancelled: Some(&called_off),
             others: None,
         };
-        let outcome = session.attempt_with(rest, &permissions, hooks, &mut |event: Event| {
-            if let Event::Snapshot { step, last, results } = event {
-                so_far.take(step as usize, *results);
-                if !last {
-                    let mut results = so_far.whole.clone();
-                    status.clear();
-                    watched.add_idleness(&mut results);
-                    failures::number_as_fio(&mut results);
-                    print_reports(jobs, &spliced(results, plan, &places, &unusable), output);
-                }
-                return;
-            }
-            status.take(&event, output);
-            match event {
-                // The workers are held back until this returns.
-                Event::Ready { step, .. } => {
-                    let not = watched.before_step(step as usize, &places[step as usize], output);
-                    if let Ok(mut called_off) = called_off.lock() {
-                        called_off.extend(not.into_iter().map(|job| (step as usize, job)));
+        let outcome = session
+            .execution(rest, &permissions)
+            .with_hooks(hooks)
+            .run(&mut |event: Event| {
+                if let Event::Snapshot { step, last, results } = event {
+                    so_far.take(step as usize, *results);
+                    if !last {
+                        let mut results = so_far.whole.clone();
+                        status.clear();
+                        watched.add_idleness(&mut results);
+                        failures::number_as_fio(&mut results);
+                        print_reports(jobs, &spliced(results, plan, &places, &unusable), output);
                     }
+                    return;
                 }
-                Event::JobEnded { step, job, .. } => {
-                    let origin = &places[step as usize][job as usize];
-                    watched.commands.after((origin.step, origin.job), output);
+                status.take(&event, output);
+                match event {
+                    // The workers are held back until this returns.
+                    Event::Ready { step, .. } => {
+                        let not = watched.before_step(step as usize, &places[step as usize], output);
+                        if let Ok(mut called_off) = called_off.lock() {
+                            called_off.extend(not.into_iter().map(|job| (step as usize, job)));
+                        }
+                    }
+                    Event::JobEnded { step, job, .. } => {
+                        let origin = &places[step as usize][job as usize];
+                        watched.commands.after((origin.step, origin.job), output);
+                    }
+                    _ => {}
                 }
-                _ => {}
-            }
-        });
+            });
         status.end(output);
         match outcome {
             Ok(mut results) => {
@@ -673,7 +680,7 @@ fn conclude(session: &Session, jobs: &Jobs, results: Results, triggered: bool, o
     }
     let kept = keep(&results, EntryKind::Fio);
     let failed = failures::count(&results).max(lost.len());
-    let signalled = session.is_interrupted() && (!triggered || signals::stop_signal().is_some());
+    let signalled = session.process.is_interrupted() && (!triggered || signals::stop_signal().is_some());
     match (signalled, kept) {
         (true, _) => SIGNALLED,
         (false, true) => (failed % 256) as u8,
