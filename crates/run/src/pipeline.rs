@@ -15,12 +15,26 @@ use model::finding::{Finding, Severity};
 use model::plan::{Plan, PlanError, Step, TargetKind};
 use model::results::{JobResults, Results, StepResults};
 
+use crate::context::RunContext;
 use crate::control_groups::ControlGroups;
+use crate::error::{RunError, WorkerFault};
+use crate::results::{unix_now, without_steps};
 use crate::schedulers::Schedulers;
 use crate::step::{StepContext, run_step};
 use crate::targets::guard::Permissions;
 use crate::targets::{self, FillError, Objection, Permitted, Preparation, ReadyTargets, TargetError};
-use crate::{RunContext, RunError, WorkerFault, unix_now, unsupported, without_steps};
+use crate::unsupported;
+
+/// Executes a plan.
+///
+/// # Errors
+/// [`RunError`] if nothing could be measured at all. Errors of single operations are in the results.
+pub fn execute(plan: Plan, context: RunContext<'_>, watcher: &mut dyn FnMut(Event)) -> Result<Results, RunError> {
+    CheckedPlan::new(plan, context.permissions)?
+        .permit(context, watcher)?
+        .prepare(watcher)?
+        .execute(watcher)
+}
 
 /// A plan that is whole, and of which this system can do everything.
 #[derive(Debug)]

@@ -18,8 +18,11 @@ use super::message::{Introduction, Order, PROTOCOL, ToAgent, ToCoordinator, pack
 use super::{
     HEARTBEAT_INTERVAL, Journal, JournalEntry, LocalHost, POLL_INTERVAL, SILENCE_TIMEOUT, partial_results_interval,
 };
+use crate::context::{RunContext, RunHooks};
+use crate::error::RunError;
+use crate::pipeline::execute;
+use crate::results::nothing_measured;
 use crate::targets::{Ground, Removal};
-use crate::{RunContext, RunError, RunHooks, execute, nothing_measured};
 
 /// The process that leads may be silent for so long while it puts together what has come of all.
 const MERGE_TIMEOUT: Duration = Duration::from_secs(60);

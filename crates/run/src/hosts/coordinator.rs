@@ -18,9 +18,12 @@ use self::fleet_run::FleetRun;
 use super::comm::{Comm, Incoming};
 use super::message::{Introduction, Order, PROTOCOL, ToAgent, ToCoordinator, pack, unpack};
 use super::order::{Renumbered, ordered};
-use super::{Journal, LocalHost, POLL_INTERVAL};
+use super::{HostFault, Journal, LocalHost, POLL_INTERVAL};
+use crate::context::RunContext;
+use crate::error::RunError;
+use crate::pipeline::check;
+use crate::results::unix_now;
 use crate::targets::Ground;
-use crate::{RunContext, RunError, check, unix_now};
 
 /// How long the others may take to come.
 const JOIN_TIMEOUT: Duration = Duration::from_secs(60);
@@ -28,21 +31,6 @@ const JOIN_TIMEOUT: Duration = Duration::from_secs(60);
 const CLOCK_PROBES: u32 = 40;
 /// How long they may take, of each.
 const CLOCK_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// What went wrong with a host.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HostFault {
-    /// Which: name and rank.
-    pub host: String,
-    /// What, in a sentence.
-    pub why: String,
-}
-
-impl std::fmt::Display for HostFault {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}: {}", self.host, self.why)
-    }
-}
 
 /// What is known of another process.
 #[derive(Clone, Debug, Default)]

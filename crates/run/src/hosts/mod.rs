@@ -28,9 +28,10 @@ use model::plan::Plan;
 use model::results::Results;
 use serde::{Deserialize, Serialize};
 
+pub use crate::error::HostFault;
 pub use agent::run_agent;
 pub use comm::{Comm, Incoming};
-pub use coordinator::{Coordinator, HostFault};
+pub use coordinator::Coordinator;
 pub use launch::{Launch, detect_launcher};
 pub use rendezvous::{Rendezvous, announced_rank, rendezvous};
 pub use streams::{Duplex, PROCESS_ENDED, Role, StreamComm, introduce};

@@ -16,11 +16,12 @@ use model::event::{DeviceUnder, EndReason, Event};
 use model::plan::{Plan, Step};
 use model::results::StepResults;
 
+use crate::context::RunHooks;
 use crate::control_groups::ControlGroups;
+use crate::error::{RunError, WorkerFault};
 use crate::other_programs::OtherPrograms;
 use crate::schedulers::Schedulers;
 use crate::worker::{ReadyTarget, SetupError};
-use crate::{RunError, RunHooks, WorkerFault};
 use launch::LiveJob;
 
 /// What all steps of a run share.

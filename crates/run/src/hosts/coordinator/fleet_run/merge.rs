@@ -10,7 +10,8 @@ use model::results::{HostResults, Results};
 
 use super::super::HostFault;
 use super::{AgentEnd, AgentState, FleetRun, FleetState};
-use crate::{RunError, nothing_measured, unix_now};
+use crate::error::RunError;
+use crate::results::{nothing_measured, unix_now};
 
 impl FleetRun<'_> {
     /// What came of all of them.

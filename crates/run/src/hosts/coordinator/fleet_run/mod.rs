@@ -21,8 +21,10 @@ use super::super::comm::{Comm, Incoming};
 use super::super::message::{Order, ToAgent, ToCoordinator, unpack};
 use super::super::{HEARTBEAT_INTERVAL, Journal, POLL_INTERVAL, SILENCE_TIMEOUT, partial_results_interval};
 use super::Coordinator;
+use crate::context::{RunContext, RunHooks};
+use crate::error::RunError;
+use crate::results::nothing_measured;
 use crate::targets::{Ground, Removal};
-use crate::{RunContext, RunError, RunHooks, nothing_measured};
 use publish::Published;
 
 /// A step begins this long after all are ready, at least: longer than a message takes.

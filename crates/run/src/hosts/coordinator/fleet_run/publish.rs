@@ -4,7 +4,7 @@ use model::event::{Event, RankFigures, RankNow, RankState as PublishedState};
 use model::finding::{Finding, Severity};
 
 use super::{AgentEnd, AgentState, FleetRun, LATE_AFTER};
-use crate::RunError;
+use crate::error::RunError;
 use crate::hosts::intervals::Intervals;
 
 /// What was published so far.
