@@ -173,8 +173,9 @@ impl Case<'_> {
             // slots may bring more.
             Some(latency) if is_paced && self.service_keeps_latencies() => latency.max(own),
             Some(latency) => latency,
-            None if is_paced && !is_fixed && own > 0.0 => own,
-            // Nobody promised a latency, so the storage gets the benefit of the doubt up to a plenty.
+            // Nobody promised a latency, so slow storage gets the benefit of the doubt.
+            None if is_paced && !is_fixed => SLOW_LATENCY_SECS,
+            // Of loads that others issued, up to a plenty.
             None => {
                 let slow = (target * SLOW_LATENCY_SECS).min(f64::from(PLENTY));
                 slow.max(target * USUAL_LATENCY_SECS) / target
