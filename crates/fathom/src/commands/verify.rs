@@ -26,8 +26,8 @@ use report::junit::{self, Case, CaseOutcome, Suite};
 use study::diagnosis::Known;
 use study::verify::{self, Attempt, Paragraph, Promise, QUICK, QUICK_WARM_UP, Search, Unverifiable, Verification};
 
-use super::catalogue::{catalogue, catalogue_option, input_options, inputs, today};
 use super::run;
+use crate::catalogue::{catalogue, catalogue_option, input_options, inputs, today};
 use crate::command_line::{output_options, safety_options};
 use crate::exit::{EXPLAINED, Exit};
 use crate::fault::{Fault, Faults};
@@ -35,9 +35,10 @@ use crate::history;
 use crate::limits::{self, Storage};
 use crate::outputs::{self, Outputs, PAGE};
 use crate::pages;
+use crate::permissions;
 use crate::preflight;
 use crate::screen::{self, Screen};
-use crate::session::{self, Session};
+use crate::session::Session;
 
 /// Share of the space that may be used which a file takes at most.
 const OF_SPACE: f64 = 0.5;
@@ -175,7 +176,7 @@ struct Asked {
 /// Tests a promise.
 pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
     let asked = understand(session, given)?;
-    let permissions = session::permissions(given);
+    let permissions = permissions::from_args(given);
     let preflight = preflight::time(
         given,
         if given.get_flag("quick") {
@@ -269,7 +270,7 @@ fn attempts(
     before: &Option<Before>,
     outputs: &mut Outputs,
 ) -> Result<(Results, Option<Results>, Verdict, IssuedLast), Faults> {
-    let permissions = session::permissions(given);
+    let permissions = permissions::from_args(given);
     let verification = &asked.verification;
     let mut screen = Screen::of(session, given, outputs.streams_to_stdout())?;
     let (mut ground, mut search) = (Ground::default(), Search::default());
@@ -278,7 +279,7 @@ fn attempts(
         let attempt = verification.next(&search).expect("a judged promise ends the loop");
         screen.say(&introduction(verification, &attempt));
         let mut plan = plan_of(session, asked, &attempt);
-        session.settle(&mut ground, &mut plan)?;
+        session.prepare_shared_files(&mut ground, &mut plan)?;
         let label = match attempt {
             Attempt {
                 is_probe: true, slots, ..
@@ -288,13 +289,16 @@ fn attempts(
         };
         screen.begin(&plan, label);
         let allowed = ground.permissions(&permissions);
-        let results = session.carry_out_after(before.clone(), plan, &allowed, &mut |event| {
-            ground.take(&event);
-            screen.take(&event);
-            if !attempt.is_probe {
-                outputs.take(&event).iter().for_each(|told| screen.say(told));
-            }
-        })?;
+        let results = session
+            .execution(plan, &allowed)
+            .after(before.clone())
+            .run(&mut |event| {
+                ground.take(&event);
+                screen.take(&event);
+                if !attempt.is_probe {
+                    outputs.take(&event).iter().for_each(|told| screen.say(told));
+                }
+            })?;
         let Some(observed) = Observation::of(&results, 0, 0) else {
             return Err(nothing_measured(&results));
         };
@@ -579,7 +583,7 @@ fn verification(session: &Session, given: &ArgMatches, promise: Promise) -> Resu
         warm_up: time(given, "warm-up")?.unwrap_or(usual.1),
         quick,
         seed: given.get_one::<u64>("seed").copied().unwrap_or(1),
-        arguments: session.arguments.clone(),
+        arguments: session.process.arguments.clone(),
     })
 }
 

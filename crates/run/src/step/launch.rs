@@ -14,6 +14,7 @@ use model::results::Failure;
 use super::{StepContext, StepState};
 use crate::control::JobControl;
 use crate::control_groups::ControlGroups;
+use crate::error::{RunError, WorkerFault};
 use crate::flow::Flows;
 use crate::gather::Gather;
 use crate::governor::Governor;
@@ -21,7 +22,6 @@ use crate::issue_trace::{self, IssueTrace};
 use crate::operation_log::{self, OperationLog};
 use crate::sources::Sources;
 use crate::worker::{Assignment, CellKey, Ended, Inbox, ReadyTarget, SetupError, set_up};
-use crate::{RunError, WorkerFault};
 
 /// A job while its step runs.
 pub(super) struct LiveJob {

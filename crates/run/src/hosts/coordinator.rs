@@ -1,6 +1,6 @@
 //! The process that leads.
 
-mod course;
+mod fleet_run;
 
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
@@ -14,35 +14,23 @@ use model::fleet::{Rank, Share, whole};
 use model::plan::Plan;
 use model::results::Results;
 
-use self::course::Course;
+use self::fleet_run::FleetRun;
 use super::comm::{Comm, Incoming};
-use super::message::{Introduction, Order, PROTOCOL, ToHead, ToRank, pack, unpack};
+use super::message::{Introduction, Order, PROTOCOL, ToAgent, ToCoordinator, pack, unpack};
 use super::order::{Renumbered, ordered};
-use super::{Journal, LOOK, Place};
+use super::{HostFault, Journal, LocalHost, POLL_INTERVAL};
+use crate::context::RunContext;
+use crate::error::RunError;
+use crate::pipeline::check;
+use crate::results::unix_now;
 use crate::targets::Ground;
-use crate::{RunContext, RunError, check, unix_now};
 
 /// How long the others may take to come.
-const PATIENCE: Duration = Duration::from_secs(60);
+const JOIN_TIMEOUT: Duration = Duration::from_secs(60);
 /// Questions for the time, of each of the others.
-const CLOCK_QUESTIONS: u32 = 40;
+const CLOCK_PROBES: u32 = 40;
 /// How long they may take, of each.
-const CLOCK_PATIENCE: Duration = Duration::from_secs(5);
-
-/// What went wrong with a host.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Trouble {
-    /// Which: name and rank.
-    pub host: String,
-    /// What, in a sentence.
-    pub why: String,
-}
-
-impl std::fmt::Display for Trouble {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}: {}", self.host, self.why)
-    }
-}
+const CLOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// What is known of another process.
 #[derive(Clone, Debug, Default)]
@@ -55,7 +43,7 @@ struct Peer {
 }
 
 /// Leads a fleet.
-pub struct Head {
+pub struct Coordinator {
     comm: Renumbered,
     /// This process is rank 0 and carries out a part itself.
     works: bool,
@@ -71,19 +59,24 @@ pub struct Head {
     ground: Option<Ground>,
 }
 
-impl std::fmt::Debug for Head {
+impl std::fmt::Debug for Coordinator {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Head of {} by {}", self.peers.len(), self.comm.describe())
+        write!(f, "Coordinator of {} by {}", self.peers.len(), self.comm.describe())
     }
 }
 
-impl Head {
+impl Coordinator {
     /// Waits until all have come. `names` are what the others are called until they say it themselves.
     ///
     /// # Errors
     /// Those that did not come, or that cannot take part.
-    pub fn new(comm: Box<dyn Comm>, works: bool, place: &Place<'_>, names: &[String]) -> Result<Head, Vec<Trouble>> {
-        let mut head = Head {
+    pub fn new(
+        comm: Box<dyn Comm>,
+        works: bool,
+        place: &LocalHost<'_>,
+        names: &[String],
+    ) -> Result<Coordinator, Vec<HostFault>> {
+        let mut coordinator = Coordinator {
             peers: vec![Peer::default(); comm.size() as usize],
             comm: Renumbered::new(comm),
             works,
@@ -94,47 +87,47 @@ impl Head {
             relative_to_each: false,
             ground: None,
         };
-        let missing = |head: &Head| {
-            let others = head.peers.iter().skip(1);
+        let missing = |coordinator: &Coordinator| {
+            let others = coordinator.peers.iter().skip(1);
             others
                 .filter(|peer| peer.introduction.is_none() && peer.lost.is_none())
                 .count()
         };
         let begun = Instant::now();
-        while missing(&head) > 0 && begun.elapsed() < PATIENCE && !place.interrupt.load(Ordering::Relaxed) {
-            match head.comm.receive(LOOK) {
+        while missing(&coordinator) > 0 && begun.elapsed() < JOIN_TIMEOUT && !place.interrupt.load(Ordering::Relaxed) {
+            match coordinator.comm.receive(POLL_INTERVAL) {
                 Some(Incoming::Message { from, bytes }) => {
-                    if let Ok(ToHead::Hello(introduction)) = unpack(&bytes) {
-                        head.peers[from as usize].introduction = Some(*introduction);
+                    if let Ok(ToCoordinator::Hello(introduction)) = unpack(&bytes) {
+                        coordinator.peers[from as usize].introduction = Some(*introduction);
                     }
                 }
-                Some(Incoming::Lost { from, why }) => head.peers[from as usize].lost = Some(why),
+                Some(Incoming::Lost { from, why }) => coordinator.peers[from as usize].lost = Some(why),
                 None => {}
             }
         }
-        let mut troubles = Vec::new();
-        head.put_in_order().map_err(|trouble| vec![trouble])?;
-        for (number, peer) in head.peers.iter().enumerate().skip(1) {
+        let mut faults = Vec::new();
+        coordinator.sort_by_announced_number().map_err(|fault| vec![fault])?;
+        for (number, peer) in coordinator.peers.iter().enumerate().skip(1) {
             let why = match (&peer.introduction, &peer.lost) {
                 (_, Some(why)) => Some(why.clone()),
-                (None, _) => Some(format!("nothing was heard of it within {} s", PATIENCE.as_secs())),
+                (None, _) => Some(format!("nothing was heard of it within {} s", JOIN_TIMEOUT.as_secs())),
                 (Some(it), None) => unfit(it),
             };
             let named = names.get(number - 1).cloned();
             let host = peer.introduction.as_ref().map(|it| it.host.name.clone()).or(named);
-            troubles.extend(why.map(|why| Trouble {
+            faults.extend(why.map(|why| HostFault {
                 host: host.unwrap_or_else(|| format!("rank {number}")),
                 why,
             }));
         }
-        match troubles.is_empty() {
-            true => Ok(head),
-            false => Err(troubles),
+        match faults.is_empty() {
+            true => Ok(coordinator),
+            false => Err(faults),
         }
     }
 
     /// Those that were told a number stand in its order, in whatever order they came.
-    fn put_in_order(&mut self) -> Result<(), Trouble> {
+    fn sort_by_announced_number(&mut self) -> Result<(), HostFault> {
         let told = |peer: &Peer| peer.introduction.as_ref()?.announced;
         let told: Vec<Option<u32>> = self.peers.iter().map(told).collect();
         match ordered(&told) {
@@ -148,7 +141,7 @@ impl Head {
             Err(twice) => {
                 let both = (0..told.len()).filter(|place| told[*place] == Some(twice));
                 let both: Vec<String> = both.map(|place| self.host_of(place as u32)).collect();
-                Err(Trouble {
+                Err(HostFault {
                     host: both.join(" and "),
                     why: format!(
                         "each says that it is number {twice} of them: set FATHOM_RANK to another number on each"
@@ -160,14 +153,14 @@ impl Head {
 
     /// Where one is lost while it measures, the others go on without it, instead of stopping.
     #[must_use]
-    pub fn going_on(mut self, goes_on: bool) -> Head {
+    pub fn continuing_on_loss(mut self, goes_on: bool) -> Coordinator {
         self.goes_on = goes_on;
         self
     }
 
     /// Names without a directory lie below the one in which each process was started, not below ours.
     #[must_use]
-    pub fn with_names_of_each(mut self) -> Head {
+    pub fn with_relative_names(mut self) -> Coordinator {
         self.relative_to_each = true;
         self
     }
@@ -236,7 +229,7 @@ impl Head {
             .collect();
         let share = |number: u32| {
             let share = Share::of(plan, &self.rank(number), &hosts, folder).map_err(|why| {
-                RunError::Hosts(vec![Trouble {
+                RunError::Hosts(vec![HostFault {
                     host: self.name(number),
                     why,
                 }])
@@ -263,11 +256,11 @@ impl Head {
     ) -> Result<Results, RunError> {
         check(&plan)?;
         self.runs += 1;
-        let lost: Vec<Trouble> = (0..self.ranks())
+        let lost: Vec<HostFault> = (0..self.ranks())
             .filter_map(|rank| {
                 let why = self.peers[(rank + self.first()) as usize].lost.clone()?;
                 let host = self.name(rank);
-                Some(Trouble { host, why })
+                Some(HostFault { host, why })
             })
             .collect();
         if !lost.is_empty() {
@@ -288,23 +281,23 @@ impl Head {
             round_trip_ns: self.peers[(number + self.first()) as usize].round_trip,
         };
         for rank in u32::from(self.works)..self.ranks() {
-            self.tell(rank, &ToRank::CarryOut(Box::new(order(rank))));
+            self.send(rank, &ToAgent::CarryOut(Box::new(order(rank))));
         }
         let own_order = self.works.then(|| order(0));
         let mut ground = self.ground.take();
-        let course = Course::new(self, &shares, context);
+        let fleet_run = FleetRun::new(self, &shares, context);
         let own = match &own_order {
-            Some(order) => course.with_own_part(order, journal, &mut ground, watcher),
+            Some(order) => fleet_run.run_own_part(order, journal, &mut ground, watcher),
             None => {
-                course.led(|| course.wait(watcher));
+                fleet_run.with_listener(|| fleet_run.run_without_part(watcher));
                 None
             }
         };
-        let results = course.results(&plan, own);
-        let state = course.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let results = fleet_run.results(&plan, own);
+        let state = fleet_run.state.into_inner().unwrap_or_else(PoisonError::into_inner);
         for (rank, of) in state.ranks.iter().enumerate() {
             if of.end.is_some() && !(self.works && rank == 0) {
-                self.tell(rank as u32, &ToRank::Arrived);
+                self.send(rank as u32, &ToAgent::Arrived);
             }
             let process = rank + self.first() as usize;
             if self.peers[process].lost.is_none() {
@@ -328,26 +321,26 @@ impl Head {
         Ok(results)
     }
 
-    fn tell(&self, rank: u32, message: &ToRank) {
+    fn send(&self, rank: u32, message: &ToAgent) {
         self.comm.send(rank + self.first(), &pack(message));
     }
 
     /// Asks each of the others for its time, and believes the answer that took the shortest.
     fn compare_clocks(&mut self, clock: &Clock) {
-        self.comm.hurry(true);
+        self.comm.set_low_latency(true);
         for process in 1..self.peers.len() as u32 {
             let begun = Instant::now();
             let mut best: Option<(Nanos, i64)> = None;
-            for number in 0..CLOCK_QUESTIONS {
+            for number in 0..CLOCK_PROBES {
                 let asked = clock.now();
-                self.comm.send(process, &pack(&ToRank::Clock { number }));
-                while begun.elapsed() < CLOCK_PATIENCE {
+                self.comm.send(process, &pack(&ToAgent::Clock { number }));
+                while begun.elapsed() < CLOCK_TIMEOUT {
                     let Some(Incoming::Message { from, bytes }) = self.comm.receive(Duration::from_millis(5)) else {
                         continue;
                     };
                     let answered = clock.now();
                     match unpack(&bytes) {
-                        Ok(ToHead::Clock { number: of, at_ns }) if from == process && of == number => {
+                        Ok(ToCoordinator::Clock { number: of, at_ns }) if from == process && of == number => {
                             let there_and_back = answered - asked;
                             let middle = asked.0 + there_and_back.0 / 2;
                             if best.is_none_or(|(shortest, _)| there_and_back < shortest) {
@@ -365,14 +358,14 @@ impl Head {
                 None => peer.lost = Some("it does not answer".into()),
             }
         }
-        self.comm.hurry(false);
+        self.comm.set_low_latency(false);
     }
 }
 
-impl Drop for Head {
+impl Drop for Coordinator {
     fn drop(&mut self) {
         for process in 1..self.peers.len() as u32 {
-            self.comm.send(process, &pack(&ToRank::Leave));
+            self.comm.send(process, &pack(&ToAgent::Leave));
         }
         self.comm.close();
     }

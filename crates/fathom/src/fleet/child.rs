@@ -14,7 +14,7 @@ const LINES: usize = 10;
 
 /// A process that was started to reach a host.
 #[derive(Debug)]
-pub struct Started {
+pub struct HostProcess {
     host: String,
     child: Child,
     said: Arc<Mutex<Said>>,
@@ -29,9 +29,9 @@ struct Said {
     over: bool,
 }
 
-impl Started {
+impl HostProcess {
     /// Keeps what it says, until it is of use.
-    pub fn new(host: &str, mut child: Child) -> Started {
+    pub fn new(host: &str, mut child: Child) -> HostProcess {
         let said = Arc::new(Mutex::new(Said::default()));
         match child.stderr.take() {
             None => lock(&said).over = true,
@@ -50,7 +50,7 @@ impl Started {
                 });
             }
         }
-        Started {
+        HostProcess {
             host: host.to_owned(),
             child,
             said,
@@ -74,7 +74,7 @@ impl Started {
 
     /// Why it did not reach its host; `None` where it is for another, goes on, or has said nothing of its own accord.
     pub fn failure(&mut self, host: &str) -> Option<Fault> {
-        if host != self.host || host == super::reach::LOCAL {
+        if host != self.host || host == super::transport::LOCAL {
             return None;
         }
         let begun = Instant::now();

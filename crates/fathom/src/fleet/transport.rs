@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use run::hosts::{Duplex, Role, StreamComm};
 
+use super::child::HostProcess;
 use super::link::{connect, ready};
-use super::started::Started;
 use super::waiting::{Notice, interrupted};
 use crate::address;
 use crate::exit::Exit;
@@ -29,7 +29,7 @@ pub struct Reached {
     pub comm: StreamComm,
     /// What they are called until they say it.
     pub names: Vec<String>,
-    pub children: Vec<Started>,
+    pub children: Vec<HostProcess>,
 }
 
 /// The hosts of a list with commas between them, or of a file (`@FILE`) with a line for each.
@@ -100,7 +100,7 @@ pub fn all(hosts: &[String], interrupt: &AtomicBool) -> Result<Reached, Faults> 
 }
 
 /// A worker on a host by ssh, or on this machine.
-fn started(host: &str) -> Result<(Started, Duplex), Faults> {
+fn started(host: &str) -> Result<(HostProcess, Duplex), Faults> {
     let variable = |name: &str, usual: &str| std::env::var(name).unwrap_or_else(|_| usual.to_owned());
     let mut command = if host == LOCAL {
         let own =
@@ -138,7 +138,7 @@ fn started(host: &str) -> Result<(Started, Duplex), Faults> {
         })?;
     match (child.stdout.take(), child.stdin.take()) {
         (Some(reader), Some(writer)) => Ok((
-            Started::new(host, child),
+            HostProcess::new(host, child),
             Duplex {
                 reader: Box::new(reader),
                 writer: Box::new(writer),
@@ -202,7 +202,7 @@ fn connected(host: &str, rest: &str) -> Result<Duplex, Faults> {
     })?;
     let addresses: Vec<SocketAddr> = addresses.collect();
     connect(&addresses)
-        .and_then(|mut stream| ready(&mut stream, Role::Head, &token))
+        .and_then(|mut stream| ready(&mut stream, Role::Coordinator, &token))
         .map_err(|error| {
             let help = match error.kind() {
                 io::ErrorKind::PermissionDenied => SAME_TOKEN,
@@ -266,7 +266,7 @@ impl Awaited<'_> {
             match listener.accept() {
                 Ok((mut stream, from)) => {
                     stream.set_nonblocking(false).map_err(failed)?;
-                    match ready(&mut stream, Role::Head, token) {
+                    match ready(&mut stream, Role::Coordinator, token) {
                         Ok(duplex) => streams.push(duplex),
                         Err(error) => eprintln!("a process at {from} is not let in: {error}"),
                     }

@@ -7,12 +7,12 @@ use std::sync::{Condvar, Mutex, PoisonError};
 use model::Nanos;
 use serde::{Deserialize, Serialize};
 
-use super::LOOK;
+use super::POLL_INTERVAL;
 use crate::targets::{Others, Removal};
 
 /// How far a rank is with its targets, when it has to wait for others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Turn {
+pub(super) enum Arrival {
     /// It has looked at all.
     Looked,
     /// Another one makes a file that a step needs here too.
@@ -22,27 +22,27 @@ pub(super) enum Turn {
     },
 }
 
-/// What is known of a rank beside its turn.
+/// What is known of a rank beside its arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Standing {
+pub(super) struct AgentProgress {
     /// It has not ended and was not lost.
     pub(super) is_left: bool,
     /// The last step for which it was ready.
     pub(super) ready: Option<u32>,
 }
 
-/// The turns of all ranks of a run.
+/// The barrier of all ranks of a run.
 #[derive(Debug)]
-pub(super) struct Turns {
+pub(super) struct Barrier {
     have_looked: Vec<bool>,
     /// All have: from then on files are made.
     making: bool,
     waiting: Vec<Option<u32>>,
 }
 
-impl Turns {
-    pub(super) fn of(ranks: usize) -> Turns {
-        Turns {
+impl Barrier {
+    pub(super) fn new(ranks: usize) -> Barrier {
+        Barrier {
             have_looked: vec![false; ranks],
             making: false,
             waiting: vec![None; ranks],
@@ -50,15 +50,15 @@ impl Turns {
     }
 
     /// A rank says how far it is.
-    pub(super) fn hear(&mut self, rank: u32, turn: Turn) {
-        match turn {
-            Turn::Looked => self.have_looked[rank as usize] = true,
-            Turn::Waits { step } => self.waiting[rank as usize] = Some(step),
+    pub(super) fn record(&mut self, rank: u32, arrival: Arrival) {
+        match arrival {
+            Arrival::Looked => self.have_looked[rank as usize] = true,
+            Arrival::Waits { step } => self.waiting[rank as usize] = Some(step),
         }
     }
 
     /// Those that may go on now, and are waited for from here on.
-    pub(super) fn due(&mut self, ranks: &[Standing]) -> Vec<u32> {
+    pub(super) fn release(&mut self, ranks: &[AgentProgress]) -> Vec<u32> {
         let numbers = || (0..ranks.len() as u32).filter(|rank| ranks[*rank as usize].is_left);
         if !self.making {
             let all = numbers().all(|rank| self.have_looked[rank as usize]);
@@ -100,31 +100,31 @@ impl Gate {
         ask();
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         while *opened == before && !stop.load(Ordering::Acquire) {
-            let waited = self.changed.wait_timeout(opened, LOOK);
+            let waited = self.changed.wait_timeout(opened, POLL_INTERVAL);
             opened = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 }
 
 /// The others of a fleet, as preparation sees them.
-pub(super) struct OthersOf<'a> {
+pub(super) struct FleetPeers<'a> {
     pub(super) gate: &'a Gate,
     pub(super) stop: &'a AtomicBool,
     /// What goes once all have ended.
     pub(super) removals: &'a Mutex<Vec<Removal>>,
     /// Tells the process that leads.
-    pub(super) tell: &'a (dyn Fn(Turn) + Sync),
+    pub(super) send: &'a (dyn Fn(Arrival) + Sync),
     /// Is told when a step has really begun.
     pub(super) starts: &'a (dyn Fn(u32, Nanos) + Sync),
 }
 
-impl Others for OthersOf<'_> {
+impl Others for FleetPeers<'_> {
     fn looked(&self) {
-        self.gate.pass(|| (self.tell)(Turn::Looked), self.stop);
+        self.gate.pass(|| (self.send)(Arrival::Looked), self.stop);
     }
 
     fn wait_for_file(&self, step: u32) {
-        self.gate.pass(|| (self.tell)(Turn::Waits { step }), self.stop);
+        self.gate.pass(|| (self.send)(Arrival::Waits { step }), self.stop);
     }
 
     fn keep(&self, removal: Removal) {
@@ -141,54 +141,54 @@ impl Others for OthersOf<'_> {
 mod tests {
     use super::*;
 
-    const MAKES: Standing = Standing {
+    const MAKES: AgentProgress = AgentProgress {
         is_left: true,
         ready: None,
     };
-    const READY: Standing = Standing {
+    const READY: AgentProgress = AgentProgress {
         is_left: true,
         ready: Some(0),
     };
-    const LOST: Standing = Standing {
+    const LOST: AgentProgress = AgentProgress {
         is_left: false,
         ready: None,
     };
 
     #[test]
     fn nobody_makes_anything_before_all_have_looked() {
-        let mut turns = Turns::of(3);
-        turns.hear(0, Turn::Looked);
-        turns.hear(2, Turn::Looked);
-        assert!(turns.due(&[MAKES; 3]).is_empty());
-        turns.hear(1, Turn::Looked);
-        assert_eq!(turns.due(&[MAKES; 3]), [0, 1, 2]);
-        assert!(turns.due(&[MAKES; 3]).is_empty(), "once");
+        let mut barrier = Barrier::new(3);
+        barrier.record(0, Arrival::Looked);
+        barrier.record(2, Arrival::Looked);
+        assert!(barrier.release(&[MAKES; 3]).is_empty());
+        barrier.record(1, Arrival::Looked);
+        assert_eq!(barrier.release(&[MAKES; 3]), [0, 1, 2]);
+        assert!(barrier.release(&[MAKES; 3]).is_empty(), "once");
         // One that was lost is not waited for.
-        let mut turns = Turns::of(2);
-        turns.hear(0, Turn::Looked);
-        assert_eq!(turns.due(&[MAKES, LOST]), [0]);
+        let mut barrier = Barrier::new(2);
+        barrier.record(0, Arrival::Looked);
+        assert_eq!(barrier.release(&[MAKES, LOST]), [0]);
     }
 
     #[test]
     fn whoever_waits_goes_on_once_nobody_is_making_files() {
-        let mut turns = Turns::of(3);
-        (0..3).for_each(|rank| turns.hear(rank, Turn::Looked));
-        turns.due(&[MAKES; 3]);
-        turns.hear(1, Turn::Waits { step: 0 });
-        assert!(turns.due(&[MAKES; 3]).is_empty());
-        turns.hear(2, Turn::Waits { step: 0 });
-        assert!(turns.due(&[MAKES; 3]).is_empty(), "the first is still at it");
-        assert_eq!(turns.due(&[READY, MAKES, MAKES]), [1, 2]);
+        let mut barrier = Barrier::new(3);
+        (0..3).for_each(|rank| barrier.record(rank, Arrival::Looked));
+        barrier.release(&[MAKES; 3]);
+        barrier.record(1, Arrival::Waits { step: 0 });
+        assert!(barrier.release(&[MAKES; 3]).is_empty());
+        barrier.record(2, Arrival::Waits { step: 0 });
+        assert!(barrier.release(&[MAKES; 3]).is_empty(), "the first is still at it");
+        assert_eq!(barrier.release(&[READY, MAKES, MAKES]), [1, 2]);
         // The next file of one of them, which the other one makes.
-        turns.hear(2, Turn::Waits { step: 0 });
-        assert!(turns.due(&[READY, MAKES, MAKES]).is_empty());
-        assert_eq!(turns.due(&[READY, READY, MAKES]), [2]);
+        barrier.record(2, Arrival::Waits { step: 0 });
+        assert!(barrier.release(&[READY, MAKES, MAKES]).is_empty());
+        assert_eq!(barrier.release(&[READY, READY, MAKES]), [2]);
         // For the second step, to have been ready for the first is not enough.
-        turns.hear(0, Turn::Waits { step: 1 });
-        assert!(turns.due(&[READY; 3]).is_empty());
-        turns.hear(1, Turn::Waits { step: 1 });
+        barrier.record(0, Arrival::Waits { step: 1 });
+        assert!(barrier.release(&[READY; 3]).is_empty());
+        barrier.record(1, Arrival::Waits { step: 1 });
         assert_eq!(
-            turns.due(&[READY, READY, LOST]),
+            barrier.release(&[READY, READY, LOST]),
             [0, 1],
             "each waits for what the other has finished"
         );

@@ -5,14 +5,13 @@ use analysis::verdict::{self, Context, JudgedJob, Outcome, Verdict, judge as jud
 use dialects::native::Document;
 use model::observation::Observation;
 use model::results::Results;
-use report::html::page;
 use report::{FORMATS, Summary};
 use study::suite::worst;
 use study::verify;
 
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
-use crate::{pages, screen};
+use crate::screen;
 
 /// What came of each job.
 pub struct Judged {
@@ -95,20 +94,9 @@ impl Judged {
         self.jobs.into_iter().next().and_then(|(_, verdict)| verdict)
     }
 
-    /// For the first screen of a page: the worst of all jobs.
-    pub fn for_page(&self, clauses: &[Clause]) -> page::Verdict {
-        let worst = self.outcome();
-        let verdicts = self.jobs.iter().filter_map(|(_, verdict)| verdict.as_ref());
-        let promised = pages::promised(clauses);
-        match verdicts.into_iter().find(|verdict| verdict.outcome == worst) {
-            Some(verdict) => pages::verdict(&promised, verdict),
-            None => page::Verdict {
-                word: worst.word().into(),
-                tone: page::Tone::Unsure,
-                sentence: "Not one operation ended in the measured window, so there is nothing to judge.".into(),
-                ..page::Verdict::default()
-            },
-        }
+    /// The verdicts, for jobs of which anything was measured.
+    pub fn verdicts(&self) -> impl Iterator<Item = &Verdict> {
+        self.jobs.iter().filter_map(|(_, verdict)| verdict.as_ref())
     }
 
     /// For people, below the report.

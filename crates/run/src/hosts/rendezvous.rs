@@ -3,7 +3,7 @@
 
 /// Where processes of one test meet over TCP.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Meeting {
+pub struct Rendezvous {
     /// The host of the first of them, which leads.
     pub host: String,
     /// Its port.
@@ -41,7 +41,7 @@ fn first(names: &[&str], variable: impl Fn(&str) -> Option<String>) -> Option<u3
 }
 
 /// The number that this process was told among others, if it was.
-pub fn announced(variable: impl Fn(&str) -> Option<String>) -> Option<u32> {
+pub fn announced_rank(variable: impl Fn(&str) -> Option<String>) -> Option<u32> {
     first(&NUMBER, variable)
 }
 
@@ -49,7 +49,7 @@ pub fn announced(variable: impl Fn(&str) -> Option<String>) -> Option<u32> {
 ///
 /// # Errors
 /// What is missing, and what to do about it.
-pub fn meeting(variable: impl Fn(&str) -> Option<String>) -> Result<Option<Meeting>, (String, String)> {
+pub fn rendezvous(variable: impl Fn(&str) -> Option<String>) -> Result<Option<Rendezvous>, (String, String)> {
     let off = variable("FATHOM_FLEET").is_some_and(|value| value == "off");
     let Some(text) = variable("FATHOM_HEAD").filter(|text| !text.is_empty() && !off) else {
         return Ok(None);
@@ -69,7 +69,7 @@ pub fn meeting(variable: impl Fn(&str) -> Option<String>) -> Result<Option<Meeti
     let parts = place.rsplit_once(':');
     let (host, port) = parts.ok_or_else(|| wrong("is no host and port"))?;
     let port = port.parse().map_err(|_| wrong("is no host and port"))?;
-    let number = announced(&variable).ok_or_else(|| {
+    let number = announced_rank(&variable).ok_or_else(|| {
         let what = "nothing says which of the processes this is";
         let help = "srun, Indexed Jobs of Kubernetes and launchers of MPI do; else set FATHOM_RANK on each, from 0 on";
         (what.to_owned(), help.to_owned())
@@ -88,7 +88,7 @@ pub fn meeting(variable: impl Fn(&str) -> Option<String>) -> Result<Option<Meeti
         named => Some(named.to_owned()),
     };
     let host = host.ok_or_else(|| wrong("names no host, and there is no list of Slurm that does"))?;
-    Ok(Some(Meeting {
+    Ok(Some(Rendezvous {
         host,
         port,
         number,
@@ -132,7 +132,7 @@ mod tests {
     #[test]
     fn launchers_tell_who_a_process_is() {
         let check = |set: &[(&str, &str)], expected: Result<Option<(&str, u16, u32, u32)>, &str>| {
-            let found = meeting(|name| {
+            let found = rendezvous(|name| {
                 let found = set.iter().find(|(known, _)| *known == name);
                 found.map(|(_, value)| (*value).to_owned())
             });

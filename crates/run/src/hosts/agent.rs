@@ -12,23 +12,28 @@ use model::event::Event;
 use model::plan::Plan;
 use model::results::{Results, StepResults};
 
+use super::barrier::{FleetPeers, Gate};
 use super::comm::{Comm, Incoming};
-use super::message::{Introduction, Order, PROTOCOL, ToHead, ToRank, pack, unpack};
-use super::turns::{Gate, OthersOf};
-use super::{ALIVE_EVERY, Journal, Kept, LOOK, Place, SILENCE, so_far_every};
+use super::message::{Introduction, Order, PROTOCOL, ToAgent, ToCoordinator, pack, unpack};
+use super::{
+    HEARTBEAT_INTERVAL, Journal, JournalEntry, LocalHost, POLL_INTERVAL, SILENCE_TIMEOUT, partial_results_interval,
+};
+use crate::context::{RunContext, RunHooks};
+use crate::error::RunError;
+use crate::pipeline::execute;
+use crate::results::nothing_measured;
 use crate::targets::{Ground, Removal};
-use crate::{RunContext, RunError, RunHooks, execute, nothing_measured};
 
 /// The process that leads may be silent for so long while it puts together what has come of all.
-const MERGING: Duration = Duration::from_secs(60);
+const MERGE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Carries out what comes, until there is nothing more to do.
 ///
 /// # Errors
 /// A sentence, if the process that leads is gone or says what cannot be understood.
-pub fn serve(comm: &dyn Comm, place: &Place<'_>, journal: &dyn Journal) -> Result<(), String> {
-    let tell = |message: &ToHead| comm.send(0, &pack(message));
-    tell(&ToHead::Hello(Box::new(Introduction {
+pub fn run_agent(comm: &dyn Comm, place: &LocalHost<'_>, journal: &dyn Journal) -> Result<(), String> {
+    let send = |message: &ToCoordinator| comm.send(0, &pack(message));
+    send(&ToCoordinator::Hello(Box::new(Introduction {
         protocol: PROTOCOL,
         version: env!("CARGO_PKG_VERSION").into(),
         host: place.host.clone(),
@@ -40,25 +45,25 @@ pub fn serve(comm: &dyn Comm, place: &Place<'_>, journal: &dyn Journal) -> Resul
     // Dropped when there is nothing more to do.
     let mut ground = None;
     loop {
-        if told.elapsed() >= ALIVE_EVERY {
-            tell(&ToHead::Alive);
+        if told.elapsed() >= HEARTBEAT_INTERVAL {
+            send(&ToCoordinator::Alive);
             told = Instant::now();
         }
-        match comm.receive(LOOK) {
+        match comm.receive(POLL_INTERVAL) {
             None => {}
             Some(Incoming::Lost { why, .. }) => return Err(format!("the process that leads is gone: {why}")),
-            Some(Incoming::Message { bytes, .. }) => match unpack::<ToRank>(&bytes)? {
-                ToRank::Clock { number } => answer(comm, number, &place.clock),
-                ToRank::CarryOut(order) => {
+            Some(Incoming::Message { bytes, .. }) => match unpack::<ToAgent>(&bytes)? {
+                ToAgent::Clock { number } => answer(comm, number, &place.clock),
+                ToAgent::CarryOut(order) => {
                     if order.holds_files {
                         ground.get_or_insert_with(Ground::default);
                     }
                     execute_order(comm, place, journal, *order, &mut ground)?;
                     told = Instant::now();
                 }
-                ToRank::Leave => return Ok(()),
+                ToAgent::Leave => return Ok(()),
                 // What comes late of a run that has ended.
-                ToRank::Stop | ToRank::Begin { .. } | ToRank::GoOn | ToRank::Arrived | ToRank::Alive => {}
+                ToAgent::Stop | ToAgent::Begin { .. } | ToAgent::GoOn | ToAgent::Arrived | ToAgent::Alive => {}
             },
         }
     }
@@ -66,7 +71,7 @@ pub fn serve(comm: &dyn Comm, place: &Place<'_>, journal: &dyn Journal) -> Resul
 
 fn answer(comm: &dyn Comm, number: u32, clock: &Clock) {
     let at_ns = clock.now().0;
-    comm.send(0, &pack(&ToHead::Clock { number, at_ns }));
+    comm.send(0, &pack(&ToCoordinator::Clock { number, at_ns }));
 }
 
 /// What the thread that listens and the one that carries out share.
@@ -86,7 +91,7 @@ struct Shared {
 
 fn execute_order(
     comm: &dyn Comm,
-    place: &Place<'_>,
+    place: &LocalHost<'_>,
     journal: &dyn Journal,
     order: Order,
     ground: &mut Option<Ground>,
@@ -109,55 +114,55 @@ fn execute_order(
     })?;
     // What was kept for the case that this never arrives is no longer needed once it has. Others may take longer with their parts.
     let mut heard = Instant::now();
-    while heard.elapsed() < MERGING {
+    while heard.elapsed() < MERGE_TIMEOUT {
         if shared.arrived.load(Ordering::Acquire) {
             journal.forget(&order.run, order.rank.number);
             return Ok(());
         }
-        let incoming = comm.receive(LOOK);
+        let incoming = comm.receive(POLL_INTERVAL);
         if incoming.is_some() {
             heard = Instant::now();
         }
         match incoming {
-            Some(Incoming::Message { bytes, .. }) => match unpack::<ToRank>(&bytes)? {
-                ToRank::Arrived => shared.arrived.store(true, Ordering::Release),
-                ToRank::Clock { number } => answer(comm, number, &place.clock),
-                ToRank::Leave => return Err("the process that leads has left before all was told".into()),
-                ToRank::Stop | ToRank::Begin { .. } | ToRank::GoOn | ToRank::CarryOut(_) | ToRank::Alive => {}
+            Some(Incoming::Message { bytes, .. }) => match unpack::<ToAgent>(&bytes)? {
+                ToAgent::Arrived => shared.arrived.store(true, Ordering::Release),
+                ToAgent::Clock { number } => answer(comm, number, &place.clock),
+                ToAgent::Leave => return Err("the process that leads has left before all was told".into()),
+                ToAgent::Stop | ToAgent::Begin { .. } | ToAgent::GoOn | ToAgent::CarryOut(_) | ToAgent::Alive => {}
             },
             Some(Incoming::Lost { why, .. }) => return Err(format!("the process that leads is gone: {why}")),
-            None => comm.send(0, &pack(&ToHead::Alive)),
+            None => comm.send(0, &pack(&ToCoordinator::Alive)),
         }
     }
     Err("nobody says that the results have arrived".into())
 }
 
 /// Hears what is said while the run goes on, and gives signs of life.
-fn listen(comm: &dyn Comm, place: &Place<'_>, shared: &Shared, begin: Sender<Beginning>) -> Result<(), String> {
+fn listen(comm: &dyn Comm, place: &LocalHost<'_>, shared: &Shared, begin: Sender<StartSignal>) -> Result<(), String> {
     let begun = Instant::now();
     let (mut told, mut asked, mut heard) = (begun, begun, begun);
     while !shared.over.load(Ordering::Acquire) {
         if place.interrupt.load(Ordering::Relaxed) {
             shared.stop.store(true, Ordering::Release);
         }
-        if told.elapsed() >= ALIVE_EVERY {
-            comm.send(0, &pack(&ToHead::Alive));
+        if told.elapsed() >= HEARTBEAT_INTERVAL {
+            comm.send(0, &pack(&ToCoordinator::Alive));
             told = Instant::now();
         }
-        if asked.elapsed() >= so_far_every(begun.elapsed()) {
+        if asked.elapsed() >= partial_results_interval(begun.elapsed()) {
             shared.wanted.store(true, Ordering::Release);
             asked = Instant::now();
         }
-        let incoming = comm.receive(LOOK);
+        let incoming = comm.receive(POLL_INTERVAL);
         if incoming.is_some() {
             heard = Instant::now();
         }
         match incoming {
-            None if heard.elapsed() > SILENCE => {
+            None if heard.elapsed() > SILENCE_TIMEOUT => {
                 // Nobody would want what is measured from here on, nor end it.
                 shared.stop.store(true, Ordering::Release);
                 comm.give_up(0);
-                let silence = SILENCE.as_secs();
+                let silence = SILENCE_TIMEOUT.as_secs();
                 return Err(format!("nothing was heard of the process that leads for {silence} s"));
             }
             None => {}
@@ -166,25 +171,25 @@ fn listen(comm: &dyn Comm, place: &Place<'_>, shared: &Shared, begin: Sender<Beg
                 shared.stop.store(true, Ordering::Release);
                 return Err(format!("the process that leads is gone: {why}"));
             }
-            Some(Incoming::Message { bytes, .. }) => match unpack::<ToRank>(&bytes) {
-                Ok(ToRank::Clock { number }) => answer(comm, number, &place.clock),
-                Ok(ToRank::Begin {
+            Some(Incoming::Message { bytes, .. }) => match unpack::<ToAgent>(&bytes) {
+                Ok(ToAgent::Clock { number }) => answer(comm, number, &place.clock),
+                Ok(ToAgent::Begin {
                     step,
                     at_ns,
                     called_off,
-                }) => drop(begin.send(Beginning {
+                }) => drop(begin.send(StartSignal {
                     step,
                     at_ns,
                     called_off,
                 })),
-                Ok(ToRank::GoOn) => shared.gate.open(),
-                Ok(ToRank::Stop | ToRank::Leave) => shared.stop.store(true, Ordering::Release),
-                Ok(ToRank::Arrived) => {
+                Ok(ToAgent::GoOn) => shared.gate.open(),
+                Ok(ToAgent::Stop | ToAgent::Leave) => shared.stop.store(true, Ordering::Release),
+                Ok(ToAgent::Arrived) => {
                     // The next message is for who waits for the next run.
                     shared.arrived.store(true, Ordering::Release);
                     return Ok(());
                 }
-                Ok(ToRank::CarryOut(_) | ToRank::Alive) => {}
+                Ok(ToAgent::CarryOut(_) | ToAgent::Alive) => {}
                 Err(why) => {
                     shared.stop.store(true, Ordering::Release);
                     return Err(why);
@@ -198,26 +203,26 @@ fn listen(comm: &dyn Comm, place: &Place<'_>, shared: &Shared, begin: Sender<Beg
 /// Carries the plan out and tells what happens.
 fn work(
     comm: &dyn Comm,
-    place: &Place<'_>,
+    place: &LocalHost<'_>,
     journal: &dyn Journal,
     order: &Order,
     shared: &Shared,
-    begins: &Receiver<Beginning>,
+    begins: &Receiver<StartSignal>,
     ground: &mut Option<Ground>,
 ) {
-    let tell = |message: &ToHead| comm.send(0, &pack(message));
+    let send = |message: &ToCoordinator| comm.send(0, &pack(message));
     let permissions = order.permissions(place.programs);
     let called_off = Mutex::new(Vec::new());
-    let keeper = Mutex::new(Keeper::new(order, &place.clock, journal));
+    let keeper = Mutex::new(JournalWriter::new(order, &place.clock, journal));
     let keeper = || keeper.lock().unwrap_or_else(PoisonError::into_inner);
-    let others = OthersOf {
+    let others = FleetPeers {
         gate: &shared.gate,
         stop: &shared.stop,
         removals: &shared.removals,
-        tell: &|turn| tell(&ToHead::Turn(turn)),
+        send: &|arrival| send(&ToCoordinator::Arrival(arrival)),
         starts: &|step, at| {
             keeper().began(step, at);
-            tell(&ToHead::Began { step, at_ns: at.0 });
+            send(&ToCoordinator::Began { step, at_ns: at.0 });
         },
     };
     let context = RunContext::new(place.clock, &shared.stop, &permissions).with_hooks(RunHooks {
@@ -228,7 +233,7 @@ fn work(
     let plan = order.share.plan.clone();
     let done = execute_with_shared_files(ground, plan, context, &mut |event| match event {
         Event::Ready { step, .. } => {
-            tell(&ToHead::Ready { step });
+            send(&ToCoordinator::Ready { step });
             if let Some(begin) = await_begin(begins, step, shared, &place.clock) {
                 keeper().agreed(step, Nanos(begin.at_ns));
                 let not = order.own_jobs(step, &begin.called_off);
@@ -237,18 +242,18 @@ fn work(
         }
         Event::Snapshot { step, results, .. } => {
             keeper().keep(step, &results);
-            tell(&ToHead::SoFar { step, results });
+            send(&ToCoordinator::SoFar { step, results });
         }
-        event => tell(&ToHead::Event(Box::new(event))),
+        event => send(&ToCoordinator::Event(Box::new(event))),
     });
     match done {
         Ok(results) => {
             let at_ns = place.clock.now().0;
             keeper().keep_all(&results);
             let results = Box::new(results);
-            tell(&ToHead::Done { results, at_ns });
+            send(&ToCoordinator::Done { results, at_ns });
         }
-        Err(error) => tell(&ToHead::Failed { why: error.to_string() }),
+        Err(error) => send(&ToCoordinator::Failed { why: error.to_string() }),
     }
 }
 
@@ -275,19 +280,19 @@ pub(super) fn execute_with_shared_files(
 }
 
 /// That a step may begin.
-struct Beginning {
+struct StartSignal {
     step: u32,
     at_ns: u64,
     called_off: Vec<u32>,
 }
 
 /// Waits until a step may begin, and then until it is time. `None` if there is none to wait for.
-fn await_begin(begins: &Receiver<Beginning>, step: u32, shared: &Shared, clock: &Clock) -> Option<Beginning> {
+fn await_begin(begins: &Receiver<StartSignal>, step: u32, shared: &Shared, clock: &Clock) -> Option<StartSignal> {
     loop {
         if shared.stop.load(Ordering::Acquire) {
             return None;
         }
-        match begins.recv_timeout(LOOK) {
+        match begins.recv_timeout(POLL_INTERVAL) {
             Ok(begin) if begin.step == step => {
                 sleep_until(clock, Nanos(begin.at_ns), &shared.stop);
                 return Some(begin);
@@ -308,7 +313,7 @@ pub(super) fn sleep_until(clock: &Clock, at: Nanos, stop: &AtomicBool) {
             return;
         }
         if left > SPUN {
-            thread::sleep(Duration::from_nanos((left - SPUN).0).min(LOOK));
+            thread::sleep(Duration::from_nanos((left - SPUN).0).min(POLL_INTERVAL));
         } else {
             std::hint::spin_loop();
         }
@@ -316,21 +321,21 @@ pub(super) fn sleep_until(clock: &Clock, at: Nanos, stop: &AtomicBool) {
 }
 
 /// Writes down what was measured as it comes, so that it is not lost with the process that leads.
-pub(super) struct Keeper<'a> {
+pub(super) struct JournalWriter<'a> {
     journal: &'a dyn Journal,
-    kept: Kept,
+    kept: JournalEntry,
     /// When each step was to begin, by the clock of this process.
     agreed: Vec<Option<Nanos>>,
 }
 
-impl<'a> Keeper<'a> {
-    pub(super) fn new(order: &Order, clock: &Clock, journal: &'a dyn Journal) -> Keeper<'a> {
+impl<'a> JournalWriter<'a> {
+    pub(super) fn new(order: &Order, clock: &Clock, journal: &'a dyn Journal) -> JournalWriter<'a> {
         let mut results = nothing_measured(order.share.plan.clone(), clock);
         // It is what there is of a run that was cut short, until more is known.
         results.interrupted = true;
-        Keeper {
+        JournalWriter {
             journal,
-            kept: Kept {
+            kept: JournalEntry {
                 run: order.run.clone(),
                 rank: order.rank.clone(),
                 common: order.common.clone(),
