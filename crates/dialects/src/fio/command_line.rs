@@ -1,10 +1,10 @@
 //! fio's command line: flags, job options and job files in any order. Options act in the order in which they stand; files are
 //! read after all of them.
 
-use super::apply::{Surroundings, Wrong};
 use super::flags::{self, FLAGS, Flag, Parameter};
 use super::jobs::{End, Reading};
 use super::options::{self, Kind, Row};
+use super::options::{Surroundings, Wrong};
 use super::session::{Draft, Halt, Session, command_line};
 use super::{job_file, show, similar};
 
@@ -253,7 +253,7 @@ impl CommandLine<'_, '_> {
         match taken {
             Ok(()) => {}
             Err(Wrong::Said) => return Err(Halt(1)),
-            Err(Wrong::Failed) => {
+            Err(Wrong::Failed | Wrong::ReadOnly) => {
                 let equals = value.map(|value| format!("={value}")).unwrap_or_default();
                 return Err(self.session.halt(format!("fio: failed parsing {}{equals}", row.name)));
             }

@@ -1,6 +1,6 @@
 //! Job files: lines, sections, included files, and the order in which the options of a section count.
 
-use super::apply::Wrong;
+use super::options::Wrong;
 use super::options::{self, Row};
 use super::session::{Draft, Halt, Session};
 use super::{engines, show, similar, substitute};

@@ -21,11 +21,10 @@ mod session;
 mod similar;
 mod substitute;
 
-pub use apply::{Surroundings, Told};
 pub use clients::{Address, Part, parts};
 pub use command_line::read;
 pub use flags::Flags;
 pub use jobs::{End, Job, Jobs, Reading};
 pub use lower::{Disk, Found, FoundKind, Here, Lowered, TraceFile, Unusable, lower};
-pub use options::JobOptions;
+pub use options::{JobOptions, Surroundings, Told};
 pub use show::VERSION;

@@ -1,7 +1,8 @@
 //! Which files and devices, and how they are made ready.
 
+use super::row::*;
+use super::special;
 use super::typed::Range;
-use super::{Row, Word, boolean, int, special, text, word};
 
 /// The values of these options.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -41,103 +42,105 @@ pub struct Files {
 
 /// The rows of these options.
 pub const ROWS: &[Row] = &[
-    special("filename", special::filename)
+    special(first(40), "filename", special::filename)
         .help("Files or devices, divided by colons.")
         .example("/dev/sdb:/dev/sdc"),
-    word("lockfile", LOCKFILE_WORDS)
+    word(second(50), "lockfile", LOCKFILE_WORDS)
         .default("none")
         .help("Lock that jobs hold on a file around each operation.")
         .example("exclusive"),
-    special("directory", special::directory)
+    special(first(60), "directory", special::directory)
         .help("Directories for the files, divided by colons; clones take them in turn.")
         .example("/mnt/test"),
-    text("filename_format", |job| &mut job.files.filename_format)
+    text(first(70), "filename_format", |job| &mut job.files.filename_format)
         .default("$jobname.$jobnum.$filenum")
         .help("Pattern of generated file names.")
         .example("$jobname.$filenum"),
-    boolean("unique_filename", |job| &mut job.files.unique_filename)
+    boolean(second(80), "unique_filename", |job| &mut job.files.unique_filename)
         .default("1")
         .help("With --client, put the host in front of generated names.")
         .example("0"),
-    text("opendir", |job| &mut job.files.opendir)
+    text(second(90), "opendir", |job| &mut job.files.opendir)
         .help("Work on every regular file below this directory.")
         .example("/srv/data"),
-    int("nrfiles", |job| &mut job.files.nrfiles)
+    int(first(460), "nrfiles", |job| &mut job.files.nrfiles)
         .aliases(&["nr_files"])
         .default("1")
         .help("Files of each clone.")
         .example("4"),
-    word("file_service_type", FILE_SERVICE_TYPE_WORDS)
+    word(first(470), "file_service_type", FILE_SERVICE_TYPE_WORDS)
         .tail(special::service_type)
         .default("roundrobin")
         .help("How the next file is chosen.")
         .example("random:8"),
-    int("openfiles", |job| &mut job.files.openfiles)
+    int(first(480), "openfiles", |job| &mut job.files.openfiles)
         .default("0")
         .help("Files open at a time; 0 for all.")
         .example("2"),
-    special("filesize", special::size_range)
+    special(first(340), "filesize", special::size_range)
         .help("Size of each file, or a range from which it is drawn.")
         .example("1m-8m"),
-    word("filetype", FILETYPE_WORDS)
+    word(second(350), "filetype", FILETYPE_WORDS)
         .default("none")
         .help("What kind of file is expected.")
         .example("block"),
-    word("fallocate", FALLOCATE_WORDS)
+    word(first(490), "fallocate", FALLOCATE_WORDS)
         .default("native")
         .help("How space is reserved when a file is laid out.")
         .example("none"),
-    word("fadvise_hint", FADVISE_HINT_WORDS)
+    word(first(500), "fadvise_hint", FADVISE_HINT_WORDS)
         .default("1")
         .help("What the system is told about the pattern.")
         .example("0"),
-    boolean("overwrite", |job| &mut job.files.overwrite)
+    boolean(first(580), "overwrite", |job| &mut job.files.overwrite)
         .default("0")
         .help("Lay a file out in full before it is written.")
         .example("1"),
-    boolean("file_append", |job| &mut job.files.file_append)
+    boolean(first(360), "file_append", |job| &mut job.files.file_append)
         .default("0")
         .help("Begin at the end of the file.")
         .example("1"),
-    boolean("fill_device", |job| &mut job.files.fill_device)
+    boolean(first(330), "fill_device", |job| &mut job.files.fill_device)
         .aliases(&["fill_fs"])
         .default("0")
         .help("Write until no space is left, which is no error then.")
         .example("1"),
-    boolean("create_serialize", |job| &mut job.files.create_serialize)
+    boolean(first(1610), "create_serialize", |job| &mut job.files.create_serialize)
         .default("1")
         .without_effect("files are always laid out one after the other, before anything runs")
         .help("Lay files out one job after another.")
         .example("0"),
-    boolean("create_fsync", |job| &mut job.files.create_fsync)
+    boolean(second(1620), "create_fsync", |job| &mut job.files.create_fsync)
         .default("1")
         .help("Flush a file after it was laid out.")
         .example("0"),
-    boolean("create_on_open", |job| &mut job.files.create_on_open)
+    boolean(first(1630), "create_on_open", |job| &mut job.files.create_on_open)
         .default("0")
         .help("Make a file only when the job opens it.")
         .example("1"),
-    boolean("allow_file_create", |job| &mut job.files.allow_file_create)
+    boolean(first(1650), "allow_file_create", |job| &mut job.files.allow_file_create)
         .default("1")
         .help("A missing file may be made.")
         .example("0"),
-    boolean("allow_mounted_write", |job| &mut job.files.allow_mounted_write)
-        .default("0")
-        .help("Accepted; a mounted device is not written whatever it says.")
-        .example("1"),
-    boolean("pre_read", |job| &mut job.files.pre_read)
+    boolean(second(1660), "allow_mounted_write", |job| {
+        &mut job.files.allow_mounted_write
+    })
+    .default("0")
+    .help("Accepted; a mounted device is not written whatever it says.")
+    .example("1"),
+    boolean(first(1670), "pre_read", |job| &mut job.files.pre_read)
         .default("0")
         .help("Read every file once before the job.")
         .example("1"),
-    boolean("invalidate", |job| &mut job.files.invalidate)
+    boolean(first(1580), "invalidate", |job| &mut job.files.invalidate)
         .default("1")
         .help("Drop what the page cache holds of a file before the job.")
         .example("0"),
-    boolean("unlink", |job| &mut job.files.unlink)
+    boolean(first(1760), "unlink", |job| &mut job.files.unlink)
         .default("0")
         .help("Delete the files after the job.")
         .example("1"),
-    boolean("unlink_each_loop", |job| &mut job.files.unlink_each_loop)
+    boolean(first(1770), "unlink_each_loop", |job| &mut job.files.unlink_each_loop)
         .default("0")
         .help("Delete the files after each loop.")
         .example("1"),

@@ -16,21 +16,15 @@ pub mod typed;
 pub mod verify;
 pub mod zones;
 
-mod order;
+mod reader;
 mod row;
 mod special;
-mod tier;
-
-pub use row::{At, Kind, Row, Status, Word};
 
 use std::sync::LazyLock;
 
-use super::apply::Reader;
-pub(super) use order::in_order;
-use row::{
-    amount, boolean, flag, ignored, int, optional_int, optional_size, per_direction, real, reals, refused, removed,
-    size, special, text, time, word, words,
-};
+pub(super) use reader::{Reader, Taken, Wrong, spread};
+pub use reader::{Surroundings, Told};
+pub use row::{At, Kind, Rank, Row, Status, Word};
 
 /// Every option of a job, typed, each with its default until it is given.
 #[derive(Clone, Debug, PartialEq)]
@@ -85,6 +79,17 @@ pub fn rows() -> impl Iterator<Item = &'static Row> {
     GROUPS.iter().flat_map(|(_, rows)| rows.iter())
 }
 
+/// The rows that every job has, in the order in which fio lists its options: in `--cmdhelp=all`, among the candidates of an
+/// abbreviation, and for which of two names that are equally near to a mistyped one is suggested.
+pub(super) fn in_order() -> impl Iterator<Item = &'static Row> {
+    static IN_ORDER: LazyLock<Vec<&Row>> = LazyLock::new(|| {
+        let mut common: Vec<&Row> = rows().filter(|row| row.engines.is_empty()).collect();
+        common.sort_by_key(|row| row.rank.order);
+        common
+    });
+    IN_ORDER.iter().copied()
+}
+
 /// The row of an option that every job has, by its name or an alias.
 pub fn find(name: &str) -> Option<&'static Row> {
     rows().find(|row| row.engines.is_empty() && row.is_called(name))
@@ -98,15 +103,9 @@ pub fn find_of_engine(engine: &str, name: &str) -> Option<&'static Row> {
 }
 
 impl JobOptions {
-    /// The value of every option that is not given.
-    pub fn new() -> JobOptions {
-        // Reading some 200 defaults takes longer than a job file does.
-        static BUILT_IN: LazyLock<JobOptions> = LazyLock::new(JobOptions::from_rows);
-        BUILT_IN.clone()
-    }
-
-    fn from_rows() -> JobOptions {
-        let mut options = JobOptions {
+    /// Nothing at all; the rows have the defaults.
+    pub(super) fn empty() -> JobOptions {
+        JobOptions {
             job: job::Job::default(),
             files: files::Files::default(),
             pattern: pattern::Pattern::default(),
@@ -120,24 +119,16 @@ impl JobOptions {
             replay: replay::Replay::default(),
             zones: zones::Zones::default(),
             engine: engine::Engine::default(),
-        };
-        let mut told = Vec::new();
-        let mut reader = Reader {
-            job: &mut options,
-            around: None,
-            told: &mut told,
-            readonly: false,
-        };
-        for row in rows().filter(|row| !row.default.is_empty()) {
-            let taken = reader.value(row, row.default);
-            debug_assert!(taken.is_ok(), "the default of {} is no value of it", row.name);
         }
-        // The default of the seed holds only where randrepeat does not say otherwise.
-        options.pattern.randseed = None;
+    }
+
+    /// Defaults that no row can say: the seed holds only where randrepeat does not say otherwise, and Windows has another
+    /// engine.
+    pub(super) fn adjust_defaults(&mut self) {
+        self.pattern.randseed = None;
         if cfg!(windows) {
-            options.queue.ioengine = "windowsaio".into();
+            self.queue.ioengine = "windowsaio".into();
         }
-        options
     }
 
     /// What `k` is in sizes.
@@ -146,17 +137,6 @@ impl JobOptions {
             report::KbBase::Binary => 1024,
             report::KbBase::Decimal => 1000,
         }
-    }
-
-    /// Takes back what was said to the engine, since there is another now.
-    pub(super) fn forget_engine_options(&mut self) {
-        self.engine = JobOptions::new().engine;
-    }
-}
-
-impl Default for JobOptions {
-    fn default() -> Self {
-        JobOptions::new()
     }
 }
 
@@ -180,17 +160,18 @@ mod tests {
     }
 
     #[test]
-    fn every_option_has_a_place_in_the_order() {
-        let listed: Vec<&str> = in_order().map(|row| row.name).collect();
-        let common: HashSet<&str> = rows()
-            .filter(|row| row.engines.is_empty())
-            .map(|row| row.name)
-            .collect();
-        assert_eq!(listed.len(), common.len(), "{:?}", {
-            let mut missing: Vec<_> = common.iter().filter(|name| !listed.contains(name)).collect();
-            missing.sort();
-            missing
-        });
+    fn every_option_has_a_rank_of_its_own() {
+        let mut places = HashSet::new();
+        for row in rows() {
+            let own = row.engines.is_empty();
+            assert!(own == (row.rank.order > 0), "{}", row.name);
+            assert!(
+                !own || places.insert(row.rank.order),
+                "{} shares its place in the order",
+                row.name
+            );
+            assert!(row.status != Status::Refused || row.rank.tier == 3, "{}", row.name);
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! How fast: rates, pauses, limits of latency.
 
-use super::{Row, Word, boolean, int, per_direction, real, special, time, word};
+use super::row::*;
+use super::special;
 use crate::fio::values::Unit;
 use model::PerDirection;
 
@@ -39,83 +40,123 @@ pub struct Pace {
 
 /// The rows of these options.
 pub const ROWS: &[Row] = &[
-    time("thinktime", |job| &mut job.pace.thinktime, Unit::Microseconds)
-        .default("0")
-        .help("Pause after operations (bare: microseconds).")
-        .example("500"),
-    time("thinktime_spin", |job| &mut job.pace.thinktime_spin, Unit::Microseconds)
-        .default("0")
-        .help("Part of the pause that is spent computing (bare: microseconds).")
-        .example("100"),
-    int("thinktime_blocks", |job| &mut job.pace.thinktime_blocks)
+    time(
+        first(1400),
+        "thinktime",
+        |job| &mut job.pace.thinktime,
+        Unit::Microseconds,
+    )
+    .default("0")
+    .help("Pause after operations (bare: microseconds).")
+    .example("500"),
+    time(
+        second(1410),
+        "thinktime_spin",
+        |job| &mut job.pace.thinktime_spin,
+        Unit::Microseconds,
+    )
+    .default("0")
+    .help("Part of the pause that is spent computing (bare: microseconds).")
+    .example("100"),
+    int(first(1420), "thinktime_blocks", |job| &mut job.pace.thinktime_blocks)
         .default("1")
         .help("Operations between two pauses.")
         .example("8"),
-    word("thinktime_blocks_type", THINKTIME_BLOCKS_TYPE_WORDS)
+    word(second(1430), "thinktime_blocks_type", THINKTIME_BLOCKS_TYPE_WORDS)
         .default("complete")
         .help("Which operations count towards a pause.")
         .example("issue"),
-    time("thinktime_iotime", |job| &mut job.pace.thinktime_iotime, Unit::Seconds)
-        .default("0")
-        .help("Time of operations between two pauses (bare: seconds).")
-        .example("1"),
-    int("thinkcycles", |job| &mut job.pace.thinkcycles)
+    time(
+        second(1440),
+        "thinktime_iotime",
+        |job| &mut job.pace.thinktime_iotime,
+        Unit::Seconds,
+    )
+    .default("0")
+    .help("Time of operations between two pauses (bare: seconds).")
+    .example("1"),
+    int(second(1450), "thinkcycles", |job| &mut job.pace.thinkcycles)
         .default("0")
         .help("Processor cycles to burn after each operation.")
         .example("1000"),
-    per_direction("rate", |job| &mut job.pace.rate, Unit::Bytes)
+    per_direction(first(1460), "rate", |job| &mut job.pace.rate, Unit::Bytes)
         .help("Bytes per second of each clone and direction.")
         .example("10m,5m"),
-    per_direction("rate_min", |job| &mut job.pace.rate_min, Unit::Bytes)
+    per_direction(first(1470), "rate_min", |job| &mut job.pace.rate_min, Unit::Bytes)
         .aliases(&["ratemin"])
         .help("Bytes per second below which the job fails.")
         .example("1m"),
-    word("rate_process", RATE_PROCESS_WORDS)
+    word(first(1480), "rate_process", RATE_PROCESS_WORDS)
         .default("linear")
         .help("How operations are spaced in time.")
         .example("poisson"),
-    int("rate_cycle", |job| &mut job.pace.rate_cycle)
+    int(second(1490), "rate_cycle", |job| &mut job.pace.rate_cycle)
         .aliases(&["ratecycle"])
         .default("1000")
         .help("Milliseconds over which a minimum is judged.")
         .example("500"),
-    boolean("rate_ignore_thinktime", |job| &mut job.pace.rate_ignore_thinktime)
-        .default("0")
-        .help("Do not make up for pauses.")
-        .example("1"),
-    per_direction("rate_iops", |job| &mut job.pace.rate_iops, Unit::Bytes)
+    boolean(second(1500), "rate_ignore_thinktime", |job| {
+        &mut job.pace.rate_ignore_thinktime
+    })
+    .default("0")
+    .help("Do not make up for pauses.")
+    .example("1"),
+    per_direction(first(1510), "rate_iops", |job| &mut job.pace.rate_iops, Unit::Bytes)
         .help("Operations per second of each clone and direction.")
         .example("700,300"),
-    per_direction("rate_iops_min", |job| &mut job.pace.rate_iops_min, Unit::Bytes)
-        .help("Operations per second below which the job fails.")
-        .example("100"),
-    per_direction("max_latency", |job| &mut job.pace.max_latency, Unit::Microseconds)
-        .help("Latency at which the job fails (bare: microseconds).")
-        .example("10ms"),
-    time("latency_target", |job| &mut job.pace.latency_target, Unit::Microseconds)
-        .default("0")
-        .help("Latency to keep while the depth is sought (bare: microseconds).")
-        .example("20ms"),
-    time("latency_window", |job| &mut job.pace.latency_window, Unit::Microseconds)
-        .default("0")
-        .help("Time over which that is judged (bare: microseconds).")
-        .example("500ms"),
-    real("latency_percentile", |job| &mut job.pace.latency_percentile)
-        .most(100)
-        .default("100")
-        .help("Share of operations that have to keep it, in percent.")
-        .example("95"),
-    boolean("latency_run", |job| &mut job.pace.latency_run)
+    per_direction(
+        first(1520),
+        "rate_iops_min",
+        |job| &mut job.pace.rate_iops_min,
+        Unit::Bytes,
+    )
+    .help("Operations per second below which the job fails.")
+    .example("100"),
+    per_direction(
+        first(1530),
+        "max_latency",
+        |job| &mut job.pace.max_latency,
+        Unit::Microseconds,
+    )
+    .help("Latency at which the job fails (bare: microseconds).")
+    .example("10ms"),
+    time(
+        first(1540),
+        "latency_target",
+        |job| &mut job.pace.latency_target,
+        Unit::Microseconds,
+    )
+    .default("0")
+    .help("Latency to keep while the depth is sought (bare: microseconds).")
+    .example("20ms"),
+    time(
+        first(1550),
+        "latency_window",
+        |job| &mut job.pace.latency_window,
+        Unit::Microseconds,
+    )
+    .default("0")
+    .help("Time over which that is judged (bare: microseconds).")
+    .example("500ms"),
+    real(first(1560), "latency_percentile", |job| {
+        &mut job.pace.latency_percentile
+    })
+    .most(100)
+    .default("100")
+    .help("Share of operations that have to keep it, in percent.")
+    .example("95"),
+    boolean(first(1570), "latency_run", |job| &mut job.pace.latency_run)
         .default("0")
         .help("Go on adjusting the depth until the runtime is over.")
         .example("1"),
-    word("steadystate", STEADYSTATE_WORDS)
+    word(first(2480), "steadystate", STEADYSTATE_WORDS)
         .tail(special::steady_state)
         .aliases(&["ss"])
         .default("iops_slope:0.01%")
         .help("End when this measure no longer changes by more than the limit.")
         .example("iops:5%"),
     time(
+        first(2490),
         "steadystate_duration",
         |job| &mut job.pace.steadystate_duration,
         Unit::Seconds,
@@ -125,6 +166,7 @@ pub const ROWS: &[Row] = &[
     .help("Time over which a steady state is judged (bare: seconds).")
     .example("10"),
     time(
+        first(2500),
         "steadystate_ramp_time",
         |job| &mut job.pace.steadystate_ramp_time,
         Unit::Seconds,
@@ -134,6 +176,7 @@ pub const ROWS: &[Row] = &[
     .help("Time before that begins (bare: seconds).")
     .example("5"),
     time(
+        first(2510),
         "steadystate_check_interval",
         |job| &mut job.pace.steadystate_check_interval,
         Unit::Seconds,

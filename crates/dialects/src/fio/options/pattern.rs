@@ -1,7 +1,8 @@
 //! What is read and written: direction, order, offsets.
 
+use super::row::*;
+use super::special;
 use super::typed::{Distribution, Range, Split};
-use super::{Row, Word, amount, boolean, flag, int, optional_size, per_direction, removed, special, word};
 use crate::fio::values::{Amount, Unit};
 use model::PerDirection;
 
@@ -41,105 +42,108 @@ pub struct Pattern {
 
 /// The rows of these options.
 pub const ROWS: &[Row] = &[
-    word("rw", RW_WORDS)
+    word(first(100), "rw", RW_WORDS)
         .tail(special::sequence)
         .aliases(&["readwrite"])
         .default("read")
         .help("IO direction")
         .example("randrw"),
-    word("rw_sequencer", RW_SEQUENCER_WORDS)
+    word(first(220), "rw_sequencer", RW_SEQUENCER_WORDS)
         .default("sequential")
         .help("What happens between two random positions of `rw=...:N`.")
         .example("identical"),
-    int("rwmixread", |job| &mut job.pattern.rwmixread)
+    int(first(1330), "rwmixread", |job| &mut job.pattern.rwmixread)
         .least(0)
         .most(100)
         .default("50")
         .then(|job| job.pattern.rwmixwrite = 100i64.saturating_sub(job.pattern.rwmixread))
         .help("Share of reads in a mixed job, in percent.")
         .example("70"),
-    int("rwmixwrite", |job| &mut job.pattern.rwmixwrite)
+    int(first(1340), "rwmixwrite", |job| &mut job.pattern.rwmixwrite)
         .least(0)
         .most(100)
         .default("50")
         .then(|job| job.pattern.rwmixread = 100i64.saturating_sub(job.pattern.rwmixwrite))
         .help("Share of writes in a mixed job, in percent.")
         .example("30"),
-    removed("rwmixcycle").help("Gone.").example("500"),
-    amount("size", |job| &mut job.pattern.size)
+    removed(first(1350), "rwmixcycle").help("Gone.").example("500"),
+    amount(first(310), "size", |job| &mut job.pattern.size)
         .help("Bytes of each clone, over all its files; also the region they lie in.")
         .example("1g"),
-    amount("io_size", |job| &mut job.pattern.io_size)
+    amount(first(320), "io_size", |job| &mut job.pattern.io_size)
         .aliases(&["io_limit"])
         .help("Bytes to transfer, where they are not the size.")
         .example("4g"),
-    amount("offset", |job| &mut job.pattern.offset)
+    amount(first(370), "offset", |job| &mut job.pattern.offset)
         .aliases(&["fileoffset"])
         .default("0")
         .help("Where in the file the region begins.")
         .example("25%"),
-    amount("offset_increment", |job| &mut job.pattern.offset_increment)
+    amount(first(380), "offset_increment", |job| &mut job.pattern.offset_increment)
         .default("0")
         .help("What is added to the offset for each further clone.")
         .example("1g"),
-    int("offset_align", |job| &mut job.pattern.offset_align)
+    int(second(390), "offset_align", |job| &mut job.pattern.offset_align)
         .default("0")
         .help("Alignment of an offset in percent.")
         .example("4k"),
-    per_direction("bs", |job| &mut job.pattern.bs, Unit::Bytes)
+    per_direction(first(110), "bs", |job| &mut job.pattern.bs, Unit::Bytes)
         .least(1)
         .aliases(&["blocksize"])
         .default("4096")
         .help("Block size unit")
         .example("4k,64k"),
-    per_direction("ba", |job| &mut job.pattern.ba, Unit::Bytes)
+    per_direction(first(120), "ba", |job| &mut job.pattern.ba, Unit::Bytes)
         .least(1)
         .aliases(&["blockalign"])
         .help("Alignment of offsets; the smallest block size if not given.")
         .example("4k"),
-    special("bsrange", special::block_range)
+    special(first(130), "bsrange", special::block_range)
         .aliases(&["blocksize_range"])
         .help("Range from which block sizes are drawn.")
         .example("4k-64k"),
-    special("bssplit", special::block_split)
+    special(first(140), "bssplit", special::block_split)
         .help("Block sizes with the percentage of each.")
         .example("4k/60:64k/40"),
-    flag("bs_unaligned", |job| &mut job.pattern.bs_unaligned)
+    flag(second(150), "bs_unaligned", |job| &mut job.pattern.bs_unaligned)
         .aliases(&["blocksize_unaligned"])
         .help("Drawn block sizes need not be multiples of the smallest."),
-    boolean("bs_is_seq_rand", |job| &mut job.pattern.bs_is_seq_rand)
+    boolean(second(160), "bs_is_seq_rand", |job| &mut job.pattern.bs_is_seq_rand)
         .default("0")
         .help("The read size is for sequential operations, the write size for random ones.")
         .example("1"),
-    boolean("randrepeat", |job| &mut job.pattern.randrepeat)
+    boolean(first(170), "randrepeat", |job| &mut job.pattern.randrepeat)
         .aliases(&["allrandrepeat"])
         .default("1")
         .help("Draw the same numbers in every run.")
         .example("0"),
-    optional_size("randseed", |job| &mut job.pattern.randseed)
+    optional_size(first(180), "randseed", |job| &mut job.pattern.randseed)
         .default("0x89")
         .help("Seed of the random numbers.")
         .example("42"),
-    flag("norandommap", |job| &mut job.pattern.norandommap)
+    flag(first(190), "norandommap", |job| &mut job.pattern.norandommap)
         .help("Random offsets may repeat before all blocks had their turn."),
-    boolean("softrandommap", |job| &mut job.pattern.softrandommap)
+    boolean(first(200), "softrandommap", |job| &mut job.pattern.softrandommap)
         .default("0")
         .help("Go on without a map of blocks where memory for it is short.")
         .example("1"),
-    word("random_generator", RANDOM_GENERATOR_WORDS)
+    word(first(410), "random_generator", RANDOM_GENERATOR_WORDS)
         .default("tausworthe")
         .help("Generator of random offsets.")
         .example("lfsr"),
-    word("random_distribution", RANDOM_DISTRIBUTION_WORDS)
+    word(first(420), "random_distribution", RANDOM_DISTRIBUTION_WORDS)
         .tail(special::distribution)
         .default("random")
         .help("How random offsets spread over the file.")
         .example("zipf:1.2"),
-    boolean("random_sequence_stride", |job| &mut job.pattern.random_sequence_stride)
-        .default("0")
-        .help("A list of blocks moves on by its length in each round.")
-        .example("1"),
+    boolean(second(430), "random_sequence_stride", |job| {
+        &mut job.pattern.random_sequence_stride
+    })
+    .default("0")
+    .help("A list of blocks moves on by its length in each round.")
+    .example("1"),
     per_direction(
+        first(440),
         "percentage_random",
         |job| &mut job.pattern.percentage_random,
         Unit::Bytes,
@@ -149,7 +153,7 @@ pub const ROWS: &[Row] = &[
     .default("100,100,100")
     .help("Share of operations at random positions, in percent.")
     .example("50"),
-    removed("percentage_sequential")
+    removed(first(450), "percentage_sequential")
         .help("Gone; see percentage_random.")
         .example("50"),
 ];

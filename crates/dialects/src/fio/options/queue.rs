@@ -1,7 +1,8 @@
 //! How operations are handed to the system.
 
+use super::row::*;
+use super::special;
 use super::typed::SyncFileRange;
-use super::{Row, Word, boolean, int, size, special, text, word};
 
 /// The values of these options.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -40,21 +41,21 @@ pub struct Queue {
 
 /// The rows of these options.
 pub const ROWS: &[Row] = &[
-    special("ioengine", special::engine)
+    special(first(230), "ioengine", special::engine)
         .default("psync")
         .help("How operations are carried out.")
         .example("libaio"),
-    int("iodepth", |job| &mut job.queue.iodepth)
+    int(first(240), "iodepth", |job| &mut job.queue.iodepth)
         .least(1)
         .default("1")
         .help("Operations that each clone keeps in flight.")
         .example("32"),
-    int("iodepth_batch", |job| &mut job.queue.iodepth_batch)
+    int(first(250), "iodepth_batch", |job| &mut job.queue.iodepth_batch)
         .aliases(&["iodepth_batch_submit"])
         .default("1")
         .help("Operations handed over at once; 0 for all of iodepth.")
         .example("8"),
-    int("iodepth_batch_complete_min", |job| {
+    int(first(260), "iodepth_batch_complete_min", |job| {
         &mut job.queue.iodepth_batch_complete_min
     })
     .least(0)
@@ -62,96 +63,96 @@ pub const ROWS: &[Row] = &[
     .default("1")
     .help("Completions to wait for at least; 0 asks without waiting.")
     .example("4"),
-    int("iodepth_batch_complete_max", |job| {
+    int(first(270), "iodepth_batch_complete_max", |job| {
         &mut job.queue.iodepth_batch_complete_max
     })
     .least(0)
     .default("0")
     .help("Completions to take at most.")
     .example("16"),
-    int("iodepth_low", |job| &mut job.queue.iodepth_low)
+    int(first(280), "iodepth_low", |job| &mut job.queue.iodepth_low)
         .default("0")
         .help("Depth to fall to before the queue is filled again.")
         .example("16"),
-    boolean("serialize_overlap", |job| &mut job.queue.serialize_overlap)
+    boolean(second(290), "serialize_overlap", |job| &mut job.queue.serialize_overlap)
         .default("0")
         .help("Hold back an operation that overlaps one in flight.")
         .example("1"),
-    word("io_submit_mode", IO_SUBMIT_MODE_WORDS)
+    word(first(300), "io_submit_mode", IO_SUBMIT_MODE_WORDS)
         .default("inline")
         .help("Which thread hands operations over.")
         .example("offload"),
-    boolean("direct", |job| &mut job.queue.direct)
+    boolean(first(550), "direct", |job| &mut job.queue.direct)
         .default("0")
         .then(|job| job.queue.buffered = !job.queue.direct)
         .help("Pass the page cache by (O_DIRECT).")
         .example("1"),
-    boolean("buffered", |job| &mut job.queue.buffered)
+    boolean(first(570), "buffered", |job| &mut job.queue.buffered)
         .default("1")
         .then(|job| job.queue.direct = !job.queue.buffered)
         .help("Use the page cache; the opposite of direct.")
         .example("0"),
-    boolean("atomic", |job| &mut job.queue.atomic)
+    boolean(first(560), "atomic", |job| &mut job.queue.atomic)
         .default("0")
         .help("Write without tearing (RWF_ATOMIC); needs direct.")
         .example("1"),
-    word("sync", SYNC_WORDS)
+    word(first(1590), "sync", SYNC_WORDS)
         .default("none")
         .help("Each write waits until it is durable.")
         .example("dsync"),
-    int("fsync", |job| &mut job.queue.fsync)
+    int(first(510), "fsync", |job| &mut job.queue.fsync)
         .default("0")
         .help("fsync after this many writes; 0 for never.")
         .example("32"),
-    int("fdatasync", |job| &mut job.queue.fdatasync)
+    int(first(520), "fdatasync", |job| &mut job.queue.fdatasync)
         .default("0")
         .help("fdatasync after this many writes; 0 for never.")
         .example("1"),
-    special("sync_file_range", special::sync_file_range)
+    special(first(540), "sync_file_range", special::sync_file_range)
         .help("sync_file_range with these flags after a number of writes.")
         .example("write:8"),
-    int("write_barrier", |job| &mut job.queue.write_barrier)
+    int(second(530), "write_barrier", |job| &mut job.queue.write_barrier)
         .default("0")
         .without_effect("no engine here knows barriers")
         .help("Mark every n-th write as a barrier.")
         .example("8"),
-    boolean("end_fsync", |job| &mut job.queue.end_fsync)
+    boolean(first(1730), "end_fsync", |job| &mut job.queue.end_fsync)
         .default("0")
         .help("Flush all files at the end of the writes.")
         .example("1"),
-    boolean("end_syncfs", |job| &mut job.queue.end_syncfs)
+    boolean(second(1740), "end_syncfs", |job| &mut job.queue.end_syncfs)
         .default("0")
         .help("Flush the whole file system at the end of the writes.")
         .example("1"),
-    boolean("fsync_on_close", |job| &mut job.queue.fsync_on_close)
+    boolean(first(1750), "fsync_on_close", |job| &mut job.queue.fsync_on_close)
         .default("0")
         .help("Flush a file whenever it is closed.")
         .example("1"),
-    word("write_hint", WRITE_HINT_WORDS)
+    word(first(1600), "write_hint", WRITE_HINT_WORDS)
         .default("none")
         .help("What the system is told about the life of written data.")
         .example("short"),
-    word("mem", MEM_WORDS)
+    word(first(710), "mem", MEM_WORDS)
         .tail(special::memory)
         .aliases(&["iomem"])
         .default("malloc")
         .help("Where buffers come from.")
         .example("mmap"),
-    int("iomem_align", |job| &mut job.queue.iomem_align)
+    int(first(720), "iomem_align", |job| &mut job.queue.iomem_align)
         .least(0)
         .aliases(&["mem_align"])
         .default("0")
         .help("Alignment of buffers beyond that of a page.")
         .example("4k"),
-    int("hugepage-size", |job| &mut job.queue.hugepage_size)
+    int(second(2430), "hugepage-size", |job| &mut job.queue.hugepage_size)
         .default("2m")
         .help("Memory of huge pages is taken in multiples of this; the pages are of the system's usual size.")
         .example("2m"),
-    size("lockmem", |job| &mut job.queue.lockmem)
+    size(first(1320), "lockmem", |job| &mut job.queue.lockmem)
         .default("0")
         .help("Memory to pin, so that less is left for caches.")
         .example("1g"),
-    text("ioscheduler", |job| &mut job.queue.ioscheduler)
+    text(second(1090), "ioscheduler", |job| &mut job.queue.ioscheduler)
         .help("I/O scheduler for the device under the files, as long as the run lasts.")
         .example("none"),
 ];

@@ -3,7 +3,7 @@
 use model::PerDirection;
 
 use super::JobOptions;
-use crate::fio::apply::{Reader, Taken};
+use super::reader::{Reader, Taken};
 use crate::fio::values::{Amount, Unit};
 
 /// Where the value of an option lies.
@@ -14,6 +14,8 @@ pub type At<T> = fn(&mut JobOptions) -> &mut T;
 pub struct Row {
     /// Its name in job files, and in reports whatever alias was written.
     pub name: &'static str,
+    /// Its place in fio's own list, and how much it matters.
+    pub rank: Rank,
     /// Other names.
     pub aliases: &'static [&'static str],
     /// What kind of value it has, and where that goes.
@@ -34,6 +36,16 @@ pub struct Row {
     pub example: &'static str,
     /// What follows for other options when it is given.
     pub(in crate::fio) then: Option<fn(&mut JobOptions)>,
+}
+
+/// The place of an option among the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rank {
+    /// Where it stands in fio's list of options, in steps of ten; 0 for options of engines, which have lists of their own.
+    pub order: u32,
+    /// How much it matters, by a survey of 356 public job files and command lines: 1 for what nearly all of them need, 2 for
+    /// what the rest of them needs, 3 for what takes special devices or is hardly used.
+    pub tier: u8,
 }
 
 /// What becomes of an option.
@@ -124,9 +136,10 @@ impl Row {
         }
     }
 
-    const fn new(name: &'static str, kind: Kind) -> Row {
+    const fn new(rank: Rank, name: &'static str, kind: Kind) -> Row {
         Row {
             name,
+            rank,
             aliases: &[],
             kind,
             least: None,
@@ -194,76 +207,88 @@ impl Row {
     }
 }
 
-pub(super) const fn flag(name: &'static str, at: At<bool>) -> Row {
-    Row::new(name, Kind::Flag(at))
+pub(super) const fn first(order: u32) -> Rank {
+    Rank { order, tier: 1 }
 }
 
-pub(super) const fn boolean(name: &'static str, at: At<bool>) -> Row {
-    Row::new(name, Kind::Bool(at)).least(0).most(1)
+pub(super) const fn second(order: u32) -> Rank {
+    Rank { order, tier: 2 }
 }
 
-pub(super) const fn int(name: &'static str, at: At<i64>) -> Row {
-    Row::new(name, Kind::Int(at))
+pub(super) const fn third(order: u32) -> Rank {
+    Rank { order, tier: 3 }
 }
 
-pub(super) const fn optional_int(name: &'static str, at: At<Option<i64>>) -> Row {
-    Row::new(name, Kind::OptionalInt(at))
+pub(super) const fn flag(rank: Rank, name: &'static str, at: At<bool>) -> Row {
+    Row::new(rank, name, Kind::Flag(at))
 }
 
-pub(super) const fn size(name: &'static str, at: At<u64>) -> Row {
-    Row::new(name, Kind::Size(at))
+pub(super) const fn boolean(rank: Rank, name: &'static str, at: At<bool>) -> Row {
+    Row::new(rank, name, Kind::Bool(at)).least(0).most(1)
 }
 
-pub(super) const fn optional_size(name: &'static str, at: At<Option<u64>>) -> Row {
-    Row::new(name, Kind::OptionalSize(at))
+pub(super) const fn int(rank: Rank, name: &'static str, at: At<i64>) -> Row {
+    Row::new(rank, name, Kind::Int(at))
 }
 
-pub(super) const fn amount(name: &'static str, at: At<Option<Amount>>) -> Row {
-    Row::new(name, Kind::Amount(at))
+pub(super) const fn optional_int(rank: Rank, name: &'static str, at: At<Option<i64>>) -> Row {
+    Row::new(rank, name, Kind::OptionalInt(at))
 }
 
-pub(super) const fn time(name: &'static str, at: At<u64>, unit: Unit) -> Row {
-    Row::new(name, Kind::Time(at, unit))
+pub(super) const fn size(rank: Rank, name: &'static str, at: At<u64>) -> Row {
+    Row::new(rank, name, Kind::Size(at))
 }
 
-pub(super) const fn per_direction(name: &'static str, at: At<PerDirection<u64>>, unit: Unit) -> Row {
-    Row::new(name, Kind::PerDirection(at, unit))
+pub(super) const fn optional_size(rank: Rank, name: &'static str, at: At<Option<u64>>) -> Row {
+    Row::new(rank, name, Kind::OptionalSize(at))
 }
 
-pub(super) const fn reals(name: &'static str, at: At<Vec<f64>>) -> Row {
-    Row::new(name, Kind::Reals(at))
+pub(super) const fn amount(rank: Rank, name: &'static str, at: At<Option<Amount>>) -> Row {
+    Row::new(rank, name, Kind::Amount(at))
 }
 
-pub(super) const fn real(name: &'static str, at: At<f64>) -> Row {
-    Row::new(name, Kind::Real(at))
+pub(super) const fn time(rank: Rank, name: &'static str, at: At<u64>, unit: Unit) -> Row {
+    Row::new(rank, name, Kind::Time(at, unit))
 }
 
-pub(super) const fn text(name: &'static str, at: At<Option<String>>) -> Row {
-    Row::new(name, Kind::Text(at))
+pub(super) const fn per_direction(rank: Rank, name: &'static str, at: At<PerDirection<u64>>, unit: Unit) -> Row {
+    Row::new(rank, name, Kind::PerDirection(at, unit))
 }
 
-pub(super) const fn word(name: &'static str, words: &'static [Word]) -> Row {
-    Row::new(name, Kind::Word(words, None))
+pub(super) const fn reals(rank: Rank, name: &'static str, at: At<Vec<f64>>) -> Row {
+    Row::new(rank, name, Kind::Reals(at))
 }
 
-pub(super) const fn words(name: &'static str, words: &'static [Word]) -> Row {
-    Row::new(name, Kind::Words(words))
+pub(super) const fn real(rank: Rank, name: &'static str, at: At<f64>) -> Row {
+    Row::new(rank, name, Kind::Real(at))
 }
 
-pub(super) const fn special(name: &'static str, read: fn(&mut Reader<'_>, &str) -> Taken) -> Row {
-    Row::new(name, Kind::Special(read))
+pub(super) const fn text(rank: Rank, name: &'static str, at: At<Option<String>>) -> Row {
+    Row::new(rank, name, Kind::Text(at))
 }
 
-pub(super) const fn removed(name: &'static str) -> Row {
-    Row::new(name, Kind::Removed)
+pub(super) const fn word(rank: Rank, name: &'static str, words: &'static [Word]) -> Row {
+    Row::new(rank, name, Kind::Word(words, None))
 }
 
-pub(super) const fn ignored(name: &'static str) -> Row {
-    Row::new(name, Kind::Ignored)
+pub(super) const fn words(rank: Rank, name: &'static str, words: &'static [Word]) -> Row {
+    Row::new(rank, name, Kind::Words(words))
 }
 
-pub(super) const fn refused(name: &'static str, kind: &'static str) -> Row {
-    let mut row = Row::new(name, Kind::Unread(kind));
+pub(super) const fn special(rank: Rank, name: &'static str, read: fn(&mut Reader<'_>, &str) -> Taken) -> Row {
+    Row::new(rank, name, Kind::Special(read))
+}
+
+pub(super) const fn removed(rank: Rank, name: &'static str) -> Row {
+    Row::new(rank, name, Kind::Removed)
+}
+
+pub(super) const fn ignored(rank: Rank, name: &'static str) -> Row {
+    Row::new(rank, name, Kind::Ignored)
+}
+
+pub(super) const fn refused(rank: Rank, name: &'static str, kind: &'static str) -> Row {
+    let mut row = Row::new(rank, name, Kind::Unread(kind));
     row.status = Status::Refused;
     row
 }

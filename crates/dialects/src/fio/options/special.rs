@@ -2,11 +2,10 @@
 
 use model::PerDirection;
 
+use super::reader::{Reader, Taken, Told, Wrong, spread};
 use super::replay::Skip;
 use super::typed::{CpuRange, Distribution, LogName, Piece, PrioritySplit, Range, Split, SyncFileRange, Zone};
 use super::{JobOptions, pattern};
-use crate::fio::apply::{Reader, Taken, Told, Wrong, spread};
-use crate::fio::show;
 use crate::fio::values::{self, Unit};
 
 /// Entries of a list of block sizes or zones, for each direction.
@@ -61,7 +60,7 @@ pub(super) fn memory(reader: &mut Reader<'_>, tail: &str) -> Taken {
 pub(super) fn sequence(reader: &mut Reader<'_>, tail: &str) -> Taken {
     let rw = reader.job.pattern.rw;
     if reader.readonly && rw.changes_data() {
-        return Err(refuse_writes(reader));
+        return Err(Wrong::ReadOnly);
     }
     let step = tail.strip_prefix(':').map(|text| match rw.is_random() {
         true => leading_integer(text),
@@ -69,22 +68,6 @@ pub(super) fn sequence(reader: &mut Reader<'_>, tail: &str) -> Taken {
     });
     reader.job.pattern.rw_step = step.unwrap_or(0);
     Ok(())
-}
-
-fn refuse_writes(reader: &mut Reader<'_>) -> Wrong {
-    let name = reader.job.job.name.clone().unwrap_or_default();
-    reader.say(format!(
-        "fio: job <{name}> has write or trim bit set, but fio is in read-only mode"
-    ));
-    reader.say("Correct format for offending option");
-    if let Some(row) = super::find("rw") {
-        for line in show::description(row) {
-            reader.say(line);
-        }
-        reader.told.extend(show::valid_values(row).into_iter().map(Told::Out));
-        reader.told.push(Told::Out(String::new()));
-    }
-    Wrong::Failed
 }
 
 impl pattern::Rw {

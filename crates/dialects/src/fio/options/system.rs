@@ -1,7 +1,8 @@
 //! Processors, priorities, limits.
 
+use super::row::*;
+use super::special;
 use super::typed::CpuRange;
-use super::{Row, Word, boolean, int, optional_int, refused, special, text, word};
 
 /// The values of these options.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -31,81 +32,81 @@ pub struct System {
 
 /// The rows of these options.
 pub const ROWS: &[Row] = &[
-    word("clocksource", CLOCKSOURCE_WORDS)
+    word(first(700), "clocksource", CLOCKSOURCE_WORDS)
         .without_effect("time always comes from one monotonic clock")
         .help("Accepted; time comes from one monotonic clock.")
         .example("clock_gettime"),
-    optional_int("cpumask", |job| &mut job.system.cpumask)
+    optional_int(first(1680), "cpumask", |job| &mut job.system.cpumask)
         .help("Processors as the bits of a number.")
         .example("3"),
-    special("cpus_allowed", special::cpus)
+    special(first(1690), "cpus_allowed", special::cpus)
         .help("Processors as a list.")
         .example("0,2-5"),
-    word("cpus_allowed_policy", CPUS_ALLOWED_POLICY_WORDS)
+    word(first(1700), "cpus_allowed_policy", CPUS_ALLOWED_POLICY_WORDS)
         .default("shared")
         .help("Clones share those processors, or have one each.")
         .example("split"),
-    text("numa_cpu_nodes", |job| &mut job.system.numa_cpu_nodes)
+    text(second(1710), "numa_cpu_nodes", |job| &mut job.system.numa_cpu_nodes)
         .help("NUMA nodes whose processors are used.")
         .example("0"),
-    text("numa_mem_policy", |job| &mut job.system.numa_mem_policy)
+    text(second(1720), "numa_mem_policy", |job| &mut job.system.numa_mem_policy)
         .help("NUMA nodes whose memory is used.")
         .example("bind:0"),
-    int("nice", |job| &mut job.system.nice)
+    int(first(1360), "nice", |job| &mut job.system.nice)
         .least(-20)
         .most(19)
         .default("0")
         .help("Nice value.")
         .example("5"),
-    optional_int("prio", |job| &mut job.system.prio)
+    optional_int(second(1370), "prio", |job| &mut job.system.prio)
         .least(0)
         .most(7)
         .help("Priority of operations.")
         .example("4"),
-    optional_int("prioclass", |job| &mut job.system.prioclass)
+    optional_int(second(1380), "prioclass", |job| &mut job.system.prioclass)
         .least(0)
         .most(3)
         .help("Class of that priority.")
         .example("2"),
-    optional_int("priohint", |job| &mut job.system.priohint)
+    optional_int(second(1390), "priohint", |job| &mut job.system.priohint)
         .least(0)
         .most(1023)
         .help("Hint to go with the priority.")
         .example("1"),
-    optional_int("uid", |job| &mut job.system.uid)
+    optional_int(second(2390), "uid", |job| &mut job.system.uid)
         .least(0)
         .most(u32::MAX as i64 - 1)
         .help("Number of the user that files are opened as.")
         .example("1000"),
-    optional_int("gid", |job| &mut job.system.gid)
+    optional_int(second(2400), "gid", |job| &mut job.system.gid)
         .least(0)
         .most(u32::MAX as i64 - 1)
         .help("Number of the group that files are opened as.")
         .example("1000"),
-    optional_int("gtod_cpu", |job| &mut job.system.gtod_cpu)
+    optional_int(second(2290), "gtod_cpu", |job| &mut job.system.gtod_cpu)
         .without_effect("reading the clock is no system call, so that no processor need be set apart for it")
         .help("Processor that keeps the time for all.")
         .example("0"),
-    text("cgroup", |job| &mut job.system.cgroup)
+    text(second(2340), "cgroup", |job| &mut job.system.cgroup)
         .help(
             "Control group for block I/O that clones run in, below the mount of control groups; it is made if need be.",
         )
         .example("fio"),
-    boolean("cgroup_nodelete", |job| &mut job.system.cgroup_nodelete)
+    boolean(second(2350), "cgroup_nodelete", |job| &mut job.system.cgroup_nodelete)
         .default("0")
         .help("Keep control groups that were made.")
         .example("1"),
-    optional_int("cgroup_weight", |job| &mut job.system.cgroup_weight)
+    optional_int(second(2360), "cgroup_weight", |job| &mut job.system.cgroup_weight)
         .least(100)
         .most(1000)
         .help("Weight of the control group.")
         .example("500"),
-    int("num_range", |job| &mut job.system.num_range)
+    int(second(2370), "num_range", |job| &mut job.system.num_range)
         .most(256)
         .default("1")
         .help("Ranges that one trim names: no engine here takes more than one.")
         .example("4"),
-    refused("gpu_dev_id", "int")
+    refused(third(2380), "gpu_dev_id", "int")
         .default("0")
         .help("Which GPU.")
         .example("0"),

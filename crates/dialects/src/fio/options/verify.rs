@@ -1,7 +1,8 @@
 //! Whether what was written comes back.
 
+use super::row::*;
+use super::special;
 use super::typed::{CpuRange, Piece};
-use super::{Row, Word, boolean, flag, ignored, int, size, special, word, words};
 
 /// The values of these options.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -33,85 +34,98 @@ pub struct Verify {
 
 /// The rows of these options.
 pub const ROWS: &[Row] = &[
-    word("verify", VERIFY_WORDS)
+    word(first(730), "verify", VERIFY_WORDS)
         .default("0")
         .help("Checksum to write with the data and to check.")
         .example("crc32c"),
-    boolean("do_verify", |job| &mut job.verify.do_verify)
+    boolean(first(740), "do_verify", |job| &mut job.verify.do_verify)
         .default("1")
         .help("Read back and check after writing.")
         .example("0"),
-    ignored("verifysort")
+    ignored(first(750), "verifysort")
         .without_effect("fio has no such thing any more")
         .help("Gone; data is checked in the order of writing.")
         .example("1"),
-    ignored("verifysort_nr")
+    ignored(first(760), "verifysort_nr")
         .without_effect("fio has no such thing any more")
         .help("Gone.")
         .example("1024"),
-    int("verify_interval", |job| &mut job.verify.verify_interval)
+    int(first(770), "verify_interval", |job| &mut job.verify.verify_interval)
         .least(96)
         .help("Bytes that each header covers; 0 for a block.")
         .example("4k"),
-    int("verify_offset", |job| &mut job.verify.verify_offset)
+    int(second(780), "verify_offset", |job| &mut job.verify.verify_offset)
         .least(48)
         .help("Where in the interval the header stands, which changes places with the data there.")
         .example("512"),
-    special("verify_pattern", special::verify_pattern)
+    special(first(790), "verify_pattern", special::verify_pattern)
         .help("Bytes to write and to expect.")
         .example("0xab"),
-    boolean("verify_pattern_interval", |job| &mut job.verify.verify_pattern_interval)
-        .default("0")
-        .help("The pattern begins anew in every interval.")
-        .example("1"),
-    boolean("verify_fatal", |job| &mut job.verify.verify_fatal)
+    boolean(second(800), "verify_pattern_interval", |job| {
+        &mut job.verify.verify_pattern_interval
+    })
+    .default("0")
+    .help("The pattern begins anew in every interval.")
+    .example("1"),
+    boolean(first(810), "verify_fatal", |job| &mut job.verify.verify_fatal)
         .default("0")
         .help("End at the first mismatch.")
         .example("1"),
-    boolean("verify_dump", |job| &mut job.verify.verify_dump)
+    boolean(first(820), "verify_dump", |job| &mut job.verify.verify_dump)
         .default("0")
         .help("Store both forms of a block that does not match.")
         .example("1"),
-    int("verify_async", |job| &mut job.verify.verify_async)
+    int(first(830), "verify_async", |job| &mut job.verify.verify_async)
         .default("0")
         .help("Threads that check.")
         .example("4"),
-    special("verify_async_cpus", special::verify_cpus)
+    special(second(840), "verify_async_cpus", special::verify_cpus)
         .help("Processors of those threads.")
         .example("0-3"),
-    size("verify_backlog", |job| &mut job.verify.verify_backlog)
+    size(first(850), "verify_backlog", |job| &mut job.verify.verify_backlog)
         .default("0")
         .help("Check after this many writes rather than at the end.")
         .example("1024"),
-    int("verify_backlog_batch", |job| &mut job.verify.verify_backlog_batch)
-        .default("0")
-        .help("Blocks checked at once.")
-        .example("64"),
-    flag("verify_only", |job| &mut job.verify.verify_only).help("Go through the writes without writing, and check."),
-    words("verify_policy", VERIFY_POLICY_WORDS)
+    int(first(860), "verify_backlog_batch", |job| {
+        &mut job.verify.verify_backlog_batch
+    })
+    .default("0")
+    .help("Blocks checked at once.")
+    .example("64"),
+    flag(first(640), "verify_only", |job| &mut job.verify.verify_only)
+        .help("Go through the writes without writing, and check."),
+    words(first(650), "verify_policy", VERIFY_POLICY_WORDS)
         .default("completed")
         .help("Which writes are checked.")
         .example("fsynced"),
-    boolean("verify_header_seed", |job| &mut job.verify.verify_header_seed)
-        .default("1")
-        .help("Check the seed in the header.")
-        .example("0"),
-    boolean("verify_write_sequence", |job| &mut job.verify.verify_write_sequence)
-        .default("1")
-        .help("Check the number of the write in the header.")
-        .example("0"),
-    boolean("verify_state_load", |job| &mut job.verify.verify_state_load)
-        .default("0")
-        .help("Check no more than a saved state recorded.")
-        .example("1"),
-    boolean("verify_state_save", |job| &mut job.verify.verify_state_save)
+    boolean(first(660), "verify_header_seed", |job| {
+        &mut job.verify.verify_header_seed
+    })
+    .default("1")
+    .help("Check the seed in the header.")
+    .example("0"),
+    boolean(first(670), "verify_write_sequence", |job| {
+        &mut job.verify.verify_write_sequence
+    })
+    .default("1")
+    .help("Check the number of the write in the header.")
+    .example("0"),
+    boolean(second(880), "verify_state_load", |job| {
+        &mut job.verify.verify_state_load
+    })
+    .default("0")
+    .help("Check no more than a saved state recorded.")
+    .example("1"),
+    boolean(first(890), "verify_state_save", |job| &mut job.verify.verify_state_save)
         .default("1")
         .help("Save what was written, for a later check.")
         .example("0"),
-    boolean("experimental_verify", |job| &mut job.verify.experimental_verify)
-        .default("0")
-        .help("Work out again what was written rather than remember it; what depends on time is remembered.")
-        .example("1"),
+    boolean(second(870), "experimental_verify", |job| {
+        &mut job.verify.experimental_verify
+    })
+    .default("0")
+    .help("Work out again what was written rather than remember it; what depends on time is remembered.")
+    .example("1"),
 ];
 
 /// How written data is checked.

@@ -1,6 +1,6 @@
 //! Windows in a file, zoned and placement-aware devices.
 
-use super::{Row, Word, amount, refused, size, word};
+use super::row::*;
 use crate::fio::values::Amount;
 
 /// The values of these options.
@@ -18,90 +18,90 @@ pub struct Zones {
 
 /// The rows of these options.
 pub const ROWS: &[Row] = &[
-    word("zonemode", ZONEMODE_WORDS)
+    word(second(1100), "zonemode", ZONEMODE_WORDS)
         .default("none")
         .help("Whether the job works in zones.")
         .example("strided"),
-    size("zonesize", |job| &mut job.zones.zonesize)
+    size(second(1110), "zonesize", |job| &mut job.zones.zonesize)
         .default("0")
         .help("Bytes to transfer in a zone.")
         .example("256m"),
-    refused("zonecapacity", "size")
+    refused(third(1120), "zonecapacity", "size")
         .default("0")
         .help("Bytes of a zone that can be written.")
         .example("128m"),
-    size("zonerange", |job| &mut job.zones.zonerange)
+    size(second(1130), "zonerange", |job| &mut job.zones.zonerange)
         .default("0")
         .help("Bytes from the beginning of a zone to its end.")
         .example("256m"),
-    amount("zoneskip", |job| &mut job.zones.zoneskip)
+    amount(second(1140), "zoneskip", |job| &mut job.zones.zoneskip)
         .default("0")
         .help("Bytes between two zones.")
         .example("256m"),
-    refused("read_beyond_wp", "bool")
+    refused(third(1150), "read_beyond_wp", "bool")
         .default("0")
         .help("Read behind the write pointer.")
         .example("1"),
-    refused("max_open_zones", "int")
+    refused(third(1160), "max_open_zones", "int")
         .default("0")
         .help("Zones open at a time.")
         .example("14"),
-    refused("job_max_open_zones", "int")
+    refused(third(1170), "job_max_open_zones", "int")
         .default("0")
         .help("Zones that a clone has open at a time.")
         .example("14"),
-    refused("ignore_zone_limits", "bool")
+    refused(third(1180), "ignore_zone_limits", "bool")
         .default("0")
         .help("Take no notice of the device's limits.")
         .example("1"),
-    refused("recover_zbd_write_error", "bool")
+    refused(third(1190), "recover_zbd_write_error", "bool")
         .default("0")
         .help("Go on after a failed write to a zone.")
         .example("1"),
-    refused("write_zone_remainder", "bool")
+    refused(third(1200), "write_zone_remainder", "bool")
         .default("0")
         .help("Fill what is left of a zone.")
         .example("1"),
-    refused("zone_reset_threshold", "float list")
+    refused(third(1210), "zone_reset_threshold", "float list")
         .help("Share of written data at which zones are reset.")
         .example("0.5"),
-    refused("zone_reset_frequency", "float list")
+    refused(third(1220), "zone_reset_frequency", "float list")
         .help("How often zones are reset.")
         .example("0.1"),
-    refused("fdp", "bool")
+    refused(third(1230), "fdp", "bool")
         .default("0")
         .help("Flexible data placement.")
         .example("1"),
-    refused("dataplacement", "word")
+    refused(third(1240), "dataplacement", "word")
         .aliases(&["data_placement"])
         .default("none")
         .help("Kind of data placement.")
         .example("fdp"),
-    refused("plid_select", "word")
+    refused(third(1250), "plid_select", "word")
         .aliases(&["fdp_pli_select"])
         .default("roundrobin")
         .help("How placement identifiers are chosen.")
         .example("random"),
-    refused("plids", "word")
+    refused(third(1260), "plids", "word")
         .aliases(&["fdp_pli"])
         .help("Placement identifiers.")
         .example("0,1"),
-    refused("dp_scheme", "text")
+    refused(third(1270), "dp_scheme", "text")
         .help("File with a scheme of placements.")
         .example("scheme.txt"),
-    refused("sprandom", "bool")
+    refused(third(1280), "sprandom", "bool")
         .default("0")
         .help("Age an SSD in one pass.")
         .example("1"),
-    refused("spr_num_regions", "int")
+    refused(third(1290), "spr_num_regions", "int")
         .default("100")
         .help("Regions of that pass.")
         .example("100"),
-    refused("spr_op", "float list")
+    refused(third(1300), "spr_op", "float list")
         .default("0.15")
         .help("Spare capacity that pass assumes.")
         .example("0.15"),
-    refused("spr_cs", "size")
+    refused(third(1310), "spr_cs", "size")
         .default("0")
         .help("Cache that pass assumes.")
         .example("1g"),

@@ -30,7 +30,7 @@ fn options() -> String {
             let (names, kind, help, status) = (names.join(", "), kind(row), row.help, status(row));
             let line = format!(
                 "| {names}{engines} | {} | {kind} | {default} | {help}{} | {status} |",
-                row.tier(),
+                row.rank.tier,
                 example(row)
             );
             text.push_str(&line.replace("  ", " "));
