@@ -155,7 +155,7 @@ fn fields(options: &Path) -> Result<HashMap<String, String>, String> {
     let mut fields = HashMap::new();
     for path in sources(options)? {
         let group = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        if ["mod", "row", "typed", "special", "reader"].contains(&group.as_str()) {
+        if ["mod", "typed"].contains(&group.as_str()) {
             continue;
         }
         let text = read(&path)?;

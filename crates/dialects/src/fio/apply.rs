@@ -4,8 +4,9 @@ use std::sync::LazyLock;
 
 use model::PerDirection;
 
-use super::options::{self, At, JobOptions, Kind, Reader, Row, Status, Taken, Told, Word, Wrong, spread};
+use super::options::{JobOptions, Word};
 use super::show;
+use super::table::{self, At, Kind, Reader, Row, Status, Taken, Told, Wrong, spread};
 use super::values::{self, Unit};
 
 /// The longest list of numbers with fractions.
@@ -24,7 +25,7 @@ impl JobOptions {
                 told: &mut told,
                 readonly: false,
             };
-            for row in options::rows().filter(|row| !row.default.is_empty()) {
+            for row in table::rows().filter(|row| !row.default.is_empty()) {
                 let taken = reader.value(row, row.default);
                 debug_assert!(taken.is_ok(), "the default of {} is no value of it", row.name);
             }
@@ -269,5 +270,19 @@ impl Reader<'_> {
         self.told.extend(show::valid_values(row).into_iter().map(Told::Out));
         self.told.push(Told::Out(String::new()));
         Wrong::Failed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn defaults_are_those_of_the_rows() {
+        let options = JobOptions::new();
+        assert_eq!((options.pattern.bs.read, options.pattern.bs.trim), (4096, 4096));
+        assert_eq!(options.queue.iodepth, 1);
+        assert!(options.report.clat_percentiles && !options.queue.direct && options.queue.buffered);
+        assert_eq!(options.report.percentile_list.len(), 17);
     }
 }

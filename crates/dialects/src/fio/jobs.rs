@@ -2,7 +2,7 @@
 
 use super::flags::{Errand, Flags};
 use super::options::JobOptions;
-use super::options::Told;
+use super::table::Told;
 use crate::Place;
 
 /// What a command line comes to.

@@ -9,6 +9,7 @@ pub mod jobs;
 pub mod lower;
 pub mod options;
 pub mod show;
+pub mod table;
 pub mod values;
 
 mod apply;
@@ -26,5 +27,6 @@ pub use command_line::read;
 pub use flags::Flags;
 pub use jobs::{End, Job, Jobs, Reading};
 pub use lower::{Disk, Found, FoundKind, Here, Lowered, TraceFile, Unusable, lower};
-pub use options::{JobOptions, Surroundings, Told};
+pub use options::JobOptions;
 pub use show::VERSION;
+pub use table::{Surroundings, Told};

@@ -2,8 +2,8 @@
 
 use super::flags::Errand;
 use super::jobs::{Job, Jobs};
-use super::options::{JobOptions, Row};
-use super::options::{Reader, Surroundings, Told, Wrong};
+use super::options::JobOptions;
+use super::table::{Reader, Row, Surroundings, Told, Wrong};
 use super::{checks, engines};
 use crate::Place;
 

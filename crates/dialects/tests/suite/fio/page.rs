@@ -5,7 +5,7 @@ use std::fs;
 
 use dialects::fio::engines::ENGINES;
 use dialects::fio::flags::{FLAGS, Parameter};
-use dialects::fio::options::{GROUPS, Kind, Row, Status};
+use dialects::fio::table::{GROUPS, Kind, Row, Status};
 use dialects::fio::values::Unit;
 
 const BY_HAND: &str = include_str!("page.md");

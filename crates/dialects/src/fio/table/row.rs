@@ -2,12 +2,16 @@
 
 use model::PerDirection;
 
-use super::JobOptions;
+pub(super) use super::super::options::Word;
 use super::reader::{Reader, Taken};
+use crate::fio::options::JobOptions;
 use crate::fio::values::{Amount, Unit};
 
 /// Where the value of an option lies.
 pub type At<T> = fn(&mut JobOptions) -> &mut T;
+
+/// An option with the place of its value.
+pub(super) type Field<T> = (&'static str, At<T>);
 
 /// What has to do with an option.
 #[derive(Clone, Copy)]
@@ -98,22 +102,6 @@ pub enum Kind {
     Ignored,
     /// Not read here; the kind of value it has in fio.
     Unread(&'static str),
-}
-
-/// A word that an option may have for its value.
-#[derive(Clone, Copy)]
-pub struct Word {
-    /// The word.
-    pub text: &'static str,
-    /// What it means.
-    pub help: &'static str,
-    pub(in crate::fio) set: fn(&mut JobOptions),
-}
-
-impl Word {
-    pub(super) const fn new(text: &'static str, help: &'static str, set: fn(&mut JobOptions)) -> Word {
-        Word { text, help, set }
-    }
 }
 
 impl Row {
@@ -219,51 +207,51 @@ pub(super) const fn third(order: u32) -> Rank {
     Rank { order, tier: 3 }
 }
 
-pub(super) const fn flag(rank: Rank, name: &'static str, at: At<bool>) -> Row {
+pub(super) const fn flag(rank: Rank, (name, at): Field<bool>) -> Row {
     Row::new(rank, name, Kind::Flag(at))
 }
 
-pub(super) const fn boolean(rank: Rank, name: &'static str, at: At<bool>) -> Row {
+pub(super) const fn boolean(rank: Rank, (name, at): Field<bool>) -> Row {
     Row::new(rank, name, Kind::Bool(at)).least(0).most(1)
 }
 
-pub(super) const fn int(rank: Rank, name: &'static str, at: At<i64>) -> Row {
+pub(super) const fn int(rank: Rank, (name, at): Field<i64>) -> Row {
     Row::new(rank, name, Kind::Int(at))
 }
 
-pub(super) const fn optional_int(rank: Rank, name: &'static str, at: At<Option<i64>>) -> Row {
+pub(super) const fn optional_int(rank: Rank, (name, at): Field<Option<i64>>) -> Row {
     Row::new(rank, name, Kind::OptionalInt(at))
 }
 
-pub(super) const fn size(rank: Rank, name: &'static str, at: At<u64>) -> Row {
+pub(super) const fn size(rank: Rank, (name, at): Field<u64>) -> Row {
     Row::new(rank, name, Kind::Size(at))
 }
 
-pub(super) const fn optional_size(rank: Rank, name: &'static str, at: At<Option<u64>>) -> Row {
+pub(super) const fn optional_size(rank: Rank, (name, at): Field<Option<u64>>) -> Row {
     Row::new(rank, name, Kind::OptionalSize(at))
 }
 
-pub(super) const fn amount(rank: Rank, name: &'static str, at: At<Option<Amount>>) -> Row {
+pub(super) const fn amount(rank: Rank, (name, at): Field<Option<Amount>>) -> Row {
     Row::new(rank, name, Kind::Amount(at))
 }
 
-pub(super) const fn time(rank: Rank, name: &'static str, at: At<u64>, unit: Unit) -> Row {
+pub(super) const fn time(rank: Rank, (name, at): Field<u64>, unit: Unit) -> Row {
     Row::new(rank, name, Kind::Time(at, unit))
 }
 
-pub(super) const fn per_direction(rank: Rank, name: &'static str, at: At<PerDirection<u64>>, unit: Unit) -> Row {
+pub(super) const fn per_direction(rank: Rank, (name, at): Field<PerDirection<u64>>, unit: Unit) -> Row {
     Row::new(rank, name, Kind::PerDirection(at, unit))
 }
 
-pub(super) const fn reals(rank: Rank, name: &'static str, at: At<Vec<f64>>) -> Row {
+pub(super) const fn reals(rank: Rank, (name, at): Field<Vec<f64>>) -> Row {
     Row::new(rank, name, Kind::Reals(at))
 }
 
-pub(super) const fn real(rank: Rank, name: &'static str, at: At<f64>) -> Row {
+pub(super) const fn real(rank: Rank, (name, at): Field<f64>) -> Row {
     Row::new(rank, name, Kind::Real(at))
 }
 
-pub(super) const fn text(rank: Rank, name: &'static str, at: At<Option<String>>) -> Row {
+pub(super) const fn text(rank: Rank, (name, at): Field<Option<String>>) -> Row {
     Row::new(rank, name, Kind::Text(at))
 }
 
@@ -292,3 +280,19 @@ pub(super) const fn refused(rank: Rank, name: &'static str, kind: &'static str) 
     row.status = Status::Refused;
     row
 }
+
+/// The option of a field's name, with the place of its value.
+macro_rules! field {
+    ($group:ident.$field:ident) => {
+        (stringify!($field), |job| &mut job.$group.$field)
+    };
+}
+
+/// A table of rows, in lines as long as they need to be.
+macro_rules! rows {
+    ($($row:expr),* $(,)?) => {
+        &[$($row),*]
+    };
+}
+
+pub(super) use {field, rows};

@@ -3,9 +3,11 @@
 use model::PerDirection;
 
 use super::reader::{Reader, Taken, Told, Wrong, spread};
-use super::replay::Skip;
-use super::typed::{CpuRange, Distribution, LogName, Piece, PrioritySplit, Range, Split, SyncFileRange, Zone};
-use super::{JobOptions, pattern};
+use crate::fio::options::replay::Skip;
+use crate::fio::options::typed::{
+    CpuRange, Distribution, LogName, Piece, PrioritySplit, Range, Split, SyncFileRange, Zone,
+};
+use crate::fio::options::{JobOptions, pattern};
 use crate::fio::values::{self, Unit};
 
 /// Entries of a list of block sizes or zones, for each direction.
@@ -43,7 +45,7 @@ pub(super) fn engine(reader: &mut Reader<'_>, text: &str) -> Taken {
 
 pub(super) fn service_type(reader: &mut Reader<'_>, tail: &str) -> Taken {
     let parameter = tail.strip_prefix(':').and_then(values::real);
-    let zipf = reader.job.files.file_service_type == super::files::ServiceType::Zipf;
+    let zipf = reader.job.files.file_service_type == crate::fio::options::files::ServiceType::Zipf;
     if zipf && parameter == Some(1.0) {
         return Err(reader.fail("fio: zipf theta must be different than 1.0"));
     }
@@ -327,7 +329,7 @@ fn zones(reader: &mut Reader<'_>, text: &str, percent: bool) -> Result<PerDirect
 }
 
 pub(super) fn steady_state(reader: &mut Reader<'_>, tail: &str) -> Taken {
-    use super::pace::Criterion;
+    use crate::fio::options::pace::Criterion;
     let Some(text) = tail.strip_prefix(':') else {
         return Err(reader.fail("fio: steadystate threshold must be specified in addition to criterion"));
     };

@@ -2,7 +2,8 @@
 
 use model::PerDirection;
 
-use super::{JobOptions, Row};
+use super::Row;
+use crate::fio::options::JobOptions;
 use crate::fio::values::{self, Number, Unit};
 
 /// What reading may ask of the machine and its files.
