@@ -68,9 +68,9 @@ fn files_in(directory: &Path, engine: EngineKind, stop: Stop, stream: Stream) ->
     allowed(plan)
 }
 
-/// Files of a drop-in mode may be overwritten.
+/// Files that are there already may be overwritten.
 fn allowed(mut plan: Plan) -> Plan {
-    plan.origin.dialect = model::plan::Dialect::Fio;
+    plan.target_rules.consent = model::plan::Consent::Implied;
     plan
 }
 

@@ -202,7 +202,7 @@ impl Case<'_> {
             Outcome::Fail => whole.or_else(|| self.against_failing(clause)),
             Outcome::Inconclusive | Outcome::Consistent => {
                 let others = || self.others_disturbed(clause);
-                let undecided = || (Cause::Spread, open(clause, estimate));
+                let undecided = || (Cause::Spread, self.open(clause, estimate));
                 Some(spoilt.or_else(others).unwrap_or_else(undecided))
             }
         };
@@ -228,8 +228,46 @@ impl Case<'_> {
         if !breaks(clause, estimate.value) {
             return false;
         }
-        let is_census = (is_rate(clause) || self.has_full_time()) && self.shift(clause).is_some();
-        is_census || clause.metric == Metric::Mean && self.is_always_beyond(clause)
+        let is_census = is_rate(clause) || self.has_full_time() || self.is_broken_for_full_time(clause);
+        let by_census = is_census && self.shift(clause).is_some();
+        by_census || clause.metric == Metric::Mean && self.is_always_beyond(clause)
+    }
+
+    /// The latencies of this window alone break the clause for the full time, even if every later
+    /// operation took no time at all.
+    fn is_broken_for_full_time(&self, clause: &Clause) -> bool {
+        let Some(promised) = self.promised_iops() else {
+            return false;
+        };
+        let operations = promised * self.full_time_secs();
+        let (mut sum, mut beyond) = (0.0, 0.0);
+        for interval in self.context.intervals {
+            for histogram in estimate::of_direction(&interval.latency, clause.direction) {
+                sum += histogram.sum() as f64;
+                beyond += (histogram.n() - histogram.count_up_to(clause.target as u64)) as f64;
+            }
+        }
+        match clause.metric {
+            Metric::Mean => sum > clause.target * operations,
+            Metric::Quantile { share } => beyond > (1.0 - share) * operations,
+            Metric::Iops | Metric::Throughput | Metric::Availability => false,
+        }
+    }
+
+    /// Why the figure itself does not decide it.
+    fn open(&self, clause: &Clause, estimate: &Estimate) -> String {
+        let (figure, target) = (shown(clause, estimate), clause.metric.show(limit(clause)));
+        let side = match estimate.interval() {
+            (Some(low), _) if low > limit(clause) => "above",
+            (_, Some(high)) if high < limit(clause) => "below",
+            _ => return format!("{figure} is too close to {target} to tell"),
+        };
+        let changed = self.shift(clause).map_or_else(
+            || "; its seconds differ too much".to_owned(),
+            |shift| describe_shift(&shift),
+        );
+        let measured = self.observation.measured_ns.map_or(0.0, |length| length.as_secs());
+        format!("{figure} is {side} {target} here{changed}; {measured:.0} s cannot tell whether that lasts")
     }
 
     /// A mean latency far beyond its limit in every second, as of a backlog that grows: the level is
@@ -608,15 +646,6 @@ fn plainly(clause: &Clause, estimate: &Estimate, outcome: Outcome) -> String {
         false => String::new(),
     };
     format!("{figure} is {side} {target}{tolerance}")
-}
-
-/// Why the figure itself does not decide it.
-fn open(clause: &Clause, estimate: &Estimate) -> String {
-    format!(
-        "{} is too close to {} to tell",
-        shown(clause, estimate),
-        clause.metric.show(limit(clause))
-    )
 }
 
 #[cfg(test)]

@@ -11,10 +11,10 @@ use model::content::Content;
 use model::draws::{DrawsForm, Reduction};
 use model::mix::{Mix, MixRule};
 use model::plan::{
-    AtEndOfJob, Batching, CacheMode, Depth, Dialect, EndsWith, EngineChoice, EngineKind, Extent, Grid, GridScope, Job,
-    LatencyPoints, MapFlush, Mapping, Memory, OpenHint, Origin, Pacing, Pattern, Phases, Plan, Prepare, PrepareWhen,
-    Presentation, Priority, PriorityClass, Rate, Region, Step, Stop, Stream, StreamTarget, Target as PlanTarget,
-    TargetId, TargetKind, Think, ThinkCount, ThreadPlacement, Worker, WriteThrough,
+    AtEndOfJob, Batching, CacheMode, Consent, Depth, Dialect, EndsWith, EngineChoice, EngineKind, Extent, Grid,
+    GridScope, Job, LatencyPoints, MapFlush, Mapping, Memory, OpenHint, Origin, Pacing, Pattern, Phases, Plan, Prepare,
+    PrepareWhen, Presentation, Priority, PriorityClass, Rate, Region, Step, Stop, Stream, StreamTarget,
+    Target as PlanTarget, TargetId, TargetKind, TargetRules, Think, ThinkCount, ThreadPlacement, Worker, WriteThrough,
 };
 use model::{Bytes, Nanos, PerDirection};
 
@@ -74,6 +74,12 @@ pub fn lower(profile: &Profile, here: Here<'_>) -> Result<Lowered, Vec<Diagnosti
         groups: Vec::new(),
         grids: grids(profile),
         limits: Vec::new(),
+        target_rules: TargetRules {
+            consent: Consent::Implied,
+            short_device_names: true,
+            declare_valid: true,
+            ..TargetRules::default()
+        },
         origin: origin(profile, here),
     };
     Ok(Lowered {

@@ -186,6 +186,28 @@ fn credits_that_run_out_fail_with_the_change() {
     }
 }
 
+/// A test that is shorter than the promise asks fails a latency only if it is broken whatever comes later.
+#[test]
+fn a_short_test_fails_a_latency_that_no_later_second_can_mend() {
+    // At 1,500 per second 300 s have 450,000 operations, and p99 lets 4,500 of them take longer.
+    let credits = "servers = 64\nservice = \"500us\"\nlayer = \"iops 500 burst 1500 bucket 30000\"";
+    let arguments = ["--require", "iops>=1500,p99<=50ms", "--time", "60s"];
+    if let Some(ran) = on_device(credits, &arguments) {
+        ran.expect(1, &["FAIL          p99 <= 50 ms", "is above 50 ms"]);
+    }
+    // Two stalls delay 700 of 60,000 operations: too many for 60 s, few for 300 s.
+    let stalls = "servers = 64\nservice = \"500us\"\nstall = [\"20s 400ms\", \"40s 400ms\"]";
+    let arguments = ["--require", "iops>=1000,p99<=50ms", "--time", "60s"];
+    if let Some(ran) = on_device(stalls, &arguments) {
+        let parts = [
+            "INCONCLUSIVE  p99 <= 50 ms",
+            "is above 50 ms here; 2 stalls of up to 0.4 s",
+        ];
+        let ran = ran.expect(2, &parts);
+        assert!(!ran.out.contains("too close"), "{ran:#?}");
+    }
+}
+
 #[test]
 fn a_file_without_a_device_is_refused() {
     let Some(folder) = need(Directory::new()) else { return };

@@ -14,7 +14,7 @@ use model::plan::{
 use model::results::Results;
 use model::{Bytes, Direction, Nanos, testing};
 use report::formats::fio::logs::LogRequest;
-use run::Conditions;
+use run::RunContext;
 use run::targets::guard::Permissions;
 
 /// A tenth of a second.
@@ -69,12 +69,9 @@ fn simulated() -> Plan {
 }
 
 fn carry_out(plan: Plan) -> Results {
-    let conditions = Conditions {
-        clock: ClockStart::now().settle(),
-        interrupt: &AtomicBool::new(false),
-        permissions: &Permissions::default(),
-    };
-    run::carry_out(plan, conditions, &mut |_| {}).unwrap()
+    let (interrupt, permissions) = (AtomicBool::new(false), Permissions::default());
+    let context = RunContext::new(ClockStart::now().settle(), &interrupt, &permissions);
+    run::execute(plan, context, &mut |_| {}).unwrap()
 }
 
 fn averaged(prefix: &str) -> LogRequest {

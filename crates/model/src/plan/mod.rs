@@ -47,8 +47,8 @@ pub use simulated::{
 };
 pub use storage_path::{CachePath, StoragePath};
 pub use target::{
-    AllocateMode, AtEndOfJob, Extent, FileService, Prepare, PrepareWhen, Region, StreamTarget, Target, TargetId,
-    TargetKind,
+    AllocateMode, AtEndOfJob, Consent, Extent, FileService, Prepare, PrepareWhen, Region, StreamTarget, Target,
+    TargetId, TargetKind, TargetRules,
 };
 pub use workload::{DepthPer, Part, Workload};
 
@@ -79,6 +79,9 @@ pub struct Plan {
     /// Limits between the program and its data that the user named with the test.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub limits: Vec<Layer>,
+    /// Which targets it may have, and what permits a run to change them.
+    #[serde(default, skip_serializing_if = "TargetRules::is_default")]
+    pub target_rules: TargetRules,
     /// What the user wrote, for reports that echo it.
     #[serde(default)]
     pub origin: Origin,

@@ -24,7 +24,7 @@ use model::content::Content;
 use model::environment::TargetFacts;
 use model::event::Event;
 use model::plan::{
-    AllocateMode, AtEndOfJob, CacheMode, Dialect, OpenHint, Plan, Prepare, StreamTarget, Target, TargetId, TargetKind,
+    AllocateMode, AtEndOfJob, CacheMode, OpenHint, Plan, Prepare, StreamTarget, Target, TargetId, TargetKind,
 };
 use model::{Bytes, Direction};
 
@@ -36,8 +36,8 @@ use names::{examine_name, fits_engines};
 pub use others::{Others, Removal};
 pub use own::HeldFile;
 use own::OwnFile;
-pub(crate) use permit::permit;
 pub use permit::{Judged, Objection, judge};
+pub(crate) use permit::{Permitted, permit};
 pub use survey::survey;
 
 use crate::worker::{ReadyKind, ReadyTarget};
@@ -273,7 +273,7 @@ pub fn examine(plan: &Plan) -> Result<Vec<Examined>, Vec<TargetError>> {
 }
 
 fn examine_one(plan: &Plan, number: usize, target: &Target) -> Result<Examined, TargetError> {
-    let path = names::opened_as(&target.path, plan.origin.dialect, cfg!(windows));
+    let path = names::opened_as(&target.path, plan.target_rules, cfg!(windows));
     let directions = directions(plan, TargetId(number as u32));
     let found = |path: PathBuf, kind, size, action| Examined {
         number,
@@ -329,7 +329,7 @@ fn examine_one(plan: &Plan, number: usize, target: &Target) -> Result<Examined, 
             Ok(found(path, Some(kind), size, action))
         }
         // fio writes to them as to anything, as large as the job says; the guard knows which of them are harmless.
-        FileKind::CharacterDevice if plan.origin.dialect == Dialect::Fio => {
+        FileKind::CharacterDevice if plan.target_rules.character_devices => {
             Ok(found(path, Some(kind), wanted(target).unwrap_or(0), Action::UseAsItIs))
         }
         FileKind::CharacterDevice | FileKind::Directory | FileKind::Other | FileKind::Nothing => {
@@ -796,7 +796,7 @@ impl Preparation<'_> {
             allocate,
             flush: !matches!(target.prepare, Prepare::LayOut { flush: false, .. }),
             // What is checked later has to be there.
-            declare: matches!(target.prepare, Prepare::Recreate { .. }) && plan.origin.dialect == Dialect::Diskspd,
+            declare: matches!(target.prepare, Prepare::Recreate { .. }) && plan.target_rules.declare_valid,
             seed: plan.seed ^ (one.number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x00f1_11ed,
         };
         let (took, filled) = fill::fill(&fill, self.clock, self.interrupt, watcher).inspect_err(|error| {

@@ -1,7 +1,7 @@
 //! Every target before the guard: what the plan will do to it, whether it may, and the descriptor that this was decided on.
 
 use engine::probe::System;
-use model::plan::{Dialect, Plan, TargetId};
+use model::plan::{Consent, Plan, TargetId};
 
 use super::guard::{Claim, ClaimError, Decision, Existing, Guard, Intent, Note, Origin, Permissions, Refusal, Voice};
 use super::{Action, Examined, TargetError, examine, examine_one, marker};
@@ -106,9 +106,9 @@ pub(super) fn again(
 }
 
 fn voice_of(plan: &Plan) -> Voice {
-    match plan.origin.dialect {
-        Dialect::Native => Voice::Native,
-        Dialect::Diskspd | Dialect::Fio => Voice::DropIn,
+    match plan.target_rules.consent {
+        Consent::Explicit => Voice::Native,
+        Consent::Implied => Voice::DropIn,
     }
 }
 

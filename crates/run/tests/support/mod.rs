@@ -13,7 +13,7 @@ use model::plan::{
 use model::results::{JobResults, Results};
 use model::{Bytes, Nanos, testing};
 use run::targets::guard::Permissions;
-use run::{Conditions, RunError};
+use run::{RunContext, RunError};
 
 /// A device that serves 32 operations at once in 100 µs each.
 pub fn device() -> SimulatedDevice {
@@ -75,13 +75,9 @@ pub fn try_run(plan: Plan) -> Result<(Results, Vec<Event>), RunError> {
 /// Carries a plan out with what its user has named again.
 pub fn try_run_permitted(plan: Plan, permissions: &Permissions) -> Result<(Results, Vec<Event>), RunError> {
     let interrupt = AtomicBool::new(false);
-    let conditions = Conditions {
-        permissions,
-        clock: ClockStart::now().settle(),
-        interrupt: &interrupt,
-    };
+    let context = RunContext::new(ClockStart::now().settle(), &interrupt, permissions);
     let mut events = Vec::new();
-    let results = run::carry_out(plan, conditions, &mut |event| events.push(event))?;
+    let results = run::execute(plan, context, &mut |event| events.push(event))?;
     Ok((results, events))
 }
 

@@ -122,6 +122,8 @@ pub(super) const ROWS: &[Row] = rows! {
     "plan.name plan.groups plan.grids job.name" NAMELESS => Differs, Ignored;
     // What was written, and how, is no part of a test.
     "plan.origin" NAMELESS => Differs, Ignored;
+    // Permissions are the user's to give, in the way of each tool.
+    "plan.target_rules" NAMELESS => Differs, Ignored;
     "plan.limits" ["cap", "", ""] => Lost, Whole;
     "plan.seed" ["seed", "randseed", "-z"] => Lost, Whole;
     "job.storage" ["path, role, replicas, hops", "", ""] => Lost, Words(|at, _| words::storage(&at.job.storage));

@@ -1,16 +1,19 @@
 //! The live view on a terminal of any size. What does not fit is left out in an order of importance; a figure is shown
 //! whole or not at all.
 
+mod text;
+
 use model::finding::Severity;
 use model::histogram::Histogram;
 use model::stats::{Support, support};
 use model::{Direction, Nanos};
-use ratatui_core::style::{Color, Modifier, Style};
+use ratatui_core::style::{Color, Style};
 use ratatui_core::terminal::Frame;
 use ratatui_core::text::{Line, Span};
 
 use super::state::{Rates, Row, State};
 use crate::numbers::{duration, rate, throughput};
+use text::{BETWEEN, Piece, Table, bold, columns, cut, cut_end, dim, fitting, piece, strong};
 
 /// How it is to look, and what only a clock knows.
 #[derive(Clone, Copy, Debug)]
@@ -25,9 +28,6 @@ pub struct Look {
 
 /// Percentiles that are shown, with their names.
 const SHOWN: [(f64, &str); 4] = [(0.5, "p50"), (0.95, "p95"), (0.99, "p99"), (0.999, "p99.9")];
-/// The usual width of a row's name.
-const NAME: usize = 16;
-const BETWEEN: usize = 2;
 
 /// Draws the state.
 pub fn draw(frame: &mut Frame<'_>, state: &State, look: Look) {
@@ -156,95 +156,6 @@ fn fit(mut sections: Vec<Section>, width: usize, height: usize) -> Vec<Line<'sta
     lines
 }
 
-fn dim() -> Style {
-    Style::new().add_modifier(Modifier::DIM)
-}
-
-fn bold() -> Style {
-    Style::new().add_modifier(Modifier::BOLD)
-}
-
-/// A piece of a line, which is shown whole or not at all.
-struct Piece {
-    rank: u32,
-    span: Span<'static>,
-}
-
-fn piece(rank: u32, text: impl Into<String>) -> Piece {
-    Piece {
-        rank,
-        span: Span::raw(text.into()),
-    }
-}
-
-fn strong(rank: u32, text: impl Into<String>) -> Piece {
-    Piece {
-        rank,
-        span: Span::styled(text.into(), bold()),
-    }
-}
-
-/// The pieces that fit, two columns between them.
-fn fitting(mut pieces: Vec<Piece>, width: usize) -> Vec<Span<'static>> {
-    pieces.retain(|piece| piece.span.width() > 0);
-    let needed = |pieces: &[Piece]| {
-        let widths: usize = pieces.iter().map(|piece| piece.span.width()).sum();
-        widths + BETWEEN * pieces.len().saturating_sub(1)
-    };
-    while needed(&pieces) > width {
-        let Some((index, _)) = pieces.iter().enumerate().max_by_key(|(_, piece)| piece.rank) else {
-            break;
-        };
-        pieces.remove(index);
-    }
-    let mut spans = Vec::new();
-    for piece in pieces {
-        if !spans.is_empty() {
-            spans.push(Span::raw(" ".repeat(BETWEEN)));
-        }
-        spans.push(piece.span);
-    }
-    spans
-}
-
-/// A text that may be cut, in so many columns; its end says most where it is a path.
-fn cut(text: &str, width: usize, look: Look) -> String {
-    let text: String = text.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
-    if columns(&text) <= width {
-        return text;
-    }
-    let dots = if look.unicode { "…" } else { ".." };
-    if width <= dots.len().min(2) {
-        return String::new();
-    }
-    let room = width - columns(dots);
-    let mut rest: &str = &text;
-    while columns(rest) > room {
-        let mut left = rest.chars();
-        left.next();
-        rest = left.as_str();
-    }
-    format!("{dots}{rest}")
-}
-
-/// The same for sentences, whose beginning says most.
-fn cut_end(text: &str, width: usize, look: Look) -> String {
-    let mut text: String = text.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
-    if columns(&text) <= width {
-        return text;
-    }
-    let dots = if look.unicode { "…" } else { ".." };
-    let room = width.saturating_sub(columns(dots));
-    while columns(&text) > room {
-        text.pop();
-    }
-    text + dots
-}
-
-fn columns(text: &str) -> usize {
-    Span::raw(text).width()
-}
-
 fn title(state: &State, look: Look, width: usize) -> Line<'static> {
     let phase = if state.is_stopping() { "stopping" } else { state.phase() };
     let (step, steps) = state.step();
@@ -343,70 +254,6 @@ fn silence(state: &State, look: Look, width: usize) -> Vec<Line<'static>> {
         line = line.style(Style::new().fg(Color::Yellow));
     }
     vec![line]
-}
-
-/// A table with a name in front: columns are left out from the least important on.
-struct Table {
-    head: &'static str,
-    /// Head, importance, least width.
-    columns: Vec<(String, u32, usize)>,
-    rows: Vec<(String, Vec<String>)>,
-    /// The first row stands out.
-    first: bool,
-    /// Its names are words of ours, which are not cut.
-    ours: bool,
-}
-
-impl Table {
-    fn lines(&self, look: Look, width: usize) -> Vec<Line<'static>> {
-        let widths: Vec<usize> = (0..self.columns.len())
-            .map(|column| {
-                let cells = self.rows.iter().map(|(_, cells)| columns(&cells[column]));
-                let (head, _, least) = &self.columns[column];
-                cells.max().unwrap_or(0).max(columns(head)).max(*least)
-            })
-            .collect();
-        let longest = self.rows.iter().map(|(name, _)| columns(name)).max().unwrap_or(0);
-        let whole = longest.max(columns(self.head));
-        let name_least = if self.ours { whole } else { whole.min(NAME) };
-        let mut kept: Vec<usize> = (0..widths.len()).collect();
-        let needed = |kept: &[usize]| kept.iter().map(|column| widths[*column] + BETWEEN).sum::<usize>();
-        while name_least + needed(&kept) > width && kept.len() > 1 {
-            let least = kept.iter().copied().max_by_key(|column| self.columns[*column].1);
-            kept.retain(|column| Some(*column) != least);
-        }
-        if name_least + needed(&kept) > width {
-            return Vec::new();
-        }
-        let name_width = width.saturating_sub(needed(&kept)).min(longest.max(NAME));
-        let mut lines = Vec::new();
-        let mut head = pad_end(&cut(self.head, name_width, look), name_width);
-        for column in &kept {
-            head += &" ".repeat(BETWEEN);
-            head += &pad_start(&self.columns[*column].0, widths[*column]);
-        }
-        lines.push(Line::styled(head, dim()));
-        for (number, (name, cells)) in self.rows.iter().enumerate() {
-            let mut text = pad_end(&cut(name, name_width, look), name_width);
-            for column in &kept {
-                text += &" ".repeat(BETWEEN);
-                text += &pad_start(&cells[*column], widths[*column]);
-            }
-            lines.push(match self.first && number == 0 {
-                true => Line::styled(text, bold()),
-                false => Line::raw(text),
-            });
-        }
-        lines
-    }
-}
-
-fn pad_start(text: &str, width: usize) -> String {
-    " ".repeat(width.saturating_sub(columns(text))) + text
-}
-
-fn pad_end(text: &str, width: usize) -> String {
-    text.to_owned() + &" ".repeat(width.saturating_sub(columns(text)))
 }
 
 fn mib(rates: Rates) -> String {
