@@ -2,6 +2,7 @@
 
 use super::row::*;
 use super::special;
+use crate::fio::lower::data as lower;
 use crate::fio::options::data;
 
 /// The rows of these options.
@@ -10,7 +11,8 @@ pub const ROWS: &[Row] = rows! {
     flag(first(2090), field!(data.refill_buffers)).help("New random data for every write."),
     boolean(first(2100), field!(data.scramble_buffers)).default("1").example("0")
         .help("Stamp position and time into every 512 bytes of repeated data."),
-    special(first(2110), "buffer_pattern", special::buffer_pattern).example("0xdeadbeef").help("Repeat these bytes."),
+    special(first(2110), "buffer_pattern", special::buffer_pattern).example("0xdeadbeef").help("Repeat these bytes.")
+        .means(lower::contents),
     int(first(2120), field!(data.buffer_compress_percentage)).least(0).most(100).default("0").example("50")
         .help("How far written data can be compressed, in percent."),
     int(second(2130), field!(data.buffer_compress_chunk)).default("512").example("4k")

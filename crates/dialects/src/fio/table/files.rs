@@ -2,6 +2,7 @@
 
 use super::row::*;
 use super::special;
+use crate::fio::lower::queue;
 use crate::fio::options::files;
 
 /// The rows of these options.
@@ -9,7 +10,7 @@ pub const ROWS: &[Row] = rows! {
     special(first(40), "filename", special::filename).example("/dev/sdb:/dev/sdc")
         .help("Files or devices, divided by colons."),
     word(second(50), "lockfile", files::LockFile::WORDS).default("none").example("exclusive")
-        .help("Lock that jobs hold on a file around each operation."),
+        .help("Lock that jobs hold on a file around each operation.").means(queue::lock),
     special(first(60), "directory", special::directory).example("/mnt/test")
         .help("Directories for the files, divided by colons; clones take them in turn."),
     text(first(70), field!(files.filename_format)).default("$jobname.$jobnum.$filenum").example("$jobname.$filenum")
@@ -30,12 +31,13 @@ pub const ROWS: &[Row] = rows! {
     word(first(490), "fallocate", files::Fallocate::WORDS).default("native").example("none")
         .help("How space is reserved when a file is laid out."),
     word(first(500), "fadvise_hint", files::Fadvise::WORDS).default("1").example("0")
-        .help("What the system is told about the pattern."),
+        .help("What the system is told about the pattern.").means(queue::hint),
     boolean(first(580), field!(files.overwrite)).default("0").example("1")
         .help("Lay a file out in full before it is written."),
     boolean(first(360), field!(files.file_append)).default("0").example("1").help("Begin at the end of the file."),
     boolean(first(330), field!(files.fill_device)).aliases(&["fill_fs"]).default("0").example("1")
-        .help("Write until no space is left, which is no error then."),
+        .help("Write until no space is left, which is no error then.")
+        .is(field_of_plan!(Flag: stream.on_error.full_is_end)),
     boolean(first(1610), field!(files.create_serialize)).default("1").example("0")
         .help("Lay files out one job after another.")
         .without_effect("files are always laid out one after the other, before anything runs"),
@@ -48,9 +50,9 @@ pub const ROWS: &[Row] = rows! {
     boolean(second(1660), field!(files.allow_mounted_write)).default("0").example("1")
         .help("Accepted; a mounted device is not written whatever it says."),
     boolean(first(1670), field!(files.pre_read)).default("0").example("1")
-        .help("Read every file once before the job."),
+        .help("Read every file once before the job.").is(field_of_plan!(Flag: stream.cache.fill_before)),
     boolean(first(1580), field!(files.invalidate)).default("1").example("0")
-        .help("Drop what the page cache holds of a file before the job."),
+        .help("Drop what the page cache holds of a file before the job.").means(queue::drop_before),
     boolean(first(1760), field!(files.unlink)).default("0").example("1").help("Delete the files after the job."),
     boolean(first(1770), field!(files.unlink_each_loop)).default("0").example("1")
         .help("Delete the files after each loop."),

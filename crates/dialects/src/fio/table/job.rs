@@ -2,12 +2,14 @@
 
 use super::row::*;
 use super::special;
+use crate::fio::lower::{job as lower, report, system};
 use crate::fio::options::job;
 use crate::fio::values::Unit;
 
 /// The rows of these options.
 pub const ROWS: &[Row] = rows! {
-    text(first(10), field!(job.description)).example("\"nightly run\"").help("A text that reports repeat."),
+    text(first(10), field!(job.description)).example("\"nightly run\"").help("A text that reports repeat.")
+        .is(field_of_plan!(Text: job.description)),
     text(first(20), field!(job.name)).example("reader")
         .help("Name in reports; generated file names keep that of the section."),
     text(first(30), field!(job.wait_for)).example("writer")
@@ -16,12 +18,13 @@ pub const ROWS: &[Row] = rows! {
     int(first(590), field!(job.loops)).default("1").example("3")
         .help("Times the whole job is carried out, each time in the same order."),
     special(first(610), "startdelay", special::time_range).default("0").example("5-10")
-        .help("Wait this long after the common start, or a random time in a range (bare: seconds)."),
+        .help("Wait this long after the common start, or a random time in a range (bare: seconds).")
+        .means(lower::start_delay),
     time(first(620), field!(job.runtime), Unit::Seconds).aliases(&["timeout"]).default("0").example("60")
         .help("End after this time, not counting the ramp (bare: seconds)."),
     flag(first(630), field!(job.time_based)).help("Begin anew until the runtime is over."),
     time(first(680), field!(job.ramp_time), Unit::Seconds).default("0").example("2s")
-        .help("Carry out the load this long before anything is counted (bare: seconds)."),
+        .help("Carry out the load this long before anything is counted (bare: seconds).").means(lower::warm_up),
     size(second(690), field!(job.ramp_size)).least(1).example("1g")
         .help("Carry out this much before anything is counted."),
     size(first(400), field!(job.number_ios)).default("0").example("100").help("End after this many operations."),
@@ -32,21 +35,25 @@ pub const ROWS: &[Row] = rows! {
     flag(first(1810), field!(job.stonewall)).aliases(&["wait_for_previous"])
         .help("Begin when all jobs above have ended, in a new group."),
     flag(first(1820), field!(job.new_group)).help("Begin a new group for reports."),
-    flag(first(1830), field!(job.thread)).help("Clones are threads rather than processes."),
+    flag(first(1830), field!(job.thread)).help("Clones are threads rather than processes.")
+        .shows("thread", report::thread),
     boolean(first(1640), field!(job.create_only)).default("0").example("1")
-        .help("Prepare the files and do nothing else."),
+        .help("Prepare the files and do nothing else.").is(field_of_plan!(Flag: job.prepare_only)),
     text(second(1060), field!(job.exec_prerun)).example("\"sync\"")
         .help("Shell command before the job, where FATHOM_ALLOW_EXEC=1 allows it."),
     text(second(1070), field!(job.exec_postrun)).example("\"sync\"")
         .help("Shell command after the job, where FATHOM_ALLOW_EXEC=1 allows it."),
-    text(second(1080), field!(job.comm)).example("reader").help("Name of the process in lists of the system."),
+    text(second(1080), field!(job.comm)).example("reader").help("Name of the process in lists of the system.")
+        .is(field_of_plan!(Text: worker.placement.name)),
     word(first(2310), "continue_on_error", job::ContinueOnError::WORDS).default("none").example("verify")
-        .help("Errors that are counted without ending the job."),
+        .help("Errors that are counted without ending the job.").means(system::tolerance),
     special(first(210), "ignore_error", special::errors).example("EIO,ENOSPC")
         .help("Errors, by name or number, that are tolerated for reads, writes, verification."),
-    boolean(first(2320), field!(job.error_dump)).default("0").example("1").help("Tell of tolerated errors as well."),
+    boolean(first(2320), field!(job.error_dump)).default("0").example("1").help("Tell of tolerated errors as well.")
+        .is(field_of_plan!(Flag: stream.on_error.tell_tolerated)),
     int(second(2460), field!(job.flow)).most(1000).default("0").example("8")
-        .help("Share in the operations of all jobs of the same flow: its weight over the sum of theirs."),
+        .help("Share in the operations of all jobs of the same flow: its weight over the sum of theirs.")
+        .means(lower::flow),
     int(second(2440), field!(job.flow_id)).default("0").example("1").help("Which flow."),
     ignored(first(2450), "flow_watermark").example("64").help("Gone; a flow has no limit any more.")
         .without_effect("fio has no such thing any more"),

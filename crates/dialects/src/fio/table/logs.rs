@@ -2,6 +2,7 @@
 
 use super::row::*;
 use super::special;
+use crate::fio::lower::report;
 use crate::fio::options::logs;
 
 /// The rows of these options.
@@ -9,13 +10,14 @@ pub const ROWS: &[Row] = rows! {
     boolean(first(1840), field!(logs.per_job_logs)).default("1").example("0")
         .help("Each clone has log files of its own."),
     special(first(1850), "write_bw_log", special::bw_log).example("run").help("Log of bandwidth."),
-    special(first(1870), "write_lat_log", special::lat_log).example("run").help("Logs of the latencies."),
+    special(first(1870), "write_lat_log", special::lat_log).example("run").help("Logs of the latencies.")
+        .means(report::windows),
     special(first(1880), "write_iops_log", special::iops_log).example("run").help("Log of operations per second."),
     special(first(1940), "write_hist_log", special::hist_log).example("run").help("Log of latency histograms."),
     int(first(1860), field!(logs.bwavgtime)).default("500").example("1000")
-        .help("Milliseconds of a sample of bandwidth."),
+        .help("Milliseconds of a sample of bandwidth.").shows("bw_sample_ms", report::bandwidth_sample_ms),
     int(first(1890), field!(logs.iopsavgtime)).default("500").example("1000")
-        .help("Milliseconds of a sample of operations per second."),
+        .help("Milliseconds of a sample of operations per second.").shows("iops_sample_ms", report::iops_sample_ms),
     int(first(1910), field!(logs.log_avg_msec)).default("0").example("500")
         .help("Milliseconds over which a log entry averages; 0 for every operation."),
     int(first(1920), field!(logs.log_hist_msec)).default("0").example("1000")

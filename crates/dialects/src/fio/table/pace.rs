@@ -2,13 +2,14 @@
 
 use super::row::*;
 use super::special;
+use crate::fio::lower::{pace as lower, system};
 use crate::fio::options::pace;
 use crate::fio::values::Unit;
 
 /// The rows of these options.
 pub const ROWS: &[Row] = rows! {
     time(first(1400), field!(pace.thinktime), Unit::Microseconds).default("0").example("500")
-        .help("Pause after operations (bare: microseconds)."),
+        .help("Pause after operations (bare: microseconds).").means(lower::pauses),
     time(second(1410), field!(pace.thinktime_spin), Unit::Microseconds).default("0").example("100")
         .help("Part of the pause that is spent computing (bare: microseconds)."),
     int(first(1420), field!(pace.thinktime_blocks)).default("1").example("8").help("Operations between two pauses."),
@@ -19,7 +20,7 @@ pub const ROWS: &[Row] = rows! {
     int(second(1450), field!(pace.thinkcycles)).default("0").example("1000")
         .help("Processor cycles to burn after each operation."),
     per_direction(first(1460), field!(pace.rate), Unit::Bytes).example("10m,5m")
-        .help("Bytes per second of each clone and direction."),
+        .help("Bytes per second of each clone and direction.").means(lower::pacing),
     per_direction(first(1470), field!(pace.rate_min), Unit::Bytes).aliases(&["ratemin"]).example("1m")
         .help("Bytes per second below which the job fails."),
     word(first(1480), "rate_process", pace::RateProcess::WORDS).default("linear").example("poisson")
@@ -33,9 +34,9 @@ pub const ROWS: &[Row] = rows! {
     per_direction(first(1520), field!(pace.rate_iops_min), Unit::Bytes).example("100")
         .help("Operations per second below which the job fails."),
     per_direction(first(1530), field!(pace.max_latency), Unit::Microseconds).example("10ms")
-        .help("Latency at which the job fails (bare: microseconds)."),
+        .help("Latency at which the job fails (bare: microseconds).").means(system::latency_max),
     time(first(1540), field!(pace.latency_target), Unit::Microseconds).default("0").example("20ms")
-        .help("Latency to keep while the depth is sought (bare: microseconds)."),
+        .help("Latency to keep while the depth is sought (bare: microseconds).").means(lower::control),
     time(first(1550), field!(pace.latency_window), Unit::Microseconds).default("0").example("500ms")
         .help("Time over which that is judged (bare: microseconds)."),
     real(first(1560), field!(pace.latency_percentile)).most(100).default("100").example("95")

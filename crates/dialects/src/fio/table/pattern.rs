@@ -2,13 +2,14 @@
 
 use super::row::*;
 use super::special;
+use crate::fio::lower::pattern as lower;
 use crate::fio::options::pattern;
 use crate::fio::values::Unit;
 
 /// The rows of these options.
 pub const ROWS: &[Row] = rows! {
     word(first(100), "rw", pattern::Rw::WORDS).tail(special::sequence).aliases(&["readwrite"]).default("read")
-        .example("randrw").help("IO direction"),
+        .example("randrw").help("IO direction").means(lower::direction),
     word(first(220), "rw_sequencer", pattern::Sequencer::WORDS).default("sequential").example("identical")
         .help("What happens between two random positions of `rw=...:N`."),
     int(first(1330), field!(pattern.rwmixread)).least(0).most(100).default("50").example("70")
@@ -29,7 +30,7 @@ pub const ROWS: &[Row] = rows! {
     int(second(390), field!(pattern.offset_align)).default("0").example("4k")
         .help("Alignment of an offset in percent."),
     per_direction(first(110), field!(pattern.bs), Unit::Bytes).aliases(&["blocksize"]).least(1).default("4096")
-        .example("4k,64k").help("Block size unit"),
+        .example("4k,64k").help("Block size unit").means(lower::positions),
     per_direction(first(120), field!(pattern.ba), Unit::Bytes).aliases(&["blockalign"]).least(1).example("4k")
         .help("Alignment of offsets; the smallest block size if not given."),
     special(first(130), "bsrange", special::block_range).aliases(&["blocksize_range"]).example("4k-64k")

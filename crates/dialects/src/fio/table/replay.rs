@@ -6,7 +6,8 @@ use super::special;
 /// The rows of these options.
 pub const ROWS: &[Row] = rows! {
     text(second(940), field!(replay.write_iolog)).example("trace.log")
-        .help("Write everything that is issued at the end of this file, as a trace (version 3)."),
+        .help("Write everything that is issued at the end of this file, as a trace (version 3).")
+        .is(field_of_plan!(Text: job.trace)),
     text(second(950), field!(replay.read_iolog)).example("trace.log")
         .help("Carry out the operations of a trace: of fio (version 2 or 3) or of blktrace; with colons between several, clones take them in turn; `-` is standard input."),
     boolean(second(960), field!(replay.read_iolog_chunked)).default("0").example("1")

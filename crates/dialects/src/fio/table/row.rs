@@ -1,10 +1,12 @@
 //! What a row of the table says, and short ways to write one.
 
-use model::PerDirection;
+use model::{Bytes, PerDirection};
 
-pub(super) use super::super::options::Word;
 use super::reader::{Reader, Taken};
+pub(super) use crate::fio::draft::field_of_plan;
+use crate::fio::draft::{Draft, Parts, PlanField};
 use crate::fio::options::JobOptions;
+pub(super) use crate::fio::options::Word;
 use crate::fio::values::{Amount, Unit};
 
 /// Where the value of an option lies.
@@ -12,6 +14,9 @@ pub type At<T> = fn(&mut JobOptions) -> &mut T;
 
 /// An option with the place of its value.
 pub(super) type Field<T> = (&'static str, At<T>);
+
+/// What reports are told of an option.
+type Setting = fn(&JobOptions) -> Option<String>;
 
 /// What has to do with an option.
 #[derive(Clone, Copy)]
@@ -40,6 +45,10 @@ pub struct Row {
     pub example: &'static str,
     /// What follows for other options when it is given.
     pub(in crate::fio) then: Option<fn(&mut JobOptions)>,
+    /// The field of the plan that it is.
+    pub(in crate::fio) field: Option<PlanField>,
+    lower: Option<fn(&mut Draft<'_>)>,
+    shows: Option<(&'static str, Setting)>,
 }
 
 /// The place of an option among the others.
@@ -124,6 +133,44 @@ impl Row {
         }
     }
 
+    /// Carries it into the parts of a clone.
+    pub(in crate::fio) fn lower(&self, draft: &mut Draft<'_>) {
+        if let Some(field) = self.field {
+            self.fill(field, draft.options, &mut draft.parts);
+        }
+        if let Some(lower) = self.lower {
+            lower(draft);
+        }
+    }
+
+    fn fill(&self, field: PlanField, options: &mut JobOptions, parts: &mut Parts) {
+        fn set<T>(place: Option<&mut T>, value: T) {
+            if let Some(place) = place {
+                *place = value;
+            }
+        }
+        let number = |number: i64| u32::try_from(number.max(0)).unwrap_or(u32::MAX);
+        match (self.kind, field) {
+            (Kind::Flag(at) | Kind::Bool(at), PlanField::Flag(to)) => set(to(parts), *at(options)),
+            (Kind::Flag(at) | Kind::Bool(at), PlanField::Not(to)) => set(to(parts), !*at(options)),
+            (Kind::Int(at), PlanField::Count(to) | PlanField::Size(to)) => set(to(parts), number(*at(options))),
+            (Kind::Int(at), PlanField::LongCount(to)) => set(to(parts), at(options).max(&mut 0).unsigned_abs()),
+            (Kind::Size(at), PlanField::LongCount(to)) => set(to(parts), *at(options)),
+            (Kind::Size(at), PlanField::Bytes(to)) => set(to(parts), Bytes(*at(options))),
+            (Kind::OptionalInt(at), PlanField::OptionalCount(to)) => {
+                set(to(parts), at(options).and_then(|number| u32::try_from(number).ok()));
+            }
+            (Kind::Text(at), PlanField::Text(to)) => set(to(parts), at(options).clone()),
+            _ => debug_assert!(false, "{} is no such field of a plan", self.name),
+        }
+    }
+
+    /// What reports are told of it: a name that they know, and its value.
+    pub(in crate::fio) fn shown(&self, options: &JobOptions) -> Option<(&'static str, String)> {
+        let (name, value) = self.shows?;
+        Some((name, value(options)?))
+    }
+
     const fn new(rank: Rank, name: &'static str, kind: Kind) -> Row {
         Row {
             name,
@@ -138,6 +185,9 @@ impl Row {
             help: "",
             example: "",
             then: None,
+            field: None,
+            lower: None,
+            shows: None,
         }
     }
 
@@ -183,6 +233,24 @@ impl Row {
 
     pub(super) const fn then(mut self, then: fn(&mut JobOptions)) -> Row {
         self.then = Some(then);
+        self
+    }
+
+    /// It is this field of the plan, and nothing more.
+    pub(super) const fn is(mut self, field: PlanField) -> Row {
+        self.field = Some(field);
+        self
+    }
+
+    /// What it means for a clone, beside what other options say.
+    pub(super) const fn means(mut self, lower: fn(&mut Draft<'_>)) -> Row {
+        self.lower = Some(lower);
+        self
+    }
+
+    /// What reports show of it, by the name that they know.
+    pub(super) const fn shows(mut self, name: &'static str, value: Setting) -> Row {
+        self.shows = Some((name, value));
         self
     }
 

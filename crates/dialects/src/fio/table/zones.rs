@@ -1,12 +1,13 @@
 //! Windows in a file, zoned and placement-aware devices.
 
 use super::row::*;
+use crate::fio::lower::pattern;
 use crate::fio::options::zones;
 
 /// The rows of these options.
 pub const ROWS: &[Row] = rows! {
     word(second(1100), "zonemode", zones::ZoneMode::WORDS).default("none").example("strided")
-        .help("Whether the job works in zones."),
+        .help("Whether the job works in zones.").means(pattern::check_zones),
     size(second(1110), field!(zones.zonesize)).default("0").example("256m").help("Bytes to transfer in a zone."),
     refused(third(1120), "zonecapacity", "size").default("0").example("128m")
         .help("Bytes of a zone that can be written."),
