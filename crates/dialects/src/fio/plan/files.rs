@@ -7,61 +7,15 @@ use model::plan::{
 };
 use model::{Bytes, Direction};
 
-use super::{Clone, Lowering, TraceFile, Unusable, complain, data, pattern};
+use super::{Lowering, Unusable};
+use crate::fio::disk::{Disk, Found, FoundKind};
+use crate::fio::draft::{Clone, complain};
+use crate::fio::lower::{data, pattern, queue};
 use crate::fio::options::JobOptions;
 use crate::fio::options::files::{Fallocate, FileType, ServiceType};
 use crate::fio::options::pattern::Rw;
 use crate::fio::options::typed::Range;
 use crate::fio::values::Amount;
-
-/// What lowering asks of the file system.
-pub trait Disk {
-    /// What lies at a path.
-    fn look(&self, path: &str) -> Option<Found>;
-
-    /// Everything that a file holds.
-    ///
-    /// # Errors
-    /// The system's words for the reason.
-    fn read(&self, path: &str) -> Result<Vec<u8>, String>;
-
-    /// Every regular file below a directory, in the order of their names.
-    ///
-    /// # Errors
-    /// The system's words for the reason.
-    fn below(&self, folder: &str) -> Result<Vec<String>, String>;
-
-    /// A trace, which may be too large to be held; `-` is standard input.
-    ///
-    /// # Errors
-    /// The system's words for the reason.
-    fn trace(&self, path: &str) -> Result<TraceFile, String>;
-
-    /// The path of the block device with these numbers.
-    fn device(&self, major: u32, minor: u32) -> Option<String>;
-}
-
-/// What lies at a path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Found {
-    /// What it is.
-    pub kind: FoundKind,
-    /// Its size in bytes.
-    pub size: u64,
-}
-
-/// What a path can be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FoundKind {
-    /// A regular file.
-    File,
-    /// A block device.
-    Device,
-    /// A character device, which has no size.
-    CharacterDevice,
-    /// Something else.
-    Other,
-}
 
 /// The files of a clone.
 pub(super) struct Files {
@@ -254,7 +208,7 @@ pub(super) fn is_diskless(options: &JobOptions) -> bool {
 
 /// Files have names, of which the engine makes something.
 fn are_names(options: &JobOptions) -> bool {
-    super::queue::engine(options).kind.works_on_names()
+    queue::kind(options).works_on_names()
 }
 
 /// Names that an engine is given at a time.

@@ -2,11 +2,12 @@
 
 use model::PerDirection;
 
-use super::replay::Skip;
-use super::typed::{CpuRange, Distribution, LogName, Piece, PrioritySplit, Range, Split, SyncFileRange, Zone};
-use super::{JobOptions, pattern};
-use crate::fio::apply::{Reader, Taken, Told, Wrong, spread};
-use crate::fio::show;
+use super::reader::{Reader, Taken, Told, Wrong, spread};
+use crate::fio::options::replay::Skip;
+use crate::fio::options::typed::{
+    CpuRange, Distribution, LogName, Piece, PrioritySplit, Range, Split, SyncFileRange, Zone,
+};
+use crate::fio::options::{JobOptions, pattern};
 use crate::fio::values::{self, Unit};
 
 /// Entries of a list of block sizes or zones, for each direction.
@@ -44,7 +45,7 @@ pub(super) fn engine(reader: &mut Reader<'_>, text: &str) -> Taken {
 
 pub(super) fn service_type(reader: &mut Reader<'_>, tail: &str) -> Taken {
     let parameter = tail.strip_prefix(':').and_then(values::real);
-    let zipf = reader.job.files.file_service_type == super::files::ServiceType::Zipf;
+    let zipf = reader.job.files.file_service_type == crate::fio::options::files::ServiceType::Zipf;
     if zipf && parameter == Some(1.0) {
         return Err(reader.fail("fio: zipf theta must be different than 1.0"));
     }
@@ -61,7 +62,7 @@ pub(super) fn memory(reader: &mut Reader<'_>, tail: &str) -> Taken {
 pub(super) fn sequence(reader: &mut Reader<'_>, tail: &str) -> Taken {
     let rw = reader.job.pattern.rw;
     if reader.readonly && rw.changes_data() {
-        return Err(refuse_writes(reader));
+        return Err(Wrong::ReadOnly);
     }
     let step = tail.strip_prefix(':').map(|text| match rw.is_random() {
         true => leading_integer(text),
@@ -69,22 +70,6 @@ pub(super) fn sequence(reader: &mut Reader<'_>, tail: &str) -> Taken {
     });
     reader.job.pattern.rw_step = step.unwrap_or(0);
     Ok(())
-}
-
-fn refuse_writes(reader: &mut Reader<'_>) -> Wrong {
-    let name = reader.job.job.name.clone().unwrap_or_default();
-    reader.say(format!(
-        "fio: job <{name}> has write or trim bit set, but fio is in read-only mode"
-    ));
-    reader.say("Correct format for offending option");
-    if let Some(row) = super::find("rw") {
-        for line in show::description(row) {
-            reader.say(line);
-        }
-        reader.told.extend(show::valid_values(row).into_iter().map(Told::Out));
-        reader.told.push(Told::Out(String::new()));
-    }
-    Wrong::Failed
 }
 
 impl pattern::Rw {
@@ -344,7 +329,7 @@ fn zones(reader: &mut Reader<'_>, text: &str, percent: bool) -> Result<PerDirect
 }
 
 pub(super) fn steady_state(reader: &mut Reader<'_>, tail: &str) -> Taken {
-    use super::pace::Criterion;
+    use crate::fio::options::pace::Criterion;
     let Some(text) = tail.strip_prefix(':') else {
         return Err(reader.fail("fio: steadystate threshold must be specified in addition to criterion"));
     };

@@ -13,21 +13,15 @@ use model::plan::{
 use model::trace::{Survey, TraceError, blktrace};
 use model::{Direction, PerDirection};
 
-use super::files::{Files, FoundKind, is_diskless};
-use super::job::us;
-use super::{Clone, Lowering, complain, queue};
+use super::Lowering;
+use super::files::{Files, ROOM, is_diskless};
+use crate::fio::disk::{FoundKind, TraceFile};
+use crate::fio::draft::{Clone, complain, us};
 use crate::fio::jobs::Job;
+use crate::fio::lower::{pattern, queue};
 use crate::fio::options::JobOptions;
 use crate::fio::options::replay::Skip;
 use crate::fio::values;
-
-/// A trace that was looked through.
-pub struct TraceFile {
-    /// Where it can be read again.
-    pub path: String,
-    /// What it holds, from the beginning.
-    pub bytes: Box<dyn Read>,
-}
 
 /// A trace for a clone.
 #[derive(Clone)]
@@ -156,9 +150,7 @@ impl Lowering<'_> {
             ids.push(self.targets.add(Target {
                 path,
                 kind: match diskless {
-                    true => TargetKind::Nothing {
-                        size: Bytes(super::files::ROOM),
-                    },
+                    true => TargetKind::Nothing { size: Bytes(ROOM) },
                     false => TargetKind::Path,
                 },
                 prepare: if diskless { Prepare::Existing } else { prepare },
@@ -269,7 +261,7 @@ impl Played {
     /// Requests that were traced went to a device, past the cache: unless it is said how they go now, they do so again.
     pub(super) fn is_direct(&self, options: &JobOptions, given: bool) -> bool {
         match is_binary(&self.replay) && !given {
-            true => super::pattern::shortest(options).is_multiple_of(4096),
+            true => pattern::shortest(options).is_multiple_of(4096),
             false => options.queue.direct,
         }
     }
