@@ -7,7 +7,7 @@ use engine::sys;
 use model::Nanos;
 use model::seconds::{QueueUse, ThreadUse};
 
-use super::lane::Lane;
+use super::slots::Lane;
 
 /// What a worker accounts for between two exchanges of its recorder.
 #[derive(Debug)]

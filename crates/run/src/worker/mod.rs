@@ -4,26 +4,16 @@
 //! the engine carry out a turn, and counts what came back. Stop rule, pacing, access, contents and recording are parts
 //! put into this loop. In the measured window nothing here allocates, locks, prints or reads another clock.
 
-mod care;
-mod file_set;
-mod lane;
-mod life;
-mod lives;
+mod features;
+mod lifecycle;
 mod meter;
-mod opening;
 mod outbox;
-mod overlap;
-mod playback;
-mod priorities;
-mod read_back;
 mod recorder;
 mod requests;
 mod setup;
-mod sharing;
+mod slots;
 mod stream;
 mod timeline;
-mod tracing;
-mod verification;
 mod windows;
 
 use engine::{Action, Batch, Engine, Request, SimulatedWorker, Slot};
@@ -36,7 +26,7 @@ use model::results::{Failure, Usage};
 use model::sequence::Operation;
 use model::{Direction, Nanos};
 
-pub(crate) use life::Ended;
+pub(crate) use lifecycle::Ended;
 pub(crate) use outbox::{Inbox, Outbox, mailbox};
 pub(crate) use recorder::{CellKey, CellKind, Recorder};
 pub(crate) use setup::{Assignment, ReadyKind, ReadyTarget, set_up};
@@ -44,14 +34,14 @@ pub use setup::{Setting, SetupError};
 
 use crate::control::JobControl;
 use crate::operation_log::Pen;
-use file_set::FromSet;
-use lane::Lane;
+use features::file_set::FromSet;
+use features::verify::BetweenRounds;
 use meter::Meter;
 use recorder::{Grids, Run, SlotRecord, SlotTable};
 use requests::Requests;
+use slots::Lane;
 use stream::{LiveStream, Ready};
 use timeline::Timeline;
-use verification::BetweenRounds;
 
 /// Operations handed over at once where the plan leaves it open: most of what batching saves is saved by eight, and more
 /// would delay the first of them.
@@ -107,9 +97,9 @@ pub(crate) struct Worker<'plan> {
     /// The log had no room for a line at once.
     held_up: bool,
     /// Operations that overlap are kept apart.
-    overlap: Option<Box<overlap::Overlap>>,
+    overlap: Option<Box<features::overlap::Overlap>>,
     /// What is issued is written down.
-    tracing: Option<Box<tracing::Tracing>>,
+    tracing: Option<Box<features::issue_trace::Tracing>>,
     /// Number of the target behind each file of the engine.
     targets_of_files: Vec<u32>,
     /// I/O priority of each file of the engine.
@@ -119,7 +109,7 @@ pub(crate) struct Worker<'plan> {
     /// What streams of the step divide among themselves.
     flows: &'plan crate::flow::Flows,
     /// Files that are locked around each turn.
-    locks: Option<Box<sharing::Locks>>,
+    locks: Option<Box<features::file_locks::Locks>>,
     /// Some stream divides its operations with others.
     divides: bool,
     /// The operations of its stream come from a trace.

@@ -8,12 +8,12 @@ use model::plan::{FlushKind, Pacing, Stream, SyncRule, Think, ThinkCount};
 use model::sequence::{Operation, Sequence};
 use model::{Direction, Nanos, PerDirection};
 
-use super::file_set::FileSet;
-use super::lives::Lives;
-use super::playback::Playback;
-use super::priorities::Priorities;
-use super::sharing::LiveFlow;
-use super::verification::Verification;
+use super::features::block_lifetimes::Lives;
+use super::features::file_locks::LiveFlow;
+use super::features::file_set::FileSet;
+use super::features::priorities::Priorities;
+use super::features::replay::Playback;
+use super::features::verify::Verification;
 
 /// A stream while it runs.
 #[derive(Debug)]

@@ -4,8 +4,8 @@ use engine::Action;
 use model::Nanos;
 use model::trace::iolog;
 
-use super::Worker;
 use crate::issue_trace::{Line, Pen};
+use crate::worker::Worker;
 
 /// A trace on its way out.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ impl Worker<'_> {
     }
 
     /// The files that are open from the start.
-    pub(super) fn begin_trace(&mut self, start: Nanos) {
+    pub(crate) fn begin_trace(&mut self, start: Nanos) {
         let Some(tracing) = &mut self.tracing else { return };
         tracing.start = start;
         // Those of a trace are opened where it says so.
@@ -39,7 +39,7 @@ impl Worker<'_> {
     }
 
     /// The files that are open to the end.
-    pub(super) fn end_trace(&mut self) {
+    pub(crate) fn end_trace(&mut self) {
         if self.tracing.is_none() {
             return;
         }
@@ -66,12 +66,12 @@ impl Worker<'_> {
     }
 
     /// A file was opened in this place of the engine while the worker runs.
-    pub(super) fn trace_opened(&mut self, place: u16) {
+    pub(crate) fn trace_opened(&mut self, place: u16) {
         self.trace_file(place, iolog::Action::Open);
     }
 
     /// The file in this place of the engine was closed.
-    pub(super) fn trace_closed(&mut self, place: u16) {
+    pub(crate) fn trace_closed(&mut self, place: u16) {
         self.trace_file(place, iolog::Action::Close);
     }
 
@@ -83,7 +83,7 @@ impl Worker<'_> {
     }
 
     /// Another target takes this place of the engine.
-    pub(super) fn trace_takes_place(&mut self, place: u16, target: u32) {
+    pub(crate) fn trace_takes_place(&mut self, place: u16, target: u32) {
         if let Some(tracing) = &mut self.tracing {
             tracing.targets[usize::from(place)] = target;
         }
@@ -91,7 +91,7 @@ impl Worker<'_> {
 
     /// An operation was queued, or a flush, whose length is 0.
     #[inline(never)]
-    pub(super) fn trace_queued(&mut self, place: u16, action: Action, offset: u64, length: u32) {
+    pub(crate) fn trace_queued(&mut self, place: u16, action: Action, offset: u64, length: u32) {
         let at = self.batch.reaped;
         let Some(tracing) = &mut self.tracing else { return };
         let word = match action {

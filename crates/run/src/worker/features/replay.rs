@@ -7,11 +7,11 @@ use model::results::Failure;
 use model::trace::{Entry, What};
 use model::{Direction, Nanos, PerDirection};
 
-use super::file_set::flush;
-use super::opening::{OpenedStream, open_target};
-use super::stream::Ready;
-use super::{ReadyTarget, Worker};
 use crate::trace_source::{Next, TraceSource};
+use crate::worker::features::file_set::flush;
+use crate::worker::setup::files::{OpenedStream, open_target};
+use crate::worker::stream::Ready;
+use crate::worker::{ReadyTarget, Worker};
 
 /// How long a worker that has caught up with the reader of its trace lets it go on.
 const CATCH_UP: Nanos = Nanos::micros(20);
@@ -32,9 +32,9 @@ pub(crate) struct Playback {
     /// The present entry was waited for, so that it counts as carried out when it was due.
     waited: bool,
     /// Nothing more comes.
-    pub(super) over: bool,
+    pub(crate) over: bool,
     /// Times that the worker had to wait for the reader.
-    pub(super) waits: u64,
+    pub(crate) waits: u64,
 }
 
 /// A file of a trace.
@@ -57,7 +57,7 @@ enum Due {
 }
 
 impl Playback {
-    pub(super) fn new(
+    pub(crate) fn new(
         source: TraceSource,
         stream: &Stream,
         targets: impl Iterator<Item = ReadyTarget>,
@@ -89,7 +89,7 @@ impl Playback {
     }
 
     /// The trace begins.
-    pub(super) fn start(&mut self, at: Nanos) {
+    pub(crate) fn start(&mut self, at: Nanos) {
         (self.start, self.last) = (at, at);
     }
 
@@ -125,13 +125,13 @@ impl Playback {
     }
 
     /// Files that are open.
-    pub(super) fn open_places(&self) -> Vec<u16> {
+    pub(crate) fn open_places(&self) -> Vec<u16> {
         let open = self.files.iter().filter(|file| file.open);
         open.map(|file| file.place).collect()
     }
 
     /// Files that are not open.
-    pub(super) fn closed(&self) -> impl Iterator<Item = &ReadyTarget> {
+    pub(crate) fn closed(&self) -> impl Iterator<Item = &ReadyTarget> {
         self.files.iter().filter(|file| !file.open).map(|file| &file.target)
     }
 }
@@ -139,7 +139,7 @@ impl Playback {
 impl Worker<'_> {
     /// Carries out entries of a trace up to the first that takes a slot. False if none may do so now.
     #[inline(never)]
-    pub(super) fn issue_from_trace(&mut self, lane: usize, slot: Slot) -> bool {
+    pub(crate) fn issue_from_trace(&mut self, lane: usize, slot: Slot) -> bool {
         let number = self.lanes[lane].streams.start;
         loop {
             let entry = match self.due_of_trace(number) {
@@ -302,7 +302,7 @@ impl Worker<'_> {
         let (place, target) = (played.place, played.target.clone());
         let with = open_target(&target, how, self.plan.engine.kind)
             .map_err(|error| failed(&target, error.to_string(), error.source.raw_os_error()))?;
-        self.files[usize::from(place)] = super::setup::for_messages(&with);
+        self.files[usize::from(place)] = crate::worker::setup::for_messages(&with);
         self.engine
             .exchange_file(place, with)
             .map_err(|error| failed(&target, error.to_string(), error.errno()))?;
@@ -311,7 +311,7 @@ impl Worker<'_> {
     }
 
     /// Closes what was to be closed and is not in use any more.
-    pub(super) fn close_for_trace(&mut self, number: usize) -> Result<(), Box<Failure>> {
+    pub(crate) fn close_for_trace(&mut self, number: usize) -> Result<(), Box<Failure>> {
         let sync = &self.plan.streams[number].sync;
         while let Some(playback) = &mut self.streams[number].playback
             && let Some(file) = playback.idle_and_closing()
@@ -331,7 +331,7 @@ impl Worker<'_> {
     }
 
     /// An operation on a file of a trace has ended.
-    pub(super) fn tell_playback(&mut self, number: usize, place: u16) {
+    pub(crate) fn tell_playback(&mut self, number: usize, place: u16) {
         let Some(playback) = &mut self.streams[number].playback else {
             return;
         };

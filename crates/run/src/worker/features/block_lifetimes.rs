@@ -4,7 +4,7 @@ use model::Direction;
 use model::block_lifetimes::{BlockLife, BlockLifetimes, BlockState};
 
 /// fio keeps no more blocks than these.
-pub(super) const MOST_BLOCKS: u64 = 8192;
+pub(crate) const MOST_BLOCKS: u64 = 8192;
 
 /// The lives of the blocks of a stream.
 #[derive(Debug)]
@@ -18,7 +18,7 @@ pub(crate) struct Lives {
 
 impl Lives {
     /// So many blocks of `length` bytes from `base` on, none of them touched.
-    pub(super) fn new(base: u64, length: u64, count: u64) -> Lives {
+    pub(crate) fn new(base: u64, length: u64, count: u64) -> Lives {
         Lives {
             base,
             length,
@@ -27,7 +27,7 @@ impl Lives {
     }
 
     /// A trim or a write that began at `offset` has ended with this result; what was cut short says nothing.
-    pub(super) fn ended(&mut self, direction: Direction, offset: u64, (result, length): (i64, u32)) {
+    pub(crate) fn ended(&mut self, direction: Direction, offset: u64, (result, length): (i64, u32)) {
         let index = offset.checked_sub(self.base).map(|offset| offset / self.length);
         let block = index.and_then(|index| self.blocks.get_mut(index as usize));
         let Some((state, trims)) = block.filter(|(state, _)| !state.has_failed()) else {
@@ -46,7 +46,7 @@ impl Lives {
     }
 
     /// What became of all of them.
-    pub(super) fn lifetimes(&self) -> BlockLifetimes {
+    pub(crate) fn lifetimes(&self) -> BlockLifetimes {
         let mut lifetimes = BlockLifetimes::default();
         for (state, trims) in &self.blocks {
             let (state, trims) = (*state, *trims);

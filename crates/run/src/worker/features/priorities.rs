@@ -35,12 +35,12 @@ struct Share {
 }
 
 /// The number that the kernel has for a priority.
-pub(super) fn number(class: PriorityClass, level: u8, hint: u16) -> u16 {
+pub(crate) fn number(class: PriorityClass, level: u8, hint: u16) -> u16 {
     u16::from(class_number(class)) << 13 | hint << 3 | u16::from(level)
 }
 
 /// The numbers that the kernel has for the classes.
-pub(super) fn class_number(class: PriorityClass) -> u8 {
+pub(crate) fn class_number(class: PriorityClass) -> u8 {
     match class {
         PriorityClass::RealTime => 1,
         PriorityClass::BestEffort => 2,
@@ -49,7 +49,7 @@ pub(super) fn class_number(class: PriorityClass) -> u8 {
 }
 
 /// The rules of a stream. A priority for a part of all operations is a rule for each direction.
-pub(super) fn rules(stream: &Stream) -> Vec<PriorityRule> {
+pub(crate) fn rules(stream: &Stream) -> Vec<PriorityRule> {
     let of_all = stream.priority.filter(|priority| priority.percent < 100);
     let each = of_all.into_iter().flat_map(|priority| {
         let Priority {
@@ -73,7 +73,7 @@ pub(super) fn rules(stream: &Stream) -> Vec<PriorityRule> {
 }
 
 /// Priorities that operations of a direction can have, that of the others first; none if all have the same.
-pub(super) fn numbers_of(stream: &Stream, direction: Direction) -> Vec<u16> {
+pub(crate) fn numbers_of(stream: &Stream, direction: Direction) -> Vec<u16> {
     let rules = rules(stream);
     if rules.is_empty() {
         return Vec::new();
@@ -89,14 +89,14 @@ pub(super) fn numbers_of(stream: &Stream, direction: Direction) -> Vec<u16> {
 }
 
 /// The priority of operations that no rule picks; 0 for that of the thread.
-pub(super) fn usual(stream: &Stream) -> u16 {
+pub(crate) fn usual(stream: &Stream) -> u16 {
     let whole = stream.priority.filter(|priority| priority.percent >= 100);
     whole.map_or(0, |priority| number(priority.class, priority.level, priority.hint))
 }
 
 impl Priorities {
     /// `files` are the files with the priority of each rule.
-    pub(super) fn new(
+    pub(crate) fn new(
         rules: &[PriorityRule],
         files: &[u16],
         cells: Vec<(Direction, u16, u32)>,
@@ -132,7 +132,7 @@ impl Priorities {
     }
 
     /// The same rules on other files, with what is owed as it is.
-    pub(super) fn on(&mut self, files: &Priorities) {
+    pub(crate) fn on(&mut self, files: &Priorities) {
         let theirs = files.groups.iter().flat_map(|group| &group.shares);
         let ours = self.groups.iter_mut().flat_map(|group| &mut group.shares);
         for (ours, theirs) in ours.zip(theirs) {
@@ -141,7 +141,7 @@ impl Priorities {
     }
 
     /// The file for an operation, if a rule picks it. Each part gets its share to within one operation at every moment.
-    pub(super) fn choose(&mut self, operation: &Operation) -> Option<u16> {
+    pub(crate) fn choose(&mut self, operation: &Operation) -> Option<u16> {
         let fits = |group: &&mut Group| {
             group.direction == operation.direction && group.length.is_none_or(|length| length == operation.length)
         };
@@ -158,7 +158,7 @@ impl Priorities {
     }
 
     /// The cell for an operation of a direction with a priority.
-    pub(super) fn cell(&self, direction: Direction, number: u16) -> Option<u32> {
+    pub(crate) fn cell(&self, direction: Direction, number: u16) -> Option<u32> {
         let found = self
             .cells
             .iter()

@@ -4,11 +4,11 @@ use engine::Slot;
 use model::Nanos;
 use model::sequence::Operation;
 
-use super::Worker;
+use crate::worker::Worker;
 
 /// What is in flight, and the operation that waits.
 #[derive(Debug, Default)]
-pub(super) struct Overlap {
+pub(crate) struct Overlap {
     in_flight: Vec<Range>,
     waits: Option<Waiting>,
 }
@@ -32,7 +32,7 @@ struct Waiting {
 
 impl Overlap {
     /// An operation has ended.
-    pub(super) fn ended(&mut self, slot: Slot) {
+    pub(crate) fn ended(&mut self, slot: Slot) {
         self.in_flight.retain(|range| range.slot != slot);
     }
 
@@ -54,7 +54,7 @@ impl Overlap {
 
 impl Worker<'_> {
     /// An operation that was chosen may not go out yet; it is remembered then.
-    pub(super) fn must_wait(&mut self, lane: usize, stream: usize, operation: &Operation, due: Nanos) -> bool {
+    pub(crate) fn must_wait(&mut self, lane: usize, stream: usize, operation: &Operation, due: Nanos) -> bool {
         let file = self.streams[stream].file;
         let slot = self.lanes[lane].free[self.lanes[lane].free_count - 1];
         let Some(overlap) = &mut self.overlap else { return false };
@@ -73,7 +73,7 @@ impl Worker<'_> {
     }
 
     /// Issues the operation that waits, if it may go out now. True while nothing else of this lane may.
-    pub(super) fn keeps_apart(&mut self, lane: usize, slot: Slot) -> bool {
+    pub(crate) fn keeps_apart(&mut self, lane: usize, slot: Slot) -> bool {
         let Some(overlap) = &mut self.overlap else { return false };
         let Some(waiting) = overlap.waits else { return false };
         if waiting.lane != lane || overlap.meets(waiting.file, &waiting.operation) {

@@ -10,10 +10,10 @@ use model::plan::FlushKind;
 use model::results::Failure;
 use model::sequence::{Operation, Sequence};
 
-use super::opening::{OpenedStream, open_target};
-use super::priorities::Priorities;
-use super::stream::LiveStream;
-use super::{ReadyTarget, Worker};
+use crate::worker::features::priorities::Priorities;
+use crate::worker::setup::files::{OpenedStream, open_target};
+use crate::worker::stream::LiveStream;
+use crate::worker::{ReadyTarget, Worker};
 
 /// The files of a stream while it runs.
 #[derive(Debug)]
@@ -49,7 +49,7 @@ struct Place {
 
 /// What a set answers to the question for another operation.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum FromSet {
+pub(crate) enum FromSet {
     Operation(Operation),
     /// Not before something in flight has ended.
     Wait,
@@ -58,7 +58,7 @@ pub(super) enum FromSet {
 
 impl FileSet {
     /// A set with the sequences of all its files. Returns it without the sequence of the first, which goes to the stream.
-    pub(super) fn new(
+    pub(crate) fn new(
         mut choice: FileChoice,
         mut sequences: Vec<Sequence>,
         targets: Vec<ReadyTarget>,
@@ -97,24 +97,24 @@ impl FileSet {
     }
 
     /// The file that operations go to at present.
-    pub(super) fn present(&self) -> usize {
+    pub(crate) fn present(&self) -> usize {
         self.present
     }
 
     /// The operation that was chosen last will not be issued.
-    pub(super) fn passed_over(&mut self) {
+    pub(crate) fn passed_over(&mut self) {
         if self.exchanges_files() {
             self.files[self.present].in_flight -= 1;
         }
     }
 
     /// Files are opened and closed while the worker runs.
-    pub(super) fn exchanges_files(&self) -> bool {
+    pub(crate) fn exchanges_files(&self) -> bool {
         !self.places.is_empty()
     }
 
     /// Bytes of memory that the patterns of all files but the present one hold.
-    pub(super) fn extra_bytes(&self) -> u64 {
+    pub(crate) fn extra_bytes(&self) -> u64 {
         self.files
             .iter()
             .flat_map(|file| &file.sequence)
@@ -123,7 +123,7 @@ impl FileSet {
     }
 
     /// An operation on a file of the engine has ended.
-    pub(super) fn completed(&mut self, file: u16) {
+    pub(crate) fn completed(&mut self, file: u16) {
         if let Some(place) = self.places.iter().find(|place| place.file == file) {
             self.files[place.occupant].in_flight -= 1;
         }
@@ -178,7 +178,7 @@ impl FileSet {
 
 impl LiveStream {
     /// Begins another pass.
-    pub(super) fn restart(&mut self, draws: &mut model::draws::Draws) {
+    pub(crate) fn restart(&mut self, draws: &mut model::draws::Draws) {
         self.sequence.restart(draws);
         if let Some(set) = &mut self.set {
             set.restart(draws);
@@ -186,7 +186,7 @@ impl LiveStream {
     }
 
     /// Makes a file of the set the present one.
-    pub(super) fn turn_to(&mut self, number: usize) {
+    pub(crate) fn turn_to(&mut self, number: usize) {
         let Some(set) = &mut self.set else { return };
         if set.present != number
             && let Some(sequence) = set.files[number].sequence.take()
@@ -206,7 +206,7 @@ impl LiveStream {
 impl Worker<'_> {
     /// The next operation of a stream with a set of files.
     #[inline(never)]
-    pub(super) fn next_of_set(&mut self, number: usize, slot: u32, direction: Option<Direction>) -> FromSet {
+    pub(crate) fn next_of_set(&mut self, number: usize, slot: u32, direction: Option<Direction>) -> FromSet {
         let mut passed_over = 0;
         loop {
             let stream = &mut self.streams[number];
@@ -293,7 +293,7 @@ impl Worker<'_> {
             .map_err(|error| failed(error.to_string(), error.source.raw_os_error(), target))?;
         with.set_priority(set.priority)
             .map_err(|error| failed(error.to_string(), error.raw_os_error(), target))?;
-        self.files[usize::from(index)] = super::setup::for_messages(&with);
+        self.files[usize::from(index)] = crate::worker::setup::for_messages(&with);
         exchange(with)?;
         set.files[occupant].file = None;
         set.files[file].file = Some(index);
@@ -309,7 +309,7 @@ impl Worker<'_> {
     }
 
     /// Index of the file that a block is read back from, opened for that if need be; `None` while all places are busy.
-    pub(super) fn file_to_read(&mut self, number: usize, file: usize) -> Result<Option<u16>, Box<Failure>> {
+    pub(crate) fn file_to_read(&mut self, number: usize, file: usize) -> Result<Option<u16>, Box<Failure>> {
         let stream = &mut self.streams[number];
         let Some(set) = &mut stream.set else {
             return Ok(Some(stream.file));
@@ -330,7 +330,7 @@ impl Worker<'_> {
     }
 
     /// Flushes the files of a set that the engine does not hold at the end of the job.
-    pub(super) fn flush_closed_files(&self, number: usize) -> Result<(), Box<Failure>> {
+    pub(crate) fn flush_closed_files(&self, number: usize) -> Result<(), Box<Failure>> {
         let kind = self.plan.streams[number].sync.kind;
         if let Some(playback) = &self.streams[number].playback {
             return playback.closed().try_for_each(|target| flush(target, kind));
@@ -343,7 +343,7 @@ impl Worker<'_> {
     }
 
     /// Files of the engine that a stream has open.
-    pub(super) fn open_files_of(&self, number: usize) -> Vec<u16> {
+    pub(crate) fn open_files_of(&self, number: usize) -> Vec<u16> {
         let stream = &self.streams[number];
         if let Some(playback) = &stream.playback {
             return playback.open_places();
@@ -356,7 +356,7 @@ impl Worker<'_> {
 
     /// Sets must hear of what has ended, so that they know which of their files are idle.
     #[inline(never)]
-    pub(super) fn tell_sets(&mut self) {
+    pub(crate) fn tell_sets(&mut self) {
         for completion in self.batch.done.iter() {
             let record = self.slots.get(completion.slot);
             if record.length == 0 {
@@ -371,8 +371,8 @@ impl Worker<'_> {
 }
 
 /// Flushes a file by its path.
-pub(super) fn flush(target: &ReadyTarget, kind: FlushKind) -> Result<(), Box<Failure>> {
-    let super::ReadyKind::Path(path) = &target.what else {
+pub(crate) fn flush(target: &ReadyTarget, kind: FlushKind) -> Result<(), Box<Failure>> {
+    let crate::worker::ReadyKind::Path(path) = &target.what else {
         return Ok(());
     };
     let flushed = std::fs::File::open(path).and_then(|file| match kind {

@@ -6,9 +6,9 @@ use model::event::Phase;
 use model::results::{FailedOperation, Failure, TooSlow};
 use model::{Bytes, Direction, Nanos};
 
-use super::Worker;
-use super::recorder::{Run, SlotRecord};
 use crate::operation_log::{Line, Pen};
+use crate::worker::Worker;
+use crate::worker::recorder::{Run, SlotRecord};
 
 impl Worker<'_> {
     /// Lets the worker log its operations. For jobs that have a log.
@@ -19,7 +19,7 @@ impl Worker<'_> {
 
     /// Counts what a turn has brought and frees its slots, one operation after the other.
     #[inline(never)]
-    pub(super) fn settle_with_care(&mut self) {
+    pub(crate) fn settle_with_care(&mut self) {
         let reaped = self.batch.reaped;
         for index in 0..self.batch.done.len() {
             let completion = self.batch.done[index];
@@ -37,7 +37,7 @@ impl Worker<'_> {
 
     /// Counts what the turn that has just ended waited for. To be called before its operations are settled.
     #[inline(never)]
-    pub(super) fn count_wait(&mut self, at_least: u32, until: Nanos) {
+    pub(crate) fn count_wait(&mut self, at_least: u32, until: Nanos) {
         let ended = self.batch.done.len();
         let waits = &mut self.recorder.waits;
         if at_least == 0 {
@@ -55,7 +55,7 @@ impl Worker<'_> {
     }
 
     /// Counts one operation.
-    pub(super) fn settle_carefully(&mut self, slot: Slot, result: i64, at: Nanos) {
+    pub(crate) fn settle_carefully(&mut self, slot: Slot, result: i64, at: Nanos) {
         let record = *self.slots.get(slot);
         let direction = self.direction_of(&record);
         let total = at.since(record.queued);

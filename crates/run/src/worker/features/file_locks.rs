@@ -7,9 +7,9 @@ use engine::{Action, Request};
 use model::Nanos;
 use model::plan::FileLock as Wanted;
 
-use super::Worker;
 use crate::file_lock::FileLock;
 use crate::flow::Share;
+use crate::worker::Worker;
 
 /// The locks that a worker takes around each turn.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ pub(crate) struct LiveFlow {
 }
 
 impl Locks {
-    pub(super) fn new(of_files: Vec<(u32, Arc<FileLock>, Wanted)>, most: usize) -> Locks {
+    pub(crate) fn new(of_files: Vec<(u32, Arc<FileLock>, Wanted)>, most: usize) -> Locks {
         Locks {
             of_files,
             held: Vec::with_capacity(most),
@@ -37,14 +37,14 @@ impl Locks {
     }
 
     /// Another target takes this place of the engine.
-    pub(super) fn exchange(&mut self, place: u16, target: u32, lock: &Arc<FileLock>) {
+    pub(crate) fn exchange(&mut self, place: u16, target: u32, lock: &Arc<FileLock>) {
         let of_file = &mut self.of_files[usize::from(place)];
         (of_file.0, of_file.1) = (target, Arc::clone(lock));
     }
 
     /// Waits until all files of these operations may be used. Everybody takes locks in the order of targets, so that no two
     /// wait for each other.
-    pub(super) fn take(&mut self, requests: &[Request]) {
+    pub(crate) fn take(&mut self, requests: &[Request]) {
         for request in requests {
             let (target, _, wanted) = &self.of_files[usize::from(request.file)];
             let alone = match wanted {
@@ -64,7 +64,7 @@ impl Locks {
     }
 
     /// Gives back what is held.
-    pub(super) fn give_back(&mut self) {
+    pub(crate) fn give_back(&mut self) {
         for (_, file, alone) in self.held.drain(..) {
             self.of_files[usize::from(file)].1.give_back(alone);
         }
@@ -79,7 +79,7 @@ impl Drop for Locks {
 }
 
 impl LiveFlow {
-    pub(super) fn new(share: Share) -> LiveFlow {
+    pub(crate) fn new(share: Share) -> LiveFlow {
         LiveFlow {
             share,
             sleeps_until: Nanos(0),
@@ -87,7 +87,7 @@ impl LiveFlow {
     }
 
     /// An operation of the stream was issued.
-    pub(super) fn issued(&mut self) {
+    pub(crate) fn issued(&mut self) {
         self.share.count();
     }
 }
@@ -98,7 +98,7 @@ const LOOK_AGAIN: Nanos = Nanos::micros(2);
 impl Worker<'_> {
     /// True if a stream is ahead of its share and has to wait.
     #[inline(never)]
-    pub(super) fn is_ahead_of_flow(&mut self, number: usize) -> bool {
+    pub(crate) fn is_ahead_of_flow(&mut self, number: usize) -> bool {
         let now = self.batch.reaped;
         let Some(flow) = &mut self.streams[number].flow else {
             return false;

@@ -1,5 +1,7 @@
 //! Everything a worker needs before it starts: its files, its engine, its buffers, its streams.
 
+pub(super) mod files;
+
 use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,23 +21,6 @@ use model::plan::{
 use model::sequence::Sequence;
 use model::{Bytes, Direction, Nanos, PerDirection};
 
-use super::file_set::FileSet;
-use super::lives::{Lives, MOST_BLOCKS};
-use super::meter::Meter;
-use super::opening::{Opened, OpenedStream, check_alignment, direct_alignment_of, open_files, prepare_caches};
-use super::playback::Playback;
-use super::priorities;
-use super::read_back::load_state;
-use super::recorder::{Grids, SlotTable};
-use super::sharing::{LiveFlow, Locks};
-use super::stream::{Gate, LiveStream, flushes};
-use super::timeline::Timeline;
-use super::verification::{self, BetweenRounds, Verification};
-use super::windows::WindowRoom;
-use super::{
-    AT_ONCE, AT_ONCE_BYTES, Budget, CellKey, CellKind, Inbox, Inline, Lane, Measured, PROBE_TURNS, Requests,
-    USUAL_BATCH, Worker, mailbox,
-};
 use crate::control::JobControl;
 use crate::control_groups::ControlGroups;
 use crate::file_lock::FileLock;
@@ -44,6 +29,25 @@ use crate::sources::Sources;
 use crate::trace_source::TraceSource;
 use crate::verify::Checker;
 use crate::verify::pool::Pool;
+use crate::worker::features::block_lifetimes::{Lives, MOST_BLOCKS};
+use crate::worker::features::file_locks::{LiveFlow, Locks};
+use crate::worker::features::file_set::FileSet;
+use crate::worker::features::priorities;
+use crate::worker::features::read_back::load_state;
+use crate::worker::features::replay::Playback;
+use crate::worker::features::verify::{self as verification, BetweenRounds, Verification};
+use crate::worker::meter::Meter;
+use crate::worker::recorder::{Grids, SlotTable};
+use crate::worker::setup::files::{
+    Opened, OpenedStream, check_alignment, direct_alignment_of, open_files, prepare_caches,
+};
+use crate::worker::stream::{Gate, LiveStream, flushes};
+use crate::worker::timeline::Timeline;
+use crate::worker::windows::WindowRoom;
+use crate::worker::{
+    AT_ONCE, AT_ONCE_BYTES, Budget, CellKey, CellKind, Inbox, Inline, Lane, Measured, PROBE_TURNS, Requests,
+    USUAL_BATCH, Worker, mailbox,
+};
 
 /// Rows of interval series beyond those of one interval that a recorder holds for each cell: an interval may be joined to the
 /// next.
@@ -311,7 +315,7 @@ impl Assignment<'_> {
 
 /// The directions that operations of a stream have. What was written is read back as reads of the same stream, and discarded
 /// as trims of it.
-pub(super) fn occurring(stream: &Stream) -> impl Iterator<Item = Direction> {
+pub(crate) fn occurring(stream: &Stream) -> impl Iterator<Item = Direction> {
     let verified = |direction: Direction| match (&stream.verify, direction) {
         (Some(_), Direction::Read) => true,
         (Some(verify), Direction::Trim) => verify.trims.is_some() && stream.mix.includes(Direction::Write),
@@ -656,7 +660,7 @@ fn common_priority(plan: &Plan) -> Option<Priority> {
 }
 
 /// True if operations carry I/O priorities of their own.
-pub(super) fn has_own_priorities(plan: &Plan) -> bool {
+pub(crate) fn has_own_priorities(plan: &Plan) -> bool {
     let of_streams = common_priority(plan).is_none() && plan.streams.iter().any(|stream| stream.priority.is_some());
     of_streams || plan.streams.iter().any(|stream| !priorities::rules(stream).is_empty())
 }
@@ -1051,13 +1055,13 @@ fn lives_of(given: &Assignment<'_>, stream: &Stream) -> Result<Option<Box<Lives>
 }
 
 /// What messages say of a file of the engine.
-pub(super) fn for_messages(file: &File) -> (String, Option<u64>) {
+pub(crate) fn for_messages(file: &File) -> (String, Option<u64>) {
     (file.path().display().to_string(), direct_alignment_of(file))
 }
 
 impl ReadyTarget {
     /// What messages call it.
-    pub(super) fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         match &self.what {
             ReadyKind::Path(path) => path.display().to_string(),
             ReadyKind::Nothing => "null target".into(),
@@ -1141,7 +1145,7 @@ fn fill_buffers(lane: &Lane, streams: &mut [LiveStream], plan: &Plan, engine: &m
 
 impl Worker<'_> {
     /// Sets everything that counts from the start of the job.
-    pub(super) fn set_start(&mut self, start: Nanos) {
+    pub(crate) fn set_start(&mut self, start: Nanos) {
         self.timeline = Timeline::new(&self.job.phases, &self.job.stop, start, self.interval);
         for (stream, plan) in self.streams.iter_mut().zip(&self.plan.streams) {
             stream.gate = Gate::new(plan, start, &mut self.draws);

@@ -11,12 +11,12 @@ use model::plan::Verify;
 use model::results::{FailedOperation, Failure, MOST_MISMATCHES};
 use model::{Bytes, Direction, Nanos};
 
-use super::recorder::SlotRecord;
-use super::verification::Carried;
-use super::{Lane, Worker};
 use crate::verify::pool::{Checked, Gone};
 use crate::verify::state::Progress;
 use crate::verify::{Block, Fault, mismatch};
+use crate::worker::features::verify::Carried;
+use crate::worker::recorder::SlotRecord;
+use crate::worker::{Lane, Worker};
 
 /// EILSEQ of Linux, the number that fio gives to what is not as it was written.
 pub(crate) const MISMATCH: i32 = 84;
@@ -24,7 +24,7 @@ pub(crate) const MISMATCH: i32 = 84;
 impl Worker<'_> {
     /// Queues reads of everything that was written and not yet read back.
     #[inline(never)]
-    pub(super) fn issue_checks(&mut self) {
+    pub(crate) fn issue_checks(&mut self) {
         self.round = self.round.wrapping_add(1);
         for index in 0..self.lanes.len() {
             while self.lanes[index].has_room() && (self.requests.is_empty() || !self.inline.seen) {
@@ -40,7 +40,7 @@ impl Worker<'_> {
     }
 
     /// Queues a read of the oldest block that was written. False if there is none now.
-    pub(super) fn read_back(&mut self, lane: usize, number: usize, slot: Slot) -> bool {
+    pub(crate) fn read_back(&mut self, lane: usize, number: usize, slot: Slot) -> bool {
         if self.timeline.phase() == Phase::Verify || self.between_rounds.are_under_way() {
             self.work_out(number);
         }
@@ -68,7 +68,7 @@ impl Worker<'_> {
     }
 
     /// The engine's file for an operation beside those of the sequence, opened if need be. `None` if that cannot be now.
-    pub(super) fn file_beside(&mut self, number: usize, file: u32) -> Option<u16> {
+    pub(crate) fn file_beside(&mut self, number: usize, file: u32) -> Option<u16> {
         match self.file_to_read(number, file as usize) {
             Ok(file) => file,
             Err(failure) => {
@@ -79,7 +79,7 @@ impl Worker<'_> {
     }
 
     /// Queues an operation that no sequence has drawn and no schedule knows of.
-    pub(super) fn queue_beside(
+    pub(crate) fn queue_beside(
         &mut self,
         lane: usize,
         number: usize,
@@ -126,7 +126,7 @@ impl Worker<'_> {
     }
 
     /// Checks what was read, or has it checked.
-    pub(super) fn check(&mut self, slot: Slot, record: &SlotRecord, block: Block) {
+    pub(crate) fn check(&mut self, slot: Slot, record: &SlotRecord, block: Block) {
         let Some(verification) = &mut self.streams[record.stream as usize].verification else {
             return;
         };
@@ -153,7 +153,7 @@ impl Worker<'_> {
     }
 
     /// Waits for everything that is being checked.
-    pub(super) fn await_checks(&mut self) {
+    pub(crate) fn await_checks(&mut self) {
         for number in 0..self.streams.len() {
             self.take_checked(number, true);
         }
@@ -271,7 +271,7 @@ impl Worker<'_> {
     }
 
     /// Leaves for a later check how far the writes came, whatever ended them. Returns what could not be kept, in sentences.
-    pub(super) fn save_states(&self) -> Vec<String> {
+    pub(crate) fn save_states(&self) -> Vec<String> {
         let mut not_kept = Vec::new();
         for (stream, plan) in self.streams.iter().zip(&self.plan.streams) {
             let progress = stream.verification.as_ref().and_then(|of| of.progress());
@@ -300,7 +300,7 @@ fn state_path(verify: &Verify) -> PathBuf {
 }
 
 /// What an earlier run recorded, and the file that should say so.
-pub(super) fn load_state(verify: &Verify) -> Result<Progress, (PathBuf, io::Error)> {
+pub(crate) fn load_state(verify: &Verify) -> Result<Progress, (PathBuf, io::Error)> {
     let path = state_path(verify);
     let read = std::fs::read(&path).and_then(|bytes| Progress::of_bytes(&bytes));
     read.map_err(|error| (path, error))

@@ -7,44 +7,44 @@ use model::Direction;
 use model::mix::Mix;
 use model::plan::{EngineKind, PriorityRule, Stream, StreamTarget, Worker};
 
-use super::priorities::{self, Priorities};
-use super::setup::has_own_priorities;
-use super::{Assignment, ReadyKind, ReadyTarget, SetupError};
+use crate::worker::features::priorities::{self, Priorities};
+use crate::worker::setup::has_own_priorities;
+use crate::worker::{Assignment, ReadyKind, ReadyTarget, SetupError};
 
 /// The files of a worker.
 #[derive(Debug)]
-pub(super) struct Opened {
+pub(crate) struct Opened {
     /// As the engine gets them.
-    pub(super) files: Vec<File>,
+    pub(crate) files: Vec<File>,
     /// What each stream has of them.
-    pub(super) streams: Vec<OpenedStream>,
+    pub(crate) streams: Vec<OpenedStream>,
     /// Number of the target behind each file.
-    pub(super) targets: Vec<u32>,
+    pub(crate) targets: Vec<u32>,
     /// I/O priority of each file; 0 for that of the thread.
-    pub(super) priorities: Vec<u16>,
+    pub(crate) priorities: Vec<u16>,
 }
 
 /// The files of one stream.
 #[derive(Clone, Debug)]
-pub(super) struct OpenedStream {
+pub(crate) struct OpenedStream {
     /// How they are opened.
-    pub(super) how: OpenHow,
+    pub(crate) how: OpenHow,
     /// I/O priority of their operations; 0 for that of the thread.
-    pub(super) priority: u16,
+    pub(crate) priority: u16,
     /// Index of each target's file. Of a set whose files cannot all be open at once, only the first ones have one.
-    pub(super) files: Vec<u16>,
+    pub(crate) files: Vec<u16>,
     /// I/O priorities for parts of the operations, and the same files with each of them.
-    pub(super) rules: Vec<(PriorityRule, Vec<u16>)>,
+    pub(crate) rules: Vec<(PriorityRule, Vec<u16>)>,
 }
 
 impl OpenedStream {
     /// The first file stands for all where they need not be told apart.
-    pub(super) fn first(&self) -> u16 {
+    pub(crate) fn first(&self) -> u16 {
         self.files[0]
     }
 
     /// The rules for parts of the operations on one of its files.
-    pub(super) fn priorities_of(&self, number: usize, cells: &[(Direction, u16, u32)]) -> Option<Box<Priorities>> {
+    pub(crate) fn priorities_of(&self, number: usize, cells: &[(Direction, u16, u32)]) -> Option<Box<Priorities>> {
         let rules: Vec<PriorityRule> = self.rules.iter().map(|(rule, _)| *rule).collect();
         let files = self.rules.iter().map(|(_, files)| files.get(number).copied());
         Priorities::new(&rules, &files.collect::<Option<Vec<u16>>>()?, cells.to_vec())
@@ -52,7 +52,7 @@ impl OpenedStream {
 }
 
 /// Opens each target once for each way of using it. An I/O priority of single operations is a way of using it.
-pub(super) fn open_files(given: &Assignment<'_>) -> Result<Opened, SetupError> {
+pub(crate) fn open_files(given: &Assignment<'_>) -> Result<Opened, SetupError> {
     let mut opening = Opening {
         given,
         files: Vec::new(),
@@ -167,7 +167,7 @@ impl Opening<'_> {
 }
 
 /// Opens a target, and no other that has taken its place since it was judged. Engines that work on names get the name.
-pub(super) fn open_target(ready: &ReadyTarget, how: OpenHow, engine: EngineKind) -> Result<File, OpenError> {
+pub(crate) fn open_target(ready: &ReadyTarget, how: OpenHow, engine: EngineKind) -> Result<File, OpenError> {
     match &ready.what {
         ReadyKind::Path(path) if engine.works_on_names() => Ok(File::named(path, ready.size)),
         ReadyKind::Path(path) => open_judged(path, how, ready.identity),
@@ -200,7 +200,7 @@ fn how_of(stream: &Stream, worker: &Worker) -> OpenHow {
 }
 
 /// Empties or fills the page cache for the streams that want it.
-pub(super) fn prepare_caches(given: &Assignment<'_>, opened: &Opened) -> Result<(), SetupError> {
+pub(crate) fn prepare_caches(given: &Assignment<'_>, opened: &Opened) -> Result<(), SetupError> {
     for (stream, of_stream) in given.worker.streams.iter().zip(&opened.streams) {
         for (number, id) in stream.target.ids().iter().enumerate() {
             match of_stream.files.get(number).filter(|_| stream.replay.is_none()) {
@@ -260,12 +260,12 @@ fn writes(mix: &Mix) -> bool {
     mix.includes(Direction::Write) || mix.includes(Direction::Trim)
 }
 
-pub(super) fn direct_alignment_of(file: &File) -> Option<u64> {
+pub(crate) fn direct_alignment_of(file: &File) -> Option<u64> {
     file.how().cache.direct.then(|| file.direct_alignment())
 }
 
 /// Direct I/O takes only multiples of a sector. Better said before the test than by the first operation.
-pub(super) fn check_alignment(stream: &Stream, file: &File) -> Result<(), SetupError> {
+pub(crate) fn check_alignment(stream: &Stream, file: &File) -> Result<(), SetupError> {
     let Some(alignment) = direct_alignment_of(file) else {
         return Ok(());
     };

@@ -9,38 +9,38 @@ use model::plan::{Job, Pacing, Stream, StreamTarget, TrimWritten, Verify, Worker
 use model::sequence::Operation;
 use model::{Direction, Nanos};
 
-use super::Worker;
-use super::recorder::SlotRecord;
-use super::stream::LiveStream;
 use crate::verify::history::{FlushMark, History, Note, Written};
 use crate::verify::pool::Pool;
 use crate::verify::state::Progress;
 use crate::verify::{Block, Checker};
+use crate::worker::Worker;
+use crate::worker::recorder::SlotRecord;
+use crate::worker::stream::LiveStream;
 
 /// So many writes of a replay are passed over before the worker looks whether it should stop, and so many are worked out
 /// ahead of reading back.
-pub(super) const REPLAYED_AT_ONCE: u64 = 1024;
+pub(crate) const REPLAYED_AT_ONCE: u64 = 1024;
 
 /// The verification of one stream.
 #[derive(Debug)]
 pub(crate) struct Verification {
-    pub(super) checker: Checker,
-    pub(super) history: History,
+    pub(crate) checker: Checker,
+    pub(crate) history: History,
     /// What each slot carries.
-    pub(super) carried: Vec<Carried>,
+    pub(crate) carried: Vec<Carried>,
     writes: u64,
     /// Blocks of the backlog that are still to be read at present.
-    pub(super) backlog_left: u64,
+    pub(crate) backlog_left: u64,
     /// The last operation was a read of the backlog.
-    pub(super) has_just_read: bool,
+    pub(crate) has_just_read: bool,
     /// The stream only reads: what it reads is checked.
-    pub(super) checks_reads: bool,
+    pub(crate) checks_reads: bool,
     any_seed: bool,
     any_order: bool,
     backlog: u64,
     backlog_batch: u64,
     only: bool,
-    pub(super) after_writes: bool,
+    pub(crate) after_writes: bool,
     trims: Option<TrimWritten>,
     /// Blocks that are still to be discarded at present.
     trims_left: u64,
@@ -53,7 +53,7 @@ pub(crate) struct Verification {
     /// How far they had come in an earlier run; only that is checked.
     recorded: Option<Progress>,
     /// Threads that check.
-    pub(super) pool: Option<Pool<(Slot, SlotRecord)>>,
+    pub(crate) pool: Option<Pool<(Slot, SlotRecord)>>,
 }
 
 /// Writes that are worked out again.
@@ -69,7 +69,7 @@ struct Again {
 
 /// What an operation in flight is to verification.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Carried {
+pub(crate) enum Carried {
     Nothing,
     /// A write, where it is kept, and its file.
     Write(Option<Note>, u32),
@@ -80,18 +80,18 @@ pub(super) enum Carried {
 
 /// What a verification is given besides the plan of its stream.
 #[derive(Debug)]
-pub(super) struct Given {
+pub(crate) struct Given {
     /// Slots of the worker.
-    pub(super) slots: u32,
+    pub(crate) slots: u32,
     /// The number of the worker in the run.
-    pub(super) number: u16,
-    pub(super) recorded: Option<Progress>,
-    pub(super) pool: Option<Pool<(Slot, SlotRecord)>>,
+    pub(crate) number: u16,
+    pub(crate) recorded: Option<Progress>,
+    pub(crate) pool: Option<Pool<(Slot, SlotRecord)>>,
 }
 
 impl Verification {
     /// The verification that a stream wants.
-    pub(super) fn new(worker: &Plan, stream: &Stream, verify: &Verify, job: &Job, given: Given) -> Verification {
+    pub(crate) fn new(worker: &Plan, stream: &Stream, verify: &Verify, job: &Job, given: Given) -> Verification {
         let once = job.stop.passes == Some(1) && !job.stop.repeat_until_time;
         let ends = stream.pattern.access.iter().all(model::access::Access::ends);
         let reads_back = verify.after_writes || verify.backlog > 0;
@@ -123,12 +123,12 @@ impl Verification {
     }
 
     /// The least that a block or an interval must hold.
-    pub(super) fn least_length(&self) -> usize {
+    pub(crate) fn least_length(&self) -> usize {
         self.checker.least_length()
     }
 
     /// Where the header stands and where it may not stand before, if it stands elsewhere than at the beginning.
-    pub(super) fn misplaced(&self) -> Option<(usize, usize)> {
+    pub(crate) fn misplaced(&self) -> Option<(usize, usize)> {
         let (place, least) = (self.checker.place(), self.checker.least_place());
         (place > 0 && place < least).then_some((place, least))
     }
@@ -168,7 +168,7 @@ impl Verification {
     }
 
     /// What is expected of a block when it is read.
-    pub(super) fn expected(&self, block: Block) -> Block {
+    pub(crate) fn expected(&self, block: Block) -> Block {
         Block {
             seed: block.seed.filter(|_| !self.any_seed),
             number: block.number.filter(|_| !self.any_order),
@@ -216,18 +216,18 @@ impl Verification {
     }
 
     /// Something is there to be read back, or will be worked out.
-    pub(super) fn has_blocks(&self) -> bool {
+    pub(crate) fn has_blocks(&self) -> bool {
         let to_work_out = |again: &Again| again.worked_out < again.issued;
         self.history.len() > 0 || self.again.as_ref().is_some_and(to_work_out)
     }
 
     /// How far the writes have come, where a later check is to know.
-    pub(super) fn progress(&self) -> Option<&Progress> {
+    pub(crate) fn progress(&self) -> Option<&Progress> {
         self.progress.as_ref()
     }
 
     /// The same operations begin anew.
-    pub(super) fn begin_round(&mut self) {
+    pub(crate) fn begin_round(&mut self) {
         if let Some(again) = &mut self.again {
             *again = Again {
                 first: self.writes,
@@ -250,7 +250,7 @@ fn can_be_worked_out(worker: &Plan, stream: &Stream, verify: &Verify) -> bool {
 
 impl Worker<'_> {
     /// Fills the buffer of a write.
-    pub(super) fn fill_write(&mut self, number: usize, slot: Slot, operation: &Operation) {
+    pub(crate) fn fill_write(&mut self, number: usize, slot: Slot, operation: &Operation) {
         let stream = &mut self.streams[number];
         let Some(filler) = &mut stream.filler else { return };
         let buffer = &mut self.engine.buffer(slot)[..operation.length as usize];
@@ -280,14 +280,14 @@ impl Worker<'_> {
     }
 
     /// A flush goes out.
-    pub(super) fn expect_flush(&mut self, number: usize, slot: Slot) {
+    pub(crate) fn expect_flush(&mut self, number: usize, slot: Slot) {
         if let Some(verification) = &mut self.streams[number].verification {
             verification.carried[slot.0 as usize] = Carried::Flush(verification.history.flush_mark());
         }
     }
 
     /// A read goes out that is none of the backlog.
-    pub(super) fn expect_read(&mut self, number: usize, slot: Slot, operation: &Operation) {
+    pub(crate) fn expect_read(&mut self, number: usize, slot: Slot, operation: &Operation) {
         let Some(verification) = &mut self.streams[number].verification else {
             return;
         };
@@ -303,7 +303,7 @@ impl Worker<'_> {
 
     /// Passes over an operation that must not go out: a write of a stream that only replays what was written before, or a
     /// read of what an earlier run did not record. `None` if it must; otherwise whether more may be passed over at once.
-    pub(super) fn pass_over(&mut self, number: usize, operation: &Operation) -> Option<bool> {
+    pub(crate) fn pass_over(&mut self, number: usize, operation: &Operation) -> Option<bool> {
         let stream = &mut self.streams[number];
         let verification = stream.verification.as_mut()?;
         let file = stream.set.as_ref().map_or(0, |set| set.present()) as u32;
@@ -336,7 +336,7 @@ impl Worker<'_> {
 
     /// Works out again what was written: all of it where blocks may have been written again, and otherwise as much as is
     /// read back next.
-    pub(super) fn work_out(&mut self, number: usize) {
+    pub(crate) fn work_out(&mut self, number: usize) {
         let mut idle = false;
         loop {
             let stream = &mut self.streams[number];
@@ -372,7 +372,7 @@ impl Worker<'_> {
     }
 
     /// Reads a block of the backlog if that is due now.
-    pub(super) fn read_backlog(&mut self, lane: usize, number: usize, slot: Slot) -> bool {
+    pub(crate) fn read_backlog(&mut self, lane: usize, number: usize, slot: Slot) -> bool {
         let Some(verification) = &mut self.streams[number].verification else {
             return false;
         };
@@ -380,7 +380,7 @@ impl Worker<'_> {
     }
 
     /// Discards a block that was written, if that is due now.
-    pub(super) fn trim_written(&mut self, lane: usize, number: usize, slot: Slot) -> bool {
+    pub(crate) fn trim_written(&mut self, lane: usize, number: usize, slot: Slot) -> bool {
         let Some(verification) = &mut self.streams[number].verification else {
             return false;
         };
@@ -406,7 +406,7 @@ impl Worker<'_> {
     }
 
     /// All is written. Lets blocks be discarded that are due now, once: true if there may be some.
-    pub(super) fn may_trim_the_rest(&mut self) -> bool {
+    pub(crate) fn may_trim_the_rest(&mut self) -> bool {
         let has_some = |stream: &LiveStream| {
             let verification = stream.verification.as_ref();
             verification.is_some_and(|verification| verification.history.has_to_trim())
@@ -420,7 +420,7 @@ impl Worker<'_> {
 
     /// Queues trims of blocks that are due, as long as they are.
     #[inline(never)]
-    pub(super) fn issue_last_trims(&mut self) {
+    pub(crate) fn issue_last_trims(&mut self) {
         let mut has_room = false;
         for index in 0..self.lanes.len() {
             while self.lanes[index].has_room() {
@@ -437,7 +437,7 @@ impl Worker<'_> {
     }
 
     /// Something was written that is to be read back.
-    pub(super) fn has_to_verify(&self) -> bool {
+    pub(crate) fn has_to_verify(&self) -> bool {
         let verifications = self.streams.iter().filter_map(|stream| stream.verification.as_ref());
         verifications
             .into_iter()
@@ -445,7 +445,7 @@ impl Worker<'_> {
     }
 
     /// Nothing is written any more in this round. Where only flushed writes count, this is when a flush at the end counts.
-    pub(super) fn writes_are_over(&mut self) {
+    pub(crate) fn writes_are_over(&mut self) {
         let flushed_only = |number: &usize| {
             let verify = &self.plan.streams[*number].verify;
             verify.as_ref().is_some_and(|verify| verify.flushed_only)
@@ -467,7 +467,7 @@ impl Worker<'_> {
     }
 
     /// Everything begins anew for those who work out again what they wrote.
-    pub(super) fn begin_reading_back(&mut self) {
+    pub(crate) fn begin_reading_back(&mut self) {
         let works_out = |stream: &LiveStream| {
             let verification = stream.verification.as_ref();
             verification.is_some_and(|verification| verification.again.is_some())
@@ -482,7 +482,7 @@ impl Worker<'_> {
     }
 
     /// An operation of a stream that verifies has ended, and its buffer is still as it was left.
-    pub(super) fn verify_ended(&mut self, slot: Slot, record: &SlotRecord, result: i64) {
+    pub(crate) fn verify_ended(&mut self, slot: Slot, record: &SlotRecord, result: i64) {
         let number = record.stream as usize;
         let Some(verification) = &mut self.streams[number].verification else {
             return;
@@ -512,24 +512,24 @@ impl Worker<'_> {
 
 /// Time that checks between two rounds of the measured window took.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct BetweenRounds {
+pub(crate) struct BetweenRounds {
     /// When the present ones began.
     since: Option<Nanos>,
     /// How long those before took.
-    pub(super) took: Nanos,
+    pub(crate) took: Nanos,
 }
 
 impl BetweenRounds {
-    pub(super) fn begin(&mut self, at: Nanos) {
+    pub(crate) fn begin(&mut self, at: Nanos) {
         self.since = Some(at);
     }
 
-    pub(super) fn are_under_way(&self) -> bool {
+    pub(crate) fn are_under_way(&self) -> bool {
         self.since.is_some()
     }
 
     /// They have ended. False if none were under way.
-    pub(super) fn end(&mut self, at: Nanos) -> bool {
+    pub(crate) fn end(&mut self, at: Nanos) -> bool {
         let Some(since) = self.since.take() else { return false };
         self.took += at.since(since);
         true
