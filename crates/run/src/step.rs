@@ -423,10 +423,10 @@ fn launch(
             };
             drop(answers);
             if let Some(pen) = pen {
-                ready.take_pen(pen);
+                ready.attach_operation_log(pen);
             }
             if let Some(pen) = trace_pen {
-                ready.take_trace_pen(pen);
+                ready.attach_issue_trace(pen);
             }
             match gate.wait() {
                 Some(_) if job_plan.prepare_only => Ended {

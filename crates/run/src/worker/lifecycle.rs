@@ -14,7 +14,7 @@ use super::setup::occurring;
 use super::{Budget, Worker};
 
 /// More tolerated failures than this are counted and not told.
-const MOST_TOLERATED: usize = 100;
+const MAX_TOLERATED: usize = 100;
 
 /// What a worker leaves at its end, besides the recorders it sent.
 #[derive(Debug)]
@@ -98,8 +98,8 @@ impl Worker<'_> {
         }
         self.first_issue = start;
         self.begin_trace(start);
-        self.begin_budget_anew();
-        self.outbox.say_phase(self.timeline.phase());
+        self.reset_budget();
+        self.outbox.publish_phase(self.timeline.phase());
         self.measured.last_completion = start;
         self.recorder.start = start;
         self.recorder.phase_start = start;
@@ -110,7 +110,7 @@ impl Worker<'_> {
         self.batch.reaped = self.engine.now();
         self.control.note_start(self.batch.reaped);
         if self.control.commands() != self.commands_seen {
-            self.obey();
+            self.apply_commands();
         }
     }
 
@@ -119,7 +119,7 @@ impl Worker<'_> {
         self.measured.end = at;
         self.measured.usage_at_start = sys::thread::usage();
         self.grids.start(at);
-        self.outbox.say_phase(Phase::Measured);
+        self.outbox.publish_phase(Phase::Measured);
     }
 
     fn set_boundary(&mut self) {
@@ -128,7 +128,7 @@ impl Worker<'_> {
 
     /// Passes every boundary up to `now`, in order of time.
     #[inline(never)]
-    pub(super) fn cross(&mut self, now: Nanos) {
+    pub(super) fn advance_phase(&mut self, now: Nanos) {
         while now >= self.boundary {
             let phase_end = self.timeline.phase_end();
             let exchange = self.timeline.exchange();
@@ -215,22 +215,22 @@ impl Worker<'_> {
         }
         self.begin_recorder(at);
         if next == Phase::Measured {
-            self.begin_budget_anew();
+            self.reset_budget();
             self.start_measuring(at);
         } else {
-            self.outbox.say_phase(next);
+            self.outbox.publish_phase(next);
         }
     }
 
     /// Operations that no engine has taken over yet will not be issued any more.
     fn drop_waiting(&mut self) {
         if self.one_at_a_time {
-            // The list is still being settled; it is emptied when that is done.
+            // The list is still being reaped; it is emptied when that is done.
             return;
         }
         for request in self.requests.first(usize::MAX) {
-            let lane = self.slots.get(request.slot).lane as usize;
-            self.lanes[lane].give_back(request.slot);
+            let pool = self.slots.get(request.slot).pool as usize;
+            self.pools[pool].give_back(request.slot);
         }
         self.requests.clear();
     }
@@ -266,7 +266,7 @@ impl Worker<'_> {
     }
 
     /// Operations, bytes and passes of the warm-up do not count towards those of the measured window.
-    fn begin_budget_anew(&mut self) {
+    fn reset_budget(&mut self) {
         self.budget = if self.timeline.phase() == Phase::WarmUp {
             Budget::OPEN
         } else {
@@ -309,12 +309,12 @@ impl Worker<'_> {
     /// Everything that was to be done is done. Jobs that repeat begin anew; others end, with their last completion.
     #[inline(never)]
     fn end_of_work(&mut self) -> bool {
-        // A trace is carried out once.
+        // A trace is tags out once.
         let played = self
             .streams
             .iter()
-            .flat_map(|stream| &stream.playback)
-            .any(|playback| playback.over);
+            .flat_map(|stream| &stream.replay)
+            .any(|replay| replay.over);
         let measured = self.timeline.phase() == Phase::Measured;
         let at = self.measured.last_completion.max(self.timeline.phase_start());
         if measured && self.may_trim_the_rest() {
@@ -336,7 +336,7 @@ impl Worker<'_> {
         }
         let repeats = self.repeat_until_time && self.timeline.phase() != Phase::Verify;
         if !played && (self.timeline.phase() == Phase::WarmUp || repeats || another_round) {
-            self.begin_budget_anew();
+            self.reset_budget();
             self.restart_draws();
             for stream in &mut self.streams {
                 stream.restart(&mut self.draws);
@@ -360,12 +360,12 @@ impl Worker<'_> {
 
     /// Carries out what the coordinator asks for.
     #[inline(never)]
-    pub(super) fn obey(&mut self) {
+    pub(super) fn apply_commands(&mut self) {
         self.commands_seen = self.control.commands();
         let now = self.batch.reaped;
         if let Some(depth) = self.control.depth() {
-            for lane in &mut self.lanes {
-                lane.reserve = lane.free.len().saturating_sub(depth as usize);
+            for pool in &mut self.pools {
+                pool.reserve = pool.free.len().saturating_sub(depth as usize);
             }
         }
         let epoch = self.control.epoch();
@@ -391,7 +391,7 @@ impl Worker<'_> {
 
     /// An operation that failed, or moved less than it was asked to.
     #[inline(never)]
-    pub(super) fn settle_exception(&mut self, slot: Slot, result: i64, reaped: Nanos) {
+    pub(super) fn reap_exception(&mut self, slot: Slot, result: i64, reaped: Nanos) {
         let record = *self.slots.get(slot);
         let direction = self.direction_of(&record);
         let act = self.plan.engine.kind.act();
@@ -473,7 +473,7 @@ impl Worker<'_> {
         if !tolerated.contains(&errno) {
             return false;
         }
-        if policy.tell_tolerated && self.tolerated.len() < MOST_TOLERATED {
+        if policy.tell_tolerated && self.tolerated.len() < MAX_TOLERATED {
             let verb = direction.map_or("flush", Direction::word);
             let path = &self.files[usize::from(record.file)].0;
             self.tolerated.push(Failure {
@@ -544,11 +544,11 @@ impl Worker<'_> {
             usage: self.measured.usage,
             engine,
             slots: match self.one_at_a_time {
-                true => self.lanes.len() as u32,
+                true => self.pools.len() as u32,
                 false => self
-                    .lanes
+                    .pools
                     .iter()
-                    .map(|lane| (lane.free.len() - lane.reserve) as u32)
+                    .map(|pool| (pool.free.len() - pool.reserve) as u32)
                     .sum(),
             },
             map_bytes: self.map_bytes,
@@ -564,8 +564,8 @@ impl Worker<'_> {
             trace_waits: self
                 .streams
                 .iter()
-                .flat_map(|stream| &stream.playback)
-                .map(|playback| playback.waits)
+                .flat_map(|stream| &stream.replay)
+                .map(|replay| replay.waits)
                 .sum(),
         }
     }

@@ -33,23 +33,23 @@ pub(crate) use setup::{Assignment, ReadyKind, ReadyTarget, set_up};
 pub use setup::{Setting, SetupError};
 
 use crate::control::JobControl;
-use crate::operation_log::Pen;
+use crate::operation_log::LogWriter;
 use features::file_set::FromSet;
 use features::verify::BetweenRounds;
 use meter::Meter;
 use recorder::{Grids, Run, SlotRecord, SlotTable};
 use requests::Requests;
-use slots::Lane;
+use slots::SlotPool;
 use stream::{LiveStream, Ready};
 use timeline::Timeline;
 
 /// Operations handed over at once where the plan leaves it open: most of what batching saves is saved by eight, and more
 /// would delay the first of them.
-const USUAL_BATCH: usize = 8;
+const DEFAULT_BATCH: usize = 8;
 /// Operations that a synchronous engine is given in a turn, to carry out one after the other.
-const AT_ONCE: usize = 32;
+const MAX_IN_TURN: usize = 32;
 /// No more than this many bytes of them are to be written.
-const AT_ONCE_BYTES: usize = 64 << 10;
+const MAX_BYTES_IN_TURN: usize = 64 << 10;
 /// So many turns in a row in which everything was done inside the submitting call mean that the target works that way.
 const INLINE_TURNS: u32 = 16;
 
@@ -65,7 +65,7 @@ pub(crate) struct Worker<'plan> {
     draws: Draws,
     draws_form: DrawsForm,
     streams: Vec<LiveStream>,
-    lanes: Vec<Lane>,
+    pools: Vec<SlotPool>,
     slots: SlotTable,
     /// Operations that the next turn hands over.
     requests: Requests,
@@ -75,16 +75,16 @@ pub(crate) struct Worker<'plan> {
     batching: Batching,
     /// Most operations in a turn, at present.
     submit_batch: usize,
-    usual_batch: usize,
-    inline: Inline,
-    /// The lane whose turn it is, where they take turns.
-    next_lane: usize,
+    default_batch: usize,
+    inline: InlineDetector,
+    /// The pool whose turn it is, where they take turns.
+    next_pool: usize,
     /// The plan leaves the size of a batch to the worker, and the engine may complete operations inside the call.
     learns_inline: bool,
     refilling: bool,
     /// The engine carries out one operation after the other; several are handed over in a turn only to save turns.
     one_at_a_time: bool,
-    /// One lane, one stream, and nothing that holds it back: the usual case, which is spared all questions about others.
+    /// One pool, one stream, and nothing that holds it back: the usual case, which is spared all questions about others.
     plain: bool,
     /// Only the operation at the start of a file does something to it; the others have no latency.
     works_on_names: bool,
@@ -93,9 +93,9 @@ pub(crate) struct Worker<'plan> {
     /// Operations are counted one by one, because each may have taken too long, is logged, or issues the next.
     careful: bool,
     /// Where a line for each operation goes.
-    pen: Option<Pen>,
+    log: Option<LogWriter>,
     /// The log had no room for a line at once.
-    held_up: bool,
+    stalled_on_log: bool,
     /// Operations that overlap are kept apart.
     overlap: Option<Box<features::overlap::Overlap>>,
     /// What is issued is written down.
@@ -113,7 +113,7 @@ pub(crate) struct Worker<'plan> {
     /// Some stream divides its operations with others.
     divides: bool,
     /// The operations of its stream come from a trace.
-    plays: bool,
+    replays: bool,
     /// Nothing more is to be issued.
     winding_down: bool,
     split_stamps: bool,
@@ -171,7 +171,7 @@ pub(crate) struct Worker<'plan> {
 
 /// Whether the target completes operations inside the submitting call.
 #[derive(Clone, Copy, Debug, Default)]
-struct Inline {
+struct InlineDetector {
     /// Turns in a row in which everything handed over was done at once.
     in_a_row: u32,
     probes_left: u32,
@@ -244,9 +244,9 @@ impl Worker<'_> {
         self.begin(start);
         // Decided once, so that those who do not need care do not even ask.
         if self.careful {
-            self.go_round::<true>();
+            self.run_loop::<true>();
         } else {
-            self.go_round::<false>();
+            self.run_loop::<false>();
         }
         self.end()
     }
@@ -254,14 +254,14 @@ impl Worker<'_> {
     /// The loop. Each of its two forms is a function of its own, or they would share registers: together in one function
     /// they took one instruction more per operation of the null engine, apart they take one less than a single form did.
     #[inline(never)]
-    fn go_round<const CAREFUL: bool>(&mut self) {
+    fn run_loop<const CAREFUL: bool>(&mut self) {
         while !(self.winding_down && self.is_over()) {
             match (self.plain && !CAREFUL, self.one_at_a_time) {
                 (true, true) => self.issue_in_turn(),
                 (true, false) => self.issue_plain(),
                 (false, _) => self.issue(),
             }
-            let (at_least, until) = self.what_to_wait_for();
+            let (at_least, until) = self.completions_to_await();
             let requests = self.requests.first(self.submit_batch);
             if CAREFUL && let Some(locks) = &mut self.locks {
                 locks.take(requests);
@@ -279,22 +279,22 @@ impl Worker<'_> {
                 self.count_wait(at_least, until);
             }
             if self.one_at_a_time {
-                self.settle_in_turn();
+                self.reap_in_turn();
             } else {
                 self.note_issued(at_least);
                 if crosses {
-                    self.cross(reaped);
+                    self.advance_phase(reaped);
                 }
                 if CAREFUL {
-                    self.settle_with_care();
+                    self.reap_each();
                 } else {
-                    self.settle();
+                    self.reap();
                 }
             }
             if self.control.commands() != self.commands_seen {
-                self.obey();
+                self.apply_commands();
             }
-            if crosses || CAREFUL && std::mem::take(&mut self.held_up) {
+            if crosses || CAREFUL && std::mem::take(&mut self.stalled_on_log) {
                 // Crossing took its time, and so did waiting for the log, which is no operation's.
                 self.batch.reaped = self.engine.now();
             }
@@ -357,10 +357,10 @@ impl Worker<'_> {
     /// from here: a slot that waits for its turn is not idle.
     #[inline(always)]
     fn issue_plain(&mut self) {
-        let (Some(lane), Some(stream)) = (self.lanes.first_mut(), self.streams.first_mut()) else {
+        let (Some(pool), Some(stream)) = (self.pools.first_mut(), self.streams.first_mut()) else {
             return;
         };
-        let mut room = lane.free_count.saturating_sub(lane.reserve);
+        let mut room = pool.free_count.saturating_sub(pool.reserve);
         if self.inline.seen {
             // What is queued here would only wait for what the target completes at once.
             room = room.min(usize::from(self.requests.is_empty()));
@@ -368,7 +368,7 @@ impl Worker<'_> {
         room = room.min(self.budget.operations.try_into().unwrap_or(usize::MAX));
         self.round = self.round.wrapping_add(1);
         while room > 0 {
-            let next_slot = lane.free[lane.free_count - 1].0;
+            let next_slot = pool.free[pool.free_count - 1].0;
             let operations = stream.sequence.take(&mut self.draws, next_slot, room);
             let taken = operations.len();
             if taken == 0 {
@@ -379,7 +379,7 @@ impl Worker<'_> {
             }
             let (file, queued, round) = (stream.file, self.batch.reaped, u64::from(self.round) << 32);
             let cells = stream.cells;
-            let slots = &lane.free[lane.free_count - taken..lane.free_count];
+            let slots = &pool.free[pool.free_count - taken..pool.free_count];
             let places = self.requests.places(taken);
             for ((operation, slot), place) in operations.iter().zip(slots.iter().rev()).zip(places) {
                 let Operation {
@@ -410,7 +410,7 @@ impl Worker<'_> {
                 self.batch.reaped = now.unwrap_or(self.batch.reaped);
             }
             self.requests.add(taken);
-            lane.free_count -= taken;
+            pool.free_count -= taken;
             self.budget.operations -= taken as u64;
             stream.idle_pass = false;
             room -= taken;
@@ -423,7 +423,7 @@ impl Worker<'_> {
     fn issue(&mut self) {
         self.issue_streams();
         if self.meter.paced {
-            self.meter.update(&self.lanes, self.batch.reaped);
+            self.meter.update(&self.pools, self.batch.reaped);
         }
     }
 
@@ -442,20 +442,20 @@ impl Worker<'_> {
             self.issue_in_rotation();
             return;
         }
-        for index in 0..self.lanes.len() {
+        for index in 0..self.pools.len() {
             while self.issue_from(index) {}
         }
     }
 
-    /// One operation, for a target that completes it inside the call. Its slot is free again at once, so the lanes take
+    /// One operation, for a target that completes it inside the call. Its slot is free again at once, so the pools take
     /// turns: else the first would always be the first that has room.
     fn issue_in_rotation(&mut self) {
-        let lanes = self.lanes.len();
-        for number in 0..lanes {
-            let index = (self.next_lane + number) % lanes;
+        let pools = self.pools.len();
+        for number in 0..pools {
+            let index = (self.next_pool + number) % pools;
             while self.requests.is_empty() && self.issue_from(index) {}
             if !self.requests.is_empty() {
-                self.next_lane = index + 1;
+                self.next_pool = index + 1;
                 return;
             }
         }
@@ -475,38 +475,38 @@ impl Worker<'_> {
         !self.refilling
     }
 
-    /// Queues one operation from a lane. False if the lane has no free slot or nothing to do now.
+    /// Queues one operation from a pool. False if the pool has no free slot or nothing to do now.
     fn issue_from(&mut self, index: usize) -> bool {
-        let lane = &self.lanes[index];
-        if !lane.has_room() || self.budget.operations == 0 {
+        let pool = &self.pools[index];
+        if !pool.has_room() || self.budget.operations == 0 {
             return false;
         }
-        let slot = lane.free[lane.free_count - 1];
-        if self.divides && self.is_ahead_of_flow(self.lanes[index].streams.start) {
+        let slot = pool.free[pool.free_count - 1];
+        if self.divides && self.is_ahead_of_flow(self.pools[index].streams.start) {
             return false;
         }
         if self.overlap.is_some() && self.keeps_apart(index, slot) {
             return false;
         }
-        if self.plays {
+        if self.replays {
             return self.issue_from_trace(index, slot);
         }
         // A flush belongs to the writes before it and waits for nobody's schedule.
-        for number in self.lanes[index].streams.clone() {
+        for number in self.pools[index].streams.clone() {
             if let Some(action) = self.streams[number].gate.as_mut().and_then(|gate| gate.flush_due()) {
                 self.queue_flush(index, number, slot, action);
                 return true;
             }
         }
-        let lane = &self.lanes[index];
+        let pool = &self.pools[index];
         // DiskSpd's completion routines begin each slot with the first stream.
         let begins = self.batching.completion_routines && !self.slots.get(slot).used;
-        let number = if lane.shared && !begins {
-            lane.choose(&mut self.draws)
+        let number = if pool.shared && !begins {
+            pool.choose(&mut self.draws)
         } else {
-            lane.streams.start
+            pool.streams.start
         };
-        let number_in_lane = slot.0 - lane.first_slot;
+        let slot_in_pool = slot.0 - pool.first_slot;
         if self.verifies && (self.read_backlog(index, number, slot) || self.trim_written(index, number, slot)) {
             return true;
         }
@@ -527,17 +527,13 @@ impl Worker<'_> {
             },
         };
         let operation = match direction {
-            _ if stream.set.is_some() => match self.next_of_set(number, number_in_lane, direction) {
+            _ if stream.set.is_some() => match self.next_of_set(number, slot_in_pool, direction) {
                 FromSet::Operation(operation) => Some(operation),
                 FromSet::Wait => return false,
                 FromSet::PassOver => None,
             },
-            Some(_) => stream.sequence.next(&mut self.draws, number_in_lane, direction),
-            None => stream
-                .sequence
-                .take(&mut self.draws, number_in_lane, 1)
-                .first()
-                .copied(),
+            Some(_) => stream.sequence.next(&mut self.draws, slot_in_pool, direction),
+            None => stream.sequence.take(&mut self.draws, slot_in_pool, 1).first().copied(),
         };
         let Some(operation) = operation else {
             return self.pass_ended(number);
@@ -576,7 +572,7 @@ impl Worker<'_> {
 
     /// Queues an operation that was due at the given time. False if it exceeds what the worker may still issue.
     #[inline(always)]
-    fn queue(&mut self, lane: usize, number: usize, slot: Slot, operation: &Operation, due: Nanos) -> bool {
+    fn queue(&mut self, pool: usize, number: usize, slot: Slot, operation: &Operation, due: Nanos) -> bool {
         let Operation {
             direction,
             offset,
@@ -605,7 +601,7 @@ impl Worker<'_> {
             due,
             offset,
             length,
-            lane: lane as u32,
+            pool: pool as u32,
             stream: number as u32,
             file,
             used: true,
@@ -617,7 +613,7 @@ impl Worker<'_> {
             file,
             action: action_of(direction),
         });
-        self.lanes[lane].free_count -= 1;
+        self.pools[pool].free_count -= 1;
         if self.tracing.is_some() {
             self.trace_queued(file, action_of(direction), offset, length);
         }
@@ -647,17 +643,17 @@ impl Worker<'_> {
 
     /// Queues a flush, which takes a slot like any other operation.
     #[inline(never)]
-    fn queue_flush(&mut self, lane: usize, number: usize, slot: Slot, action: Action) {
+    fn queue_flush(&mut self, pool: usize, number: usize, slot: Slot, action: Action) {
         let file = self.streams[number].file;
         if self.verifies {
             self.expect_flush(number, slot);
         }
-        self.queue_beside(lane, number, slot, (file, action), (0, 0));
+        self.queue_beside(pool, number, slot, (file, action), (0, 0));
     }
 
     /// How many completions the next turn waits for, and until when.
     #[inline(always)]
-    fn what_to_wait_for(&self) -> (u32, Nanos) {
+    fn completions_to_await(&self) -> (u32, Nanos) {
         if self.one_at_a_time && !self.requests.is_empty() {
             // Operations follow one another until something is to be done between them.
             return (1, self.boundary);
@@ -681,7 +677,7 @@ impl Worker<'_> {
 
     #[inline(always)]
     fn has_room(&self) -> bool {
-        self.lanes.iter().any(Lane::has_room)
+        self.pools.iter().any(SlotPool::has_room)
     }
 
     /// Notes when the operations of this turn were issued, and how many were in flight then.
@@ -712,14 +708,14 @@ impl Worker<'_> {
         }
     }
 
-    /// Counts operations that were carried out one after the other: the end of each is the start of the next.
+    /// Counts operations that were tags out one after the other: the end of each is the start of the next.
     #[inline(always)]
-    fn settle_in_turn(&mut self) {
+    fn reap_in_turn(&mut self) {
         let mut start = self.batch.before;
         let mut index = 0;
         while index < self.batch.done.len() {
             if self.plain {
-                let (done, requests) = (&self.batch.done[index..], &self.requests.first(AT_ONCE)[index..]);
+                let (done, requests) = (&self.batch.done[index..], &self.requests.first(MAX_IN_TURN)[index..]);
                 let cells = &self.streams[0].cells;
                 let counted = self.recorder.count_in_turn(done, requests, cells, start, self.boundary);
                 (index, start) = (index + counted.0, counted.1);
@@ -729,15 +725,15 @@ impl Worker<'_> {
             };
             let at = completion.at;
             if at >= self.boundary {
-                self.cross(at);
+                self.advance_phase(at);
             }
-            self.settle_one(index, start);
+            self.reap_one(index, start);
             (index, start) = (index + 1, at);
         }
         if self.batch.reaped >= self.boundary {
-            self.cross(self.batch.reaped);
+            self.advance_phase(self.batch.reaped);
         }
-        self.after_settling(start);
+        self.after_reaping(start);
         match self.timeline.phase() {
             Phase::Draining => self.requests.clear(),
             _ => self.requests.remove(self.batch.submitted as usize),
@@ -746,7 +742,7 @@ impl Worker<'_> {
 
     /// The same for one operation that needs more care: at a boundary, of one of several streams, or failed.
     #[inline(never)]
-    fn settle_one(&mut self, index: usize, start: Nanos) {
+    fn reap_one(&mut self, index: usize, start: Nanos) {
         let completion = self.batch.done[index];
         let Request {
             offset,
@@ -754,7 +750,7 @@ impl Worker<'_> {
             action,
             file,
             ..
-        } = self.requests.first(AT_ONCE)[index];
+        } = self.requests.first(MAX_IN_TURN)[index];
         if self.plain {
             let cells = self.streams[0].cells;
             let cell = if action == Action::Read {
@@ -773,24 +769,24 @@ impl Worker<'_> {
         }
         let record = self.slots.get_mut(completion.slot);
         (record.queued, record.issued) = (start, start);
-        let SlotRecord { key, due, lane, .. } = *record;
+        let SlotRecord { key, due, pool, .. } = *record;
         if !self.plain {
-            self.lanes[lane as usize].give_back(completion.slot);
+            self.pools[pool as usize].give_back(completion.slot);
         }
         if self.careful {
-            self.settle_carefully(completion.slot, completion.result, completion.at);
+            self.reap_with_features(completion.slot, completion.result, completion.at);
         } else if self.works_on_names && offset > 0 {
             self.recorder.count_untimed(key as u32, length);
         } else if completion.result == i64::from(length) {
             self.recorder.count_one(key as u32, length, due, start, completion.at);
         } else {
-            self.settle_exception(completion.slot, completion.result, completion.at);
+            self.reap_exception(completion.slot, completion.result, completion.at);
         }
     }
 
     /// Counts what a turn has brought and frees its slots.
     #[inline(always)]
-    fn settle(&mut self) {
+    fn reap(&mut self) {
         let reaped = self.batch.reaped;
         let Some(first) = self.batch.done.first().map(|completion| completion.slot) else {
             return;
@@ -813,47 +809,47 @@ impl Worker<'_> {
         }
         self.recorder.count(&run, reaped);
         if exceptions {
-            self.settle_exceptions(reaped);
+            self.reap_exceptions(reaped);
         }
-        self.after_settling(reaped);
+        self.after_reaping(reaped);
     }
 
     /// Frees the slots of operations that have ended.
     #[inline(always)]
     fn return_slots(&mut self) {
         let done = &self.batch.done[..];
-        if let [lane] = &mut self.lanes[..] {
-            let places = &mut lane.free[lane.free_count..];
+        if let [pool] = &mut self.pools[..] {
+            let places = &mut pool.free[pool.free_count..];
             for (completion, place) in done.iter().zip(places) {
                 *place = completion.slot;
             }
-            lane.free_count += done.len();
+            pool.free_count += done.len();
             return;
         }
         for completion in done {
-            let lane = self.slots.get(completion.slot).lane;
-            self.lanes[lane as usize].give_back(completion.slot);
+            let pool = self.slots.get(completion.slot).pool;
+            self.pools[pool as usize].give_back(completion.slot);
         }
     }
 
     #[inline(never)]
-    fn settle_exceptions(&mut self, reaped: Nanos) {
+    fn reap_exceptions(&mut self, reaped: Nanos) {
         for index in 0..self.batch.done.len() {
             let completion = self.batch.done[index];
             if completion.result != i64::from(self.slots.get(completion.slot).length) {
-                self.settle_exception(completion.slot, completion.result, reaped);
+                self.reap_exception(completion.slot, completion.result, reaped);
             }
         }
     }
 
     #[inline(always)]
-    fn after_settling(&mut self, reaped: Nanos) {
+    fn after_reaping(&mut self, reaped: Nanos) {
         if self.batch.done.is_empty() {
             return;
         }
         self.measured.last_completion = reaped;
         if self.gated {
-            self.tell_gates(reaped);
+            self.notify_pacing(reaped);
         }
         if let Some(left) = self.warm_up_bytes_left {
             self.count_warm_up(left, reaped);
@@ -861,15 +857,15 @@ impl Worker<'_> {
     }
 
     #[inline(never)]
-    fn tell_gates(&mut self, reaped: Nanos) {
+    fn notify_pacing(&mut self, reaped: Nanos) {
         if self.exchanges_files {
-            self.tell_sets();
+            self.notify_file_sets();
         }
         for index in 0..self.batch.done.len() {
             let completion = self.batch.done[index];
-            if self.plays {
+            if self.replays {
                 let record = *self.slots.get(completion.slot);
-                self.tell_playback(record.stream as usize, record.file);
+                self.notify_replay(record.stream as usize, record.file);
             }
             let stream = self.slots.get(completion.slot).stream as usize;
             if let Some(gate) = &mut self.streams[stream].gate {
@@ -895,7 +891,7 @@ impl Worker<'_> {
         let works_inline = inline.in_a_row >= INLINE_TURNS;
         if works_inline != inline.seen && (works_inline || inline.in_a_row == 0) {
             inline.seen = works_inline;
-            self.submit_batch = if works_inline { 1 } else { self.usual_batch };
+            self.submit_batch = if works_inline { 1 } else { self.default_batch };
         }
     }
 }

@@ -55,13 +55,13 @@ pub(crate) struct SlotRecord {
     pub(crate) offset: u64,
     /// Bytes asked for; 0 for flushes.
     pub(crate) length: u32,
-    /// Lane that its slot belongs to.
-    pub(crate) lane: u32,
+    /// SlotPool that its slot belongs to.
+    pub(crate) pool: u32,
     /// Stream that issued it.
     pub(crate) stream: u32,
     /// File of the engine, for messages.
     pub(crate) file: u16,
-    /// The slot has carried an operation.
+    /// The slot has tags an operation.
     pub(crate) used: bool,
 }
 

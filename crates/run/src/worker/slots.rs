@@ -3,9 +3,9 @@
 use engine::Slot;
 use model::draws::{Draws, Purpose, Reduction};
 
-/// Slots and the streams that use them: one lane for each stream, or one for all.
+/// Slots and the streams that use them: one pool for each stream, or one for all.
 #[derive(Debug)]
-pub(super) struct Lane {
+pub(super) struct SlotPool {
     pub(super) streams: std::ops::Range<usize>,
     /// Several streams use it.
     pub(super) shared: bool,
@@ -19,7 +19,7 @@ pub(super) struct Lane {
     pub(super) first_slot: u32,
 }
 
-impl Lane {
+impl SlotPool {
     #[inline(always)]
     pub(super) fn has_room(&self) -> bool {
         self.free_count > self.reserve

@@ -8,11 +8,11 @@ use model::plan::{FlushKind, Pacing, Stream, SyncRule, Think, ThinkCount};
 use model::sequence::{Operation, Sequence};
 use model::{Direction, Nanos, PerDirection};
 
-use super::features::block_lifetimes::Lives;
+use super::features::block_lifetimes::BlockTracker;
 use super::features::file_locks::LiveFlow;
 use super::features::file_set::FileSet;
 use super::features::priorities::Priorities;
-use super::features::replay::Playback;
+use super::features::replay::Replay;
 use super::features::verify::Verification;
 
 /// A stream while it runs.
@@ -33,7 +33,7 @@ pub(crate) struct LiveStream {
     /// Checks of what it reads or wrote.
     pub(crate) verification: Option<Box<Verification>>,
     /// How often each block was trimmed before something failed there, where that is asked for.
-    pub(crate) lives: Option<Box<Lives>>,
+    pub(crate) lives: Option<Box<BlockTracker>>,
     /// Fills write buffers; absent if they do not change from write to write.
     pub(crate) filler: Option<Filler>,
     /// Passes over its region so far.
@@ -43,7 +43,7 @@ pub(crate) struct LiveStream {
     /// It has nothing more to do.
     pub(crate) done: bool,
     /// Its operations come from a trace; then `sequence` has none.
-    pub(crate) playback: Option<Box<Playback>>,
+    pub(crate) replay: Option<Box<Replay>>,
     /// Its part of operations that are divided.
     pub(crate) flow: Option<LiveFlow>,
     /// Pacing, pauses and flushes; absent for a stream that has none, which is the usual case.

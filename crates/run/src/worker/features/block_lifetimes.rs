@@ -4,11 +4,11 @@ use model::Direction;
 use model::block_lifetimes::{BlockLife, BlockLifetimes, BlockState};
 
 /// fio keeps no more blocks than these.
-pub(crate) const MOST_BLOCKS: u64 = 8192;
+pub(crate) const MAX_BLOCKS: u64 = 8192;
 
 /// The lives of the blocks of a stream.
 #[derive(Debug)]
-pub(crate) struct Lives {
+pub(crate) struct BlockTracker {
     /// Where the first begins.
     base: u64,
     /// Bytes of each: of a trim.
@@ -16,10 +16,10 @@ pub(crate) struct Lives {
     blocks: Vec<(BlockState, u32)>,
 }
 
-impl Lives {
+impl BlockTracker {
     /// So many blocks of `length` bytes from `base` on, none of them touched.
-    pub(crate) fn new(base: u64, length: u64, count: u64) -> Lives {
-        Lives {
+    pub(crate) fn new(base: u64, length: u64, count: u64) -> BlockTracker {
+        BlockTracker {
             base,
             length,
             blocks: vec![(BlockState::Untouched, 0); count as usize],

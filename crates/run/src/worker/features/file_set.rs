@@ -332,8 +332,8 @@ impl Worker<'_> {
     /// Flushes the files of a set that the engine does not hold at the end of the job.
     pub(crate) fn flush_closed_files(&self, number: usize) -> Result<(), Box<Failure>> {
         let kind = self.plan.streams[number].sync.kind;
-        if let Some(playback) = &self.streams[number].playback {
-            return playback.closed().try_for_each(|target| flush(target, kind));
+        if let Some(replay) = &self.streams[number].replay {
+            return replay.closed().try_for_each(|target| flush(target, kind));
         }
         let Some(set) = &self.streams[number].set else {
             return Ok(());
@@ -345,8 +345,8 @@ impl Worker<'_> {
     /// Files of the engine that a stream has open.
     pub(crate) fn open_files_of(&self, number: usize) -> Vec<u16> {
         let stream = &self.streams[number];
-        if let Some(playback) = &stream.playback {
-            return playback.open_places();
+        if let Some(replay) = &stream.replay {
+            return replay.open_places();
         }
         match &stream.set {
             None => vec![stream.file],
@@ -356,7 +356,7 @@ impl Worker<'_> {
 
     /// Sets must hear of what has ended, so that they know which of their files are idle.
     #[inline(never)]
-    pub(crate) fn tell_sets(&mut self) {
+    pub(crate) fn notify_file_sets(&mut self) {
         for completion in self.batch.done.iter() {
             let record = self.slots.get(completion.slot);
             if record.length == 0 {

@@ -4,13 +4,13 @@ use engine::Action;
 use model::Nanos;
 use model::trace::iolog;
 
-use crate::issue_trace::{Line, Pen};
+use crate::issue_trace::{Line, LogWriter};
 use crate::worker::Worker;
 
 /// A trace on its way out.
 #[derive(Debug)]
 pub(crate) struct Tracing {
-    pen: Pen,
+    log: LogWriter,
     /// Number of the target behind each file of the engine.
     targets: Vec<u32>,
     /// Times count from here.
@@ -19,10 +19,10 @@ pub(crate) struct Tracing {
 
 impl Worker<'_> {
     /// Has the worker write down what it issues. `targets` are those of the files of its engine.
-    pub(crate) fn take_trace_pen(&mut self, pen: Pen) {
+    pub(crate) fn attach_issue_trace(&mut self, log: LogWriter) {
         debug_assert!(self.careful, "a job that is traced is careful from the start");
         self.tracing = Some(Box::new(Tracing {
-            pen,
+            log,
             targets: std::mem::take(&mut self.targets_of_files),
             start: Nanos(0),
         }));
@@ -33,7 +33,7 @@ impl Worker<'_> {
         let Some(tracing) = &mut self.tracing else { return };
         tracing.start = start;
         // Those of a trace are opened where it says so.
-        if self.streams.iter().all(|stream| stream.playback.is_none()) {
+        if self.streams.iter().all(|stream| stream.replay.is_none()) {
             self.trace_files(iolog::Action::Open, start);
         }
     }
@@ -60,7 +60,7 @@ impl Worker<'_> {
             let target = tracing.targets[usize::from(place)];
             if !told.contains(&target) {
                 told.push(target);
-                self.held_up |= tracing.write(at, target, action, None);
+                self.stalled_on_log |= tracing.write(at, target, action, None);
             }
         }
     }
@@ -79,7 +79,7 @@ impl Worker<'_> {
         let at = self.batch.reaped;
         let Some(tracing) = &mut self.tracing else { return };
         let target = tracing.targets[usize::from(place)];
-        self.held_up |= tracing.write(at, target, action, None);
+        self.stalled_on_log |= tracing.write(at, target, action, None);
     }
 
     /// Another target takes this place of the engine.
@@ -104,13 +104,13 @@ impl Worker<'_> {
             Action::FlushRange(_) => return,
         };
         let target = tracing.targets[usize::from(place)];
-        self.held_up |= tracing.write(at, target, word, Some((offset, length)));
+        self.stalled_on_log |= tracing.write(at, target, word, Some((offset, length)));
     }
 }
 
 impl Tracing {
     fn write(&mut self, at: Nanos, target: u32, action: iolog::Action, place: Option<(u64, u32)>) -> bool {
-        self.pen.write(Line {
+        self.log.write(Line {
             at: at.since(self.start),
             target,
             action,

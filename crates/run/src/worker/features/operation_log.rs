@@ -6,36 +6,36 @@ use model::event::Phase;
 use model::results::{FailedOperation, Failure, TooSlow};
 use model::{Bytes, Direction, Nanos};
 
-use crate::operation_log::{Line, Pen};
+use crate::operation_log::{Line, LogWriter};
 use crate::worker::Worker;
 use crate::worker::recorder::{Run, SlotRecord};
 
 impl Worker<'_> {
     /// Lets the worker log its operations. For jobs that have a log.
-    pub(crate) fn take_pen(&mut self, pen: Pen) {
+    pub(crate) fn attach_operation_log(&mut self, log: LogWriter) {
         debug_assert!(self.careful, "a job with a log is careful from the start");
-        self.pen = Some(pen);
+        self.log = Some(log);
     }
 
     /// Counts what a turn has brought and frees its slots, one operation after the other.
     #[inline(never)]
-    pub(crate) fn settle_with_care(&mut self) {
+    pub(crate) fn reap_each(&mut self) {
         let reaped = self.batch.reaped;
         for index in 0..self.batch.done.len() {
             let completion = self.batch.done[index];
-            let lane = self.slots.get(completion.slot).lane as usize;
-            self.settle_carefully(completion.slot, completion.result, reaped);
-            self.lanes[lane].give_back(completion.slot);
+            let pool = self.slots.get(completion.slot).pool as usize;
+            self.reap_with_features(completion.slot, completion.result, reaped);
+            self.pools[pool].give_back(completion.slot);
             if self.batching.completion_routines && self.timeline.phase() != Phase::Draining {
                 // The slot just freed is the one that is used next.
                 self.round = self.round.wrapping_add(1);
-                self.issue_from(lane);
+                self.issue_from(pool);
             }
         }
-        self.after_settling(reaped);
+        self.after_reaping(reaped);
     }
 
-    /// Counts what the turn that has just ended waited for. To be called before its operations are settled.
+    /// Counts what the turn that has just ended waited for. To be called before its operations are reaped.
     #[inline(never)]
     pub(crate) fn count_wait(&mut self, at_least: u32, until: Nanos) {
         let ended = self.batch.done.len();
@@ -55,7 +55,7 @@ impl Worker<'_> {
     }
 
     /// Counts one operation.
-    pub(crate) fn settle_carefully(&mut self, slot: Slot, result: i64, at: Nanos) {
+    pub(crate) fn reap_with_features(&mut self, slot: Slot, result: i64, at: Nanos) {
         let record = *self.slots.get(slot);
         let direction = self.direction_of(&record);
         let total = at.since(record.queued);
@@ -78,7 +78,7 @@ impl Worker<'_> {
         }
         if let Some(most_ns) = too_slow {
             let took_ns = total;
-            self.settle_slow(slot, direction, TooSlow { took_ns, most_ns }, (result, at));
+            self.reap_too_slow(slot, direction, TooSlow { took_ns, most_ns }, (result, at));
         } else if !timed {
             self.recorder.count_untimed(record.key as u32, record.length);
         } else if result == i64::from(record.length) {
@@ -89,7 +89,7 @@ impl Worker<'_> {
                 self.count_by_priority(&record, direction, run, at);
             }
         } else {
-            self.settle_exception(slot, result, at);
+            self.reap_exception(slot, result, at);
         }
         let cycles = self.plan.streams[record.stream as usize]
             .think
@@ -97,7 +97,7 @@ impl Worker<'_> {
         if cycles > 0 && direction.is_some() {
             engine::clock::spin_cycles(cycles);
             // That is no operation's time.
-            self.held_up = true;
+            self.stalled_on_log = true;
         }
         // A mismatch may end the worker; the operation itself has been counted by then.
         if self.verifies {
@@ -121,12 +121,12 @@ impl Worker<'_> {
 
     /// Keeps a line of an operation that ended in the measured window.
     fn log(&mut self, record: &SlotRecord, direction: Option<Direction>, result: i64, error: i32, at: Nanos) {
-        let Some(pen) = &mut self.pen else { return };
+        let Some(log) = &mut self.log else { return };
         if self.timeline.phase() != Phase::Measured {
             return;
         }
         let paced = self.recorder.cells[record.key as u32 as usize].paced.is_some();
-        self.held_up |= pen.write(Line {
+        self.stalled_on_log |= log.write(Line {
             completed: at.since(self.measured.start),
             stream: record.stream,
             direction,
@@ -143,7 +143,13 @@ impl Worker<'_> {
     /// An operation that took longer than it may has failed, whatever it brought. The one that ends the worker is counted all
     /// the same: its data were moved.
     #[cold]
-    fn settle_slow(&mut self, slot: Slot, direction: Option<Direction>, too_slow: TooSlow, (moved, at): (i64, Nanos)) {
+    fn reap_too_slow(
+        &mut self,
+        slot: Slot,
+        direction: Option<Direction>,
+        too_slow: TooSlow,
+        (moved, at): (i64, Nanos),
+    ) {
         let record = *self.slots.get(slot);
         if self.tolerates(slot, &record, direction, sys::file::TIMED_OUT) {
             return;

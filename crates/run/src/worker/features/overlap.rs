@@ -23,7 +23,7 @@ struct Range {
 
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
-    lane: usize,
+    pool: usize,
     stream: usize,
     file: u16,
     operation: Operation,
@@ -54,13 +54,13 @@ impl Overlap {
 
 impl Worker<'_> {
     /// An operation that was chosen may not go out yet; it is remembered then.
-    pub(crate) fn must_wait(&mut self, lane: usize, stream: usize, operation: &Operation, due: Nanos) -> bool {
+    pub(crate) fn must_wait(&mut self, pool: usize, stream: usize, operation: &Operation, due: Nanos) -> bool {
         let file = self.streams[stream].file;
-        let slot = self.lanes[lane].free[self.lanes[lane].free_count - 1];
+        let slot = self.pools[pool].free[self.pools[pool].free_count - 1];
         let Some(overlap) = &mut self.overlap else { return false };
         if overlap.meets(file, operation) {
             overlap.waits = Some(Waiting {
-                lane,
+                pool,
                 stream,
                 file,
                 operation: *operation,
@@ -72,17 +72,17 @@ impl Worker<'_> {
         false
     }
 
-    /// Issues the operation that waits, if it may go out now. True while nothing else of this lane may.
-    pub(crate) fn keeps_apart(&mut self, lane: usize, slot: Slot) -> bool {
+    /// Issues the operation that waits, if it may go out now. True while nothing else of this pool may.
+    pub(crate) fn keeps_apart(&mut self, pool: usize, slot: Slot) -> bool {
         let Some(overlap) = &mut self.overlap else { return false };
         let Some(waiting) = overlap.waits else { return false };
-        if waiting.lane != lane || overlap.meets(waiting.file, &waiting.operation) {
+        if waiting.pool != pool || overlap.meets(waiting.file, &waiting.operation) {
             return true;
         }
         overlap.waits = None;
         overlap.begins(slot, waiting.file, &waiting.operation);
-        self.issue_one(lane, waiting.stream, slot, &waiting.operation, waiting.due);
+        self.issue_one(pool, waiting.stream, slot, &waiting.operation, waiting.due);
         // The slot is taken; the next round asks for another.
-        !self.lanes[lane].has_room()
+        !self.pools[pool].has_room()
     }
 }

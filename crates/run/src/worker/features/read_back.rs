@@ -14,9 +14,9 @@ use model::{Bytes, Direction, Nanos};
 use crate::verify::pool::{Checked, Gone};
 use crate::verify::state::Progress;
 use crate::verify::{Block, Fault, mismatch};
-use crate::worker::features::verify::Carried;
+use crate::worker::features::verify::SlotTag;
 use crate::worker::recorder::SlotRecord;
-use crate::worker::{Lane, Worker};
+use crate::worker::{SlotPool, Worker};
 
 /// EILSEQ of Linux, the number that fio gives to what is not as it was written.
 pub(crate) const MISMATCH: i32 = 84;
@@ -26,11 +26,11 @@ impl Worker<'_> {
     #[inline(never)]
     pub(crate) fn issue_checks(&mut self) {
         self.round = self.round.wrapping_add(1);
-        for index in 0..self.lanes.len() {
-            while self.lanes[index].has_room() && (self.requests.is_empty() || !self.inline.seen) {
-                let Lane { free, free_count, .. } = &self.lanes[index];
+        for index in 0..self.pools.len() {
+            while self.pools[index].has_room() && (self.requests.is_empty() || !self.inline.seen) {
+                let SlotPool { free, free_count, .. } = &self.pools[index];
                 let slot = free[free_count - 1];
-                let mut streams = self.lanes[index].streams.clone();
+                let mut streams = self.pools[index].streams.clone();
                 if !streams.any(|number| self.read_back(index, number, slot)) {
                     break;
                 }
@@ -40,7 +40,7 @@ impl Worker<'_> {
     }
 
     /// Queues a read of the oldest block that was written. False if there is none now.
-    pub(crate) fn read_back(&mut self, lane: usize, number: usize, slot: Slot) -> bool {
+    pub(crate) fn read_back(&mut self, pool: usize, number: usize, slot: Slot) -> bool {
         if self.timeline.phase() == Phase::Verify || self.between_rounds.are_under_way() {
             self.work_out(number);
         }
@@ -60,10 +60,10 @@ impl Worker<'_> {
             return false;
         };
         let block = verification.expected(written.block);
-        verification.carried[slot.0 as usize] = Carried::Check(block);
+        verification.tags[slot.0 as usize] = SlotTag::Check(block);
         verification.has_just_read = true;
         verification.backlog_left = verification.backlog_left.saturating_sub(1);
-        self.queue_beside(lane, number, slot, (file, Action::Read), (block.offset, block.length));
+        self.queue_beside(pool, number, slot, (file, Action::Read), (block.offset, block.length));
         true
     }
 
@@ -81,7 +81,7 @@ impl Worker<'_> {
     /// Queues an operation that no sequence has drawn and no schedule knows of.
     pub(crate) fn queue_beside(
         &mut self,
-        lane: usize,
+        pool: usize,
         number: usize,
         slot: Slot,
         (file, action): (u16, Action),
@@ -102,7 +102,7 @@ impl Worker<'_> {
             due: self.batch.reaped,
             offset,
             length,
-            lane: lane as u32,
+            pool: pool as u32,
             stream: number as u32,
             file,
             used: true,
@@ -119,7 +119,7 @@ impl Worker<'_> {
             file,
             action,
         });
-        self.lanes[lane].free_count -= 1;
+        self.pools[pool].free_count -= 1;
         if self.tracing.is_some() {
             self.trace_queued(file, action, offset, length);
         }

@@ -1,4 +1,4 @@
-//! A stream whose operations come from a trace: each is carried out when it is due, on the file that it names, and files are
+//! A stream whose operations come from a trace: each is tags out when it is due, on the file that it names, and files are
 //! opened and closed where the trace says so.
 
 use engine::{Action, File, OpenHow, Slot};
@@ -16,20 +16,20 @@ use crate::worker::{ReadyTarget, Worker};
 /// How long a worker that has caught up with the reader of its trace lets it go on.
 const CATCH_UP: Nanos = Nanos::micros(20);
 
-/// A trace while it is carried out.
+/// A trace while it is tags out.
 #[derive(Debug)]
-pub(crate) struct Playback {
+pub(crate) struct Replay {
     source: TraceSource,
-    files: Vec<PlayedFile>,
+    files: Vec<ReplayedFile>,
     how: OpenHow,
     /// The longest operation of each direction that there is room for; 0 where none was expected.
     longest: PerDirection<u32>,
     /// Flushes are expected.
     flushes: bool,
     start: Nanos,
-    /// When the entry before the present one was carried out; times between entries count from there.
+    /// When the entry before the present one was tags out; times between entries count from there.
     last: Nanos,
-    /// The present entry was waited for, so that it counts as carried out when it was due.
+    /// The present entry was waited for, so that it counts as tags out when it was due.
     waited: bool,
     /// Nothing more comes.
     pub(crate) over: bool,
@@ -39,7 +39,7 @@ pub(crate) struct Playback {
 
 /// A file of a trace.
 #[derive(Debug)]
-struct PlayedFile {
+struct ReplayedFile {
     target: ReadyTarget,
     /// Its place among the files of the engine.
     place: u16,
@@ -56,14 +56,14 @@ enum Due {
     Over,
 }
 
-impl Playback {
+impl Replay {
     pub(crate) fn new(
         source: TraceSource,
         stream: &Stream,
         targets: impl Iterator<Item = ReadyTarget>,
         opened: &OpenedStream,
-    ) -> Playback {
-        let files = targets.zip(&opened.files).map(|(target, place)| PlayedFile {
+    ) -> Replay {
+        let files = targets.zip(&opened.files).map(|(target, place)| ReplayedFile {
             target,
             place: *place,
             open: false,
@@ -74,7 +74,7 @@ impl Playback {
         for direction in Direction::ALL.into_iter().filter(|of| stream.mix.includes(*of)) {
             longest[direction] = stream.pattern.longest_of(direction).0.min(u64::from(u32::MAX)) as u32;
         }
-        Playback {
+        Replay {
             source,
             files: files.collect(),
             how: opened.how,
@@ -100,7 +100,7 @@ impl Playback {
         }
     }
 
-    /// The present entry was carried out.
+    /// The present entry was tags out.
     fn done(&mut self, entry: &Entry, now: Nanos) {
         // Waking up a little late must not add up over a long trace.
         self.last = if self.waited { self.due(entry) } else { now };
@@ -139,8 +139,8 @@ impl Playback {
 impl Worker<'_> {
     /// Carries out entries of a trace up to the first that takes a slot. False if none may do so now.
     #[inline(never)]
-    pub(crate) fn issue_from_trace(&mut self, lane: usize, slot: Slot) -> bool {
-        let number = self.lanes[lane].streams.start;
+    pub(crate) fn issue_from_trace(&mut self, pool: usize, slot: Slot) -> bool {
+        let number = self.pools[pool].streams.start;
         loop {
             let entry = match self.due_of_trace(number) {
                 Due::This(entry) => entry,
@@ -149,7 +149,7 @@ impl Worker<'_> {
             };
             let now = self.batch.reaped;
             let stream = &mut self.streams[number];
-            let Some(playback) = &mut stream.playback else {
+            let Some(replay) = &mut stream.replay else {
                 return false;
             };
             let file = entry.file as usize;
@@ -163,7 +163,7 @@ impl Worker<'_> {
                     false
                 }
                 What::Close => {
-                    playback.files[file].closing = true;
+                    replay.files[file].closing = true;
                     if let Err(failure) = self.close_for_trace(number) {
                         self.fail(*failure);
                         return false;
@@ -171,21 +171,21 @@ impl Worker<'_> {
                     false
                 }
                 What::Flush { data_only } => {
-                    playback.files[file].in_flight += 1;
-                    stream.file = playback.files[file].place;
+                    replay.files[file].in_flight += 1;
+                    stream.file = replay.files[file].place;
                     let action = if data_only { Action::FlushData } else { Action::Flush };
-                    self.flush_for_trace(lane, number, slot, action);
+                    self.flush_for_trace(pool, number, slot, action);
                     true
                 }
                 What::Move(operation) => {
-                    stream.file = playback.files[file].place;
-                    playback.files[file].in_flight += 1;
-                    if self.overlap.is_some() && self.must_wait(lane, number, &operation, now) {
+                    stream.file = replay.files[file].place;
+                    replay.files[file].in_flight += 1;
+                    if self.overlap.is_some() && self.must_wait(pool, number, &operation, now) {
                         // It is kept for later there.
                         self.entry_done(number, &entry, now);
                         return false;
                     }
-                    self.issue_one(lane, number, slot, &operation, now)
+                    self.issue_one(pool, number, slot, &operation, now)
                 }
             };
             self.entry_done(number, &entry, now);
@@ -196,8 +196,8 @@ impl Worker<'_> {
     }
 
     fn entry_done(&mut self, number: usize, entry: &Entry, now: Nanos) {
-        if let Some(playback) = &mut self.streams[number].playback {
-            playback.done(entry, now);
+        if let Some(replay) = &mut self.streams[number].replay {
+            replay.done(entry, now);
         }
     }
 
@@ -218,18 +218,18 @@ impl Worker<'_> {
             }
         }
         let entry = loop {
-            let Some(playback) = &mut self.streams[number].playback else {
+            let Some(replay) = &mut self.streams[number].replay else {
                 return Due::Over;
             };
-            match playback.source.peek() {
+            match replay.source.peek() {
                 Next::Entry(entry) => break entry,
                 Next::End => return Due::Over,
                 Next::NotYet => {
-                    playback.waits += 1;
+                    replay.waits += 1;
                     if self.in_flight == 0 && self.requests.is_empty() {
                         // Nobody's latency grows by this; a simulated clock stands still meanwhile.
                         std::thread::sleep(std::time::Duration::from_nanos(CATCH_UP.0));
-                        self.held_up = true;
+                        self.stalled_on_log = true;
                         if self.control.stop_requested().is_none() {
                             continue;
                         }
@@ -239,16 +239,16 @@ impl Worker<'_> {
                 }
             }
         };
-        let Some(playback) = &mut self.streams[number].playback else {
+        let Some(replay) = &mut self.streams[number].replay else {
             return Due::Over;
         };
-        if !playback.expects(&entry) {
+        if !replay.expects(&entry) {
             self.trace_broke_off("it has changed since it was looked at first");
             return Due::Later;
         }
-        let due = playback.due(&entry);
+        let due = replay.due(&entry);
         if due > now {
-            playback.waited = true;
+            replay.waited = true;
             self.next_due = self.next_due.min(due);
             return Due::Later;
         }
@@ -256,11 +256,11 @@ impl Worker<'_> {
     }
 
     fn trace_ended(&mut self, number: usize) -> bool {
-        let Some(playback) = &mut self.streams[number].playback else {
+        let Some(replay) = &mut self.streams[number].replay else {
             return false;
         };
-        playback.over = true;
-        match playback.source.error() {
+        replay.over = true;
+        match replay.source.error() {
             None => self.pass_ended(number),
             Some(error) => {
                 self.trace_broke_off(&error);
@@ -273,27 +273,27 @@ impl Worker<'_> {
         let replays = self.plan.streams.iter().filter_map(|stream| stream.replay.as_ref());
         let at = replays.map(|replay| replay.trace.clone()).next().unwrap_or_default();
         self.fail(Failure {
-            what: format!("the trace cannot be carried out to its end: {why}"),
+            what: format!("the trace cannot be tags out to its end: {why}"),
             at,
             errno: None,
             operation: None,
-            help: Some("nothing may change a trace while it is carried out".into()),
+            help: Some("nothing may change a trace while it is tags out".into()),
         });
     }
 
-    fn flush_for_trace(&mut self, lane: usize, number: usize, slot: Slot, action: Action) {
-        self.queue_flush(lane, number, slot, action);
+    fn flush_for_trace(&mut self, pool: usize, number: usize, slot: Slot, action: Action) {
+        self.queue_flush(pool, number, slot, action);
         if let Some(gate) = &mut self.streams[number].gate {
             gate.issued_beside();
         }
     }
 
     fn open_for_trace(&mut self, number: usize, file: usize) -> Result<(), Box<Failure>> {
-        let Some(playback) = &mut self.streams[number].playback else {
+        let Some(replay) = &mut self.streams[number].replay else {
             return Ok(());
         };
-        let how = playback.how;
-        let played = &mut playback.files[file];
+        let how = replay.how;
+        let played = &mut replay.files[file];
         played.closing = false;
         if played.open {
             return Ok(());
@@ -313,10 +313,10 @@ impl Worker<'_> {
     /// Closes what was to be closed and is not in use any more.
     pub(crate) fn close_for_trace(&mut self, number: usize) -> Result<(), Box<Failure>> {
         let sync = &self.plan.streams[number].sync;
-        while let Some(playback) = &mut self.streams[number].playback
-            && let Some(file) = playback.idle_and_closing()
+        while let Some(replay) = &mut self.streams[number].replay
+            && let Some(file) = replay.idle_and_closing()
         {
-            let played = &mut playback.files[file];
+            let played = &mut replay.files[file];
             (played.open, played.closing) = (false, false);
             let (place, target) = (played.place, played.target.clone());
             if sync.on_close {
@@ -331,11 +331,11 @@ impl Worker<'_> {
     }
 
     /// An operation on a file of a trace has ended.
-    pub(crate) fn tell_playback(&mut self, number: usize, place: u16) {
-        let Some(playback) = &mut self.streams[number].playback else {
+    pub(crate) fn notify_replay(&mut self, number: usize, place: u16) {
+        let Some(replay) = &mut self.streams[number].replay else {
             return;
         };
-        let file = playback.files.iter_mut().find(|file| file.place == place);
+        let file = replay.files.iter_mut().find(|file| file.place == place);
         let Some(file) = file else { return };
         file.in_flight -= 1;
         if file.closing

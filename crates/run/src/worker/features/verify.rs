@@ -27,7 +27,7 @@ pub(crate) struct Verification {
     pub(crate) checker: Checker,
     pub(crate) history: History,
     /// What each slot carries.
-    pub(crate) carried: Vec<Carried>,
+    pub(crate) tags: Vec<SlotTag>,
     writes: u64,
     /// Blocks of the backlog that are still to be read at present.
     pub(crate) backlog_left: u64,
@@ -47,7 +47,7 @@ pub(crate) struct Verification {
     /// What is written is kept in the history; otherwise it is worked out again, or not read back at all.
     remembers: bool,
     /// What was written since the stream began anew, where it is worked out again.
-    again: Option<Again>,
+    again: Option<Replayed>,
     /// How far the writes have come, where a later check is to know.
     progress: Option<Progress>,
     /// How far they had come in an earlier run; only that is checked.
@@ -58,7 +58,7 @@ pub(crate) struct Verification {
 
 /// Writes that are worked out again.
 #[derive(Clone, Copy, Debug, Default)]
-struct Again {
+struct Replayed {
     /// How many were issued since the stream began anew.
     issued: u64,
     /// How many of them have been worked out.
@@ -69,7 +69,7 @@ struct Again {
 
 /// What an operation in flight is to verification.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Carried {
+pub(crate) enum SlotTag {
     Nothing,
     /// A write, where it is kept, and its file.
     Write(Option<Note>, u32),
@@ -80,7 +80,7 @@ pub(crate) enum Carried {
 
 /// What a verification is given besides the plan of its stream.
 #[derive(Debug)]
-pub(crate) struct Given {
+pub(crate) struct VerifySetup {
     /// Slots of the worker.
     pub(crate) slots: u32,
     /// The number of the worker in the run.
@@ -91,7 +91,7 @@ pub(crate) struct Given {
 
 impl Verification {
     /// The verification that a stream wants.
-    pub(crate) fn new(worker: &Plan, stream: &Stream, verify: &Verify, job: &Job, given: Given) -> Verification {
+    pub(crate) fn new(worker: &Plan, stream: &Stream, verify: &Verify, job: &Job, given: VerifySetup) -> Verification {
         let once = job.stop.passes == Some(1) && !job.stop.repeat_until_time;
         let ends = stream.pattern.access.iter().all(model::access::Access::ends);
         let reads_back = verify.after_writes || verify.backlog > 0;
@@ -101,7 +101,7 @@ impl Verification {
         Verification {
             checker: Checker::new(verify, given.number),
             history: History::new(!(once && ends), verify.flushed_only),
-            carried: vec![Carried::Nothing; given.slots as usize],
+            tags: vec![SlotTag::Nothing; given.slots as usize],
             writes: 0,
             backlog_left: 0,
             has_just_read: false,
@@ -115,7 +115,7 @@ impl Verification {
             trims: verify.trims,
             trims_left: 0,
             remembers: reads_back && !again,
-            again: again.then(Again::default),
+            again: again.then(Replayed::default),
             progress: (verify.save_state && writes && !verify.only).then(|| Progress::new(stream.depth, files)),
             recorded: given.recorded,
             pool: given.pool,
@@ -217,7 +217,7 @@ impl Verification {
 
     /// Something is there to be read back, or will be worked out.
     pub(crate) fn has_blocks(&self) -> bool {
-        let to_work_out = |again: &Again| again.worked_out < again.issued;
+        let to_work_out = |again: &Replayed| again.worked_out < again.issued;
         self.history.len() > 0 || self.again.as_ref().is_some_and(to_work_out)
     }
 
@@ -229,9 +229,9 @@ impl Verification {
     /// The same operations begin anew.
     pub(crate) fn begin_round(&mut self) {
         if let Some(again) = &mut self.again {
-            *again = Again {
+            *again = Replayed {
                 first: self.writes,
-                ..Again::default()
+                ..Replayed::default()
             };
         }
     }
@@ -271,7 +271,7 @@ impl Worker<'_> {
                 if let Some(progress) = &mut verification.progress {
                     progress.issued += 1;
                 }
-                verification.carried[slot.0 as usize] = Carried::Write(note, file);
+                verification.tags[slot.0 as usize] = SlotTag::Write(note, file);
                 verification.has_just_read = false;
             }
         }
@@ -282,7 +282,7 @@ impl Worker<'_> {
     /// A flush goes out.
     pub(crate) fn expect_flush(&mut self, number: usize, slot: Slot) {
         if let Some(verification) = &mut self.streams[number].verification {
-            verification.carried[slot.0 as usize] = Carried::Flush(verification.history.flush_mark());
+            verification.tags[slot.0 as usize] = SlotTag::Flush(verification.history.flush_mark());
         }
     }
 
@@ -291,12 +291,12 @@ impl Worker<'_> {
         let Some(verification) = &mut self.streams[number].verification else {
             return;
         };
-        verification.carried[slot.0 as usize] = match verification.checks_reads {
+        verification.tags[slot.0 as usize] = match verification.checks_reads {
             true => {
                 let block = verification.next_block(operation, &mut self.draws);
-                Carried::Check(verification.expected(block))
+                SlotTag::Check(verification.expected(block))
             }
-            false => Carried::Nothing,
+            false => SlotTag::Nothing,
         };
         verification.has_just_read = false;
     }
@@ -364,7 +364,7 @@ impl Worker<'_> {
             if let Some(note) = verification.note(0, block, &mut self.draws) {
                 verification.history.ended(note, true);
             }
-            verification.again = Some(Again {
+            verification.again = Some(Replayed {
                 worked_out: again.worked_out + 1,
                 ..again
             });
@@ -372,15 +372,15 @@ impl Worker<'_> {
     }
 
     /// Reads a block of the backlog if that is due now.
-    pub(crate) fn read_backlog(&mut self, lane: usize, number: usize, slot: Slot) -> bool {
+    pub(crate) fn read_backlog(&mut self, pool: usize, number: usize, slot: Slot) -> bool {
         let Some(verification) = &mut self.streams[number].verification else {
             return false;
         };
-        verification.backlog_is_due() && self.read_back(lane, number, slot)
+        verification.backlog_is_due() && self.read_back(pool, number, slot)
     }
 
     /// Discards a block that was written, if that is due now.
-    pub(crate) fn trim_written(&mut self, lane: usize, number: usize, slot: Slot) -> bool {
+    pub(crate) fn trim_written(&mut self, pool: usize, number: usize, slot: Slot) -> bool {
         let Some(verification) = &mut self.streams[number].verification else {
             return false;
         };
@@ -399,9 +399,9 @@ impl Worker<'_> {
         let Some((note, block)) = verification.history.take_to_trim() else {
             return false;
         };
-        verification.carried[slot.0 as usize] = Carried::Trim(note);
+        verification.tags[slot.0 as usize] = SlotTag::Trim(note);
         verification.has_just_read = false;
-        self.queue_beside(lane, number, slot, (file, Action::Trim), (block.offset, block.length));
+        self.queue_beside(pool, number, slot, (file, Action::Trim), (block.offset, block.length));
         true
     }
 
@@ -422,11 +422,11 @@ impl Worker<'_> {
     #[inline(never)]
     pub(crate) fn issue_last_trims(&mut self) {
         let mut has_room = false;
-        for index in 0..self.lanes.len() {
-            while self.lanes[index].has_room() {
-                let lane = &self.lanes[index];
-                let slot = lane.free[lane.free_count - 1];
-                let mut streams = lane.streams.clone();
+        for index in 0..self.pools.len() {
+            while self.pools[index].has_room() {
+                let pool = &self.pools[index];
+                let slot = pool.free[pool.free_count - 1];
+                let mut streams = pool.streams.clone();
                 if !streams.any(|number| self.trim_written(index, number, slot)) {
                     has_room = true;
                     break;
@@ -488,9 +488,9 @@ impl Worker<'_> {
             return;
         };
         let whole = result == i64::from(record.length);
-        match std::mem::replace(&mut verification.carried[slot.0 as usize], Carried::Nothing) {
-            Carried::Nothing => {}
-            Carried::Write(note, file) => {
+        match std::mem::replace(&mut verification.tags[slot.0 as usize], SlotTag::Nothing) {
+            SlotTag::Nothing => {}
+            SlotTag::Write(note, file) => {
                 if let Some(note) = note {
                     verification.history.ended(note, whole);
                 }
@@ -498,14 +498,14 @@ impl Worker<'_> {
                     progress.complete((file, record.offset));
                 }
             }
-            Carried::Trim(note) => {
+            SlotTag::Trim(note) => {
                 let zeros = verification.trims.is_some_and(|trims| trims.read_as_zeros);
                 verification.history.trimmed(note, whole && zeros);
             }
-            Carried::Flush(mark) if whole => verification.history.flushed(mark),
-            Carried::Check(block) if whole => self.check(slot, record, block),
+            SlotTag::Flush(mark) if whole => verification.history.flushed(mark),
+            SlotTag::Check(block) if whole => self.check(slot, record, block),
             // What could not be read or flushed is an error of its own.
-            Carried::Check(_) | Carried::Flush(_) => {}
+            SlotTag::Check(_) | SlotTag::Flush(_) => {}
         }
     }
 }

@@ -29,12 +29,12 @@ use crate::sources::Sources;
 use crate::trace_source::TraceSource;
 use crate::verify::Checker;
 use crate::verify::pool::Pool;
-use crate::worker::features::block_lifetimes::{Lives, MOST_BLOCKS};
+use crate::worker::features::block_lifetimes::{BlockTracker, MAX_BLOCKS};
 use crate::worker::features::file_locks::{LiveFlow, Locks};
 use crate::worker::features::file_set::FileSet;
 use crate::worker::features::priorities;
 use crate::worker::features::read_back::load_state;
-use crate::worker::features::replay::Playback;
+use crate::worker::features::replay::Replay;
 use crate::worker::features::verify::{self as verification, BetweenRounds, Verification};
 use crate::worker::meter::Meter;
 use crate::worker::recorder::{Grids, SlotTable};
@@ -45,8 +45,8 @@ use crate::worker::stream::{Gate, LiveStream, flushes};
 use crate::worker::timeline::Timeline;
 use crate::worker::windows::WindowRoom;
 use crate::worker::{
-    AT_ONCE, AT_ONCE_BYTES, Budget, CellKey, CellKind, Inbox, Inline, Lane, Measured, PROBE_TURNS, Requests,
-    USUAL_BATCH, Worker, mailbox,
+    Budget, CellKey, CellKind, DEFAULT_BATCH, Inbox, InlineDetector, MAX_BYTES_IN_TURN, MAX_IN_TURN, Measured,
+    PROBE_TURNS, Requests, SlotPool, Worker, mailbox,
 };
 
 /// Rows of interval series beyond those of one interval that a recorder holds for each cell: an interval may be joined to the
@@ -150,7 +150,7 @@ pub enum SetupError {
         /// The system's error.
         source: std::io::Error,
     },
-    /// The trace that is to be carried out cannot be read. Nothing was issued.
+    /// The trace that is to be tags out cannot be read. Nothing was issued.
     #[error("cannot read the trace {path}: {source}")]
     Trace {
         /// The file.
@@ -361,28 +361,28 @@ pub(crate) fn set_up<'plan>(given: &Assignment<'plan>) -> Result<(Worker<'plan>,
         // Whatever depth was asked for, one operation is in flight. More slots only save turns.
         let at_once = match (plain, keeps_buffers) {
             (false, _) => 1,
-            (true, false) => AT_ONCE,
+            (true, false) => MAX_IN_TURN,
             // Their buffers must stay in the cache between being filled and being written.
-            (true, true) => (AT_ONCE_BYTES / buffer_bytes).clamp(1, AT_ONCE),
+            (true, true) => (MAX_BYTES_IN_TURN / buffer_bytes).clamp(1, MAX_IN_TURN),
         };
         (plan.streams.len().max(at_once) as u32, at_once)
     } else {
         let usual = match choice.kind {
-            EngineKind::Null => AT_ONCE,
+            EngineKind::Null => MAX_IN_TURN,
             // Each operation is a call of its own there: of several, the later ones would only wait for the earlier.
             EngineKind::Iocp | EngineKind::Routines => 1,
-            _ => USUAL_BATCH,
+            _ => DEFAULT_BATCH,
         };
         (slots, submit.map_or(usual, |batch| batch as usize).min(slots as usize))
     };
     let mut draws = plan.draws.start();
     let keys = given.cells();
     let mut streams = live_streams(given, &keys, &opened.streams, slots, &mut draws)?;
-    let plays = streams.iter().any(|stream| stream.playback.is_some());
+    let replays = streams.iter().any(|stream| stream.replay.is_some());
     let of_sets = streams
         .iter()
         .any(|stream| stream.set.as_ref().is_some_and(|set| set.exchanges_files()));
-    let exchanges_files = of_sets || plays;
+    let exchanges_files = of_sets || replays;
     let files_for_messages = opened.files.iter().map(for_messages).collect();
     let locks = locks_of(given, &opened, slots);
     let split_stamps = plan.latency == LatencyPoints::AfterCall && !waits;
@@ -417,9 +417,9 @@ pub(crate) fn set_up<'plan>(given: &Assignment<'plan>) -> Result<(Worker<'plan>,
     };
     let simulated = setup.simulated.clone();
     let mut engine = engine::open(setup)?;
-    let lanes = lanes_of(plan, slots, one_at_a_time);
-    for lane in &lanes {
-        fill_buffers(lane, &mut streams, plan, engine.as_mut());
+    let pools = slot_pools(plan, slots, one_at_a_time);
+    for pool in &pools {
+        fill_buffers(pool, &mut streams, plan, engine.as_mut());
     }
     let (recorder, outbox, inbox) = mailbox(
         &keys,
@@ -430,7 +430,7 @@ pub(crate) fn set_up<'plan>(given: &Assignment<'plan>) -> Result<(Worker<'plan>,
         simulated.is_some(),
     );
     let paced = plan.streams.iter().any(|stream| stream.pacing != Pacing::Unpaced);
-    let meter = Meter::new(paced, lanes.len(), simulated.is_some());
+    let meter = Meter::new(paced, pools.len(), simulated.is_some());
     let full_budget = Budget {
         operations: given.job.stop.operations.unwrap_or(u64::MAX),
         bytes: byte_budget(given),
@@ -449,20 +449,20 @@ pub(crate) fn set_up<'plan>(given: &Assignment<'plan>) -> Result<(Worker<'plan>,
         meter,
         exchanges_files,
         streams,
-        lanes,
+        pools,
         slots: SlotTable::new(slots),
         requests: Requests::new(slots as usize),
         in_flight: 0,
         round: 0,
         batching: plan.batching,
         submit_batch,
-        usual_batch: submit_batch,
-        inline: Inline {
+        default_batch: submit_batch,
+        inline: InlineDetector {
             in_a_row: 0,
             probes_left: if probes && submit.is_none() { PROBE_TURNS } else { 0 },
             seen: false,
         },
-        next_lane: 0,
+        next_pool: 0,
         learns_inline: probes && submit.is_none(),
         works_on_names: plan.engine.kind.works_on_names(),
         moves_nothing: plan.engine.kind.moves_nothing(),
@@ -470,8 +470,8 @@ pub(crate) fn set_up<'plan>(given: &Assignment<'plan>) -> Result<(Worker<'plan>,
         one_at_a_time,
         plain,
         careful: is_careful(given),
-        pen: None,
-        held_up: false,
+        log: None,
+        stalled_on_log: false,
         overlap: plan.batching.serialize_overlap.then(Box::default),
         tracing: None,
         targets_of_files: opened.targets,
@@ -480,7 +480,7 @@ pub(crate) fn set_up<'plan>(given: &Assignment<'plan>) -> Result<(Worker<'plan>,
         locks,
         flows: given.flows,
         divides: plan.streams.iter().any(|stream| stream.flow.is_some()),
-        plays,
+        replays,
         winding_down: false,
         split_stamps,
         next_due: Nanos::NEVER,
@@ -850,7 +850,7 @@ fn live_streams(
             set,
             file: opened.first(),
             priorities: opened.priorities_of(0, &of_priorities),
-            playback: playback_of(given, stream, opened)?,
+            replay: replay_of(given, stream, opened)?,
             flow: None,
             cells: PerDirection {
                 read: cell(number, CellKind::Moves(Direction::Read)),
@@ -859,7 +859,7 @@ fn live_streams(
             },
             sync_cell: cell(number, CellKind::Sync),
             verification: verification_of(given, stream, slots)?,
-            lives: lives_of(given, stream)?,
+            lives: block_tracker_of(given, stream)?,
             filler: if stream.mix.includes(Direction::Write) {
                 Some(filler_of(given, stream, number))
             } else {
@@ -921,11 +921,11 @@ fn sequence_and_set(
 }
 
 /// The trace that a stream carries out, if it does.
-fn playback_of(
+fn replay_of(
     given: &Assignment<'_>,
     stream: &Stream,
     opened: &OpenedStream,
-) -> Result<Option<Box<Playback>>, SetupError> {
+) -> Result<Option<Box<Replay>>, SetupError> {
     let Some(replay) = &stream.replay else {
         return Ok(None);
     };
@@ -938,7 +938,7 @@ fn playback_of(
         .ids()
         .iter()
         .map(|id| given.targets[id.0 as usize].clone());
-    Ok(Some(Box::new(Playback::new(source, stream, targets, opened))))
+    Ok(Some(Box::new(Replay::new(source, stream, targets, opened))))
 }
 
 /// The locks that the worker takes, if a stream of it wants any.
@@ -996,7 +996,7 @@ fn verification_of(
             })?)
         }
     };
-    let rest = verification::Given {
+    let rest = verification::VerifySetup {
         slots,
         number,
         recorded,
@@ -1026,7 +1026,7 @@ fn verification_of(
 }
 
 /// The lives of the blocks of a stream, if they are asked for.
-fn lives_of(given: &Assignment<'_>, stream: &Stream) -> Result<Option<Box<Lives>>, SetupError> {
+fn block_tracker_of(given: &Assignment<'_>, stream: &Stream) -> Result<Option<Box<BlockTracker>>, SetupError> {
     if !stream.on_error.block_lifetimes {
         return Ok(None);
     }
@@ -1044,14 +1044,14 @@ fn lives_of(given: &Assignment<'_>, stream: &Stream) -> Result<Option<Box<Lives>
     let (base, length) = stream.region.resolve(given.targets[target.0 as usize].size);
     let block = stream.pattern.shortest_of(Direction::Trim).0.max(1);
     let count = length / block;
-    if count > MOST_BLOCKS {
-        let what = format!("the lives of {count} blocks cannot be kept, which is more than {MOST_BLOCKS}");
+    if count > MAX_BLOCKS {
+        let what = format!("the lives of {count} blocks cannot be kept, which is more than {MAX_BLOCKS}");
         return Err(unfit(
             what,
             "use larger trims or a smaller size, or do without block_error_percentiles",
         ));
     }
-    Ok(Some(Box::new(Lives::new(base, block, count))))
+    Ok(Some(Box::new(BlockTracker::new(base, block, count))))
 }
 
 /// What messages say of a file of the engine.
@@ -1083,9 +1083,9 @@ fn filler_of(given: &Assignment<'_>, stream: &Stream, number: usize) -> Filler {
     )
 }
 
-/// A lane for each stream, or one for all.
-fn lanes_of(plan: &Plan, slots: u32, one_at_a_time: bool) -> Vec<Lane> {
-    let lane = |streams: std::ops::Range<usize>, first_slot: u32, count: u32| {
+/// A pool for each stream, or one for all.
+fn slot_pools(plan: &Plan, slots: u32, one_at_a_time: bool) -> Vec<SlotPool> {
+    let pool = |streams: std::ops::Range<usize>, first_slot: u32, count: u32| {
         let mut sum = 0;
         let weights = streams
             .clone()
@@ -1094,7 +1094,7 @@ fn lanes_of(plan: &Plan, slots: u32, one_at_a_time: bool) -> Vec<Lane> {
                 sum
             })
             .collect();
-        Lane {
+        SlotPool {
             shared: streams.len() > 1,
             streams,
             weights,
@@ -1106,15 +1106,15 @@ fn lanes_of(plan: &Plan, slots: u32, one_at_a_time: bool) -> Vec<Lane> {
         }
     };
     match plan.depth {
-        Depth::Shared { .. } => vec![lane(0..plan.streams.len(), 0, slots)],
+        Depth::Shared { .. } => vec![pool(0..plan.streams.len(), 0, slots)],
         Depth::PerStream => {
             let each = slots / (plan.streams.len() as u32).max(1);
             let mut first = 0;
             let of = plan.streams.iter().enumerate().map(|(index, stream)| {
                 let count = if one_at_a_time { each } else { stream.depth };
-                let lane = lane(index..index + 1, first, count);
+                let pool = pool(index..index + 1, first, count);
                 first += count;
-                lane
+                pool
             });
             of.collect()
         }
@@ -1122,13 +1122,13 @@ fn lanes_of(plan: &Plan, slots: u32, one_at_a_time: bool) -> Vec<Lane> {
 }
 
 /// Fills every buffer once, and drops fillers whose buffers then stay as they are.
-fn fill_buffers(lane: &Lane, streams: &mut [LiveStream], plan: &Plan, engine: &mut dyn engine::Engine) {
-    let alone = lane.streams.len() == 1;
-    for number in lane.streams.clone() {
+fn fill_buffers(pool: &SlotPool, streams: &mut [LiveStream], plan: &Plan, engine: &mut dyn engine::Engine) {
+    let alone = pool.streams.len() == 1;
+    for number in pool.streams.clone() {
         let stream = &mut streams[number];
         let Some(filler) = &mut stream.filler else { continue };
         let length = longest_buffer(&plan.streams[number]);
-        for slot in &lane.free[..] {
+        for slot in &pool.free[..] {
             filler.prepare(&mut engine.buffer(*slot)[..length]);
         }
         if plan.streams[number].content.changes_each_write() || stream.verification.is_some() {
@@ -1152,8 +1152,8 @@ impl Worker<'_> {
         }
         for (stream, plan) in self.streams.iter_mut().zip(&self.plan.streams) {
             stream.flow = plan.flow.map(|flow| LiveFlow::new(self.flows.join(flow)));
-            if let Some(playback) = &mut stream.playback {
-                playback.start(start);
+            if let Some(replay) = &mut stream.replay {
+                replay.start(start);
             }
         }
         self.gated = self.exchanges_files || self.streams.iter().any(|stream| stream.gate.is_some());
