@@ -2,7 +2,7 @@
 
 use engine::{Action, EngineError, Request, Slot, os_error_name, sys};
 use model::block_lifetimes::BlockLifetimes;
-use model::draws::{DrawsForm, Purpose};
+use model::draws::Purpose;
 use model::event::{EndReason, Phase};
 use model::mismatch::Mismatch;
 use model::plan::{FlushKind, SyncRule};
@@ -79,67 +79,67 @@ impl Ended {
 impl Worker<'_> {
     /// Waits for the start and enters the first phase.
     pub(super) fn begin(&mut self, start: Nanos) {
-        let delay = &self.job.phases.start_delay;
+        let delay = &self.context.job.phases.start_delay;
         let range = delay.high_ns.since(delay.low_ns);
         let own_delay = if range > Nanos(0) {
-            self.draws.unit(Purpose::Delay) * range.0 as f64
+            self.io.draws.unit(Purpose::Delay) * range.0 as f64
         } else {
             0.0
         };
         let start = start + Nanos(own_delay as u64);
         self.set_start(start);
-        while self.engine.now() < start {
-            if self.engine.turn(&[], 1, start, &mut self.batch).is_err() {
+        while self.io.engine.now() < start {
+            if self.io.engine.turn(&[], 1, start, &mut self.io.batch).is_err() {
                 break;
             }
-            if self.control.stop_requested().is_some() {
+            if self.context.control.stop_requested().is_some() {
                 break;
             }
         }
-        self.first_issue = start;
+        self.lifecycle.first_issue = start;
         self.begin_trace(start);
         self.reset_budget();
-        self.outbox.publish_phase(self.timeline.phase());
-        self.measured.last_completion = start;
-        self.recorder.start = start;
-        self.recorder.phase_start = start;
-        if self.timeline.phase() == Phase::Measured {
+        self.lifecycle.outbox.publish_phase(self.lifecycle.timeline.phase());
+        self.lifecycle.measured.last_completion = start;
+        self.io.recorder.start = start;
+        self.io.recorder.phase_start = start;
+        if self.lifecycle.timeline.phase() == Phase::Measured {
             self.start_measuring(start);
         }
         self.set_boundary();
-        self.batch.reaped = self.engine.now();
-        self.control.note_start(self.batch.reaped);
-        if self.control.commands() != self.commands_seen {
+        self.io.batch.reaped = self.io.engine.now();
+        self.context.control.note_start(self.io.batch.reaped);
+        if self.context.control.commands() != self.lifecycle.commands_seen {
             self.apply_commands();
         }
     }
 
     fn start_measuring(&mut self, at: Nanos) {
-        self.measured.start = at;
-        self.measured.end = at;
-        self.measured.usage_at_start = sys::thread::usage();
-        self.grids.start(at);
-        self.outbox.publish_phase(Phase::Measured);
+        self.lifecycle.measured.start = at;
+        self.lifecycle.measured.end = at;
+        self.lifecycle.measured.usage_at_start = sys::thread::usage();
+        self.lifecycle.grids.start(at);
+        self.lifecycle.outbox.publish_phase(Phase::Measured);
     }
 
     fn set_boundary(&mut self) {
-        self.boundary = self.timeline.next().min(self.grids.next());
+        self.io.boundary = self.lifecycle.timeline.next().min(self.lifecycle.grids.next());
     }
 
     /// Passes every boundary up to `now`, in order of time.
     #[inline(never)]
     pub(super) fn advance_phase(&mut self, now: Nanos) {
-        while now >= self.boundary {
-            let phase_end = self.timeline.phase_end();
-            let exchange = self.timeline.exchange();
-            let tick = self.grids.next();
+        while now >= self.io.boundary {
+            let phase_end = self.lifecycle.timeline.phase_end();
+            let exchange = self.lifecycle.timeline.exchange();
+            let tick = self.lifecycle.grids.next();
             if tick <= phase_end && tick <= exchange && tick <= now {
-                self.grids.tick(now.min(phase_end), &mut self.recorder);
+                self.lifecycle.grids.tick(now.min(phase_end), &mut self.io.recorder);
             } else if phase_end <= exchange {
                 self.leave_phase(phase_end, EndReason::Time);
             } else {
                 self.exchange(exchange);
-                self.timeline.exchanged(now);
+                self.lifecycle.timeline.exchanged(now);
             }
             self.set_boundary();
         }
@@ -147,70 +147,70 @@ impl Worker<'_> {
 
     /// Sends the recorder off and goes on with an empty one. With none at hand the interval goes on.
     fn exchange(&mut self, at: Nanos) {
-        self.grids.absorb(&mut self.recorder);
+        self.lifecycle.grids.absorb(&mut self.io.recorder);
         self.end_recorder(at);
-        if self.timeline.phase() == Phase::Measured {
-            self.recorder.usage = self.usage_so_far();
+        if self.lifecycle.timeline.phase() == Phase::Measured {
+            self.io.recorder.usage = self.usage_so_far();
         }
-        let bytes = if self.warm_up_bytes_left.is_some() {
+        let bytes = if self.lifecycle.warm_up_bytes_left.is_some() {
             self.bytes_recorded()
         } else {
             0
         };
-        if self.outbox.exchange(&mut self.recorder) {
-            self.warm_up_bytes_before += bytes;
+        if self.lifecycle.outbox.exchange(&mut self.io.recorder) {
+            self.lifecycle.warm_up_bytes_before += bytes;
             self.begin_recorder(at);
         } else {
-            self.recorder.joined += 1;
+            self.io.recorder.joined += 1;
         }
     }
 
     /// Completes the recorder with what only its end shows.
     fn end_recorder(&mut self, at: Nanos) {
-        self.recorder.end = at;
-        let (queue, threads) = self.meter.take(at);
-        self.recorder.queue.add(&queue);
-        self.recorder.threads.add(&threads);
+        self.io.recorder.end = at;
+        let (queue, threads) = self.io.pacing.meter.take(at);
+        self.io.recorder.queue.add(&queue);
+        self.io.recorder.threads.add(&threads);
     }
 
     fn begin_recorder(&mut self, at: Nanos) {
-        self.grids.recorder_is_new();
-        self.recorder.start = at;
-        self.recorder.phase = self.timeline.phase();
-        self.recorder.phase_start = self.timeline.phase_start();
-        self.recorder.epoch = self.measured.epoch;
+        self.lifecycle.grids.recorder_is_new();
+        self.io.recorder.start = at;
+        self.io.recorder.phase = self.lifecycle.timeline.phase();
+        self.io.recorder.phase_start = self.lifecycle.timeline.phase_start();
+        self.io.recorder.epoch = self.lifecycle.measured.epoch;
     }
 
     fn bytes_recorded(&self) -> u64 {
-        self.recorder.cells.iter().map(|cell| cell.bytes).sum()
+        self.io.recorder.cells.iter().map(|cell| cell.bytes).sum()
     }
 
     /// Ends the present phase at `at` and enters the next.
     fn leave_phase(&mut self, at: Nanos, reason: EndReason) {
-        let leaving = self.timeline.phase();
+        let leaving = self.lifecycle.timeline.phase();
         if leaving == Phase::Measured {
             self.stop_measuring(at);
         }
         let next = match reason {
-            EndReason::Time => self.timeline.following(),
+            EndReason::Time => self.lifecycle.timeline.following(),
             EndReason::Done if leaving == Phase::Measured && self.has_to_verify() => Phase::Verify,
             _ => Phase::Draining,
         };
         if leaving == Phase::Measured || next == Phase::Draining {
-            self.end_reason.get_or_insert(reason);
+            self.lifecycle.end_reason.get_or_insert(reason);
         }
         self.send_final(at);
         if leaving == Phase::Verify {
-            self.verification.1 = at.since(self.verification.0);
+            self.features.verification.1 = at.since(self.features.verification.0);
         }
-        self.timeline.enter(next, at);
+        self.lifecycle.timeline.enter(next, at);
         if next == Phase::Verify {
-            (self.verification.0, self.winding_down, self.budget) = (at, false, Budget::OPEN);
+            (self.features.verification.0, self.io.winding_down, self.io.budget) = (at, false, Budget::OPEN);
             self.begin_reading_back();
         }
         if next == Phase::Draining {
-            self.winding_down = true;
-            self.budget.operations = 0;
+            self.io.winding_down = true;
+            self.io.budget.operations = 0;
             self.drop_waiting();
         }
         self.begin_recorder(at);
@@ -218,34 +218,34 @@ impl Worker<'_> {
             self.reset_budget();
             self.start_measuring(at);
         } else {
-            self.outbox.publish_phase(next);
+            self.lifecycle.outbox.publish_phase(next);
         }
     }
 
     /// Operations that no engine has taken over yet will not be issued any more.
     fn drop_waiting(&mut self) {
-        if self.one_at_a_time {
+        if self.io.one_at_a_time {
             // The list is still being reaped; it is emptied when that is done.
             return;
         }
-        for request in self.requests.first(usize::MAX) {
-            let pool = self.slots.get(request.slot).pool as usize;
-            self.pools[pool].give_back(request.slot);
+        for request in self.io.requests.first(usize::MAX) {
+            let pool = self.io.slots.get(request.slot).pool as usize;
+            self.io.pools[pool].give_back(request.slot);
         }
-        self.requests.clear();
+        self.io.requests.clear();
     }
 
     fn stop_measuring(&mut self, at: Nanos) {
-        self.measured.end = at;
-        self.between_rounds.end(at);
-        self.measured.usage = self.usage_so_far();
-        self.recorder.usage = self.measured.usage;
-        self.grids.finish(&mut self.recorder);
-        for (number, stream) in self.streams.iter().enumerate() {
+        self.lifecycle.measured.end = at;
+        self.features.between_rounds.end(at);
+        self.lifecycle.measured.usage = self.usage_so_far();
+        self.io.recorder.usage = self.lifecycle.measured.usage;
+        self.lifecycle.grids.finish(&mut self.io.recorder);
+        for (number, stream) in self.io.streams.iter().enumerate() {
             if let Some(gate) = &stream.gate {
                 for (direction, count) in gate.late(at).iter() {
                     if *count > 0 {
-                        self.measured.late.push((number as u32, direction, *count));
+                        self.lifecycle.measured.late.push((number as u32, direction, *count));
                     }
                 }
             }
@@ -255,27 +255,26 @@ impl Worker<'_> {
     /// What the thread has used in the measured window. Only the thread itself can ask, so it does at every boundary: a report
     /// before the end has no other source.
     fn usage_so_far(&self) -> Usage {
-        sys::thread::usage().since(self.measured.usage_at_start)
+        sys::thread::usage().since(self.lifecycle.measured.usage_at_start)
     }
 
     /// The recorder of an ended phase must go: phases are never mixed. Waits for an empty one, if need be; this is after
     /// the window that it belongs to.
     fn send_final(&mut self, at: Nanos) {
         self.end_recorder(at);
-        self.outbox.exchange_or_wait(&mut self.recorder);
+        self.lifecycle.outbox.exchange_or_wait(&mut self.io.recorder);
     }
 
     /// Operations, bytes and passes of the warm-up do not count towards those of the measured window.
     fn reset_budget(&mut self) {
-        self.budget = if self.timeline.phase() == Phase::WarmUp {
+        self.io.budget = if self.lifecycle.timeline.phase() == Phase::WarmUp {
             Budget::OPEN
         } else {
-            self.full_budget
+            self.lifecycle.full_budget
         };
-        self.all_done = false;
-        self.trims_the_rest = false;
-        self.winding_down = self.timeline.phase() == Phase::Draining;
-        for stream in &mut self.streams {
+        self.features.trims_the_rest = false;
+        self.io.winding_down = self.lifecycle.timeline.phase() == Phase::Draining;
+        for stream in &mut self.io.streams {
             stream.passes = 0;
             stream.done = false;
         }
@@ -283,12 +282,12 @@ impl Worker<'_> {
 
     #[inline(never)]
     pub(super) fn count_warm_up(&mut self, left: u64, now: Nanos) {
-        if self.timeline.phase() != Phase::WarmUp {
-            self.warm_up_bytes_left = None;
+        if self.lifecycle.timeline.phase() != Phase::WarmUp {
+            self.lifecycle.warm_up_bytes_left = None;
             return;
         }
-        if self.bytes_recorded() + self.warm_up_bytes_before >= left {
-            self.warm_up_bytes_left = None;
+        if self.bytes_recorded() + self.lifecycle.warm_up_bytes_before >= left {
+            self.lifecycle.warm_up_bytes_left = None;
             self.leave_phase(now, EndReason::Time);
             self.set_boundary();
         }
@@ -297,13 +296,13 @@ impl Worker<'_> {
     /// True when nothing is left to do and nothing is in flight.
     #[inline(never)]
     pub(super) fn is_over(&mut self) -> bool {
-        if self.in_flight > 0 || !self.requests.is_empty() {
+        if self.io.in_flight > 0 || !self.io.requests.is_empty() {
             return false;
         }
-        if self.verifies {
+        if self.features.verifies {
             self.await_checks();
         }
-        self.timeline.phase() == Phase::Draining || self.end_of_work()
+        self.lifecycle.timeline.phase() == Phase::Draining || self.end_of_work()
     }
 
     /// Everything that was to be done is done. Jobs that repeat begin anew; others end, with their last completion.
@@ -311,35 +310,40 @@ impl Worker<'_> {
     fn end_of_work(&mut self) -> bool {
         // A trace is tags out once.
         let played = self
+            .io
             .streams
             .iter()
             .flat_map(|stream| &stream.replay)
             .any(|replay| replay.over);
-        let measured = self.timeline.phase() == Phase::Measured;
-        let at = self.measured.last_completion.max(self.timeline.phase_start());
+        let measured = self.lifecycle.timeline.phase() == Phase::Measured;
+        let at = self
+            .lifecycle
+            .measured
+            .last_completion
+            .max(self.lifecycle.timeline.phase_start());
         if measured && self.may_trim_the_rest() {
             return false;
         }
-        if measured && !self.between_rounds.end(at) {
+        if measured && !self.features.between_rounds.end(at) {
             self.writes_are_over();
             // fio reads back what each round has written before the next.
-            if self.rounds_left > 1 && self.has_to_verify() {
-                self.between_rounds.begin(at);
-                (self.winding_down, self.budget) = (false, Budget::OPEN);
+            if self.lifecycle.rounds_left > 1 && self.has_to_verify() {
+                self.features.between_rounds.begin(at);
+                (self.io.winding_down, self.io.budget) = (false, Budget::OPEN);
                 self.begin_reading_back();
                 return false;
             }
         }
-        let another_round = measured && self.rounds_left > 1;
+        let another_round = measured && self.lifecycle.rounds_left > 1;
         if another_round {
-            self.rounds_left -= 1;
+            self.lifecycle.rounds_left -= 1;
         }
-        let repeats = self.repeat_until_time && self.timeline.phase() != Phase::Verify;
-        if !played && (self.timeline.phase() == Phase::WarmUp || repeats || another_round) {
+        let repeats = self.lifecycle.repeat_until_time && self.lifecycle.timeline.phase() != Phase::Verify;
+        if !played && (self.lifecycle.timeline.phase() == Phase::WarmUp || repeats || another_round) {
             self.reset_budget();
             self.restart_draws();
-            for stream in &mut self.streams {
-                stream.restart(&mut self.draws);
+            for stream in &mut self.io.streams {
+                stream.restart(&mut self.io.draws);
                 if let Some(verification) = &mut stream.verification {
                     verification.begin_round();
                 }
@@ -348,43 +352,41 @@ impl Worker<'_> {
         }
         self.leave_phase(at, EndReason::Done);
         self.set_boundary();
-        self.timeline.phase() == Phase::Draining
+        self.lifecycle.timeline.phase() == Phase::Draining
     }
 
     /// fio repeats the very same operations in every pass; native passes go on drawing.
     pub(super) fn restart_draws(&mut self) {
-        if let DrawsForm::PerPurpose { .. } = self.draws_form {
-            self.draws = self.draws_form.start();
-        }
+        self.io.draws.begin_pass();
     }
 
     /// Carries out what the coordinator asks for.
     #[inline(never)]
     pub(super) fn apply_commands(&mut self) {
-        self.commands_seen = self.control.commands();
-        let now = self.batch.reaped;
-        if let Some(depth) = self.control.depth() {
-            for pool in &mut self.pools {
+        self.lifecycle.commands_seen = self.context.control.commands();
+        let now = self.io.batch.reaped;
+        if let Some(depth) = self.context.control.depth() {
+            for pool in &mut self.io.pools {
                 pool.reserve = pool.free.len().saturating_sub(depth as usize);
             }
         }
-        let epoch = self.control.epoch();
-        if epoch != self.measured.epoch {
-            self.measured.epoch = epoch;
-            if self.timeline.phase() == Phase::Measured {
+        let epoch = self.context.control.epoch();
+        if epoch != self.lifecycle.measured.epoch {
+            self.lifecycle.measured.epoch = epoch;
+            if self.lifecycle.timeline.phase() == Phase::Measured {
                 self.stop_measuring(now);
-                self.measured.late.clear();
+                self.lifecycle.measured.late.clear();
                 self.send_final(now);
-                self.timeline.enter(Phase::Measured, now);
+                self.lifecycle.timeline.enter(Phase::Measured, now);
                 self.begin_recorder(now);
                 self.start_measuring(now);
             }
         }
-        if let Some(reason) = self.control.stop_requested()
-            && self.timeline.phase() != Phase::Draining
+        if let Some(reason) = self.context.control.stop_requested()
+            && self.lifecycle.timeline.phase() != Phase::Draining
         {
             self.leave_phase(now, reason);
-            self.requests.clear();
+            self.io.requests.clear();
         }
         self.set_boundary();
     }
@@ -392,29 +394,29 @@ impl Worker<'_> {
     /// An operation that failed, or moved less than it was asked to.
     #[inline(never)]
     pub(super) fn reap_exception(&mut self, slot: Slot, result: i64, reaped: Nanos) {
-        let record = *self.slots.get(slot);
+        let record = *self.io.slots.get(slot);
         let direction = self.direction_of(&record);
-        let act = self.plan.engine.kind.act();
+        let act = self.context.plan.engine.kind.act();
         let verb = act.unwrap_or(direction.map_or("flush", Direction::word));
         if result > 0 {
             let mut run = Run::starting_with(&record);
             (run.operations, run.bytes) = (1, result as u64);
-            self.recorder.count(&run, reaped);
-            self.recorder.cells[record.key as u32 as usize].short += 1;
+            self.io.recorder.count(&run, reaped);
+            self.io.recorder.cells[record.key as u32 as usize].short += 1;
             return;
         }
-        let policy = &self.plan.streams[record.stream as usize].on_error;
+        let policy = &self.context.plan.streams[record.stream as usize].on_error;
         let errno = (-result) as i32;
         let at_end_of_file = result == 0;
         if !at_end_of_file && self.tolerates(slot, &record, direction, errno) {
             return;
         }
         if policy.full_is_end && [sys::file::NO_SPACE, sys::file::OVER_QUOTA].contains(&errno) {
-            self.budget.operations = 0;
-            self.winding_down = true;
+            self.io.budget.operations = 0;
+            self.io.winding_down = true;
             return;
         }
-        let (path, alignment) = &self.files[record.file as usize];
+        let (path, alignment) = &self.io.errors.files[record.file as usize];
         let at = format!("{path}, {} bytes at offset {}", record.length, record.offset);
         let (what, help) = if at_end_of_file {
             let what = format!("a {verb} moved no data: the target has become shorter than it was when the test began");
@@ -441,8 +443,8 @@ impl Worker<'_> {
     pub(super) fn direction_of(&self, record: &SlotRecord) -> Option<Direction> {
         let number = record.stream as usize;
         // Directions that do not occur have no cell of their own.
-        let mut occurring = occurring(&self.plan.streams[number]);
-        occurring.find(|direction| self.streams[number].cells[*direction] == record.key as u32)
+        let mut occurring = occurring(&self.context.plan.streams[number]);
+        occurring.find(|direction| self.io.streams[number].cells[*direction] == record.key as u32)
     }
 
     fn failed_operation(&self, slot: Slot, record: &SlotRecord, direction: Direction) -> FailedOperation {
@@ -450,7 +452,7 @@ impl Worker<'_> {
             slot: slot.0,
             stream: record.stream,
             direction,
-            path: self.files[usize::from(record.file)].0.clone(),
+            path: self.io.errors.files[usize::from(record.file)].0.clone(),
             offset: Bytes(record.offset),
             length: record.length,
             too_slow: None,
@@ -465,7 +467,7 @@ impl Worker<'_> {
         direction: Option<Direction>,
         errno: i32,
     ) -> bool {
-        let policy = &self.plan.streams[record.stream as usize].on_error;
+        let policy = &self.context.plan.streams[record.stream as usize].on_error;
         let tolerated = match direction {
             Some(Direction::Read) => &policy.tolerate_read,
             _ => &policy.tolerate_write,
@@ -473,10 +475,10 @@ impl Worker<'_> {
         if !tolerated.contains(&errno) {
             return false;
         }
-        if policy.tell_tolerated && self.tolerated.len() < MAX_TOLERATED {
+        if policy.tell_tolerated && self.io.errors.tolerated.len() < MAX_TOLERATED {
             let verb = direction.map_or("flush", Direction::word);
-            let path = &self.files[usize::from(record.file)].0;
-            self.tolerated.push(Failure {
+            let path = &self.io.errors.files[usize::from(record.file)].0;
+            self.io.errors.tolerated.push(Failure {
                 what: format!("a {verb} failed: {}", os_error_name(errno)),
                 at: format!("{path}, {} bytes at offset {}", record.length, record.offset),
                 errno: Some(errno),
@@ -484,14 +486,14 @@ impl Worker<'_> {
                 help: None,
             });
         }
-        let cell = &mut self.recorder.cells[record.key as u32 as usize];
+        let cell = &mut self.io.recorder.cells[record.key as u32 as usize];
         cell.errors += 1;
         cell.first_error.get_or_insert(errno);
         true
     }
 
     pub(super) fn fail_with_engine(&mut self, error: &EngineError) {
-        let at = format!("the {} engine", self.engine.describe().kind.name());
+        let at = format!("the {} engine", self.io.engine.describe().kind.name());
         self.fail(Failure {
             what: error.to_string(),
             at,
@@ -503,65 +505,67 @@ impl Worker<'_> {
 
     /// Ends the worker with what is known so far. Operations in flight are still waited for.
     pub(super) fn fail(&mut self, failure: Failure) {
-        self.failure.get_or_insert(failure);
-        if self.timeline.phase() != Phase::Draining {
-            let now = self.batch.reaped;
+        self.io.errors.failure.get_or_insert(failure);
+        if self.lifecycle.timeline.phase() != Phase::Draining {
+            let now = self.io.batch.reaped;
             self.leave_phase(now, EndReason::Failed);
-            self.end_reason = Some(EndReason::Failed);
+            self.lifecycle.end_reason = Some(EndReason::Failed);
             self.set_boundary();
         }
     }
 
     /// Sends what is left and says how it went.
     pub(super) fn end(mut self) -> Ended {
-        if self.timeline.phase() != Phase::Draining {
-            let now = self.batch.reaped;
+        if self.lifecycle.timeline.phase() != Phase::Draining {
+            let now = self.io.batch.reaped;
             self.leave_phase(now, EndReason::Failed);
         }
-        if self.failure.is_none() {
+        if self.io.errors.failure.is_none() {
             self.flush_at_end();
         }
         self.end_trace();
         let not_kept = self.save_states();
-        let lives = self.streams.iter().filter_map(|stream| stream.lives.as_ref());
+        let lives = self.io.streams.iter().filter_map(|stream| stream.lives.as_ref());
         let lifetimes = lives.map(|lives| lives.lifetimes()).reduce(|mut all, more| {
             all.merge(&more);
             all
         });
         // What completed while draining belongs to no window, but to the lifetime counters.
-        let last = self.measured.last_completion;
+        let last = self.lifecycle.measured.last_completion;
         self.send_final(last);
-        let mut engine = self.engine.describe();
-        engine.reason = self.engine_reason;
-        engine.submit_batch = self.submit_batch as u32;
-        engine.inline |= self.inline.seen;
+        let mut engine = self.io.engine.describe();
+        engine.reason = self.context.engine_reason;
+        engine.submit_batch = self.io.batching.submit as u32;
+        engine.inline |= self.io.batching.inline.seen;
         Ended {
-            reason: self.end_reason.unwrap_or(EndReason::Done),
-            failure: self.failure,
-            measured_start: self.measured.start,
-            measured_end: self.measured.end,
-            active: last.since(self.first_issue),
-            usage: self.measured.usage,
+            reason: self.lifecycle.end_reason.unwrap_or(EndReason::Done),
+            failure: self.io.errors.failure,
+            measured_start: self.lifecycle.measured.start,
+            measured_end: self.lifecycle.measured.end,
+            active: last.since(self.lifecycle.first_issue),
+            usage: self.lifecycle.measured.usage,
             engine,
-            slots: match self.one_at_a_time {
-                true => self.pools.len() as u32,
+            slots: match self.io.one_at_a_time {
+                true => self.io.pools.len() as u32,
                 false => self
+                    .io
                     .pools
                     .iter()
                     .map(|pool| (pool.free.len() - pool.reserve) as u32)
                     .sum(),
             },
-            map_bytes: self.map_bytes,
-            late: self.measured.late,
-            verified: self.verification.1 + self.between_rounds.took,
-            verified_between: self.between_rounds.took,
+            map_bytes: self.context.map_bytes,
+            late: self.lifecycle.measured.late,
+            verified: self.features.verification.1 + self.features.between_rounds.took,
+            verified_between: self.features.between_rounds.took,
             lifetimes,
             not_kept,
-            mismatches: self.mismatches,
-            mismatch_count: self.mismatch_count,
-            tolerated: self.tolerated,
-            joined_rows: self.grids.joined_rows(),
+            mismatches: self.features.mismatches,
+            mismatch_count: self.features.mismatch_count,
+            tolerated: self.io.errors.tolerated,
+            joined_rows: self.lifecycle.grids.joined_rows(),
             trace_waits: self
+                .io
                 .streams
                 .iter()
                 .flat_map(|stream| &stream.replay)
@@ -574,8 +578,8 @@ impl Worker<'_> {
 impl Worker<'_> {
     /// Flushes that the plan wants when the job is over, outside all latencies.
     pub(super) fn flush_at_end(&mut self) {
-        for number in 0..self.streams.len() {
-            let plan = &self.plan.streams[number];
+        for number in 0..self.io.streams.len() {
+            let plan = &self.context.plan.streams[number];
             let writes = plan.mix.includes(Direction::Write) || plan.mix.includes(Direction::Trim);
             let sync = &plan.sync;
             if !writes || !(sync.at_end || sync.on_close || sync.file_system_at_end) {
@@ -591,8 +595,8 @@ impl Worker<'_> {
                 false => Ok(()),
             });
             if let Err(failure) = closed {
-                self.failure = Some(*failure);
-                self.end_reason = Some(EndReason::Failed);
+                self.io.errors.failure = Some(*failure);
+                self.lifecycle.end_reason = Some(EndReason::Failed);
                 return;
             }
         }
@@ -612,9 +616,9 @@ impl Worker<'_> {
             action,
         };
         self.trace_queued(file, action, 0, 0);
-        let path = &self.files[usize::from(file)].0;
-        let result = match self.engine.turn(&[request], 1, Nanos::NEVER, &mut self.batch) {
-            Ok(()) => self.batch.done.first().map_or(0, |completion| completion.result),
+        let path = &self.io.errors.files[usize::from(file)].0;
+        let result = match self.io.engine.turn(&[request], 1, Nanos::NEVER, &mut self.io.batch) {
+            Ok(()) => self.io.batch.done.first().map_or(0, |completion| completion.result),
             Err(error) => -i64::from(error.errno().unwrap_or(sys::file::IO_ERROR)),
         };
         let result = match (result, sync.file_system_at_end) {

@@ -99,12 +99,12 @@ impl Worker<'_> {
     /// True if a stream is ahead of its share and has to wait.
     #[inline(never)]
     pub(crate) fn is_ahead_of_flow(&mut self, number: usize) -> bool {
-        let now = self.batch.reaped;
-        let Some(flow) = &mut self.streams[number].flow else {
+        let now = self.io.batch.reaped;
+        let Some(flow) = &mut self.io.streams[number].flow else {
             return false;
         };
         if now < flow.sleeps_until {
-            self.next_due = self.next_due.min(flow.sleeps_until);
+            self.io.pacing.next_due = self.io.pacing.next_due.min(flow.sleeps_until);
             return true;
         }
         if !flow.share.is_exceeded() {
@@ -112,10 +112,10 @@ impl Worker<'_> {
         }
         let pause = flow.share.pause();
         if pause == Nanos(0) {
-            self.next_due = self.next_due.min(now + LOOK_AGAIN);
-        } else if self.in_flight == 0 && self.requests.is_empty() {
+            self.io.pacing.next_due = self.io.pacing.next_due.min(now + LOOK_AGAIN);
+        } else if self.io.in_flight == 0 && self.io.requests.is_empty() {
             flow.sleeps_until = now + pause;
-            self.next_due = self.next_due.min(flow.sleeps_until);
+            self.io.pacing.next_due = self.io.pacing.next_due.min(flow.sleeps_until);
         }
         // Else it sleeps once everything that is in flight has ended.
         true

@@ -209,11 +209,11 @@ impl Worker<'_> {
     pub(crate) fn next_of_set(&mut self, number: usize, slot: u32, direction: Option<Direction>) -> FromSet {
         let mut passed_over = 0;
         loop {
-            let stream = &mut self.streams[number];
+            let stream = &mut self.io.streams[number];
             let Some(set) = &mut stream.set else {
                 return FromSet::PassOver;
             };
-            let file = match set.choice.next(&mut self.draws) {
+            let file = match set.choice.next(&mut self.io.draws) {
                 NextFile::Use(file) => file,
                 NextFile::Open(file) => {
                     if let Err(failure) = self.open_in_set(number, file) {
@@ -226,11 +226,11 @@ impl Worker<'_> {
                 NextFile::Wait => return FromSet::Wait,
                 NextFile::AllDone => return FromSet::PassOver,
             };
-            let stream = &mut self.streams[number];
+            let stream = &mut self.io.streams[number];
             stream.turn_to(file);
             let operation = match direction {
-                Some(_) => stream.sequence.next(&mut self.draws, slot, direction),
-                None => stream.sequence.take(&mut self.draws, slot, 1).first().copied(),
+                Some(_) => stream.sequence.next(&mut self.io.draws, slot, direction),
+                None => stream.sequence.take(&mut self.io.draws, slot, 1).first().copied(),
             };
             let Some(set) = &mut stream.set else {
                 return FromSet::PassOver;
@@ -242,7 +242,7 @@ impl Worker<'_> {
             set.choice.is_done(file);
             if set.choice.goes_on() {
                 passed_over += 1;
-                stream.sequence.restart(&mut self.draws);
+                stream.sequence.restart(&mut self.io.draws);
                 // So often in a row: no file holds even one block.
                 if passed_over > 64 * set.files.len() {
                     return FromSet::PassOver;
@@ -255,7 +255,7 @@ impl Worker<'_> {
 
     /// Opens a file of a set, closing one that counts as closed already.
     fn open_in_set(&mut self, number: usize, file: usize) -> Result<(), Box<Failure>> {
-        let stream = &mut self.streams[number];
+        let stream = &mut self.io.streams[number];
         let Some(set) = &mut stream.set else { return Ok(()) };
         if !set.exchanges_files() {
             return Ok(());
@@ -277,29 +277,29 @@ impl Worker<'_> {
                 help: None,
             })
         };
-        let sync = &self.plan.streams[number].sync;
+        let sync = &self.context.plan.streams[number].sync;
         if sync.on_close {
             flush(&set.files[occupant].target, sync.kind)?;
         }
         let target = set.files[file].target.clone();
         let target = &target;
         let mut exchange = |with: File| {
-            let exchanged = self.engine.exchange_file(index, with);
+            let exchanged = self.io.engine.exchange_file(index, with);
             exchanged.map_err(|error| failed(error.to_string(), error.errno(), target))
         };
         // One is closed before the other is opened: not even for a moment may there be more.
         exchange(File::nothing(0))?;
-        let mut with = open_target(target, set.how, self.plan.engine.kind)
+        let mut with = open_target(target, set.how, self.context.plan.engine.kind)
             .map_err(|error| failed(error.to_string(), error.source.raw_os_error(), target))?;
         with.set_priority(set.priority)
             .map_err(|error| failed(error.to_string(), error.raw_os_error(), target))?;
-        self.files[usize::from(index)] = crate::worker::setup::for_messages(&with);
+        self.io.errors.files[usize::from(index)] = crate::worker::setup::for_messages(&with);
         exchange(with)?;
         set.files[occupant].file = None;
         set.files[file].file = Some(index);
         set.places[place].occupant = file;
-        let id = self.plan.streams[number].target.ids()[file].0;
-        if let Some(locks) = &mut self.locks {
+        let id = self.context.plan.streams[number].target.ids()[file].0;
+        if let Some(locks) = &mut self.features.locks {
             locks.exchange(index, id, &target.lock);
         }
         self.trace_closed(index);
@@ -310,7 +310,7 @@ impl Worker<'_> {
 
     /// Index of the file that a block is read back from, opened for that if need be; `None` while all places are busy.
     pub(crate) fn file_to_read(&mut self, number: usize, file: usize) -> Result<Option<u16>, Box<Failure>> {
-        let stream = &mut self.streams[number];
+        let stream = &mut self.io.streams[number];
         let Some(set) = &mut stream.set else {
             return Ok(Some(stream.file));
         };
@@ -321,7 +321,7 @@ impl Worker<'_> {
             return Ok(None);
         }
         self.open_in_set(number, file)?;
-        let Some(set) = &mut self.streams[number].set else {
+        let Some(set) = &mut self.io.streams[number].set else {
             return Ok(None);
         };
         set.choice.opened(file);
@@ -331,11 +331,11 @@ impl Worker<'_> {
 
     /// Flushes the files of a set that the engine does not hold at the end of the job.
     pub(crate) fn flush_closed_files(&self, number: usize) -> Result<(), Box<Failure>> {
-        let kind = self.plan.streams[number].sync.kind;
-        if let Some(replay) = &self.streams[number].replay {
+        let kind = self.context.plan.streams[number].sync.kind;
+        if let Some(replay) = &self.io.streams[number].replay {
             return replay.closed().try_for_each(|target| flush(target, kind));
         }
-        let Some(set) = &self.streams[number].set else {
+        let Some(set) = &self.io.streams[number].set else {
             return Ok(());
         };
         let closed = set.files.iter().filter(|file| file.file.is_none());
@@ -344,7 +344,7 @@ impl Worker<'_> {
 
     /// Files of the engine that a stream has open.
     pub(crate) fn open_files_of(&self, number: usize) -> Vec<u16> {
-        let stream = &self.streams[number];
+        let stream = &self.io.streams[number];
         if let Some(replay) = &stream.replay {
             return replay.open_places();
         }
@@ -357,13 +357,13 @@ impl Worker<'_> {
     /// Sets must hear of what has ended, so that they know which of their files are idle.
     #[inline(never)]
     pub(crate) fn notify_file_sets(&mut self) {
-        for completion in self.batch.done.iter() {
-            let record = self.slots.get(completion.slot);
+        for completion in self.io.batch.done.iter() {
+            let record = self.io.slots.get(completion.slot);
             if record.length == 0 {
                 // A flush, which nobody has counted.
                 continue;
             }
-            if let Some(set) = &mut self.streams[record.stream as usize].set {
+            if let Some(set) = &mut self.io.streams[record.stream as usize].set {
                 set.completed(record.file);
             }
         }

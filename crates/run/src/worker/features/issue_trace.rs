@@ -20,47 +20,51 @@ pub(crate) struct Tracing {
 impl Worker<'_> {
     /// Has the worker write down what it issues. `targets` are those of the files of its engine.
     pub(crate) fn attach_issue_trace(&mut self, log: LogWriter) {
-        debug_assert!(self.careful, "a job that is traced is careful from the start");
-        self.tracing = Some(Box::new(Tracing {
+        debug_assert!(self.features.careful, "a job that is traced is careful from the start");
+        self.features.tracing = Some(Box::new(Tracing {
             log,
-            targets: std::mem::take(&mut self.targets_of_files),
+            targets: std::mem::take(&mut self.features.targets_of_files),
             start: Nanos(0),
         }));
     }
 
     /// The files that are open from the start.
     pub(crate) fn begin_trace(&mut self, start: Nanos) {
-        let Some(tracing) = &mut self.tracing else { return };
+        let Some(tracing) = &mut self.features.tracing else {
+            return;
+        };
         tracing.start = start;
         // Those of a trace are opened where it says so.
-        if self.streams.iter().all(|stream| stream.replay.is_none()) {
+        if self.io.streams.iter().all(|stream| stream.replay.is_none()) {
             self.trace_files(iolog::Action::Open, start);
         }
     }
 
     /// The files that are open to the end.
     pub(crate) fn end_trace(&mut self) {
-        if self.tracing.is_none() {
+        if self.features.tracing.is_none() {
             return;
         }
-        let now = self.engine.now();
+        let now = self.io.engine.now();
         self.trace_files(iolog::Action::Close, now);
     }
 
     fn trace_files(&mut self, action: iolog::Action, at: Nanos) {
-        let mut open: Vec<u16> = (0..self.streams.len())
+        let mut open: Vec<u16> = (0..self.io.streams.len())
             .flat_map(|number| self.open_files_of(number))
             .collect();
         open.sort_unstable();
         open.dedup();
-        let Some(tracing) = &mut self.tracing else { return };
+        let Some(tracing) = &mut self.features.tracing else {
+            return;
+        };
         let mut told: Vec<u32> = Vec::new();
         for place in open {
             // The same target may be open in several ways.
             let target = tracing.targets[usize::from(place)];
             if !told.contains(&target) {
                 told.push(target);
-                self.stalled_on_log |= tracing.write(at, target, action, None);
+                self.features.stalled_on_log |= tracing.write(at, target, action, None);
             }
         }
     }
@@ -76,15 +80,17 @@ impl Worker<'_> {
     }
 
     fn trace_file(&mut self, place: u16, action: iolog::Action) {
-        let at = self.batch.reaped;
-        let Some(tracing) = &mut self.tracing else { return };
+        let at = self.io.batch.reaped;
+        let Some(tracing) = &mut self.features.tracing else {
+            return;
+        };
         let target = tracing.targets[usize::from(place)];
-        self.stalled_on_log |= tracing.write(at, target, action, None);
+        self.features.stalled_on_log |= tracing.write(at, target, action, None);
     }
 
     /// Another target takes this place of the engine.
     pub(crate) fn trace_takes_place(&mut self, place: u16, target: u32) {
-        if let Some(tracing) = &mut self.tracing {
+        if let Some(tracing) = &mut self.features.tracing {
             tracing.targets[usize::from(place)] = target;
         }
     }
@@ -92,8 +98,10 @@ impl Worker<'_> {
     /// An operation was queued, or a flush, whose length is 0.
     #[inline(never)]
     pub(crate) fn trace_queued(&mut self, place: u16, action: Action, offset: u64, length: u32) {
-        let at = self.batch.reaped;
-        let Some(tracing) = &mut self.tracing else { return };
+        let at = self.io.batch.reaped;
+        let Some(tracing) = &mut self.features.tracing else {
+            return;
+        };
         let word = match action {
             Action::Read => iolog::Action::Move(model::Direction::Read),
             Action::Write => iolog::Action::Move(model::Direction::Write),
@@ -104,7 +112,7 @@ impl Worker<'_> {
             Action::FlushRange(_) => return,
         };
         let target = tracing.targets[usize::from(place)];
-        self.stalled_on_log |= tracing.write(at, target, word, Some((offset, length)));
+        self.features.stalled_on_log |= tracing.write(at, target, word, Some((offset, length)));
     }
 }
 

@@ -55,9 +55,11 @@ impl Overlap {
 impl Worker<'_> {
     /// An operation that was chosen may not go out yet; it is remembered then.
     pub(crate) fn must_wait(&mut self, pool: usize, stream: usize, operation: &Operation, due: Nanos) -> bool {
-        let file = self.streams[stream].file;
-        let slot = self.pools[pool].free[self.pools[pool].free_count - 1];
-        let Some(overlap) = &mut self.overlap else { return false };
+        let file = self.io.streams[stream].file;
+        let slot = self.io.pools[pool].free[self.io.pools[pool].free_count - 1];
+        let Some(overlap) = &mut self.features.overlap else {
+            return false;
+        };
         if overlap.meets(file, operation) {
             overlap.waits = Some(Waiting {
                 pool,
@@ -74,7 +76,9 @@ impl Worker<'_> {
 
     /// Issues the operation that waits, if it may go out now. True while nothing else of this pool may.
     pub(crate) fn keeps_apart(&mut self, pool: usize, slot: Slot) -> bool {
-        let Some(overlap) = &mut self.overlap else { return false };
+        let Some(overlap) = &mut self.features.overlap else {
+            return false;
+        };
         let Some(waiting) = overlap.waits else { return false };
         if waiting.pool != pool || overlap.meets(waiting.file, &waiting.operation) {
             return true;
@@ -83,6 +87,6 @@ impl Worker<'_> {
         overlap.begins(slot, waiting.file, &waiting.operation);
         self.issue_one(pool, waiting.stream, slot, &waiting.operation, waiting.due);
         // The slot is taken; the next round asks for another.
-        !self.pools[pool].has_room()
+        !self.io.pools[pool].has_room()
     }
 }

@@ -25,26 +25,26 @@ impl Worker<'_> {
     /// Queues reads of everything that was written and not yet read back.
     #[inline(never)]
     pub(crate) fn issue_checks(&mut self) {
-        self.round = self.round.wrapping_add(1);
-        for index in 0..self.pools.len() {
-            while self.pools[index].has_room() && (self.requests.is_empty() || !self.inline.seen) {
-                let SlotPool { free, free_count, .. } = &self.pools[index];
+        self.io.round = self.io.round.wrapping_add(1);
+        for index in 0..self.io.pools.len() {
+            while self.io.pools[index].has_room() && (self.io.requests.is_empty() || !self.io.batching.inline.seen) {
+                let SlotPool { free, free_count, .. } = &self.io.pools[index];
                 let slot = free[free_count - 1];
-                let mut streams = self.pools[index].streams.clone();
+                let mut streams = self.io.pools[index].streams.clone();
                 if !streams.any(|number| self.read_back(index, number, slot)) {
                     break;
                 }
             }
         }
-        self.winding_down |= !self.has_to_verify();
+        self.io.winding_down |= !self.has_to_verify();
     }
 
     /// Queues a read of the oldest block that was written. False if there is none now.
     pub(crate) fn read_back(&mut self, pool: usize, number: usize, slot: Slot) -> bool {
-        if self.timeline.phase() == Phase::Verify || self.between_rounds.are_under_way() {
+        if self.lifecycle.timeline.phase() == Phase::Verify || self.features.between_rounds.are_under_way() {
             self.work_out(number);
         }
-        let Some(verification) = &mut self.streams[number].verification else {
+        let Some(verification) = &mut self.io.streams[number].verification else {
             return false;
         };
         let Some(file) = verification.history.next_file() else {
@@ -53,7 +53,7 @@ impl Worker<'_> {
         let Some(file) = self.file_beside(number, file) else {
             return false;
         };
-        let Some(verification) = &mut self.streams[number].verification else {
+        let Some(verification) = &mut self.io.streams[number].verification else {
             return false;
         };
         let Some(written) = verification.history.take() else {
@@ -87,19 +87,19 @@ impl Worker<'_> {
         (file, action): (u16, Action),
         (offset, length): (u64, u32),
     ) {
-        let stream = &mut self.streams[number];
+        let stream = &mut self.io.streams[number];
         let cell = match action {
             Action::Read => stream.cells[Direction::Read],
             Action::Write => stream.cells[Direction::Write],
             Action::Trim => stream.cells[Direction::Trim],
             Action::Flush | Action::FlushData | Action::FlushRange(_) => stream.sync_cell,
         };
-        self.round = self.round.wrapping_add(1);
-        *self.slots.get_mut(slot) = SlotRecord {
-            key: u64::from(self.round) << 32 | u64::from(cell),
-            queued: self.batch.reaped,
+        self.io.round = self.io.round.wrapping_add(1);
+        *self.io.slots.get_mut(slot) = SlotRecord {
+            key: u64::from(self.io.round) << 32 | u64::from(cell),
+            queued: self.io.batch.reaped,
             issued: Nanos(0),
-            due: self.batch.reaped,
+            due: self.io.batch.reaped,
             offset,
             length,
             pool: pool as u32,
@@ -112,25 +112,25 @@ impl Worker<'_> {
         {
             gate.issued_beside();
         }
-        self.requests.push(Request {
+        self.io.requests.push(Request {
             offset,
             length,
             slot,
             file,
             action,
         });
-        self.pools[pool].free_count -= 1;
-        if self.tracing.is_some() {
+        self.io.pools[pool].free_count -= 1;
+        if self.features.tracing.is_some() {
             self.trace_queued(file, action, offset, length);
         }
     }
 
     /// Checks what was read, or has it checked.
     pub(crate) fn check(&mut self, slot: Slot, record: &SlotRecord, block: Block) {
-        let Some(verification) = &mut self.streams[record.stream as usize].verification else {
+        let Some(verification) = &mut self.io.streams[record.stream as usize].verification else {
             return;
         };
-        let buffer = &mut self.engine.buffer(slot)[..record.length as usize];
+        let buffer = &mut self.io.engine.buffer(slot)[..record.length as usize];
         if verification.pool.is_none() {
             let faults = verification.checker.check(buffer, &block);
             if !faults.is_empty() {
@@ -142,11 +142,11 @@ impl Worker<'_> {
         if !self.take_checked(record.stream as usize, false) {
             return;
         }
-        let Some(verification) = &mut self.streams[record.stream as usize].verification else {
+        let Some(verification) = &mut self.io.streams[record.stream as usize].verification else {
             return;
         };
         let Some(pool) = &mut verification.pool else { return };
-        let buffer = &self.engine.buffer(slot)[..record.length as usize];
+        let buffer = &self.io.engine.buffer(slot)[..record.length as usize];
         if pool.give((slot, *record), block, buffer).is_err() {
             self.fail_with_checkers();
         }
@@ -154,7 +154,7 @@ impl Worker<'_> {
 
     /// Waits for everything that is being checked.
     pub(crate) fn await_checks(&mut self) {
-        for number in 0..self.streams.len() {
+        for number in 0..self.io.streams.len() {
             self.take_checked(number, true);
         }
     }
@@ -163,7 +163,7 @@ impl Worker<'_> {
     /// there is nobody who checks.
     fn take_checked(&mut self, number: usize, all: bool) -> bool {
         loop {
-            let Some(verification) = &mut self.streams[number].verification else {
+            let Some(verification) = &mut self.io.streams[number].verification else {
                 return false;
             };
             let Some(pool) = &mut verification.pool else {
@@ -187,7 +187,7 @@ impl Worker<'_> {
             if !faults.is_empty() {
                 self.note_mismatches((slot, &record), &block, faults, &data);
             }
-            if let Some(verification) = &mut self.streams[number].verification
+            if let Some(verification) = &mut self.io.streams[number].verification
                 && let Some(pool) = &mut verification.pool
             {
                 pool.take_back(data);
@@ -199,7 +199,7 @@ impl Worker<'_> {
     fn fail_with_checkers(&mut self) {
         self.fail(Failure {
             what: "a fault of this program: the threads that check what was read have ended".into(),
-            at: format!("job `{}`", self.job.name),
+            at: format!("job `{}`", self.context.job.name),
             errno: None,
             operation: None,
             help: Some("please report it with the plan that led to it".into()),
@@ -214,11 +214,11 @@ impl Worker<'_> {
         faults: Vec<Fault>,
         received: &[u8],
     ) {
-        let path = self.files[usize::from(record.file)].0.clone();
-        let Some(plan) = &self.plan.streams[record.stream as usize].verify else {
+        let path = self.io.errors.files[usize::from(record.file)].0.clone();
+        let Some(plan) = &self.context.plan.streams[record.stream as usize].verify else {
             return;
         };
-        if plan.dump && self.mismatches.len() < MOST_MISMATCHES {
+        if plan.dump && self.features.mismatches.len() < MOST_MISMATCHES {
             self.dump(plan, record, block, (&path, received));
         }
         let (offset, length, fault) = &faults[0];
@@ -237,17 +237,20 @@ impl Worker<'_> {
             }),
             help: Some("the data are wrong on the device, or another program has written there".into()),
         };
-        self.mismatch_count += faults.len() as u64;
-        let room = MOST_MISMATCHES.saturating_sub(self.mismatches.len());
+        self.features.mismatch_count += faults.len() as u64;
+        let room = MOST_MISMATCHES.saturating_sub(self.features.mismatches.len());
         let found = faults.into_iter().take(room);
-        self.mismatches
+        self.features
+            .mismatches
             .extend(found.map(|fault| mismatch(record.stream, &path, block, fault)));
-        let tolerated = &self.plan.streams[record.stream as usize].on_error.tolerate_verify;
+        let tolerated = &self.context.plan.streams[record.stream as usize]
+            .on_error
+            .tolerate_verify;
         if plan.fatal || !tolerated.contains(&MISMATCH) {
             self.fail(failure);
             return;
         }
-        let cell = &mut self.recorder.cells[record.key as u32 as usize];
+        let cell = &mut self.io.recorder.cells[record.key as u32 as usize];
         cell.errors += 1;
         cell.first_error.get_or_insert(MISMATCH);
     }
@@ -257,7 +260,7 @@ impl Worker<'_> {
         let name = Path::new(path).file_name().unwrap_or_default().to_string_lossy();
         let file = |kind: &str| Path::new(&plan.directory).join(format!("{name}.{}.{kind}", block.offset));
         let keep = |path: PathBuf, bytes: &[u8]| std::fs::File::create(path).and_then(|mut file| file.write_all(bytes));
-        let stream = &self.streams[record.stream as usize];
+        let stream = &self.io.streams[record.stream as usize];
         // What cannot be kept is no reason to end the run: the mismatch itself is told in any case.
         let _ = keep(file("received"), received);
         let (Some(verification), Some(_)) = (&stream.verification, block.seed) else {
@@ -273,17 +276,17 @@ impl Worker<'_> {
     /// Leaves for a later check how far the writes came, whatever ended them. Returns what could not be kept, in sentences.
     pub(crate) fn save_states(&self) -> Vec<String> {
         let mut not_kept = Vec::new();
-        for (stream, plan) in self.streams.iter().zip(&self.plan.streams) {
+        for (stream, plan) in self.io.streams.iter().zip(&self.context.plan.streams) {
             let progress = stream.verification.as_ref().and_then(|of| of.progress());
             let (Some(progress), Some(verify)) = (progress, &plan.verify) else {
                 continue;
             };
             let progress = Progress {
-                generator: self.draws.words_of(Purpose::Offset).unwrap_or_default(),
+                generator: self.io.draws.words_of(Purpose::Offset).unwrap_or_default(),
                 ..progress.clone()
             };
             let path = state_path(verify);
-            if let Err(error) = std::fs::write(&path, progress.to_bytes(&self.job.name)) {
+            if let Err(error) = std::fs::write(&path, progress.to_bytes(&self.context.job.name)) {
                 not_kept.push(format!(
                     "how far the writes came could not be kept in {}: {error}",
                     path.display()

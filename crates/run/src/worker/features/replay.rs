@@ -140,15 +140,15 @@ impl Worker<'_> {
     /// Carries out entries of a trace up to the first that takes a slot. False if none may do so now.
     #[inline(never)]
     pub(crate) fn issue_from_trace(&mut self, pool: usize, slot: Slot) -> bool {
-        let number = self.pools[pool].streams.start;
+        let number = self.io.pools[pool].streams.start;
         loop {
             let entry = match self.due_of_trace(number) {
                 Due::This(entry) => entry,
                 Due::Later => return false,
                 Due::Over => return self.trace_ended(number),
             };
-            let now = self.batch.reaped;
-            let stream = &mut self.streams[number];
+            let now = self.io.batch.reaped;
+            let stream = &mut self.io.streams[number];
             let Some(replay) = &mut stream.replay else {
                 return false;
             };
@@ -180,7 +180,7 @@ impl Worker<'_> {
                 What::Move(operation) => {
                     stream.file = replay.files[file].place;
                     replay.files[file].in_flight += 1;
-                    if self.overlap.is_some() && self.must_wait(pool, number, &operation, now) {
+                    if self.features.overlap.is_some() && self.must_wait(pool, number, &operation, now) {
                         // It is kept for later there.
                         self.entry_done(number, &entry, now);
                         return false;
@@ -196,29 +196,29 @@ impl Worker<'_> {
     }
 
     fn entry_done(&mut self, number: usize, entry: &Entry, now: Nanos) {
-        if let Some(replay) = &mut self.streams[number].replay {
+        if let Some(replay) = &mut self.io.streams[number].replay {
             replay.done(entry, now);
         }
     }
 
     /// The entry that is due now, if there is one.
     fn due_of_trace(&mut self, number: usize) -> Due {
-        let now = self.batch.reaped;
-        if let Some(gate) = &mut self.streams[number].gate {
-            match gate.ready(now, &mut self.draws) {
+        let now = self.io.batch.reaped;
+        if let Some(gate) = &mut self.io.streams[number].gate {
+            match gate.ready(now, &mut self.io.draws) {
                 Ready::Now(..) => {}
                 Ready::At(later) => {
-                    self.next_due = self.next_due.min(later);
+                    self.io.pacing.next_due = self.io.pacing.next_due.min(later);
                     return Due::Later;
                 }
                 Ready::Spin => {
-                    self.next_due = now;
+                    self.io.pacing.next_due = now;
                     return Due::Later;
                 }
             }
         }
         let entry = loop {
-            let Some(replay) = &mut self.streams[number].replay else {
+            let Some(replay) = &mut self.io.streams[number].replay else {
                 return Due::Over;
             };
             match replay.source.peek() {
@@ -226,20 +226,20 @@ impl Worker<'_> {
                 Next::End => return Due::Over,
                 Next::NotYet => {
                     replay.waits += 1;
-                    if self.in_flight == 0 && self.requests.is_empty() {
+                    if self.io.in_flight == 0 && self.io.requests.is_empty() {
                         // Nobody's latency grows by this; a simulated clock stands still meanwhile.
                         std::thread::sleep(std::time::Duration::from_nanos(CATCH_UP.0));
-                        self.stalled_on_log = true;
-                        if self.control.stop_requested().is_none() {
+                        self.features.stalled_on_log = true;
+                        if self.context.control.stop_requested().is_none() {
                             continue;
                         }
                     }
-                    self.next_due = now + CATCH_UP;
+                    self.io.pacing.next_due = now + CATCH_UP;
                     return Due::Later;
                 }
             }
         };
-        let Some(replay) = &mut self.streams[number].replay else {
+        let Some(replay) = &mut self.io.streams[number].replay else {
             return Due::Over;
         };
         if !replay.expects(&entry) {
@@ -249,14 +249,14 @@ impl Worker<'_> {
         let due = replay.due(&entry);
         if due > now {
             replay.waited = true;
-            self.next_due = self.next_due.min(due);
+            self.io.pacing.next_due = self.io.pacing.next_due.min(due);
             return Due::Later;
         }
         Due::This(entry)
     }
 
     fn trace_ended(&mut self, number: usize) -> bool {
-        let Some(replay) = &mut self.streams[number].replay else {
+        let Some(replay) = &mut self.io.streams[number].replay else {
             return false;
         };
         replay.over = true;
@@ -270,7 +270,12 @@ impl Worker<'_> {
     }
 
     fn trace_broke_off(&mut self, why: &str) {
-        let replays = self.plan.streams.iter().filter_map(|stream| stream.replay.as_ref());
+        let replays = self
+            .context
+            .plan
+            .streams
+            .iter()
+            .filter_map(|stream| stream.replay.as_ref());
         let at = replays.map(|replay| replay.trace.clone()).next().unwrap_or_default();
         self.fail(Failure {
             what: format!("the trace cannot be tags out to its end: {why}"),
@@ -283,13 +288,13 @@ impl Worker<'_> {
 
     fn flush_for_trace(&mut self, pool: usize, number: usize, slot: Slot, action: Action) {
         self.queue_flush(pool, number, slot, action);
-        if let Some(gate) = &mut self.streams[number].gate {
+        if let Some(gate) = &mut self.io.streams[number].gate {
             gate.issued_beside();
         }
     }
 
     fn open_for_trace(&mut self, number: usize, file: usize) -> Result<(), Box<Failure>> {
-        let Some(replay) = &mut self.streams[number].replay else {
+        let Some(replay) = &mut self.io.streams[number].replay else {
             return Ok(());
         };
         let how = replay.how;
@@ -300,10 +305,11 @@ impl Worker<'_> {
         }
         played.open = true;
         let (place, target) = (played.place, played.target.clone());
-        let with = open_target(&target, how, self.plan.engine.kind)
+        let with = open_target(&target, how, self.context.plan.engine.kind)
             .map_err(|error| failed(&target, error.to_string(), error.source.raw_os_error()))?;
-        self.files[usize::from(place)] = crate::worker::setup::for_messages(&with);
-        self.engine
+        self.io.errors.files[usize::from(place)] = crate::worker::setup::for_messages(&with);
+        self.io
+            .engine
             .exchange_file(place, with)
             .map_err(|error| failed(&target, error.to_string(), error.errno()))?;
         self.trace_opened(place);
@@ -312,8 +318,8 @@ impl Worker<'_> {
 
     /// Closes what was to be closed and is not in use any more.
     pub(crate) fn close_for_trace(&mut self, number: usize) -> Result<(), Box<Failure>> {
-        let sync = &self.plan.streams[number].sync;
-        while let Some(replay) = &mut self.streams[number].replay
+        let sync = &self.context.plan.streams[number].sync;
+        while let Some(replay) = &mut self.io.streams[number].replay
             && let Some(file) = replay.idle_and_closing()
         {
             let played = &mut replay.files[file];
@@ -322,7 +328,8 @@ impl Worker<'_> {
             if sync.on_close {
                 flush(&target, FlushKind::Full)?;
             }
-            self.engine
+            self.io
+                .engine
                 .exchange_file(place, File::nothing(0))
                 .map_err(|error| failed(&target, error.to_string(), error.errno()))?;
             self.trace_closed(place);
@@ -332,7 +339,7 @@ impl Worker<'_> {
 
     /// An operation on a file of a trace has ended.
     pub(crate) fn notify_replay(&mut self, number: usize, place: u16) {
-        let Some(replay) = &mut self.streams[number].replay else {
+        let Some(replay) = &mut self.io.streams[number].replay else {
             return;
         };
         let file = replay.files.iter_mut().find(|file| file.place == place);

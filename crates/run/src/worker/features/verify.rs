@@ -251,18 +251,18 @@ fn can_be_worked_out(worker: &Plan, stream: &Stream, verify: &Verify) -> bool {
 impl Worker<'_> {
     /// Fills the buffer of a write.
     pub(crate) fn fill_write(&mut self, number: usize, slot: Slot, operation: &Operation) {
-        let stream = &mut self.streams[number];
+        let stream = &mut self.io.streams[number];
         let Some(filler) = &mut stream.filler else { return };
-        let buffer = &mut self.engine.buffer(slot)[..operation.length as usize];
-        let now = self.batch.reaped;
+        let buffer = &mut self.io.engine.buffer(slot)[..operation.length as usize];
+        let now = self.io.batch.reaped;
         match &mut stream.verification {
-            None => filler.fill(buffer, operation.offset, now, &mut self.draws),
+            None => filler.fill(buffer, operation.offset, now, &mut self.io.draws),
             Some(verification) => {
-                let mut block = verification.next_block(operation, &mut self.draws);
+                let mut block = verification.next_block(operation, &mut self.io.draws);
                 verification.checker.fill(buffer, &mut block, now.0, filler);
                 let file = stream.set.as_ref().map_or(0, |set| set.present()) as u32;
                 let note = match verification.remembers {
-                    true => verification.note(file, block, &mut self.draws),
+                    true => verification.note(file, block, &mut self.io.draws),
                     false => None,
                 };
                 if let Some(again) = &mut verification.again {
@@ -275,25 +275,25 @@ impl Worker<'_> {
                 verification.has_just_read = false;
             }
         }
-        self.batch.reaped = self.engine.now();
-        self.round = self.round.wrapping_add(1);
+        self.io.batch.reaped = self.io.engine.now();
+        self.io.round = self.io.round.wrapping_add(1);
     }
 
     /// A flush goes out.
     pub(crate) fn expect_flush(&mut self, number: usize, slot: Slot) {
-        if let Some(verification) = &mut self.streams[number].verification {
+        if let Some(verification) = &mut self.io.streams[number].verification {
             verification.tags[slot.0 as usize] = SlotTag::Flush(verification.history.flush_mark());
         }
     }
 
     /// A read goes out that is none of the backlog.
     pub(crate) fn expect_read(&mut self, number: usize, slot: Slot, operation: &Operation) {
-        let Some(verification) = &mut self.streams[number].verification else {
+        let Some(verification) = &mut self.io.streams[number].verification else {
             return;
         };
         verification.tags[slot.0 as usize] = match verification.checks_reads {
             true => {
-                let block = verification.next_block(operation, &mut self.draws);
+                let block = verification.next_block(operation, &mut self.io.draws);
                 SlotTag::Check(verification.expected(block))
             }
             false => SlotTag::Nothing,
@@ -304,7 +304,7 @@ impl Worker<'_> {
     /// Passes over an operation that must not go out: a write of a stream that only replays what was written before, or a
     /// read of what an earlier run did not record. `None` if it must; otherwise whether more may be passed over at once.
     pub(crate) fn pass_over(&mut self, number: usize, operation: &Operation) -> Option<bool> {
-        let stream = &mut self.streams[number];
+        let stream = &mut self.io.streams[number];
         let verification = stream.verification.as_mut()?;
         let file = stream.set.as_ref().map_or(0, |set| set.present()) as u32;
         if verification.checks_reads {
@@ -315,22 +315,22 @@ impl Worker<'_> {
         } else if !verification.only || operation.direction != Direction::Write {
             return None;
         }
-        let block = verification.next_block(operation, &mut self.draws);
+        let block = verification.next_block(operation, &mut self.io.draws);
         if let Some(set) = &mut stream.set {
             set.passed_over();
         }
         if !verification.checks_reads
-            && let Some(note) = verification.note(file, block, &mut self.draws)
+            && let Some(note) = verification.note(file, block, &mut self.io.draws)
         {
             verification.history.ended(note, true);
         }
         stream.idle_pass = false;
-        self.budget.operations -= 1;
-        self.budget.bytes = self.budget.bytes.saturating_sub(u64::from(operation.length));
-        if self.budget.bytes == 0 {
-            self.budget.operations = 0;
+        self.io.budget.operations -= 1;
+        self.io.budget.bytes = self.io.budget.bytes.saturating_sub(u64::from(operation.length));
+        if self.io.budget.bytes == 0 {
+            self.io.budget.operations = 0;
         }
-        self.winding_down |= self.budget.operations == 0;
+        self.io.winding_down |= self.io.budget.operations == 0;
         Some(!verification.writes.is_multiple_of(REPLAYED_AT_ONCE))
     }
 
@@ -339,7 +339,7 @@ impl Worker<'_> {
     pub(crate) fn work_out(&mut self, number: usize) {
         let mut idle = false;
         loop {
-            let stream = &mut self.streams[number];
+            let stream = &mut self.io.streams[number];
             let Some(verification) = &mut stream.verification else {
                 return;
             };
@@ -348,20 +348,20 @@ impl Worker<'_> {
             if again.worked_out >= again.issued || enough {
                 return;
             }
-            let Some(operation) = stream.sequence.take(&mut self.draws, 0, 1).first().copied() else {
+            let Some(operation) = stream.sequence.take(&mut self.io.draws, 0, 1).first().copied() else {
                 if std::mem::replace(&mut idle, true) {
                     return;
                 }
                 self.restart_draws();
-                self.streams[number].restart(&mut self.draws);
+                self.io.streams[number].restart(&mut self.io.draws);
                 continue;
             };
             idle = false;
             if operation.direction != Direction::Write {
                 continue;
             }
-            let block = verification.block(&operation, again.first + again.worked_out, &mut self.draws);
-            if let Some(note) = verification.note(0, block, &mut self.draws) {
+            let block = verification.block(&operation, again.first + again.worked_out, &mut self.io.draws);
+            if let Some(note) = verification.note(0, block, &mut self.io.draws) {
                 verification.history.ended(note, true);
             }
             verification.again = Some(Replayed {
@@ -373,7 +373,7 @@ impl Worker<'_> {
 
     /// Reads a block of the backlog if that is due now.
     pub(crate) fn read_backlog(&mut self, pool: usize, number: usize, slot: Slot) -> bool {
-        let Some(verification) = &mut self.streams[number].verification else {
+        let Some(verification) = &mut self.io.streams[number].verification else {
             return false;
         };
         verification.backlog_is_due() && self.read_back(pool, number, slot)
@@ -381,7 +381,7 @@ impl Worker<'_> {
 
     /// Discards a block that was written, if that is due now.
     pub(crate) fn trim_written(&mut self, pool: usize, number: usize, slot: Slot) -> bool {
-        let Some(verification) = &mut self.streams[number].verification else {
+        let Some(verification) = &mut self.io.streams[number].verification else {
             return false;
         };
         if !verification.trim_is_due() {
@@ -393,7 +393,7 @@ impl Worker<'_> {
         let Some(file) = self.file_beside(number, file) else {
             return false;
         };
-        let Some(verification) = &mut self.streams[number].verification else {
+        let Some(verification) = &mut self.io.streams[number].verification else {
             return false;
         };
         let Some((note, block)) = verification.history.take_to_trim() else {
@@ -411,10 +411,10 @@ impl Worker<'_> {
             let verification = stream.verification.as_ref();
             verification.is_some_and(|verification| verification.history.has_to_trim())
         };
-        if self.trims_the_rest || !self.streams.iter().any(has_some) {
+        if self.features.trims_the_rest || !self.io.streams.iter().any(has_some) {
             return false;
         }
-        (self.trims_the_rest, self.winding_down) = (true, false);
+        (self.features.trims_the_rest, self.io.winding_down) = (true, false);
         true
     }
 
@@ -422,9 +422,9 @@ impl Worker<'_> {
     #[inline(never)]
     pub(crate) fn issue_last_trims(&mut self) {
         let mut has_room = false;
-        for index in 0..self.pools.len() {
-            while self.pools[index].has_room() {
-                let pool = &self.pools[index];
+        for index in 0..self.io.pools.len() {
+            while self.io.pools[index].has_room() {
+                let pool = &self.io.pools[index];
                 let slot = pool.free[pool.free_count - 1];
                 let mut streams = pool.streams.clone();
                 if !streams.any(|number| self.trim_written(index, number, slot)) {
@@ -433,12 +433,12 @@ impl Worker<'_> {
                 }
             }
         }
-        self.winding_down |= has_room;
+        self.io.winding_down |= has_room;
     }
 
     /// Something was written that is to be read back.
     pub(crate) fn has_to_verify(&self) -> bool {
-        let verifications = self.streams.iter().filter_map(|stream| stream.verification.as_ref());
+        let verifications = self.io.streams.iter().filter_map(|stream| stream.verification.as_ref());
         verifications
             .into_iter()
             .any(|verification| verification.after_writes && verification.has_blocks())
@@ -447,16 +447,19 @@ impl Worker<'_> {
     /// Nothing is written any more in this round. Where only flushed writes count, this is when a flush at the end counts.
     pub(crate) fn writes_are_over(&mut self) {
         let flushed_only = |number: &usize| {
-            let verify = &self.plan.streams[*number].verify;
+            let verify = &self.context.plan.streams[*number].verify;
             verify.as_ref().is_some_and(|verify| verify.flushed_only)
         };
-        let flushed_only: Vec<usize> = (0..self.streams.len()).filter(flushed_only).collect();
-        if flushed_only.iter().any(|number| self.plan.streams[*number].sync.at_end) {
+        let flushed_only: Vec<usize> = (0..self.io.streams.len()).filter(flushed_only).collect();
+        if flushed_only
+            .iter()
+            .any(|number| self.context.plan.streams[*number].sync.at_end)
+        {
             self.flush_at_end();
         }
         for number in flushed_only {
-            let flushed = self.plan.streams[number].sync.at_end && self.failure.is_none();
-            let Some(verification) = &mut self.streams[number].verification else {
+            let flushed = self.context.plan.streams[number].sync.at_end && self.io.errors.failure.is_none();
+            let Some(verification) = &mut self.io.streams[number].verification else {
                 continue;
             };
             if flushed {
@@ -472,19 +475,19 @@ impl Worker<'_> {
             let verification = stream.verification.as_ref();
             verification.is_some_and(|verification| verification.again.is_some())
         };
-        if !self.streams.iter().any(works_out) {
+        if !self.io.streams.iter().any(works_out) {
             return;
         }
         self.restart_draws();
-        for stream in &mut self.streams {
-            stream.restart(&mut self.draws);
+        for stream in &mut self.io.streams {
+            stream.restart(&mut self.io.draws);
         }
     }
 
     /// An operation of a stream that verifies has ended, and its buffer is still as it was left.
     pub(crate) fn verify_ended(&mut self, slot: Slot, record: &SlotRecord, result: i64) {
         let number = record.stream as usize;
-        let Some(verification) = &mut self.streams[number].verification else {
+        let Some(verification) = &mut self.io.streams[number].verification else {
             return;
         };
         let whole = result == i64::from(record.length);

@@ -45,8 +45,8 @@ use crate::worker::stream::{Gate, LiveStream, flushes};
 use crate::worker::timeline::Timeline;
 use crate::worker::windows::WindowRoom;
 use crate::worker::{
-    Budget, CellKey, CellKind, DEFAULT_BATCH, Inbox, InlineDetector, MAX_BYTES_IN_TURN, MAX_IN_TURN, Measured,
-    PROBE_TURNS, Requests, SlotPool, Worker, mailbox,
+    Batching, Budget, CellKey, CellKind, Context, DEFAULT_BATCH, ErrorLog, Features, Inbox, InlineDetector, IoLoop,
+    Lifecycle, MAX_BYTES_IN_TURN, MAX_IN_TURN, Measured, PROBE_TURNS, PaceState, Requests, SlotPool, Worker, mailbox,
 };
 
 /// Rows of interval series beyond those of one interval that a recorder holds for each cell: an interval may be joined to the
@@ -439,84 +439,97 @@ pub(crate) fn set_up<'plan>(given: &Assignment<'plan>) -> Result<(Worker<'plan>,
     let mut batch = Batch::new(slots);
     // Waiting for a lock takes its time, which is no operation's.
     batch.chained = one_at_a_time && locks.is_none();
+    let probing = probes && submit.is_none();
     let worker = Worker {
-        engine,
-        simulated,
-        batch,
-        draws,
-        draws_form: plan.draws,
-        gated: false,
-        meter,
-        exchanges_files,
-        streams,
-        pools,
-        slots: SlotTable::new(slots),
-        requests: Requests::new(slots as usize),
-        in_flight: 0,
-        round: 0,
-        batching: plan.batching,
-        submit_batch,
-        default_batch: submit_batch,
-        inline: InlineDetector {
-            in_a_row: 0,
-            probes_left: if probes && submit.is_none() { PROBE_TURNS } else { 0 },
-            seen: false,
+        io: IoLoop {
+            engine,
+            batch,
+            draws,
+            streams,
+            pools,
+            slots: SlotTable::new(slots),
+            requests: Requests::new(slots as usize),
+            in_flight: 0,
+            round: 0,
+            one_at_a_time,
+            plain,
+            batching: Batching {
+                options: plan.batching,
+                submit: submit_batch,
+                default: submit_batch,
+                inline: InlineDetector {
+                    in_a_row: 0,
+                    probes_left: if probing { PROBE_TURNS } else { 0 },
+                    seen: false,
+                },
+                next_pool: 0,
+                learns_inline: probing,
+                refilling: true,
+                split_stamps,
+            },
+            pacing: PaceState {
+                gated: false,
+                next_due: Nanos::NEVER,
+                meter,
+            },
+            boundary: Nanos(0),
+            budget: Budget::OPEN,
+            passes: given.job.stop.passes,
+            winding_down: false,
+            recorder,
+            errors: ErrorLog {
+                failure: None,
+                tolerated: Vec::new(),
+                files: files_for_messages,
+            },
         },
-        next_pool: 0,
-        learns_inline: probes && submit.is_none(),
-        works_on_names: plan.engine.kind.works_on_names(),
-        moves_nothing: plan.engine.kind.moves_nothing(),
-        refilling: true,
-        one_at_a_time,
-        plain,
-        careful: is_careful(given),
-        log: None,
-        stalled_on_log: false,
-        overlap: plan.batching.serialize_overlap.then(Box::default),
-        tracing: None,
-        targets_of_files: opened.targets,
-        priorities_of_files: opened.priorities,
-        prioritised: plan.streams.iter().any(|stream| !priorities::rules(stream).is_empty()),
-        locks,
-        flows: given.flows,
-        divides: plan.streams.iter().any(|stream| stream.flow.is_some()),
-        replays,
-        winding_down: false,
-        split_stamps,
-        next_due: Nanos::NEVER,
-        budget: Budget::OPEN,
-        full_budget,
-        passes: given.job.stop.passes,
-        all_done: false,
-        repeat_until_time: given.job.stop.repeat_until_time,
-        rounds_left: given.job.stop.rounds.unwrap_or(1),
-        timeline: Timeline::new(&given.job.phases, &given.job.stop, Nanos(0), given.interval),
-        interval: given.interval,
-        boundary: Nanos(0),
-        grids: Grids::new(given.grids, &given.job.windows, keys.len()),
-        recorder,
-        outbox,
-        control: given.control,
-        commands_seen: 0,
-        measured: Measured::default(),
-        warm_up_bytes_left: given.job.phases.warm_up_bytes.map(|bytes| bytes.0),
-        warm_up_bytes_before: 0,
-        first_issue: Nanos(0),
-        end_reason: None,
-        failure: None,
-        verifies: plan.streams.iter().any(|stream| stream.verify.is_some()),
-        mismatches: Vec::new(),
-        mismatch_count: 0,
-        tolerated: Vec::new(),
-        _pinned: pinned,
-        verification: (Nanos(0), Nanos(0)),
-        between_rounds: BetweenRounds::default(),
-        trims_the_rest: false,
-        plan,
-        job: given.job,
-        files: files_for_messages,
-        engine_reason: reason,
-        map_bytes,
+        lifecycle: Lifecycle {
+            timeline: Timeline::new(&given.job.phases, &given.job.stop, Nanos(0), given.interval),
+            interval: given.interval,
+            grids: Grids::new(given.grids, &given.job.windows, keys.len()),
+            outbox,
+            full_budget,
+            repeat_until_time: given.job.stop.repeat_until_time,
+            rounds_left: given.job.stop.rounds.unwrap_or(1),
+            commands_seen: 0,
+            measured: Measured::default(),
+            warm_up_bytes_left: given.job.phases.warm_up_bytes.map(|bytes| bytes.0),
+            warm_up_bytes_before: 0,
+            first_issue: Nanos(0),
+            end_reason: None,
+        },
+        features: Features {
+            works_on_names: plan.engine.kind.works_on_names(),
+            moves_nothing: plan.engine.kind.moves_nothing(),
+            careful: is_careful(given),
+            log: None,
+            stalled_on_log: false,
+            overlap: plan.batching.serialize_overlap.then(Box::default),
+            tracing: None,
+            targets_of_files: opened.targets,
+            priorities_of_files: opened.priorities,
+            prioritised: plan.streams.iter().any(|stream| !priorities::rules(stream).is_empty()),
+            locks,
+            divides: plan.streams.iter().any(|stream| stream.flow.is_some()),
+            replays,
+            exchanges_files,
+            verifies: plan.streams.iter().any(|stream| stream.verify.is_some()),
+            mismatches: Vec::new(),
+            mismatch_count: 0,
+            verification: (Nanos(0), Nanos(0)),
+            between_rounds: BetweenRounds::default(),
+            trims_the_rest: false,
+        },
+        context: Context {
+            plan,
+            job: given.job,
+            control: given.control,
+            flows: given.flows,
+            simulated,
+            _pinned: pinned,
+            engine_reason: reason,
+            map_bytes,
+        },
     };
     Ok((worker, inbox))
 }
@@ -1146,18 +1159,27 @@ fn fill_buffers(pool: &SlotPool, streams: &mut [LiveStream], plan: &Plan, engine
 impl Worker<'_> {
     /// Sets everything that counts from the start of the job.
     pub(crate) fn set_start(&mut self, start: Nanos) {
-        self.timeline = Timeline::new(&self.job.phases, &self.job.stop, start, self.interval);
-        for (stream, plan) in self.streams.iter_mut().zip(&self.plan.streams) {
-            stream.gate = Gate::new(plan, start, &mut self.draws);
+        self.lifecycle.timeline = Timeline::new(
+            &self.context.job.phases,
+            &self.context.job.stop,
+            start,
+            self.lifecycle.interval,
+        );
+        for (stream, plan) in self.io.streams.iter_mut().zip(&self.context.plan.streams) {
+            stream.gate = Gate::new(plan, start, &mut self.io.draws);
         }
-        for (stream, plan) in self.streams.iter_mut().zip(&self.plan.streams) {
-            stream.flow = plan.flow.map(|flow| LiveFlow::new(self.flows.join(flow)));
+        for (stream, plan) in self.io.streams.iter_mut().zip(&self.context.plan.streams) {
+            stream.flow = plan.flow.map(|flow| LiveFlow::new(self.context.flows.join(flow)));
             if let Some(replay) = &mut stream.replay {
                 replay.start(start);
             }
         }
-        self.gated = self.exchanges_files || self.streams.iter().any(|stream| stream.gate.is_some());
-        self.recorder.phase = self.timeline.phase();
-        debug_assert!(matches!(self.timeline.phase(), Phase::WarmUp | Phase::Measured));
+        self.io.pacing.gated =
+            self.features.exchanges_files || self.io.streams.iter().any(|stream| stream.gate.is_some());
+        self.io.recorder.phase = self.lifecycle.timeline.phase();
+        debug_assert!(matches!(
+            self.lifecycle.timeline.phase(),
+            Phase::WarmUp | Phase::Measured
+        ));
     }
 }
