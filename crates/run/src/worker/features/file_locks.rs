@@ -1,123 +1,94 @@
-//! What a worker shares with others of its step while I/O runs: locks of files, and operations that are divided. Workers that
-//! share nothing never come here.
+//! Locks of files around each turn (fio `lockfile`), which the streams of a step take from one another.
 
 use std::sync::Arc;
 
 use engine::{Action, Request};
-use model::Nanos;
-use model::plan::FileLock as Wanted;
+use model::plan::FileLock as Mode;
 
 use crate::file_lock::FileLock;
-use crate::flow::Share;
-use crate::worker::Worker;
+use crate::worker::setup::{Assignment, Opened};
 
 /// The locks that a worker takes around each turn.
 #[derive(Debug)]
-pub(crate) struct Locks {
-    /// For each file of the engine: number of its target, its lock, and how it is wanted.
-    of_files: Vec<(u32, Arc<FileLock>, Wanted)>,
-    /// Those that are held: number of the target, file of the engine, and whether alone.
+pub(crate) struct FileLocks {
+    files: Vec<LockedFile>,
+    /// Those that are held: number of the target, file of the engine, and whether exclusively.
     held: Vec<(u32, u16, bool)>,
 }
 
-/// A stream's part of a flow.
+/// A file of the engine with its lock.
 #[derive(Debug)]
-pub(crate) struct LiveFlow {
-    share: Share,
-    /// It does not look again before this time.
-    sleeps_until: Nanos,
+struct LockedFile {
+    /// Number of the target.
+    target: u32,
+    lock: Arc<FileLock>,
+    mode: Mode,
 }
 
-impl Locks {
-    pub(crate) fn new(of_files: Vec<(u32, Arc<FileLock>, Wanted)>, most: usize) -> Locks {
-        Locks {
-            of_files,
-            held: Vec::with_capacity(most),
+impl FileLocks {
+    pub(crate) fn from_plan(assignment: &Assignment<'_>, opened: &Opened, slots: u32) -> Option<FileLocks> {
+        let streams = &assignment.worker.streams;
+        if streams.iter().all(|stream| stream.lock.is_none()) {
+            return None;
         }
+        // Streams that use the same file in the same way share its place; if one of them locks, it is locked for both.
+        let mode = |place: usize| {
+            let users = streams.iter().zip(&opened.streams).filter(|(_, opened)| {
+                let rule_files = opened.rules.iter().flat_map(|(_, files)| files);
+                let mut files = opened.files.iter().chain(rule_files);
+                files.any(|file| usize::from(*file) == place)
+            });
+            users.map(|(stream, _)| stream.lock).max().unwrap_or_default()
+        };
+        let files = opened.targets.iter().enumerate().map(|(place, target)| LockedFile {
+            target: *target,
+            lock: Arc::clone(&assignment.targets[*target as usize].lock),
+            mode: mode(place),
+        });
+        Some(FileLocks {
+            files: files.collect(),
+            held: Vec::with_capacity(slots as usize),
+        })
     }
 
     /// Another target takes this place of the engine.
-    pub(crate) fn exchange(&mut self, place: u16, target: u32, lock: &Arc<FileLock>) {
-        let of_file = &mut self.of_files[usize::from(place)];
-        (of_file.0, of_file.1) = (target, Arc::clone(lock));
+    pub(super) fn exchange(&mut self, place: u16, target: u32, lock: &Arc<FileLock>) {
+        let file = &mut self.files[usize::from(place)];
+        (file.target, file.lock) = (target, Arc::clone(lock));
     }
 
-    /// Waits until all files of these operations may be used. Everybody takes locks in the order of targets, so that no two
-    /// wait for each other.
-    pub(crate) fn take(&mut self, requests: &[Request]) {
+    /// Waits until all files of these requests may be used. Every worker takes locks in the order of targets, so that no
+    /// two wait for each other.
+    pub(super) fn take(&mut self, requests: &[Request]) {
         for request in requests {
-            let (target, _, wanted) = &self.of_files[usize::from(request.file)];
-            let alone = match wanted {
-                Wanted::None => continue,
-                Wanted::Exclusive => true,
-                Wanted::ReadersTogether => request.action != Action::Read,
+            let file = &self.files[usize::from(request.file)];
+            let exclusive = match file.mode {
+                Mode::None => continue,
+                Mode::Exclusive => true,
+                Mode::ReadersTogether => request.action != Action::Read,
             };
-            match self.held.iter_mut().find(|held| held.0 == *target) {
-                Some(held) => held.2 |= alone,
-                None => self.held.push((*target, request.file, alone)),
+            match self.held.iter_mut().find(|held| held.0 == file.target) {
+                Some(held) => held.2 |= exclusive,
+                None => self.held.push((file.target, request.file, exclusive)),
             }
         }
         self.held.sort_unstable();
-        for (_, file, alone) in &self.held {
-            self.of_files[usize::from(*file)].1.take(*alone);
+        for (_, file, exclusive) in &self.held {
+            self.files[usize::from(*file)].lock.take(*exclusive);
         }
     }
 
     /// Gives back what is held.
-    pub(crate) fn give_back(&mut self) {
-        for (_, file, alone) in self.held.drain(..) {
-            self.of_files[usize::from(file)].1.give_back(alone);
+    pub(super) fn give_back(&mut self) {
+        for (_, file, exclusive) in self.held.drain(..) {
+            self.files[usize::from(file)].lock.give_back(exclusive);
         }
     }
 }
 
-impl Drop for Locks {
-    /// A worker that comes to grief must not keep others waiting for ever.
+impl Drop for FileLocks {
+    /// A worker that panics must not keep others waiting for ever.
     fn drop(&mut self) {
         self.give_back();
-    }
-}
-
-impl LiveFlow {
-    pub(crate) fn new(share: Share) -> LiveFlow {
-        LiveFlow {
-            share,
-            sleeps_until: Nanos(0),
-        }
-    }
-
-    /// An operation of the stream was issued.
-    pub(crate) fn issued(&mut self) {
-        self.share.count();
-    }
-}
-
-/// How soon a stream that is ahead of its share looks again where nothing is said: soon enough for the fastest devices.
-const LOOK_AGAIN: Nanos = Nanos::micros(2);
-
-impl Worker<'_> {
-    /// True if a stream is ahead of its share and has to wait.
-    #[inline(never)]
-    pub(crate) fn is_ahead_of_flow(&mut self, number: usize) -> bool {
-        let now = self.io.batch.reaped;
-        let Some(flow) = &mut self.io.streams[number].flow else {
-            return false;
-        };
-        if now < flow.sleeps_until {
-            self.io.pacing.next_due = self.io.pacing.next_due.min(flow.sleeps_until);
-            return true;
-        }
-        if !flow.share.is_exceeded() {
-            return false;
-        }
-        let pause = flow.share.pause();
-        if pause == Nanos(0) {
-            self.io.pacing.next_due = self.io.pacing.next_due.min(now + LOOK_AGAIN);
-        } else if self.io.in_flight == 0 && self.io.requests.is_empty() {
-            flow.sleeps_until = now + pause;
-            self.io.pacing.next_due = self.io.pacing.next_due.min(flow.sleeps_until);
-        }
-        // Else it sleeps once everything that is in flight has ended.
-        true
     }
 }

@@ -1,128 +1,100 @@
-//! What a worker issues, written down so that it can be repeated. Workers that want nothing of this only ask whether they do.
+//! The trace of what a worker issues, so that it can be replayed.
 
-use engine::Action;
-use model::Nanos;
+use engine::{Action, Request};
+use model::plan::Job;
 use model::trace::iolog;
+use model::{Direction, Nanos};
 
 use crate::issue_trace::{Line, LogWriter};
-use crate::worker::Worker;
 
-/// A trace on its way out.
+/// The worker's end of the trace of its job.
 #[derive(Debug)]
-pub(crate) struct Tracing {
-    log: LogWriter,
+pub(crate) struct IssueTrace {
+    /// Attached before the worker starts.
+    log: Option<LogWriter>,
     /// Number of the target behind each file of the engine.
     targets: Vec<u32>,
     /// Times count from here.
     start: Nanos,
+    /// The log had no room for a line at once since the worker last asked.
+    pub(super) stalled: bool,
 }
 
-impl Worker<'_> {
-    /// Has the worker write down what it issues. `targets` are those of the files of its engine.
-    pub(crate) fn attach_issue_trace(&mut self, log: LogWriter) {
-        debug_assert!(self.features.careful, "a job that is traced is careful from the start");
-        self.features.tracing = Some(Box::new(Tracing {
-            log,
-            targets: std::mem::take(&mut self.features.targets_of_files),
+impl IssueTrace {
+    /// `targets` are those of the files of the engine.
+    pub(crate) fn from_plan(job: &Job, targets: &[u32]) -> Option<IssueTrace> {
+        job.trace.as_ref().map(|_| IssueTrace {
+            log: None,
+            targets: targets.to_vec(),
             start: Nanos(0),
-        }));
+            stalled: false,
+        })
     }
 
-    /// The files that are open from the start.
-    pub(crate) fn begin_trace(&mut self, start: Nanos) {
-        let Some(tracing) = &mut self.features.tracing else {
-            return;
-        };
-        tracing.start = start;
-        // Those of a trace are opened where it says so.
-        if self.io.streams.iter().all(|stream| stream.replay.is_none()) {
-            self.trace_files(iolog::Action::Open, start);
-        }
+    pub(crate) fn attach(&mut self, log: LogWriter) {
+        self.log = Some(log);
     }
 
-    /// The files that are open to the end.
-    pub(crate) fn end_trace(&mut self) {
-        if self.features.tracing.is_none() {
-            return;
-        }
-        let now = self.io.engine.now();
-        self.trace_files(iolog::Action::Close, now);
+    /// These files are open from the start.
+    pub(super) fn at_start(&mut self, open: &[u16], start: Nanos) {
+        self.start = start;
+        self.write_files(iolog::Action::Open, open, start);
     }
 
-    fn trace_files(&mut self, action: iolog::Action, at: Nanos) {
-        let mut open: Vec<u16> = (0..self.io.streams.len())
-            .flat_map(|number| self.open_files_of(number))
-            .collect();
-        open.sort_unstable();
-        open.dedup();
-        let Some(tracing) = &mut self.features.tracing else {
-            return;
-        };
-        let mut told: Vec<u32> = Vec::new();
-        for place in open {
+    /// These files are open to the end.
+    pub(super) fn at_end(&mut self, open: &[u16], now: Nanos) {
+        self.write_files(iolog::Action::Close, open, now);
+    }
+
+    fn write_files(&mut self, action: iolog::Action, places: &[u16], at: Nanos) {
+        let mut written: Vec<u32> = Vec::new();
+        for place in places {
             // The same target may be open in several ways.
-            let target = tracing.targets[usize::from(place)];
-            if !told.contains(&target) {
-                told.push(target);
-                self.features.stalled_on_log |= tracing.write(at, target, action, None);
+            let target = self.targets[usize::from(*place)];
+            if !written.contains(&target) {
+                written.push(target);
+                self.write(at, *place, action, None);
             }
         }
     }
 
-    /// A file was opened in this place of the engine while the worker runs.
-    pub(crate) fn trace_opened(&mut self, place: u16) {
-        self.trace_file(place, iolog::Action::Open);
+    /// A file was opened in this place of the engine.
+    pub(super) fn on_opened(&mut self, place: u16, at: Nanos) {
+        self.write(at, place, iolog::Action::Open, None);
     }
 
     /// The file in this place of the engine was closed.
-    pub(crate) fn trace_closed(&mut self, place: u16) {
-        self.trace_file(place, iolog::Action::Close);
-    }
-
-    fn trace_file(&mut self, place: u16, action: iolog::Action) {
-        let at = self.io.batch.reaped;
-        let Some(tracing) = &mut self.features.tracing else {
-            return;
-        };
-        let target = tracing.targets[usize::from(place)];
-        self.features.stalled_on_log |= tracing.write(at, target, action, None);
+    pub(super) fn on_closed(&mut self, place: u16, at: Nanos) {
+        self.write(at, place, iolog::Action::Close, None);
     }
 
     /// Another target takes this place of the engine.
-    pub(crate) fn trace_takes_place(&mut self, place: u16, target: u32) {
-        if let Some(tracing) = &mut self.features.tracing {
-            tracing.targets[usize::from(place)] = target;
-        }
+    pub(super) fn set_target(&mut self, place: u16, target: u32) {
+        self.targets[usize::from(place)] = target;
     }
 
-    /// An operation was queued, or a flush, whose length is 0.
+    /// A request was queued.
     #[inline(never)]
-    pub(crate) fn trace_queued(&mut self, place: u16, action: Action, offset: u64, length: u32) {
-        let at = self.io.batch.reaped;
-        let Some(tracing) = &mut self.features.tracing else {
-            return;
-        };
-        let word = match action {
-            Action::Read => iolog::Action::Move(model::Direction::Read),
-            Action::Write => iolog::Action::Move(model::Direction::Write),
-            Action::Trim => iolog::Action::Move(model::Direction::Trim),
+    pub(crate) fn on_queued(&mut self, request: &Request, at: Nanos) {
+        let action = match request.action {
+            Action::Read => iolog::Action::Move(Direction::Read),
+            Action::Write => iolog::Action::Move(Direction::Write),
+            Action::Trim => iolog::Action::Move(Direction::Trim),
             Action::Flush => iolog::Action::Sync,
             Action::FlushData => iolog::Action::DataSync,
             // No trace has a word for it, and fio leaves it out.
             Action::FlushRange(_) => return,
         };
-        let target = tracing.targets[usize::from(place)];
-        self.features.stalled_on_log |= tracing.write(at, target, word, Some((offset, length)));
+        self.write(at, request.file, action, Some((request.offset, request.length)));
     }
-}
 
-impl Tracing {
-    fn write(&mut self, at: Nanos, target: u32, action: iolog::Action, place: Option<(u64, u32)>) -> bool {
-        self.log.write(Line {
+    fn write(&mut self, at: Nanos, file: u16, action: iolog::Action, place: Option<(u64, u32)>) {
+        let Some(log) = &mut self.log else { return };
+        self.stalled |= log.write(Line {
             at: at.since(self.start),
-            target,
+            target: self.targets[usize::from(file)],
             action,
             place,
-        })
+        });
     }
 }

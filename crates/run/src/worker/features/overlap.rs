@@ -1,16 +1,16 @@
-//! Operations that touch the same bytes of a file, kept apart in time: the later one waits, and all behind it.
+//! Operations that touch the same bytes of a file are kept apart in time: the later one waits, and all behind it (fio
+//! `serialize_overlap`).
 
 use engine::Slot;
 use model::Nanos;
+use model::plan::Worker as Plan;
 use model::sequence::Operation;
-
-use crate::worker::Worker;
 
 /// What is in flight, and the operation that waits.
 #[derive(Debug, Default)]
 pub(crate) struct Overlap {
     in_flight: Vec<Range>,
-    waits: Option<Waiting>,
+    waiting: Option<Waiting>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -21,47 +21,46 @@ struct Range {
     end: u64,
 }
 
+/// An operation that was chosen and may not go out yet.
 #[derive(Clone, Copy, Debug)]
-struct Waiting {
+pub(super) struct Waiting {
     pool: usize,
-    stream: usize,
+    pub(super) stream: usize,
     file: u16,
-    operation: Operation,
-    due: Nanos,
+    pub(super) operation: Operation,
+    pub(super) due: Nanos,
+}
+
+/// What a free slot means for the operation that waits.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Resumed {
+    /// No operation waits.
+    Nothing,
+    /// One waits, and nothing else of the pool may go out.
+    Blocked,
+    Issue(Waiting),
 }
 
 impl Overlap {
-    /// An operation has ended.
-    pub(crate) fn ended(&mut self, slot: Slot) {
+    pub(crate) fn from_plan(plan: &Plan) -> Option<Overlap> {
+        plan.batching.serialize_overlap.then(Overlap::default)
+    }
+
+    pub(super) fn on_completed(&mut self, slot: Slot) {
         self.in_flight.retain(|range| range.slot != slot);
     }
 
-    fn meets(&self, file: u16, operation: &Operation) -> bool {
-        let end = operation.offset + u64::from(operation.length);
-        let mut ranges = self.in_flight.iter();
-        ranges.any(|range| range.file == file && range.start < end && operation.offset < range.end)
-    }
-
-    fn begins(&mut self, slot: Slot, file: u16, operation: &Operation) {
-        self.in_flight.push(Range {
-            slot,
-            file,
-            start: operation.offset,
-            end: operation.offset + u64::from(operation.length),
-        });
-    }
-}
-
-impl Worker<'_> {
-    /// An operation that was chosen may not go out yet; it is remembered then.
-    pub(crate) fn must_wait(&mut self, pool: usize, stream: usize, operation: &Operation, due: Nanos) -> bool {
-        let file = self.io.streams[stream].file;
-        let slot = self.io.pools[pool].free[self.io.pools[pool].free_count - 1];
-        let Some(overlap) = &mut self.features.overlap else {
-            return false;
-        };
-        if overlap.meets(file, operation) {
-            overlap.waits = Some(Waiting {
+    /// True if an operation overlaps one in flight. It is kept until [`Overlap::resume`] returns it.
+    pub(super) fn must_wait(
+        &mut self,
+        pool: usize,
+        stream: usize,
+        (slot, file): (Slot, u16),
+        operation: &Operation,
+        due: Nanos,
+    ) -> bool {
+        if self.overlaps(file, operation) {
+            self.waiting = Some(Waiting {
                 pool,
                 stream,
                 file,
@@ -70,23 +69,35 @@ impl Worker<'_> {
             });
             return true;
         }
-        overlap.begins(slot, file, operation);
+        self.begin(slot, file, operation);
         false
     }
 
-    /// Issues the operation that waits, if it may go out now. True while nothing else of this pool may.
-    pub(crate) fn keeps_apart(&mut self, pool: usize, slot: Slot) -> bool {
-        let Some(overlap) = &mut self.features.overlap else {
-            return false;
+    /// A slot of a pool is free.
+    pub(super) fn resume(&mut self, pool: usize, slot: Slot) -> Resumed {
+        let Some(waiting) = self.waiting else {
+            return Resumed::Nothing;
         };
-        let Some(waiting) = overlap.waits else { return false };
-        if waiting.pool != pool || overlap.meets(waiting.file, &waiting.operation) {
-            return true;
+        if waiting.pool != pool || self.overlaps(waiting.file, &waiting.operation) {
+            return Resumed::Blocked;
         }
-        overlap.waits = None;
-        overlap.begins(slot, waiting.file, &waiting.operation);
-        self.issue_one(pool, waiting.stream, slot, &waiting.operation, waiting.due);
-        // The slot is taken; the next round asks for another.
-        !self.io.pools[pool].has_room()
+        self.waiting = None;
+        self.begin(slot, waiting.file, &waiting.operation);
+        Resumed::Issue(waiting)
+    }
+
+    fn overlaps(&self, file: u16, operation: &Operation) -> bool {
+        let end = operation.offset + u64::from(operation.length);
+        let mut ranges = self.in_flight.iter();
+        ranges.any(|range| range.file == file && range.start < end && operation.offset < range.end)
+    }
+
+    fn begin(&mut self, slot: Slot, file: u16, operation: &Operation) {
+        self.in_flight.push(Range {
+            slot,
+            file,
+            start: operation.offset,
+            end: operation.offset + u64::from(operation.length),
+        });
     }
 }

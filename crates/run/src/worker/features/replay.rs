@@ -1,40 +1,131 @@
-//! A stream whose operations come from a trace: each is tags out when it is due, on the file that it names, and files are
-//! opened and closed where the trace says so.
+//! Streams whose operations come from a trace: each is carried out when it is due, on the file that it names, and files
+//! are opened and closed where the trace says so.
 
-use engine::{Action, File, OpenHow, Slot};
-use model::plan::{FlushKind, Stream};
+use std::sync::Arc;
+
+use engine::{Action, File, OpenHow};
+use model::plan::{EngineKind, FlushKind, Stream, SyncRule};
 use model::results::Failure;
+use model::sequence::Operation;
 use model::trace::{Entry, What};
 use model::{Direction, Nanos, PerDirection};
 
+use super::{FileWatchers, flush};
+use crate::control::JobControl;
 use crate::trace_source::{Next, TraceSource};
-use crate::worker::features::file_set::flush;
-use crate::worker::setup::files::{OpenedStream, open_target};
-use crate::worker::stream::Ready;
-use crate::worker::{ReadyTarget, Worker};
+use crate::worker::ReadyTarget;
+use crate::worker::errors::FileLabel;
+use crate::worker::io_loop::IoLoop;
+use crate::worker::setup::{Assignment, Opened, OpenedStream, SetupError, open_target};
 
 /// How long a worker that has caught up with the reader of its trace lets it go on.
 const CATCH_UP: Nanos = Nanos::micros(20);
 
-/// A trace while it is tags out.
+/// The traces of a worker's streams.
 #[derive(Debug)]
 pub(crate) struct Replay {
+    streams: Vec<Option<StreamReplay>>,
+}
+
+impl Replay {
+    pub(crate) fn from_plan(assignment: &Assignment<'_>, opened: &Opened) -> Result<Option<Replay>, SetupError> {
+        let plan = assignment.worker;
+        let streams = plan.streams.iter().zip(&opened.streams).map(|(stream, opened)| {
+            let Some(replay) = &stream.replay else { return Ok(None) };
+            let failed = |source| SetupError::Trace {
+                path: replay.trace.clone(),
+                source,
+            };
+            let source = TraceSource::open(replay, assignment.job.workers.len()).map_err(failed)?;
+            Ok(Some(StreamReplay::new(assignment, stream, source, opened)))
+        });
+        let streams = streams.collect::<Result<Vec<_>, SetupError>>()?;
+        Ok(streams.iter().any(Option::is_some).then_some(Replay { streams }))
+    }
+
+    /// The traces begin at `start`.
+    pub(super) fn schedule(&mut self, start: Nanos) {
+        for stream in self.streams.iter_mut().flatten() {
+            (stream.start, stream.last) = (start, start);
+        }
+    }
+
+    /// Carries out entries of a stream's trace up to the first that takes a slot.
+    pub(super) fn next(&mut self, io: &mut IoLoop, watchers: &mut FileWatchers, number: usize) -> Due {
+        if io.pass_gate(number).is_none() {
+            return Due::Later;
+        }
+        match &mut self.streams[number] {
+            Some(stream) => stream.next(io, watchers, number),
+            None => Due::Over,
+        }
+    }
+
+    /// Closes the files that are idle now and were to be closed.
+    pub(super) fn after_reaping(&mut self, io: &mut IoLoop, watchers: &mut FileWatchers) {
+        for index in 0..io.batch.done.len() {
+            let record = *io.slots.get(io.batch.done[index].slot);
+            if let Some(stream) = &mut self.streams[record.stream as usize] {
+                stream.on_completed(io, watchers, record.file);
+            }
+        }
+    }
+
+    /// A trace was carried out to its end; that happens once.
+    pub(crate) fn is_over(&self) -> bool {
+        self.streams.iter().flatten().any(|stream| stream.over)
+    }
+
+    /// Files of the engine that a stream has open.
+    pub(super) fn open_files(&self, number: usize) -> Vec<u16> {
+        let files = self.streams[number].iter().flat_map(|stream| &stream.files);
+        files.filter(|file| file.open).map(|file| file.place).collect()
+    }
+
+    /// Files of a stream that are not open.
+    pub(super) fn closed_files(&self, number: usize) -> Vec<&ReadyTarget> {
+        let files = self.streams[number].iter().flat_map(|stream| &stream.files);
+        files.filter(|file| !file.open).map(|file| &file.target).collect()
+    }
+
+    /// True if the worker slept since the last call, to wait for the reader of a trace.
+    pub(super) fn take_stalls(&mut self) -> bool {
+        let streams = self.streams.iter_mut().flatten();
+        streams.fold(false, |any, stream| any | std::mem::take(&mut stream.stalled))
+    }
+
+    /// Times that the worker had caught up with the reader of a trace.
+    pub(super) fn waits(&self) -> u64 {
+        self.streams.iter().flatten().map(|stream| stream.waits).sum()
+    }
+}
+
+/// A trace while it is carried out.
+#[derive(Debug)]
+struct StreamReplay {
     source: TraceSource,
+    /// Path of the trace.
+    path: String,
     files: Vec<ReplayedFile>,
     how: OpenHow,
+    engine: EngineKind,
+    sync: SyncRule,
     /// The longest operation of each direction that there is room for; 0 where none was expected.
     longest: PerDirection<u32>,
     /// Flushes are expected.
     flushes: bool,
     start: Nanos,
-    /// When the entry before the present one was tags out; times between entries count from there.
+    /// When the entry before the present one was carried out; times between entries count from there.
     last: Nanos,
-    /// The present entry was waited for, so that it counts as tags out when it was due.
+    /// The present entry was waited for, so that it counts as carried out when it was due.
     waited: bool,
     /// Nothing more comes.
-    pub(crate) over: bool,
+    over: bool,
     /// Times that the worker had to wait for the reader.
-    pub(crate) waits: u64,
+    waits: u64,
+    /// The worker slept meanwhile since it last asked.
+    stalled: bool,
+    control: Arc<JobControl>,
 }
 
 /// A file of a trace.
@@ -49,20 +140,19 @@ struct ReplayedFile {
     in_flight: u32,
 }
 
-/// What is to be done now.
-enum Due {
-    This(Entry),
+/// What a trace has due now.
+pub(super) enum Due {
+    Flush(Action),
+    Move(Operation),
     Later,
+    /// Nothing more comes.
     Over,
 }
 
-impl Replay {
-    pub(crate) fn new(
-        source: TraceSource,
-        stream: &Stream,
-        targets: impl Iterator<Item = ReadyTarget>,
-        opened: &OpenedStream,
-    ) -> Replay {
+impl StreamReplay {
+    fn new(assignment: &Assignment<'_>, stream: &Stream, source: TraceSource, opened: &OpenedStream) -> StreamReplay {
+        let ids = stream.target.ids().iter();
+        let targets = ids.map(|id| assignment.targets[id.0 as usize].clone());
         let files = targets.zip(&opened.files).map(|(target, place)| ReplayedFile {
             target,
             place: *place,
@@ -74,10 +164,16 @@ impl Replay {
         for direction in Direction::ALL.into_iter().filter(|of| stream.mix.includes(*of)) {
             longest[direction] = stream.pattern.longest_of(direction).0.min(u64::from(u32::MAX)) as u32;
         }
-        Replay {
+        StreamReplay {
             source,
+            path: stream
+                .replay
+                .as_ref()
+                .map_or(String::new(), |replay| replay.trace.clone()),
             files: files.collect(),
             how: opened.how,
+            engine: assignment.worker.engine.kind,
+            sync: stream.sync,
             longest,
             flushes: stream.replay.as_ref().is_some_and(|replay| replay.flushes),
             start: Nanos(0),
@@ -85,12 +181,9 @@ impl Replay {
             waited: false,
             over: false,
             waits: 0,
+            stalled: false,
+            control: Arc::clone(assignment.control),
         }
-    }
-
-    /// The trace begins.
-    pub(crate) fn start(&mut self, at: Nanos) {
-        (self.start, self.last) = (at, at);
     }
 
     fn due(&self, entry: &Entry) -> Nanos {
@@ -100,8 +193,8 @@ impl Replay {
         }
     }
 
-    /// The present entry was tags out.
-    fn done(&mut self, entry: &Entry, now: Nanos) {
+    /// The present entry was carried out.
+    fn finish(&mut self, entry: &Entry, now: Nanos) {
         // Waking up a little late must not add up over a long trace.
         self.last = if self.waited { self.due(entry) } else { now };
         self.waited = false;
@@ -119,237 +212,138 @@ impl Replay {
             }
     }
 
-    /// Numbers of files that can be closed now.
-    fn idle_and_closing(&self) -> Option<usize> {
-        self.files.iter().position(|file| file.closing && file.in_flight == 0)
-    }
-
-    /// Files that are open.
-    pub(crate) fn open_places(&self) -> Vec<u16> {
-        let open = self.files.iter().filter(|file| file.open);
-        open.map(|file| file.place).collect()
-    }
-
-    /// Files that are not open.
-    pub(crate) fn closed(&self) -> impl Iterator<Item = &ReadyTarget> {
-        self.files.iter().filter(|file| !file.open).map(|file| &file.target)
-    }
-}
-
-impl Worker<'_> {
-    /// Carries out entries of a trace up to the first that takes a slot. False if none may do so now.
-    #[inline(never)]
-    pub(crate) fn issue_from_trace(&mut self, pool: usize, slot: Slot) -> bool {
-        let number = self.io.pools[pool].streams.start;
+    /// Carries out entries up to the first that takes a slot.
+    fn next(&mut self, io: &mut IoLoop, watchers: &mut FileWatchers, number: usize) -> Due {
         loop {
-            let entry = match self.due_of_trace(number) {
-                Due::This(entry) => entry,
-                Due::Later => return false,
-                Due::Over => return self.trace_ended(number),
+            let entry = match self.due_entry(io) {
+                Ok(entry) => entry,
+                Err(due) => return due,
             };
-            let now = self.io.batch.reaped;
-            let stream = &mut self.io.streams[number];
-            let Some(replay) = &mut stream.replay else {
-                return false;
-            };
+            let now = io.batch.reaped;
             let file = entry.file as usize;
-            let taken = match entry.what {
-                What::WaitUntil(_) => false,
-                What::Open => {
-                    if let Err(failure) = self.open_for_trace(number, file) {
-                        self.fail(*failure);
-                        return false;
-                    }
-                    false
-                }
+            let carried_out = match entry.what {
+                What::WaitUntil(_) => Ok(None),
+                What::Open => self.open(io, watchers, file).map(|()| None),
                 What::Close => {
-                    replay.files[file].closing = true;
-                    if let Err(failure) = self.close_for_trace(number) {
-                        self.fail(*failure);
-                        return false;
-                    }
-                    false
+                    self.files[file].closing = true;
+                    self.close_idle(io, watchers).map(|()| None)
                 }
-                What::Flush { data_only } => {
-                    replay.files[file].in_flight += 1;
-                    stream.file = replay.files[file].place;
-                    let action = if data_only { Action::FlushData } else { Action::Flush };
-                    self.flush_for_trace(pool, number, slot, action);
-                    true
-                }
-                What::Move(operation) => {
-                    stream.file = replay.files[file].place;
-                    replay.files[file].in_flight += 1;
-                    if self.features.overlap.is_some() && self.must_wait(pool, number, &operation, now) {
-                        // It is kept for later there.
-                        self.entry_done(number, &entry, now);
-                        return false;
-                    }
-                    self.issue_one(pool, number, slot, &operation, now)
+                What::Flush { data_only: true } => Ok(Some(Due::Flush(Action::FlushData))),
+                What::Flush { data_only: false } => Ok(Some(Due::Flush(Action::Flush))),
+                What::Move(operation) => Ok(Some(Due::Move(operation))),
+            };
+            let due = match carried_out {
+                Ok(due) => due,
+                Err(failure) => {
+                    io.fail(*failure);
+                    return Due::Later;
                 }
             };
-            self.entry_done(number, &entry, now);
-            if taken {
-                return true;
+            self.finish(&entry, now);
+            if let Some(due) = due {
+                self.files[file].in_flight += 1;
+                io.streams[number].file = self.files[file].place;
+                return due;
             }
         }
     }
 
-    fn entry_done(&mut self, number: usize, entry: &Entry, now: Nanos) {
-        if let Some(replay) = &mut self.io.streams[number].replay {
-            replay.done(entry, now);
-        }
-    }
-
-    /// The entry that is due now, if there is one.
-    fn due_of_trace(&mut self, number: usize) -> Due {
-        let now = self.io.batch.reaped;
-        if let Some(gate) = &mut self.io.streams[number].gate {
-            match gate.ready(now, &mut self.io.draws) {
-                Ready::Now(..) => {}
-                Ready::At(later) => {
-                    self.io.pacing.next_due = self.io.pacing.next_due.min(later);
-                    return Due::Later;
-                }
-                Ready::Spin => {
-                    self.io.pacing.next_due = now;
-                    return Due::Later;
-                }
-            }
-        }
+    /// The entry that is due now, or what to do without one.
+    fn due_entry(&mut self, io: &mut IoLoop) -> Result<Entry, Due> {
+        let now = io.batch.reaped;
         let entry = loop {
-            let Some(replay) = &mut self.io.streams[number].replay else {
-                return Due::Over;
-            };
-            match replay.source.peek() {
+            match self.source.peek() {
                 Next::Entry(entry) => break entry,
-                Next::End => return Due::Over,
+                Next::End => {
+                    self.over = true;
+                    let Some(error) = self.source.error() else {
+                        return Err(Due::Over);
+                    };
+                    self.break_off(io, &error);
+                    return Err(Due::Later);
+                }
                 Next::NotYet => {
-                    replay.waits += 1;
-                    if self.io.in_flight == 0 && self.io.requests.is_empty() {
-                        // Nobody's latency grows by this; a simulated clock stands still meanwhile.
+                    self.waits += 1;
+                    if io.in_flight == 0 && io.requests.is_empty() {
+                        // No latency grows by this; a simulated clock stands still meanwhile.
                         std::thread::sleep(std::time::Duration::from_nanos(CATCH_UP.0));
-                        self.features.stalled_on_log = true;
-                        if self.context.control.stop_requested().is_none() {
+                        self.stalled = true;
+                        if self.control.stop_requested().is_none() {
                             continue;
                         }
                     }
-                    self.io.pacing.next_due = now + CATCH_UP;
-                    return Due::Later;
+                    io.pacing.next_due = now + CATCH_UP;
+                    return Err(Due::Later);
                 }
             }
         };
-        let Some(replay) = &mut self.io.streams[number].replay else {
-            return Due::Over;
-        };
-        if !replay.expects(&entry) {
-            self.trace_broke_off("it has changed since it was looked at first");
-            return Due::Later;
+        if !self.expects(&entry) {
+            self.break_off(io, "it has changed since it was looked at first");
+            return Err(Due::Later);
         }
-        let due = replay.due(&entry);
+        let due = self.due(&entry);
         if due > now {
-            replay.waited = true;
-            self.io.pacing.next_due = self.io.pacing.next_due.min(due);
-            return Due::Later;
+            self.waited = true;
+            io.pacing.next_due = io.pacing.next_due.min(due);
+            return Err(Due::Later);
         }
-        Due::This(entry)
+        Ok(entry)
     }
 
-    fn trace_ended(&mut self, number: usize) -> bool {
-        let Some(replay) = &mut self.io.streams[number].replay else {
-            return false;
-        };
-        replay.over = true;
-        match replay.source.error() {
-            None => self.pass_ended(number),
-            Some(error) => {
-                self.trace_broke_off(&error);
-                false
-            }
-        }
-    }
-
-    fn trace_broke_off(&mut self, why: &str) {
-        let replays = self
-            .context
-            .plan
-            .streams
-            .iter()
-            .filter_map(|stream| stream.replay.as_ref());
-        let at = replays.map(|replay| replay.trace.clone()).next().unwrap_or_default();
-        self.fail(Failure {
-            what: format!("the trace cannot be tags out to its end: {why}"),
-            at,
+    fn break_off(&self, io: &mut IoLoop, why: &str) {
+        io.fail(Failure {
+            what: format!("the trace cannot be carried out to its end: {why}"),
+            at: self.path.clone(),
             errno: None,
             operation: None,
-            help: Some("nothing may change a trace while it is tags out".into()),
+            help: Some("nothing may change a trace while it is carried out".into()),
         });
     }
 
-    fn flush_for_trace(&mut self, pool: usize, number: usize, slot: Slot, action: Action) {
-        self.queue_flush(pool, number, slot, action);
-        if let Some(gate) = &mut self.io.streams[number].gate {
-            gate.issued_beside();
-        }
-    }
-
-    fn open_for_trace(&mut self, number: usize, file: usize) -> Result<(), Box<Failure>> {
-        let Some(replay) = &mut self.io.streams[number].replay else {
-            return Ok(());
-        };
-        let how = replay.how;
-        let played = &mut replay.files[file];
-        played.closing = false;
-        if played.open {
+    fn open(&mut self, io: &mut IoLoop, watchers: &mut FileWatchers, file: usize) -> Result<(), Box<Failure>> {
+        let replayed = &mut self.files[file];
+        replayed.closing = false;
+        if replayed.open {
             return Ok(());
         }
-        played.open = true;
-        let (place, target) = (played.place, played.target.clone());
-        let with = open_target(&target, how, self.context.plan.engine.kind)
-            .map_err(|error| failed(&target, error.to_string(), error.source.raw_os_error()))?;
-        self.io.errors.files[usize::from(place)] = crate::worker::setup::for_messages(&with);
-        self.io
-            .engine
+        replayed.open = true;
+        let (place, target) = (replayed.place, &replayed.target);
+        let with = open_target(target, self.how, self.engine)
+            .map_err(|error| failed(target, error.to_string(), error.source.raw_os_error()))?;
+        io.errors.files[usize::from(place)] = FileLabel::from(&with);
+        io.engine
             .exchange_file(place, with)
-            .map_err(|error| failed(&target, error.to_string(), error.errno()))?;
-        self.trace_opened(place);
+            .map_err(|error| failed(target, error.to_string(), error.errno()))?;
+        watchers.on_opened(io, place);
         Ok(())
     }
 
     /// Closes what was to be closed and is not in use any more.
-    pub(crate) fn close_for_trace(&mut self, number: usize) -> Result<(), Box<Failure>> {
-        let sync = &self.context.plan.streams[number].sync;
-        while let Some(replay) = &mut self.io.streams[number].replay
-            && let Some(file) = replay.idle_and_closing()
-        {
-            let played = &mut replay.files[file];
-            (played.open, played.closing) = (false, false);
-            let (place, target) = (played.place, played.target.clone());
-            if sync.on_close {
-                flush(&target, FlushKind::Full)?;
+    fn close_idle(&mut self, io: &mut IoLoop, watchers: &mut FileWatchers) -> Result<(), Box<Failure>> {
+        let idle = |file: &&mut ReplayedFile| file.closing && file.in_flight == 0;
+        while let Some(replayed) = self.files.iter_mut().find(idle) {
+            (replayed.open, replayed.closing) = (false, false);
+            if self.sync.on_close {
+                flush(&replayed.target, FlushKind::Full)?;
             }
-            self.io
-                .engine
-                .exchange_file(place, File::nothing(0))
-                .map_err(|error| failed(&target, error.to_string(), error.errno()))?;
-            self.trace_closed(place);
+            io.engine
+                .exchange_file(replayed.place, File::nothing(0))
+                .map_err(|error| failed(&replayed.target, error.to_string(), error.errno()))?;
+            watchers.on_closed(io, replayed.place);
         }
         Ok(())
     }
 
-    /// An operation on a file of a trace has ended.
-    pub(crate) fn notify_replay(&mut self, number: usize, place: u16) {
-        let Some(replay) = &mut self.io.streams[number].replay else {
-            return;
-        };
-        let file = replay.files.iter_mut().find(|file| file.place == place);
+    /// An operation on one of the files completed.
+    fn on_completed(&mut self, io: &mut IoLoop, watchers: &mut FileWatchers, place: u16) {
+        let file = self.files.iter_mut().find(|file| file.place == place);
         let Some(file) = file else { return };
         file.in_flight -= 1;
         if file.closing
             && file.in_flight == 0
-            && let Err(failure) = self.close_for_trace(number)
+            && let Err(failure) = self.close_idle(io, watchers)
         {
-            self.fail(*failure);
+            io.fail(*failure);
         }
     }
 }
