@@ -1,16 +1,31 @@
 //! I/O priorities of parts of a stream: which operation gets which, and where it is counted.
 //!
-//! An operation has the priority of the file that it goes to, so each target is there once for each priority.
+//! An operation has the priority of the file that it goes to, so each target is open once for each priority.
 
 use model::Direction;
 use model::plan::{Priority, PriorityClass, PriorityRule, Stream};
 use model::sequence::Operation;
 
-/// The rules of a stream, on the file that it uses at present.
-#[derive(Clone, Debug)]
+use super::EndedOperation;
+use crate::worker::io_loop::IoLoop;
+use crate::worker::recorder::{CellKey, CellKind, Run};
+use crate::worker::setup::{Assignment, Opened, OpenedStream};
+
+/// The priorities of those streams that have several.
+#[derive(Debug)]
 pub(crate) struct Priorities {
+    streams: Vec<Option<StreamPriorities>>,
+    /// I/O priority of each file of the engine.
+    files: Vec<u16>,
+}
+
+/// The rules of a stream, on its present file.
+#[derive(Clone, Debug)]
+struct StreamPriorities {
     groups: Vec<Group>,
-    /// Cells to count an operation in beside that of its direction, by direction and priority.
+    /// For each file of its set, the same file with the priority of each rule; absent for those that share places.
+    files: Vec<Option<Vec<u16>>>,
+    /// Cells that count an operation beside that of its direction, by direction and priority.
     cells: Vec<(Direction, u16, u32)>,
 }
 
@@ -27,20 +42,22 @@ struct Group {
 
 #[derive(Clone, Debug)]
 struct Share {
+    /// Number of its rule.
+    rule: usize,
     percent: i32,
-    /// Percent that have come together since its last operation.
+    /// Percent that have accumulated since its last operation.
     owed: i32,
     /// The same file with the priority.
     file: u16,
 }
 
-/// The number that the kernel has for a priority.
-pub(super) fn number(class: PriorityClass, level: u8, hint: u16) -> u16 {
+/// The kernel's number for a priority.
+pub(crate) fn number(class: PriorityClass, level: u8, hint: u16) -> u16 {
     u16::from(class_number(class)) << 13 | hint << 3 | u16::from(level)
 }
 
-/// The numbers that the kernel has for the classes.
-pub(super) fn class_number(class: PriorityClass) -> u8 {
+/// The kernel's numbers for the classes.
+pub(crate) fn class_number(class: PriorityClass) -> u8 {
     match class {
         PriorityClass::RealTime => 1,
         PriorityClass::BestEffort => 2,
@@ -49,7 +66,7 @@ pub(super) fn class_number(class: PriorityClass) -> u8 {
 }
 
 /// The rules of a stream. A priority for a part of all operations is a rule for each direction.
-pub(super) fn rules(stream: &Stream) -> Vec<PriorityRule> {
+pub(crate) fn rules(stream: &Stream) -> Vec<PriorityRule> {
     let of_all = stream.priority.filter(|priority| priority.percent < 100);
     let each = of_all.into_iter().flat_map(|priority| {
         let Priority {
@@ -73,12 +90,12 @@ pub(super) fn rules(stream: &Stream) -> Vec<PriorityRule> {
 }
 
 /// Priorities that operations of a direction can have, that of the others first; none if all have the same.
-pub(super) fn numbers_of(stream: &Stream, direction: Direction) -> Vec<u16> {
+pub(crate) fn numbers_of(stream: &Stream, direction: Direction) -> Vec<u16> {
     let rules = rules(stream);
     if rules.is_empty() {
         return Vec::new();
     }
-    let mut numbers = vec![usual(stream)];
+    let mut numbers = vec![default_number(stream)];
     for rule in rules.iter().filter(|rule| rule.direction == direction) {
         let number = number(rule.class, rule.level, rule.hint);
         if !numbers.contains(&number) {
@@ -89,25 +106,77 @@ pub(super) fn numbers_of(stream: &Stream, direction: Direction) -> Vec<u16> {
 }
 
 /// The priority of operations that no rule picks; 0 for that of the thread.
-pub(super) fn usual(stream: &Stream) -> u16 {
+pub(crate) fn default_number(stream: &Stream) -> u16 {
     let whole = stream.priority.filter(|priority| priority.percent >= 100);
     whole.map_or(0, |priority| number(priority.class, priority.level, priority.hint))
 }
 
 impl Priorities {
-    /// `files` are the files with the priority of each rule.
-    pub(super) fn new(
+    pub(crate) fn from_plan(assignment: &Assignment<'_>, keys: &[CellKey], opened: &Opened) -> Option<Priorities> {
+        let streams = assignment.worker.streams.iter().zip(&opened.streams).enumerate();
+        let streams = streams.map(|(number, (stream, opened))| {
+            let of_stream = keys.iter().zip(0..).filter(|(key, _)| key.stream as usize == number);
+            let cells = of_stream.filter_map(|(key, cell)| match key.kind {
+                CellKind::OfPriority(direction, priority) => Some((direction, priority, cell)),
+                CellKind::Moves(_) | CellKind::Sync => None,
+            });
+            let files = (0..stream.target.ids().len()).map(|file| files_of_rules(opened, file));
+            StreamPriorities::new(&rules(stream), files.collect(), cells.collect())
+        });
+        let streams: Vec<_> = streams.collect();
+        streams.iter().any(Option::is_some).then(|| Priorities {
+            streams,
+            files: opened.priorities.clone(),
+        })
+    }
+
+    /// Another file of its set is the present one of a stream. Shares continue where they were: they are the stream's.
+    pub(super) fn turn_to(&mut self, number: usize, file: usize) {
+        if let Some(stream) = &mut self.streams[number] {
+            stream.turn_to(file);
+        }
+    }
+
+    /// The file for an operation, if a rule picks it.
+    pub(super) fn choose(&mut self, number: usize, operation: &Operation) -> Option<u16> {
+        self.streams[number].as_mut()?.choose(operation)
+    }
+
+    /// Counts an operation with those that have its I/O priority.
+    pub(super) fn on_completed(&self, io: &mut IoLoop, ended: &EndedOperation, mut run: Run) {
+        let Some(stream) = &self.streams[ended.record.stream as usize] else {
+            return;
+        };
+        let priority = self.files[usize::from(ended.record.file)];
+        let same = |cell: &&(Direction, u16, u32)| (Some(cell.0), cell.1) == (ended.direction, priority);
+        if let Some((_, _, cell)) = stream.cells.iter().find(same) {
+            run.key = u64::from(*cell);
+            io.recorder.count(&run, ended.at);
+        }
+    }
+}
+
+/// One of a stream's files with the priority of each rule.
+fn files_of_rules(opened: &OpenedStream, file: usize) -> Option<Vec<u16>> {
+    let files = opened.rules.iter().map(|(_, files)| files.get(file).copied());
+    files.collect()
+}
+
+impl StreamPriorities {
+    fn new(
         rules: &[PriorityRule],
-        files: &[u16],
+        files: Vec<Option<Vec<u16>>>,
         cells: Vec<(Direction, u16, u32)>,
-    ) -> Option<Box<Priorities>> {
+    ) -> Option<StreamPriorities> {
+        let first = files.first()?.clone()?;
         let mut groups: Vec<Group> = Vec::new();
-        for (rule, file) in rules.iter().zip(files) {
+        for (number, (rule, file)) in rules.iter().zip(first).enumerate() {
             let length = rule.length.map(|length| length.0 as u32);
             let share = Share {
+                rule: number,
                 percent: i32::from(rule.percent),
                 owed: 0,
-                file: *file,
+                file,
             };
             let known = groups
                 .iter_mut()
@@ -126,44 +195,35 @@ impl Priorities {
                 }),
             }
         }
-        // What is said of a length counts before what is said of all.
+        // A rule for a length comes before one for all lengths.
         groups.sort_by_key(|group| group.length.is_none());
-        (!groups.is_empty()).then(|| Box::new(Priorities { groups, cells }))
+        (!groups.is_empty()).then_some(StreamPriorities { groups, files, cells })
     }
 
-    /// The same rules on other files, with what is owed as it is.
-    pub(super) fn on(&mut self, files: &Priorities) {
-        let theirs = files.groups.iter().flat_map(|group| &group.shares);
-        let ours = self.groups.iter_mut().flat_map(|group| &mut group.shares);
-        for (ours, theirs) in ours.zip(theirs) {
-            ours.file = theirs.file;
+    fn turn_to(&mut self, file: usize) {
+        let Some(Some(files)) = self.files.get(file) else {
+            return;
+        };
+        for share in self.groups.iter_mut().flat_map(|group| &mut group.shares) {
+            share.file = files[share.rule];
         }
     }
 
-    /// The file for an operation, if a rule picks it. Each part gets its share to within one operation at every moment.
-    pub(super) fn choose(&mut self, operation: &Operation) -> Option<u16> {
+    /// Each part gets its share to within one operation at every moment.
+    fn choose(&mut self, operation: &Operation) -> Option<u16> {
         let fits = |group: &&mut Group| {
             group.direction == operation.direction && group.length.is_none_or(|length| length == operation.length)
         };
         let group = self.groups.iter_mut().find(fits)?;
         group.rest_owed += group.rest_percent;
         group.shares.iter_mut().for_each(|share| share.owed += share.percent);
-        let most = group.shares.iter_mut().max_by_key(|share| share.owed)?;
-        if most.owed > group.rest_owed {
-            most.owed -= 100;
-            return Some(most.file);
+        let most_owed = group.shares.iter_mut().max_by_key(|share| share.owed)?;
+        if most_owed.owed > group.rest_owed {
+            most_owed.owed -= 100;
+            return Some(most_owed.file);
         }
         group.rest_owed -= 100;
         None
-    }
-
-    /// The cell for an operation of a direction with a priority.
-    pub(super) fn cell(&self, direction: Direction, number: u16) -> Option<u32> {
-        let found = self
-            .cells
-            .iter()
-            .find(|(of, with, _)| (*of, *with) == (direction, number));
-        found.map(|(_, _, cell)| *cell)
     }
 }
 
@@ -187,7 +247,7 @@ mod tests {
     /// How many of 1000 reads of a length go to each file; the last is that of the others.
     fn counts(rules: &[PriorityRule], length: u32) -> Vec<usize> {
         let files: Vec<u16> = (0..rules.len() as u16).collect();
-        let mut priorities = Priorities::new(rules, &files, Vec::new()).unwrap();
+        let mut priorities = StreamPriorities::new(rules, vec![Some(files)], Vec::new()).unwrap();
         let mut counts = vec![0; rules.len() + 1];
         let operation = Operation {
             direction: Direction::Read,

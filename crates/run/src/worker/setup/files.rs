@@ -7,68 +7,79 @@ use model::Direction;
 use model::mix::Mix;
 use model::plan::{Effect, EngineKind, PriorityRule, Stream, StreamTarget, Worker};
 
-use super::priorities::{self, Priorities};
-use super::setup::has_own_priorities;
+use super::thread::has_own_priorities;
 use super::{Assignment, ReadyKind, ReadyTarget, SetupError};
+use crate::worker::features::priorities;
 
 /// The files of a worker.
 #[derive(Debug)]
-pub(super) struct Opened {
+pub(crate) struct Opened {
     /// As the engine gets them.
-    pub(super) files: Vec<File>,
+    pub(crate) files: Vec<File>,
     /// What each stream has of them.
-    pub(super) streams: Vec<OpenedStream>,
+    pub(crate) streams: Vec<OpenedStream>,
     /// Number of the target behind each file.
-    pub(super) targets: Vec<u32>,
+    pub(crate) targets: Vec<u32>,
     /// I/O priority of each file; 0 for that of the thread.
-    pub(super) priorities: Vec<u16>,
+    pub(crate) priorities: Vec<u16>,
 }
 
 /// The files of one stream.
 #[derive(Clone, Debug)]
-pub(super) struct OpenedStream {
+pub(crate) struct OpenedStream {
     /// How they are opened.
-    pub(super) how: OpenHow,
+    pub(crate) how: OpenHow,
     /// I/O priority of their operations; 0 for that of the thread.
-    pub(super) priority: u16,
+    pub(crate) priority: u16,
     /// Index of each target's file. Of a set whose files cannot all be open at once, only the first ones have one.
-    pub(super) files: Vec<u16>,
+    pub(crate) files: Vec<u16>,
     /// I/O priorities for parts of the operations, and the same files with each of them.
-    pub(super) rules: Vec<(PriorityRule, Vec<u16>)>,
+    pub(crate) rules: Vec<(PriorityRule, Vec<u16>)>,
 }
 
 impl OpenedStream {
     /// The first file stands for all where they need not be told apart.
-    pub(super) fn first(&self) -> u16 {
+    pub(crate) fn first(&self) -> u16 {
         self.files[0]
-    }
-
-    /// The rules for parts of the operations on one of its files.
-    pub(super) fn priorities_of(&self, number: usize, cells: &[(Direction, u16, u32)]) -> Option<Box<Priorities>> {
-        let rules: Vec<PriorityRule> = self.rules.iter().map(|(rule, _)| *rule).collect();
-        let files = self.rules.iter().map(|(_, files)| files.get(number).copied());
-        Priorities::new(&rules, &files.collect::<Option<Vec<u16>>>()?, cells.to_vec())
     }
 }
 
+/// Opens the files of a worker, and prepares their caches.
+pub(super) fn open(assignment: &Assignment<'_>) -> Result<Opened, SetupError> {
+    let opened = open_files(assignment)?;
+    // fio leaves it to the system, which refuses the first operation.
+    if assignment.checks_alignment {
+        for (stream, opened_stream) in assignment.worker.streams.iter().zip(&opened.streams) {
+            let mut files = opened_stream.files.iter();
+            files.try_for_each(|file| check_alignment(stream, &opened.files[usize::from(*file)]))?;
+        }
+    }
+    prepare_caches(assignment, &opened)?;
+    Ok(opened)
+}
+
 /// Opens each target once for each way of using it. An I/O priority of single operations is a way of using it.
-pub(super) fn open_files(given: &Assignment<'_>) -> Result<Opened, SetupError> {
+fn open_files(assignment: &Assignment<'_>) -> Result<Opened, SetupError> {
     let mut opening = Opening {
-        given,
+        assignment,
         files: Vec::new(),
         known: Vec::new(),
     };
-    let own_priorities = has_own_priorities(given.worker);
+    let own_priorities = has_own_priorities(assignment.worker);
     let mut streams = Vec::new();
-    for stream in &given.worker.streams {
-        let how = how_of(stream, given.worker);
-        let usual = if own_priorities { priorities::usual(stream) } else { 0 };
+    for stream in &assignment.worker.streams {
+        let how = how_of(stream, assignment.worker);
+        let priority = if own_priorities {
+            priorities::default_number(stream)
+        } else {
+            0
+        };
         if stream.replay.is_some() {
             // They are opened where the trace says so.
             let places = stream.target.ids().iter().map(|target| opening.place_for(target.0));
             streams.push(OpenedStream {
                 how,
-                priority: usual,
+                priority,
                 files: places.collect::<Result<_, _>>()?,
                 rules: Vec::new(),
             });
@@ -87,20 +98,20 @@ pub(super) fn open_files(given: &Assignment<'_>) -> Result<Opened, SetupError> {
                 .map(|target| opening.index_of(target.0, how, priority, shared));
             all.collect()
         };
-        let files = open(usual)?;
+        let files = open(priority)?;
         let rules = priorities::rules(stream).into_iter();
         let rules = rules.map(|rule| Ok((rule, open(priorities::number(rule.class, rule.level, rule.hint))?)));
         let rules = rules.collect::<Result<_, SetupError>>()?;
         streams.push(OpenedStream {
             how,
-            priority: usual,
+            priority,
             files,
             rules,
         });
     }
     let (targets, priorities) = opening.known.iter().map(|known| (known.0, known.2)).unzip();
     let files = opening.files;
-    for (stream, opened) in given.worker.streams.iter().zip(&streams) {
+    for (stream, opened) in assignment.worker.streams.iter().zip(&streams) {
         let file = &files[usize::from(opened.first())];
         if stream.cache.local_only && !file.handle().is_some_and(sys::file::is_remote) {
             let path = file.path().display().to_string();
@@ -125,7 +136,7 @@ pub(super) fn open_files(given: &Assignment<'_>) -> Result<Opened, SetupError> {
 
 /// Opening files, each only once.
 struct Opening<'a> {
-    given: &'a Assignment<'a>,
+    assignment: &'a Assignment<'a>,
     files: Vec<File>,
     /// Target, how, priority, and whether others may use it too.
     known: Vec<(u32, OpenHow, u16, bool)>,
@@ -138,8 +149,8 @@ impl Opening<'_> {
             return Ok(known as u16);
         }
         let index = self.next_index()?;
-        let engine = self.given.worker.engine.kind;
-        let mut file = open_target(&self.given.targets[target as usize], how, engine)?;
+        let engine = self.assignment.worker.engine.kind;
+        let mut file = open_target(&self.assignment.targets[target as usize], how, engine)?;
         file.set_priority(priority).map_err(|source| SetupError::Placement {
             what: format!("{} cannot get its I/O priority", file.path().display()),
             source,
@@ -167,7 +178,7 @@ impl Opening<'_> {
 }
 
 /// Opens a target, and no other that has taken its place since it was judged. Engines that work on names get the name.
-pub(super) fn open_target(ready: &ReadyTarget, how: OpenHow, engine: EngineKind) -> Result<File, OpenError> {
+pub(crate) fn open_target(ready: &ReadyTarget, how: OpenHow, engine: EngineKind) -> Result<File, OpenError> {
     match &ready.what {
         ReadyKind::Path(path) if engine.works_on_names() => Ok(File::named(path, ready.size)),
         ReadyKind::Path(path) => open_judged(path, how, ready.identity),
@@ -200,13 +211,13 @@ fn how_of(stream: &Stream, worker: &Worker) -> OpenHow {
 }
 
 /// Empties or fills the page cache for the streams that want it.
-pub(super) fn prepare_caches(given: &Assignment<'_>, opened: &Opened) -> Result<(), SetupError> {
-    for (stream, of_stream) in given.worker.streams.iter().zip(&opened.streams) {
+fn prepare_caches(assignment: &Assignment<'_>, opened: &Opened) -> Result<(), SetupError> {
+    for (stream, of_stream) in assignment.worker.streams.iter().zip(&opened.streams) {
         for (number, id) in stream.target.ids().iter().enumerate() {
             match of_stream.files.get(number).filter(|_| stream.replay.is_none()) {
                 Some(file) => prepare_cache(stream, &opened.files[usize::from(*file)])?,
                 None if stream.cache.drop_before || stream.cache.fill_before => {
-                    prepare_cache(stream, &reopened(given, id.0, of_stream.how)?)?;
+                    prepare_cache(stream, &reopened(assignment, id.0, of_stream.how)?)?;
                 }
                 None => {}
             }
@@ -215,8 +226,8 @@ pub(super) fn prepare_caches(given: &Assignment<'_>, opened: &Opened) -> Result<
     Ok(())
 }
 
-fn reopened(given: &Assignment<'_>, target: u32, how: OpenHow) -> Result<File, OpenError> {
-    open_target(&given.targets[target as usize], how, given.worker.engine.kind)
+fn reopened(assignment: &Assignment<'_>, target: u32, how: OpenHow) -> Result<File, OpenError> {
+    open_target(&assignment.targets[target as usize], how, assignment.worker.engine.kind)
 }
 
 fn prepare_cache(stream: &Stream, file: &File) -> Result<(), SetupError> {
@@ -260,12 +271,12 @@ fn writes(mix: &Mix) -> bool {
     mix.includes(Direction::Write) || mix.includes(Direction::Trim)
 }
 
-pub(super) fn direct_alignment_of(file: &File) -> Option<u64> {
+fn direct_alignment_of(file: &File) -> Option<u64> {
     file.how().cache.direct.then(|| file.direct_alignment())
 }
 
 /// Direct I/O takes only multiples of a sector. Better said before the test than by the first operation.
-pub(super) fn check_alignment(stream: &Stream, file: &File) -> Result<(), SetupError> {
+fn check_alignment(stream: &Stream, file: &File) -> Result<(), SetupError> {
     let Some(alignment) = direct_alignment_of(file) else {
         return Ok(());
     };
