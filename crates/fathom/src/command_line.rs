@@ -516,8 +516,8 @@ mod tests {
             let part = command_for(&arguments).try_get_matches_from(&arguments);
             match (whole, part) {
                 (Ok(whole), Ok(part)) => {
-                    let of = |matches: &clap::ArgMatches| format!("{:?}", matches.subcommand());
-                    assert_eq!(of(&whole), of(&part), "{line}");
+                    let words = |matches: &clap::ArgMatches| format!("{:?}", matches.subcommand());
+                    assert_eq!(words(&whole), words(&part), "{line}");
                 }
                 (Err(whole), Err(part)) => assert_eq!(whole.to_string(), part.to_string(), "{line}"),
                 (whole, part) => panic!("{line}: {whole:?}, {part:?}"),

@@ -411,6 +411,7 @@ fn of_catalogue(catalogue: &Catalogue, wanted: &Disks) -> Result<Known, Fault> {
             .into_iter()
             .map(|(layer, credits)| burst(layer, credits))
             .collect(),
+        ..Known::default()
     })
 }
 

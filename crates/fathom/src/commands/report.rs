@@ -135,6 +135,7 @@ fn of_run(given: &ArgMatches, mut results: Results) -> Result<(Page, Exit), Faul
         let known = study::diagnosis::Known {
             layers: asked.layers.clone(),
             bursts: asked.credits.clone(),
+            ..Default::default()
         };
         results.diagnoses = study::diagnosis::diagnoses(&results, &known, None);
         results.shared_limits = study::diagnosis::limit_tables(&results, &known, None);

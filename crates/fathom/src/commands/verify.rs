@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use ::run::targets::Ground;
 use analysis::caps::Layer;
+use analysis::diagnosis::Question;
 use analysis::policies::{self, Catalogue, Disks, Overrides, Policy, Resolved, Workload};
-use analysis::requirement::{self, Clause};
+use analysis::requirement::{self, Clause, Metric};
 use analysis::verdict::{self, ClauseVerdict, FORMAT_VERSION, Machine, Outcome, Verdict, Verified, VerifiedKind};
 use archive::history::{EntryKind, Subject};
 use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint, value_parser};
@@ -210,11 +211,15 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
     // A run that was cut short is no sign of what would have limited it.
     let cut_short = matches!(Exit::of(&results, false), Exit::Interrupted(_) | Exit::Partial);
     if verdict.outcome != Outcome::Pass && !cut_short {
+        let known = Known {
+            question: question(&verdict),
+            ..asked.known.clone()
+        };
         // What the user named, what the policy knows, and what the system itself limits: one of them may be why.
         results.diagnoses = match &shallower {
             // The probes are what --confirm does elsewhere.
-            Some(shallower) => study::diagnosis::diagnoses_repeated(&results, shallower, &asked.known),
-            None => study::diagnosis::diagnoses(&results, &asked.known, None),
+            Some(shallower) => study::diagnosis::diagnoses_repeated(&results, shallower, &known),
+            None => study::diagnosis::diagnoses(&results, &known, None),
         };
     }
     let verified = document(&asked, &results, verdict, &issued);
@@ -238,6 +243,16 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
         verified.verdict.outcome,
         given.get_flag("strict"),
     ))
+}
+
+/// What the diagnosis is to explain: a rate that was kept says nothing about a latency that was not.
+fn question(verdict: &Verdict) -> Question {
+    let is_missed = |judged: &&ClauseVerdict| judged.outcome != Outcome::Pass;
+    let of_rate = |judged: &ClauseVerdict| matches!(judged.clause.metric, Metric::Iops | Metric::Throughput);
+    match verdict.clauses.iter().filter(is_missed).any(of_rate) {
+        true => Question::MissedRate,
+        false => Question::MissedLatency,
+    }
 }
 
 /// What was issued in the end, after which probes.
@@ -527,6 +542,7 @@ fn around(given: &ArgMatches, catalogue: &Catalogue, promise: &Promise) -> Resul
             .chain(of_policy)
             .map(|(layer, burst)| limits::burst(layer, burst))
             .collect(),
+        ..Known::default()
     };
     if wanted.machine.is_none() && wanted.disks.is_empty() {
         return Ok((None, known));

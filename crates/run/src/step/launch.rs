@@ -233,8 +233,8 @@ struct WorkerThread {
     interval: Nanos,
     control: Arc<JobControl>,
     gate: Arc<StartGate>,
-    log_pen: Option<operation_log::Pen>,
-    trace_pen: Option<issue_trace::Pen>,
+    log_pen: Option<operation_log::LogWriter>,
+    trace_pen: Option<issue_trace::LogWriter>,
 }
 
 impl WorkerThread {
@@ -292,10 +292,10 @@ impl WorkerThread {
             return Ended::never_started();
         };
         if let Some(pen) = self.log_pen {
-            ready.take_pen(pen);
+            ready.attach_operation_log(pen);
         }
         if let Some(pen) = self.trace_pen {
-            ready.take_trace_pen(pen);
+            ready.attach_issue_trace(pen);
         }
         match self.gate.wait() {
             Some(_) if job.prepare_only => Ended {
