@@ -37,7 +37,6 @@ pub(crate) use lifecycle::Ended;
 pub(crate) use outbox::{Inbox, mailbox};
 pub(crate) use recorder::{CellKey, CellKind, Recorder};
 pub(crate) use setup::{Assignment, ReadyKind, ReadyTarget, set_up};
-pub use setup::{Setting, SetupError};
 
 /// A worker, ready to run.
 pub(crate) struct Worker<'plan> {

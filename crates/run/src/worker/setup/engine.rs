@@ -7,7 +7,8 @@ use model::plan::{EngineChoice, EngineKind, LatencyPoints, Worker as Plan};
 
 use super::streams::max_buffer;
 use super::thread::has_own_priorities;
-use super::{Assignment, Opened, ReadyKind, SetupError};
+use super::{Assignment, Opened, ReadyKind};
+use crate::setup_error::SetupError;
 use crate::worker::io_loop::{IssuePath, MAX_IN_TURN};
 
 /// No more bytes than these are written in a turn of a synchronous engine.

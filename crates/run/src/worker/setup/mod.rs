@@ -1,7 +1,6 @@
 //! Everything a worker needs before it starts: its thread, files, engine, streams and features.
 
 mod engine;
-mod error;
 mod files;
 mod streams;
 mod thread;
@@ -35,7 +34,7 @@ use crate::file_lock::FileLock;
 use crate::flow::Flows;
 use crate::sources::Sources;
 
-pub use error::{Setting, SetupError};
+use crate::setup_error::SetupError;
 pub(super) use files::{Opened, OpenedStream, open_target};
 
 /// Rows of interval series beyond those of one interval that a recorder holds for each cell: an interval may be joined to

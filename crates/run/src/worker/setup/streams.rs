@@ -8,7 +8,8 @@ use model::plan::{Depth, Stream, StreamTarget, TargetId, Worker as Plan};
 use model::sequence::Sequence;
 use model::{Bytes, Direction, PerDirection};
 
-use super::{Assignment, OpenedStream, ReadyTarget, SetupError};
+use super::{Assignment, OpenedStream, ReadyTarget};
+use crate::setup_error::SetupError;
 use crate::worker::features::{FileSet, FileSets};
 use crate::worker::slots::SlotPool;
 use crate::worker::stream::LiveStream;
