@@ -4,21 +4,23 @@ use super::row::*;
 use super::special;
 use crate::fio::lower::data as lower;
 use crate::fio::options::data;
+use crate::fio::print;
 
 /// The rows of these options.
 pub const ROWS: &[Row] = rows! {
-    flag(first(2080), field!(data.zero_buffers)).help("Write zeros."),
-    flag(first(2090), field!(data.refill_buffers)).help("New random data for every write."),
+    flag(first(2080), field!(data.zero_buffers)).help("Write zeros.").prints(print::stream::zero_buffers),
+    flag(first(2090), field!(data.refill_buffers)).help("New random data for every write.")
+        .prints(print::stream::refill_buffers),
     boolean(first(2100), field!(data.scramble_buffers)).default("1").example("0")
-        .help("Stamp position and time into every 512 bytes of repeated data."),
+        .help("Stamp position and time into every 512 bytes of repeated data.").prints(print::stream::scramble_buffers),
     special(first(2110), "buffer_pattern", special::buffer_pattern).example("0xdeadbeef").help("Repeat these bytes.")
-        .means(lower::contents),
+        .means(lower::contents).prints(print::stream::buffer_pattern),
     int(first(2120), field!(data.buffer_compress_percentage)).least(0).most(100).default("0").example("50")
-        .help("How far written data can be compressed, in percent."),
+        .help("How far written data can be compressed, in percent.").prints(print::stream::buffer_compress_percentage),
     int(second(2130), field!(data.buffer_compress_chunk)).default("512").example("4k")
-        .help("Bytes over which that holds."),
+        .help("Bytes over which that holds.").prints(print::stream::buffer_compress_chunk),
     int(first(2140), field!(data.dedupe_percentage)).least(0).most(100).default("0").example("30")
-        .help("Share of buffers that repeat an earlier one, in percent."),
+        .help("Share of buffers that repeat an earlier one, in percent.").prints(print::stream::dedupe_percentage),
     word(second(2150), "dedupe_mode", data::DedupeMode::WORDS).default("repeat").example("working_set")
         .help("Which earlier buffer is repeated."),
     int(second(2160), field!(data.dedupe_working_set_percentage)).least(0).most(100).default("5").example("10")
@@ -26,10 +28,12 @@ pub const ROWS: &[Row] = rows! {
     boolean(second(2170), field!(data.dedupe_global)).default("0").example("1")
         .help("That set is shared by the jobs."),
     int(second(900), field!(data.trim_percentage)).least(0).most(100).default("0").example("10")
-        .help("Share of written blocks that are discarded again, in percent; needs verify and trim_backlog."),
+        .help("Share of written blocks that are discarded again, in percent; needs verify and trim_backlog.")
+        .prints(print::verify::trim_percentage),
     boolean(second(910), field!(data.trim_verify_zero)).default("1").example("0")
-        .help("Discarded blocks have to read as zeros."),
+        .help("Discarded blocks have to read as zeros.").prints(print::verify::trim_verify_zero),
     size(second(920), field!(data.trim_backlog)).default("0").example("100")
-        .help("Discard such blocks whenever this many wait to be read back."),
-    int(second(930), field!(data.trim_backlog_batch)).default("0").example("10").help("Blocks discarded at once."),
+        .help("Discard such blocks whenever this many wait to be read back.").prints(print::verify::trim_backlog),
+    int(second(930), field!(data.trim_backlog_batch)).default("0").example("10").help("Blocks discarded at once.")
+        .prints(print::verify::trim_backlog_batch),
 };

@@ -6,6 +6,7 @@ use super::row::*;
 use super::special;
 use crate::fio::lower::{priorities, queue, special as special_engines};
 use crate::fio::options::engine;
+use crate::fio::print;
 use crate::fio::values::Unit;
 
 /// The rows of these options.
@@ -20,9 +21,11 @@ pub const ROWS: &[Row] = rows! {
         .help("Ask the device for completions rather than wait for interrupts.")
         .is(field_of_plan!(Flag: worker.engine.poll)),
     int(first(0), field!(engine.hipri_percentage)).engines(&["pvsync2"]).least(0).most(100).default("100")
-        .example("50").help("Share of operations for which that holds, in percent.").means(queue::poll_percent),
+        .example("50").help("Share of operations for which that holds, in percent.").means(queue::poll_percent)
+        .prints(print::engine::hipri_percentage),
     int(first(0), field!(engine.uncached)).engines(&["pvsync2", "io_uring"]).least(0).most(1).default("0")
-        .example("1").help("Drop pages from the cache when the operation is done.").means(queue::uncached),
+        .example("1").help("Drop pages from the cache when the operation is done.").means(queue::uncached)
+        .prints(print::engine::uncached),
     boolean(first(0), field!(engine.nowait)).engines(&["pvsync2", "libaio", "io_uring"]).default("0").example("1")
         .help("Fail rather than wait for something.").is(field_of_plan!(Flag: worker.engine.no_wait)),
     flag(first(0), field!(engine.fixedbufs)).engines(&["io_uring"]).help("Register the buffers.")
@@ -41,16 +44,17 @@ pub const ROWS: &[Row] = rows! {
         .is(field_of_plan!(Count: worker.engine.force_async_every)),
     per_direction(first(0), field!(engine.cmdprio_percentage), Unit::Bytes).engines(&["libaio", "io_uring"]).least(0)
         .most(100).example("10").help("Share of operations with a higher priority, in percent.")
-        .means(priorities::rules),
+        .means(priorities::rules).prints(print::engine::cmdprio_percentage),
     per_direction(first(0), field!(engine.cmdprio_class), Unit::Bytes).engines(&["libaio", "io_uring"]).least(0)
-        .most(3).example("1").help("Class of that priority."),
+        .most(3).example("1").help("Class of that priority.").prints(print::engine::cmdprio_class),
     per_direction(first(0), field!(engine.cmdprio), Unit::Bytes).engines(&["libaio", "io_uring"]).least(0).most(7)
-        .example("0").help("That priority."),
+        .example("0").help("That priority.").prints(print::engine::cmdprio),
     per_direction(first(0), field!(engine.cmdprio_hint), Unit::Bytes).engines(&["libaio", "io_uring"]).least(0)
-        .most(1023).example("1").help("Hint to go with it."),
+        .most(1023).example("1").help("Hint to go with it.").prints(print::engine::cmdprio_hint),
     special(first(0), "cmdprio_bssplit", special::priorities).engines(&["libaio", "io_uring"])
         .example("4k/10:64k/50/2/7")
-        .help("Share of operations with a priority by block size: size/percent, or size/percent/class/level/hint."),
+        .help("Share of operations with a priority by block size: size/percent, or size/percent/class/level/hint.")
+        .prints(print::engine::cmdprio_bssplit),
     refused(third(0), "md_per_io_size", "int").engines(&["io_uring"]).example("64")
         .help("Bytes of metadata of an operation."),
     refused(third(0), "pi_act", "int").engines(&["io_uring"]).example("1").help("Who adds protection information."),
@@ -59,28 +63,32 @@ pub const ROWS: &[Row] = rows! {
     refused(third(0), "apptag", "int").engines(&["io_uring"]).example("1").help("Application tag."),
     refused(third(0), "apptag_mask", "int").engines(&["io_uring"]).example("1").help("Mask of the application tag."),
     int(first(0), field!(engine.thp)).engines(&["mmap"]).default("0").example("1").help("Ask for large pages.")
-        .means(queue::huge_maps),
+        .means(queue::huge_maps).prints(print::engine::thp),
     flag(first(0), field!(engine.no_completion_thread)).engines(&["windowsaio"])
         .help("Take completions on the job's own thread.")
         .without_effect("completions are always taken by the job itself"),
     int(second(0), field!(engine.cpuload)).engines(&["cpuio"]).default("0").example("50")
-        .help("Share of processor time to use, in percent.").means(special_engines::work),
+        .help("Share of processor time to use, in percent.").means(special_engines::work)
+        .prints(print::engine::cpuload),
     int(second(0), field!(engine.cpuchunks)).engines(&["cpuio"]).default("50000").example("1000")
-        .help("Length of a spell of work in microseconds."),
+        .help("Length of a spell of work in microseconds.").prints(print::engine::cpuchunks),
     word(second(0), "cpumode", engine::CpuMode::WORDS)
-        .engines(&["cpuio"]).default("noop").example("qsort").help("What the processor does."),
+        .engines(&["cpuio"]).default("noop").example("qsort").help("What the processor does.")
+        .prints(print::engine::cpumode),
     boolean(second(0), field!(engine.exit_on_io_done)).engines(&["cpuio"]).default("0").example("1")
-        .help("End when other jobs have ended.").means(special_engines::ends_with_io),
+        .help("End when other jobs have ended.").means(special_engines::ends_with_io)
+        .prints(print::engine::exit_on_io_done),
     text(second(0), field!(engine.program)).engines(&["exec"]).example("/bin/true").help("Program to run.")
-        .means(special_engines::program),
-    text(second(0), field!(engine.arguments)).engines(&["exec"]).example("-v").help("Its arguments."),
+        .means(special_engines::program).prints(print::engine::program),
+    text(second(0), field!(engine.arguments)).engines(&["exec"]).example("-v").help("Its arguments.")
+        .prints(print::engine::arguments),
     int(second(0), field!(engine.grace_time)).engines(&["exec"]).default("1").example("5")
-        .help("Seconds that it has to end."),
+        .help("Seconds that it has to end.").prints(print::engine::grace_time),
     boolean(second(0), field!(engine.std_redirect)).engines(&["exec"]).default("1").example("0")
-        .help("Its output goes to files."),
+        .help("Its output goes to files.").prints(print::engine::std_redirect),
     word(second(0), "stat_type", STAT_TYPE_WORDS)
         .engines(&["filestat", "dirstat"]).default("stat").example("lstat").help("The call that looks up a name.")
-        .means(queue::look),
+        .means(queue::look).prints(print::engine::stat_type),
 };
 
 const STAT_TYPE_WORDS: &[Word] = &[

@@ -2,6 +2,7 @@
 
 use super::row::*;
 use super::special;
+use crate::fio::print;
 
 /// The rows of these options.
 pub const ROWS: &[Row] = rows! {
@@ -9,21 +10,24 @@ pub const ROWS: &[Row] = rows! {
         .help("Write everything that is issued at the end of this file, as a trace (version 3).")
         .is(field_of_plan!(Text: job.trace)),
     text(second(950), field!(replay.read_iolog)).example("trace.log")
-        .help("Carry out the operations of a trace: of fio (version 2 or 3) or of blktrace; with colons between several, clones take them in turn; `-` is standard input."),
+        .help("Carry out the operations of a trace: of fio (version 2 or 3) or of blktrace; with colons between several, clones take them in turn; `-` is standard input.")
+        .prints(print::files::read_iolog),
     boolean(second(960), field!(replay.read_iolog_chunked)).default("0").example("1")
         .help("Read the trace in pieces.")
         .without_effect("a trace is always read in pieces, while it is carried out"),
     boolean(second(970), field!(replay.replay_no_stall)).default("0").example("1")
-        .help("Take no notice of the times in the trace."),
+        .help("Take no notice of the times in the trace.").prints(print::files::replay_no_stall),
     text(second(980), field!(replay.replay_redirect)).example("/dev/sdb")
-        .help("Carry all operations out on this file or device."),
-    int(second(990), field!(replay.replay_scale)).default("1").example("2").help("Divide offsets by this."),
+        .help("Carry all operations out on this file or device.").prints(print::files::replay_redirect),
+    int(second(990), field!(replay.replay_scale)).default("1").example("2").help("Divide offsets by this.")
+        .prints(print::files::replay_scale),
     special(second(1000), "replay_align", special::replay_align).example("4096")
-        .help("Round offsets down to multiples of this power of two."),
+        .help("Round offsets down to multiples of this power of two.").prints(print::files::replay_align),
     int(second(1010), field!(replay.replay_time_scale)).least(1).default("100").example("200")
-        .help("Speed in percent of that of the trace: 200 is twice as fast."),
+        .help("Speed in percent of that of the trace: 200 is twice as fast.").prints(print::files::replay_time_scale),
     special(second(1020), "replay_skip", special::replay_skip).example("trim")
-        .help("Kinds of operation to leave out: read, write, trim, sync, with commas between them."),
+        .help("Kinds of operation to leave out: read, write, trim, sync, with commas between them.")
+        .prints(print::files::replay_skip),
     refused(third(1030), "merge_blktrace_file", "text").example("merged.bin").help("File for merged traces."),
     refused(third(1040), "merge_blktrace_scalars", "float list").example("100:50")
         .help("Stretch of the times of each trace."),

@@ -4,11 +4,12 @@ use super::row::*;
 use super::special;
 use crate::fio::lower::{report as lower, system};
 use crate::fio::options::report;
+use crate::fio::print;
 
 /// The rows of these options.
 pub const ROWS: &[Row] = rows! {
     flag(first(2060), field!(report.group_reporting)).help("One entry for all jobs of a group.")
-        .shows("group_reporting", lower::merged),
+        .shows("group_reporting", lower::merged).prints(print::job::group_reporting),
     boolean(first(2070), field!(report.stats)).default("1").example("0").help("The job appears in reports.")
         .shows("stats", lower::hidden),
     boolean(first(2180), field!(report.clat_percentiles)).default("1").example("0")
@@ -40,7 +41,8 @@ pub const ROWS: &[Row] = rows! {
     word(first(2420), "unit_base", report::UnitBase::WORDS).default("0").example("8").help("Bytes or bits in reports.")
         .shows("unit_base", lower::unit),
     boolean(second(2040), field!(report.block_error_percentiles)).default("0").example("1")
-        .help("Life of blocks until their first error.").means(system::block_lifetimes),
+        .help("Life of blocks until their first error.").means(system::block_lifetimes)
+        .prints(print::system::block_error_percentiles),
     int(second(2050), field!(report.job_start_clock_id)).default("0").example("1")
         .help("Clock of the start time in reports."),
 };

@@ -5,13 +5,14 @@ use super::special;
 use crate::fio::lower::verify as lower;
 use crate::fio::options::verify;
 use crate::fio::options::verify::VerifyPolicy;
+use crate::fio::print;
 
 /// The rows of these options.
 pub const ROWS: &[Row] = rows! {
     word(first(730), "verify", verify::Checksum::WORDS).default("0").example("crc32c")
-        .help("Checksum to write with the data and to check.").means(lower::verify),
+        .help("Checksum to write with the data and to check.").means(lower::verify).prints(print::verify::verify),
     boolean(first(740), field!(verify.do_verify)).default("1").example("0")
-        .help("Read back and check after writing."),
+        .help("Read back and check after writing.").prints(print::verify::do_verify),
     ignored(first(750), "verifysort").example("1").help("Gone; data is checked in the order of writing.")
         .without_effect("fio has no such thing any more"),
     ignored(first(760), "verifysort_nr").example("1024").help("Gone.")
@@ -22,7 +23,7 @@ pub const ROWS: &[Row] = rows! {
         .help("Where in the interval the header stands, which changes places with the data there.")
         .is(field_of_plan!(Count: stream.verify?.header_at)),
     special(first(790), "verify_pattern", special::verify_pattern).example("0xab")
-        .help("Bytes to write and to expect."),
+        .help("Bytes to write and to expect.").prints(print::verify::verify_pattern),
     boolean(second(800), field!(verify.verify_pattern_interval)).default("0").example("1")
         .help("The pattern begins anew in every interval.")
         .is(field_of_plan!(Flag: stream.verify?.pattern_of_interval)),
@@ -33,7 +34,7 @@ pub const ROWS: &[Row] = rows! {
     int(first(830), field!(verify.verify_async)).default("0").example("4").help("Threads that check.")
         .is(field_of_plan!(Count: stream.verify?.threads)),
     special(second(840), "verify_async_cpus", special::verify_cpus).example("0-3")
-        .help("Processors of those threads."),
+        .help("Processors of those threads.").prints(print::verify::verify_async_cpus),
     size(first(850), field!(verify.verify_backlog)).default("0").example("1024")
         .help("Check after this many writes rather than at the end.")
         .is(field_of_plan!(LongCount: stream.verify?.backlog)),
@@ -42,7 +43,7 @@ pub const ROWS: &[Row] = rows! {
     flag(first(640), field!(verify.verify_only)).help("Go through the writes without writing, and check.")
         .is(field_of_plan!(Flag: stream.verify?.only)),
     words(first(650), "verify_policy", VERIFY_POLICY_WORDS).default("completed").example("fsynced")
-        .help("Which writes are checked."),
+        .help("Which writes are checked.").prints(print::verify::verify_policy),
     boolean(first(660), field!(verify.verify_header_seed)).default("1").example("0")
         .help("Check the seed in the header.").is(field_of_plan!(Not: stream.verify?.any_seed)),
     boolean(first(670), field!(verify.verify_write_sequence)).default("1").example("0")
