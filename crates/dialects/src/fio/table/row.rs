@@ -48,6 +48,9 @@ pub struct Row {
     pub help: &'static str,
     /// A value that works.
     pub example: &'static str,
+    /// Command lines that have it, each with what their plan then holds and would not hold without it, as the manual has it.
+    /// A test looks for each of them; `tests/suite/fio/effects.rs` says how they are written.
+    pub effects: &'static [(&'static str, &'static str)],
     /// What follows for other options when it is given.
     pub(in crate::fio) then: Option<fn(&mut JobOptions)>,
     /// The field of the plan that it is.
@@ -222,6 +225,7 @@ impl Row {
             status: Status::Supported,
             help: "",
             example: "",
+            effects: &[],
             then: None,
             field: None,
             lower: None,
@@ -267,6 +271,11 @@ impl Row {
 
     pub(super) const fn example(mut self, example: &'static str) -> Row {
         self.example = example;
+        self
+    }
+
+    pub(super) const fn effects(mut self, effects: &'static [(&'static str, &'static str)]) -> Row {
+        self.effects = effects;
         self
     }
 
