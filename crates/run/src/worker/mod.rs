@@ -136,8 +136,8 @@ impl Worker<'_> {
             return;
         }
         match (self.io.path, self.io.one_at_a_time) {
-            (IssuePath::OneStream, true) => self.io.submit_in_turn(),
-            (IssuePath::OneStream, false) => self.io.submit_one_stream(),
+            (IssuePath::Batches, true) => self.io.submit_in_turn(),
+            (IssuePath::Batches, false) => self.io.submit_batches(),
             (IssuePath::General, _) => self.io.submit_general(None),
         }
     }

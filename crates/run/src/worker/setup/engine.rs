@@ -73,9 +73,9 @@ impl Choice {
         }
         let submit = match (path, keeps_buffers(plan)) {
             (IssuePath::General, _) => 1,
-            (IssuePath::OneStream, false) => MAX_IN_TURN,
+            (IssuePath::Batches, false) => MAX_IN_TURN,
             // Their buffers must stay in the cache between being filled and being written.
-            (IssuePath::OneStream, true) => (MAX_BYTES_IN_TURN / buffer_bytes(plan)).clamp(1, MAX_IN_TURN),
+            (IssuePath::Batches, true) => (MAX_BYTES_IN_TURN / buffer_bytes(plan)).clamp(1, MAX_IN_TURN),
         };
         Batches {
             slots: self.slots.max(submit as u32),
