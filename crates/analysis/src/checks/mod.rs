@@ -88,8 +88,15 @@ pub fn check(results: &Results) -> Vec<Finding> {
 /// What checks look at.
 struct Subject<'a> {
     results: &'a Results,
-    /// The latest observation with its step and job. Observations are large: most runs have one, and of many none is kept.
-    latest: RefCell<Option<(usize, usize, Option<Rc<Observation>>)>>,
+    /// Observations are large: most runs have one, and of many only the latest is kept.
+    latest: RefCell<Option<Observed>>,
+}
+
+/// What was observed of one job; nothing, where it measured nothing.
+struct Observed {
+    step: usize,
+    job: usize,
+    observation: Option<Rc<Observation>>,
 }
 
 /// A job with what belongs to it.
@@ -116,10 +123,14 @@ impl<'a> Subject<'a> {
     fn observation(&self, step: usize, job: usize) -> Option<Rc<Observation>> {
         let mut latest = self.latest.borrow_mut();
         match &*latest {
-            Some((of_step, of_job, observation)) if (*of_step, *of_job) == (step, job) => observation.clone(),
+            Some(latest) if (latest.step, latest.job) == (step, job) => latest.observation.clone(),
             _ => {
                 let observation = Observation::of(self.results, step, job).map(Rc::new);
-                *latest = Some((step, job, observation.clone()));
+                *latest = Some(Observed {
+                    step,
+                    job,
+                    observation: observation.clone(),
+                });
                 observation
             }
         }
