@@ -74,8 +74,8 @@ pub(super) fn time(at: &Place<'_>, _: &Place<'_>) -> String {
     at.job.stop.after_ns.map_or("no limit of time".into(), words::time)
 }
 
-/// What really ends a job: counts that begin anew until the time is over end nothing, and neither do bytes that are the
-/// passes in other words.
+/// What really ends a job: counts that begin anew until the time is over end nothing, and neither do bytes, or a share of
+/// the region, that are the passes in other words.
 fn effective_stop(at: &Place<'_>) -> Stop {
     let mut stop = folded(at.job.stop);
     if stop.repeat_until_time && stop.after_ns.is_some() {
@@ -87,6 +87,12 @@ fn effective_stop(at: &Place<'_>) -> Stop {
         && bytes.0 == length.bytes.0 * files * u64::from(passes)
     {
         stop.bytes = None;
+    }
+    if stop
+        .passes
+        .is_some_and(|passes| stop.region_percent == Some(100 * passes))
+    {
+        stop.region_percent = None;
     }
     stop
 }
