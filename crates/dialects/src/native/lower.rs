@@ -251,7 +251,7 @@ fn workload_of(spec: &JobSpec, name: &str, targets: Vec<TargetId>, seed: u64) ->
     Workload {
         parts: parts.iter().map(|part| part_of(part, spec.passes.is_some())).collect(),
         workers: spec.workers,
-        depth: spec.depth,
+        depth: spec.depth.unwrap_or(1),
         depth_per: spec.depth_per,
         size: spec.size,
         offset: spec.offset,

@@ -25,7 +25,7 @@ use model::plan::{
 use model::results::Results;
 use model::{Bytes, Direction, Nanos};
 
-pub use search::{Attempt, PROBE, PROBE_WARM_UP, SLOTS_MAX, Search};
+pub use search::{Attempt, PROBE, PROBE_WARM_UP, SLOTS_MAX, Search, slots_max};
 pub use text::{Paragraph, clause, reach, text};
 
 /// Length of the measured window of the short form.
