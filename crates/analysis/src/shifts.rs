@@ -33,6 +33,8 @@ pub enum Shift {
         to: f64,
         /// When.
         at: f64,
+        /// How many levels the window has.
+        levels: usize,
     },
     /// The rate fell or rose all the time: operations per second in the first and the last sixteenth of
     /// the window.
@@ -83,20 +85,25 @@ pub fn rate_shift(observation: &Observation) -> Option<Shift> {
     rate(observation).or_else(|| stalls(observation))
 }
 
-/// A change of the rate between the first and the last level, the largest first.
+/// The largest fall of the rate from one level to the next, or the largest rise where it never fell.
 fn rate(observation: &Observation) -> Option<Shift> {
     let seconds = by_second(observation);
     if seconds.len() < 2 * SEGMENT_MIN {
         return None;
     }
     let levels = segments(&seconds, SEGMENT_MIN);
-    let change = |pair: &[Segment]| (pair[0].mean - pair[1].mean).abs() / pair[0].mean.max(pair[1].mean).max(1e-9);
-    let largest = levels.windows(2).max_by(|a, b| change(a).total_cmp(&change(b)));
-    if let Some(largest) = largest.filter(|pair| change(pair) >= SAME_LEVEL) {
+    let fall = |pair: &[Segment]| (pair[0].mean - pair[1].mean) / pair[0].mean.max(pair[1].mean).max(1e-9);
+    let falls = levels.windows(2).filter(|pair| fall(pair) >= SAME_LEVEL);
+    let rises = levels.windows(2).filter(|pair| -fall(pair) >= SAME_LEVEL);
+    let largest = falls
+        .max_by(|a, b| fall(a).total_cmp(&fall(b)))
+        .or_else(|| rises.min_by(|a, b| fall(a).total_cmp(&fall(b))));
+    if let Some(largest) = largest.filter(|_| !is_line(&seconds, &levels)) {
         return Some(Shift::Rate {
             from: largest[0].mean,
             to: largest[1].mean,
             at: largest[1].start as f64,
+            levels: levels.len(),
         });
     }
     let length = seconds.len() / BATCHES;
@@ -105,6 +112,30 @@ fn rate(observation: &Observation) -> Option<Shift> {
     let (from, to) = (*means.first()?, *means.last()?);
     let differ = (to - from).abs() >= SAME_LEVEL * from.max(to);
     (length > 0 && slope_certainty(&means) >= CERTAIN && differ).then_some(Shift::RateDrift { from, to })
+}
+
+/// True if a straight line describes a series better than its levels do, by the Bayesian information
+/// criterion (Schwarz 1978): a drift is often cut into steps.
+fn is_line(values: &[f64], levels: &[Segment]) -> bool {
+    let n = values.len() as f64;
+    let (middle, level) = ((n - 1.0) / 2.0, mean(values));
+    let spread: f64 = (0..values.len()).map(|index| (index as f64 - middle).powi(2)).sum();
+    let slope = values
+        .iter()
+        .enumerate()
+        .map(|(index, value)| (index as f64 - middle) * (value - level))
+        .sum::<f64>()
+        / spread;
+    let line = |index: usize| level + slope * (index as f64 - middle);
+    let step = |index: usize| levels.iter().find(|one| index < one.end).map_or(level, |one| one.mean);
+    let criterion = |model: &dyn Fn(usize) -> f64, parameters: f64| {
+        let squares = values
+            .iter()
+            .enumerate()
+            .map(|(index, value)| (value - model(index)).powi(2));
+        n * (squares.sum::<f64>() / n).max(1e-9).ln() + parameters * n.ln()
+    };
+    criterion(&line, 2.0) < criterion(&step, 2.0 * levels.len() as f64 - 1.0)
 }
 
 /// The best split of the latency series in two if it is beyond doubt (Welch's t over batch means),
@@ -179,7 +210,8 @@ fn stalls(observation: &Observation) -> Option<Shift> {
     })
 }
 
-/// Each stall: when it began and how long it lasted, in seconds.
+/// Each stall: when it began and how long it lasted, in seconds. A gap that is no longer than an
+/// operation takes is none: operations of one length come back in waves.
 pub fn stall_list(observation: &Observation) -> Vec<(f64, f64)> {
     let rate = observation.total.iops.unwrap_or(0.0);
     let mut found = Vec::new();
@@ -194,7 +226,9 @@ pub fn stall_list(observation: &Observation) -> Vec<(f64, f64)> {
         }
     }
     found.extend(gap);
-    found.retain(|(_, length)| *length >= STALL_MIN && length * rate >= STALL_OPERATIONS);
+    let service = observation.total.latency.as_ref().and_then(|latency| latency.mean_ns);
+    let longest_wave = service.map_or(0.0, |ns| ns / 1e9);
+    found.retain(|(_, length)| *length >= STALL_MIN.max(longest_wave) && length * rate >= STALL_OPERATIONS);
     found
 }
 
@@ -248,7 +282,8 @@ mod tests {
             Some(Shift::Rate {
                 from: 6000.0,
                 to: 3000.0,
-                at: 98.0
+                at: 98.0,
+                levels: 2
             })
         );
     }

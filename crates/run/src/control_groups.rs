@@ -82,11 +82,14 @@ impl ControlGroups {
         let workers = plan.jobs().flat_map(|(_, job)| &job.workers);
         let mut wanted = workers.map(|worker| &worker.placement.control_group);
         let first = wanted.next();
+        let mounts = plan
+            .jobs()
+            .flat_map(|(_, job)| &job.workers)
+            .any(|worker| worker.placement.control_group.is_some())
+            .then(|| fs::read_to_string("/proc/mounts").ok())
+            .flatten();
         ControlGroups {
-            hierarchy: fs::read_to_string("/proc/mounts")
-                .ok()
-                .as_deref()
-                .and_then(Hierarchy::of),
+            hierarchy: mounts.as_deref().and_then(Hierarchy::of),
             common: wanted.all(|other| Some(other) == first),
             made: Mutex::new(Made::default()),
         }

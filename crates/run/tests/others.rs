@@ -1,4 +1,4 @@
-//! Files that other processes of the same test want too.
+//! Other processes: those of the same test, which want the same files, and programs that use its devices.
 #![allow(clippy::unwrap_used, reason = "tests fail by it")]
 
 mod support;
@@ -128,4 +128,39 @@ fn a_file_of_another_size_is_a_strangers() {
     let error = beside(&another, writes(&path)).unwrap_err();
     assert!(error.to_string().contains("was replaced"), "{error}");
     assert_eq!(fs::read(&path).unwrap(), vec![7; 2 << 20], "it is as it was");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_program_that_uses_the_device_of_a_test_is_named() {
+    let Some(folder) = testbed::need(testbed::Directory::on_disk()) else {
+        return;
+    };
+    let file = |name: &str| folder.path().join(name).display().to_string();
+    fs::write(file("ours"), vec![7; SIZE.0 as usize]).unwrap();
+    let mut other = std::process::Command::new("dd")
+        .args([
+            "if=/dev/zero",
+            &format!("of={}", file("theirs")),
+            "bs=64k",
+            "count=4000",
+        ])
+        .args(["oflag=direct,dsync", "status=none"])
+        .spawn()
+        .unwrap();
+    let stop = Stop {
+        after_ns: Some(Nanos::secs(1)),
+        ..Stop::default()
+    };
+    let plan = plan_on(&file("ours"), EngineKind::Psync, stop, vec![worker(vec![stream()])]);
+    let (results, _) = support::try_run(plan).unwrap();
+    let _ = other.kill();
+    other.wait().unwrap();
+    let Some(device) = results.steps[0].devices.first() else {
+        return testbed::skip("no device is known to lie under the directory");
+    };
+    assert!(device.counters.bytes[1] > 1 << 20, "{device:?}");
+    let programs = &results.hosts[0].system.as_ref().unwrap().programs;
+    let named = programs.iter().find(|program| program.process == other.id());
+    assert_eq!(named.map(|program| program.name.as_str()), Some("dd"), "{programs:?}");
 }

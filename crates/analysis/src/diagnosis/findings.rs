@@ -54,6 +54,7 @@ fn finding(diagnosis: &Diagnosis) -> Option<Finding> {
         | Answer::Saturated
         | Answer::LatencyBound
         | Answer::QueueAbove
+        | Answer::Drift
         | Answer::Network
         | Answer::Undetermined => return None,
     };

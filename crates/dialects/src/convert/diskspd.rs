@@ -12,8 +12,7 @@ use model::plan::{
 use model::{Direction, Nanos};
 
 use super::crews::{Apart, Crew, crews};
-use super::fields::dialect_name;
-use super::{Conversion, Form, Lost, compare, diskspd_line, words};
+use super::{Conversion, Form, Lost, compare, dialect_name, diskspd_line, words};
 use crate::diskspd::profile::{
     Cache, Distribution, FlushType, Precreate, Processor, Profile, Range, ResultFormat, Source, Target, ThreadTarget,
     ThroughputUnit, TimeSpan,
@@ -35,12 +34,12 @@ pub fn to_diskspd(plan: &Plan) -> Conversion {
     };
     let mut found = match lower(&profile, NOWHERE) {
         Ok(lowered) => compare::compare(plan, &lowered.plan, Dialect::Diskspd),
-        Err(complaints) => compare::Found {
+        Err(complaints) => compare::Differences {
             lost: complaints
                 .into_iter()
                 .map(|complaint| refused(plan, &complaint.what))
                 .collect(),
-            ..compare::Found::default()
+            ..compare::Differences::default()
         },
     };
     let verdict = validate(&profile, form == Form::CommandLine, None);

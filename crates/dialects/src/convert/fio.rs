@@ -19,8 +19,7 @@ use model::plan::{
 use model::{Bytes, Direction, Nanos, PerDirection};
 
 use super::crews::{Apart, Crew, Names, crews};
-use super::fields::dialect_name;
-use super::{Conversion, Form, Lost, compare, fio_text, words};
+use super::{Conversion, Form, Lost, compare, dialect_name, fio_text, words};
 
 /// fio's seed where none is given.
 pub(super) const SEED: u64 = 0x89;

@@ -11,9 +11,8 @@ use model::plan::{
 use model::{Bytes, Direction, Nanos};
 
 use super::crews::{Apart, Crew, Names, crews};
-use super::fields::dialect_name;
 use super::words::{self, size, time};
-use super::{Conversion, Form, Lost, compare};
+use super::{Conversion, Form, Lost, compare, dialect_name};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::native::simulated::mood_words;
 use crate::native::{self, Document, JobSpec};
@@ -34,9 +33,9 @@ pub fn to_native(plan: &Plan) -> Conversion {
     };
     let found = match read.and_then(|document| native::lower(&document)) {
         Ok(got) => compare::compare(plan, &got, Dialect::Native),
-        Err(complaints) => compare::Found {
+        Err(complaints) => compare::Differences {
             lost: refused(plan, complaints),
-            ..compare::Found::default()
+            ..compare::Differences::default()
         },
     };
     Conversion {

@@ -7,7 +7,7 @@ use model::content::{ConstantPart, Content};
 use model::mix::Mix;
 use model::plan::{
     Control, ControlGroup, Divide, ErrorPolicy, FileLock, Flow, FlushKind, MapFlush, Mapping, MemoryNodes, Pacing,
-    Priority, PriorityClass, PriorityRule, Replay, StoragePath, Stream, SyncRule, TraceSkip, Tracked,
+    Priority, PriorityClass, PriorityRule, Replay, StoragePath, Stream, SyncRule, Think, TraceSkip, Tracked,
 };
 use model::{Direction, Nanos, PerDirection};
 
@@ -426,8 +426,47 @@ pub(super) fn flushes(sync: &SyncRule) -> String {
     }
 }
 
+/// Pauses between operations.
+pub(super) fn pauses(think: Option<Think>) -> String {
+    let Some(Think {
+        pause_ns,
+        spin_ns,
+        operations,
+        after_ns,
+        count: _,
+        shifts_schedule,
+        cycles_each,
+    }) = think
+    else {
+        return "no pauses".into();
+    };
+    let mut word = format!("{} after {operations} operations", time(pause_ns));
+    if spin_ns.0 > 0 {
+        word += &format!(", {} of it spinning", time(spin_ns));
+    }
+    if let Some(after) = after_ns {
+        word += &format!(", or after {}", time(after));
+    }
+    if cycles_each > 0 {
+        word += &format!(", {cycles_each} cycles of computing after each");
+    }
+    if shifts_schedule {
+        word += ", which the schedule does not make up for";
+    }
+    word
+}
+
+/// Rules for parts of the operations.
+pub(super) fn priority_rules(rules: &[PriorityRule]) -> String {
+    let words: Vec<String> = rules.iter().map(priority_rule).collect();
+    match words.is_empty() {
+        true => "no part has one of its own".into(),
+        false => words.join("; "),
+    }
+}
+
 /// A rule for a part of the operations.
-pub(super) fn priority_rule(rule: &PriorityRule) -> String {
+fn priority_rule(rule: &PriorityRule) -> String {
     let PriorityRule {
         direction,
         length,

@@ -150,6 +150,8 @@ impl NativeDraws {
 #[derive(Clone, Debug)]
 pub struct FioDraws {
     generators: [Tausworthe; PURPOSES],
+    seed: u64,
+    number: u32,
 }
 
 impl FioDraws {
@@ -165,6 +167,8 @@ impl FioDraws {
         const LIST_INDEX: [usize; PURPOSES] = [5, 4, 6, 10, 16, 0, 1, 2, 15, 17, 18, 9, 5, 13, 3, 7, 8];
         FioDraws {
             generators: std::array::from_fn(|purpose| Tausworthe::new(seeds[LIST_INDEX[purpose]] as u32)),
+            seed,
+            number,
         }
     }
 }
@@ -191,6 +195,14 @@ impl Draws {
             Draws::Native(draws) => (draws.generators[purpose as usize].next_u64() >> 32) as u32,
             Draws::Single(generator) => generator.next() as u32,
             Draws::PerPurpose(draws) => draws.generators[purpose as usize].next(),
+        }
+    }
+
+    /// Prepares for another pass over the target: fio repeats the very same operations in every pass, the other forms
+    /// continue to draw.
+    pub fn begin_pass(&mut self) {
+        if let Draws::PerPurpose(draws) = self {
+            **draws = FioDraws::new(draws.seed, draws.number);
         }
     }
 

@@ -16,7 +16,7 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use dialects::Diagnostic;
-use dialects::fio::options::{Kind, Row, Status, rows};
+use dialects::fio::table::{Kind, Row, Status, rows};
 use dialects::fio::{Disk, Found, FoundKind, Here, Lowered, Reading, TraceFile, lower};
 use model::PerDirection;
 use model::block_size::BlockSizes;
