@@ -1,53 +1,32 @@
-//! `fathom verify`.
+//! The command line of `fathom verify`, and what is understood of it.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use ::run::targets::Ground;
 use analysis::caps::Layer;
-use analysis::diagnosis::Question;
 use analysis::policies::{self, Catalogue, Disks, Overrides, Policy, Resolved, Workload};
-use analysis::requirement::{self, Clause, Metric};
-use analysis::verdict::{self, ClauseVerdict, FORMAT_VERSION, Machine, Outcome, Verdict, Verified, VerifiedKind};
-use archive::history::{EntryKind, Subject};
+use analysis::requirement::{self, Clause};
+use analysis::verdict::Machine;
 use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint, value_parser};
 use dialects::native;
 use engine::probe::{System, memory_total};
 use engine::sys::facts::space_of;
-use jiff::Zoned;
-use model::access::Access;
-use model::environment::Before;
-use model::fleet::{Fleet, Rank, own_name};
-use model::observation::Observation;
-use model::plan::{Divide, Plan, SimulatedDevice};
-use model::results::Results;
+use model::plan::SimulatedDevice;
 use model::{Bytes, Nanos};
-use report::html;
-use report::junit::{self, Case, CaseOutcome, Suite};
 use study::diagnosis::Known;
-use study::verify::{self, Attempt, Paragraph, Promise, QUICK, QUICK_WARM_UP, Search, Unverifiable, Verification};
+use study::verify::{Promise, QUICK, QUICK_WARM_UP, Unverifiable, Verification};
 
-use super::run;
 use crate::catalogue::{catalogue, catalogue_option, input_options, inputs, today};
 use crate::command_line::{output_options, safety_options};
 use crate::exit::{EXPLAINED, Exit};
 use crate::fault::{Fault, Faults};
-use crate::history;
 use crate::limits::{self, Storage};
-use crate::outputs::{self, Outputs, PAGE};
-use crate::pages;
-use crate::permissions;
 use crate::preflight;
-use crate::screen::{self, Screen};
 use crate::session::Session;
 
 /// Share of the space that may be used which a file takes at most.
 const OF_SPACE: f64 = 0.5;
 /// Share of a file system that stays free.
 const KEPT_FREE: f64 = 0.2;
-/// How long is watched what others do, before the test.
-const PREFLIGHT: Nanos = Nanos::secs(10);
-/// The same with `--quick`.
-const QUICK_PREFLIGHT: Nanos = Nanos::secs(3);
 
 /// Its command line.
 pub fn command() -> Command {
@@ -163,212 +142,17 @@ fn parse_workers(text: &str) -> Result<Workers, String> {
 }
 
 /// Everything that was understood of the command line.
-struct Asked {
-    verification: Verification,
-    policy: Option<Resolved>,
-    requirement: Option<String>,
-    expired: Option<String>,
-    machine: Option<Machine>,
-    known: Known,
-    storage: Storage,
+pub(super) struct Asked {
+    pub(super) verification: Verification,
+    pub(super) policy: Option<Resolved>,
+    pub(super) requirement: Option<String>,
+    pub(super) expired: Option<String>,
+    pub(super) machine: Option<Machine>,
+    pub(super) known: Known,
+    pub(super) storage: Storage,
 }
 
-/// Tests a promise.
-pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
-    let asked = understand(session, given)?;
-    let permissions = permissions::from_args(given);
-    let preflight = preflight::time(
-        given,
-        if given.get_flag("quick") {
-            QUICK_PREFLIGHT
-        } else {
-            PREFLIGHT
-        },
-    )?;
-    let first = asked
-        .verification
-        .next(&Search::default())
-        .expect("nothing was issued yet");
-    let plan = plan_of(session, &asked, &first);
-    if given.get_flag("dry-run") {
-        Outputs::parse(given)?;
-        ::run::check(&plan).map_err(|error| Faults::from(::run::RunError::Plan(error)))?;
-        let (text, exit) = run::dry_run(session.ranks(), &plan, &plan, &permissions)?;
-        screen::put(&text)?;
-        return Ok(exit);
-    }
-    let junit = given.get_one::<String>("junit").map(PathBuf::from);
-    let mut outputs = Outputs::of(given, &plan)?;
-    if let Some(path) = &junit {
-        outputs.also(path, &plan)?;
-    }
-    let started = Zoned::now();
-    let before = preflight::look(session, &plan, preflight, given.get_flag("quiet"));
-    let (mut results, shallower, verdict, issued) = attempts(session, given, &asked, &before, &mut outputs)?;
-    results
-        .findings
-        .extend(study::diagnosis::beyond_limits(&results, &asked.known));
-    // A run that was cut short is no sign of what would have limited it.
-    let cut_short = matches!(Exit::of(&results, false), Exit::Interrupted(_) | Exit::Partial);
-    if verdict.outcome != Outcome::Pass && !cut_short {
-        let known = Known {
-            question: question(&verdict),
-            ..asked.known.clone()
-        };
-        // What the user named, what the policy knows, and what the system itself limits: one of them may be why.
-        results.diagnoses = match &shallower {
-            // The probes are what --confirm does elsewhere.
-            Some(shallower) => study::diagnosis::diagnoses_repeated(&results, shallower, &known),
-            None => study::diagnosis::diagnoses(&results, &known, None),
-        };
-    }
-    let verified = document(&asked, &results, verdict, &issued);
-    let text = text(&verified);
-    let json = serde_json::to_string_pretty(&verified).expect("plain values are valid JSON") + "\n";
-    let page = match outputs.want_page() {
-        true => page(&asked, &results, &verified),
-        false => String::new(),
-    };
-    let told = outputs.finish_with(&results, &[("text", &text), ("json", &json), (PAGE, &page)]);
-    let word = Some(verified.verdict.outcome.word());
-    history::keep(given, EntryKind::Verify, Subject::Run(&results), word);
-    told?;
-    if let Some(path) = &junit {
-        let document = junit::document(&suite(&verified, &started, &text));
-        outputs::write_file(path, document.as_bytes())
-            .map_err(|error| Faults::one(Fault::of_file("write", path, &error), Exit::Internal))?;
-    }
-    Ok(Exit::of_verdict(
-        &results,
-        verified.verdict.outcome,
-        given.get_flag("strict"),
-    ))
-}
-
-/// What the diagnosis is to explain: a rate that was kept says nothing about a latency that was not.
-fn question(verdict: &Verdict) -> Question {
-    let is_missed = |judged: &&ClauseVerdict| judged.outcome != Outcome::Pass;
-    let of_rate = |judged: &ClauseVerdict| matches!(judged.clause.metric, Metric::Iops | Metric::Throughput);
-    match verdict.clauses.iter().filter(is_missed).any(of_rate) {
-        true => Question::MissedRate,
-        false => Question::MissedLatency,
-    }
-}
-
-/// What was issued in the end, after which probes.
-struct IssuedLast {
-    attempt: Attempt,
-    search: Search,
-}
-
-/// Runs probes and windows until the promise is judged. Where the probes found saturation, the results
-/// of the one before the last are there too: half the depth of the window.
-fn attempts(
-    session: &Session,
-    given: &ArgMatches,
-    asked: &Asked,
-    before: &Option<Before>,
-    outputs: &mut Outputs,
-) -> Result<(Results, Option<Results>, Verdict, IssuedLast), Faults> {
-    let permissions = permissions::from_args(given);
-    let verification = &asked.verification;
-    let mut screen = Screen::of(session, given, outputs.streams_to_stdout())?;
-    let (mut ground, mut search) = (Ground::default(), Search::default());
-    let (mut probed, mut shallower) = (None, None);
-    loop {
-        let attempt = verification.next(&search).expect("a judged promise ends the loop");
-        screen.say(&introduction(verification, &attempt));
-        let mut plan = plan_of(session, asked, &attempt);
-        session.prepare_shared_files(&mut ground, &mut plan)?;
-        let label = match attempt {
-            Attempt {
-                is_probe: true, slots, ..
-            } => Some(format!("probe, depth {slots}")),
-            Attempt { number: 1, .. } => None,
-            Attempt { slots, .. } => Some(format!("again, depth {slots}")),
-        };
-        screen.begin(&plan, label);
-        let allowed = ground.permissions(&permissions);
-        let results = session
-            .execution(plan, &allowed)
-            .after(before.clone())
-            .run(&mut |event| {
-                ground.take(&event);
-                screen.take(&event);
-                if !attempt.is_probe {
-                    outputs.take(&event).iter().for_each(|told| screen.say(told));
-                }
-            })?;
-        let Some(observed) = Observation::of(&results, 0, 0) else {
-            return Err(nothing_measured(&results));
-        };
-        // A run that was cut short is judged as it is.
-        if attempt.is_probe && !results.interrupted && observed.errors.unwrap_or(0) == 0 {
-            verification.record_probe(&mut search, &attempt, observed.total.iops.unwrap_or(0.0));
-            shallower = probed.replace(results);
-            continue;
-        }
-        let Some(verdict) = verification.judge(&results, &search) else {
-            return Err(nothing_measured(&results));
-        };
-        verification.record_window(&mut search, &attempt, &verdict, &observed);
-        if results.interrupted || attempt.is_probe || verification.next(&search).is_none() {
-            let shallower = shallower.filter(|_| search.climb().is_some_and(|climb| climb.saturated));
-            return Ok((results, shallower, verdict, IssuedLast { attempt, search }));
-        }
-    }
-}
-
-fn nothing_measured(results: &Results) -> Faults {
-    let fault = Fault::new("not one operation ended in the measured window, so there is nothing to judge");
-    let exit = Exit::of(results, false);
-    Faults::one(
-        fault.help("measure for longer, or find out with `fathom run` what the target waits for"),
-        if exit == Exit::Done { Exit::Inconclusive } else { exit },
-    )
-}
-
-/// Builds an attempt's plan and adds what is known of the storage below.
-fn plan_of(session: &Session, asked: &Asked, attempt: &Attempt) -> Plan {
-    let mut plan = shared_among(session.ranks(), asked.verification.plan(attempt));
-    asked.storage.apply_to_plan(&mut plan);
-    plan
-}
-
-/// A promise is about all hosts together: they divide the rate, what is in flight where each has at least one of it, and a
-/// shared target where it is gone through in order.
-pub(super) fn shared_among(ranks: Option<u32>, mut plan: Plan) -> Plan {
-    let Some(ranks) = ranks else { return plan };
-    let has_own = plan
-        .targets
-        .iter()
-        .all(|target| own_name(&target.path, &Rank::default()) != target.path);
-    for job in plan.steps.iter_mut().flat_map(|step| &mut step.jobs) {
-        let streams = || job.workers.iter().flat_map(|worker| &worker.streams);
-        let in_order = |access: &Access| matches!(access, Access::Sequential(_));
-        job.divide = Divide {
-            rate: true,
-            depth: streams().all(|stream| stream.depth >= ranks),
-            region: !has_own && streams().any(|stream| stream.pattern.access.iter().any(in_order)),
-        };
-    }
-    plan
-}
-
-fn introduction(verification: &Verification, attempt: &Attempt) -> String {
-    let issued = verification.issued(attempt);
-    let what = match attempt {
-        Attempt { is_probe: true, .. } => "looking for the depth: ",
-        Attempt { number: 1, .. } => "",
-        Attempt { .. } => "again, with more slots: ",
-    };
-    format!(
-        "{what}{:.0} operations per second of {}, up to {} in flight: {} of warm-up, {} measured",
-        issued.rate_iops, issued.block, issued.concurrency, issued.warm_up_ns, issued.measured_ns
-    )
-}
-
-fn understand(session: &Session, given: &ArgMatches) -> Result<Asked, Faults> {
+pub(super) fn understand(session: &Session, given: &ArgMatches) -> Result<Asked, Faults> {
     let named = given.get_one::<String>("policy");
     let file = named.map(Path::new).filter(|path| path.is_file());
     let catalogue = catalogue(given, file)?;
@@ -647,103 +431,4 @@ fn usual_size(paths: &[String], quick: bool) -> Option<Bytes> {
     let wanted = (2 * memory_total(&System::live())).min(least as u64) / count;
     // Whole MiB; where there is hardly any space, the usual size of a run is found out and explained there.
     (wanted >= Bytes::gib(1).0).then_some(Bytes(wanted >> 20 << 20))
-}
-
-fn document(asked: &Asked, results: &Results, verdict: Verdict, last: &IssuedLast) -> Verified {
-    Verified {
-        format_version: FORMAT_VERSION,
-        kind: VerifiedKind::Verdict,
-        tool: results.tool.clone(),
-        target: asked.verification.paths.join(", "),
-        promise: verdict::Promise {
-            policy: asked.policy.clone(),
-            requirement: asked.requirement.clone(),
-            expired: asked.expired.clone(),
-        },
-        issued: asked.verification.issued(&last.attempt),
-        climb: last.search.climb().cloned(),
-        issued_by: results.fleet.as_ref().map(Fleet::words),
-        machine: asked.machine.clone(),
-        verdict,
-        diagnoses: results.diagnoses.clone(),
-        findings: results.findings.clone(),
-    }
-}
-
-/// The page of a promise: the verdict first, then all that was measured.
-fn page(asked: &Asked, results: &Results, verified: &Verified) -> String {
-    let clauses = pages::promised(&asked.verification.promise.clauses);
-    let promised = match (&asked.policy, &asked.requirement) {
-        (Some(policy), None) => format!(
-            "what {} promises: {}",
-            policy.id,
-            clauses.trim_start_matches("what was asked for: ")
-        ),
-        _ => clauses,
-    };
-    let mut page = pages::run(results, pages::verdict(&promised, &verified.verdict));
-    let what = asked.policy.as_ref().map_or("Requirement", |policy| &policy.id);
-    page.title = format!("{what} on {}", verified.target);
-    html::file(&page)
-}
-
-fn text(verified: &Verified) -> String {
-    let mut text = String::new();
-    for paragraph in verify::text(verified) {
-        text += &match paragraph {
-            Paragraph::Line(line) => format!("{line}\n"),
-            Paragraph::Sentences(sentences) => screen::wrapped(&sentences),
-        };
-    }
-    if !verified.diagnoses.is_empty() {
-        let mut bytes = b"\n".to_vec();
-        report::diagnosis::write(&verified.diagnoses, &mut bytes).expect("writing to memory does not fail");
-        text += &String::from_utf8_lossy(&bytes);
-    }
-    text
-}
-
-fn suite(verified: &Verified, started: &Zoned, text: &str) -> Suite {
-    let case = |judged: &ClauseVerdict| Case {
-        name: judged.clause.to_string(),
-        outcome: match judged.outcome {
-            Outcome::Pass => CaseOutcome::Passed,
-            Outcome::Fail => CaseOutcome::Failed,
-            Outcome::Inconclusive => CaseOutcome::Undecided,
-            Outcome::Consistent => CaseOutcome::Skipped,
-        },
-        message: judged.reason.clone(),
-    };
-    let policy = verified.promise.policy.as_ref().map(|policy| policy.id.clone());
-    let failed = verified.verdict.reasons.iter().map(|reason| Case {
-        name: "the test as a whole".into(),
-        outcome: match reason.cause {
-            None => CaseOutcome::Failed,
-            Some(_) => CaseOutcome::Undecided,
-        },
-        message: reason.what.clone(),
-    });
-    let issued = &verified.issued;
-    let hosts = verified
-        .issued_by
-        .iter()
-        .map(|words| ("issued_by".into(), words.clone()));
-    Suite {
-        name: format!("{} on {}", policy.as_deref().unwrap_or("requirement"), verified.target),
-        started: started.strftime("%Y-%m-%dT%H:%M:%S").to_string(),
-        seconds: (issued.warm_up_ns + issued.measured_ns).as_secs(),
-        cases: verified.verdict.clauses.iter().map(case).chain(failed).collect(),
-        properties: [
-            ("verdict".into(), verified.verdict.outcome.word().into()),
-            ("rate_iops".into(), format!("{}", issued.rate_iops)),
-            ("block_bytes".into(), issued.block.0.to_string()),
-            ("read_percent".into(), format!("{}", issued.read_percent)),
-            ("concurrency".into(), issued.concurrency.to_string()),
-            ("fathom".into(), verified.tool.version.clone()),
-        ]
-        .into_iter()
-        .chain(hosts)
-        .collect(),
-        output: text.to_owned(),
-    }
 }
