@@ -205,9 +205,9 @@ fn a_promise_is_judged() {
     ran.expect(0, &[]);
     let told = flat(&ran.out);
     assert!(told.contains("so this is the mean of all operations"), "{told}");
-    assert!(told.contains("PASS PASS iops>=4000: 4001"), "{told}");
-    assert!(told.contains("PASS read.mean<=3ms: 1.01 ms"), "{told}");
-    assert!(told.contains("PASS write.mean<=3ms: 469 us"), "{told}");
+    assert!(told.contains("PASS PASS iops >= 4000: 4001"), "{told}");
+    assert!(told.contains("PASS read.mean <= 3 ms: 1.01 ms"), "{told}");
+    assert!(told.contains("PASS write.mean <= 3 ms: 469 us"), "{told}");
     assert!(
         told.contains("N = 3.40 operations were in flight on average, of 4"),
         "{told}"
@@ -291,12 +291,12 @@ fn runs_of_vdbench_are_explained_and_judged() {
         let ran = fathom(&["explain", &summary, "--require", clauses]);
         ran.expect(code, expected);
     };
-    require("iops>=4500,mean<=1ms", 0, &["PASS iops>=4500", "PASS mean<=1ms"]);
-    require("mean<=500us", 1, &["PASS mean<=500us", "FAIL mean<=500us"]);
+    require("iops>=4500,mean<=1ms", 0, &["PASS iops >= 4500", "PASS mean <= 1 ms"]);
+    require("mean<=500us", 1, &["PASS mean <= 500 us", "FAIL mean <= 500 us"]);
     // The second run was held to 5,000 per second.
-    require("iops>=6000", 2, &["PASS iops>=6000", "INCONCLUSIVE iops>=6000"]);
+    require("iops>=6000", 2, &["PASS iops >= 6000", "INCONCLUSIVE iops >= 6000"]);
     // A mean is no percentile.
-    require("p99<=10ms", 2, &["INCONCLUSIVE p99<=10ms"]);
+    require("p99<=10ms", 2, &["INCONCLUSIVE p99 <= 10 ms"]);
     let limits = fathom(&["explain", &summary, "--cap", "iops=20000"]);
     let told = flat(&limits.expect(0, &[]).out);
     assert!(told.contains("20,000 IOPS of 20,000 IOPS is 100.0 %"), "{told}");
@@ -353,8 +353,8 @@ fn results_of_iometer_are_explained_and_judged() {
         assert!(told.contains(expected), "`{expected}` is missing:\n{}", ran.out);
     }
     assert!(!told.contains("MISMATCH") && !told.contains("p99"), "{}", ran.out);
-    fathom(&["explain", &results, "--require", "mean<=6ms"]).expect(0, &["PASS mean<=6ms"]);
-    fathom(&["explain", &results, "--require", "p99<=60ms"]).expect(2, &["INCONCLUSIVE p99<=60ms"]);
+    fathom(&["explain", &results, "--require", "mean<=6ms"]).expect(0, &["PASS mean <= 6 ms"]);
+    fathom(&["explain", &results, "--require", "p99<=60ms"]).expect(2, &["INCONCLUSIVE p99 <= 60 ms"]);
     let Some(folder) = need(Directory::new()) else { return };
     let path = folder.path().join("results.csv");
     let report = fs::read_to_string(&results).unwrap();

@@ -16,6 +16,8 @@ use model::finding::Finding;
 use model::observation::Observation;
 use serde::Serialize;
 
+use crate::verify::TestLength;
+
 /// Version of the explanation's form.
 pub const FORMAT_VERSION: u32 = 1;
 
@@ -90,6 +92,9 @@ pub struct Explained {
     pub limits: Vec<Standing>,
     /// Whether it keeps what is promised, where something is.
     pub verdict: Option<Verdict>,
+    /// How long the test was, where the promise asks for a time.
+    #[serde(skip)]
+    pub length: Option<TestLength>,
     /// What limited it, as far as its figures tell.
     pub diagnosis: Diagnosis,
     /// What weakens it.
@@ -123,6 +128,13 @@ fn explained(loads: &[Observation], number: usize, asked: &Asked) -> Explained {
         percentiles: identities::percentiles(&observation),
         diagnosis: diagnosed(&observation, others, &layers, asked),
         verdict: promise.then(|| judged(&observation, asked, &findings)),
+        length: observation
+            .measured_ns
+            .zip(asked.workload)
+            .map(|(measured_ns, workload)| TestLength {
+                measured_ns,
+                full_secs: workload.duration_secs,
+            }),
         findings,
         limits,
         observation,

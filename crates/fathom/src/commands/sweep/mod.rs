@@ -232,6 +232,9 @@ pub(super) fn one_job(document: &Document, who: &str) -> Result<(), Faults> {
     if document.jobs.len() == 1 {
         return Ok(());
     }
+    if document.jobs.is_empty() {
+        native::lower(document)?;
+    }
     let file = document.file.clone().unwrap_or_else(|| "command line".into());
     let fault = Fault::new(format!("{who} one job, and here are {}", document.jobs.len())).at(file);
     Err(Faults::usage(fault.help("make a job file with the one that is meant")))

@@ -3,18 +3,16 @@
 use std::path::Path;
 
 use analysis::caps::Layer;
-use analysis::policies::{self, Catalogue, Disks, Overrides, Policy, Resolved, Workload};
+use analysis::policies::{self, Burst, Catalogue, Disks, Overrides, Policy, Resolved, Workload};
 use analysis::requirement::{self, Clause};
 use analysis::verdict::Machine;
 use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint, value_parser};
-use dialects::native;
-use engine::probe::{System, memory_total};
-use engine::sys::facts::space_of;
-use model::plan::SimulatedDevice;
+use model::plan::CachePath;
 use model::{Bytes, Nanos};
 use study::diagnosis::Known;
-use study::verify::{Promise, QUICK, QUICK_WARM_UP, Unverifiable, Verification};
+use study::verify::{FULL_TIME_SECS, Promise, QUICK, QUICK_WARM_UP, Unverifiable, Verification};
 
+use super::targets::Targets;
 use crate::catalogue::{catalogue, catalogue_option, input_options, inputs, today};
 use crate::command_line::{output_options, safety_options};
 use crate::exit::{EXPLAINED, Exit};
@@ -22,11 +20,6 @@ use crate::fault::{Fault, Faults};
 use crate::limits::{self, Storage};
 use crate::preflight;
 use crate::session::Session;
-
-/// Share of the space that may be used which a file takes at most.
-const OF_SPACE: f64 = 0.5;
-/// Share of a file system that stays free.
-const KEPT_FREE: f64 = 0.2;
 
 /// Its command line.
 pub fn command() -> Command {
@@ -52,8 +45,8 @@ pub fn command() -> Command {
              promised rate and mix for as long as the policy says (300 s). Where only a rate is promised, short probes first \
              raise the queue depth until the rate is met or more depth brings nothing. docs/verify.md explains the rules.\n\n\
              TARGET is a directory (fathom makes a file there and removes it), a file, a block device, or a job file (.toml) \
-             with one [simulated.NAME] device, to try things without a disk. Several targets, such as the volumes of an array, \
-             share the load evenly, and the promise is about all of them together.",
+             with [simulated.NAME] devices, to try things without a disk; `path`, `role` and `cap` of its jobs count. Several \
+             targets, such as the volumes of an array, share the load evenly, and the promise is about all of them together.",
         )
         .after_help(format!(
             "Examples:\n  fathom verify --policy s4/ssd-ultra --size 400GB /mnt/data\n  \
@@ -67,13 +60,12 @@ pub fn command() -> Command {
                 .required(true)
                 .num_args(1..)
                 .value_hint(ValueHint::AnyPath)
-                .help("Directories, files or block devices; or a .toml with a simulated device"),
+                .help("Directories, files or block devices; or a .toml with simulated devices"),
         )
         .arg(
             Arg::new("policy")
                 .long("policy")
                 .value_name("NAME|FILE")
-                .required_unless_present("require")
                 .value_hint(ValueHint::FilePath)
                 .help("Entry of the catalogue (`fathom policies` lists them), or a policy file"),
         )
@@ -86,8 +78,7 @@ pub fn command() -> Command {
         .args(input_options())
         .arg(catalogue_option())
         .args([
-            flag("quick", "30 s instead of the policy's time: shows a limit, not whether it lasts").help_heading("Load")
-                .conflicts_with("time"),
+            flag("quick", "30 s instead of the policy's time: shows a limit, not whether it lasts").help_heading("Load"),
             load("time", "TIME", "Measured window, if not the policy's"),
             load("warm-up", "TIME", "I/O before it, if not the policy's"),
             load("block", "SIZE", "Block size, if not the policy's [alone: 4KiB]"),
@@ -107,8 +98,9 @@ pub fn command() -> Command {
                 .value_parser(value_parser!(u32).range(1..=1024)),
             flag("host-cache", "The host's cache serves the operations").help_heading("Machine and disks around it"),
             limits::metadata_argument().help_heading("Machine and disks around it"),
+            limits::cap_argument().help_heading("Machine and disks around it"),
         ])
-        .args(limits::replication_arguments().map(|arg| arg.help_heading("Machine and disks around it")))
+        .args(limits::one_load_arguments().map(|arg| arg.help_heading("Machine and disks around it")))
         .arg(
             Arg::new("junit")
                 .long("junit")
@@ -150,9 +142,14 @@ pub(super) struct Asked {
     pub(super) machine: Option<Machine>,
     pub(super) known: Known,
     pub(super) storage: Storage,
+    /// Limits that a job file states: the plan keeps them.
+    pub(super) caps: Vec<Layer>,
+    /// What is known of this machine, where it was detected, in a sentence.
+    pub(super) detected: Option<String>,
 }
 
 pub(super) fn understand(session: &Session, given: &ArgMatches) -> Result<Asked, Faults> {
+    refuse_unclear(given)?;
     let named = given.get_one::<String>("policy");
     let file = named.map(Path::new).filter(|path| path.is_file());
     let catalogue = catalogue(given, file)?;
@@ -178,16 +175,39 @@ pub(super) fn understand(session: &Session, given: &ArgMatches) -> Result<Asked,
         }
     };
     let promise = promise.map_err(|Unverifiable { what, help }| Faults::usage(Fault::new(what).help(help)))?;
-    let (machine, known) = around(given, &catalogue, &promise)?;
+    let named: Vec<String> = given.get_many("target").expect("clap requires it").cloned().collect();
+    let targets = Targets::parse(&named)?;
+    let storage = Storage::of_one_load(given, &targets.storage.clone().unwrap_or_default())?;
+    let surrounding = Surrounding::find(given, &catalogue, &promise, &targets, &storage)?;
+    let caps = targets.caps.clone();
+    let credits: Vec<Burst> = surrounding.credits.iter().map(|(_, burst)| *burst).collect();
     Ok(Asked {
-        verification: verification(session, given, promise)?,
+        verification: verification(session, given, promise.with_credits(&credits), targets)?,
         policy,
         requirement: given.get_one::<String>("require").cloned(),
         expired,
-        machine,
-        known,
-        storage: Storage::of_one_load(given),
+        machine: surrounding.machine,
+        known: surrounding.known,
+        storage,
+        caps,
+        detected: surrounding.detected,
     })
+}
+
+/// Refuses what leaves open what to test, or for how long.
+fn refuse_unclear(given: &ArgMatches) -> Result<(), Faults> {
+    if !given.contains_id("policy") && !given.contains_id("require") {
+        return Err(Faults::usage(Fault::new("nothing is promised").help(
+            "say what is: --require 'iops>=4000,p99<=3ms', or --policy aws/gp3 --size 500GiB (`fathom policies` lists them)",
+        )));
+    }
+    if given.get_flag("quick") && given.contains_id("time") {
+        return Err(Faults::usage(
+            Fault::new("--quick measures for 30 s, and --time names another time")
+                .help("leave one of them out; --time alone is as short as you want"),
+        ));
+    }
+    Ok(())
 }
 
 /// The entry of a name, or the one that a file holds.
@@ -229,7 +249,7 @@ fn alone(overrides: &Overrides) -> Workload {
         read_percent: overrides.read_percent.unwrap_or(100.0),
         rate_iops: None,
         concurrency: None,
-        duration_secs: 300.0,
+        duration_secs: FULL_TIME_SECS,
         warm_up_secs: 30.0,
     }
 }
@@ -294,56 +314,77 @@ fn rate(given: &ArgMatches) -> Result<Option<f64>, Faults> {
     }
 }
 
-/// The limits of machine and disks that are named; with those of the policy, what a diagnosis may find.
-fn around(given: &ArgMatches, catalogue: &Catalogue, promise: &Promise) -> Result<(Option<Machine>, Known), Faults> {
-    let disks: Vec<String> = given
-        .get_many::<String>("disk")
-        .into_iter()
-        .flatten()
-        .cloned()
-        .collect();
-    let targets: Vec<&str> = given
-        .get_many::<String>("target")
-        .into_iter()
-        .flatten()
-        .map(String::as_str)
-        .collect();
-    let wanted = Disks {
-        machine: limits::machine(given, catalogue, &targets),
-        disks,
-        count: given.get_one::<u32>("disks").copied().unwrap_or(1),
-        cached: given.get_flag("host-cache"),
-    };
-    let unknown = |why: String| Faults::usage(Fault::new(why).help("`fathom policies` lists what is known"));
-    let named = policies::stack(catalogue, &wanted).map_err(unknown)?;
-    let credits = policies::credits(catalogue, &wanted).map_err(unknown)?;
-    let layers: Vec<Layer> = named.into_iter().chain(promise.layers.iter().cloned()).collect();
-    let of_policy = promise.bursts.iter().map(|burst| (promise.name.clone(), *burst));
-    let known = Known {
-        layers: layers.clone(),
-        bursts: credits
-            .into_iter()
-            .chain(of_policy)
-            .map(|(layer, burst)| limits::burst(layer, burst))
-            .collect(),
-        ..Known::default()
-    };
-    if wanted.machine.is_none() && wanted.disks.is_empty() {
-        return Ok((None, known));
-    }
-    let workload = &promise.workload;
-    let reach = policies::reach(
-        &layers,
-        workload.block,
-        workload.read_percent,
-        Storage::of_one_load(given).replicas(),
-    );
-    Ok((Some(Machine { layers, reach }), known))
+/// What lies between the program and the disks.
+struct Surrounding {
+    /// Limits that were named; absent: none.
+    machine: Option<Machine>,
+    /// With those of the policy, what a diagnosis may find.
+    known: Known,
+    /// Credits of machine and disks, with the name of what has them.
+    credits: Vec<(String, Burst)>,
+    /// The machine that was detected, or why it does not count.
+    detected: Option<String>,
 }
 
-fn verification(session: &Session, given: &ArgMatches, promise: Promise) -> Result<Verification, Faults> {
-    let paths: Vec<String> = given.get_many("target").expect("clap requires it").cloned().collect();
-    let simulated = the_simulated(&paths)?;
+impl Surrounding {
+    fn find(
+        given: &ArgMatches,
+        catalogue: &Catalogue,
+        promise: &Promise,
+        targets: &Targets,
+        storage: &Storage,
+    ) -> Result<Surrounding, Faults> {
+        let disks = given.get_many::<String>("disk").into_iter().flatten().cloned();
+        // A simulated device lies on no disk of this machine.
+        let real = match targets.simulated.is_empty() {
+            true => targets.paths.iter().map(String::as_str).collect(),
+            false => Vec::new(),
+        };
+        let detected = limits::machine(given, catalogue, &real);
+        let wanted = Disks {
+            machine: detected.name,
+            disks: disks.collect(),
+            count: given.get_one::<u32>("disks").copied().unwrap_or(1),
+            cached: storage.of_all().cache == Some(CachePath::Cached),
+        };
+        let unknown = |why: String| Faults::usage(Fault::new(why).help(limits::CATALOGUE_HELP));
+        let mut named = policies::stack(catalogue, &wanted).map_err(unknown)?;
+        let credits = policies::credits(catalogue, &wanted).map_err(unknown)?;
+        let caps: Vec<Layer> = targets.caps.iter().cloned().chain(limits::caps(given)?).collect();
+        limits::refuse_unused(&caps, &[(&promise.name, storage.of_all())])?;
+        named.extend(
+            caps.into_iter()
+                .filter(|cap| cap.covers(&promise.name, storage.of_all())),
+        );
+        let is_named = !named.is_empty();
+        let layers: Vec<Layer> = named.into_iter().chain(promise.layers.iter().cloned()).collect();
+        let of_policy = promise.bursts.iter().map(|burst| (promise.name.clone(), *burst));
+        let bursts = credits.iter().cloned().chain(of_policy);
+        let known = Known {
+            layers: layers.clone(),
+            bursts: bursts.map(|(layer, burst)| limits::burst(layer, burst)).collect(),
+            ..Known::default()
+        };
+        let workload = &promise.workload;
+        let machine = is_named.then(|| Machine {
+            reach: policies::reach(&layers, workload.block, workload.read_percent, storage.replicas()),
+            layers,
+        });
+        Ok(Surrounding {
+            machine,
+            known,
+            credits,
+            detected: detected.fact,
+        })
+    }
+}
+
+fn verification(
+    session: &Session,
+    given: &ArgMatches,
+    promise: Promise,
+    targets: Targets,
+) -> Result<Verification, Faults> {
     let quick = given.get_flag("quick");
     let seconds = |seconds: f64| Nanos((seconds * 1e9) as u64);
     let (duration, warm_up) = (promise.workload.duration_secs, promise.workload.warm_up_secs);
@@ -351,14 +392,15 @@ fn verification(session: &Session, given: &ArgMatches, promise: Promise) -> Resu
         true => (QUICK.min(seconds(duration)), QUICK_WARM_UP.min(seconds(warm_up))),
         false => (seconds(duration), seconds(warm_up)),
     };
-    let paths = match &simulated {
-        Some((name, _)) => vec![format!("simulated:{name}")],
-        None => paths,
-    };
+    let file_size = size(given, "file-size")?;
+    // What lies on other hosts cannot be seen from here.
+    if session.ranks().is_none() {
+        targets.refuse_missing(file_size)?;
+    }
     Ok(Verification {
-        file_size: size(given, "file-size")?.or_else(|| usual_size(&paths, quick)),
-        simulated: simulated.map(|(_, device)| device),
-        paths,
+        file_size: file_size.or_else(|| targets.default_size(quick)),
+        simulated: targets.simulated,
+        paths: targets.paths,
         promise,
         cpus: engine::sys::thread::usable_cpus().len() as u32,
         workers: given.get_one::<Workers>("workers").and_then(|workers| workers.0),
@@ -369,66 +411,4 @@ fn verification(session: &Session, given: &ArgMatches, promise: Promise) -> Resu
         seed: given.get_one::<u64>("seed").copied().unwrap_or(1),
         arguments: session.process.arguments.clone(),
     })
-}
-
-/// The simulated device, if that is the target. What is named twice would be tested twice.
-fn the_simulated(paths: &[String]) -> Result<Option<(String, SimulatedDevice)>, Faults> {
-    for (number, path) in paths.iter().enumerate() {
-        if paths[..number].contains(path) {
-            let fault = Fault::new(format!("{path} is named twice"));
-            return Err(Faults::usage(fault.help("name each target once")));
-        }
-        if let Some(found) = simulated(Path::new(path))? {
-            if paths.len() == 1 {
-                return Ok(Some(found));
-            }
-            let fault = Fault::new(format!(
-                "{path} is a simulated device, and other targets are named beside it"
-            ));
-            return Err(Faults::usage(fault.help("a simulated device is tested alone")));
-        }
-    }
-    Ok(None)
-}
-
-/// The only simulated device of a job file.
-fn simulated(path: &Path) -> Result<Option<(String, SimulatedDevice)>, Faults> {
-    if path.extension().is_none_or(|extension| extension != "toml") || !path.is_file() {
-        return Ok(None);
-    }
-    let text = std::fs::read_to_string(path).map_err(|error| Faults::usage(Fault::of_file("read", path, &error)))?;
-    let document = native::read_job_file(&path.display().to_string(), &text)?;
-    let mut devices = document.simulated.into_iter();
-    match (devices.next(), devices.next()) {
-        (Some(one), None) => Ok(Some((one.name, one.device))),
-        (found, _) => {
-            let many = if found.is_some() {
-                "several simulated devices"
-            } else {
-                "no simulated device"
-            };
-            let fault = Fault::new(format!("{} has {many}", path.display()));
-            Err(Faults::usage(fault.help(
-                "leave one [simulated.NAME] in it; to test a file of this name, rename it",
-            )))
-        }
-    }
-}
-
-/// Twice the memory over all files, so that no cache of this machine can hold them, but at most half of the space that may be
-/// used, as if all directories lay on one file system. The short form takes the usual size of a small file.
-fn usual_size(paths: &[String], quick: bool) -> Option<Bytes> {
-    let folders = || paths.iter().map(Path::new).filter(|path| path.is_dir());
-    let count = folders().count() as u64;
-    if quick || count == 0 {
-        return None;
-    }
-    let usable = |path: &Path| {
-        let (total, available) = space_of(path)?;
-        Some((available as f64 - total as f64 * KEPT_FREE).max(0.0) * OF_SPACE)
-    };
-    let least = folders().filter_map(usable).min_by(f64::total_cmp)?;
-    let wanted = (2 * memory_total(&System::live())).min(least as u64) / count;
-    // Whole MiB; where there is hardly any space, the usual size of a run is found out and explained there.
-    (wanted >= Bytes::gib(1).0).then_some(Bytes(wanted >> 20 << 20))
 }

@@ -1,7 +1,9 @@
 //! `fathom verify`: issues a promised load and judges what came of it.
 
 mod args;
+mod made_files;
 mod report;
+mod targets;
 
 use std::path::PathBuf;
 
@@ -33,6 +35,7 @@ use crate::preflight;
 use crate::screen::{self, Screen};
 use crate::session::Session;
 use args::{Asked, understand};
+use made_files::MadeFiles;
 
 pub use args::command;
 
@@ -72,7 +75,8 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
     }
     let started = Zoned::now();
     let before = preflight::look(session, &plan, preflight, given.get_flag("quiet"));
-    let (mut results, shallower, verdict, issued) = attempts(session, given, &asked, &before, &mut outputs)?;
+    let (mut results, shallower, mut verdict, issued) = attempts(session, given, &asked, &before, &mut outputs)?;
+    verdict.notes.extend(asked.detected.clone());
     results
         .findings
         .extend(study::diagnosis::beyond_limits(&results, &asked.known));
@@ -142,6 +146,7 @@ fn attempts(
     let verification = &asked.verification;
     let mut screen = Screen::of(session, given, outputs.streams_to_stdout())?;
     let (mut ground, mut search) = (Ground::default(), Search::default());
+    let mut made = MadeFiles::missing_among(&verification.paths);
     let (mut probed, mut shallower) = (None, None);
     loop {
         let attempt = verification.next(&search).expect("a judged promise ends the loop");
@@ -156,17 +161,19 @@ fn attempts(
             Attempt { slots, .. } => Some(format!("again, depth {slots}")),
         };
         screen.begin(&plan, label);
-        let allowed = ground.permissions(&permissions);
+        let allowed = made.permissions(ground.permissions(&permissions));
         let results = session
             .execution(plan, &allowed)
             .after(before.clone())
             .run(&mut |event| {
                 ground.take(&event);
                 screen.take(&event);
+                made.take(&event);
                 if !attempt.is_probe {
                     outputs.take(&event).iter().for_each(|told| screen.say(told));
                 }
-            })?;
+            })
+            .map_err(|error| without_verdict(error.into()))?;
         let Some(observed) = Observation::of(&results, 0, 0) else {
             return Err(nothing_measured(&results));
         };
@@ -187,6 +194,14 @@ fn attempts(
     }
 }
 
+/// A test that could not begin fails no promise, whatever went wrong.
+fn without_verdict(faults: Faults) -> Faults {
+    match faults.exit() {
+        Exit::Failed => faults.with(Exit::Refused),
+        _ => faults,
+    }
+}
+
 fn nothing_measured(results: &Results) -> Faults {
     let fault = Fault::new("not one operation ended in the measured window, so there is nothing to judge");
     let exit = Exit::of(results, false);
@@ -200,6 +215,7 @@ fn nothing_measured(results: &Results) -> Faults {
 fn plan_of(session: &Session, asked: &Asked, attempt: &Attempt) -> Plan {
     let mut plan = shared_among(session.ranks(), asked.verification.plan(attempt));
     asked.storage.apply_to_plan(&mut plan);
+    plan.limits.clone_from(&asked.caps);
     plan
 }
 

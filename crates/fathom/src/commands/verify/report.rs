@@ -46,7 +46,11 @@ pub(super) fn page(asked: &Asked, results: &Results, verified: &Verified) -> Str
         ),
         _ => clauses,
     };
-    let mut page = pages::run(results, pages::verdict(&promised, &verified.verdict));
+    let shown = html::page::Verdict {
+        word: verify::headline_of(verified),
+        ..pages::verdict(&promised, &verified.verdict)
+    };
+    let mut page = pages::run(results, shown);
     let what = asked.policy.as_ref().map_or("Requirement", |policy| &policy.id);
     page.title = format!("{what} on {}", verified.target);
     html::file(&page)
@@ -60,9 +64,9 @@ pub(super) fn text(verified: &Verified) -> String {
             Paragraph::Sentences(sentences) => screen::wrapped(&sentences),
         };
     }
-    if !verified.diagnoses.is_empty() {
-        let mut bytes = b"\n".to_vec();
-        ::report::diagnosis::write(&verified.diagnoses, &mut bytes).expect("writing to memory does not fail");
+    for one in &verified.diagnoses {
+        let mut bytes = b"\nWhat limits the load\n".to_vec();
+        ::report::diagnosis::write_one(&one.diagnosis, &mut bytes).expect("writing to memory does not fail");
         text += &String::from_utf8_lossy(&bytes);
     }
     text
