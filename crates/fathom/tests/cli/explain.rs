@@ -483,3 +483,55 @@ fn saved_results_are_explained_and_shown_again() {
         ],
     );
 }
+
+/// Written-down figures have a rate and a time, or not even these, and the percentile is a figure all the same.
+#[test]
+fn a_stated_percentile_is_a_figure() {
+    let Some(folder) = need(Directory::new()) else { return };
+    let file = folder.path().join("figures.toml");
+    let figures = "tool = \"DiskSpd\"\ndepth = 32\nworkers = 1\ndirect = true\nrandom = true\nblock = \"4k\"\nread = 100\n\
+                   iops = 5000\nmean = \"2.3ms\"\np99 = \"4.2ms\"\n";
+    let judged = |figures: &str, limit: &str| {
+        fs::write(&file, figures).unwrap();
+        fathom(&["explain", text(&file), "--require", limit])
+    };
+    for figures in [figures.to_owned(), format!("{figures}time = \"300s\"\n")] {
+        judged(&figures, "p99<=5ms").expect(0, &["PASS p99 <= 5 ms: 4.2 ms"]);
+        // Within the doubt of a figure of which nothing but its value is known.
+        judged(&figures, "p99<=4.3ms").expect(2, &["INCONCLUSIVE p99 <= 4.3 ms"]);
+    }
+    // 1,000 operations have one beyond p99.9.
+    let few = format!("{figures}\"p99.9\" = \"9ms\"\ntime = \"0.2s\"\n");
+    judged(&few, "p99.9<=20ms").expect(2, &["operations are too few"]);
+}
+
+/// A rate of 6,000 behind a cap of 3,000, and two modes: what a run found, explain does not find again, and nothing was
+/// held back.
+#[test]
+fn a_run_is_explained_without_repeating_its_findings() {
+    let Some(folder) = need(Directory::new()) else { return };
+    let (job, saved) = (folder.path().join("job.toml"), folder.path().join("saved"));
+    let explained = |load: &str, cap: &str, rule: &str| {
+        let device = format!("servers = 64\nservice = \"bimodal 50us 5ms 0.3\"\n{cap}");
+        let load = format!("depth = 16\ntime = \"60s\"\nwarm-up = \"5s\"\n{load}");
+        let content = format!("[[job]]\ntarget = \"simulated:disk\"\n{load}[simulated.disk]\n{device}");
+        fs::write(&job, content).unwrap();
+        let ran = fathom(&["run", text(&job), "-q", "--save", text(&saved)]);
+        ran.expect(0, &[&format!("{rule} (job1)")]);
+        let ran = fathom(&["explain", text(&saved)]);
+        assert_eq!(
+            ran.out.matches(&format!("{rule} (job1)")).count(),
+            1,
+            "{rule}: {ran:#?}"
+        );
+        assert!(!ran.out.contains("also (job1)"), "{ran:#?}");
+        ran.out
+    };
+    let starved = explained("rate = \"6000iops\"\n", "iops-cap = 3000\n", "RATE-NOT-KEPT");
+    assert!(
+        starved.contains("6,000 per second were asked for and not reached"),
+        "{starved}"
+    );
+    assert!(!starved.contains("held back on purpose"), "{starved}");
+    explained("", "", "TWO-MODES");
+}
