@@ -1,5 +1,5 @@
-//! `cargo xtask mutate fio`: takes each option away in each place of `fio/lower` and `fio/plan` that reads it, and lets the table of effects
-//! (`crates/dialects/tests/suite/fio/effects.rs` and the folder beside it) notice.
+//! `cargo xtask mutate fio`: takes each option away in each place of `fio/lower` and `fio/plan` that reads it, and lets the effects of the rows
+//! (`crates/dialects/tests/suite/fio/effects.rs`) notice.
 //!
 //! The sources are copied below `target/mutate`. There every reading of an option `queue.iodepth` becomes
 //! `(*blank(17, &queue.iodepth, |options| &options.queue.iodepth))`, which gives the built-in default where the environment

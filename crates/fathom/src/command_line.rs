@@ -519,7 +519,10 @@ mod tests {
             let whole = command().try_get_matches_from(&arguments);
             let part = command_for(&arguments).try_get_matches_from(&arguments);
             match (whole, part) {
-                (Ok(whole), Ok(part)) => assert_eq!(format!("{whole:?}"), format!("{part:?}"), "{line}"),
+                (Ok(whole), Ok(part)) => {
+                    let words = |matches: &clap::ArgMatches| format!("{:?}", matches.subcommand());
+                    assert_eq!(words(&whole), words(&part), "{line}");
+                }
                 (Err(whole), Err(part)) => assert_eq!(whole.to_string(), part.to_string(), "{line}"),
                 (whole, part) => panic!("{line}: {whole:?}, {part:?}"),
             }

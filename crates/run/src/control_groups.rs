@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use model::plan::{ControlGroup, Plan};
 
-use crate::worker::{Setting, SetupError};
+use crate::setup_error::{Setting, SetupError};
 
 /// A thread that has ended leaves its group a moment later.
 const LEAVING: Duration = Duration::from_millis(10);

@@ -2,9 +2,9 @@
 
 use model::plan::PlanError;
 
+use crate::setup_error::SetupError;
 use crate::targets::TargetError;
 use crate::targets::guard::Refusal;
-use crate::worker::SetupError;
 
 /// Why a plan could not be executed.
 #[derive(Debug, thiserror::Error)]

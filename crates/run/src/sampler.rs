@@ -72,7 +72,11 @@ impl Sampler {
             // No sample follows, so a first reading of the processes would be of no use.
             let is_needed = self.processes.is_some();
             self.sample(last, |system| {
-                is_needed.then(|| ProcessTimes::read(system)).unwrap_or_default()
+                if is_needed {
+                    ProcessTimes::read(system)
+                } else {
+                    ProcessTimes::default()
+                }
             });
         }
         self.samples

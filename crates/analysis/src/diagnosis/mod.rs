@@ -40,7 +40,7 @@ use model::observation::Observation;
 pub(crate) use bounds::{Bound, bounds, of_layer};
 pub use confirm::{Comparison, Verdict, compare};
 pub use context::{Context, Counts, KnownBurst, Network, Question, Temperature};
-pub(crate) use findings::findings;
+pub(crate) use findings::finding_of;
 pub use model::diagnosis::{Answer, Diagnosis, Evidence, JobDiagnosis, LayerUse, Remark};
 pub use system::system_layers;
 

@@ -184,13 +184,16 @@ impl Case<'_> {
         (target * each, each)
     }
 
-    /// The storage itself keeps every latency that is promised, whatever waited in the program.
+    /// The storage itself keeps every clause about a latency, of which there are some, whatever waited
+    /// in the program.
     fn service_keeps_latencies(&self) -> bool {
         let latency = |clause: &&Clause| matches!(clause.metric, Metric::Mean | Metric::Quantile { .. });
-        self.clauses.iter().filter(latency).all(|clause| {
-            self.service_figure(clause)
-                .is_some_and(|service| !breaks(clause, service))
-        })
+        let mut latencies = self.clauses.iter().filter(latency).peekable();
+        latencies.peek().is_some()
+            && latencies.all(|clause| {
+                self.service_figure(clause)
+                    .is_some_and(|service| !breaks(clause, service))
+            })
     }
 
     /// A rate was asked for that is below `target` operations per second.

@@ -1,25 +1,21 @@
 //! Plan to text: the same test in the words of another dialect.
 //!
-//! A writer says what its dialect can say. The text is read again (for fio, the plan that the text
-//! stands for is made first and written from), and both plans are compared path by path. So nothing
-//! is dropped in silence, whatever a writer forgets. Nothing here opens a file or looks at one.
+//! A writer says what its dialect can say. The text is read again, and both plans are compared path
+//! by path. So nothing is dropped in silence, whatever a writer forgets. Nothing here opens a file
+//! or looks at one.
 
 mod compare;
 mod crews;
 mod diskspd;
 mod diskspd_line;
 mod fio;
-mod fio_text;
-mod fio_text_more;
 mod native;
 mod words;
 
 use std::fmt;
 
-use model::mix::Mix;
-use model::plan::{Dialect, Pacing, Plan, Rate};
+use model::plan::{Dialect, Plan};
 use model::results::Equivalent;
-use model::{Direction, Nanos, PerDirection};
 
 pub use diskspd::to_diskspd;
 pub use fio::to_fio;
@@ -70,30 +66,6 @@ fn dialect_name(dialect: Dialect) -> &'static str {
         Dialect::Native => "native",
         Dialect::Fio => "fio",
         Dialect::Diskspd => "DiskSpd",
-    }
-}
-
-/// The schedule of each direction. One for all is divided by the mix.
-fn rates_by_direction(pacing: Pacing, mix: &Mix) -> PerDirection<Option<Rate>> {
-    match pacing {
-        Pacing::Unpaced => PerDirection::default(),
-        Pacing::PerDirection { rates } => rates,
-        Pacing::Together { rate } => {
-            let mut all = PerDirection::default();
-            let writes = words::write_share(mix) / 100.0;
-            for direction in words::directions(mix) {
-                let share = match (mix, direction) {
-                    (Mix::Only { .. }, _) => 1.0,
-                    (Mix::TrimThenWrite, _) => 0.5,
-                    (_, Direction::Write) => writes,
-                    _ => 1.0 - writes,
-                };
-                // Fine enough for any rate, and small enough not to overflow.
-                let per_ns = Nanos((rate.per_ns.0 as f64 / share) as u64);
-                all[direction] = Some(Rate { per_ns, ..rate });
-            }
-            all
-        }
     }
 }
 

@@ -21,6 +21,7 @@ mod expression;
 mod job_file;
 mod lower;
 mod plan;
+pub(crate) mod print;
 mod session;
 mod similar;
 mod substitute;

@@ -20,8 +20,9 @@ use crate::gather::Gather;
 use crate::governor::Governor;
 use crate::issue_trace::{self, IssueTrace};
 use crate::operation_log::{self, OperationLog};
+use crate::setup_error::SetupError;
 use crate::sources::Sources;
-use crate::worker::{Assignment, CellKey, Ended, Inbox, ReadyTarget, SetupError, set_up};
+use crate::worker::{Assignment, CellKey, Ended, Inbox, ReadyTarget, set_up};
 
 /// A job while its step runs.
 pub(super) struct LiveJob {

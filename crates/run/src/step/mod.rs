@@ -21,7 +21,8 @@ use crate::control_groups::ControlGroups;
 use crate::error::{RunError, WorkerFault};
 use crate::other_programs::OtherPrograms;
 use crate::schedulers::Schedulers;
-use crate::worker::{ReadyTarget, SetupError};
+use crate::setup_error::SetupError;
+use crate::worker::ReadyTarget;
 use launch::LiveJob;
 
 /// What all steps of a run share.

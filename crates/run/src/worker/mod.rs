@@ -37,7 +37,6 @@ pub(crate) use lifecycle::Ended;
 pub(crate) use outbox::{Inbox, mailbox};
 pub(crate) use recorder::{CellKey, CellKind, Recorder};
 pub(crate) use setup::{Assignment, ReadyKind, ReadyTarget, set_up};
-pub use setup::{Setting, SetupError};
 
 /// A worker, ready to run.
 pub(crate) struct Worker<'plan> {
@@ -137,8 +136,8 @@ impl Worker<'_> {
             return;
         }
         match (self.io.path, self.io.one_at_a_time) {
-            (IssuePath::OneStream, true) => self.io.submit_in_turn(),
-            (IssuePath::OneStream, false) => self.io.submit_one_stream(),
+            (IssuePath::Batches, true) => self.io.submit_in_turn(),
+            (IssuePath::Batches, false) => self.io.submit_batches(),
             (IssuePath::General, _) => self.io.submit_general(None),
         }
     }

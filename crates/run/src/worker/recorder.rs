@@ -41,6 +41,16 @@ pub(crate) enum CellKind {
     OfPriority(Direction, u16),
 }
 
+/// The cell of a stream that counts such operations.
+#[inline(always)]
+pub(crate) fn cell_for(cells: &PerDirection<u32>, action: Action) -> u32 {
+    match action {
+        Action::Read => cells.read,
+        Action::Trim => cells.trim,
+        _ => cells.write,
+    }
+}
+
 /// Counters and histograms of one direction of one stream.
 #[derive(Debug, Default)]
 pub(crate) struct Cell {
@@ -213,11 +223,7 @@ impl Recorder {
         let (mut index, mut last) = (0, start);
         // Stretches in one direction share a cell, which is looked up once for each.
         while let Some(Request { action, .. }) = requests.get(index).filter(|_| index < done.len()) {
-            let cell = if *action == Action::Read {
-                cells.read
-            } else {
-                cells.write
-            };
+            let cell = cell_for(cells, *action);
             let cell = &mut self.cells[cell as usize];
             let begin = index;
             for (completion, request) in done[begin..].iter().zip(&requests[begin..]) {

@@ -5,6 +5,8 @@ use model::Nanos;
 use model::draws::{Draws, Purpose, Reduction};
 use model::plan::{Depth, Worker as Plan};
 
+use super::stream::LiveStream;
+
 /// An operation in flight.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SlotRecord {
@@ -35,8 +37,17 @@ pub(crate) struct SlotRecord {
 pub(crate) struct SlotTable(Vec<SlotRecord>);
 
 impl SlotTable {
-    pub(crate) fn new(slots: u32) -> SlotTable {
-        SlotTable(vec![SlotRecord::default(); slots as usize])
+    /// A table in which the slots of a pool belong to its first stream.
+    pub(crate) fn new(slots: u32, pools: &[SlotPool], streams: &[LiveStream]) -> SlotTable {
+        let mut records = vec![SlotRecord::default(); slots as usize];
+        for (number, pool) in pools.iter().enumerate() {
+            for slot in &pool.free {
+                let record = &mut records[slot.0 as usize];
+                (record.pool, record.stream) = (number as u32, pool.streams.start as u32);
+                record.file = streams.get(pool.streams.start).map_or(0, |stream| stream.file);
+            }
+        }
+        SlotTable(records)
     }
 
     #[inline(always)]

@@ -3,7 +3,7 @@
 mod parts;
 mod rows;
 
-use model::plan::{Dialect, Job, Plan, Prepare, Step, Stop, Stream, Target, TargetKind, Worker};
+use model::plan::{Dialect, Job, Plan, Step, Stop, Stream, Target, TargetKind, Worker};
 use model::{Bytes, Direction};
 use serde_json::{Value, json};
 
@@ -277,7 +277,7 @@ fn most_alike<'a, 'p>(place: &Place<'_>, others: &'p [Place<'a>]) -> Option<&'p 
 
 /// In how many ways two streams are alike.
 fn likeness(one: &Stream, other: &Stream) -> usize {
-    let Some(direction) = words::directions(&one.mix).into_iter().next() else {
+    let Some(direction) = one.mix.directions().next() else {
         return 0;
     };
     let length = |stream: &Stream| words::sizes(&stream.pattern.sizes[direction]);
@@ -327,21 +327,12 @@ pub(super) fn is_device(path: &str) -> bool {
     path.starts_with("/dev/") || path.starts_with('#') || path.starts_with(r"\\.\")
 }
 
-/// The size that a file is given.
-pub(super) fn made(prepare: &Prepare) -> Option<u64> {
-    match prepare {
-        Prepare::Existing => None,
-        Prepare::Filled { size } => size.map(|size| size.0),
-        Prepare::Recreate { size, .. } | Prepare::LayOut { size, .. } => Some(size.0),
-    }
-}
-
 /// The size of a target, where it is known without looking at it.
 fn known_size(target: &Target) -> Option<u64> {
     match &target.kind {
         TargetKind::Nothing { size } | TargetKind::Name { size, .. } => Some(size.0),
         TargetKind::Simulated { device } => Some(device.size.0),
-        TargetKind::Path | TargetKind::Template { .. } => made(&target.prepare),
+        TargetKind::Path | TargetKind::Template { .. } => target.prepare.size().map(|size| size.0),
     }
 }
 

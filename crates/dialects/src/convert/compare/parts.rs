@@ -6,15 +6,15 @@ use model::content::Content;
 use model::draws::DrawsForm;
 use model::mix::{Mix, MixRule};
 use model::plan::{
-    AtEndOfJob, CatchUp, Control, CpuWork, Depth, Dialect, EngineKind, Extent, LatencyPoints, LookCall, Pacing,
-    Prepare, PrepareWhen, Process, Rate, RateUnit, Region, Stop, Stream, StreamTarget, TargetKind, ThinkCount, Verify,
-    Worker, WriteThrough,
+    AtEndOfJob, CatchUp, Control, CpuWork, Depth, Dialect, EngineKind, Extent, LatencyPoints, LookCall, Mapping,
+    Pacing, Prepare, PrepareWhen, Process, Rate, RateUnit, Region, Stop, Stream, StreamTarget, TargetKind, ThinkCount,
+    Verify, Worker, WriteThrough,
 };
-use model::{Direction, PerDirection};
+use model::{Bytes, Direction, PerDirection};
 
 use super::rows::Verdict::{self, Differs, Lost};
-use super::{Pair, Place, folded, is_device, known_size, made};
-use crate::convert::{native, rates_by_direction, words};
+use super::{Pair, Place, folded, is_device, known_size};
+use crate::convert::{native, words};
 
 /// What is wanted and what there is.
 type Difference = Option<(String, String)>;
@@ -96,9 +96,18 @@ pub(super) fn after(at: &Place<'_>, _: &Place<'_>) -> String {
     flag(count > 0, &format!("{count} jobs that end first"))
 }
 
+/// There are other jobs of the step in a list.
+fn others(at: &Place<'_>, list: &[u32]) -> bool {
+    let steps = at.plan.steps.iter();
+    let own = steps.flat_map(|step| step.jobs.iter().enumerate());
+    let own = own.into_iter().find(|(_, job)| std::ptr::eq(*job, at.job));
+    list.iter()
+        .any(|other| own.is_none_or(|(own, _)| own != *other as usize))
+}
+
 pub(super) fn ends_jobs(at: &Place<'_>, _: &Place<'_>) -> String {
     let ends = &at.job.ends_with;
-    flag(!ends.jobs.is_empty() || ends.plan_always, "other jobs end with it")
+    flag(others(at, &ends.jobs) || ends.plan_always, "other jobs end with it")
 }
 
 pub(super) fn ends_workers(at: &Place<'_>, wanted: &Place<'_>) -> String {
@@ -109,7 +118,7 @@ pub(super) fn ends_workers(at: &Place<'_>, wanted: &Place<'_>) -> String {
 pub(super) fn failure(at: &Place<'_>, _: &Place<'_>) -> String {
     let ends = &at.job.ends_with;
     let ends = [
-        (ends.on_failure.len() > 1, "other jobs"),
+        (others(at, &ends.on_failure), "other jobs"),
         (ends.workers_on_failure, "other workers"),
         (ends.plan, "later steps"),
     ];
@@ -179,7 +188,11 @@ pub(super) fn engine_verdict(pair: &Pair<'_>) -> Verdict {
     }
 }
 
-pub(super) fn depth(at: &Place<'_>, _: &Place<'_>) -> String {
+/// What is mapped is copied, one operation after the other.
+pub(super) fn depth(at: &Place<'_>, wanted: &Place<'_>) -> String {
+    if wanted.stream.cache.mapping.is_some() {
+        return String::new();
+    }
     let worker = at.worker;
     let each: Vec<u32> = worker.streams.iter().map(|stream| stream.depth).collect();
     let depth = match worker.depth {
@@ -212,6 +225,15 @@ pub(super) fn weights(pair: &Pair<'_>) -> Difference {
         shares.collect::<Vec<_>>().join("/")
     };
     differing(shares(wanted), shares(got), |shares| shares)
+}
+
+/// Operations that are handed over at once, of those that there can be.
+pub(super) fn batch(at: &Place<'_>, _: &Place<'_>) -> String {
+    let (batch, slots) = (at.worker.batching.submit, at.worker.slots());
+    optional(
+        &batch.map(|batch| batch.min(slots)).filter(|_| slots > 1),
+        u32::to_string,
+    )
 }
 
 fn generator(at: &Place<'_>) -> &'static str {
@@ -266,7 +288,13 @@ pub(super) fn paths(pair: &Pair<'_>) -> Difference {
         .map(|id| pair.got.plan.target(*id).path.as_str())
         .collect();
     let wanted = pair.wanted.paths();
-    match wanted.iter().all(|path| there.contains(path)) {
+    // A file is made in a folder.
+    let is_there = |path: &&str| {
+        there
+            .iter()
+            .any(|name| name == path || path.ends_with('/') && name.starts_with(path))
+    };
+    match wanted.iter().all(is_there) {
         true => None,
         false => both(wanted.join(", "), pair.got.paths().join(", ")),
     }
@@ -316,9 +344,9 @@ fn prepared<'p>(pair: &Pair<'p>) -> Option<(&'p Prepare, &'p Prepare)> {
 
 pub(super) fn file_size(pair: &Pair<'_>) -> Difference {
     let (wanted, got) = prepared(pair)?;
-    let words = |size: u64| format!("a file of {}", words::size(size));
-    let wanted = made(wanted)?;
-    differing(Some(wanted), made(got), |size| size.map(words).unwrap_or_default())
+    let words = |size: Bytes| format!("a file of {}", words::size(size.0));
+    let wanted = wanted.size()?;
+    differing(Some(wanted), got.size(), |size| size.map(words).unwrap_or_default())
 }
 
 pub(super) fn preparation(pair: &Pair<'_>) -> Difference {
@@ -329,7 +357,7 @@ pub(super) fn preparation(pair: &Pair<'_>) -> Difference {
         Prepare::Recreate { .. } => "a file that is made anew",
         Prepare::LayOut { .. } => "a file that is laid out if it is too small",
     };
-    made(wanted)?;
+    wanted.size()?;
     differing(way(wanted), way(got), |way| way)
 }
 
@@ -363,9 +391,10 @@ pub(super) fn end(pair: &Pair<'_>) -> Difference {
 }
 
 pub(super) fn region(pair: &Pair<'_>) -> Difference {
-    // Where the size is not known, two sizes that no region covers tell the same from the similar.
+    // Where the size is not known, two sizes of which a percent is a multiple of any block
+    // tell the same from the similar.
     let known = known_size(pair.wanted.target).map(|size| vec![size]);
-    let sizes = known.unwrap_or_else(|| vec![(1 << 55) + 12_345, (3 << 50) + 4096 * 7]);
+    let sizes = known.unwrap_or_else(|| vec![100 << 48, 300 << 40]);
     let areas = |region: &Region| sizes.iter().map(|size| region.resolve(*size)).collect::<Vec<_>>();
     let (wanted, got) = (&pair.wanted.stream.region, &pair.got.stream.region);
     let in_words = |Region { base, length }: &Region| {
@@ -420,12 +449,12 @@ pub(super) fn runs(pair: &Pair<'_>) -> Difference {
         false => "each operation draws its type",
     };
     differing(runs(pair.wanted.stream), runs(pair.got.stream), way)
-        .filter(|_| words::directions(&wanted_mix(pair)).len() > 1)
+        .filter(|_| wanted_mix(pair).directions().count() > 1)
 }
 
 /// The directions of both; where there is none, the mix has been noted already, and patterns cannot be compared.
 fn common(pair: &Pair<'_>) -> Vec<Direction> {
-    let wanted = words::directions(&pair.wanted.stream.mix).into_iter();
+    let wanted = pair.wanted.stream.mix.directions();
     wanted
         .filter(|direction| pair.got.stream.mix.includes(*direction))
         .collect()
@@ -473,7 +502,7 @@ pub(super) fn alignment(pair: &Pair<'_>) -> Difference {
         return None;
     }
     by_direction(pair, |stream, direction| {
-        format!("multiples of {}", words::size(words::step(stream, direction)))
+        format!("multiples of {}", words::size(stream.alignment(direction)))
     })
 }
 
@@ -530,6 +559,13 @@ pub(super) fn write_through_verdict(pair: &Pair<'_>) -> Verdict {
     }
 }
 
+/// A mapping, or an engine that maps where a mapping is wanted.
+pub(super) fn mapping(at: &Place<'_>, wanted: &Place<'_>) -> String {
+    let maps = at.worker.engine.kind == EngineKind::Mmap && wanted.stream.cache.mapping.is_some();
+    let of_engine = maps.then(Mapping::default);
+    words::mapping(at.stream.cache.mapping.or(of_engine))
+}
+
 /// There is nothing to drop where the cache is not used.
 pub(super) fn drop_before(at: &Place<'_>, wanted: &Place<'_>) -> String {
     let words = match at.stream.cache.drop_before {
@@ -553,7 +589,7 @@ pub(super) fn flushes(at: &Place<'_>, wanted: &Place<'_>) -> String {
 
 /// The schedules of both.
 fn schedules_of(pair: &Pair<'_>) -> [PerDirection<Option<Rate>>; 2] {
-    let rates = |stream: &Stream| rates_by_direction(stream.pacing, &stream.mix);
+    let rates = |stream: &Stream| stream.pacing.by_direction(&stream.mix);
     [rates(pair.wanted.stream), rates(pair.got.stream)]
 }
 
@@ -608,7 +644,7 @@ pub(super) fn schedules(pair: &Pair<'_>) -> Difference {
     };
     let comparable = paced(&pair.wanted) && paced(&pair.got) && same_rates(pair);
     differing(each(&pair.wanted), each(&pair.got), way)
-        .filter(|_| comparable && words::directions(&pair.wanted.stream.mix).len() > 1)
+        .filter(|_| comparable && pair.wanted.stream.mix.directions().count() > 1)
 }
 
 /// The first schedule of each, where both have one.

@@ -181,7 +181,7 @@ pub(super) const ROWS: &[Row] = rows! {
     "stream.weight" ["share", "", "Weight"] => Lost, Both(parts::weights);
     "worker.batching.serialize_overlap" ["", "serialize_overlap", ""] =>
         Lost, Flag("operations that overlap wait for each other");
-    "worker.batching.submit" ["batch", "iodepth_batch", ""] => Lost, Text;
+    "worker.batching.submit" ["batch", "iodepth_batch", ""] => Lost, Words(parts::batch);
     "worker.batching.complete_min" ["", "iodepth_batch_complete", ""] => Lost, Text;
     "worker.batching.complete_max" ["", "iodepth_batch_complete", ""] => Lost, Text;
     "worker.batching.refill_below" ["", "iodepth_low", ""] => Lost, Text;
@@ -236,7 +236,7 @@ pub(super) const ROWS: &[Row] = rows! {
     "stream.cache.local_only" ["cache", "direct, sync", "-S"] =>
         Lost, Flag("the cache of the server is used, the local one is not");
     "stream.cache.mapping" ["cache", "ioengine=mmap", "-Sm, -N"] =>
-        Lost, Words(|at, _| words::mapping(at.stream.cache.mapping));
+        Lost, Words(parts::mapping);
     "stream.cache.drop_before" ["", "invalidate", ""] => Differs, Words(parts::drop_before);
     "stream.cache.fill_before" ["", "pre_read", ""] => Lost, Flag("files are read into the cache before");
     "stream.hint.sequential" ["", "fadvise_hint", "-fr, -fs, -ft"] =>

@@ -49,7 +49,6 @@ pub(in crate::fio) fn pattern(options: &JobOptions) -> Pattern {
         sizes: sizes(options),
         alignment: options.pattern.ba.map(|bytes| Bytes(*bytes)),
         whole_blocks: false,
-        sizes_by_place: options.pattern.bs_is_seq_rand,
         ..Pattern::default()
     }
 }

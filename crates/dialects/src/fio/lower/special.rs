@@ -9,6 +9,9 @@ use crate::fio::draft::{Draft, us};
 use crate::fio::options::JobOptions;
 use crate::fio::options::engine::CpuMode;
 
+/// Longer than anybody waits: the time of work that ends only when it is stopped.
+pub(in crate::fio) const ENDLESS: Nanos = Nanos::secs(1 << 30);
+
 /// Numbers that a processor sorts at a time.
 const NUMBERS: u64 = 256 * 1024;
 /// How often a program is looked at, and for how long each time.

@@ -1,19 +1,15 @@
 //! Engines that do something else than I/O: when their jobs end, what they need, and what they say.
 
-use model::Nanos;
 use model::plan::Stop;
 
 use super::Unusable;
 use crate::fio::draft::{Clone, us};
-use crate::fio::lower::special::{arguments, load};
+use crate::fio::lower::special::{ENDLESS, arguments, load};
 use crate::fio::options::JobOptions;
 use crate::fio::options::engine::CpuMode;
 
 /// EINVAL.
 const INVALID: i32 = 22;
-/// Longer than anybody waits.
-const ENDLESS: Nanos = Nanos::secs(1 << 30);
-
 /// Work that moves no data ends when its time is over, or after so many spells. With neither it goes on until it is stopped.
 pub(super) fn stop(options: &JobOptions) -> Stop {
     let job = &options.job;

@@ -7,7 +7,9 @@ pub(super) use crate::fio::draft::field_of_plan;
 use crate::fio::draft::{Draft, Parts, PlanField};
 use crate::fio::options::JobOptions;
 pub(super) use crate::fio::options::Word;
+use crate::fio::print::Section;
 use crate::fio::values::{Amount, Unit};
+use crate::notation;
 
 /// Where the value of an option lies.
 pub type At<T> = fn(&mut JobOptions) -> &mut T;
@@ -17,6 +19,9 @@ pub(super) type Field<T> = (&'static str, At<T>);
 
 /// What reports are told of an option.
 type Setting = fn(&JobOptions) -> Option<String>;
+
+/// How a section of a plan is written as the value of an option.
+type Print = fn(&Section<'_>) -> Option<String>;
 
 /// What has to do with an option.
 #[derive(Clone, Copy)]
@@ -43,12 +48,16 @@ pub struct Row {
     pub help: &'static str,
     /// A value that works.
     pub example: &'static str,
+    /// Command lines that have it, each with what their plan then holds and would not hold without it, as the manual has it.
+    /// A test looks for each of them; `tests/suite/fio/effects.rs` says how they are written.
+    pub effects: &'static [(&'static str, &'static str)],
     /// What follows for other options when it is given.
     pub(in crate::fio) then: Option<fn(&mut JobOptions)>,
     /// The field of the plan that it is.
     pub(in crate::fio) field: Option<PlanField>,
     lower: Option<fn(&mut Draft<'_>)>,
     shows: Option<(&'static str, Setting)>,
+    print: Option<Print>,
 }
 
 /// The place of an option among the others.
@@ -165,6 +174,38 @@ impl Row {
         }
     }
 
+    /// Its value for a section of a plan, if the section needs it; empty for one that stands alone.
+    pub(in crate::fio) fn print(&self, section: &mut Section<'_>) -> Option<String> {
+        match (self.print, self.field) {
+            (Some(print), _) => print(section),
+            (None, Some(field)) => self.print_field(field, &mut section.parts),
+            (None, None) => None,
+        }
+    }
+
+    fn print_field(&self, field: PlanField, parts: &mut Parts) -> Option<String> {
+        let positive = |number: u64, word: fn(u64) -> String| (number > 0).then(|| word(number));
+        let number = |number: u64| number.to_string();
+        match field {
+            PlanField::Flag(at) => self.print_switch(*at(parts)?),
+            PlanField::Not(at) => self.print_switch(!*at(parts)?),
+            PlanField::Count(at) => positive(u64::from(*at(parts)?), number),
+            PlanField::LongCount(at) => positive(*at(parts)?, number),
+            PlanField::OptionalCount(at) => at(parts)?.map(|count| count.to_string()),
+            PlanField::Size(at) => positive(u64::from(*at(parts)?), notation::size),
+            PlanField::Bytes(at) => positive(at(parts)?.0, notation::size),
+            PlanField::Text(at) => at(parts)?.clone(),
+        }
+    }
+
+    fn print_switch(&self, on: bool) -> Option<String> {
+        let value = if on { "1" } else { "0" };
+        match self.kind {
+            Kind::Flag(_) => on.then(String::new),
+            _ => (value != self.default).then(|| value.to_owned()),
+        }
+    }
+
     /// What reports are told of it: a name that they know, and its value.
     pub(in crate::fio) fn shown(&self, options: &JobOptions) -> Option<(&'static str, String)> {
         let (name, value) = self.shows?;
@@ -184,10 +225,12 @@ impl Row {
             status: Status::Supported,
             help: "",
             example: "",
+            effects: &[],
             then: None,
             field: None,
             lower: None,
             shows: None,
+            print: None,
         }
     }
 
@@ -231,6 +274,11 @@ impl Row {
         self
     }
 
+    pub(super) const fn effects(mut self, effects: &'static [(&'static str, &'static str)]) -> Row {
+        self.effects = effects;
+        self
+    }
+
     pub(super) const fn then(mut self, then: fn(&mut JobOptions)) -> Row {
         self.then = Some(then);
         self
@@ -251,6 +299,12 @@ impl Row {
     /// What reports show of it, by the name that they know.
     pub(super) const fn shows(mut self, name: &'static str, value: Setting) -> Row {
         self.shows = Some((name, value));
+        self
+    }
+
+    /// How a plan is written as its value, where that does not follow from a field of the plan.
+    pub(super) const fn prints(mut self, print: Print) -> Row {
+        self.print = Some(print);
         self
     }
 

@@ -3,17 +3,35 @@
 use super::row::*;
 use crate::fio::lower::pattern;
 use crate::fio::options::zones;
+use crate::fio::print;
 
 /// The rows of these options.
 pub const ROWS: &[Row] = rows! {
     word(second(1100), "zonemode", zones::ZoneMode::WORDS).default("none").example("strided")
-        .help("Whether the job works in zones.").means(pattern::check_zones),
-    size(second(1110), field!(zones.zonesize)).default("0").example("256m").help("Bytes to transfer in a zone."),
+        .help("Whether the job works in zones.").means(pattern::check_zones).prints(print::pattern::zonemode)
+        .effects(&[
+            (
+                "--zonemode=strided --zonesize=8k --zonerange=16k --zoneskip=32k",
+                "stream.pattern.access.*.pattern=[zones]",
+            ),
+        ]),
+    size(second(1110), field!(zones.zonesize)).default("0").example("256m").help("Bytes to transfer in a zone.")
+        .prints(print::pattern::zonesize)
+        .effects(&[
+            (
+                "--zonemode=strided --zonesize=8k",
+                "stream.pattern.access.0.work=8192; stream.pattern.access.0.range=8192",
+            ),
+            ("--zonemode=strided --zonesize=8k --zonerange=16k", "stream.pattern.access.0.work=8192"),
+        ]),
     refused(third(1120), "zonecapacity", "size").default("0").example("128m")
         .help("Bytes of a zone that can be written."),
     size(second(1130), field!(zones.zonerange)).default("0").example("256m")
-        .help("Bytes from the beginning of a zone to its end."),
-    amount(second(1140), field!(zones.zoneskip)).default("0").example("256m").help("Bytes between two zones."),
+        .help("Bytes from the beginning of a zone to its end.").prints(print::pattern::zonerange)
+        .effects(&[("--zonemode=strided --zonesize=8k --zonerange=16k", "stream.pattern.access.0.range=16384")]),
+    amount(second(1140), field!(zones.zoneskip)).default("0").example("256m").help("Bytes between two zones.")
+        .prints(print::pattern::zoneskip)
+        .effects(&[("--zonemode=strided --zonesize=8k --zoneskip=32k", "stream.pattern.access.0.skip=32768")]),
     refused(third(1150), "read_beyond_wp", "bool").default("0").example("1").help("Read behind the write pointer."),
     refused(third(1160), "max_open_zones", "int").default("0").example("14").help("Zones open at a time."),
     refused(third(1170), "job_max_open_zones", "int").default("0").example("14")

@@ -5,7 +5,8 @@ use model::block_lifetimes::{BlockLife, BlockLifetimes as Lifetimes, BlockState}
 use model::plan::StreamTarget;
 
 use super::EndedOperation;
-use crate::worker::setup::{Assignment, SetupError};
+use crate::setup_error::SetupError;
+use crate::worker::setup::Assignment;
 
 /// fio tracks no more blocks than these.
 const MAX_BLOCKS: u64 = 8192;

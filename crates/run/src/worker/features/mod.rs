@@ -44,10 +44,11 @@ use wait_counts::WaitCounts;
 
 use super::io_loop::IoLoop;
 use super::recorder::{CellKey, Run};
-use super::setup::{Assignment, Opened, SetupError};
+use super::setup::{Assignment, Opened};
 use super::slots::SlotRecord;
 use super::{ReadyKind, ReadyTarget};
 use crate::flow::Flows;
+use crate::setup_error::SetupError;
 use crate::{issue_trace as trace_lines, operation_log as operation_lines};
 
 pub(super) use file_set::{FileSet, FileSets};

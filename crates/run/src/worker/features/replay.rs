@@ -12,11 +12,12 @@ use model::{Direction, Nanos, PerDirection};
 
 use super::{FileWatchers, flush};
 use crate::control::JobControl;
+use crate::setup_error::SetupError;
 use crate::trace_source::{Next, TraceSource};
 use crate::worker::ReadyTarget;
 use crate::worker::errors::FileLabel;
 use crate::worker::io_loop::IoLoop;
-use crate::worker::setup::{Assignment, Opened, OpenedStream, SetupError, open_target};
+use crate::worker::setup::{Assignment, Opened, OpenedStream, open_target};
 
 /// How long a worker that has caught up with the reader of its trace lets it go on.
 const CATCH_UP: Nanos = Nanos::micros(20);

@@ -7,7 +7,8 @@ use model::plan::{EngineChoice, EngineKind, LatencyPoints, Worker as Plan};
 
 use super::streams::max_buffer;
 use super::thread::has_own_priorities;
-use super::{Assignment, Opened, ReadyKind, SetupError};
+use super::{Assignment, Opened, ReadyKind};
+use crate::setup_error::SetupError;
 use crate::worker::io_loop::{IssuePath, MAX_IN_TURN};
 
 /// No more bytes than these are written in a turn of a synchronous engine.
@@ -72,9 +73,9 @@ impl Choice {
         }
         let submit = match (path, keeps_buffers(plan)) {
             (IssuePath::General, _) => 1,
-            (IssuePath::OneStream, false) => MAX_IN_TURN,
+            (IssuePath::Batches, false) => MAX_IN_TURN,
             // Their buffers must stay in the cache between being filled and being written.
-            (IssuePath::OneStream, true) => (MAX_BYTES_IN_TURN / buffer_bytes(plan)).clamp(1, MAX_IN_TURN),
+            (IssuePath::Batches, true) => (MAX_BYTES_IN_TURN / buffer_bytes(plan)).clamp(1, MAX_IN_TURN),
         };
         Batches {
             slots: self.slots.max(submit as u32),

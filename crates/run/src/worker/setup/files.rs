@@ -8,7 +8,8 @@ use model::mix::Mix;
 use model::plan::{Effect, EngineKind, PriorityRule, Stream, StreamTarget, Worker};
 
 use super::thread::has_own_priorities;
-use super::{Assignment, ReadyKind, ReadyTarget, SetupError};
+use super::{Assignment, ReadyKind, ReadyTarget};
+use crate::setup_error::SetupError;
 use crate::worker::features::priorities;
 
 /// The files of a worker.

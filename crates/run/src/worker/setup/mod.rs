@@ -1,7 +1,6 @@
 //! Everything a worker needs before it starts: its thread, files, engine, streams and features.
 
 mod engine;
-mod error;
 mod files;
 mod streams;
 mod thread;
@@ -12,9 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use ::engine::{Batch, Clock, Identity, Simulation};
-use model::draws::DrawsForm;
-use model::mix::Mix;
-use model::plan::{Job, LatencyPoints, Pacing, Stream, Worker as Plan};
+use model::plan::{Depth, Job, LatencyPoints, Pacing, Stream, Worker as Plan};
 use model::{Direction, Nanos};
 
 use super::batching::Batching;
@@ -35,7 +32,7 @@ use crate::file_lock::FileLock;
 use crate::flow::Flows;
 use crate::sources::Sources;
 
-pub use error::{Setting, SetupError};
+use crate::setup_error::SetupError;
 pub(super) use files::{Opened, OpenedStream, open_target};
 
 /// Rows of interval series beyond those of one interval that a recorder holds for each cell: an interval may be joined to
@@ -105,7 +102,7 @@ pub(crate) fn set_up<'plan>(assignment: &Assignment<'plan>) -> Result<(Worker<'p
     let mut draws = plan.draws.start();
     let (mut streams, sets) = streams::build(assignment, &keys, &opened.streams, choice.slots, &mut draws)?;
     let features = Features::from_plan(assignment, &keys, &opened, sets, choice.slots)?;
-    let path = IssuePath::choose(assignment, features.is_none());
+    let path = IssuePath::choose(plan, features.is_none());
     let batches = choice.batches(plan, path);
     let map_bytes = extra_bytes(&streams, features.as_ref());
     let holds_locks = features.as_ref().is_some_and(Features::holds_locks);
@@ -134,8 +131,8 @@ pub(crate) fn set_up<'plan>(assignment: &Assignment<'plan>) -> Result<(Worker<'p
             engine,
             batch,
             draws,
+            slots: SlotTable::new(batches.slots, &pools, &streams),
             streams,
-            slots: SlotTable::new(batches.slots),
             requests: Requests::new(batches.slots as usize),
             in_flight: 0,
             round: 0,
@@ -185,24 +182,14 @@ pub(crate) fn set_up<'plan>(assignment: &Assignment<'plan>) -> Result<(Worker<'p
 }
 
 impl IssuePath {
-    /// The fast path is for one stream that nothing holds back: no feature, no pace, no pauses or flushes, limited by time or
-    /// operations only.
-    fn choose(assignment: &Assignment<'_>, no_features: bool) -> IssuePath {
-        let (plan, stop) = (assignment.worker, &assignment.job.stop);
-        let [stream] = &plan.streams[..] else {
-            return IssuePath::General;
-        };
-        let plain = no_features
-            && stream.pacing == Pacing::Unpaced
-            && stream.think.is_none()
-            && !flushes(&stream.sync)
-            && stop.bytes.is_none()
-            && stop.region_percent.is_none()
-            && stream.mix != Mix::TrimThenWrite
-            && plan.batching.refill_below.is_none()
-            && !matches!(plan.draws, DrawsForm::Single { .. });
-        match plain {
-            true => IssuePath::OneStream,
+    /// The fast path is for streams that nothing holds back, each with slots of its own: no feature, no pace, no pauses or
+    /// flushes.
+    fn choose(plan: &Plan, no_features: bool) -> IssuePath {
+        let own_slots = plan.depth == Depth::PerStream || plan.streams.len() == 1;
+        let free =
+            |stream: &Stream| stream.pacing == Pacing::Unpaced && stream.think.is_none() && !flushes(&stream.sync);
+        match no_features && own_slots && plan.streams.iter().all(free) {
+            true => IssuePath::Batches,
             false => IssuePath::General,
         }
     }

@@ -2,13 +2,14 @@
 
 use engine::Engine;
 use model::content::Filler;
-use model::draws::{Draws, Purpose};
+use model::draws::{Draws, DrawsForm, Purpose};
 use model::file_choice::FileChoice;
 use model::plan::{Depth, Stream, StreamTarget, TargetId, Worker as Plan};
 use model::sequence::Sequence;
 use model::{Bytes, Direction, PerDirection};
 
-use super::{Assignment, OpenedStream, ReadyTarget, SetupError};
+use super::{Assignment, OpenedStream, ReadyTarget};
+use crate::setup_error::SetupError;
 use crate::worker::features::{FileSet, FileSets};
 use crate::worker::slots::SlotPool;
 use crate::worker::stream::LiveStream;
@@ -122,10 +123,14 @@ fn filler_for(assignment: &Assignment<'_>, stream: &Stream, number: usize) -> Fi
 
 /// Fills every buffer once, and drops fillers whose buffers then stay as they are.
 pub(super) fn fill_buffers(pools: &[SlotPool], streams: &mut [LiveStream], plan: &Plan, engine: &mut dyn Engine) {
+    let one_generator = matches!(plan.draws, DrawsForm::Single { .. });
     for pool in pools {
         for number in pool.streams.clone() {
             let (stream, plan) = (&mut streams[number], &plan.streams[number]);
             let Some(filler) = &mut stream.filler else { continue };
+            if one_generator && plan.content.draws() {
+                stream.sequence.plan_one_by_one();
+            }
             let length = max_buffer(plan);
             for slot in &pool.free[..] {
                 filler.prepare(&mut engine.buffer(*slot)[..length]);

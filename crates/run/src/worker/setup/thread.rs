@@ -3,8 +3,8 @@
 use engine::sys;
 use model::plan::{Priority, Worker as Plan};
 
-use super::SetupError;
 use crate::control_groups::ControlGroups;
+use crate::setup_error::SetupError;
 use crate::worker::features::priorities;
 
 /// Memory that is kept from others while the worker runs.

@@ -3,8 +3,9 @@
 use model::draws::DrawsForm;
 use model::plan::{Stream, Verify};
 
+use super::Assignment;
 use super::streams::max_buffer;
-use super::{Assignment, SetupError};
+use crate::setup_error::SetupError;
 use crate::verify::Checker;
 use crate::verify::pool::Pool;
 use crate::verify::state::Progress;
