@@ -25,4 +25,5 @@ mod suites;
 mod support;
 mod truth;
 mod verify;
+mod verify_inputs;
 mod warm_up;

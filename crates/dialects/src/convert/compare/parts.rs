@@ -14,7 +14,7 @@ use model::{Bytes, Direction, PerDirection};
 
 use super::rows::Verdict::{self, Differs, Lost};
 use super::{Pair, Place, folded, is_device, known_size};
-use crate::convert::words;
+use crate::convert::{native, words};
 
 /// What is wanted and what there is.
 type Difference = Option<(String, String)>;
@@ -333,7 +333,7 @@ pub(super) fn behaviour(at: &Place<'_>, _: &Place<'_>) -> String {
         TargetKind::Path | TargetKind::Template { number: _ } => "a file or device".into(),
         TargetKind::Name { size: _, directory } => if *directory { "a directory" } else { "a name" }.into(),
         TargetKind::Nothing { size } => format!("nothing of {}", words::size(size.0)),
-        TargetKind::Simulated { device } => format!("a simulated device: {device:?}"),
+        TargetKind::Simulated { device } => native::simulated_words(device),
     }
 }
 
