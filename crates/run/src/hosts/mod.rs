@@ -8,6 +8,7 @@ mod agent;
 mod barrier;
 mod comm;
 mod coordinator;
+mod handshake;
 mod intervals;
 mod launch;
 mod message;
@@ -32,9 +33,10 @@ pub use crate::error::HostFault;
 pub use agent::run_agent;
 pub use comm::{Comm, Incoming};
 pub use coordinator::Coordinator;
+pub use handshake::{Role, introduce};
 pub use launch::{Launch, detect_launcher};
 pub use rendezvous::{Rendezvous, announced_rank, rendezvous};
-pub use streams::{Duplex, PROCESS_ENDED, Role, StreamComm, introduce};
+pub use streams::{Duplex, PROCESS_ENDED, StreamComm};
 
 /// Joins the processes of a launcher through its library.
 ///
