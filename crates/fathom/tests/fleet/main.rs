@@ -8,6 +8,7 @@ mod launched;
 mod libraries;
 mod lost;
 mod shared;
+mod strangers;
 mod studies;
 mod unreached;
 
