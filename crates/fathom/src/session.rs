@@ -12,7 +12,7 @@ use model::environment::Before;
 use model::event::Event;
 use model::plan::Plan;
 use model::results::{Equivalent, PhaseInterval, Results};
-use run::targets::Ground;
+use run::targets::SharedFiles;
 use run::targets::guard::Permissions;
 use run::{Conditions, RunError, Wishes};
 
@@ -102,10 +102,10 @@ impl Session {
     ///
     /// # Errors
     /// [`Faults`] with every target that cannot be used.
-    pub fn settle(&self, ground: &mut Ground, plan: &mut Plan) -> Result<(), Faults> {
+    pub fn settle(&self, shared_files: &mut SharedFiles, plan: &mut Plan) -> Result<(), Faults> {
         match self.fleet.borrow_mut().as_mut().and_then(|fleet| fleet.head.as_mut()) {
             Some(head) => head.hold_files(),
-            None => ground.settle(plan)?,
+            None => shared_files.assign_paths(plan)?,
         }
         Ok(())
     }

@@ -101,7 +101,7 @@ pub struct Wishes<'a> {
     /// Jobs, by step and number, that must not begin. It is looked at once a step is ready ([`Event::Ready`]).
     pub called_off: Option<&'a Mutex<Vec<(usize, usize)>>>,
     /// Others that carry out parts of the same test, and may want the same files.
-    pub others: Option<&'a dyn targets::Others>,
+    pub others: Option<&'a dyn targets::Peers>,
 }
 
 /// Carries out a plan.
@@ -144,7 +144,7 @@ pub fn carry_out_with(
         watcher(Event::Notice { finding });
     }
     if let Some(others) = wishes.others {
-        others.looked();
+        others.await_examined();
         if interrupt.load(Ordering::Relaxed) {
             return Err(RunError::Interrupted);
         }
@@ -192,10 +192,10 @@ pub fn carry_out_with(
     let outcome = run_steps(&mut around, &preparation, &mut ready, watcher);
     environment.targets.clone_from(&ready.facts);
     look_again(&mut environment.targets);
-    let removal = ready.finish();
+    let cleanup = ready.finish();
     match wishes.others {
-        Some(others) => others.keep(removal),
-        None => drop(removal),
+        Some(others) => others.defer_cleanup(cleanup),
+        None => drop(cleanup),
     }
     // From here on others may have the devices.
     drop(permitted);

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use engine::probe::System;
 use engine::{FileKind, Identity};
 use run::targets::guard::{
-    Contents, Decision, Guard, Intent, Listed, MayWrite, Origin, Permissions, Signature, SignatureKind, Subject, Voice,
-    list,
+    CallerKind, Contents, Decision, Guard, Intent, Listed, MayWrite, Origin, Permissions, Signature, SignatureKind,
+    Subject, list,
 };
 
 fn tree(name: &str) -> System {
@@ -27,7 +27,7 @@ struct Ask {
     tree: System,
     subject: Subject,
     intent: Intent,
-    voice: Voice,
+    caller: CallerKind,
     permissions: Permissions,
 }
 
@@ -52,7 +52,7 @@ fn ask(name: &str, path: &str) -> Ask {
             claimed: false,
         },
         intent: Intent::WRITE,
-        voice: Voice::Native,
+        caller: CallerKind::Native,
         permissions: Permissions::default(),
     }
 }
@@ -60,7 +60,7 @@ fn ask(name: &str, path: &str) -> Ask {
 impl Ask {
     fn drop_in(self) -> Ask {
         Ask {
-            voice: Voice::DropIn,
+            caller: CallerKind::DropIn,
             ..self
         }
     }
@@ -99,7 +99,7 @@ impl Ask {
     }
 
     fn decision(&self) -> Decision {
-        Guard::new(&self.tree, self.voice, &self.permissions).decide(&self.subject, self.intent)
+        Guard::new(&self.tree, self.caller, &self.permissions).decide(&self.subject, self.intent)
     }
 
     #[track_caller]
@@ -136,7 +136,7 @@ const OVERWRITES: &str = "a file of 1 MiB without a mark of fathom's will be cha
 /// In use: whoever asks, and whatever is named again.
 #[track_caller]
 fn always_refused(tree: &str, path: &str, reasons: &[&str]) {
-    for voice in [Voice::Native, Voice::DropIn] {
+    for caller in [CallerKind::Native, CallerKind::DropIn] {
         for intent in [
             Intent::WRITE,
             Intent::TRIM,
@@ -146,7 +146,7 @@ fn always_refused(tree: &str, path: &str, reasons: &[&str]) {
             Intent::PUNCH,
         ] {
             let mut question = ask(tree, path).destroy(path).overwrite(path).wants(intent);
-            question.voice = voice;
+            question.caller = caller;
             question.refused(reasons);
         }
     }
@@ -646,21 +646,21 @@ fn files_of_the_kernel_are_no_storage() {
 fn a_misspelt_device_is_not_made_in_memory() {
     let permissions = Permissions::default();
     let system = tree("blank-disk");
-    let missing = |voice, path: &str| {
-        let guard = Guard::new(&system, voice, &permissions);
+    let missing = |caller, path: &str| {
+        let guard = Guard::new(&system, caller, &permissions);
         guard.decide_missing(Path::new(path), Intent::CREATE | Intent::LAY_OUT)
     };
-    let refusal = missing(Voice::Native, "/dev/sdx");
+    let refusal = missing(CallerKind::Native, "/dev/sdx");
     let refusal = refusal.refusal().expect("it was allowed");
     assert_eq!(
         refusal.reasons[0].to_string(),
         "no such device exists; a file would be made in its place, in memory"
     );
     assert!(!refusal.can_be_lifted());
-    assert!(matches!(missing(Voice::DropIn, "/dev/sdx"), Decision::Allowed { notes } if notes.len() == 1));
+    assert!(matches!(missing(CallerKind::DropIn, "/dev/sdx"), Decision::Allowed { notes } if notes.len() == 1));
     for path in ["/home/new", "/developer/new", "relative"] {
         assert_eq!(
-            missing(Voice::Native, path),
+            missing(CallerKind::Native, path),
             Decision::Allowed { notes: Vec::new() },
             "{path}"
         );

@@ -1,6 +1,6 @@
 //! `fathom precondition`.
 
-use ::run::targets::Ground;
+use ::run::targets::SharedFiles;
 use ::run::targets::guard::Permissions;
 use archive::history::{EntryKind, Subject};
 use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint, value_parser};
@@ -143,7 +143,7 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
         session,
         plans,
         permissions,
-        ground: Ground::default(),
+        shared_files: SharedFiles::default(),
         screen: Screen::of(session, given, false)?,
     };
     let mut procedure = Procedure::new(asked);
@@ -398,20 +398,20 @@ struct Errand<'a> {
     session: &'a Session,
     plans: Plans,
     permissions: Permissions,
-    ground: Ground,
+    shared_files: SharedFiles,
     screen: Screen,
 }
 
 impl Errand<'_> {
     fn carry_out(&mut self, next: Next) -> Result<Results, Faults> {
         let mut plan = self.plans.plan(next)?;
-        self.session.settle(&mut self.ground, &mut plan)?;
+        self.session.settle(&mut self.shared_files, &mut plan)?;
         self.screen.say(&self.introduction(next, &plan));
-        let permissions = self.ground.permissions(&self.permissions);
+        let permissions = self.shared_files.permissions(&self.permissions);
         self.screen.begin(&plan, Some(told(next)));
-        let (ground, screen) = (&mut self.ground, &mut self.screen);
+        let (shared_files, screen) = (&mut self.shared_files, &mut self.screen);
         self.session.carry_out(plan, &permissions, &mut |event| {
-            ground.take(&event);
+            shared_files.adopt_created(&event);
             screen.take(&event);
         })
     }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ::run::targets::Ground;
+use ::run::targets::SharedFiles;
 use analysis::caps::Layer;
 use analysis::policies::{self, Catalogue, Disks, Overrides, Policy, Resolved, Workload};
 use analysis::requirement::{self, Clause};
@@ -257,13 +257,13 @@ fn attempts(
     let permissions = session::permissions(given);
     let verification = &asked.verification;
     let mut screen = Screen::of(session, given, outputs.streams_to_stdout())?;
-    let (mut ground, mut search) = (Ground::default(), Search::default());
+    let (mut shared_files, mut search) = (SharedFiles::default(), Search::default());
     let (mut probed, mut shallower) = (None, None);
     loop {
         let attempt = verification.next(&search).expect("a judged promise ends the loop");
         screen.say(&introduction(verification, &attempt));
         let mut plan = plan_of(session, asked, &attempt);
-        session.settle(&mut ground, &mut plan)?;
+        session.settle(&mut shared_files, &mut plan)?;
         let label = match attempt {
             Attempt {
                 is_probe: true, slots, ..
@@ -272,9 +272,9 @@ fn attempts(
             Attempt { slots, .. } => Some(format!("again, depth {slots}")),
         };
         screen.begin(&plan, label);
-        let allowed = ground.permissions(&permissions);
+        let allowed = shared_files.permissions(&permissions);
         let results = session.carry_out_after(before.clone(), plan, &allowed, &mut |event| {
-            ground.take(&event);
+            shared_files.adopt_created(&event);
             screen.take(&event);
             if !attempt.is_probe {
                 outputs.take(&event).iter().for_each(|told| screen.say(told));

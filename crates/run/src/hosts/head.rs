@@ -19,7 +19,7 @@ use super::comm::{Comm, Incoming};
 use super::message::{Introduction, Order, PROTOCOL, ToHead, ToRank, pack, unpack};
 use super::order::{Renumbered, ordered};
 use super::{Journal, LOOK, Place};
-use crate::targets::Ground;
+use crate::targets::SharedFiles;
 use crate::{Conditions, RunError, Wishes, check, unix_now};
 
 /// How long the others may take to come.
@@ -68,7 +68,7 @@ pub struct Head {
     /// Names without a directory lie below that of each process, not below ours.
     relative_to_each: bool,
     /// Files that our own part makes in directories; present where they are for several runs.
-    ground: Option<Ground>,
+    shared_files: Option<SharedFiles>,
 }
 
 impl std::fmt::Debug for Head {
@@ -92,7 +92,7 @@ impl Head {
             runs: 0,
             goes_on: false,
             relative_to_each: false,
-            ground: None,
+            shared_files: None,
         };
         let missing = |head: &Head| {
             let others = head.peers.iter().skip(1);
@@ -174,7 +174,7 @@ impl Head {
 
     /// From now on files that ranks make in directories are for all runs that follow, and go when all have left.
     pub fn hold_files(&mut self) {
-        self.ground.get_or_insert_default();
+        self.shared_files.get_or_insert_default();
     }
 
     /// The machine of a rank.
@@ -284,7 +284,7 @@ impl Head {
             share: shares[number as usize].clone(),
             destroy: conditions.permissions.destroy.clone(),
             overwrite: conditions.permissions.overwrite.clone(),
-            holds_files: self.ground.is_some(),
+            holds_files: self.shared_files.is_some(),
             clock_ahead_ns: self.peers[(number + self.first()) as usize].ahead_ns,
             round_trip_ns: self.peers[(number + self.first()) as usize].round_trip,
         };
@@ -292,10 +292,10 @@ impl Head {
             self.tell(rank, &ToRank::CarryOut(Box::new(order(rank))));
         }
         let own_order = self.works.then(|| order(0));
-        let mut ground = self.ground.take();
+        let mut shared_files = self.shared_files.take();
         let course = Course::new(self, &shares, conditions, wishes);
         let own = match &own_order {
-            Some(order) => course.with_own_part(order, journal, &mut ground, watcher),
+            Some(order) => course.with_own_part(order, journal, &mut shared_files, watcher),
             None => {
                 course.led(|| course.wait(watcher));
                 None
@@ -312,7 +312,7 @@ impl Head {
                 self.peers[process].lost.clone_from(&of.lost);
             }
         }
-        self.ground = ground;
+        self.shared_files = shared_files;
         if self.works {
             journal.forget(&run, 0);
         }

@@ -16,7 +16,7 @@ use super::comm::{Comm, Incoming};
 use super::message::{Introduction, Order, PROTOCOL, ToHead, ToRank, pack, unpack};
 use super::turns::{Gate, OthersOf};
 use super::{ALIVE_EVERY, Journal, Kept, LOOK, Place, SILENCE, so_far_every};
-use crate::targets::{Ground, Removal};
+use crate::targets::{Cleanup, SharedFiles};
 use crate::{Conditions, RunError, Wishes, carry_out_with, nothing_measured};
 
 /// The process that leads may be silent for so long while it puts together what has come of all.
@@ -38,7 +38,7 @@ pub fn serve(comm: &dyn Comm, place: &Place<'_>, journal: &dyn Journal) -> Resul
     })));
     let mut told = Instant::now();
     // Dropped when there is nothing more to do.
-    let mut ground = None;
+    let mut shared_files = None;
     loop {
         if told.elapsed() >= ALIVE_EVERY {
             tell(&ToHead::Alive);
@@ -51,9 +51,9 @@ pub fn serve(comm: &dyn Comm, place: &Place<'_>, journal: &dyn Journal) -> Resul
                 ToRank::Clock { number } => answer(comm, number, &place.clock),
                 ToRank::CarryOut(order) => {
                     if order.holds_files {
-                        ground.get_or_insert_with(Ground::default);
+                        shared_files.get_or_insert_with(SharedFiles::default);
                     }
-                    carry_out(comm, place, journal, *order, &mut ground)?;
+                    carry_out(comm, place, journal, *order, &mut shared_files)?;
                     told = Instant::now();
                 }
                 ToRank::Leave => return Ok(()),
@@ -81,7 +81,7 @@ struct Shared {
     arrived: AtomicBool,
     gate: Gate,
     /// What goes once all have ended.
-    removals: Mutex<Vec<Removal>>,
+    removals: Mutex<Vec<Cleanup>>,
 }
 
 fn carry_out(
@@ -89,7 +89,7 @@ fn carry_out(
     place: &Place<'_>,
     journal: &dyn Journal,
     order: Order,
-    ground: &mut Option<Ground>,
+    shared_files: &mut Option<SharedFiles>,
 ) -> Result<(), String> {
     let shared = Shared {
         stop: AtomicBool::new(false),
@@ -102,7 +102,7 @@ fn carry_out(
     let (begin, begins) = channel();
     thread::scope(|scope| {
         let ear = scope.spawn(|| listen(comm, place, &shared, begin));
-        work(comm, place, journal, &order, &shared, &begins, ground);
+        work(comm, place, journal, &order, &shared, &begins, shared_files);
         shared.over.store(true, Ordering::Release);
         ear.join()
             .unwrap_or_else(|_| Err("the thread that listens has failed".into()))
@@ -203,7 +203,7 @@ fn work(
     order: &Order,
     shared: &Shared,
     begins: &Receiver<Beginning>,
-    ground: &mut Option<Ground>,
+    shared_files: &mut Option<SharedFiles>,
 ) {
     let tell = |message: &ToHead| comm.send(0, &pack(message));
     let permissions = order.permissions(place.programs);
@@ -231,7 +231,7 @@ fn work(
         others: Some(&others),
     };
     let plan = order.share.plan.clone();
-    let done = carry_out_on(ground, plan, conditions, wishes, &mut |event| match event {
+    let done = carry_out_on(shared_files, plan, conditions, wishes, &mut |event| match event {
         Event::Ready { step, .. } => {
             tell(&ToHead::Ready { step });
             if let Some(begin) = await_begin(begins, step, shared, &place.clock) {
@@ -257,25 +257,25 @@ fn work(
     }
 }
 
-/// Carries a part out; files that it makes in directories stay for the runs that follow, where there is a ground for them.
+/// Carries a part out; files that it makes in directories stay for the runs that follow, if it shares files.
 pub(super) fn carry_out_on(
-    ground: &mut Option<Ground>,
+    shared_files: &mut Option<SharedFiles>,
     mut plan: Plan,
     conditions: Conditions<'_>,
     wishes: Wishes<'_>,
     watcher: &mut dyn FnMut(Event),
 ) -> Result<Results, RunError> {
-    let Some(ground) = ground else {
+    let Some(shared_files) = shared_files else {
         return carry_out_with(plan, conditions, wishes, watcher);
     };
-    ground.settle(&mut plan).map_err(RunError::Targets)?;
-    let permissions = ground.permissions(conditions.permissions);
+    shared_files.assign_paths(&mut plan).map_err(RunError::Targets)?;
+    let permissions = shared_files.permissions(conditions.permissions);
     let conditions = Conditions {
         permissions: &permissions,
         ..conditions
     };
     carry_out_with(plan, conditions, wishes, &mut |event| {
-        ground.take(&event);
+        shared_files.adopt_created(&event);
         watcher(event);
     })
 }

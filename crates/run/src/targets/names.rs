@@ -6,7 +6,9 @@ use std::path::PathBuf;
 use engine::{FileKind, sys};
 use model::plan::{Dialect, Plan, Target, TargetId, Worker};
 
-use super::{Action, Examined, Preparation, ReadyTargets, TargetError, directions, identify, note_end};
+use super::examine::{directions, identify};
+use super::prepare::note_end;
+use super::{Action, Examined, Preparation, ReadyTargets, TargetError};
 
 /// The path that a target is opened by. On Windows DiskSpd has two short names of devices: `#n` is a physical drive, and two characters
 /// that are a letter and a colon are the volume, not the current folder on it.

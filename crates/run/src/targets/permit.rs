@@ -3,8 +3,11 @@
 use engine::probe::System;
 use model::plan::{Dialect, Plan, TargetId};
 
-use super::guard::{Claim, ClaimError, Decision, Existing, Guard, Intent, Note, Origin, Permissions, Refusal, Voice};
-use super::{Action, Examined, TargetError, examine, examine_one, marker};
+use super::examine::examine_one;
+use super::guard::{
+    CallerKind, Claim, ClaimError, Decision, Existing, Guard, Intent, Note, Origin, Permissions, Refusal,
+};
+use super::{Action, Examined, TargetError, examine, marker};
 
 /// What the guard says of a target.
 #[derive(Clone, Debug)]
@@ -94,7 +97,7 @@ pub(super) fn again(
     permissions: &Permissions,
 ) -> Result<(Examined, Option<Claim>), TargetError> {
     let system = System::live();
-    let guard = Guard::new(&system, voice_of(plan), permissions);
+    let guard = Guard::new(&system, caller_of(plan), permissions);
     let (judged, claim) = ask_about(plan, &guard, examine_one(plan, number, &plan.targets[number])?)?;
     match judged.decision {
         Decision::Allowed { .. } => Ok((judged.examined, claim)),
@@ -105,16 +108,16 @@ pub(super) fn again(
     }
 }
 
-fn voice_of(plan: &Plan) -> Voice {
+fn caller_of(plan: &Plan) -> CallerKind {
     match plan.origin.dialect {
-        Dialect::Native => Voice::Native,
-        Dialect::Diskspd | Dialect::Fio => Voice::DropIn,
+        Dialect::Native => CallerKind::Native,
+        Dialect::Diskspd | Dialect::Fio => CallerKind::DropIn,
     }
 }
 
 fn ask(plan: &Plan, permissions: &Permissions) -> Result<Vec<Answer>, Vec<TargetError>> {
     let system = System::live();
-    let guard = Guard::new(&system, voice_of(plan), permissions);
+    let guard = Guard::new(&system, caller_of(plan), permissions);
     let (mut answers, mut errors) = (Vec::new(), Vec::new());
     for examined in examine(plan)? {
         match ask_about(plan, &guard, examined) {

@@ -6,7 +6,7 @@ pub(crate) use text::csv;
 
 pub(super) use text::how;
 
-use ::run::targets::Ground;
+use ::run::targets::SharedFiles;
 use ::run::targets::guard::Permissions;
 use analysis::knee::Limit;
 use archive::history::{EntryKind, Subject};
@@ -133,7 +133,7 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
         session,
         document,
         permissions,
-        ground: Ground::default(),
+        shared_files: SharedFiles::default(),
         screen: Screen::of(session, given, false)?,
     };
     let mut sweep = Sweep::new(asked);
@@ -330,14 +330,14 @@ struct Errand<'a> {
     session: &'a Session,
     document: Document,
     permissions: Permissions,
-    ground: Ground,
+    shared_files: SharedFiles,
     screen: Screen,
 }
 
 impl Errand<'_> {
     fn measure(&mut self, next: &Next) -> Result<Results, Faults> {
         let mut plan = plan(&self.document, next)?;
-        self.session.settle(&mut self.ground, &mut plan)?;
+        self.session.settle(&mut self.shared_files, &mut plan)?;
         self.screen.say(&format!(
             "[{}/{}] {}: {} of {}, {} left in all",
             next.number,
@@ -347,12 +347,12 @@ impl Errand<'_> {
             words::operations(&plan.steps[0].jobs[0]),
             duration(next.left),
         ));
-        let permissions = self.ground.permissions(&self.permissions);
+        let permissions = self.shared_files.permissions(&self.permissions);
         let about = format!("point {} of about {}", next.number, next.of_about);
         self.screen.begin(&plan, Some(about));
-        let (ground, screen) = (&mut self.ground, &mut self.screen);
+        let (shared_files, screen) = (&mut self.shared_files, &mut self.screen);
         self.session.carry_out(plan, &permissions, &mut |event| {
-            ground.take(&event);
+            shared_files.adopt_created(&event);
             screen.take(&event);
         })
     }

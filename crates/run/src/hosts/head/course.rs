@@ -21,7 +21,7 @@ use super::super::rank::{Keeper, carry_out_on, sleep_until};
 use super::super::turns::{Gate, OthersOf, Standing, Turns};
 use super::super::{ALIVE_EVERY, Journal, LOOK, SILENCE, so_far_every};
 use super::{Head, Trouble};
-use crate::targets::{Ground, Removal};
+use crate::targets::{Cleanup, SharedFiles};
 use crate::{Conditions, RunError, Wishes, nothing_measured, unix_now};
 
 /// A step begins this long after all are ready, at least: longer than a message takes.
@@ -95,7 +95,7 @@ pub(super) struct Course<'a> {
     /// Where our own part waits for others, with its targets.
     gate: Gate,
     /// What goes of it once all have ended.
-    removals: Mutex<Vec<Removal>>,
+    removals: Mutex<Vec<Cleanup>>,
 }
 
 impl<'a> Course<'a> {
@@ -531,7 +531,7 @@ impl<'a> Course<'a> {
         &self,
         order: &Order,
         journal: &dyn Journal,
-        ground: &mut Option<Ground>,
+        shared_files: &mut Option<SharedFiles>,
         watcher: &mut dyn FnMut(Event),
     ) -> Option<Result<Results, RunError>> {
         let clock = self.conditions.clock;
@@ -566,7 +566,7 @@ impl<'a> Course<'a> {
         let mut watch = Watch::default();
         let own = self.led(|| {
             let plan = order.share.plan.clone();
-            let done = carry_out_on(ground, plan, conditions, wishes, &mut |event| {
+            let done = carry_out_on(shared_files, plan, conditions, wishes, &mut |event| {
                 match event {
                     Event::Ready { step, devices } => {
                         watcher(Event::Ready { step, devices });

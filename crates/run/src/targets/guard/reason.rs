@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use engine::probe::{BlockDevice, BlockKind, Process};
 
-use super::{Intent, Signature, Voice};
+use super::{CallerKind, Intent, Signature};
 
 /// A refusal: everything that stands against it, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -206,8 +206,8 @@ impl Refusal {
         self.reasons.iter().all(|reason| reason.lift() != Lift::Never)
     }
 
-    pub(super) fn new(path: &Path, intent: Intent, reasons: Vec<Reason>, voice: Voice) -> Refusal {
-        let help = help(path, &reasons, voice);
+    pub(super) fn new(path: &Path, intent: Intent, reasons: Vec<Reason>, caller: CallerKind) -> Refusal {
+        let help = help(path, &reasons, caller);
         Refusal {
             path: path.to_owned(),
             intent,
@@ -218,23 +218,23 @@ impl Refusal {
 }
 
 /// The reason that is hardest to lift decides what helps.
-fn help(path: &Path, reasons: &[Reason], voice: Voice) -> String {
+fn help(path: &Path, reasons: &[Reason], caller: CallerKind) -> String {
     let path = path.display();
     let hardest = reasons.iter().min_by_key(|reason| reason.lift());
     let Some(hardest) = hardest else { return String::new() };
-    match (hardest.lift(), voice) {
+    match (hardest.lift(), caller) {
         (Lift::Never, _) => release(reasons, hardest),
-        (Lift::Destroy, Voice::Native) => {
+        (Lift::Destroy, CallerKind::Native) => {
             format!("if everything on it may be lost, name it again: --allow-destroy {path}")
         }
-        (Lift::Destroy, Voice::DropIn) => {
+        (Lift::Destroy, CallerKind::DropIn) => {
             format!("if everything on it may be lost, name it again: FATHOM_ALLOW_DESTROY={path}")
         }
-        (Lift::Overwrite, Voice::Native) => {
+        (Lift::Overwrite, CallerKind::Native) => {
             format!("if its contents may be lost, name it again: --allow-overwrite {path}")
         }
         // The drop-in modes never refuse a file for this reason alone.
-        (Lift::Overwrite, Voice::DropIn) => format!("name it again: FATHOM_ALLOW_DESTROY={path}"),
+        (Lift::Overwrite, CallerKind::DropIn) => format!("name it again: FATHOM_ALLOW_DESTROY={path}"),
     }
 }
 

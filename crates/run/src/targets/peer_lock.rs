@@ -10,47 +10,48 @@ use std::sync::atomic::Ordering;
 use model::Nanos;
 
 use super::guard::Permissions;
-use super::own::OwnFile;
-use super::{Action, FillError, Preparation, ReadyTargets, TargetError, keep_mark_true, made_on_open, permit};
+use super::prepare::{keep_mark_true, made_on_open};
+use super::temp_file::TempFile;
+use super::{Action, FillError, Preparation, ReadyTargets, TargetError, permit};
 
 /// How a target was made ready, in words.
 pub(super) const MADE_ELSEWHERE: &str = "written for this run by another process of this test";
 
 /// The other processes that carry out parts of the same test, as preparation sees them.
-pub trait Others: Sync {
+pub trait Peers: Sync {
     /// All targets were looked at here and may be used. Returns once the others are as far: until then nobody makes anything.
-    fn looked(&self);
+    fn await_examined(&self);
 
     /// Another one is making a file that a step needs here too. Returns once nobody is making any, or the test is to stop.
     fn wait_for_file(&self, step: u32);
 
     /// What goes at the end: others may use it until they have ended.
-    fn keep(&self, removal: Removal);
+    fn defer_cleanup(&self, cleanup: Cleanup);
 
     /// The first worker of a step has really begun here, at this time of the run's clock.
     fn began(&self, step: u32, at: Nanos);
 }
 
-impl std::fmt::Debug for dyn Others + '_ {
+impl std::fmt::Debug for dyn Peers + '_ {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Others")
+        f.write_str("Peers")
     }
 }
 
 /// Files that go at the end of a run. Dropping it removes them.
 #[derive(Debug)]
-pub struct Removal {
-    own: Vec<OwnFile>,
+pub struct Cleanup {
+    own: Vec<TempFile>,
     named: Vec<PathBuf>,
 }
 
-impl Removal {
-    pub(super) fn of(own: Vec<OwnFile>, named: Vec<PathBuf>) -> Removal {
-        Removal { own, named }
+impl Cleanup {
+    pub(super) fn of(own: Vec<TempFile>, named: Vec<PathBuf>) -> Cleanup {
+        Cleanup { own, named }
     }
 }
 
-impl Drop for Removal {
+impl Drop for Cleanup {
     fn drop(&mut self) {
         self.own.clear();
         for path in &self.named {

@@ -24,7 +24,7 @@ const ATTRIBUTE: &str = "user.fathom.own";
 
 /// A file of our own. Dropping it removes the file, unless it is to be kept.
 #[derive(Debug)]
-pub(super) struct OwnFile {
+pub(super) struct TempFile {
     path: PathBuf,
     keep: bool,
     /// Open for the lock.
@@ -46,16 +46,16 @@ pub(super) fn path_in(folder: &Path, number: usize) -> PathBuf {
     folder.join(format!("fathom-{}-{begun}-{number}.dat", std::process::id()))
 }
 
-impl OwnFile {
+impl TempFile {
     /// Makes an empty file and locks it.
-    pub(super) fn create(path: &Path, keep: bool) -> io::Result<OwnFile> {
+    pub(super) fn create(path: &Path, keep: bool) -> io::Result<TempFile> {
         let lock = fs::OpenOptions::new()
             .read(true)
             .write(true)
             .create_new(true)
             .open(path)?;
         let locked = sys::file::try_lock(&lock);
-        Ok(OwnFile {
+        Ok(TempFile {
             path: path.to_owned(),
             keep,
             note: if locked && !keep { mark(&lock, path) } else { None },
@@ -71,9 +71,9 @@ impl OwnFile {
 
 /// A file of our own that several runs of one command use. Dropping it removes the file.
 #[derive(Debug)]
-pub struct HeldFile(OwnFile);
+pub struct SharedTempFile(TempFile);
 
-impl HeldFile {
+impl SharedTempFile {
     /// A path in a directory for such a file. `number` tells the files of one command apart.
     pub fn path_in(folder: &Path, number: usize) -> PathBuf {
         path_in(folder, number)
@@ -84,10 +84,10 @@ impl HeldFile {
     ///
     /// # Errors
     /// The system's error; the file is then left as it is.
-    pub fn adopt(path: &Path) -> io::Result<HeldFile> {
+    pub fn adopt(path: &Path) -> io::Result<SharedTempFile> {
         let lock = fs::OpenOptions::new().read(true).write(true).open(path)?;
         let locked = sys::file::try_lock(&lock);
-        Ok(HeldFile(OwnFile {
+        Ok(SharedTempFile(TempFile {
             path: path.to_owned(),
             keep: false,
             note: if locked { mark(&lock, path) } else { None },
@@ -101,7 +101,7 @@ impl HeldFile {
     }
 }
 
-impl Drop for OwnFile {
+impl Drop for TempFile {
     fn drop(&mut self) {
         if !self.keep && fs::remove_file(&self.path).is_ok() {
             forget(self.note.as_deref());
@@ -188,31 +188,31 @@ mod tests {
     fn a_file_of_our_own_goes_with_its_run() {
         let folder = tempfile::tempdir().unwrap();
         let path = path_in(folder.path(), 0);
-        let own = OwnFile::create(&path, false).unwrap();
+        let own = TempFile::create(&path, false).unwrap();
         assert!(path.exists());
         drop(own);
         assert!(!path.exists());
-        drop(OwnFile::create(&path, true).unwrap());
+        drop(TempFile::create(&path, true).unwrap());
         assert!(path.exists(), "kept");
     }
 
     #[test]
     fn a_held_file_is_not_swept_and_goes_with_its_holder() {
         let folder = tempfile::tempdir().unwrap();
-        let path = HeldFile::path_in(folder.path(), 0);
+        let path = SharedTempFile::path_in(folder.path(), 0);
         fs::write(&path, b"data").unwrap();
-        let held = HeldFile::adopt(&path).unwrap();
+        let held = SharedTempFile::adopt(&path).unwrap();
         let note = held.0.note.clone();
         sweep(&folder.path().join("fathom-1-1.dat"), &mut |_| {});
         assert!(held.path().exists() && note.iter().all(|note| note.exists()));
         drop(held);
         assert!(!path.exists() && !note.iter().any(|note| note.exists()));
-        assert!(HeldFile::adopt(&path).is_err(), "nothing is made");
+        assert!(SharedTempFile::adopt(&path).is_err(), "nothing is made");
     }
 
     /// What a killed run leaves: its file, which nobody holds any more. Absent where nothing can say that it is ours.
     fn leave(path: &Path) -> Option<()> {
-        let mut own = OwnFile::create(path, false).unwrap();
+        let mut own = TempFile::create(path, false).unwrap();
         let marked = is_marked(&own.lock, path);
         own.keep = true;
         marked.then_some(())
@@ -236,7 +236,7 @@ mod tests {
             return;
         };
         fs::write(&strangers, b"precious").unwrap();
-        let held = OwnFile::create(&living, false).unwrap();
+        let held = TempFile::create(&living, false).unwrap();
         assert_eq!(swept(folder.path()), 1);
         assert!(!leftover.exists());
         assert!(strangers.exists() && living.exists());

@@ -1,0 +1,385 @@
+//! Preparing targets that the guard has permitted: files are made, filled or extended, and opened again to be looked at.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+
+use engine::probe::{self, System};
+use engine::{Access, Clock, File, FileKind, Identity, OpenHow, sys};
+use model::content::Content;
+use model::environment::TargetFacts;
+use model::event::Event;
+use model::plan::{
+    AllocateMode, AtEndOfJob, CacheMode, Dialect, OpenHint, Plan, Prepare, Target, TargetId, TargetKind,
+};
+use model::{Bytes, Direction};
+
+use super::fill::{self, Expected};
+use super::guard::{Claim, Permissions};
+use super::temp_file::{self, TempFile};
+use super::{Action, Cleanup, Examined, FillError, Peers, TargetError, marker, parent_folder, peer_lock};
+use crate::worker::{ReadyKind, ReadyTarget};
+
+/// Targets that are ready, and what must be undone at the end.
+#[derive(Debug)]
+pub(crate) struct ReadyTargets {
+    pub(crate) list: Vec<ReadyTarget>,
+    pub(crate) facts: Vec<TargetFacts>,
+    own: Vec<TempFile>,
+    remove: Vec<PathBuf>,
+    /// Files that were made or written anew here, as they are now.
+    made: Vec<(PathBuf, Option<Identity>)>,
+    /// Targets that another process of the test has made meanwhile.
+    pub(super) elsewhere: Vec<(Examined, Option<Claim>)>,
+}
+
+impl ReadyTargets {
+    /// The file that was made at a path in this run; what it is, where the system tells.
+    fn made_at(&self, path: &Path) -> Option<Option<Identity>> {
+        let made = self.made.iter().find(|(made, _)| made == path);
+        made.map(|(_, identity)| *identity)
+    }
+
+    /// What is ours and what the plan wants removed.
+    pub(crate) fn finish(self) -> Cleanup {
+        Cleanup::of(self.own, self.remove)
+    }
+}
+
+/// Targets that the guard has permitted, and how they are made ready.
+pub(crate) struct Preparation<'a> {
+    pub(crate) plan: &'a Plan,
+    /// Where facts are read from.
+    pub(crate) system: &'a System,
+    pub(crate) permitted: &'a [(Examined, Option<Claim>)],
+    pub(crate) clock: Clock,
+    pub(crate) interrupt: &'a AtomicBool,
+    /// Other processes that may want the same files, and what the user allows.
+    pub(crate) others: Option<(&'a dyn Peers, &'a Permissions)>,
+}
+
+/// Carries out what [`examine`] has decided and the guard permitted, except for targets that steps prepare anew. On any
+/// failure everything made so far is removed again.
+pub(crate) fn prepare(
+    preparation: &Preparation<'_>,
+    watcher: &mut dyn FnMut(Event),
+) -> Result<ReadyTargets, TargetError> {
+    let plan = preparation.plan;
+    let mut ready = ReadyTargets {
+        list: Vec::new(),
+        facts: Vec::new(),
+        own: Vec::new(),
+        remove: Vec::new(),
+        made: Vec::new(),
+        elsewhere: Vec::new(),
+    };
+    let mut devices = 0..;
+    for (number, target) in plan.targets.iter().enumerate() {
+        let id = TargetId(number as u32);
+        let later = made_on_open(target).is_some() || (0..plan.steps.len()).any(|step| plan.prepares_anew(step, id));
+        let (what, facts, identity) = match &target.kind {
+            TargetKind::Nothing { size } => (ReadyKind::Nothing, made_up(target, "nothing", *size), None),
+            TargetKind::Simulated { device } => {
+                let facts = made_up(target, "simulated", device.size);
+                let device = devices.next().unwrap_or_default();
+                (ReadyKind::Simulated { device }, facts, None)
+            }
+            TargetKind::Path if !later => preparation.make_ready(number, 0, &mut ready, watcher)?,
+            TargetKind::Path => {
+                let path = preparation
+                    .one(number)
+                    .map(|(one, _)| one.path.clone())
+                    .unwrap_or_default();
+                (ReadyKind::Path(path), made_up(target, "", Bytes(0)), None)
+            }
+            TargetKind::Name { size, .. } => {
+                let path = preparation.make_name_ready(number, &mut ready)?;
+                (ReadyKind::Path(path), made_up(target, "name", *size), None)
+            }
+            // Refused before anything is examined.
+            TargetKind::Template { .. } => (ReadyKind::Nothing, made_up(target, "nothing", Bytes(0)), None),
+        };
+        ready.list.push(ReadyTarget {
+            what,
+            identity,
+            size: facts.size.0,
+            shared_position: Arc::new(AtomicU64::new(0)),
+            lock: Arc::default(),
+        });
+        ready.facts.push(facts);
+    }
+    Ok(ready)
+}
+
+impl Preparation<'_> {
+    /// Prepares the targets of a step that are made anew for it.
+    pub(crate) fn prepare_step(
+        &self,
+        step: usize,
+        ready: &mut ReadyTargets,
+        watcher: &mut dyn FnMut(Event),
+    ) -> Result<(), TargetError> {
+        for (number, target) in self.plan.targets.iter().enumerate() {
+            let id = TargetId(number as u32);
+            let opened_first = || self.plan.uses(step, id) && !(0..step).any(|step| self.plan.uses(step, id));
+            let anew = match made_on_open(target) {
+                Some(_) => opened_first(),
+                None => self.plan.prepares_anew(step, id),
+            };
+            if !anew || target.kind != TargetKind::Path {
+                continue;
+            }
+            let (_, facts, identity) = self.make_ready(number, step as u32, ready, watcher)?;
+            // A file that grows while the job runs is as large as the job will make it.
+            let size = made_on_open(target).unwrap_or_default().max(facts.size.0);
+            (ready.list[number].size, ready.list[number].identity) = (size, identity);
+            ready.facts[number] = facts;
+        }
+        Ok(())
+    }
+
+    pub(super) fn one(&self, number: usize) -> Option<&(Examined, Option<Claim>)> {
+        self.permitted.iter().find(|(one, _)| one.number == number)
+    }
+
+    fn make_ready(
+        &self,
+        number: usize,
+        step: u32,
+        ready: &mut ReadyTargets,
+        watcher: &mut dyn FnMut(Event),
+    ) -> Result<(ReadyKind, TargetFacts, Option<Identity>), TargetError> {
+        let target = &self.plan.targets[number];
+        let place = self.permitted.iter().position(|(one, _)| one.number == number);
+        let Some((place, (one, claim))) = place.map(|place| (place, &self.permitted[place])) else {
+            return Err(TargetError::Missing {
+                path: target.path.clone(),
+                help: "it was not looked at before".into(),
+            });
+        };
+        let done = match ready.was_made_elsewhere(number) {
+            true => Ok(peer_lock::MADE_ELSEWHERE.to_owned()),
+            false => self.fill(target, (one, claim.as_ref()), ready, watcher),
+        };
+        let how = match (done, self.others) {
+            (Err(TargetError::Fill(error)), Some((others, permissions))) if error.is_taken() => {
+                others.wait_for_file(step);
+                self.look_again(number, permissions, ready)?
+            }
+            (done, _) => done?,
+        };
+        let elsewhere = ready.elsewhere.iter().find(|(one, _)| one.number == number);
+        let (one, claim) = elsewhere.unwrap_or(&self.permitted[place]);
+        let expected = match (claim, ready.made_at(&one.path)) {
+            (Some(claim), _) => claim.file().identity(),
+            (None, made) => made.flatten(),
+        };
+        let file = reopen(one, expected)?;
+        let mut facts = probe::target(self.system, &file, &how);
+        if one.kind == Some(FileKind::CharacterDevice) {
+            // It has no size of its own.
+            facts.size = Bytes(one.size);
+        }
+        Ok((ReadyKind::Path(one.path.clone()), facts, file.identity()))
+    }
+}
+
+/// The size that a file will have which is made only when its job begins.
+pub(super) fn made_on_open(target: &Target) -> Option<u64> {
+    match &target.prepare {
+        Prepare::LayOut {
+            on_open: true, size, ..
+        } => Some(size.0),
+        _ => None,
+    }
+}
+
+/// Facts about a target that is no file.
+fn made_up(target: &Target, kind: &str, size: Bytes) -> TargetFacts {
+    TargetFacts {
+        path: target.path.clone(),
+        kind: kind.into(),
+        size,
+        ..TargetFacts::default()
+    }
+}
+
+/// Opens a prepared target to look at it.
+fn reopen(one: &Examined, expected: Option<Identity>) -> Result<File, TargetError> {
+    let how = OpenHow {
+        access: Access::Read,
+        cache: CacheMode::BUFFERED,
+        hint: OpenHint::default(),
+        exclusive: false,
+        overlapped: false,
+    };
+    let file = File::open(&one.path, how).map_err(|error| TargetError::Look {
+        path: one.path.display().to_string(),
+        source: error.source,
+    })?;
+    if expected.is_some() && expected != file.identity() {
+        return Err(TargetError::Replaced {
+            path: one.path.display().to_string(),
+        });
+    }
+    Ok(file)
+}
+
+/// A file that cannot be whole is not begun: it would take all the space that others need before it failed.
+fn fits(one: &Examined, size: u64) -> Result<(), TargetError> {
+    let Ok((_, available)) = sys::file::space(parent_folder(&one.path)) else {
+        return Ok(());
+    };
+    // What an existing file takes up is free once it is emptied; a file with holes takes less than its size.
+    let freed = fs::metadata(&one.path).map_or(0, |meta| sys::file::allocated(&meta));
+    if size > available.saturating_add(freed) {
+        return Err(TargetError::NoSpace {
+            path: one.path.display().to_string(),
+            wanted: Bytes(size),
+            available: Bytes(available),
+        });
+    }
+    Ok(())
+}
+
+impl Preparation<'_> {
+    /// Does what was decided. Returns what that was, in words.
+    fn fill(
+        &self,
+        target: &Target,
+        (one, claim): (&Examined, Option<&Claim>),
+        ready: &mut ReadyTargets,
+        watcher: &mut dyn FnMut(Event),
+    ) -> Result<String, TargetError> {
+        let plan = self.plan;
+        let (from, size, how) = match &one.action {
+            Action::UseAsItIs | Action::CreateDirectory => {
+                note_end(target, one, ready);
+                return Ok("used as it is".into());
+            }
+            Action::Reuse { size } => {
+                keep_mark_true(plan, one);
+                note_end(target, one, ready);
+                return Ok(format!("prepared earlier with {size} of random data"));
+            }
+            Action::Create { size, .. } => (0, size.0, format!("{size} of random data written for this run")),
+            Action::Extend { from, to } => (from.0, to.0, format!("extended from {from} to {to} with random data")),
+            Action::Rewrite { size } => (0, size.0, format!("written anew with {size}")),
+        };
+        if matches!(target.prepare, Prepare::Recreate { .. }) {
+            fits(one, size)?;
+        }
+        if matches!(target.prepare, Prepare::LayOut { may_create: true, .. }) {
+            let folder = parent_folder(&one.path);
+            fs::create_dir_all(folder).map_err(|error| FillError::File {
+                what: "cannot make the folder",
+                path: folder.display().to_string(),
+                errno: error.raw_os_error(),
+                written: Bytes(0),
+            })?;
+        }
+        let own = matches!(one.action, Action::Create { own: true, .. });
+        if own {
+            let keep = target.at_end == AtEndOfJob::Keep;
+            let file = TempFile::create(&one.path, keep).map_err(|error| FillError::File {
+                what: "cannot create",
+                path: one.path.display().to_string(),
+                errno: error.raw_os_error(),
+                written: Bytes(0),
+            })?;
+            ready.own.push(file);
+            temp_file::sweep(&one.path, watcher);
+        }
+        let made_before = ready.made_at(&one.path);
+        let created = one.kind.is_none() && made_before.is_none();
+        let on_open = made_on_open(target).is_some();
+        let size = if on_open { 0 } else { size };
+        let fresh = Content::Fresh;
+        let (content, block, allocate) = match &target.prepare {
+            Prepare::LayOut {
+                content,
+                block,
+                allocate,
+                ..
+            } if !on_open => (content.as_ref(), *block, *allocate),
+            Prepare::LayOut { block, .. } => (None, *block, AllocateMode::None),
+            Prepare::Recreate { content, .. } => (Some(content), fill::BLOCK, AllocateMode::None),
+            Prepare::Filled { .. } | Prepare::Existing => (Some(&fresh), fill::BLOCK, AllocateMode::Native),
+        };
+        let expected = match (claim, ready.own.last().filter(|_| own)) {
+            (Some(claim), _) => Expected::This(claim.file().identity()),
+            (None, Some(file)) => Expected::This(file.identity()),
+            (None, None) => made_before.map_or(Expected::Nothing, Expected::This),
+        };
+        let fill = fill::Fill {
+            path: &one.path,
+            expected,
+            empty: matches!(one.action, Action::Rewrite { .. }) || made_before.is_some(),
+            // A file that is only allocated has nothing to write.
+            from: if content.is_some() { from } else { size },
+            size,
+            content: content.unwrap_or(&fresh),
+            block,
+            allocate,
+            flush: !matches!(target.prepare, Prepare::LayOut { flush: false, .. }),
+            // What is checked later has to be there.
+            declare: matches!(target.prepare, Prepare::Recreate { .. }) && plan.origin.dialect == Dialect::Diskspd,
+            seed: plan.seed ^ (one.number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x00f1_11ed,
+        };
+        let (took, filled) = fill::fill(&fill, self.clock, self.interrupt, watcher).inspect_err(|error| {
+            // A file that this run made is of no use half filled; an older one stays, without a mark, and so does one that somebody
+            // else has made meanwhile.
+            if created && !own && !error.is_taken() {
+                let _ = fs::remove_file(&one.path);
+            }
+        })?;
+        if matches!(target.prepare, Prepare::Filled { .. }) {
+            let _ = marker::write(&one.path, marker::Mark { size: Bytes(size) });
+            keep_mark_true(plan, one);
+        }
+        if !own {
+            ready.made.retain(|(path, _)| *path != one.path);
+            ready.made.push((one.path.clone(), sys::facts::identity_of(&one.path)));
+        }
+        let how = match filled {
+            fill::Filled::Written => how,
+            fill::Filled::Declared => format!("declared valid at {}: it holds what the disk held before", Bytes(size)),
+        };
+        watcher(Event::Prepared {
+            target: one.path.display().to_string(),
+            how: how.clone(),
+            took_ns: took,
+        });
+        note_end(target, one, ready);
+        Ok(how)
+    }
+}
+
+pub(super) fn note_end(target: &Target, one: &Examined, ready: &mut ReadyTargets) {
+    if matches!(target.at_end, AtEndOfJob::Remove | AtEndOfJob::RemoveEachPass)
+        && !matches!(one.kind, Some(FileKind::BlockDevice | FileKind::CharacterDevice))
+    {
+        ready.remove.push(one.path.clone());
+    }
+}
+
+/// A file that the plan writes something else to than random data, or trims, is no longer what its mark says.
+pub(super) fn keep_mark_true(plan: &Plan, one: &Examined) {
+    let id = TargetId(one.number as u32);
+    let mut streams = plan
+        .jobs()
+        .flat_map(|(_, job)| &job.workers)
+        .flat_map(|worker| &worker.streams);
+    let spoils = streams.any(|stream| {
+        let random = matches!(
+            stream.content,
+            Content::Fresh | Content::Drawn | Content::Once | Content::Stamped
+        );
+        let writes = stream.mix.includes(Direction::Write) && !random;
+        stream.target.ids().contains(&id) && (writes || stream.mix.includes(Direction::Trim))
+    });
+    if spoils {
+        marker::remove(&one.path);
+    }
+}
