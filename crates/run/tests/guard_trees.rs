@@ -9,9 +9,10 @@ use std::path::{Path, PathBuf};
 
 use engine::probe::System;
 use engine::{FileKind, Identity};
+use run::targets::MarkState;
 use run::targets::guard::{
-    CallerKind, Contents, Decision, Guard, Intent, Listed, MayWrite, Origin, Permissions, Signature, SignatureKind,
-    Subject, list,
+    CallerKind, Contents, Decision, Guard, Intent, Listed, MayWrite, Permissions, Signature, SignatureKind, Subject,
+    list,
 };
 
 fn tree(name: &str) -> System {
@@ -47,7 +48,7 @@ fn ask(name: &str, path: &str) -> Ask {
             kind,
             identity,
             size: 1 << 20,
-            origin: Origin::Foreign,
+            mark: MarkState::Unmarked,
             contents: Contents::Known(Vec::new()),
             claimed: false,
         },
@@ -580,7 +581,13 @@ fn files() {
         file().wants(intent).refused(&[FOREIGN]);
     }
     file().wants(Intent::READ).allowed(&[]);
-    let ours = || file().with(|subject| subject.origin = Origin::Ours);
+    let ours = || {
+        file().with(|subject| {
+            subject.mark = MarkState::Intact {
+                random: model::Bytes(1),
+            }
+        })
+    };
     ours().allowed(&[]);
     ours().drop_in().allowed(&[]);
     // Nothing can be lost with an empty file.
@@ -605,7 +612,11 @@ fn files_that_hold_something_known() {
     // A file that fathom prepared and that was formatted since.
     let formatted = || {
         let file = ask("swap-file", "/home/user/data").holds(SignatureKind::FileSystem, "ext4", Some("test"));
-        file.with(|subject| subject.origin = Origin::Ours)
+        file.with(|subject| {
+            subject.mark = MarkState::Intact {
+                random: model::Bytes(1),
+            }
+        })
     };
     formatted().refused(&["it holds an ext4 file system \"test\""]);
     formatted()

@@ -11,8 +11,9 @@ use engine::probe::windows::{
 use engine::{DeviceNumber, FileKind, Identity};
 use model::Bytes;
 use model::environment::Device;
+use run::targets::MarkState;
 use run::targets::guard::{
-    CallerKind, Contents, Decision, Guard, Intent, Origin, Permissions, Signature, SignatureKind, Subject,
+    CallerKind, Contents, Decision, Guard, Intent, Permissions, Signature, SignatureKind, Subject,
 };
 
 const GIB: u64 = 1 << 30;
@@ -103,7 +104,7 @@ fn subject(name: &str, disk: u32, partition: u32) -> Subject {
         kind: FileKind::BlockDevice,
         identity: Some(Identity::BlockDevice(DeviceNumber::new(disk, partition))),
         size: GIB,
-        origin: Origin::Foreign,
+        mark: MarkState::Unmarked,
         contents: Contents::Known(Vec::new()),
         claimed: false,
     }

@@ -242,8 +242,7 @@ fn take_turns(
         let what = words::operations(&plan.steps[0].jobs[0]);
         screen.say(&format!("[{}/{of}] {letter}: {what}", number + 1));
         screen.begin(&plan, Some(format!("run {} of {of}, {letter}", number + 1)));
-        let allowed = shared_files.permissions(permissions);
-        let outcome = session.carry_out(plan, &allowed, &mut |event| {
+        let outcome = session.carry_out(plan, permissions, &mut |event| {
             shared_files.adopt_created(&event);
             screen.take(&event);
         });

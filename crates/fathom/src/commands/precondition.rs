@@ -407,10 +407,9 @@ impl Errand<'_> {
         let mut plan = self.plans.plan(next)?;
         self.session.settle(&mut self.shared_files, &mut plan)?;
         self.screen.say(&self.introduction(next, &plan));
-        let permissions = self.shared_files.permissions(&self.permissions);
         self.screen.begin(&plan, Some(told(next)));
         let (shared_files, screen) = (&mut self.shared_files, &mut self.screen);
-        self.session.carry_out(plan, &permissions, &mut |event| {
+        self.session.carry_out(plan, &self.permissions, &mut |event| {
             shared_files.adopt_created(&event);
             screen.take(&event);
         })

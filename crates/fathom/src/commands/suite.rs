@@ -383,10 +383,9 @@ impl Errand<'_> {
             self.session.settle(&mut self.shared_files, &mut plan)?;
             let again = if number > 1 { ", again, with more slots" } else { "" };
             self.screen.say(&format!("{place} {}: {}{again}", one.name, held.load));
-            let permissions = self.shared_files.permissions(&self.permissions);
             self.screen.begin(&plan, Some(format!("{place} {}", one.name)));
             let (shared_files, screen) = (&mut self.shared_files, &mut self.screen);
-            let results = self.session.carry_out(plan, &permissions, &mut |event| {
+            let results = self.session.carry_out(plan, &self.permissions, &mut |event| {
                 shared_files.adopt_created(&event);
                 screen.take(&event);
             });

@@ -272,8 +272,7 @@ fn attempts(
             Attempt { slots, .. } => Some(format!("again, depth {slots}")),
         };
         screen.begin(&plan, label);
-        let allowed = shared_files.permissions(&permissions);
-        let results = session.carry_out_after(before.clone(), plan, &allowed, &mut |event| {
+        let results = session.carry_out_after(before.clone(), plan, &permissions, &mut |event| {
             shared_files.adopt_created(&event);
             screen.take(&event);
             if !attempt.is_probe {

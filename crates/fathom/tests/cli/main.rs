@@ -14,6 +14,7 @@ mod guard;
 mod help;
 mod history;
 mod live;
+mod marks;
 mod outputs;
 mod precondition;
 mod preflight;

@@ -269,11 +269,6 @@ pub(super) fn carry_out_on(
         return carry_out_with(plan, conditions, wishes, watcher);
     };
     shared_files.assign_paths(&mut plan).map_err(RunError::Targets)?;
-    let permissions = shared_files.permissions(conditions.permissions);
-    let conditions = Conditions {
-        permissions: &permissions,
-        ..conditions
-    };
     carry_out_with(plan, conditions, wishes, &mut |event| {
         shared_files.adopt_created(&event);
         watcher(event);

@@ -1,14 +1,14 @@
 //! Examining targets: what there is at each path, and what preparation will do about it. Nothing is changed here.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
-use engine::{FileKind, Identity, sys};
+use engine::{FileKind, sys};
 use model::plan::{Dialect, Plan, Prepare, StreamTarget, Target, TargetId, TargetKind};
 use model::{Bytes, Direction};
 
+use super::marker::{self, MarkState};
 use super::names::{self, examine_name, fits_engines};
-use super::{Action, TargetError, marker, parent_folder, temp_file};
+use super::{Action, TargetError, parent_folder, temp_file};
 
 /// The size of a file of our own where none is given, if the file system has room.
 const DEFAULT_SIZE: u64 = 1 << 30;
@@ -34,6 +34,8 @@ pub struct Examined {
     pub action: Action,
     /// Directions of the operations that the plan issues to it.
     pub directions: Vec<Direction>,
+    /// What its mark shows.
+    pub mark: MarkState,
 }
 
 /// Directions of the operations that any stream of the plan issues to a target.
@@ -78,6 +80,7 @@ pub(super) fn examine_one(plan: &Plan, number: usize, target: &Target) -> Result
         size,
         action,
         directions,
+        mark: MarkState::Unmarked,
     };
     let kind = match sys::facts::kind_of(&path) {
         Ok(kind) => kind,
@@ -117,30 +120,31 @@ pub(super) fn examine_one(plan: &Plan, number: usize, target: &Target) -> Result
             },
         ));
     }
-    let (kind, size) = identify(&path, &target.path)?;
-    match kind {
-        FileKind::BlockDevice => Ok(found(path, Some(kind), size, Action::UseAsItIs)),
+    // fio writes to them as to anything, as large as the job says; the guard knows which of them are harmless.
+    if kind == FileKind::CharacterDevice && plan.origin.dialect == Dialect::Fio {
+        let size = wanted(target).unwrap_or(0);
+        return Ok(found(path, Some(kind), size, Action::UseAsItIs));
+    }
+    let seen = identify(&path, &target.path)?;
+    match seen.kind {
+        FileKind::BlockDevice => Ok(found(path, Some(seen.kind), seen.size, Action::UseAsItIs)),
         FileKind::Regular => {
-            let action = for_file(target, &path, size)?;
-            Ok(found(path, Some(kind), size, action))
+            let action = for_file(target, &path, &seen)?;
+            let mark = seen.mark;
+            Ok(Examined {
+                mark,
+                ..found(path, Some(seen.kind), seen.size, action)
+            })
         }
-        // fio writes to them as to anything, as large as the job says; the guard knows which of them are harmless.
-        FileKind::CharacterDevice if plan.origin.dialect == Dialect::Fio => {
-            Ok(found(path, Some(kind), wanted(target).unwrap_or(0), Action::UseAsItIs))
-        }
-        FileKind::CharacterDevice | FileKind::Directory | FileKind::Other | FileKind::Nothing => {
-            let what = if kind == FileKind::CharacterDevice {
+        kind => Err(TargetError::Unfit {
+            path: target.path.clone(),
+            what: if kind == FileKind::CharacterDevice {
                 "a character device"
             } else {
                 "no file or block device"
-            };
-            let help = "test a regular file, a directory or a block device".into();
-            Err(TargetError::Unfit {
-                path: target.path.clone(),
-                what,
-                help,
-            })
-        }
+            },
+            help: "test a regular file, a directory or a block device".into(),
+        }),
     }
 }
 
@@ -151,26 +155,37 @@ fn made_before(plan: &Plan, number: usize) -> bool {
     same.any(|other| matches!(other.prepare, Prepare::Recreate { .. }))
 }
 
-/// What a path is and how large, found out on the open file.
-pub(super) fn identify(path: &Path, name: &str) -> Result<(FileKind, u64), TargetError> {
+/// What there is at a path.
+pub(super) struct Seen {
+    pub(super) kind: FileKind,
+    pub(super) size: u64,
+    mark: MarkState,
+}
+
+/// What a path is and how large, found out on the open file. Only storage is opened: a pipe would wait for its other end, and
+/// opening a terminal or a tape has effects.
+pub(super) fn identify(path: &Path, name: &str) -> Result<Seen, TargetError> {
     let look = |source| TargetError::Look {
         path: name.to_owned(),
         source,
     };
-    match fs::File::open(path) {
+    let seen = |kind, size, mark| Seen { kind, size, mark };
+    let kind = sys::facts::kind_of(path).map_err(look)?;
+    if !matches!(kind, FileKind::Regular | FileKind::BlockDevice) {
+        return Ok(seen(kind, 0, MarkState::Unmarked));
+    }
+    match sys::file::open_without_waiting(path) {
         Ok(file) => {
             let (kind, _, size) = sys::file::identify(&file).map_err(look)?;
-            Ok((kind, size))
+            let mark = match kind {
+                FileKind::Regular => marker::inspect(&file),
+                _ => MarkState::Unmarked,
+            };
+            Ok(seen(kind, size, mark))
         }
         // There is more to say about a device than that it cannot be opened.
-        Err(error) => match sys::facts::identity_of(path) {
-            Some(Identity::BlockDevice(_)) => Ok((FileKind::BlockDevice, 0)),
-            Some(Identity::CharacterDevice(_)) => Ok((FileKind::CharacterDevice, 0)),
-            None if sys::facts::kind_of(path).is_ok_and(|kind| kind == FileKind::BlockDevice) => {
-                Ok((FileKind::BlockDevice, 0))
-            }
-            Some(Identity::File { .. }) | None => Err(look(error)),
-        },
+        Err(_) if kind == FileKind::BlockDevice => Ok(seen(kind, 0, MarkState::Unmarked)),
+        Err(error) => Err(look(error)),
     }
 }
 
@@ -253,13 +268,10 @@ fn size_in(folder: &Path, wanted: Option<u64>, name: &str) -> Result<u64, Target
     Ok(size)
 }
 
-fn for_file(target: &Target, path: &Path, size: u64) -> Result<Action, TargetError> {
+fn for_file(target: &Target, path: &Path, seen: &Seen) -> Result<Action, TargetError> {
+    let size = seen.size;
     match &target.prepare {
-        Prepare::Existing if size == 0 => Err(TargetError::Unfit {
-            path: target.path.clone(),
-            what: "an empty file",
-            help: "give a size to have it filled, or name another file".into(),
-        }),
+        Prepare::Existing if size == 0 => Err(empty_file(target)),
         Prepare::Existing => Ok(Action::UseAsItIs),
         Prepare::Recreate { size, .. } => Ok(Action::Rewrite { size: *size }),
         Prepare::LayOut { on_open: true, .. } => Ok(Action::UseAsItIs),
@@ -273,37 +285,42 @@ fn for_file(target: &Target, path: &Path, size: u64) -> Result<Action, TargetErr
             false => Action::Rewrite { size: *least },
         }),
         Prepare::LayOut { .. } => Ok(Action::UseAsItIs),
-        Prepare::Filled { size: asked } => {
-            let asked = asked.map(|asked| asked.0);
-            match marker::read(path) {
-                Some(mark) if asked.is_none_or(|asked| asked <= mark.size.0) => Ok(Action::Reuse { size: mark.size }),
-                Some(mark) => {
-                    let to = asked.unwrap_or(mark.size.0);
-                    size_in(parent_folder(path), Some(to - mark.size.0), &target.path)?;
-                    Ok(Action::Extend {
-                        from: mark.size,
-                        to: Bytes(to),
-                    })
-                }
-                None if size == 0 && asked.is_some() => Ok(Action::Create {
-                    size: Bytes(size_in(parent_folder(path), asked, &target.path)?),
-                    own: false,
-                }),
-                None if size == 0 => Err(TargetError::Unfit {
-                    path: target.path.clone(),
-                    what: "an empty file",
-                    help: "give a size to have it filled, or name another file".into(),
-                }),
-                None => match asked {
-                    Some(wanted) if wanted > size => Err(TargetError::TooSmall {
-                        path: target.path.clone(),
-                        actual: Bytes(size),
-                        wanted: Bytes(wanted),
-                    }),
-                    _ => Ok(Action::UseAsItIs),
-                },
-            }
+        Prepare::Filled { size: asked } => for_file_to_fill(target, path, seen, asked.map(|asked| asked.0)),
+    }
+}
+
+fn for_file_to_fill(target: &Target, path: &Path, seen: &Seen, asked: Option<u64>) -> Result<Action, TargetError> {
+    let size = seen.size;
+    let room = |more: u64| size_in(parent_folder(path), Some(more), &target.path);
+    match (asked, seen.mark) {
+        (None, _) if size == 0 => Err(empty_file(target)),
+        (Some(asked), _) if size == 0 => Ok(Action::Create {
+            size: Bytes(room(asked)?),
+            own: false,
+        }),
+        (_, MarkState::Intact { random }) if random.0 > 0 && asked.is_none_or(|asked| asked <= random.0) => {
+            Ok(Action::Reuse { size: random })
         }
+        (Some(asked), MarkState::Intact { random }) if random.0 > 0 || asked > size => {
+            room(asked - random.0)?;
+            let to = Bytes(asked);
+            Ok(Action::Extend { from: random, to })
+        }
+        (Some(wanted), mark) if wanted > size => Err(TargetError::TooSmall {
+            path: target.path.clone(),
+            actual: Bytes(size),
+            wanted: Bytes(wanted),
+            mark,
+        }),
+        _ => Ok(Action::UseAsItIs),
+    }
+}
+
+fn empty_file(target: &Target) -> TargetError {
+    TargetError::Unfit {
+        path: target.path.clone(),
+        what: "an empty file",
+        help: "give a size to have it filled, or name another file".into(),
     }
 }
 

@@ -3,10 +3,12 @@
 //! All faults of all targets are collected before anything is changed.
 
 pub mod guard;
-pub mod marker;
 
+mod cleanup;
 mod examine;
 mod fill;
+mod mark_store;
+mod marker;
 mod names;
 mod peer_lock;
 mod permit;
@@ -20,9 +22,11 @@ use std::path::Path;
 use engine::sys;
 use model::Bytes;
 
+pub use cleanup::Cleanup;
 pub use examine::{Examined, directions, examine};
 pub use fill::FillError;
-pub use peer_lock::{Cleanup, Peers};
+pub use marker::MarkState;
+pub use peer_lock::Peers;
 pub(crate) use permit::permit;
 pub use permit::{Judged, Objection, judge};
 pub(crate) use prepare::{Preparation, ReadyTargets, prepare};
@@ -52,7 +56,7 @@ pub enum TargetError {
         help: String,
     },
     /// An existing file is smaller than asked for and not ours to change.
-    #[error("{path} has {actual}, but {wanted} are asked for, and fathom did not make it")]
+    #[error("{path} has {actual}, but {wanted} are asked for, and it is a file {}", mark.describe())]
     TooSmall {
         /// The path.
         path: String,
@@ -60,6 +64,8 @@ pub enum TargetError {
         actual: Bytes,
         /// The size asked for.
         wanted: Bytes,
+        /// What its mark shows.
+        mark: MarkState,
     },
     /// Preparation would fill the file system.
     #[error(

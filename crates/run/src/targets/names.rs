@@ -7,6 +7,7 @@ use engine::{FileKind, sys};
 use model::plan::{Dialect, Plan, Target, TargetId, Worker};
 
 use super::examine::{directions, identify};
+use super::marker::MarkState;
 use super::prepare::note_end;
 use super::{Action, Examined, Preparation, ReadyTargets, TargetError};
 
@@ -43,7 +44,7 @@ pub(super) fn examine_name(
     };
     let (kind, size) = match sys::facts::kind_of(&path) {
         Ok(FileKind::Directory) => (Some(FileKind::Directory), 0),
-        Ok(_) => identify(&path, &target.path).map(|(kind, size)| (Some(kind), size))?,
+        Ok(_) => identify(&path, &target.path).map(|seen| (Some(seen.kind), seen.size))?,
         Err(error) if error.kind() == ErrorKind::NotFound => (None, 0),
         Err(error) => return Err(look(error)),
     };
@@ -57,6 +58,7 @@ pub(super) fn examine_name(
             false => Action::UseAsItIs,
         },
         directions: directions(plan, TargetId(number as u32)),
+        mark: MarkState::Unmarked,
     })
 }
 
@@ -95,7 +97,7 @@ impl Preparation<'_> {
                 source,
             });
         }
-        note_end(&self.plan.targets[number], one, ready);
+        note_end(&self.plan.targets[number], one, None, &mut ready.cleanup);
         Ok(one.path.clone())
     }
 }

@@ -3,15 +3,14 @@
 //! Nobody knows whether two hosts see one file system or have one each. So all look first; then each makes what it found missing,
 //! and where two make the same file the system lets only one of them have it.
 
-use std::fs;
-use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
-use model::Nanos;
+use model::{Bytes, Nanos};
 
+use super::cleanup::Cleanup;
 use super::guard::Permissions;
-use super::prepare::{keep_mark_true, made_on_open};
-use super::temp_file::TempFile;
+use super::marker::{self, MarkState};
+use super::prepare::made_on_open;
 use super::{Action, FillError, Preparation, ReadyTargets, TargetError, permit};
 
 /// How a target was made ready, in words.
@@ -35,28 +34,6 @@ pub trait Peers: Sync {
 impl std::fmt::Debug for dyn Peers + '_ {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Peers")
-    }
-}
-
-/// Files that go at the end of a run. Dropping it removes them.
-#[derive(Debug)]
-pub struct Cleanup {
-    own: Vec<TempFile>,
-    named: Vec<PathBuf>,
-}
-
-impl Cleanup {
-    pub(super) fn of(own: Vec<TempFile>, named: Vec<PathBuf>) -> Cleanup {
-        Cleanup { own, named }
-    }
-}
-
-impl Drop for Cleanup {
-    fn drop(&mut self) {
-        self.own.clear();
-        for path in &self.named {
-            let _ = fs::remove_file(path);
-        }
     }
 }
 
@@ -100,7 +77,13 @@ impl Preparation<'_> {
             return Err(TargetError::Replaced { path: name.clone() });
         }
         one.action = Action::UseAsItIs;
-        keep_mark_true(self.plan, &one);
+        // Whoever has made it renews its mark in the end, and has to know that less of it is random data then.
+        if self.spoils(number)
+            && let Some(file) = claim.as_ref().and_then(|claim| claim.file().handle())
+        {
+            let _ = marker::begin_beside_others(file, Bytes(0));
+        }
+        one.mark = MarkState::Unmarked;
         ready.elsewhere.push((one, claim));
         Ok(MADE_ELSEWHERE.to_owned())
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use engine::probe::{self, System};
-use engine::{Access, Clock, File, FileKind, Identity, OpenHow, sys};
+use engine::{Access, Clock, File, FileId, FileKind, Identity, OpenHow, sys};
 use model::content::Content;
 use model::environment::TargetFacts;
 use model::event::Event;
@@ -15,10 +15,12 @@ use model::plan::{
 };
 use model::{Bytes, Direction};
 
+use super::cleanup::Cleanup;
 use super::fill::{self, Expected};
-use super::guard::{Claim, Permissions};
+use super::guard::{Claim, Existing, Intent, Permissions};
+use super::marker::{self, MarkState};
 use super::temp_file::{self, TempFile};
-use super::{Action, Cleanup, Examined, FillError, Peers, TargetError, marker, parent_folder, peer_lock};
+use super::{Action, Examined, FillError, Peers, TargetError, parent_folder, peer_lock};
 use crate::worker::{ReadyKind, ReadyTarget};
 
 /// Targets that are ready, and what must be undone at the end.
@@ -26,8 +28,7 @@ use crate::worker::{ReadyKind, ReadyTarget};
 pub(crate) struct ReadyTargets {
     pub(crate) list: Vec<ReadyTarget>,
     pub(crate) facts: Vec<TargetFacts>,
-    own: Vec<TempFile>,
-    remove: Vec<PathBuf>,
+    pub(super) cleanup: Cleanup,
     /// Files that were made or written anew here, as they are now.
     made: Vec<(PathBuf, Option<Identity>)>,
     /// Targets that another process of the test has made meanwhile.
@@ -41,9 +42,9 @@ impl ReadyTargets {
         made.map(|(_, identity)| *identity)
     }
 
-    /// What is ours and what the plan wants removed.
+    /// What is left to do at the end.
     pub(crate) fn finish(self) -> Cleanup {
-        Cleanup::of(self.own, self.remove)
+        self.cleanup
     }
 }
 
@@ -59,60 +60,67 @@ pub(crate) struct Preparation<'a> {
     pub(crate) others: Option<(&'a dyn Peers, &'a Permissions)>,
 }
 
-/// Carries out what [`examine`] has decided and the guard permitted, except for targets that steps prepare anew. On any
+/// Carries out what [`super::examine`] has decided and the guard permitted, except for targets that steps prepare anew. On any
 /// failure everything made so far is removed again.
 pub(crate) fn prepare(
     preparation: &Preparation<'_>,
     watcher: &mut dyn FnMut(Event),
 ) -> Result<ReadyTargets, TargetError> {
-    let plan = preparation.plan;
     let mut ready = ReadyTargets {
         list: Vec::new(),
         facts: Vec::new(),
-        own: Vec::new(),
-        remove: Vec::new(),
+        cleanup: Cleanup::default(),
         made: Vec::new(),
         elsewhere: Vec::new(),
     };
-    let mut devices = 0..;
-    for (number, target) in plan.targets.iter().enumerate() {
-        let id = TargetId(number as u32);
-        let later = made_on_open(target).is_some() || (0..plan.steps.len()).any(|step| plan.prepares_anew(step, id));
-        let (what, facts, identity) = match &target.kind {
-            TargetKind::Nothing { size } => (ReadyKind::Nothing, made_up(target, "nothing", *size), None),
-            TargetKind::Simulated { device } => {
-                let facts = made_up(target, "simulated", device.size);
-                let device = devices.next().unwrap_or_default();
-                (ReadyKind::Simulated { device }, facts, None)
-            }
-            TargetKind::Path if !later => preparation.make_ready(number, 0, &mut ready, watcher)?,
-            TargetKind::Path => {
-                let path = preparation
-                    .one(number)
-                    .map(|(one, _)| one.path.clone())
-                    .unwrap_or_default();
-                (ReadyKind::Path(path), made_up(target, "", Bytes(0)), None)
-            }
-            TargetKind::Name { size, .. } => {
-                let path = preparation.make_name_ready(number, &mut ready)?;
-                (ReadyKind::Path(path), made_up(target, "name", *size), None)
-            }
-            // Refused before anything is examined.
-            TargetKind::Template { .. } => (ReadyKind::Nothing, made_up(target, "nothing", Bytes(0)), None),
-        };
-        ready.list.push(ReadyTarget {
-            what,
-            identity,
-            size: facts.size.0,
-            shared_position: Arc::new(AtomicU64::new(0)),
-            lock: Arc::default(),
-        });
-        ready.facts.push(facts);
+    match preparation.prepare_all(&mut ready, watcher) {
+        Ok(()) => Ok(ready),
+        Err(error) => {
+            ready.cleanup.keep_named();
+            Err(error)
+        }
     }
-    Ok(ready)
 }
 
 impl Preparation<'_> {
+    fn prepare_all(&self, ready: &mut ReadyTargets, watcher: &mut dyn FnMut(Event)) -> Result<(), TargetError> {
+        let plan = self.plan;
+        let mut devices = 0..;
+        for (number, target) in plan.targets.iter().enumerate() {
+            let id = TargetId(number as u32);
+            let later =
+                made_on_open(target).is_some() || (0..plan.steps.len()).any(|step| plan.prepares_anew(step, id));
+            let (what, facts, identity) = match &target.kind {
+                TargetKind::Nothing { size } => (ReadyKind::Nothing, made_up(target, "nothing", *size), None),
+                TargetKind::Simulated { device } => {
+                    let facts = made_up(target, "simulated", device.size);
+                    let device = devices.next().unwrap_or_default();
+                    (ReadyKind::Simulated { device }, facts, None)
+                }
+                TargetKind::Path if !later => self.make_ready(number, 0, ready, watcher)?,
+                TargetKind::Path => {
+                    let path = self.one(number).map(|(one, _)| one.path.clone()).unwrap_or_default();
+                    (ReadyKind::Path(path), made_up(target, "", Bytes(0)), None)
+                }
+                TargetKind::Name { size, .. } => {
+                    let path = self.make_name_ready(number, ready)?;
+                    (ReadyKind::Path(path), made_up(target, "name", *size), None)
+                }
+                // Refused before anything is examined.
+                TargetKind::Template { .. } => (ReadyKind::Nothing, made_up(target, "nothing", Bytes(0)), None),
+            };
+            ready.list.push(ReadyTarget {
+                what,
+                identity,
+                size: facts.size.0,
+                shared_position: Arc::new(AtomicU64::new(0)),
+                lock: Arc::default(),
+            });
+            ready.facts.push(facts);
+        }
+        Ok(())
+    }
+
     /// Prepares the targets of a step that are made anew for it.
     pub(crate) fn prepare_step(
         &self,
@@ -158,6 +166,7 @@ impl Preparation<'_> {
                 help: "it was not looked at before".into(),
             });
         };
+        self.begin_mark(target, (one, claim.as_ref()), ready);
         let done = match ready.was_made_elsewhere(number) {
             true => Ok(peer_lock::MADE_ELSEWHERE.to_owned()),
             false => self.fill(target, (one, claim.as_ref()), ready, watcher),
@@ -176,6 +185,12 @@ impl Preparation<'_> {
             (None, made) => made.flatten(),
         };
         let file = reopen(one, expected)?;
+        // Whoever has made a file sees to its end.
+        if let (None, Some(handle)) = (elsewhere, file.handle()) {
+            self.renew_mark(target, one, handle, &mut ready.cleanup);
+            let id = sys::file::stamp(handle).ok().map(|stamp| stamp.id);
+            note_end(target, one, id, &mut ready.cleanup);
+        }
         let mut facts = probe::target(self.system, &file, &how);
         if one.kind == Some(FileKind::CharacterDevice) {
             // It has no size of its own.
@@ -252,17 +267,9 @@ impl Preparation<'_> {
         ready: &mut ReadyTargets,
         watcher: &mut dyn FnMut(Event),
     ) -> Result<String, TargetError> {
-        let plan = self.plan;
         let (from, size, how) = match &one.action {
-            Action::UseAsItIs | Action::CreateDirectory => {
-                note_end(target, one, ready);
-                return Ok("used as it is".into());
-            }
-            Action::Reuse { size } => {
-                keep_mark_true(plan, one);
-                note_end(target, one, ready);
-                return Ok(format!("prepared earlier with {size} of random data"));
-            }
+            Action::UseAsItIs | Action::CreateDirectory => return Ok("used as it is".into()),
+            Action::Reuse { size } => return Ok(format!("prepared earlier with {size} of random data")),
             Action::Create { size, .. } => (0, size.0, format!("{size} of random data written for this run")),
             Action::Extend { from, to } => (from.0, to.0, format!("extended from {from} to {to} with random data")),
             Action::Rewrite { size } => (0, size.0, format!("written anew with {size}")),
@@ -271,73 +278,24 @@ impl Preparation<'_> {
             fits(one, size)?;
         }
         if matches!(target.prepare, Prepare::LayOut { may_create: true, .. }) {
-            let folder = parent_folder(&one.path);
-            fs::create_dir_all(folder).map_err(|error| FillError::File {
-                what: "cannot make the folder",
-                path: folder.display().to_string(),
-                errno: error.raw_os_error(),
-                written: Bytes(0),
-            })?;
-        }
-        let own = matches!(one.action, Action::Create { own: true, .. });
-        if own {
-            let keep = target.at_end == AtEndOfJob::Keep;
-            let file = TempFile::create(&one.path, keep).map_err(|error| FillError::File {
-                what: "cannot create",
-                path: one.path.display().to_string(),
-                errno: error.raw_os_error(),
-                written: Bytes(0),
-            })?;
-            ready.own.push(file);
-            temp_file::sweep(&one.path, watcher);
+            create_parent_folder(&one.path)?;
         }
         let made_before = ready.made_at(&one.path);
-        let created = one.kind.is_none() && made_before.is_none();
-        let on_open = made_on_open(target).is_some();
-        let size = if on_open { 0 } else { size };
-        let fresh = Content::Fresh;
-        let (content, block, allocate) = match &target.prepare {
-            Prepare::LayOut {
-                content,
-                block,
-                allocate,
-                ..
-            } if !on_open => (content.as_ref(), *block, *allocate),
-            Prepare::LayOut { block, .. } => (None, *block, AllocateMode::None),
-            Prepare::Recreate { content, .. } => (Some(content), fill::BLOCK, AllocateMode::None),
-            Prepare::Filled { .. } | Prepare::Existing => (Some(&fresh), fill::BLOCK, AllocateMode::Native),
+        let own = matches!(one.action, Action::Create { own: true, .. });
+        let expected = match claim {
+            Some(claim) => Expected::This(claim.file().identity()),
+            None if own => Expected::This(create_temporary(target, one, size, ready, watcher)?),
+            None => made_before.map_or(Expected::Nothing, Expected::This),
         };
-        let expected = match (claim, ready.own.last().filter(|_| own)) {
-            (Some(claim), _) => Expected::This(claim.file().identity()),
-            (None, Some(file)) => Expected::This(file.identity()),
-            (None, None) => made_before.map_or(Expected::Nothing, Expected::This),
-        };
+        let size = if made_on_open(target).is_some() { 0 } else { size };
+        let empty = matches!(one.action, Action::Rewrite { .. }) || made_before.is_some();
+        let fill = self.how_to_fill(target, one, from, size);
         let fill = fill::Fill {
-            path: &one.path,
             expected,
-            empty: matches!(one.action, Action::Rewrite { .. }) || made_before.is_some(),
-            // A file that is only allocated has nothing to write.
-            from: if content.is_some() { from } else { size },
-            size,
-            content: content.unwrap_or(&fresh),
-            block,
-            allocate,
-            flush: !matches!(target.prepare, Prepare::LayOut { flush: false, .. }),
-            // What is checked later has to be there.
-            declare: matches!(target.prepare, Prepare::Recreate { .. }) && plan.origin.dialect == Dialect::Diskspd,
-            seed: plan.seed ^ (one.number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x00f1_11ed,
+            empty,
+            ..fill
         };
-        let (took, filled) = fill::fill(&fill, self.clock, self.interrupt, watcher).inspect_err(|error| {
-            // A file that this run made is of no use half filled; an older one stays, without a mark, and so does one that somebody
-            // else has made meanwhile.
-            if created && !own && !error.is_taken() {
-                let _ = fs::remove_file(&one.path);
-            }
-        })?;
-        if matches!(target.prepare, Prepare::Filled { .. }) {
-            let _ = marker::write(&one.path, marker::Mark { size: Bytes(size) });
-            keep_mark_true(plan, one);
-        }
+        let (took, filled) = fill::fill(&fill, self.clock, self.interrupt, watcher)?;
         if !own {
             ready.made.retain(|(path, _)| *path != one.path);
             ready.made.push((one.path.clone(), sys::facts::identity_of(&one.path)));
@@ -351,35 +309,142 @@ impl Preparation<'_> {
             how: how.clone(),
             took_ns: took,
         });
-        note_end(target, one, ready);
         Ok(how)
     }
-}
 
-pub(super) fn note_end(target: &Target, one: &Examined, ready: &mut ReadyTargets) {
-    if matches!(target.at_end, AtEndOfJob::Remove | AtEndOfJob::RemoveEachPass)
-        && !matches!(one.kind, Some(FileKind::BlockDevice | FileKind::CharacterDevice))
-    {
-        ready.remove.push(one.path.clone());
+    /// What is written to a file, whichever file that is.
+    fn how_to_fill<'a>(&self, target: &'a Target, one: &'a Examined, from: u64, size: u64) -> fill::Fill<'a> {
+        let (content, block, allocate) = match &target.prepare {
+            Prepare::LayOut {
+                content,
+                block,
+                allocate,
+                on_open: false,
+                ..
+            } => (content.as_ref(), *block, *allocate),
+            Prepare::LayOut { block, .. } => (None, *block, AllocateMode::None),
+            Prepare::Recreate { content, .. } => (Some(content), fill::BLOCK, AllocateMode::None),
+            Prepare::Filled { .. } | Prepare::Existing => (Some(&Content::Fresh), fill::BLOCK, AllocateMode::Native),
+        };
+        fill::Fill {
+            path: &one.path,
+            expected: Expected::Nothing,
+            empty: false,
+            // A file that is only allocated has nothing to write.
+            from: if content.is_some() { from } else { size },
+            size,
+            content: content.unwrap_or(&Content::Fresh),
+            block,
+            allocate,
+            flush: !matches!(target.prepare, Prepare::LayOut { flush: false, .. }),
+            // What is checked later has to be there.
+            declare: matches!(target.prepare, Prepare::Recreate { .. }) && self.plan.origin.dialect == Dialect::Diskspd,
+            seed: self.plan.seed ^ (one.number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x00f1_11ed,
+        }
     }
 }
 
-/// A file that the plan writes something else to than random data, or trims, is no longer what its mark says.
-pub(super) fn keep_mark_true(plan: &Plan, one: &Examined) {
-    let id = TargetId(one.number as u32);
-    let mut streams = plan
-        .jobs()
-        .flat_map(|(_, job)| &job.workers)
-        .flat_map(|worker| &worker.streams);
-    let spoils = streams.any(|stream| {
-        let random = matches!(
-            stream.content,
-            Content::Fresh | Content::Drawn | Content::Once | Content::Stamped
-        );
-        let writes = stream.mix.includes(Direction::Write) && !random;
-        stream.target.ids().contains(&id) && (writes || stream.mix.includes(Direction::Trim))
-    });
-    if spoils {
-        marker::remove(&one.path);
+fn create_parent_folder(path: &Path) -> Result<(), FillError> {
+    let folder = parent_folder(path);
+    fs::create_dir_all(folder).map_err(|error| FillError::File {
+        what: "cannot make the folder",
+        path: folder.display().to_string(),
+        errno: error.raw_os_error(),
+        written: Bytes(0),
+    })
+}
+
+/// Makes an empty temporary file, and removes those that killed runs have left beside it.
+fn create_temporary(
+    target: &Target,
+    one: &Examined,
+    size: u64,
+    ready: &mut ReadyTargets,
+    watcher: &mut dyn FnMut(Event),
+) -> Result<Option<Identity>, FillError> {
+    let keep = target.at_end == AtEndOfJob::Keep;
+    let file = TempFile::create(&one.path, size, keep).map_err(|error| FillError::File {
+        what: "cannot create",
+        path: one.path.display().to_string(),
+        errno: error.raw_os_error(),
+        written: Bytes(0),
+    })?;
+    let identity = ready.cleanup.remove_temporary(file).identity();
+    temp_file::sweep(&one.path, watcher);
+    Ok(identity)
+}
+
+/// Notes a file that the plan wants removed at the end.
+pub(super) fn note_end(target: &Target, one: &Examined, id: Option<FileId>, cleanup: &mut Cleanup) {
+    if is_removed(target) && !matches!(one.kind, Some(FileKind::BlockDevice | FileKind::CharacterDevice)) {
+        cleanup.remove_named(one.path.clone(), id);
+    }
+}
+
+fn is_removed(target: &Target) -> bool {
+    matches!(target.at_end, AtEndOfJob::Remove | AtEndOfJob::RemoveEachPass)
+}
+
+/// Marks of the files that a plan writes to.
+impl Preparation<'_> {
+    /// Before a marked file is changed its mark says so. Should that fail or be interrupted, it is renewed for what is left as it was.
+    fn begin_mark(&self, target: &Target, (one, claim): (&Examined, Option<&Claim>), ready: &mut ReadyTargets) {
+        let (MarkState::Intact { random }, Some(file)) = (one.mark, claim.and_then(|claim| claim.file().handle()))
+        else {
+            return;
+        };
+        let random = match &one.action {
+            Action::Reuse { .. } | Action::UseAsItIs if !self.changes(one.number, one.size) => return,
+            _ if is_removed(target) => return,
+            Action::Reuse { .. } | Action::UseAsItIs if !self.spoils(one.number) => random,
+            Action::Extend { from, .. } if !self.spoils(one.number) => random.min(*from),
+            _ => Bytes(0),
+        };
+        if marker::begin_beside_others(file, random).is_ok() {
+            ready.cleanup.renewals().add(file);
+        }
+    }
+
+    /// Marks a file that was filled, and has the mark of each that is ours renewed: at the end, or now if nothing writes to it.
+    fn renew_mark(&self, target: &Target, one: &Examined, file: &fs::File, cleanup: &mut Cleanup) {
+        let filled = match &one.action {
+            Action::Create { size, own } if !own || target.at_end == AtEndOfJob::Keep => Some(*size),
+            Action::Extend { to: size, .. } | Action::Rewrite { size } => Some(*size),
+            _ => None,
+        };
+        let filled = filled.filter(|_| matches!(target.prepare, Prepare::Filled { .. }) && !is_removed(target));
+        if let Some(size) = filled {
+            let random = if self.spoils(one.number) { Bytes(0) } else { size };
+            if marker::begin(file, random).is_ok() {
+                cleanup.renewals().add(file);
+            }
+        }
+        let size = file.metadata().map_or(one.size, |meta| meta.len());
+        let seal = !self.changes(one.number, size);
+        cleanup.renewals().ready(file, seal);
+    }
+
+    /// True if jobs change what a file of this size holds.
+    fn changes(&self, number: usize, size: u64) -> bool {
+        let existing = Existing {
+            kind: FileKind::Regular,
+            size,
+        };
+        Intent::of(self.plan, TargetId(number as u32), Some(existing)).changes()
+    }
+
+    /// True if jobs write something else to a target than random data, or trim it.
+    pub(super) fn spoils(&self, number: usize) -> bool {
+        let id = TargetId(number as u32);
+        let workers = self.plan.jobs().flat_map(|(_, job)| &job.workers);
+        let mut streams = workers.flat_map(|worker| &worker.streams);
+        streams.any(|stream| {
+            let random = matches!(
+                stream.content,
+                Content::Fresh | Content::Drawn | Content::Once | Content::Stamped
+            );
+            let writes = stream.mix.includes(Direction::Write) && !random;
+            stream.target.ids().contains(&id) && (writes || stream.mix.includes(Direction::Trim))
+        })
     }
 }

@@ -6,7 +6,6 @@ use model::Bytes;
 use model::event::Event;
 use model::plan::{AtEndOfJob, Plan, Prepare};
 
-use super::guard::Permissions;
 use super::{Action, SharedTempFile, TargetError, examine};
 
 /// The files that a study has made in directories. Dropping it removes them.
@@ -79,16 +78,6 @@ impl SharedFiles {
             made.held = SharedTempFile::adopt(&made.path).ok();
         }
     }
-
-    /// What the user permits, and what follows from it: files of our own may be written to.
-    pub fn permissions(&self, given: &Permissions) -> Permissions {
-        let mut permissions = given.clone();
-        let held = self.files.iter().filter(|made| made.held.is_some() || made.keep);
-        permissions
-            .overwrite
-            .extend(held.map(|made| made.path.display().to_string()));
-        permissions
-    }
 }
 
 #[cfg(all(test, target_os = "linux"))]
@@ -120,20 +109,12 @@ mod tests {
         files.assign_paths(&mut first).unwrap();
         let file = PathBuf::from(&first.targets[0].path);
         assert_eq!(file.parent(), Some(&*folder));
-        assert!(
-            files.permissions(&Permissions::default()).overwrite.is_empty(),
-            "it is not made yet"
-        );
         std::fs::File::create(&file).unwrap().set_len(1 << 20).unwrap();
         files.adopt_created(&Event::Prepared {
             target: file.display().to_string(),
             how: String::new(),
             took_ns: Nanos(0),
         });
-        assert_eq!(
-            files.permissions(&Permissions::default()).overwrite,
-            [file.display().to_string()]
-        );
         let mut second = plan(&name, None);
         files.assign_paths(&mut second).unwrap();
         assert_eq!(second.targets, first.targets);

@@ -1,10 +1,11 @@
-//! Files of our own making: made in a directory that the user named, and gone when the command ends.
+//! Temporary files: made in a directory that the user named, and gone when the command ends.
 //!
-//! Such a file is locked as long as its run lives. One that is not locked was left by a run that was killed, and is removed
-//! by the next run in the same directory.
+//! Such a file is locked as long as its run lives. One that is not locked was left by a run that was killed, and is removed by the
+//! next run in the same directory: if its name is one of ours, it is the file that was made (and no copy of it), and it
+//! has the length that it was to have. Anything else stays.
 //!
 //! On Windows an open file is as good as locked, since what is removed is opened alone first. File systems there have no attributes, so a
-//! note in the user's state directory says which file is ours: it is named after the numbers of the volume and the file, and holds its name.
+//! note in the user's state directory says which file is ours: it is named after the numbers of the volume and the file.
 
 use std::fs;
 use std::io;
@@ -12,17 +13,17 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use engine::{Identity, sys};
+use engine::{FileStamp, Identity, sys};
 use model::Bytes;
 use model::event::Event;
 use model::finding::{Finding, Severity};
 
-use super::marker;
+use super::mark_store;
 
-/// Says that a file is of our own making, so that a stranger's file of such a name is never taken for one.
+/// Says which file it was that we made, how long it was to be, and its name: what else has such a name is never taken for it.
 const ATTRIBUTE: &str = "user.fathom.own";
 
-/// A file of our own. Dropping it removes the file, unless it is to be kept.
+/// A temporary file. Dropping it removes the file, unless it is to be kept.
 #[derive(Debug)]
 pub(super) struct TempFile {
     path: PathBuf,
@@ -47,8 +48,8 @@ pub(super) fn path_in(folder: &Path, number: usize) -> PathBuf {
 }
 
 impl TempFile {
-    /// Makes an empty file and locks it.
-    pub(super) fn create(path: &Path, keep: bool) -> io::Result<TempFile> {
+    /// Makes an empty file, which is to be this long, and locks it.
+    pub(super) fn create(path: &Path, length: u64, keep: bool) -> io::Result<TempFile> {
         let lock = fs::OpenOptions::new()
             .read(true)
             .write(true)
@@ -58,7 +59,11 @@ impl TempFile {
         Ok(TempFile {
             path: path.to_owned(),
             keep,
-            note: if locked && !keep { mark(&lock, path) } else { None },
+            note: if locked && !keep {
+                mark(&lock, path, length)
+            } else {
+                None
+            },
             lock,
         })
     }
@@ -69,7 +74,7 @@ impl TempFile {
     }
 }
 
-/// A file of our own that several runs of one command use. Dropping it removes the file.
+/// A temporary file that several runs of one command use. Dropping it removes the file.
 #[derive(Debug)]
 pub struct SharedTempFile(TempFile);
 
@@ -90,7 +95,11 @@ impl SharedTempFile {
         Ok(SharedTempFile(TempFile {
             path: path.to_owned(),
             keep: false,
-            note: if locked { mark(&lock, path) } else { None },
+            note: if locked {
+                mark(&lock, path, lock.metadata()?.len())
+            } else {
+                None
+            },
             lock,
         }))
     }
@@ -103,33 +112,46 @@ impl SharedTempFile {
 
 impl Drop for TempFile {
     fn drop(&mut self) {
-        if !self.keep && fs::remove_file(&self.path).is_ok() {
+        let remove = |stamp: FileStamp| sys::file::remove(&self.path, stamp.id);
+        if !self.keep && sys::file::stamp(&self.lock).and_then(remove).is_ok() {
             forget(self.note.as_deref());
         }
     }
 }
 
 /// Says that an open file is ours, as well as that can be said. Returns the note if there is one.
-fn mark(file: &fs::File, path: &Path) -> Option<PathBuf> {
-    if sys::file::set_attribute(file, ATTRIBUTE, b"1").is_ok() {
+fn mark(file: &fs::File, path: &Path, length: u64) -> Option<PathBuf> {
+    let text = mark_of(file, path, length)?;
+    if sys::file::set_attribute(file, ATTRIBUTE, text.as_bytes()).is_ok() {
         return None;
     }
-    let (note, name) = (note_of(file)?, name_of(path)?);
+    let note = note_of(file)?;
     fs::create_dir_all(note.parent()?).ok()?;
-    fs::write(&note, name).ok()?;
+    fs::write(&note, text).ok()?;
     Some(note)
 }
 
-/// True if it was said that this file, which has this path now, is ours.
+fn mark_of(file: &fs::File, path: &Path, length: u64) -> Option<String> {
+    let id = sys::file::stamp(file).ok()?.id;
+    Some(format!("2 {length} {id} {}", name_of(path)?))
+}
+
+/// True if it was said that this file, which has this path and length now, is ours. An empty one holds nothing to lose.
 fn is_marked(file: &fs::File, path: &Path) -> bool {
-    let noted = || Some(fs::read_to_string(note_of(file)?).ok()? == name_of(path)?);
-    sys::file::attribute(file, ATTRIBUTE).is_some() || noted().unwrap_or(false)
+    let said = sys::file::attribute(file, ATTRIBUTE).and_then(|bytes| String::from_utf8(bytes).ok());
+    let noted = || fs::read_to_string(note_of(file)?).ok();
+    let Some((said, meta)) = said.or_else(noted).zip(file.metadata().ok()) else {
+        return false;
+    };
+    let length = said.split(' ').nth(1).and_then(|word| word.parse().ok()).unwrap_or(0);
+    let fits = meta.len() == length || meta.len() == 0;
+    fits && mark_of(file, path, length).is_some_and(|expected| expected == said)
 }
 
 /// Where the note of a file is, or would be.
 fn note_of(file: &fs::File) -> Option<PathBuf> {
     Some(
-        marker::state_folder()?
+        mark_store::state_folder()?
             .join("own")
             .join(sys::file::lasting_identity(file)?),
     )
@@ -145,7 +167,7 @@ fn forget(note: Option<&Path>) {
     }
 }
 
-/// Removes files in the same directory that a killed run has left behind, and tells of it.
+/// Removes temporary files of killed runs in the same directory, and reports each.
 pub(super) fn sweep(beside: &Path, watcher: &mut dyn FnMut(Event)) {
     let Ok(entries) = fs::read_dir(super::parent_folder(beside)) else {
         return;
@@ -188,11 +210,11 @@ mod tests {
     fn a_file_of_our_own_goes_with_its_run() {
         let folder = tempfile::tempdir().unwrap();
         let path = path_in(folder.path(), 0);
-        let own = TempFile::create(&path, false).unwrap();
+        let own = TempFile::create(&path, 0, false).unwrap();
         assert!(path.exists());
         drop(own);
         assert!(!path.exists());
-        drop(TempFile::create(&path, true).unwrap());
+        drop(TempFile::create(&path, 0, true).unwrap());
         assert!(path.exists(), "kept");
     }
 
@@ -212,7 +234,7 @@ mod tests {
 
     /// What a killed run leaves: its file, which nobody holds any more. Absent where nothing can say that it is ours.
     fn leave(path: &Path) -> Option<()> {
-        let mut own = TempFile::create(path, false).unwrap();
+        let mut own = TempFile::create(path, 4, false).unwrap();
         let marked = is_marked(&own.lock, path);
         own.keep = true;
         marked.then_some(())
@@ -236,7 +258,7 @@ mod tests {
             return;
         };
         fs::write(&strangers, b"precious").unwrap();
-        let held = TempFile::create(&living, false).unwrap();
+        let held = TempFile::create(&living, 4, false).unwrap();
         assert_eq!(swept(folder.path()), 1);
         assert!(!leftover.exists());
         assert!(strangers.exists() && living.exists());

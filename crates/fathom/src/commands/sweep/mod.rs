@@ -347,11 +347,10 @@ impl Errand<'_> {
             words::operations(&plan.steps[0].jobs[0]),
             duration(next.left),
         ));
-        let permissions = self.shared_files.permissions(&self.permissions);
         let about = format!("point {} of about {}", next.number, next.of_about);
         self.screen.begin(&plan, Some(about));
         let (shared_files, screen) = (&mut self.shared_files, &mut self.screen);
-        self.session.carry_out(plan, &permissions, &mut |event| {
+        self.session.carry_out(plan, &self.permissions, &mut |event| {
             shared_files.adopt_created(&event);
             screen.take(&event);
         })

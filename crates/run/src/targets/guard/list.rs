@@ -5,7 +5,9 @@ use engine::{FileKind, Identity, sys};
 use model::Bytes;
 use model::environment::{Device, FileSystem};
 
-use super::{CallerKind, Contents, Decision, Guard, Intent, Origin, Permissions, Reason, Refusal, Subject, signature};
+use crate::targets::MarkState;
+
+use super::{CallerKind, Contents, Decision, Guard, Intent, Permissions, Reason, Refusal, Subject, signature};
 
 /// Something that could be tested.
 #[derive(Clone, Debug, PartialEq)]
@@ -65,7 +67,7 @@ fn of_device(system: &System, guard: &Guard<'_>, device: &BlockDevice) -> Listin
         kind: FileKind::BlockDevice,
         identity: Some(Identity::BlockDevice(device.number)),
         size: device.size,
-        origin: Origin::Foreign,
+        mark: MarkState::Unmarked,
         contents: contents.clone(),
         claimed: false,
     };

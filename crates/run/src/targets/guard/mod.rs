@@ -29,7 +29,9 @@ pub use list::{Listed, Listing, MayWrite, list};
 pub use permissions::Permissions;
 pub use reason::{Note, Reason, Refusal, Relation};
 pub use signature::{Signature, SignatureKind, find as find_signatures};
-pub use subject::{Contents, Origin, Subject};
+pub use subject::{Contents, Subject};
+
+use super::MarkState;
 
 /// Whose manners apply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -173,7 +175,7 @@ impl<'a> Guard<'a> {
             return vec![Reason::KernelFile { kind }];
         }
         // An empty file has nothing to lose: `mktemp` makes them.
-        let foreign = subject.origin == Origin::Foreign && subject.size > 0;
+        let foreign = !matches!(subject.mark, MarkState::Intact { .. }) && subject.size > 0;
         // A file that fathom prepared may have become a disk image since, so its contents count all the same.
         let mut reasons = contents_of(subject);
         self.note_hidden_machines(notes);
@@ -191,12 +193,12 @@ impl<'a> Guard<'a> {
             reasons.clear();
         }
         if foreign {
-            let size = subject.size;
+            let (size, mark) = (subject.size, subject.mark);
             match self.caller {
                 CallerKind::Native if !self.permissions.may_overwrite(self.system, subject) => {
-                    reasons.push(Reason::ForeignFile { size });
+                    reasons.push(Reason::ForeignFile { size, mark });
                 }
-                CallerKind::Native | CallerKind::DropIn => notes.push(Note::WillOverwrite { size }),
+                CallerKind::Native | CallerKind::DropIn => notes.push(Note::WillOverwrite { size, mark }),
             }
         }
         reasons

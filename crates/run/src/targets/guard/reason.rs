@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use engine::probe::{BlockDevice, BlockKind, Process};
 
 use super::{CallerKind, Intent, Signature};
+use crate::targets::MarkState;
 
 /// A refusal: everything that stands against it, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -112,10 +113,12 @@ pub enum Reason {
     NotInSystem,
     /// It is a device, and nobody has said that its contents may be lost.
     DeviceNotNamed,
-    /// It is a file that fathom did not make.
+    /// It is a file that fathom did not make, or that has changed since.
     ForeignFile {
         /// Its size in bytes.
         size: u64,
+        /// What its mark shows.
+        mark: MarkState,
     },
     /// It is neither a file nor a block device, so there is no telling what writing does.
     NotStorage,
@@ -326,8 +329,8 @@ impl fmt::Display for Reason {
                 f.write_str("the kernel shows nothing about this device, so there is no telling whether it is in use")
             }
             Reason::DeviceNotNamed => f.write_str("it is a device, and nobody has said that its contents may be lost"),
-            Reason::ForeignFile { size } => {
-                write!(f, "it is a file of {} that fathom did not make", model::Bytes(*size))
+            Reason::ForeignFile { size, mark } => {
+                write!(f, "it is a file of {} {}", model::Bytes(*size), mark.describe())
             }
             Reason::NotStorage => f.write_str("it is neither a file nor a block device"),
             Reason::KernelFile { kind } => {
@@ -401,10 +404,12 @@ pub(super) fn describe_holder(holder: &BlockDevice) -> String {
 pub enum Note {
     /// What it holds will be lost, as the user allowed.
     WillDestroy(Signature),
-    /// A file that fathom did not make will be changed.
+    /// A file that fathom did not make, or that has changed since, will be changed.
     WillOverwrite {
         /// Its size in bytes.
         size: u64,
+        /// What its mark shows.
+        mark: MarkState,
     },
     /// A device without any known mark will be written to, as the other tool would.
     BlankDevice,
@@ -420,12 +425,12 @@ impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Note::WillDestroy(signature) => write!(f, "{signature} on it will be lost"),
-            Note::WillOverwrite { size } => {
-                write!(
-                    f,
-                    "a file of {} without a mark of fathom's will be changed",
-                    model::Bytes(*size)
-                )
+            Note::WillOverwrite { size, mark } => {
+                let which = match mark {
+                    MarkState::Unmarked => "without a mark of fathom's",
+                    other => other.describe(),
+                };
+                write!(f, "a file of {} {which} will be changed", model::Bytes(*size))
             }
             Note::BlankDevice => f.write_str("a device without any known mark will be written to"),
             Note::AmongDevices => f.write_str("a file will be made in the folder of devices, in memory"),
