@@ -1,5 +1,5 @@
 //! `cargo xtask mutate fio`: takes each option away in each place of `lower/` that reads it, and lets the table of effects
-//! (`crates/dialects/tests/fio/effects.rs` and the folder beside it) notice.
+//! (`crates/dialects/tests/suite/fio/effects.rs` and the folder beside it) notice.
 //!
 //! The sources are copied below `target/mutate`. There every reading of an option `queue.iodepth` becomes
 //! `(*blank(17, &queue.iodepth, |options| &options.queue.iodepth))`, which gives the built-in default where the environment
@@ -87,11 +87,11 @@ fn build(copy: &Path) -> Result<PathBuf, String> {
     command
         .current_dir(copy)
         .env("CARGO_TARGET_DIR", root().join("target/mutate/build"))
-        .args(["test", "-p", "fathom-dialects", "--test", "fio", "--no-run"]);
+        .args(["test", "-p", "fathom-dialects", "--test", "suite", "--no-run"]);
     eprintln!("building {}", copy.display());
     let built = command.output().map_err(|error| error.to_string())?;
     let told = String::from_utf8_lossy(&built.stderr);
-    // The last line is `Executable tests/fio/main.rs (PATH)`.
+    // The last line is `Executable tests/suite/main.rs (PATH)`.
     let program = told.lines().rev().find(|line| line.contains("Executable"));
     let program = program
         .and_then(|line| line.split_once('('))
@@ -107,7 +107,7 @@ fn effects(program: &Path, copy: &Path) -> Command {
     // Where Cargo runs tests.
     command
         .current_dir(copy.join("crates/dialects"))
-        .args(["-q", "effects::every"]);
+        .args(["-q", "fio::effects::every"]);
     command
 }
 

@@ -33,6 +33,8 @@ pub enum Shift {
         to: f64,
         /// When.
         at: f64,
+        /// How many levels the window has.
+        levels: usize,
     },
     /// The rate fell or rose all the time: operations per second in the first and the last sixteenth of
     /// the window.
@@ -83,20 +85,25 @@ pub fn rate_shift(observation: &Observation) -> Option<Shift> {
     rate(observation).or_else(|| stalls(observation))
 }
 
-/// A change of the rate between the first and the last level, the largest first.
+/// The largest fall of the rate from one level to the next, or the largest rise where it never fell.
 fn rate(observation: &Observation) -> Option<Shift> {
     let seconds = by_second(observation);
     if seconds.len() < 2 * SEGMENT_MIN {
         return None;
     }
     let levels = segments(&seconds, SEGMENT_MIN);
-    let change = |pair: &[Segment]| (pair[0].mean - pair[1].mean).abs() / pair[0].mean.max(pair[1].mean).max(1e-9);
-    let largest = levels.windows(2).max_by(|a, b| change(a).total_cmp(&change(b)));
-    if let Some(largest) = largest.filter(|pair| change(pair) >= SAME_LEVEL) {
+    let fall = |pair: &[Segment]| (pair[0].mean - pair[1].mean) / pair[0].mean.max(pair[1].mean).max(1e-9);
+    let falls = levels.windows(2).filter(|pair| fall(pair) >= SAME_LEVEL);
+    let rises = levels.windows(2).filter(|pair| -fall(pair) >= SAME_LEVEL);
+    let largest = falls
+        .max_by(|a, b| fall(a).total_cmp(&fall(b)))
+        .or_else(|| rises.min_by(|a, b| fall(a).total_cmp(&fall(b))));
+    if let Some(largest) = largest {
         return Some(Shift::Rate {
             from: largest[0].mean,
             to: largest[1].mean,
             at: largest[1].start as f64,
+            levels: levels.len(),
         });
     }
     let length = seconds.len() / BATCHES;
@@ -179,7 +186,8 @@ fn stalls(observation: &Observation) -> Option<Shift> {
     })
 }
 
-/// Each stall: when it began and how long it lasted, in seconds.
+/// Each stall: when it began and how long it lasted, in seconds. A gap that is no longer than an
+/// operation takes is none: operations of one length come back in waves.
 pub fn stall_list(observation: &Observation) -> Vec<(f64, f64)> {
     let rate = observation.total.iops.unwrap_or(0.0);
     let mut found = Vec::new();
@@ -194,7 +202,9 @@ pub fn stall_list(observation: &Observation) -> Vec<(f64, f64)> {
         }
     }
     found.extend(gap);
-    found.retain(|(_, length)| *length >= STALL_MIN && length * rate >= STALL_OPERATIONS);
+    let service = observation.total.latency.as_ref().and_then(|latency| latency.mean_ns);
+    let longest_wave = service.map_or(0.0, |ns| ns / 1e9);
+    found.retain(|(_, length)| *length >= STALL_MIN.max(longest_wave) && length * rate >= STALL_OPERATIONS);
     found
 }
 
@@ -248,7 +258,8 @@ mod tests {
             Some(Shift::Rate {
                 from: 6000.0,
                 to: 3000.0,
-                at: 98.0
+                at: 98.0,
+                levels: 2
             })
         );
     }

@@ -419,7 +419,7 @@ fn slow_operations_that_come_together_say_less() {
     inconclusive(
         &verdict(&|second| if second == 30 { 480 } else { 0 }),
         Cause::Spread,
-        "too close to",
+        "its seconds differ too much",
     );
 }
 

@@ -128,11 +128,7 @@ fn asynchronous(_files: &[&File]) -> Choice {
 /// True if the files of a worker with so many slots are opened for a queue of Windows ([`crate::OpenHow::overlapped`]): the
 /// engine is one, or [`choose`] shall find one. Plain calls on such files would be wrong.
 pub fn wants_overlapped(choice: &EngineChoice, slots: u32) -> bool {
-    let queued = match choice.kind {
-        EngineKind::Iocp | EngineKind::Routines | EngineKind::IoRing => true,
-        EngineKind::Auto => slots > 1,
-        _ => false,
-    };
+    let queued = choice.kind.info().overlapped || choice.kind == EngineKind::Auto && slots > 1;
     cfg!(windows) && queued && !choice.offload
 }
 

@@ -59,10 +59,7 @@ struct Ended {
 impl Offload {
     pub(crate) fn open(setup: Setup) -> Result<Offload, EngineError> {
         let kind = setup.choice.kind;
-        if !matches!(
-            kind,
-            EngineKind::Psync | EngineKind::Pvsync2 | EngineKind::Libaio | EngineKind::IoUring | EngineKind::Iocp
-        ) {
+        if !kind.info().offloads {
             return Err(EngineError::unavailable(
                 kind,
                 "it makes no calls that a pool of threads could make for it",

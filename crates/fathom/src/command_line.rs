@@ -307,8 +307,9 @@ pub fn study_output_options() -> Vec<Arg> {
 
 fn long_help(option: &dialects::native::NativeOption) -> String {
     let mut text = option.help.to_owned();
-    if !option.detail.is_empty() {
-        text += &format!(" {}", option.detail);
+    let detail = option.detail();
+    if !detail.is_empty() {
+        text += &format!(" {detail}");
     }
     text += &format!("\nIn a job file: {}", option.example);
     if !option.elsewhere.is_empty() {

@@ -14,7 +14,7 @@ use model::plan::Plan;
 use model::results::{Equivalent, PhaseInterval, Results};
 use run::targets::SharedFiles;
 use run::targets::guard::Permissions;
-use run::{Conditions, RunError, Wishes};
+use run::{RunContext, RunError, RunHooks};
 
 use crate::fault::{Fault, Faults};
 use crate::fleet::Fleet;
@@ -139,7 +139,7 @@ impl Session {
         permissions: &Permissions,
         watcher: &mut dyn FnMut(Event),
     ) -> Result<Results, Faults> {
-        Ok(self.run(before, plan, permissions, Wishes::default(), watcher)?)
+        Ok(self.run(before, plan, permissions, RunHooks::default(), watcher)?)
     }
 
     /// The same for who tells errors in words of its own.
@@ -152,10 +152,10 @@ impl Session {
         permissions: &Permissions,
         watcher: &mut dyn FnMut(Event),
     ) -> Result<Results, RunError> {
-        self.attempt_with(plan, permissions, Wishes::default(), watcher)
+        self.attempt_with(plan, permissions, RunHooks::default(), watcher)
     }
 
-    /// The same for who has wishes while it goes on.
+    /// The same for who has hooks while it goes on.
     ///
     /// # Errors
     /// [`RunError`] if nothing could be measured.
@@ -163,10 +163,10 @@ impl Session {
         &self,
         plan: Plan,
         permissions: &Permissions,
-        wishes: Wishes<'_>,
+        hooks: RunHooks<'_>,
         watcher: &mut dyn FnMut(Event),
     ) -> Result<Results, RunError> {
-        self.run(None, plan, permissions, wishes, watcher)
+        self.run(None, plan, permissions, hooks, watcher)
     }
 
     fn run(
@@ -174,14 +174,10 @@ impl Session {
         before: Option<Before>,
         plan: Plan,
         permissions: &Permissions,
-        wishes: Wishes<'_>,
+        hooks: RunHooks<'_>,
         watcher: &mut dyn FnMut(Event),
     ) -> Result<Results, RunError> {
-        let conditions = Conditions {
-            clock: self.clock.settle(),
-            interrupt: self.interrupt,
-            permissions,
-        };
+        let context = RunContext::new(self.clock.settle(), self.interrupt, permissions).with_hooks(hooks);
         // Nothing that could go wrong here is to stand between a measurement and its results.
         let equivalents = equivalents(&plan);
         // What is done outside of the measured window is told while it happens, and kept for those who look at it later.
@@ -200,8 +196,8 @@ impl Session {
                 head: Some(head),
                 journal,
                 ..
-            }) => head.carry_out(plan, conditions, wishes, journal, &mut noting)?,
-            _ => run::carry_out_with(plan, conditions, wishes, &mut noting)?,
+            }) => head.execute(plan, context, journal, &mut noting)?,
+            _ => run::execute(plan, context, &mut noting)?,
         };
         drop(fleet);
         for ((step, job), one) in around {

@@ -243,7 +243,8 @@ fn of_one_host(mut job: JobResults, targets: &std::ops::Range<u32>) -> JobResult
 mod tests {
     use super::*;
     use crate::Nanos;
-    use crate::plan::{AtEndOfJob, Group, Job, Prepare, Stop, Target, TargetId, Workload};
+    use crate::plan::{Group, Job, Stop, TargetId, Workload};
+    use crate::testing;
 
     /// A plan of one step, with a job for each of these targets; the second target is used by nobody.
     fn plan(paths: [&str; 3]) -> Plan {
@@ -255,24 +256,14 @@ mod tests {
                 ..Workload::new(&name, vec![TargetId(target)], stop).job(0)
             }
         };
-        let target = |path: &str| Target {
-            path: path.into(),
-            kind: TargetKind::Path,
-            prepare: Prepare::default(),
-            at_end: AtEndOfJob::default(),
-        };
+        let steps = vec![testing::step(vec![job(0, 0), job(1, 2)])];
         let mut plan = Plan {
-            targets: paths.map(target).to_vec(),
-            steps: vec![Step {
-                jobs: vec![job(0, 0), job(1, 2)],
-                ..Step::default()
-            }],
             groups: vec![Group {
                 name: paths[0].into(),
                 jobs: vec![(0, 1)],
                 merged: false,
             }],
-            ..Plan::default()
+            ..testing::plan("", paths.map(testing::file).to_vec(), steps)
         };
         let echo = |name: &str| (name.to_owned(), paths[0].to_owned());
         plan.origin.presentation.other = ["pid", "thread.0", "thread.1"].map(echo).to_vec();

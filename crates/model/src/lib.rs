@@ -32,6 +32,8 @@ pub mod seconds;
 pub mod sequence;
 pub mod stats;
 pub mod study;
+#[doc(hidden)]
+pub mod testing;
 pub mod trace;
 pub mod units;
 

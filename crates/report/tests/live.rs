@@ -8,8 +8,8 @@ use model::event::{
 };
 use model::finding::Severity;
 use model::histogram::Histogram;
-use model::plan::{AtEndOfJob, Job, Phases, Plan, Prepare, Step, Stop, Target, TargetKind};
-use model::{Bytes, Nanos, PerDirection};
+use model::plan::{Job, Phases, Plan, Stop};
+use model::{Bytes, Nanos, PerDirection, testing};
 use ratatui_core::backend::TestBackend;
 use ratatui_core::terminal::Terminal;
 use report::live::{Look, Machine, State, draw};
@@ -55,26 +55,14 @@ fn job(name: &str, warm_up: u64, measured: u64) -> Job {
 
 /// Three steps, the first of a job of 5 s and 60 s.
 fn plan() -> Plan {
-    let target = |path: &str| Target {
-        path: path.into(),
-        kind: TargetKind::Path,
-        prepare: Prepare::default(),
-        at_end: AtEndOfJob::default(),
-    };
-    let step = |name: &str, measured: u64| Step {
-        jobs: vec![job(name, 5, measured)],
-        ..Step::default()
-    };
-    Plan {
-        name: "nightly".into(),
-        targets: vec![
-            target("/mnt/fast/a.dat"),
-            target("/mnt/slow/a/long/way/down/the/tree/b.dat"),
-            target("/dev/nvme1n1"),
-        ],
-        steps: vec![step("oltp", 60), step("backup", 30), step("restore", 30)],
-        ..Plan::default()
-    }
+    let targets = [
+        "/mnt/fast/a.dat",
+        "/mnt/slow/a/long/way/down/the/tree/b.dat",
+        "/dev/nvme1n1",
+    ];
+    let steps = [("oltp", 60), ("backup", 30), ("restore", 30)];
+    let step = |(name, measured): (&str, u64)| testing::step(vec![job(name, 5, measured)]);
+    testing::plan("nightly", targets.map(testing::file).to_vec(), steps.map(step).to_vec())
 }
 
 /// Latencies around 100 us, with a tail.

@@ -175,7 +175,7 @@ impl Gather {
     }
 
     /// True if all running workers have told what they did up to a moment.
-    pub(crate) fn has_heard_up_to(&self, moment: Nanos) -> bool {
+    pub(crate) fn has_data_until(&self, moment: Nanos) -> bool {
         self.workers.iter().all(|worker| worker.ended || worker.told >= moment)
     }
 
@@ -190,7 +190,7 @@ impl Gather {
     }
 
     /// True if some worker has left the measured window.
-    pub(crate) fn someone_has_measured(&self) -> bool {
+    pub(crate) fn any_worker_measured(&self) -> bool {
         self.workers.iter().any(|worker| {
             worker.ended
                 || worker
@@ -433,7 +433,7 @@ impl Gather {
 
     /// What has been received so far: the totals of each worker with the start and end of its measured time, and the interval
     /// series.
-    pub(crate) fn so_far(&self, plan: &Job) -> (Vec<(WorkerTotals, Nanos, Nanos)>, Vec<Series>) {
+    pub(crate) fn partial_results(&self, plan: &Job) -> (Vec<(WorkerTotals, Nanos, Nanos)>, Vec<Series>) {
         let workers = self.workers.iter().zip(&plan.workers);
         let totals = workers.map(|(received, worker)| {
             let (start, end) = received.measured;

@@ -14,10 +14,11 @@ use model::content::Content;
 use model::draws::DrawsForm;
 use model::mix::Mix;
 use model::plan::{
-    EngineKind, FileService, Pacing, Pattern, Plan, Prepare, Rate, SimulatedDevice, Stop, Stream, StreamTarget,
-    SyncRule, Target, TargetId, TargetKind,
+    EngineKind, FileService, Pacing, Pattern, Plan, Rate, SimulatedDevice, Stop, Stream, StreamTarget, SyncRule,
+    TargetId, TargetKind,
 };
 use model::results::JobResults;
+use model::testing;
 use model::{Bytes, PerDirection};
 use support::{device, plan, run_job, stream, worker};
 
@@ -61,20 +62,15 @@ fn files_in(directory: &Path, engine: EngineKind, stop: Stop, stream: Stream) ->
         .map(|number| {
             let path = directory.join(number.to_string());
             std::fs::write(&path, vec![0; 4 * BLOCK]).unwrap();
-            Target {
-                path: path.display().to_string(),
-                kind: TargetKind::Path,
-                prepare: Prepare::Existing,
-                at_end: Default::default(),
-            }
+            testing::file(&path.display().to_string())
         })
         .collect();
     allowed(plan)
 }
 
-/// Files of a drop-in mode may be overwritten.
+/// Files that are there already may be overwritten.
 fn allowed(mut plan: Plan) -> Plan {
-    plan.origin.dialect = model::plan::Dialect::Fio;
+    plan.target_rules.consent = model::plan::Consent::Implied;
     plan
 }
 
@@ -231,16 +227,12 @@ fn finished_files_are_passed_over() {
     };
     let mut plan = plan(device(), pass(), vec![worker(vec![one])]);
     plan.targets = sizes
-        .map(|blocks| Target {
-            path: "simulated".into(),
-            kind: TargetKind::Simulated {
-                device: SimulatedDevice {
-                    size: Bytes(blocks * 4096),
-                    ..device()
-                },
-            },
-            prepare: Prepare::Existing,
-            at_end: Default::default(),
+        .map(|blocks| {
+            let device = SimulatedDevice {
+                size: Bytes(blocks * 4096),
+                ..device()
+            };
+            testing::target("simulated", TargetKind::Simulated { device })
         })
         .to_vec();
     let job = run_job(plan);

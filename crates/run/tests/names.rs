@@ -15,7 +15,7 @@ use model::plan::{EngineKind, Plan, Program, Stop, TargetKind, Worker};
 use model::results::Results;
 use model::{Bytes, Nanos};
 use run::targets::guard::Permissions;
-use run::{Conditions, RunError};
+use run::{RunContext, RunError};
 use support::{plan, plan_on, stream, try_run, try_run_permitted, worker};
 
 /// One pass, from the start to the end.
@@ -76,16 +76,12 @@ fn a_file_is_not_held_open_while_it_is_removed() {
     fs::write(&path, vec![1; 4096]).expect("the folder takes files");
     let (clock, interrupt) = (ClockStart::now().settle(), AtomicBool::new(false));
     let permissions = named_again(&path.display().to_string());
-    let conditions = Conditions {
-        permissions: &permissions,
-        clock,
-        interrupt: &interrupt,
-    };
+    let context = RunContext::new(clock, &interrupt, &permissions);
     let gone = format!("{} (deleted)", path.display());
     let mut looks = 0;
-    run::carry_out(
+    run::execute(
         on(&path.display().to_string(), EngineKind::FileDelete),
-        conditions,
+        context,
         &mut |event| {
             if matches!(event, Event::JobEnded { .. }) {
                 looks += 1;
@@ -138,12 +134,8 @@ fn programs_of_a_plan_run_only_where_they_are_allowed() {
             programs,
             ..Permissions::default()
         };
-        let conditions = Conditions {
-            permissions: &permissions,
-            clock,
-            interrupt: &interrupt,
-        };
-        run::carry_out(plan.clone(), conditions, &mut |_| ())
+        let context = RunContext::new(clock, &interrupt, &permissions);
+        run::execute(plan.clone(), context, &mut |_| ())
     };
     let error = run(false).expect_err("nobody has allowed it");
     assert!(

@@ -15,7 +15,7 @@ use model::results::Results;
 use model::{Bytes, Nanos};
 use run::targets::guard::Permissions;
 use run::targets::{Cleanup, Peers};
-use run::{Conditions, RunError, Wishes};
+use run::{RunContext, RunError, RunHooks};
 use support::{plan_on, stream, worker};
 
 const SIZE: Bytes = Bytes::mib(1);
@@ -72,16 +72,12 @@ fn writes(path: &Path) -> Plan {
 
 fn beside(another: &Another, plan: Plan) -> Result<Results, RunError> {
     let (interrupt, permissions) = (AtomicBool::new(false), Permissions::default());
-    let conditions = Conditions {
-        permissions: &permissions,
-        clock: ClockStart::now().settle(),
-        interrupt: &interrupt,
-    };
-    let wishes = Wishes {
+    let context = RunContext::new(ClockStart::now().settle(), &interrupt, &permissions);
+    let hooks = RunHooks {
         others: Some(another),
-        ..Wishes::default()
+        ..RunHooks::default()
     };
-    run::carry_out_with(plan, conditions, wishes, &mut |_| {})
+    run::execute(plan, context.with_hooks(hooks), &mut |_| {})
 }
 
 fn prepared(results: &Results) -> &str {

@@ -239,7 +239,7 @@ fn several_files_are_opened_and_closed_where_the_trace_says_so() {
         let mut plan = support::plan_on(path("a").to_str().unwrap(), engine, once(), vec![worker(vec![one])]);
         plan.targets.push(plan.targets[0].clone());
         plan.targets[1].path = path("b").display().to_string();
-        plan.origin.dialect = model::plan::Dialect::Fio;
+        plan.target_rules.consent = model::plan::Consent::Implied;
         plan.steps[0].jobs[0].trace = Some(path("done").display().to_string());
         assert_eq!(plan.steps[0].jobs[0].workers[0].depth, Depth::PerStream);
         let job = run_job(plan);

@@ -13,34 +13,24 @@ use model::event::Event;
 use model::fleet::{Fleet, Gathering, Rank, RankFacts, Share};
 use model::mix::Mix;
 use model::plan::{
-    Grid, GridScope, Phases, Plan, Rate, SimulatedDevice, SimulatedFault, SimulatedPause, SimulatedService, Step, Stop,
-    SyncRule, Target, TargetId, TargetKind, Workload,
+    Grid, GridScope, Phases, Plan, Rate, SimulatedDevice, SimulatedFault, SimulatedPause, SimulatedService, Stop,
+    SyncRule, TargetId, TargetKind, Workload,
 };
 use model::results::{Results, Usage};
-use model::{Bytes, Nanos};
+use model::{Bytes, Nanos, testing};
 use support::{device, try_run};
 
 /// A plan of native workloads, each a step of its own.
 fn plan(name: &str, device: SimulatedDevice, workloads: &[Workload]) -> Plan {
-    let steps = workloads.iter().map(|workload| Step {
-        jobs: vec![workload.job(0)],
-        prepare: None,
-    });
+    let steps = workloads.iter().map(|workload| testing::step(vec![workload.job(0)]));
+    let target = testing::target("simulated", TargetKind::Simulated { device });
     Plan {
-        name: name.into(),
         seed: 1,
-        targets: vec![Target {
-            path: "simulated".into(),
-            kind: TargetKind::Simulated { device },
-            prepare: Default::default(),
-            at_end: Default::default(),
-        }],
-        steps: steps.collect(),
         grids: vec![Grid {
             length_ns: Nanos::millis(100),
             scope: GridScope::Job,
         }],
-        ..Plan::default()
+        ..testing::plan(name, vec![target], steps.collect())
     }
 }
 

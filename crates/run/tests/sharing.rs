@@ -28,7 +28,7 @@ fn spans(lock: FileLock, directions: [Direction; 2], engine: EngineKind) -> Vec<
         ..Stop::default()
     };
     let mut plan = plan_on(path.to_str().expect("a path in UTF-8"), engine, stop, workers.into());
-    plan.origin.dialect = model::plan::Dialect::Fio;
+    plan.target_rules.consent = model::plan::Consent::Implied;
     plan.steps[0].jobs[0].operation_log = Some(log.display().to_string());
     run_job(plan);
     let text = std::fs::read_to_string(&log).expect("a path in UTF-8");

@@ -16,7 +16,7 @@ use model::event::{EndReason, Event, Phase};
 use model::mismatch::{BlockFault, HeaderField};
 use model::mix::Mix;
 use model::plan::{
-    Dialect, EngineKind, FileService, Pacing, Pattern, Plan, Rate, Stop, Stream, StreamTarget, TargetId, Verify,
+    Consent, EngineKind, FileService, Pacing, Pattern, Plan, Rate, Stop, Stream, StreamTarget, TargetId, Verify,
     VerifyMethod,
 };
 use model::results::{JobResults, WorkerResults};
@@ -124,8 +124,8 @@ impl Ground {
         let mut one = worker(vec![stream]);
         one.draws = DrawsForm::PerPurpose { seed: 0x89, number: 1 };
         let mut plan = plan_on(self.file.to_str().unwrap(), EngineKind::Psync, stop, vec![one]);
-        // Drop-in modes overwrite files that are already there.
-        plan.origin.dialect = Dialect::Fio;
+        // The file is there already, and is to be overwritten.
+        plan.target_rules.consent = Consent::Implied;
         plan
     }
 

@@ -15,7 +15,7 @@ use model::block_lifetimes::{BlockLife, BlockState};
 use model::draws::{DrawsForm, Reduction};
 use model::event::EndReason;
 use model::mix::Mix;
-use model::plan::{Dialect, EngineKind, Pattern, Plan, Stop, Stream, TrimWritten, Verify, VerifyMethod};
+use model::plan::{Consent, EngineKind, Pattern, Plan, Stop, Stream, TrimWritten, Verify, VerifyMethod};
 use model::results::JobResults;
 use model::{Bytes, Direction, Nanos};
 use run::{RunError, SetupError};
@@ -43,8 +43,8 @@ impl Ground {
         let mut one = worker(vec![stream]);
         one.draws = DrawsForm::PerPurpose { seed: 0x89, number: 1 };
         let mut plan = plan_on(self.file.to_str().unwrap(), EngineKind::Psync, stop, vec![one]);
-        // Drop-in modes overwrite files that are already there.
-        plan.origin.dialect = Dialect::Fio;
+        // The file is there already, and is to be overwritten.
+        plan.target_rules.consent = Consent::Implied;
         plan
     }
 

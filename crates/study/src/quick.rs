@@ -7,10 +7,7 @@ use model::access::{Access, Sequential};
 use model::block_size::BlockSizes;
 use model::content::Content;
 use model::mix::{Mix, MixRule};
-use model::plan::{
-    AtEndOfJob, Grid, GridScope, Origin, Part, Phases, Plan, Prepare, Step, Stop, Target, TargetId, TargetKind,
-    Workload,
-};
+use model::plan::{Grid, GridScope, Origin, Part, Phases, Plan, Prepare, Step, Stop, Target, TargetId, Workload};
 use model::results::Results;
 use model::{Bytes, Direction, Nanos};
 
@@ -136,8 +133,7 @@ impl Screening {
             targets: vec![Target {
                 path: self.path.clone(),
                 prepare: Prepare::Filled { size: self.size },
-                kind: TargetKind::Path,
-                at_end: AtEndOfJob::default(),
+                ..Target::default()
             }],
             grids: vec![Grid {
                 length_ns: Nanos::millis(100),

@@ -2,8 +2,8 @@
 //! exactly it keeps a schedule.
 
 use model::plan::{
-    AtEndOfJob, CacheMode, EngineChoice, EngineKind, Origin, Phases, Plan, Prepare, Rate, Step, Stop, Target, TargetId,
-    TargetKind, Workload,
+    CacheMode, ENGINES, Effect, EngineChoice, EngineInfo, EngineKind, Origin, Phases, Plan, Prepare, Rate, Step, Stop,
+    Target, TargetId, TargetKind, Workload,
 };
 use model::results::Results;
 use model::{Bytes, Nanos};
@@ -12,6 +12,8 @@ use crate::figures::Figures;
 
 /// Bytes of the file that engines read from memory.
 const FILE: Bytes = Bytes(64 << 20);
+/// The queue depth that engines with a queue are tried with, beside one at a time.
+const DEEP: u32 = 32;
 /// The rate that the timer is tried with.
 const RATE: u64 = 4000;
 
@@ -47,35 +49,29 @@ pub struct Jitter {
     pub operations: u64,
 }
 
-/// The engines and depths that are tried on a file in memory.
-const TRIED: &[(EngineKind, u32)] = match cfg!(windows) {
-    true => &[
-        (EngineKind::Null, 1),
-        (EngineKind::Null, 32),
-        (EngineKind::Iocp, 1),
-        (EngineKind::Iocp, 32),
-        (EngineKind::Psync, 1),
-        (EngineKind::Mmap, 1),
-    ],
-    false => &[
-        (EngineKind::Null, 1),
-        (EngineKind::Null, 32),
-        (EngineKind::IoUring, 1),
-        (EngineKind::IoUring, 32),
-        (EngineKind::Libaio, 1),
-        (EngineKind::Libaio, 32),
-        (EngineKind::Psync, 1),
-        (EngineKind::Pvsync2, 1),
-        (EngineKind::Mmap, 1),
-    ],
-};
+/// The engines and depths that are tried on a file in memory, and first the engine that does nothing.
+fn tried() -> Vec<(EngineKind, u32)> {
+    let null = std::iter::once(EngineKind::Null.info());
+    let real = ENGINES.iter().filter(|engine| {
+        engine.native && engine.is_here() && engine.effect == Effect::Transfer && engine.kind != EngineKind::Auto
+    });
+    let depths = |engine: &EngineInfo| if engine.synchronous { 1 } else { 2 };
+    null.chain(real)
+        .flat_map(|engine| {
+            [1, DEEP]
+                .into_iter()
+                .take(depths(engine))
+                .map(|depth| (engine.kind, depth))
+        })
+        .collect()
+}
 
 /// A plan for each engine and depth, so that an engine that cannot be had does not stop the others; the last one is for the
 /// timer. `folder` takes the file; `length` is the measured window of each.
 pub fn plans(folder: &str, length: Nanos) -> Vec<Plan> {
     let of_engine = |(engine, depth): (EngineKind, u32)| plan(folder, length, engine, depth, None);
     let timer = plan(folder, length, EngineKind::Null, 1, Some(Rate::iops(RATE)));
-    TRIED.iter().copied().map(of_engine).chain([timer]).collect()
+    tried().into_iter().map(of_engine).chain([timer]).collect()
 }
 
 fn plan(folder: &str, length: Nanos, engine: EngineKind, depth: u32, rate: Option<Rate>) -> Plan {
@@ -83,14 +79,12 @@ fn plan(folder: &str, length: Nanos, engine: EngineKind, depth: u32, rate: Optio
         EngineKind::Null => Target {
             path: "null".into(),
             kind: TargetKind::Nothing { size: Bytes(1 << 40) },
-            prepare: Prepare::Existing,
-            at_end: AtEndOfJob::default(),
+            ..Target::default()
         },
         _ => Target {
             path: folder.into(),
-            kind: TargetKind::Path,
             prepare: Prepare::Filled { size: Some(FILE) },
-            at_end: AtEndOfJob::default(),
+            ..Target::default()
         },
     };
     let workload = Workload {
@@ -126,7 +120,7 @@ fn plan(folder: &str, length: Nanos, engine: EngineKind, depth: u32, rate: Optio
 
 /// The row for the `number`th of [`plans`]; `None` for the last, which is the timer's.
 pub fn ceiling(number: usize, outcome: Result<&Results, String>) -> Option<Ceiling> {
-    let (engine, depth) = *TRIED.get(number)?;
+    let (engine, depth) = *tried().get(number)?;
     let none = Ceiling {
         engine,
         depth,
@@ -173,7 +167,7 @@ mod tests {
     #[test]
     fn every_plan_is_whole() {
         let plans = plans("/tmp", Nanos::millis(100));
-        assert_eq!(plans.len(), TRIED.len() + 1);
+        assert_eq!(plans.len(), tried().len() + 1);
         for plan in &plans {
             assert_eq!(run::check(plan), Ok(()), "{:?}", plan.steps[0].jobs[0].name);
         }
@@ -182,8 +176,8 @@ mod tests {
     #[test]
     fn an_engine_that_cannot_be_had_keeps_its_row() {
         let row = ceiling(2, Err("it is not here".into())).unwrap();
-        assert_eq!((row.engine, row.iops), (TRIED[2].0, None));
+        assert_eq!((row.engine, row.iops), (tried()[2].0, None));
         assert_eq!(row.why_not.as_deref(), Some("it is not here"));
-        assert_eq!(ceiling(TRIED.len(), Err(String::new())), None);
+        assert_eq!(ceiling(tried().len(), Err(String::new())), None);
     }
 }

@@ -1,7 +1,6 @@
 //! What measuring itself has cost: processor time of the workers, time stolen by the hypervisor, the clock, lost intervals.
 
 use model::finding::{Finding, Severity};
-use model::plan::EngineKind;
 
 use super::{Check, JobView};
 
@@ -43,8 +42,7 @@ fn busy(job: &JobView<'_>) -> Option<Finding> {
         engine.poll || engine.submission_thread || worker.batching.complete_min == Some(0)
     });
     // Polling and spinning for a due time take all of a processor by design; the null engine measures just that.
-    let by_design =
-        |worker: &model::results::WorkerResults| matches!(worker.engine.kind, EngineKind::Null | EngineKind::Simulated);
+    let by_design = |worker: &model::results::WorkerResults| worker.engine.kind.pretends();
     if polls || !job.is_closed_loop() || job.results.workers.iter().any(by_design) {
         return None;
     }

@@ -3,7 +3,6 @@
 use model::environment::{Device, TargetFacts};
 use model::finding::{Finding, Severity};
 use model::observation::Observation;
-use model::plan::EngineKind;
 
 use super::Check;
 use crate::caps::{Layer, LayerKind};
@@ -93,8 +92,7 @@ fn each_job(results: &model::results::Results, mut look: impl FnMut(&Observation
             else {
                 continue;
             };
-            let real = |kind: EngineKind| !matches!(kind, EngineKind::Null | EngineKind::Simulated);
-            if !job.workers.iter().all(|worker| real(worker.engine.kind)) {
+            if job.workers.iter().any(|worker| worker.engine.kind.pretends()) {
                 continue;
             }
             let streams = job.workers.iter().flat_map(|worker| &worker.streams);

@@ -4,12 +4,12 @@ use model::environment::{Device, DeviceUse, Environment, TargetFacts};
 use model::event::{Counts, EndReason};
 use model::finding::Finding;
 use model::histogram::Histogram;
-use model::plan::{CacheMode, EngineKind, Plan, Rate, Step, Stop, Target, TargetId, TargetKind, Workload};
+use model::plan::{CacheMode, EngineKind, Rate, Stop, TargetId, Workload};
 use model::results::{
-    DirectionResults, EngineUsed, FORMAT_VERSION, HostDeviceUse, HostResults, JobResults, Kind, Point, Results, Series,
-    StepResults, StreamResults, Tool, WorkerResults,
+    DirectionResults, EngineUsed, HostDeviceUse, JobResults, Point, Results, Series, StepResults, StreamResults,
+    WorkerResults,
 };
-use model::{Bytes, Direction, Nanos, PerDirection};
+use model::{Bytes, Direction, Nanos, PerDirection, testing};
 
 /// Names of what the checks find, in order.
 pub(super) fn rules(results: &Results) -> Vec<String> {
@@ -138,43 +138,14 @@ fn results(workload: &Workload, operations: u64, latency: Nanos) -> Results {
         ended: Some(EndReason::Time),
         ..JobResults::default()
     };
-    Results {
-        format_version: FORMAT_VERSION,
-        kind: Kind::Run,
-        tool: Tool {
-            name: "fathom".into(),
-            version: "0".into(),
-            engine_revision: 1,
-        },
-        plan: Plan {
-            targets: vec![Target {
-                path: "target".into(),
-                kind: TargetKind::Path,
-                prepare: Default::default(),
-                at_end: Default::default(),
-            }],
-            steps: vec![Step {
-                jobs: vec![workload.job(0)],
-                ..Step::default()
-            }],
-            ..Plan::default()
-        },
-        hosts: vec![HostResults {
-            environment: Environment::default(),
-            started_unix_ns: 0,
-            ended_unix_ns: 1_000_000_000,
-            system: None,
-            idleness: None,
-        }],
-        steps: vec![StepResults {
-            jobs: vec![job],
-            ..StepResults::default()
-        }],
-        findings: Vec::new(),
-        interrupted: false,
-        equivalents: Vec::new(),
-        diagnoses: Vec::new(),
-        shared_limits: Vec::new(),
-        fleet: None,
-    }
+    let steps = vec![testing::step(vec![workload.job(0)])];
+    let step = StepResults {
+        jobs: vec![job],
+        ..StepResults::default()
+    };
+    testing::results(
+        testing::plan("", vec![testing::file("target")], steps),
+        vec![testing::host(Environment::default(), (0, 1_000_000_000))],
+        vec![step],
+    )
 }

@@ -2,7 +2,7 @@
 
 use model::Direction;
 use model::finding::{Finding, Severity};
-use model::plan::{EngineKind, Prepare};
+use model::plan::Prepare;
 
 use super::Check;
 
@@ -57,11 +57,7 @@ pub(super) const CACHED: Check = Check {
     about: "Whether the page cache lies between the test and the device.",
     look: |subject, findings| {
         for job in subject.jobs() {
-            let real = job
-                .results
-                .workers
-                .iter()
-                .any(|worker| !matches!(worker.engine.kind, EngineKind::Null | EngineKind::Simulated));
+            let real = job.results.workers.iter().any(|worker| !worker.engine.kind.pretends());
             if real && job.streams().any(|stream| !stream.cache.direct) {
                 let what = "operations go through the page cache";
                 let finding = Finding::new("BUFFERED", Severity::Note, what).at(&*job.plan.name);

@@ -65,10 +65,14 @@ fn look(subject: &Subject<'_>) -> Option<Sign> {
         return None;
     }
     let refill = bucket / step.after.mean.max(f64::MIN_POSITIVE);
-    let sentence = format!(
-        "credits ran out after {:.0} s: the rate fell from {:.0} to {:.0} IOPS; what counts for longer is the second",
-        step.at, step.before.mean, step.after.mean
+    let fell = format!(
+        "the rate fell from {:.0} to {:.0} IOPS after {:.0} s of load, warm-up included",
+        step.before.mean, step.after.mean, step.at
     );
+    let sentence = match known {
+        Some(burst) => format!("the credits of {} ran out: {fell}; the lower rate lasts", burst.layer),
+        None => format!("{fell}, and stayed flat, as when credits run out; the lower rate lasts"),
+    };
     let mut sign = Sign::new(sentence)
         .show(figure("level before", step.before.mean, "IOPS"))
         .show(figure("level after", step.after.mean, "IOPS"))

@@ -92,9 +92,7 @@ impl Context<'_> {
             // Neither takes processor time that would say anything about a device.
             context.polls |= found.jobs.get(job).is_some_and(|job| {
                 let kinds = job.workers.iter().map(|worker| worker.engine.kind);
-                kinds
-                    .into_iter()
-                    .any(|kind| matches!(kind, EngineKind::Null | EngineKind::Simulated))
+                kinds.into_iter().any(EngineKind::pretends)
             });
         }
         context

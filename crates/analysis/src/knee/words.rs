@@ -137,44 +137,10 @@ fn of_limit(knee: &Knee, axis: Axis, limit: &Limit, kept: &Kept) -> Advice {
                 load(axis, next),
             ),
         ),
-        (Some(at), Some(next)) => {
-            let iops = point(at).map_or(0.0, |point| point.iops);
-            // Measured within the limit, and yet not known to keep it.
-            let most = limit.most_ns.0 as f64;
-            let doubtful = point(next).filter(|point| point.limited_ns.is_some_and(|found| found <= most));
-            let bound = doubtful.and_then(|point| point.limited_ns_high);
-            let missed = match bound {
-                Some(high) => format!(
-                    "{} may not keep it, since its {} may be as high as {}",
-                    load(axis, next),
-                    limit.figure,
-                    time(high)
-                ),
-                None => format!("{} does not keep it", load(axis, next)),
-            };
-            let between = kept.iops.unwrap_or(0.0);
-            let sentence = if smallest.is_some() {
-                format!("{limit} is kept up to {}; {missed}.", load(axis, at))
-            } else if between > iops {
-                format!(
-                    "The most with {limit} is about {} operations per second at about {}: {} keeps it with {}, {missed}; what \
-                     lies between is interpolated.",
-                    rate(between),
-                    // Whole operations, whatever the logarithm has left of them.
-                    load(axis, (kept.depth.unwrap_or(at) + 1e-9).floor().max(at)),
-                    load(axis, at),
-                    rate(iops),
-                )
-            } else {
-                // Beyond that point the rate does not rise.
-                format!(
-                    "The most with {limit} is {} operations per second at {}; {missed}.",
-                    rate(iops),
-                    load(axis, at),
-                )
-            };
-            (AdviceKind::LimitKept, sentence)
-        }
+        (Some(at), Some(next)) => (
+            AdviceKind::LimitKept,
+            between_points(knee, axis, limit, kept, (at, next), smallest.is_some()),
+        ),
     };
     if let (Some(enough), Some(most)) = (smallest.and_then(point), kept.kept_at.and_then(point)) {
         sentence = format!(
@@ -193,6 +159,52 @@ fn of_limit(knee: &Knee, axis: Axis, limit: &Limit, kept: &Kept) -> Advice {
         at_least: kept.kept_at,
         at_most: kept.missed_at.filter(|_| !kept.unknown),
         sentence,
+    }
+}
+
+/// A limit that the point `at` keeps and the next does not.
+fn between_points(
+    knee: &Knee,
+    axis: Axis,
+    limit: &Limit,
+    kept: &Kept,
+    (at, next): (f64, f64),
+    smaller_does: bool,
+) -> String {
+    let point = |at: f64| knee.points.iter().find(|point| point.load == at);
+    let iops = point(at).map_or(0.0, |point| point.iops);
+    // Measured within the limit, and yet not known to keep it.
+    let most = limit.most_ns.0 as f64;
+    let doubtful = point(next).filter(|point| point.limited_ns.is_some_and(|found| found <= most));
+    let missed = match doubtful.and_then(|point| point.limited_ns_high) {
+        Some(high) => format!(
+            "{} may not keep it, since its {} may be as high as {}",
+            load(axis, next),
+            limit.figure,
+            time(high)
+        ),
+        None => format!("{} does not keep it", load(axis, next)),
+    };
+    let between = kept.iops.unwrap_or(0.0);
+    if smaller_does {
+        format!("{limit} is kept up to {}; {missed}.", load(axis, at))
+    } else if between > iops {
+        format!(
+            "The most with {limit} is about {} operations per second at about {}: {} keeps it with {}, {missed}; what \
+             lies between is interpolated.",
+            rate(between),
+            // Whole operations, whatever the logarithm has left of them.
+            load(axis, (kept.depth.unwrap_or(at) + 1e-9).floor().max(at)),
+            load(axis, at),
+            rate(iops),
+        )
+    } else {
+        // Beyond that point the rate does not rise.
+        format!(
+            "The most with {limit} is {} operations per second at {}; {missed}.",
+            rate(iops),
+            load(axis, at),
+        )
     }
 }
 

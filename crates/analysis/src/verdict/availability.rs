@@ -6,6 +6,7 @@
 use model::observation::SeriesPoint;
 use model::stats::{lag_one_correlation, wilson};
 
+use super::judgement::is_rate;
 use super::{Case, Cause, ClauseVerdict, Outcome};
 use crate::requirement::{Clause, Metric};
 
@@ -24,13 +25,22 @@ impl Case<'_> {
             probability_if_broken: None,
             probability_if_kept: None,
             cause,
-            action: cause.map(|_| "use results that have a series of seconds".to_owned()),
+            action: cause.map(|cause| self.action(clause, cause)),
             reason,
         };
         let seconds = seconds(&self.observation.series);
         if seconds.len() < 10 {
             let why = "there is no series of at least ten seconds to count in".to_owned();
             return verdict(Outcome::Inconclusive, None, (None, None), Some(Cause::Absent), why);
+        }
+        let asked_for_less = |other: &Clause| self.asked_for_less(self.target_iops(other)?);
+        if let Some(why) = self
+            .clauses
+            .iter()
+            .filter(|other| is_rate(other))
+            .find_map(asked_for_less)
+        {
+            return verdict(Outcome::Inconclusive, None, (None, None), Some(Cause::Generator), why);
         }
         let held: Vec<f64> = seconds
             .iter()

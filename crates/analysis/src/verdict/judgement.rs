@@ -1,35 +1,18 @@
 //! From figures to outcomes.
 
-use model::finding::Finding;
-use model::histogram::PackedHistogram;
 use model::observation::Observation;
-use model::results::IntervalHistogram;
 
+use super::census::Slump;
+use super::doubt::Doubt;
 use super::estimate::{self, Estimate, Unknown};
-use super::load::block;
 use super::{Case, Cause, ClauseVerdict, Context, Outcome, Reason, Verdict};
-use crate::attribution::{self, Attribution, Fault, Others, describe_fault};
 use crate::requirement::{Clause, Metric, Side};
-use crate::shifts::{self, Shift};
+use crate::shifts::Shift;
 
 /// The chance of a wrong PASS over all clauses together.
 pub const ALPHA: f64 = 0.01;
 /// The chance of a wrong FAIL over all clauses together: a complaint has to stand.
 pub const ALPHA_FAIL: f64 = 0.001;
-/// A promise is broken by the storage if at least this share of the missing operations is its fault.
-const STORAGE_SHARE: f64 = 0.9;
-/// A latency is disturbed from this share of its excess on that falls in seconds with other causes.
-const DISTURBED_SHARE: f64 = 0.1;
-/// Operations that found every slot taken distort latencies from this share on.
-pub const BLOCKED_SHARE: f64 = 0.01;
-/// A mean is far beyond its limit from this multiple of it on.
-const FAR_BEYOND: f64 = 1.5;
-/// Fewest seconds that show that it always is.
-const SECONDS_MIN: usize = 10;
-/// The time of a contract where the promise names none, in seconds.
-const FULL_TIME_SECS: f64 = 300.0;
-/// Latencies at a rate that falls short of the promised one by more than this say nothing about the promise.
-const RATE_SHORT: f64 = 0.03;
 
 /// Judges every clause, and the whole.
 pub fn judge(clauses: &[Clause], observation: &Observation, context: &Context<'_>) -> Verdict {
@@ -103,7 +86,7 @@ fn limit(clause: &Clause) -> f64 {
 }
 
 /// True if a figure does not keep a clause.
-fn breaks(clause: &Clause, value: f64) -> bool {
+pub(super) fn breaks(clause: &Clause, value: f64) -> bool {
     match clause.side {
         Side::AtLeast => value < limit(clause),
         Side::AtMost => value > limit(clause),
@@ -151,20 +134,23 @@ impl Case<'_> {
     }
 
     fn unknown(&self, clause: &Clause, unknown: Unknown, reasons: &[Reason]) -> ClauseVerdict {
-        let (cause, reason) = match unknown {
-            Unknown::Absent => (
-                Cause::Absent,
-                format!("{} does not report this figure", source(self.observation)),
-            ),
-            Unknown::TooFew { needed, found } => spoilt(reasons).unwrap_or_else(|| {
-                let why = format!(
-                    "{found} operations are too few for {}: fewer than {} lie beyond it; {needed} are needed",
-                    clause.metric.name(),
-                    estimate::LEAST_BEYOND
-                );
-                (Cause::Samples, why)
-            }),
-        };
+        let (cause, reason) =
+            match unknown {
+                Unknown::Absent => (
+                    Cause::Absent,
+                    format!("{} does not report this figure", source(self.observation)),
+                ),
+                Unknown::TooFew { needed, found } => spoilt(reasons)
+                    .map(|doubt| (doubt.cause, doubt.why))
+                    .unwrap_or_else(|| {
+                        let why = format!(
+                            "{found} operations are too few for {}: fewer than {} lie beyond it; {needed} are needed",
+                            clause.metric.name(),
+                            estimate::LEAST_BEYOND
+                        );
+                        (Cause::Samples, why)
+                    }),
+            };
         ClauseVerdict {
             clause: clause.clone(),
             outcome: Outcome::Inconclusive,
@@ -188,27 +174,28 @@ impl Case<'_> {
     ) -> ClauseVerdict {
         let whole = reasons
             .iter()
-            .find_map(|reason| reason.cause.map(|cause| (cause, reason.what.clone())));
-        let by_figure = match (if_broken <= ALPHA, if_kept <= ALPHA_FAIL) {
-            (true, _) => Outcome::Pass,
-            (false, true) => Outcome::Fail,
-            (false, false) if self.fails_by_census(clause, estimate) => Outcome::Fail,
-            (false, false) => Outcome::Inconclusive,
+            .find_map(|reason| Some(Doubt::new(reason.cause?, reason.what.clone())));
+        let outcome = match (if_broken <= ALPHA, if_kept <= ALPHA_FAIL) {
+            (true, _) if self.slump(clause).is_none() => Outcome::Pass,
+            (_, true) => Outcome::Fail,
+            _ if self.fails_by_census(clause, estimate) => Outcome::Fail,
+            _ if self.passes_by_census(clause, estimate) => Outcome::Pass,
+            _ => Outcome::Inconclusive,
         };
-        // A longer test does not mend one that went wrong.
-        let spoilt = spoilt(reasons);
-        let against = match by_figure {
+        let against = match outcome {
             Outcome::Pass => whole.or_else(|| self.against_passing(clause)),
             Outcome::Fail => whole.or_else(|| self.against_failing(clause)),
-            Outcome::Inconclusive | Outcome::Consistent => {
-                let others = || self.others_disturbed(clause);
-                let undecided = || (Cause::Spread, open(clause, estimate));
-                Some(spoilt.or_else(others).unwrap_or_else(undecided))
-            }
+            // A longer test does not mend one that went wrong.
+            Outcome::Inconclusive | Outcome::Consistent => spoilt(reasons)
+                .or_else(|| self.against_deciding(clause, estimate.value))
+                .or_else(|| Some(Doubt::new(Cause::Spread, self.open(clause, estimate)))),
         };
-        let (outcome, cause, reason) = match against {
-            Some((cause, why)) => (Outcome::Inconclusive, Some(cause), why),
-            None => (by_figure, None, self.explain(clause, estimate, by_figure)),
+        let (outcome, cause, reason, action) = match against {
+            Some(doubt) => {
+                let action = doubt.action.unwrap_or_else(|| self.action(clause, doubt.cause));
+                (Outcome::Inconclusive, Some(doubt.cause), doubt.why, Some(action))
+            }
+            None => (outcome, None, self.explain(clause, estimate, outcome), None),
         };
         ClauseVerdict {
             clause: clause.clone(),
@@ -219,283 +206,28 @@ impl Case<'_> {
             probability_if_kept: Some(if_kept),
             cause,
             reason,
-            action: cause.map(|cause| self.action(clause, cause)),
+            action,
         }
-    }
-
-    /// A window that shows more than one state of the storage is a census: its own figure is a fact.
-    fn fails_by_census(&self, clause: &Clause, estimate: &Estimate) -> bool {
-        if !breaks(clause, estimate.value) {
-            return false;
-        }
-        let is_census = (is_rate(clause) || self.has_full_time()) && self.shift(clause).is_some();
-        is_census || clause.metric == Metric::Mean && self.is_always_beyond(clause)
-    }
-
-    /// A mean latency far beyond its limit in every second, as of a backlog that grows: the level is
-    /// not known, and does not matter.
-    fn is_always_beyond(&self, clause: &Clause) -> bool {
-        let mean = |interval: &IntervalHistogram| {
-            let histograms = estimate::of_direction(&interval.latency, clause.direction);
-            let (sum, n) = histograms.fold((0.0, 0.0), |sum: (f64, f64), histogram| {
-                (sum.0 + histogram.sum() as f64, sum.1 + histogram.n() as f64)
-            });
-            if n > 0.0 { sum / n } else { f64::INFINITY }
-        };
-        let intervals = self.context.intervals;
-        intervals.len() >= SECONDS_MIN && intervals.iter().all(|one| mean(one) > FAR_BEYOND * clause.target)
-    }
-
-    /// Others who took part in the seconds that a rate missed: a longer test would not be better.
-    fn others_disturbed(&self, clause: &Clause) -> Option<(Cause, String)> {
-        let found = Attribution::new(self.observation, None).filter(|_| is_rate(clause))?;
-        let fault = found.worst_other().filter(|fault| *fault != Fault::Generator)?;
-        (found.share(fault) > DISTURBED_SHARE).then(|| (Cause::Others, self.fault_sentence(&found, fault)))
-    }
-
-    /// The contract form: measured for as long as the promise asks.
-    fn has_full_time(&self) -> bool {
-        let measured = self.observation.measured_ns.map_or(0.0, |length| length.as_secs());
-        measured >= self.full_time_secs() * 0.999
-    }
-
-    fn full_time_secs(&self) -> f64 {
-        self.context
-            .workload
-            .map_or(FULL_TIME_SECS, |workload| workload.duration_secs)
-    }
-
-    /// What changed within the window, as far as it concerns a clause.
-    fn shift(&self, clause: &Clause) -> Option<Shift> {
-        match is_rate(clause) {
-            true => shifts::rate_shift(self.observation),
-            false => shifts::shift(self.observation),
-        }
-    }
-
-    /// Why a good figure does not show that the clause is kept.
-    fn against_passing(&self, clause: &Clause) -> Option<(Cause, String)> {
-        if let Some(finding) = self.answered_elsewhere() {
-            return Some((Cause::Invalid, finding));
-        }
-        match clause.metric {
-            // The short form says on the same line that it saw credits.
-            Metric::Iops | Metric::Throughput if !self.has_full_time() => None,
-            Metric::Iops | Metric::Throughput => Some((Cause::Burst, self.on_credit(clause.metric, clause.target)?)),
-            Metric::Mean | Metric::Quantile { .. } | Metric::Availability => {
-                let (promised, found) = (self.promised_iops()?, self.observation.total.iops?);
-                (found < promised * (1.0 - RATE_SHORT)).then(|| {
-                    let why =
-                        format!("it was measured at {found:.0} operations per second, and {promised:.0} are promised");
-                    (Cause::Load, why)
-                })
-            }
-        }
-    }
-
-    /// Why a bad figure does not show that the clause is broken.
-    fn against_failing(&self, clause: &Clause) -> Option<(Cause, String)> {
-        match clause.metric {
-            Metric::Iops | Metric::Throughput => {
-                // All directions share the queue, so the whole load is what the generator has to issue.
-                let each = match clause.metric {
-                    Metric::Throughput => block(self.observation)?,
-                    _ => 1.0,
-                };
-                let target = match clause.direction {
-                    None => clause.target / each,
-                    Some(_) => self.promised_iops().unwrap_or(clause.target / each),
-                };
-                self.rate_not_of_storage(target)
-            }
-            Metric::Mean | Metric::Quantile { .. } | Metric::Availability if self.is_uncapped() => {
-                let why = "the load was not held at the promised rate, and beyond it operations wait for one another";
-                Some((Cause::Uncapped, why.to_owned()))
-            }
-            Metric::Mean | Metric::Quantile { .. } | Metric::Availability => self.latency_not_of_storage(clause),
-        }
-    }
-
-    /// Why a missed rate may not be the storage's fault.
-    fn rate_not_of_storage(&self, target: f64) -> Option<(Cause, String)> {
-        if let Some(why) = self.asked_for_less(target) {
-            return Some((Cause::Generator, why));
-        }
-        let limit_ns = self.promised_latency_secs().map(|secs| secs * 1e9);
-        let Some(found) = Attribution::new(self.observation, limit_ns) else {
-            let held_up = self.held_up_elsewhere().map(|finding| (Cause::Invalid, finding));
-            return held_up.or_else(|| Some((Cause::Generator, self.not_free(target)?)));
-        };
-        if found.share(Fault::Storage) < STORAGE_SHARE
-            && let Some(fault) = found.worst_other()
-        {
-            let cause = if fault == Fault::Generator {
-                Cause::Generator
-            } else {
-                Cause::Others
-            };
-            return Some((cause, self.fault_sentence(&found, fault)));
-        }
-        Some((Cause::Generator, self.too_few_slots(target)?))
-    }
-
-    /// Why a latency beyond its limit may not be the storage's doing.
-    fn latency_not_of_storage(&self, clause: &Clause) -> Option<(Cause, String)> {
-        let observation = self.observation;
-        let limit_ns = Some(clause.target);
-        let attribution = Attribution::new(observation, limit_ns);
-        if attribution.is_none()
-            && let Some(finding) = self.held_up_elsewhere()
-        {
-            return Some((Cause::Invalid, finding));
-        }
-        if let Some(service) = self.service_figure(clause)
-            && !breaks(clause, service)
-        {
-            let show = |value: f64| clause.metric.show(value);
-            let own = match &attribution {
-                Some(found) if found.blocked_share() > BLOCKED_SHARE => format!(
-                    "{:.1} % of the operations found all {} slots taken and waited up to {:.3} s for one",
-                    100.0 * found.blocked_share(),
-                    observation.load.depth.unwrap_or(0),
-                    found.blocked_secs_max
-                ),
-                _ => "operations were issued later than they were due".to_owned(),
-            };
-            let why = format!(
-                "{own}; the storage itself took {}, within {}",
-                show(service),
-                show(clause.target)
-            );
-            return Some((Cause::Generator, why));
-        }
-        if let Some((fault, share)) = self.disturbed(clause).filter(|(_, share)| *share > DISTURBED_SHARE) {
-            let cause = if fault == Fault::Generator {
-                Cause::Generator
-            } else {
-                Cause::Others
-            };
-            let others = attribution::others(observation, |_| true);
-            let why = format!(
-                "{:.0} % of the excess falls in seconds in which {}",
-                100.0 * share,
-                self.name_fault(fault, &others)
-            );
-            return Some((cause, why));
-        }
-        (!self.has_full_time())
-            .then(|| self.rests_on_one_stall(clause))
-            .flatten()
-    }
-
-    /// The same figure without the time that operations waited in the program; `None` where the load
-    /// was not paced, or it is not known.
-    fn service_figure(&self, clause: &Clause) -> Option<f64> {
-        let flow = estimate::flow(self.observation, clause.direction)?;
-        flow.response.as_ref()?;
-        let service = flow.latency.as_ref()?;
-        match clause.metric {
-            Metric::Mean => service.mean_ns,
-            Metric::Quantile { share } => service.quantile(share),
-            Metric::Iops | Metric::Throughput | Metric::Availability => None,
-        }
-    }
-
-    /// The cause beside the storage with the largest share of the excess over a latency limit.
-    fn disturbed(&self, clause: &Clause) -> Option<(Fault, f64)> {
-        let (mut all, mut by_fault) = (
-            0.0,
-            [(Fault::Generator, 0.0), (Fault::OtherIo, 0.0), (Fault::OtherCpu, 0.0)],
-        );
-        for interval in self.context.intervals {
-            let excess = self.excess(clause, interval);
-            all += excess;
-            if let Some(fault) = attribution::disturbance(self.observation, interval.start_ns.as_secs())
-                && let Some(known) = by_fault.iter_mut().find(|(of, _)| *of == fault)
-            {
-                known.1 += excess;
-            }
-        }
-        let sum: f64 = by_fault.iter().map(|(_, excess)| excess).sum();
-        let (fault, _) = by_fault.into_iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
-        (all > 0.0).then_some((fault, sum / all))
-    }
-
-    /// By how much an interval is beyond a latency limit: operations × nanoseconds, or operations.
-    fn excess(&self, clause: &Clause, interval: &IntervalHistogram) -> f64 {
-        let histograms = estimate::of_direction(&interval.latency, clause.direction);
-        let one = |histogram: &PackedHistogram| match clause.metric {
-            Metric::Quantile { .. } => (histogram.n() - histogram.count_up_to(clause.target as u64)) as f64,
-            _ => (histogram.sum() as f64 - clause.target * histogram.n() as f64).max(0.0),
-        };
-        histograms.map(one).sum()
-    }
-
-    /// The only stall of a short test, if the clause would be kept without it.
-    fn rests_on_one_stall(&self, clause: &Clause) -> Option<(Cause, String)> {
-        let stalls = shifts::stall_list(self.observation);
-        let [(at, length)] = stalls[..] else { return None };
-        // What waited for the end of the stall completes within the next second.
-        let touched = |interval: &&IntervalHistogram| {
-            let start = interval.start_ns.as_secs();
-            start + interval.length_ns.as_secs() > at && start < at + length + 1.0
-        };
-        let untouched = self.context.intervals.iter().filter(|interval| !touched(interval));
-        let (mut sum, mut beyond, mut n) = (0.0, 0.0, 0.0);
-        for histogram in untouched.flat_map(|interval| estimate::of_direction(&interval.latency, clause.direction)) {
-            sum += histogram.sum() as f64;
-            beyond += (histogram.n() - histogram.count_up_to(clause.target as u64)) as f64;
-            n += histogram.n() as f64;
-        }
-        let kept = match clause.metric {
-            Metric::Quantile { share } => beyond <= (1.0 - share) * n,
-            _ => sum <= clause.target * n,
-        };
-        let measured = self.observation.measured_ns?.as_secs();
-        (kept && n > 0.0).then(|| {
-            let why = format!(
-                "one stall of {length:.1} s at {at:.0} s decides it; whether stalls recur cannot be told from {measured:.0} s"
-            );
-            (Cause::Stall, why)
-        })
-    }
-
-    /// Whose fault most missing operations are, with what was observed.
-    fn fault_sentence(&self, found: &Attribution, fault: Fault) -> String {
-        let of_fault = |at: f64| {
-            found
-                .missed
-                .iter()
-                .any(|missed| missed.fault == fault && missed.at == at)
-        };
-        let others = attribution::others(self.observation, of_fault);
-        format!(
-            "in {} of {} missed seconds {}",
-            found.seconds(fault),
-            found.missed.len(),
-            self.name_fault(fault, &others)
-        )
-    }
-
-    /// What others did, with the programs that the self-check of the device named.
-    fn name_fault(&self, fault: Fault, others: &Others) -> String {
-        let of_device = |finding: &&Finding| fault == Fault::OtherIo && finding.rule == "OTHER-LOAD";
-        let named = self.context.findings.iter().find(of_device);
-        let named = named.map(|finding| format!("; {}", finding.what)).unwrap_or_default();
-        describe_fault(fault, others) + &named
     }
 
     /// A figure held against its clause, with what else was observed.
     fn explain(&self, clause: &Clause, estimate: &Estimate, outcome: Outcome) -> String {
-        let mut text = plainly(clause, estimate, outcome);
+        let slump = self
+            .slump(clause)
+            .filter(|_| is_rate(clause) && outcome == Outcome::Fail);
+        let mut text = match slump {
+            Some(slump) => describe_slump(clause, estimate, &slump),
+            None => plainly(clause, estimate, outcome),
+        };
         if estimate::lacks_split(self.observation, clause.direction) && clause.metric == Metric::Mean {
             text += "; the source does not tell directions apart, so this is the mean of all operations";
         }
         if outcome == Outcome::Fail {
-            text += &self
+            // A slump says when and how much; a change point beside it is its edge.
+            let shift = self
                 .shift(clause)
-                .map(|shift| describe_shift(&shift))
-                .unwrap_or_default();
+                .filter(|_| slump.is_none() || breaks(clause, estimate.value));
+            text += &shift.map(|shift| describe_shift(&shift)).unwrap_or_default();
             if let Some(climb) = self.context.climb.filter(|climb| is_rate(clause) && climb.saturated)
                 && let Some((slots, _)) = climb.probes.last()
             {
@@ -510,20 +242,39 @@ impl Case<'_> {
         text
     }
 
+    /// Why the figure itself does not decide it.
+    fn open(&self, clause: &Clause, estimate: &Estimate) -> String {
+        let (figure, target) = (shown(clause, estimate), clause.metric.show(limit(clause)));
+        let side = match estimate.interval() {
+            (Some(low), _) if low > limit(clause) => "above",
+            (_, Some(high)) if high < limit(clause) => "below",
+            _ => return format!("{figure} is too close to {target} to tell"),
+        };
+        let changed = self.shift(clause).map_or_else(
+            || "; its seconds differ too much".to_owned(),
+            |shift| describe_shift(&shift),
+        );
+        let measured = self.observation.measured_ns.map_or(0.0, |length| length.as_secs());
+        format!("{figure} is {side} {target} here{changed}; {measured:.0} s cannot tell whether that lasts")
+    }
+
     /// What to do about a clause that the test did not decide.
-    fn action(&self, clause: &Clause, cause: Cause) -> String {
+    pub(super) fn action(&self, clause: &Clause, cause: Cause) -> String {
         if matches!(cause, Cause::Stall | Cause::Burst | Cause::Spread) && !self.has_full_time() {
             return format!("repeat for the full time of {:.0} s", self.full_time_secs());
         }
         match cause {
-            Cause::Generator if self.context.climb.is_some() => {
-                "raise --workers, or use a machine with more processors"
+            Cause::Generator if clause.metric == Metric::Availability => {
+                "repeat with the rate that the clauses ask for"
             }
-            Cause::Generator => "give the generator more: raise --depth or --workers, or stop what else runs here",
+            Cause::Generator => "raise --workers, or use a machine with more processors",
             Cause::Others => "stop the others, or repeat when they are idle",
             Cause::Stall | Cause::Spread => "measure for longer with --time",
             Cause::Burst => "measure for longer than the credits last, with --time",
-            Cause::Uncapped => "repeat with the promised rate: --rate",
+            Cause::Uncapped => match self.promised_iops() {
+                Some(rate) => return format!("repeat with the promised rate: --rate {rate:.0}"),
+                None => "repeat with the promised rate, with --rate",
+            },
             Cause::Load | Cause::Mix => "repeat with the load that the promise is about",
             Cause::Samples => "measure for longer with --time, or at a higher rate",
             Cause::Absent => match clause.metric {
@@ -537,7 +288,7 @@ impl Case<'_> {
     }
 }
 
-fn is_rate(clause: &Clause) -> bool {
+pub(super) fn is_rate(clause: &Clause) -> bool {
     matches!(clause.metric, Metric::Iops | Metric::Throughput)
 }
 
@@ -545,12 +296,47 @@ fn is_rate(clause: &Clause) -> bool {
 fn describe_shift(shift: &Shift) -> String {
     let (rate, latency) = (|value| Metric::Iops.show(value), |value| Metric::Mean.show(value));
     match *shift {
-        Shift::Rate { from, to, at } => format!("; {} IOPS for {at:.0} s, then {}", rate(from), rate(to)),
+        Shift::Rate {
+            from,
+            to,
+            at,
+            levels: 2,
+        } => format!("; {} IOPS for {at:.0} s, then {}", rate(from), rate(to)),
+        Shift::Rate { from, to, at, .. } => {
+            let verb = if to < from { "fell" } else { "rose" };
+            format!(
+                "; the rate {verb} from {} to {} IOPS at {at:.0} s",
+                rate(from),
+                rate(to)
+            )
+        }
         Shift::RateDrift { from, to } => format!("; from {} IOPS at the start to {} at the end", rate(from), rate(to)),
         Shift::Latency { from, to, at } => format!("; {} for {at:.0} s, then {}", latency(from), latency(to)),
         Shift::Drift { from, to } => format!("; from {} at the start to {} at the end", latency(from), latency(to)),
         Shift::Stalls { count: 1, at, longest } => format!("; one stall of {longest:.1} s at {at:.0} s"),
         Shift::Stalls { count, longest, .. } => format!("; {count} stalls of up to {longest:.1} s"),
+    }
+}
+
+/// A rate that the mean does not show: the seconds in which it was not there.
+fn describe_slump(clause: &Clause, estimate: &Estimate, slump: &Slump) -> String {
+    let (mean, target) = (clause.metric.show(estimate.value), clause.metric.show(clause.target));
+    let served = format!("{:.0}", slump.iops);
+    let stretches = match slump.count {
+        1 => format!("for {} s from {:.0} s on", slump.seconds, slump.at),
+        count => format!(
+            "in {count} stretches of {} s together, the first at {:.0} s,",
+            slump.seconds, slump.at
+        ),
+    };
+    match breaks(clause, estimate.value) {
+        true => format!(
+            "{}; {stretches} only {served} IOPS were served",
+            plainly(clause, estimate, Outcome::Fail)
+        ),
+        false => format!(
+            "{stretches} only {served} IOPS were served; what was served later raised the mean to {mean}, against {target}"
+        ),
     }
 }
 
@@ -562,19 +348,11 @@ fn source(observation: &Observation) -> &str {
 }
 
 /// What went wrong with the test itself, if anything did.
-fn spoilt(reasons: &[Reason]) -> Option<(Cause, String)> {
-    reasons.iter().find_map(|reason| match reason.cause? {
-        cause @ (Cause::Invalid | Cause::Interrupted) => Some((cause, reason.what.clone())),
-        Cause::Generator
-        | Cause::Others
-        | Cause::Stall
-        | Cause::Uncapped
-        | Cause::Load
-        | Cause::Mix
-        | Cause::Spread
-        | Cause::Samples
-        | Cause::Absent
-        | Cause::Burst => None,
+fn spoilt(reasons: &[Reason]) -> Option<Doubt> {
+    let spoils = |cause: &Cause| matches!(cause, Cause::Invalid | Cause::Interrupted);
+    reasons.iter().find_map(|reason| {
+        let cause = reason.cause.filter(spoils)?;
+        Some(Doubt::new(cause, reason.what.clone()))
     })
 }
 
@@ -608,15 +386,6 @@ fn plainly(clause: &Clause, estimate: &Estimate, outcome: Outcome) -> String {
         false => String::new(),
     };
     format!("{figure} is {side} {target}{tolerance}")
-}
-
-/// Why the figure itself does not decide it.
-fn open(clause: &Clause, estimate: &Estimate) -> String {
-    format!(
-        "{} is too close to {} to tell",
-        shown(clause, estimate),
-        clause.metric.show(limit(clause))
-    )
 }
 
 #[cfg(test)]

@@ -3,8 +3,10 @@
 use model::finding::Severity;
 use model::observation::Observation;
 
+use super::judgement::breaks;
 use super::{Case, Cause, Reason};
-use crate::policies::{BurstOf, PLENTY, SLOW_LATENCY_SECS, USUAL_LATENCY_SECS};
+use crate::attribution::Attribution;
+use crate::policies::{BurstOf, PLENTY, SLOW_LATENCY_SECS, USUAL_LATENCY_SECS, open_loop_slots};
 use crate::requirement::{Clause, Metric};
 
 /// Percentage points by which the share of reads may miss what was promised.
@@ -23,6 +25,14 @@ const ANSWERED_ELSEWHERE: [&str; 3] = ["CACHE-HITS", "NOT-ON-DEVICE", "HOLES"];
 const HELD_UP_ELSEWHERE: [&str; 2] = ["OTHER-LOAD", "SYNC-ENGINE"];
 /// Error findings that are told as failed operations.
 const FAILURES: [&str; 2] = ["WORKER-FAILED", "IO-ERRORS"];
+
+/// Slots that were too few for a rate.
+pub(super) struct SlotsNeeded {
+    /// What was observed, in a sentence.
+    pub(super) why: String,
+    /// How many would do.
+    pub(super) enough: u64,
+}
 
 impl Case<'_> {
     /// What is wrong with the test as a whole.
@@ -126,22 +136,60 @@ impl Case<'_> {
     /// The latency that is promised, in seconds.
     pub(super) fn promised_latency_secs(&self) -> Option<f64> {
         let mean = |clause: &&Clause| clause.metric == Metric::Mean && clause.direction.is_none();
-        let by_clause = self.clauses.iter().find(mean).map(|clause| clause.target);
-        by_clause.or(self.context.latency_ns).map(|ns| ns / 1e9)
+        let by_mean = self.clauses.iter().find(mean).map(|clause| clause.target);
+        // Where hardly an operation takes longer than a percentile, the mean does not either.
+        let quantile =
+            |clause: &&Clause| matches!(clause.metric, Metric::Quantile { .. }) && clause.direction.is_none();
+        let paced = || Attribution::new(self.observation, None);
+        let by_quantile = || {
+            paced()
+                .and(self.clauses.iter().find(quantile))
+                .map(|clause| clause.target)
+        };
+        by_mean
+            .or(self.context.latency_ns)
+            .or_else(by_quantile)
+            .map(|ns| ns / 1e9)
     }
 
     /// Operations in flight that a rate takes by Little's law, and the latency that they follow from,
     /// in seconds.
     fn needed(&self, target: f64) -> (f64, f64) {
-        match self.promised_latency_secs() {
-            Some(latency) => (target * latency, latency),
+        let own = self
+            .observation
+            .total
+            .latency
+            .as_ref()
+            .and_then(|latency| latency.mean_ns);
+        let own = own.map_or(0.0, |ns| ns / 1e9);
+        // Only of a paced load is it known that every slot was in use because of its latency.
+        let is_paced = Attribution::new(self.observation, None).is_some();
+        let is_fixed = self
+            .context
+            .workload
+            .is_some_and(|workload| workload.concurrency.is_some());
+        let each = match self.promised_latency_secs() {
+            // The storage may take what was promised; where it takes less than all clauses allow, more
+            // slots may bring more.
+            Some(latency) if is_paced && self.service_keeps_latencies() => latency.max(own),
+            Some(latency) => latency,
+            None if is_paced && !is_fixed && own > 0.0 => own,
             // Nobody promised a latency, so the storage gets the benefit of the doubt up to a plenty.
             None => {
                 let slow = (target * SLOW_LATENCY_SECS).min(f64::from(PLENTY));
-                let needed = slow.max(target * USUAL_LATENCY_SECS);
-                (needed, needed / target)
+                slow.max(target * USUAL_LATENCY_SECS) / target
             }
-        }
+        };
+        (target * each, each)
+    }
+
+    /// The storage itself keeps every latency that is promised, whatever waited in the program.
+    fn service_keeps_latencies(&self) -> bool {
+        let latency = |clause: &&Clause| matches!(clause.metric, Metric::Mean | Metric::Quantile { .. });
+        self.clauses.iter().filter(latency).all(|clause| {
+            self.service_figure(clause)
+                .is_some_and(|service| !breaks(clause, service))
+        })
     }
 
     /// A rate was asked for that is below `target` operations per second.
@@ -152,23 +200,25 @@ impl Case<'_> {
 
     /// Every slot may have been taken because there were too few of them for `target` operations per
     /// second.
-    pub(super) fn too_few_slots(&self, target: f64) -> Option<String> {
+    pub(super) fn too_few_slots(&self, target: f64) -> Option<SlotsNeeded> {
         let (slots, rate) = (self.observation.load.depth?, self.observation.total.iops?);
         if let Some(climb) = self.context.climb {
             // A window has many times the slots with which a probe met the rate.
-            return (!climb.saturated && !climb.met).then(|| {
-                format!(
+            return (!climb.saturated && !climb.met).then(|| SlotsNeeded {
+                why: format!(
                     "all {slots} slots were in use at {rate:.0} operations per second, and more slots may bring more"
-                )
+                ),
+                enough: 2 * slots,
             });
         }
         let (needed, latency) = self.needed(target);
-        ((slots as f64) < needed * (1.0 - 1e-9)).then(|| {
-            format!(
+        ((slots as f64) < needed * (1.0 - 1e-9)).then(|| SlotsNeeded {
+            why: format!(
                 "{slots} slots are too few: {target:.0} operations per second at {:.3} ms each keep {:.0} in flight",
                 latency * 1e3,
                 needed.ceil()
-            )
+            ),
+            enough: open_loop_slots(needed).into(),
         })
     }
 
@@ -179,8 +229,8 @@ impl Case<'_> {
         let Some(depth) = load.depth else {
             return Some("the queue depth is unknown, so the generator may have been the limit".into());
         };
-        if let Some(why) = self.too_few_slots(target) {
-            return Some(why);
+        if let Some(slots) = self.too_few_slots(target) {
+            return Some(slots.why);
         }
         if let Some(in_flight) = self.observation.in_flight()
             && in_flight < depth as f64 * QUEUE_IN_USE

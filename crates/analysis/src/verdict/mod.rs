@@ -4,7 +4,9 @@
 //! test that could not have shown the opposite is inconclusive. docs/verify.md has the formulas.
 
 mod availability;
+mod census;
 mod document;
+mod doubt;
 mod estimate;
 mod judgement;
 mod load;
@@ -21,8 +23,9 @@ use crate::requirement::Clause;
 pub use document::{
     FORMAT_VERSION, Held, Issued, Judged, JudgedJob, Machine, Promise, SuiteKind, SuiteReport, Verified, VerifiedKind,
 };
+pub use doubt::BLOCKED_SHARE;
 pub use estimate::{LEAST_BEYOND, PLAIN};
-pub use judgement::{ALPHA, ALPHA_FAIL, BLOCKED_SHARE, judge};
+pub use judgement::{ALPHA, ALPHA_FAIL, judge};
 
 /// What came of a promise.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]

@@ -134,6 +134,8 @@ impl Comparing {
             groups: _,
             grids: _,
             limits,
+            // Permissions are the user's to give, in the way of each tool.
+            target_rules: _,
             origin: _,
         } = wanted;
         self.same(Gone, &of::LIMITS, words::limits(limits), words::limits(&got.limits));

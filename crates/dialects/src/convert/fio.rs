@@ -14,7 +14,7 @@ use model::plan::{
     AllocateMode, AtEndOfJob, Batching, CacheMode, CatchUp, Control, Dependency, Depth, Dialect, Divide, EndsWith,
     EngineChoice, EngineKind, Extent, FileService, Job, LatencyPoints, Mapping, OpenHint, Origin, Pacing, Pattern,
     Phases, Plan, Prepare, PrepareWhen, Priority, Rate, Region, Span, Step, Stop, StoragePath, Stream, StreamTarget,
-    Target, TargetKind, Think, Worker,
+    Target, TargetKind, TargetRules, Think, Worker,
 };
 use model::{Bytes, Direction, Nanos, PerDirection};
 
@@ -81,6 +81,7 @@ fn nearest(plan: &Plan) -> Plan {
         grids,
         // fio has no word for them.
         limits: _,
+        target_rules: _,
         origin: _,
     } = plan;
     let mut sections = Sections {
@@ -99,6 +100,7 @@ fn nearest(plan: &Plan) -> Plan {
         groups: groups.clone(),
         grids: grids.clone(),
         limits: Vec::new(),
+        target_rules: TargetRules::default(),
         origin: Origin {
             dialect: Dialect::Fio,
             ..Origin::default()

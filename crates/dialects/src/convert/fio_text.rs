@@ -387,19 +387,10 @@ fn files(plan: &Plan, clones: &[Worker], say: Say<'_>) {
 
 fn engine(worker: &Worker, say: Say<'_>) {
     let engine = &worker.engine;
-    // fio on Windows has no such calls by their names, and another engine without a word.
-    let (plain, usual) = match cfg!(windows) {
-        true => ("sync", "windowsaio"),
-        false => ("psync", "psync"),
-    };
-    let name = match engine.kind {
-        EngineKind::Auto | EngineKind::Psync => plain,
-        EngineKind::Simulated => "null",
-        EngineKind::Iocp | EngineKind::Routines | EngineKind::IoRing => "windowsaio",
-        // The others have the names that they have in fio.
-        kind => kind.name(),
-    };
-    if name != usual {
+    let of = |kind: EngineKind| kind.info().fio_names.first().copied();
+    let name = of(engine.kind).or(of(EngineKind::Psync)).unwrap_or_default();
+    // What fio does without a word.
+    if name != if cfg!(windows) { "windowsaio" } else { "psync" } {
         say("ioengine", name.into());
     }
     flag(say, "hipri", engine.poll);

@@ -660,7 +660,7 @@ fn system(crew: &Crew<'_>, stream: &Stream, say: &mut dyn FnMut(&'static str, St
     }
     match worker.engine.kind {
         EngineKind::Auto => {}
-        kind if kind.is_native() => say("engine", kind.name().into()),
+        kind if kind.info().native => say("engine", kind.name().into()),
         // Found again as what it is not, and told.
         _ => {}
     }

@@ -11,10 +11,10 @@ use model::content::Content;
 use model::draws::{DrawsForm, Reduction};
 use model::mix::{Mix, MixRule};
 use model::plan::{
-    AtEndOfJob, Batching, CacheMode, Depth, Dialect, EndsWith, EngineChoice, EngineKind, ErrorPolicy, Extent, Grid,
+    AtEndOfJob, Batching, CacheMode, Consent, Depth, Dialect, EndsWith, EngineChoice, EngineKind, Extent, Grid,
     GridScope, Job, LatencyPoints, MapFlush, Mapping, Memory, OpenHint, Origin, Pacing, Pattern, Phases, Plan, Prepare,
-    PrepareWhen, Presentation, Priority, PriorityClass, Rate, Region, Step, Stop, Stream, StreamTarget, SyncRule,
-    Target as PlanTarget, TargetId, TargetKind, Think, ThinkCount, ThreadPlacement, Worker, WriteThrough,
+    PrepareWhen, Presentation, Priority, PriorityClass, Rate, Region, Step, Stop, Stream, StreamTarget,
+    Target as PlanTarget, TargetId, TargetKind, TargetRules, Think, ThinkCount, ThreadPlacement, Worker, WriteThrough,
 };
 use model::{Bytes, Nanos, PerDirection};
 
@@ -74,6 +74,12 @@ pub fn lower(profile: &Profile, here: Here<'_>) -> Result<Lowered, Vec<Diagnosti
         groups: Vec::new(),
         grids: grids(profile),
         limits: Vec::new(),
+        target_rules: TargetRules {
+            consent: Consent::Implied,
+            short_device_names: true,
+            declare_valid: true,
+            ..TargetRules::default()
+        },
         origin: origin(profile, here),
     };
     Ok(Lowered {
@@ -428,7 +434,6 @@ fn engine_of(span: &TimeSpan, uses: &[Use], requests: u32, windows: bool) -> Eng
 fn stream(span: &TimeSpan, target: &Target, relative: u32, windows: bool) -> Stream {
     let base = target.base;
     Stream {
-        target: StreamTarget::One { target: TargetId(0) },
         region: Region {
             base: Extent::bytes(base),
             length: (target.end > 0).then(|| Extent::bytes(target.end.saturating_sub(base))),
@@ -449,18 +454,12 @@ fn stream(span: &TimeSpan, target: &Target, relative: u32, windows: bool) -> Str
             temporary: target.temporary_file && windows,
             ..OpenHint::default()
         },
-        sync: SyncRule::default(),
         pacing: pacing(target),
         think: think(span, target),
         depth: target.requests,
         weight: target.weight,
         priority: priority(target),
-        on_error: ErrorPolicy::default(),
-        verify: None,
-        priorities: Vec::new(),
-        lock: Default::default(),
-        flow: None,
-        replay: None,
+        ..Stream::default()
     }
 }
 

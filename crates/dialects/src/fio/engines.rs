@@ -1,81 +1,103 @@
 //! The engines that fio has, and which of them there are here.
 
-/// An engine.
+use model::plan::EngineKind;
+
+/// An engine of fio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Engine {
     /// Its name.
     pub name: &'static str,
-    /// It can be run, or will be; others are known and count as not loadable.
-    pub here: bool,
+    /// fio has it on Windows too.
+    pub on_windows: bool,
     /// It keeps several operations in flight.
     pub asynchronous: bool,
 }
 
-const fn engine(name: &'static str, here: bool, asynchronous: bool) -> Engine {
+const fn synchronous(name: &'static str) -> Engine {
     Engine {
         name,
-        here,
-        asynchronous,
+        on_windows: true,
+        asynchronous: false,
     }
 }
 
-const POSIX: bool = cfg!(not(windows));
+const fn asynchronous(name: &'static str) -> Engine {
+    Engine {
+        asynchronous: true,
+        ..synchronous(name)
+    }
+}
 
-/// All of them; those that need libraries of their own or special devices are named so that they can be told from slips.
+const fn posix(engine: Engine) -> Engine {
+    Engine {
+        on_windows: false,
+        ..engine
+    }
+}
+
+impl Engine {
+    /// It can be run on this system; others are known and count as not loadable.
+    pub fn is_here(&self) -> bool {
+        (self.on_windows || cfg!(not(windows))) && EngineKind::from_fio_name(self.name).is_some()
+    }
+}
+
+/// All of them, in fio's order; those that need libraries of their own or special devices are named so that they can be told
+/// from slips.
 pub const ENGINES: &[Engine] = &[
-    engine("cpuio", true, false),
-    engine("mmap", true, false),
-    engine("sync", true, false),
-    engine("psync", POSIX, false),
-    engine("vsync", POSIX, false),
-    engine("pvsync", POSIX, false),
-    engine("pvsync2", POSIX, false),
-    engine("null", true, true),
-    engine("ftruncate", POSIX, false),
-    engine("filecreate", true, false),
-    engine("filestat", true, false),
-    engine("filedelete", true, false),
-    engine("dircreate", true, false),
-    engine("dirstat", true, false),
-    engine("dirdelete", true, false),
-    engine("exec", true, false),
-    engine("posixaio", POSIX, true),
-    engine("falloc", POSIX, false),
-    engine("splice", POSIX, false),
-    engine("io_uring", POSIX, true),
-    engine("libaio", POSIX, true),
+    synchronous("cpuio"),
+    synchronous("mmap"),
+    synchronous("sync"),
+    posix(synchronous("psync")),
+    posix(synchronous("vsync")),
+    posix(synchronous("pvsync")),
+    posix(synchronous("pvsync2")),
+    asynchronous("null"),
+    posix(synchronous("ftruncate")),
+    synchronous("filecreate"),
+    synchronous("filestat"),
+    synchronous("filedelete"),
+    synchronous("dircreate"),
+    synchronous("dirstat"),
+    synchronous("dirdelete"),
+    synchronous("exec"),
+    posix(asynchronous("posixaio")),
+    posix(synchronous("falloc")),
+    posix(synchronous("splice")),
+    posix(asynchronous("io_uring")),
+    posix(asynchronous("libaio")),
     // A job file that was written on Windows runs elsewhere too.
-    engine("windowsaio", true, true),
-    engine("net", false, false),
-    engine("netsplice", false, false),
-    engine("e4defrag", false, false),
-    engine("page_fault", false, false),
-    engine("mtd", false, false),
-    engine("sg", false, false),
-    engine("io_uring_cmd", false, true),
-    engine("rbd", false, true),
-    engine("rados", false, true),
-    engine("http", false, false),
-    engine("nfs", false, true),
-    engine("nbd", false, true),
-    engine("rdma", false, true),
-    engine("gfapi", false, false),
-    engine("libhdfs", false, false),
-    engine("libpmem", false, false),
-    engine("dev-dax", false, false),
-    engine("dfs", false, true),
-    engine("libiscsi", false, true),
-    engine("libzbc", false, false),
-    engine("xnvme", false, true),
-    engine("libblkio", false, true),
-    engine("libcufile", false, false),
-    engine("libhipfile", false, false),
-    engine("ime_psync", false, false),
+    asynchronous("windowsaio"),
+    synchronous("net"),
+    synchronous("netsplice"),
+    synchronous("e4defrag"),
+    synchronous("page_fault"),
+    synchronous("mtd"),
+    synchronous("sg"),
+    asynchronous("io_uring_cmd"),
+    asynchronous("rbd"),
+    asynchronous("rados"),
+    synchronous("http"),
+    asynchronous("nfs"),
+    asynchronous("nbd"),
+    asynchronous("rdma"),
+    synchronous("gfapi"),
+    synchronous("libhdfs"),
+    synchronous("libpmem"),
+    synchronous("dev-dax"),
+    asynchronous("dfs"),
+    asynchronous("libiscsi"),
+    synchronous("libzbc"),
+    asynchronous("xnvme"),
+    asynchronous("libblkio"),
+    synchronous("libcufile"),
+    synchronous("libhipfile"),
+    synchronous("ime_psync"),
 ];
 
 /// The engine of a name, if it can be loaded here.
 pub fn find(name: &str) -> Option<&'static Engine> {
-    ENGINES.iter().find(|engine| engine.here && engine.name == name)
+    ENGINES.iter().find(|engine| engine.name == name && engine.is_here())
 }
 
 /// What is said of an engine that cannot be loaded: a line for stdout, and lines for stderr.

@@ -141,7 +141,7 @@ pub(super) fn engine_help(name: &str) -> Answer {
     };
     if name.is_empty() {
         answer.stdout.push("Available IO engines:".into());
-        let here = ENGINES.iter().filter(|engine| engine.here);
+        let here = ENGINES.iter().filter(|engine| engine.is_here());
         answer.stdout.extend(here.map(|engine| format!("\t{}", engine.name)));
         return answer;
     }

@@ -217,8 +217,7 @@ fn contradiction(spec: &JobSpec) -> Option<String> {
     if spec.pause.is_none() && spec.pause_after != 1 {
         return Some("`pause-after` says how often it pauses, and it has no pause; give a `pause`".into());
     }
-    let polls = [EngineKind::Auto, EngineKind::IoUring, EngineKind::Pvsync2];
-    if spec.poll && !spec.mapped && !polls.contains(&spec.engine) {
+    if spec.poll && !spec.mapped && !spec.engine.info().polls {
         return Some("this engine cannot poll; leave `engine` out or set it to `io_uring` or `pvsync2`".into());
     }
     if spec.submission_thread && !matches!(spec.engine, EngineKind::Auto | EngineKind::IoUring) {
@@ -282,7 +281,6 @@ fn workload_of(spec: &JobSpec, name: &str, targets: Vec<TargetId>, seed: u64) ->
             kind: spec.engine,
             poll: spec.poll,
             submission_thread: spec.submission_thread,
-            registered: true,
             ..EngineChoice::default()
         },
         batching: Batching {

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use engine::clock::ClockStart;
 use engine::{Action, Batch, Clock, Completion, Engine, EngineError, File, Request, Setup, Simulation, Slot};
-use model::plan::{EngineChoice, EngineKind, SimulatedDevice};
+use model::plan::{ENGINES, Effect, EngineChoice, EngineKind, SimulatedDevice};
 use model::{Bytes, Nanos};
 
 use crate::watchdog::watch;
@@ -16,31 +16,13 @@ pub const BLOCK: u32 = 4096;
 /// Every engine of this system that moves data to and from whatever is tested, or pretends to. What the others do is tested one by one.
 /// An emulator does not know the calls of them all: `FATHOM_ENGINES` names those that it does.
 pub fn engines() -> impl Iterator<Item = EngineKind> {
-    EngineKind::NAMED
+    let here = ENGINES
         .iter()
-        .map(|(kind, _)| *kind)
-        .filter(|kind| match kind {
-            EngineKind::IoUring | EngineKind::Libaio | EngineKind::Splice | EngineKind::Vsync => {
-                cfg!(target_os = "linux")
-            }
-            EngineKind::Iocp | EngineKind::Routines => cfg!(windows),
-            // Some Windows have it.
-            EngineKind::IoRing => engine::refusal(EngineKind::IoRing, true).is_none(),
-            EngineKind::Psync | EngineKind::Pvsync2 | EngineKind::Mmap | EngineKind::Null | EngineKind::Simulated => {
-                true
-            }
-            EngineKind::Auto
-            | EngineKind::Falloc
-            | EngineKind::Truncate
-            | EngineKind::FileCreate
-            | EngineKind::FileStat
-            | EngineKind::FileDelete
-            | EngineKind::DirectoryCreate
-            | EngineKind::DirectoryStat
-            | EngineKind::DirectoryDelete
-            | EngineKind::Cpu
-            | EngineKind::Program => false,
-        })
+        .filter(|engine| engine.is_here() && engine.kind != EngineKind::Auto);
+    here.filter(|engine| matches!(engine.effect, Effect::Transfer | Effect::Pretend))
+        .map(|engine| engine.kind)
+        // Some versions of a system lack an engine.
+        .filter(|kind| engine::refusal(*kind, true).is_none())
         .filter(|kind| only().is_none_or(|only| only.contains(kind)))
 }
 
@@ -54,7 +36,7 @@ fn only() -> Option<&'static [EngineKind]> {
     static ONLY: OnceLock<Option<Vec<EngineKind>>> = OnceLock::new();
     let named = || {
         let list = std::env::var("FATHOM_ENGINES").ok()?;
-        let kind = |name: &str| EngineKind::NAMED.iter().find(|(_, known)| *known == name).unwrap().0;
+        let kind = |name: &str| ENGINES.iter().find(|engine| engine.name == name).unwrap().kind;
         Some(list.split(',').map(kind).collect())
     };
     ONLY.get_or_init(named).as_deref()
@@ -62,7 +44,7 @@ fn only() -> Option<&'static [EngineKind]> {
 
 /// Every engine that moves data.
 pub fn real_engines() -> impl Iterator<Item = EngineKind> {
-    engines().filter(|kind| !matches!(kind, EngineKind::Null | EngineKind::Simulated))
+    engines().filter(|kind| !kind.pretends())
 }
 
 /// The clock of all tests.
@@ -77,7 +59,6 @@ pub fn setup(kind: EngineKind, files: Vec<File>, slots: u32) -> Setup {
     Setup {
         choice: EngineChoice {
             kind,
-            registered: true,
             ..EngineChoice::default()
         },
         slots,

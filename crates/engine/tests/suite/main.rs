@@ -1,6 +1,6 @@
 //! One suite over all engines: what an engine promises is asked of each of them, on every kind of target.
 //!
-//! [`EngineKind::NAMED`](model::plan::EngineKind::NAMED) says which engines there are, so a new one is tested unasked.
+//! [`ENGINES`](model::plan::ENGINES) says which engines there are, so a new one is tested unasked.
 //! Devices and file systems are real and come from the testbed; what this machine cannot have is skipped with a reason.
 
 #![cfg(any(target_os = "linux", windows))]

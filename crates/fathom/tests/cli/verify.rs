@@ -186,6 +186,122 @@ fn credits_that_run_out_fail_with_the_change() {
     }
 }
 
+/// A test that is shorter than the promise asks fails a latency only if it is broken whatever comes later.
+#[test]
+fn a_short_test_fails_a_latency_that_no_later_second_can_mend() {
+    // At 1,500 per second 300 s have 450,000 operations, and p99 lets 4,500 of them take longer.
+    let credits = "servers = 64\nservice = \"500us\"\nlayer = \"iops 500 burst 1500 bucket 30000\"";
+    let arguments = ["--require", "iops>=1500,p99<=50ms", "--time", "60s"];
+    if let Some(ran) = on_device(credits, &arguments) {
+        ran.expect(1, &["FAIL          p99 <= 50 ms", "is above 50 ms"]);
+    }
+    // Two stalls delay 700 of 60,000 operations: too many for 60 s, few for 300 s.
+    let stalls = "servers = 64\nservice = \"500us\"\nstall = [\"20s 400ms\", \"40s 400ms\"]";
+    let arguments = ["--require", "iops>=1000,p99<=50ms", "--time", "60s"];
+    if let Some(ran) = on_device(stalls, &arguments) {
+        let parts = [
+            "INCONCLUSIVE  p99 <= 50 ms",
+            "is above 50 ms here; 2 stalls of up to 0.4 s",
+        ];
+        let ran = ran.expect(2, &parts);
+        assert!(!ran.out.contains("too close"), "{ran:#?}");
+    }
+}
+
+/// What is served later raises the mean, but it was not there when it was due.
+#[test]
+fn an_outage_that_the_mean_hides_fails_the_rate() {
+    let outage = "servers = 64\nservice = \"500us\"\niops-cap = 8000\nstall = \"100s 40s\"";
+    if let Some(ran) = on_device(outage, &["--require", "iops>=6000", "--time", "300s"]) {
+        let parts = [
+            "FAIL          iops >= 6000",
+            "only 0 IOPS were served",
+            "raised the mean to",
+        ];
+        ran.expect(1, &parts);
+    }
+    let outage = "servers = 64\nservice = \"500us\"\niops-cap = 9000\nstall = \"12s 5s\"";
+    if let Some(ran) = on_device(outage, &["--require", "iops>=6000", "--time", "30s"]) {
+        ran.expect(1, &["FAIL          iops >= 6000", "for 5 s from 11 s on only"]);
+    }
+    let neighbour = "servers = 4\nservice = \"lognormal 600us 0.3\"\nneighbour = \"20s 10s 3\"";
+    if let Some(ran) = on_device(neighbour, &["--require", "iops>=4000", "--time", "120s"]) {
+        ran.expect(1, &["FAIL          iops >= 4000", "stretches of", "IOPS were served"]);
+    }
+    // A stall of less than a second is no outage: latencies show it.
+    let stall = "servers = 64\nservice = \"500us\"\nstall = \"100s 600ms\"";
+    if let Some(ran) = on_device(stall, &["--require", "iops>=6000", "--time", "300s"]) {
+        ran.expect(0, &["PASS          iops >= 6000"]);
+    }
+}
+
+/// While nothing comes back from the storage, operations wait in the program for no other reason.
+#[test]
+fn one_stall_fails_a_tail_in_the_full_time_and_decides_nothing_in_the_short() {
+    // 12,000 of 1,800,000 operations wait: too many for p99.9, few enough for p99.
+    let stall = "servers = 64\nservice = \"500us\"\niops-cap = 20000\nstall = \"100s 2s\"";
+    let full = |require: &str| on_device(stall, &["--require", require, "--time", "300s"]);
+    if let Some(ran) = full("iops>=6000,p99.9<=5ms") {
+        ran.expect(1, &["FAIL          p99.9 <= 5 ms", "one stall of 1.9 s at 99 s"]);
+    }
+    if let Some(ran) = full("iops>=6000,p99<=5ms") {
+        ran.expect(0, &["PASS          p99 <= 5 ms"]);
+    }
+    let short = "servers = 64\nservice = \"500us\"\nstall = \"15s 600ms\"";
+    for clause in ["p99.9<=5ms", "mean<=1ms"] {
+        let require = format!("iops>=1000,{clause}");
+        if let Some(ran) = on_device(short, &["--require", &require, "--time", "30s"]) {
+            let parts = [
+                "INCONCLUSIVE",
+                "one stall of 0.6 s at 14 s decides it",
+                "cannot be told from 30 s",
+            ];
+            ran.expect(2, &parts);
+        }
+    }
+}
+
+/// A latency that rises all the time is beyond its limit for good.
+#[test]
+fn a_drifting_latency_fails_the_full_time() {
+    let drift = "servers = 10\nservice = \"lognormal 1ms 0.3\"\ndrift = 0.001";
+    if let Some(ran) = on_device(drift, &["--require", "iops>=8500,p99<=3ms", "--time", "300s"]) {
+        ran.expect(1, &["FAIL          p99 <= 3 ms"]);
+    }
+}
+
+/// The slots of the program are not the storage's limit, whoever fixed them.
+#[test]
+fn slots_that_are_all_in_use_do_not_fail_a_rate() {
+    // 20 ms, 256 wide, reaches 12,800; 64 slots reach 3,200 of them.
+    let wide = "servers = 256\nservice = \"20ms\"";
+    for (require, depth, enough) in [
+        ("iops>=4000", "64", "--depth 116"),
+        ("iops>=4000", "16", "--depth 116"),
+        ("iops>=4000,p99<=25ms", "64", "--depth 140"),
+    ] {
+        let arguments = ["--require", require, "--depth", depth, "--time", "30s"];
+        if let Some(ran) = on_device(wide, &arguments) {
+            ran.expect(2, &["INCONCLUSIVE  iops >= 4000", "slots are too few", enough]);
+        }
+    }
+    // 900 ms at 6,000 per second keep 5,400 in flight, and the program offers 4,096 by itself.
+    let deep = "servers = 8192\nservice = \"900ms\"";
+    let arguments = ["--require", "iops>=6000,p99<=950ms", "--time", "30s"];
+    if let Some(ran) = on_device(deep, &arguments) {
+        ran.expect(
+            2,
+            &["INCONCLUSIVE  iops >= 6000", "4096 slots are too few", "--depth 60"],
+        );
+    }
+    // Storage that takes longer than was promised has no such excuse.
+    let slow = "servers = 32\nservice = \"20ms\"";
+    let arguments = ["--require", "iops>=4000,p99<=5ms", "--depth", "64", "--time", "30s"];
+    if let Some(ran) = on_device(slow, &arguments) {
+        ran.expect(1, &["FAIL          iops >= 4000"]);
+    }
+}
+
 #[test]
 fn a_file_without_a_device_is_refused() {
     let Some(folder) = need(Directory::new()) else { return };

@@ -8,7 +8,7 @@ use dialects::diskspd::{EventRole, Here, Processors, Reading, Surroundings, lowe
 use engine::clock::ClockStart;
 use model::plan::{EngineKind, Plan, TargetKind};
 use model::{Bytes, Nanos};
-use run::Conditions;
+use run::RunContext;
 use run::targets::guard::Permissions;
 
 use crate::support::{Place, arguments, cases, name, read};
@@ -100,12 +100,9 @@ fn carried_out(mut plan: Plan, log: &Path) -> Vec<Vec<Operation>> {
     let job = &mut plan.steps[0].jobs[0];
     job.operation_log = Some(log.to_str().unwrap().to_owned());
     let mut threads = vec![Vec::new(); job.workers.len()];
-    let conditions = Conditions {
-        clock: ClockStart::now().settle(),
-        interrupt: &AtomicBool::new(false),
-        permissions: &Permissions::default(),
-    };
-    let results = run::carry_out(plan, conditions, &mut |_| {}).unwrap();
+    let (interrupt, permissions) = (AtomicBool::new(false), Permissions::default());
+    let context = RunContext::new(ClockStart::now().settle(), &interrupt, &permissions);
+    let results = run::execute(plan, context, &mut |_| {}).unwrap();
     let failed = results.steps[0].jobs[0]
         .workers
         .iter()

@@ -8,13 +8,13 @@ use std::sync::atomic::AtomicBool;
 use engine::clock::ClockStart;
 use model::mix::{Mix, MixRule};
 use model::plan::{
-    EngineKind, Grid, GridScope, LatencyPoints, Plan, Prepare, SimulatedDevice, SimulatedService, Step, Stop, Target,
-    TargetId, TargetKind, Windows, Workload,
+    EngineKind, Grid, GridScope, LatencyPoints, Plan, SimulatedDevice, SimulatedService, Stop, TargetId, TargetKind,
+    Windows, Workload,
 };
 use model::results::Results;
-use model::{Bytes, Direction, Nanos};
+use model::{Bytes, Direction, Nanos, testing};
 use report::formats::fio::logs::LogRequest;
-use run::Conditions;
+use run::RunContext;
 use run::targets::guard::Permissions;
 
 /// A tenth of a second.
@@ -41,22 +41,15 @@ fn plan(kind: TargetKind, engine: EngineKind, stop: Stop) -> Plan {
         histograms: true,
     }];
     Plan {
-        name: "logs".into(),
-        targets: vec![Target {
-            path: "target".into(),
-            kind,
-            prepare: Prepare::Existing,
-            at_end: Default::default(),
-        }],
-        steps: vec![Step {
-            jobs: vec![job],
-            prepare: None,
-        }],
         grids: vec![Grid {
             length_ns: WINDOW,
             scope: GridScope::Stream,
         }],
-        ..Plan::default()
+        ..testing::plan(
+            "logs",
+            vec![testing::target("target", kind)],
+            vec![testing::step(vec![job])],
+        )
     }
 }
 
@@ -76,12 +69,9 @@ fn simulated() -> Plan {
 }
 
 fn carry_out(plan: Plan) -> Results {
-    let conditions = Conditions {
-        clock: ClockStart::now().settle(),
-        interrupt: &AtomicBool::new(false),
-        permissions: &Permissions::default(),
-    };
-    run::carry_out(plan, conditions, &mut |_| {}).unwrap()
+    let (interrupt, permissions) = (AtomicBool::new(false), Permissions::default());
+    let context = RunContext::new(ClockStart::now().settle(), &interrupt, &permissions);
+    run::execute(plan, context, &mut |_| {}).unwrap()
 }
 
 fn averaged(prefix: &str) -> LogRequest {

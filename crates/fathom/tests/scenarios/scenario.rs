@@ -11,7 +11,7 @@ use model::observation::{CoreShare, DeviceView, Generator, Observation};
 use model::plan::Plan;
 use model::results::Results;
 use model::{Bytes, Nanos};
-use run::Conditions;
+use run::RunContext;
 use run::targets::guard::Permissions;
 use study::confirm::{Confirmed, extend};
 
@@ -189,12 +189,8 @@ fn number(value: &toml::Value) -> f64 {
 pub fn carry_out(plan: Plan) -> Results {
     let interrupt = AtomicBool::new(false);
     let permissions = Permissions::default();
-    let conditions = Conditions {
-        permissions: &permissions,
-        clock: ClockStart::now().settle(),
-        interrupt: &interrupt,
-    };
-    run::carry_out(plan, conditions, &mut |_| ()).unwrap()
+    let context = RunContext::new(ClockStart::now().settle(), &interrupt, &permissions);
+    run::execute(plan, context, &mut |_| ()).unwrap()
 }
 
 /// What the machine around the load was like: a simulated device has none.

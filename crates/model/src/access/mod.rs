@@ -134,6 +134,15 @@ pub enum Cursor {
     Zones(zones::ZonesCursor),
 }
 
+impl Default for Access {
+    /// Every position is random, and all are equally likely.
+    fn default() -> Self {
+        Access::Random {
+            placement: Placement::default(),
+        }
+    }
+}
+
 impl Access {
     /// Positions jump: at least some of them are drawn at random.
     pub fn jumps(&self) -> bool {

@@ -30,6 +30,12 @@ pub enum Placement {
     List(BlockList),
 }
 
+impl Default for Placement {
+    fn default() -> Self {
+        Placement::Uniform(Uniform::default())
+    }
+}
+
 /// Every position equally likely.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Uniform {

@@ -84,6 +84,12 @@ pub enum DrawsForm {
     },
 }
 
+impl Default for DrawsForm {
+    fn default() -> Self {
+        DrawsForm::Native { seed: 0 }
+    }
+}
+
 impl DrawsForm {
     /// The generators in their initial state.
     pub fn start(self) -> Draws {

@@ -1,7 +1,8 @@
 //! What each rank gets of a plan, and that all parts are the whole.
 
 use super::*;
-use crate::plan::{Dependency, Prepare, Stop, TargetKind, Workload};
+use crate::plan::{Dependency, Stop, Workload};
+use crate::testing;
 
 const HOSTS: [&str; 4] = ["db1", "db1", "db2", "db3"];
 
@@ -14,20 +15,8 @@ fn workload() -> Workload {
 }
 
 fn plan(targets: &[&str], jobs: Vec<Job>) -> Plan {
-    let target = |path: &&str| Target {
-        path: (*path).into(),
-        kind: TargetKind::Path,
-        prepare: Prepare::Existing,
-        at_end: Default::default(),
-    };
-    Plan {
-        targets: targets.iter().map(target).collect(),
-        steps: vec![crate::plan::Step {
-            jobs,
-            ..Default::default()
-        }],
-        ..Plan::default()
-    }
+    let targets = targets.iter().map(|path| testing::file(path)).collect();
+    testing::plan("", targets, vec![testing::step(jobs)])
 }
 
 fn share(plan: &Plan, number: u32) -> Result<Share, String> {

@@ -142,69 +142,252 @@ pub enum EngineKind {
     Simulated,
 }
 
+/// Where an engine exists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum System {
+    /// On every system.
+    Any,
+    /// On Linux.
+    Linux,
+    /// On Windows.
+    Windows,
+}
+
+/// What the operations of an engine do to their target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// They move data.
+    Transfer,
+    /// They allocate and free space; even reads allocate.
+    Allocate,
+    /// They set the size of a file.
+    Truncate,
+    /// The first one of a name makes it.
+    Create,
+    /// The first one of a name looks it up.
+    LookUp,
+    /// The first one of a name removes it.
+    Remove,
+    /// They stand for no bytes at all.
+    Compute,
+    /// They pretend to move data, and touch nothing real.
+    Pretend,
+}
+
+/// What is known of an engine. A new engine needs a row here, its file, and its arm in `engine::open`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EngineInfo {
+    /// Which engine.
+    pub kind: EngineKind,
+    /// The name that users write.
+    pub name: &'static str,
+    /// Where it exists.
+    pub system: System,
+    /// What its operations do.
+    pub effect: Effect,
+    /// Each operation ends before the next begins, so that no more than one is ever in flight.
+    pub synchronous: bool,
+    /// The submitting call may complete operations, depending on the target: the worker watches for that.
+    pub completes_inline: bool,
+    /// Operations per submitting call where nothing else is asked for. Eight save most of what batching saves; more would
+    /// delay the first of them.
+    pub default_batch: u32,
+    /// It knows writes that happen whole or not at all.
+    pub atomic_writes: bool,
+    /// It can busy-wait for completions in the driver.
+    pub polls: bool,
+    /// A pool of threads can make its calls.
+    pub offloads: bool,
+    /// Its files are opened for a queue of Windows.
+    pub overlapped: bool,
+    /// A native job may ask for it; the others are what fio's jobs ask for.
+    pub native: bool,
+    /// What fio calls it; the first name is the one that is written.
+    pub fio_names: &'static [&'static str],
+}
+
+/// An engine that keeps several operations in flight.
+const QUEUE: EngineInfo = EngineInfo {
+    kind: EngineKind::Auto,
+    name: "auto",
+    system: System::Any,
+    effect: Effect::Transfer,
+    synchronous: false,
+    completes_inline: false,
+    default_batch: 8,
+    atomic_writes: false,
+    polls: false,
+    offloads: false,
+    overlapped: false,
+    native: true,
+    fio_names: &[],
+};
+
+/// A queue of Windows. A completion port makes a call per operation: of several, the later would only wait for the earlier.
+const WINDOWS_QUEUE: EngineInfo = EngineInfo {
+    system: System::Windows,
+    completes_inline: true,
+    default_batch: 1,
+    overlapped: true,
+    fio_names: &["windowsaio"],
+    ..QUEUE
+};
+
+/// An engine that makes one call after the other, for fio's jobs only.
+const fn calls(kind: EngineKind, effect: Effect, fio_names: &'static [&'static str]) -> EngineInfo {
+    EngineInfo {
+        kind,
+        name: fio_names[0],
+        effect,
+        synchronous: true,
+        native: false,
+        fio_names,
+        ..QUEUE
+    }
+}
+
+/// All engines, in the order of [`EngineKind`].
+pub const ENGINES: &[EngineInfo] = &[
+    EngineInfo { polls: true, ..QUEUE },
+    EngineInfo {
+        kind: EngineKind::IoUring,
+        name: "io_uring",
+        system: System::Linux,
+        completes_inline: true,
+        atomic_writes: true,
+        polls: true,
+        offloads: true,
+        // The queues of other systems, and of the C library, are the queue of this one.
+        fio_names: &["io_uring", "posixaio", "windowsaio"],
+        ..QUEUE
+    },
+    EngineInfo {
+        kind: EngineKind::Libaio,
+        name: "libaio",
+        system: System::Linux,
+        completes_inline: true,
+        atomic_writes: true,
+        offloads: true,
+        fio_names: &["libaio"],
+        ..QUEUE
+    },
+    EngineInfo {
+        kind: EngineKind::Iocp,
+        name: "iocp",
+        offloads: true,
+        ..WINDOWS_QUEUE
+    },
+    EngineInfo {
+        kind: EngineKind::Routines,
+        name: "routines",
+        native: false,
+        ..WINDOWS_QUEUE
+    },
+    EngineInfo {
+        kind: EngineKind::IoRing,
+        name: "ioring",
+        default_batch: QUEUE.default_batch,
+        ..WINDOWS_QUEUE
+    },
+    EngineInfo {
+        name: "psync",
+        offloads: true,
+        native: true,
+        // fio on Windows has no positioned calls by their names.
+        ..calls(
+            EngineKind::Psync,
+            Effect::Transfer,
+            match cfg!(windows) {
+                true => &["sync", "psync", "pvsync"],
+                false => &["psync", "sync", "pvsync"],
+            },
+        )
+    },
+    EngineInfo {
+        atomic_writes: true,
+        polls: true,
+        offloads: true,
+        native: true,
+        ..calls(EngineKind::Pvsync2, Effect::Transfer, &["pvsync2"])
+    },
+    EngineInfo {
+        native: true,
+        ..calls(EngineKind::Mmap, Effect::Transfer, &["mmap"])
+    },
+    calls(EngineKind::Falloc, Effect::Allocate, &["falloc"]),
+    calls(EngineKind::Truncate, Effect::Truncate, &["ftruncate"]),
+    EngineInfo {
+        system: System::Linux,
+        ..calls(EngineKind::Splice, Effect::Transfer, &["splice"])
+    },
+    EngineInfo {
+        system: System::Linux,
+        synchronous: false,
+        ..calls(EngineKind::Vsync, Effect::Transfer, &["vsync"])
+    },
+    calls(EngineKind::FileCreate, Effect::Create, &["filecreate"]),
+    calls(EngineKind::FileStat, Effect::LookUp, &["filestat"]),
+    calls(EngineKind::FileDelete, Effect::Remove, &["filedelete"]),
+    calls(EngineKind::DirectoryCreate, Effect::Create, &["dircreate"]),
+    calls(EngineKind::DirectoryStat, Effect::LookUp, &["dirstat"]),
+    calls(EngineKind::DirectoryDelete, Effect::Remove, &["dirdelete"]),
+    calls(EngineKind::Cpu, Effect::Compute, &["cpuio"]),
+    calls(EngineKind::Program, Effect::Compute, &["exec"]),
+    EngineInfo {
+        kind: EngineKind::Null,
+        name: "null",
+        effect: Effect::Pretend,
+        default_batch: 32,
+        atomic_writes: true,
+        fio_names: &["null"],
+        ..QUEUE
+    },
+    EngineInfo {
+        kind: EngineKind::Simulated,
+        name: "simulated",
+        effect: Effect::Pretend,
+        completes_inline: true,
+        atomic_writes: true,
+        fio_names: &["null"],
+        ..QUEUE
+    },
+];
+
+impl EngineInfo {
+    /// True if this system can have it; some versions of the system may lack it all the same.
+    pub fn is_here(&self) -> bool {
+        match self.system {
+            System::Any => true,
+            System::Linux => cfg!(target_os = "linux"),
+            System::Windows => cfg!(windows),
+        }
+    }
+}
+
 impl EngineKind {
-    /// Every engine that can be asked for by name, with that name.
-    pub const NAMED: [(EngineKind, &'static str); 23] = [
-        (EngineKind::Auto, "auto"),
-        (EngineKind::IoUring, "io_uring"),
-        (EngineKind::Libaio, "libaio"),
-        (EngineKind::Iocp, "iocp"),
-        (EngineKind::Routines, "routines"),
-        (EngineKind::IoRing, "ioring"),
-        (EngineKind::Psync, "psync"),
-        (EngineKind::Pvsync2, "pvsync2"),
-        (EngineKind::Mmap, "mmap"),
-        (EngineKind::Falloc, "falloc"),
-        (EngineKind::Truncate, "ftruncate"),
-        (EngineKind::Splice, "splice"),
-        (EngineKind::Vsync, "vsync"),
-        (EngineKind::FileCreate, "filecreate"),
-        (EngineKind::FileStat, "filestat"),
-        (EngineKind::FileDelete, "filedelete"),
-        (EngineKind::DirectoryCreate, "dircreate"),
-        (EngineKind::DirectoryStat, "dirstat"),
-        (EngineKind::DirectoryDelete, "dirdelete"),
-        (EngineKind::Cpu, "cpuio"),
-        (EngineKind::Program, "exec"),
-        (EngineKind::Null, "null"),
-        (EngineKind::Simulated, "simulated"),
-    ];
+    /// What is known of it.
+    pub fn info(self) -> &'static EngineInfo {
+        &ENGINES[self as usize]
+    }
+
+    /// The engine that carries out what fio's engine of this name does, on this system if there is one here.
+    pub fn from_fio_name(name: &str) -> Option<EngineKind> {
+        let mut named = ENGINES.iter().filter(|engine| engine.fio_names.contains(&name));
+        let first = named.clone().next();
+        named
+            .find(|engine| engine.is_here())
+            .or(first)
+            .map(|engine| engine.kind)
+    }
 
     /// The name users write.
     pub fn name(self) -> &'static str {
-        Self::NAMED
-            .iter()
-            .find(|(kind, _)| *kind == self)
-            .map_or("auto", |(_, name)| name)
+        self.info().name
     }
 
     /// True if each operation ends before the next begins, so that no more than one is ever in flight.
     pub fn is_synchronous(self) -> bool {
-        match self {
-            EngineKind::Psync
-            | EngineKind::Pvsync2
-            | EngineKind::Mmap
-            | EngineKind::Falloc
-            | EngineKind::Truncate
-            | EngineKind::Splice
-            | EngineKind::FileCreate
-            | EngineKind::FileStat
-            | EngineKind::FileDelete
-            | EngineKind::DirectoryCreate
-            | EngineKind::DirectoryStat
-            | EngineKind::DirectoryDelete
-            | EngineKind::Cpu
-            | EngineKind::Program => true,
-            EngineKind::Auto
-            | EngineKind::IoUring
-            | EngineKind::Libaio
-            | EngineKind::Iocp
-            | EngineKind::Routines
-            | EngineKind::IoRing
-            | EngineKind::Vsync
-            | EngineKind::Null
-            | EngineKind::Simulated => false,
-        }
+        self.info().synchronous
     }
 
     /// True if it makes, looks up or removes files or directories by their names, and opens none.
@@ -214,34 +397,22 @@ impl EngineKind {
 
     /// What it does to the names that it works on, in a word.
     pub fn act(self) -> Option<&'static str> {
-        match self {
-            EngineKind::FileCreate | EngineKind::DirectoryCreate => Some("creation"),
-            EngineKind::FileStat | EngineKind::DirectoryStat => Some("look-up"),
-            EngineKind::FileDelete | EngineKind::DirectoryDelete => Some("removal"),
-            _ => None,
+        match self.info().effect {
+            Effect::Create => Some("creation"),
+            Effect::LookUp => Some("look-up"),
+            Effect::Remove => Some("removal"),
+            Effect::Transfer | Effect::Allocate | Effect::Truncate | Effect::Compute | Effect::Pretend => None,
         }
     }
 
     /// True if its operations stand for no bytes at all.
     pub fn moves_nothing(self) -> bool {
-        matches!(self, EngineKind::Cpu | EngineKind::Program)
+        self.info().effect == Effect::Compute
     }
 
-    /// True if a user may ask for it in a job of our own; the others are what fio's jobs ask for.
-    pub fn is_native(self) -> bool {
-        matches!(
-            self,
-            EngineKind::Auto
-                | EngineKind::IoUring
-                | EngineKind::Libaio
-                | EngineKind::Iocp
-                | EngineKind::IoRing
-                | EngineKind::Psync
-                | EngineKind::Pvsync2
-                | EngineKind::Mmap
-                | EngineKind::Null
-                | EngineKind::Simulated
-        )
+    /// True if its operations only pretend to move data.
+    pub fn pretends(self) -> bool {
+        self.info().effect == Effect::Pretend
     }
 }
 
@@ -300,4 +471,35 @@ pub struct Program {
 
 fn yes() -> bool {
     true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_engine_has_its_row() {
+        for (number, engine) in ENGINES.iter().enumerate() {
+            assert_eq!(engine.kind as usize, number, "{} is not in its place", engine.name);
+            let namesakes = ENGINES.iter().filter(|other| other.name == engine.name);
+            assert_eq!(namesakes.count(), 1, "{} is the name of two engines", engine.name);
+        }
+        assert_eq!(ENGINES.len(), EngineKind::Simulated as usize + 1);
+    }
+
+    #[test]
+    fn names_of_fio_are_engines_of_this_system() {
+        for (name, linux, windows) in [
+            ("io_uring", EngineKind::IoUring, EngineKind::IoUring),
+            ("posixaio", EngineKind::IoUring, EngineKind::IoUring),
+            ("windowsaio", EngineKind::IoUring, EngineKind::Iocp),
+            ("sync", EngineKind::Psync, EngineKind::Psync),
+            ("null", EngineKind::Null, EngineKind::Null),
+            ("cpuio", EngineKind::Cpu, EngineKind::Cpu),
+        ] {
+            let expected = if cfg!(windows) { windows } else { linux };
+            assert_eq!(EngineKind::from_fio_name(name), Some(expected), "{name}");
+        }
+        assert_eq!(EngineKind::from_fio_name("rbd"), None);
+    }
 }

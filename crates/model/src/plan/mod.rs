@@ -32,7 +32,7 @@ use crate::units::{Bytes, Nanos};
 
 pub use check::{PlanError, PlanFault};
 pub use control::{Control, LatencyTarget, MinimumRate, Precision, SteadyState, Tracked};
-pub use engine::{CpuWork, EngineChoice, EngineKind, LookCall, Program};
+pub use engine::{CpuWork, ENGINES, Effect, EngineChoice, EngineInfo, EngineKind, LookCall, Program, System};
 pub use load::{CatchUp, Flow, Pacing, Process, Rate, RateUnit, Think, ThinkCount};
 pub use operation::{
     CacheMode, ErrorPolicy, FileLock, FileRangeFlags, FlushKind, MapFlush, Mapping, OpenHint, Priority, PriorityClass,
@@ -47,8 +47,8 @@ pub use simulated::{
 };
 pub use storage_path::{CachePath, StoragePath};
 pub use target::{
-    AllocateMode, AtEndOfJob, Extent, FileService, Prepare, PrepareWhen, Region, StreamTarget, Target, TargetId,
-    TargetKind,
+    AllocateMode, AtEndOfJob, Consent, Extent, FileService, Prepare, PrepareWhen, Region, StreamTarget, Target,
+    TargetId, TargetKind, TargetRules,
 };
 pub use workload::{DepthPer, Part, Workload};
 
@@ -79,6 +79,9 @@ pub struct Plan {
     /// Limits between the program and its data that the user named with the test.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub limits: Vec<Layer>,
+    /// Which targets it may have, and what permits a run to change them.
+    #[serde(default, skip_serializing_if = "TargetRules::is_default")]
+    pub target_rules: TargetRules,
     /// What the user wrote, for reports that echo it.
     #[serde(default)]
     pub origin: Origin,
@@ -172,7 +175,7 @@ fn is_false(flag: &bool) -> bool {
 }
 
 /// A thread that issues I/O.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Worker {
     /// How operations reach the kernel.
     pub engine: EngineChoice,
@@ -258,6 +261,33 @@ fn one() -> u32 {
     1
 }
 
+impl Default for Stream {
+    /// Uniform random reads of 4 KiB from all of the first target, one at a time.
+    fn default() -> Self {
+        Stream {
+            target: StreamTarget::default(),
+            region: Region::default(),
+            mix: Mix::READS,
+            pattern: Pattern::default(),
+            content: Content::default(),
+            cache: CacheMode::BUFFERED,
+            hint: OpenHint::default(),
+            sync: SyncRule::default(),
+            pacing: Pacing::Unpaced,
+            think: None,
+            depth: 1,
+            weight: 1,
+            priority: None,
+            on_error: ErrorPolicy::default(),
+            verify: None,
+            priorities: Vec::new(),
+            lock: FileLock::None,
+            flow: None,
+            replay: None,
+        }
+    }
+}
+
 /// Positions and lengths of a stream's operations.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Pattern {
@@ -283,6 +313,13 @@ pub struct Pattern {
 
 fn yes() -> bool {
     true
+}
+
+impl Default for Pattern {
+    /// Uniform random blocks of 4 KiB.
+    fn default() -> Self {
+        Pattern::simple(Access::default(), Bytes::kib(4))
+    }
 }
 
 impl Pattern {
@@ -330,10 +367,11 @@ impl Pattern {
 }
 
 /// Whose queue depth counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "depth", rename_all = "snake_case")]
 pub enum Depth {
     /// Each stream has its own; a slot of the queue belongs to one stream (DiskSpd `-o`, fio `iodepth`).
+    #[default]
     PerStream,
     /// One for all streams; each operation picks its stream by weight (DiskSpd `-O`, weighted native streams).
     Shared {

@@ -253,7 +253,7 @@ pub struct ErrorPolicy {
 }
 
 /// Checks of what is read back.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Verify {
     /// How blocks are checked.
     pub method: VerifyMethod,
@@ -330,28 +330,7 @@ impl Verify {
     pub fn new(method: VerifyMethod) -> Verify {
         Verify {
             method,
-            interval: 0,
-            pattern: Vec::new(),
-            pattern_offsets: Vec::new(),
-            pattern_of_interval: false,
-            after_writes: false,
-            backlog: 0,
-            backlog_batch: 0,
-            any_seed: false,
-            any_order: false,
-            save_state: false,
-            fatal: false,
-            dump: false,
-            only: false,
-            threads: 0,
-            processors: Vec::new(),
-            header_at: 0,
-            flushed_only: false,
-            work_out_again: false,
-            load_state: false,
-            state_file: String::new(),
-            directory: String::new(),
-            trims: None,
+            ..Verify::default()
         }
     }
 }
@@ -372,7 +351,7 @@ pub struct TrimWritten {
 }
 
 /// How blocks are checked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum VerifyMethod {
     /// Header and MD5.
@@ -410,5 +389,6 @@ pub enum VerifyMethod {
     /// The pattern behind a header.
     PatternWithHeader,
     /// Reads back, checks nothing.
+    #[default]
     None,
 }

@@ -13,7 +13,7 @@ use crate::units::Bytes;
 pub struct TargetId(pub u32);
 
 /// A file or device.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Target {
     /// Path as the user wrote it.
     pub path: String,
@@ -168,6 +168,13 @@ pub enum StreamTarget {
     },
 }
 
+impl Default for StreamTarget {
+    /// The first target of the plan.
+    fn default() -> Self {
+        StreamTarget::One { target: TargetId(0) }
+    }
+}
+
 impl StreamTarget {
     /// The targets, in order.
     pub fn ids(&self) -> &[TargetId] {
@@ -268,4 +275,38 @@ impl Region {
             self.length.map_or(rest, |length| length.resolve(target).min(rest)),
         )
     }
+}
+
+/// Which targets a plan may have, and what permits a run to change them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct TargetRules {
+    /// What permits a run to overwrite a target.
+    pub consent: Consent,
+    /// `#1` names a physical drive and `C:` a volume, on systems that have them (DiskSpd).
+    pub short_device_names: bool,
+    /// Character devices may be targets (fio).
+    pub character_devices: bool,
+    /// The kernel, not the run, refuses direct operations that do not fit the sectors of a target (fio).
+    pub kernel_checks_alignment: bool,
+    /// Files that are made anew are declared valid instead of written, on systems that can do that (DiskSpd).
+    pub declare_valid: bool,
+}
+
+impl TargetRules {
+    /// Those of native plans.
+    pub fn is_default(&self) -> bool {
+        *self == TargetRules::default()
+    }
+}
+
+/// What permits a run to overwrite a target.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Consent {
+    /// The user names the target once more, for that purpose.
+    #[default]
+    Explicit,
+    /// The plan names the target, as in the other tools.
+    Implied,
 }

@@ -4,9 +4,8 @@
 //! differ, build jobs by themselves.
 
 use super::{
-    Batching, CacheMode, Control, Depth, EngineChoice, ErrorPolicy, Extent, Job, LatencyPoints, Memory, OpenHint,
-    Pacing, Pattern, Phases, Rate, Region, Stop, Stream, StreamTarget, SyncRule, TargetId, Think, ThreadPlacement,
-    Worker,
+    Batching, CacheMode, Control, Depth, EngineChoice, ErrorPolicy, Extent, Job, Pacing, Pattern, Phases, Rate, Region,
+    Stop, Stream, StreamTarget, SyncRule, TargetId, Think, ThreadPlacement, Worker,
 };
 use crate::access::{Access, Placement};
 use crate::block_size::BlockSizes;
@@ -106,10 +105,7 @@ impl Workload {
             sync: SyncRule::default(),
             rate: None,
             think: None,
-            engine: EngineChoice {
-                registered: true,
-                ..EngineChoice::default()
-            },
+            engine: EngineChoice::default(),
             batching: Batching::default(),
             cpus: Vec::new(),
             phases: Phases::default(),
@@ -188,9 +184,8 @@ impl Workload {
                 cpus,
                 ..ThreadPlacement::default()
             },
-            memory: Memory::default(),
-            latency: LatencyPoints::BeforeCall,
             streams,
+            ..Worker::default()
         }
     }
 
@@ -201,31 +196,23 @@ impl Workload {
             mix: part.mix,
             pattern: Pattern {
                 access: vec![part.access.clone()],
-                access_of: PerDirection::default(),
                 sizes: PerDirection::all(part.sizes.clone()),
                 alignment: PerDirection::all(part.alignment),
-                whole_blocks: true,
-                sizes_by_place: false,
+                ..Pattern::default()
             },
             content: part.content.clone(),
             cache: self.cache,
-            hint: OpenHint::default(),
             sync: self.sync,
             pacing: rate.map_or(Pacing::Unpaced, |rate| Pacing::Together { rate }),
             think: self.think,
             depth: self.depth,
             weight: part.weight,
-            priority: None,
             on_error: ErrorPolicy {
                 tolerate_read: self.tolerate.clone(),
                 tolerate_write: self.tolerate.clone(),
                 ..ErrorPolicy::default()
             },
-            verify: None,
-            priorities: Vec::new(),
-            lock: Default::default(),
-            flow: None,
-            replay: None,
+            ..Stream::default()
         }
     }
 
@@ -284,9 +271,7 @@ impl Default for Part {
     fn default() -> Self {
         Part {
             weight: 1,
-            access: Access::Random {
-                placement: Placement::Uniform(Default::default()),
-            },
+            access: Access::default(),
             mix: Mix::READS,
             sizes: BlockSizes::default(),
             alignment: Bytes(0),

@@ -231,6 +231,46 @@ fn measured(results: &Results) -> Vec<Measured> {
     all
 }
 
+/// Families of figures of each rank.
+const RANK_FAMILIES: [Family; 6] = [
+    Family {
+        name: "fathom_rank_operations",
+        kind: "counter",
+        unit: "operations",
+        help: "Operations of a rank in the measured window.",
+    },
+    Family {
+        name: "fathom_rank_transferred_bytes",
+        kind: "counter",
+        unit: "bytes",
+        help: "Bytes that a rank transferred in the measured window.",
+    },
+    Family {
+        name: "fathom_rank_operations_per_second",
+        kind: "gauge",
+        unit: "",
+        help: "Operations per second of a rank.",
+    },
+    Family {
+        name: "fathom_rank_latency_median_seconds",
+        kind: "gauge",
+        unit: "seconds",
+        help: "Median latency of a rank.",
+    },
+    Family {
+        name: "fathom_rank_latency_p99_seconds",
+        kind: "gauge",
+        unit: "seconds",
+        help: "What 99 % of the operations of a rank took at most.",
+    },
+    Family {
+        name: "fathom_rank_lost",
+        kind: "gauge",
+        unit: "",
+        help: "1 if the rank was lost before the end.",
+    },
+];
+
 /// The part of each rank of a test on several hosts, all directions together.
 fn of_ranks(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     if results.fleet.is_none() {
@@ -255,67 +295,20 @@ fn of_ranks(results: &Results, out: &mut dyn Write) -> io::Result<()> {
         }
         in_step.1 += 1;
     }
-    let mut each = |family: Family, of: &dyn Fn(&RankSummary) -> Option<f64>| -> io::Result<()> {
-        head(&family, out)?;
+    let mut each = |family: &Family, of: &dyn Fn(&RankSummary) -> Option<f64>| -> io::Result<()> {
+        head(family, out)?;
         let suffix = if family.kind == "counter" { "_total" } else { "" };
         let mut values = ranks.iter().filter_map(|(labels, rank)| Some((labels, of(rank)?)));
         values.try_for_each(|(labels, value)| writeln!(out, "{}{suffix}{{{labels}}} {value}", family.name))
     };
-    let counter = |name, unit, help| Family {
-        name,
-        kind: "counter",
-        unit,
-        help,
-    };
-    let gauge = |name, unit, help| Family {
-        kind: "gauge",
-        ..counter(name, unit, help)
-    };
-    each(
-        counter(
-            "fathom_rank_operations",
-            "operations",
-            "Operations of a rank in the measured window.",
-        ),
-        &|rank| Some(rank.total.operations as f64),
-    )?;
-    each(
-        counter(
-            "fathom_rank_transferred_bytes",
-            "bytes",
-            "Bytes that a rank transferred in the measured window.",
-        ),
-        &|rank| Some(rank.total.bytes as f64),
-    )?;
-    each(
-        gauge(
-            "fathom_rank_operations_per_second",
-            "",
-            "Operations per second of a rank.",
-        ),
-        &|rank| Some(rank.total.iops),
-    )?;
     let quantile = |rank: &RankSummary, percent: f64| Some(rank.total.latency.percentile(percent)?.ns as f64 / 1e9);
-    each(
-        gauge(
-            "fathom_rank_latency_median_seconds",
-            "seconds",
-            "Median latency of a rank.",
-        ),
-        &|rank| quantile(rank, 50.0),
-    )?;
-    each(
-        gauge(
-            "fathom_rank_latency_p99_seconds",
-            "seconds",
-            "What 99 % of the operations of a rank took at most.",
-        ),
-        &|rank| quantile(rank, 99.0),
-    )?;
-    each(
-        gauge("fathom_rank_lost", "", "1 if the rank was lost before the end."),
-        &|rank| Some(f64::from(u8::from(rank.lost.is_some()))),
-    )
+    let [operations, bytes, rate, median, p99, lost] = &RANK_FAMILIES;
+    each(operations, &|rank| Some(rank.total.operations as f64))?;
+    each(bytes, &|rank| Some(rank.total.bytes as f64))?;
+    each(rate, &|rank| Some(rank.total.iops))?;
+    each(median, &|rank| quantile(rank, 50.0))?;
+    each(p99, &|rank| quantile(rank, 99.0))?;
+    each(lost, &|rank| Some(f64::from(u8::from(rank.lost.is_some()))))
 }
 
 fn summaries(measured: &[Measured], out: &mut dyn Write) -> io::Result<()> {

@@ -2,12 +2,11 @@
 
 use model::environment::{CoreUse, Cpu, Environment, Host, LogicalCpu, TargetFacts};
 use model::event::EndReason;
-use model::plan::{Dialect, Plan, Target, TargetKind};
+use model::plan::Dialect;
 use model::results::{
-    DirectionResults, FORMAT_VERSION, HostCoreUse, HostResults, JobResults, Kind, Point, Results, Series, StepResults,
-    StreamResults, Tool, WorkerResults,
+    DirectionResults, HostCoreUse, JobResults, Point, Results, Series, StepResults, StreamResults, WorkerResults,
 };
-use model::{Bytes, Direction, Nanos, PerDirection};
+use model::{Bytes, Direction, Nanos, PerDirection, testing};
 use report::formats::diskspd;
 
 /// What a thread did on a target.
@@ -39,21 +38,13 @@ pub fn reads(target: u32, block: u64, reads: u64) -> Work {
 
 /// Results without steps, of a DiskSpd plan with these targets on a machine with two processors.
 pub fn results(targets: &[(&str, u64)]) -> Results {
-    let target = |(path, _): &(&str, u64)| Target {
-        path: (*path).to_owned(),
-        kind: TargetKind::Path,
-        prepare: Default::default(),
-        at_end: Default::default(),
-    };
     let facts = |(path, size): &(&str, u64)| TargetFacts {
         path: format!("/tmp/{path}"),
         size: Bytes(*size),
         ..TargetFacts::default()
     };
-    let mut plan = Plan {
-        targets: targets.iter().map(target).collect(),
-        ..Plan::default()
-    };
+    let paths = targets.iter().map(|(path, _)| testing::file(path));
+    let mut plan = testing::plan("", paths.collect(), Vec::new());
     plan.origin.dialect = Dialect::Diskspd;
     let environment = Environment {
         host: Host {
@@ -68,31 +59,9 @@ pub fn results(targets: &[(&str, u64)]) -> Results {
         targets: targets.iter().map(facts).collect(),
         ..Environment::default()
     };
-    Results {
-        format_version: FORMAT_VERSION,
-        kind: Kind::Run,
-        tool: Tool {
-            name: "fathom".into(),
-            version: "0".into(),
-            engine_revision: 1,
-        },
-        plan,
-        hosts: vec![HostResults {
-            environment,
-            // 2026/01/02 03:04:05 UTC and a little more.
-            started_unix_ns: 1_767_323_045_900_000_000,
-            ended_unix_ns: 1_767_323_047_900_000_000,
-            system: None,
-            idleness: None,
-        }],
-        steps: Vec::new(),
-        findings: Vec::new(),
-        interrupted: false,
-        equivalents: Vec::new(),
-        diagnoses: Vec::new(),
-        shared_limits: Vec::new(),
-        fleet: None,
-    }
+    // 2026/01/02 03:04:05 UTC and a little more.
+    let host = testing::host(environment, (1_767_323_045_900_000_000, 1_767_323_047_900_000_000));
+    testing::results(plan, vec![host], Vec::new())
 }
 
 pub fn place(cpu: u32, core: u32, socket: u32, node: u32, efficiency_class: u8) -> LogicalCpu {

@@ -3,17 +3,14 @@
 use model::access::{Access, Sequential};
 use model::environment::{Device, DeviceUse, Environment, TargetFacts};
 use model::event::EndReason;
-use model::mix::Mix;
 use model::plan::{
-    Batching, CacheMode, Control, Depth, Dialect, EngineChoice, EngineKind, ErrorPolicy, Grid, GridScope, Group, Job,
-    LatencyPoints, Memory, OpenHint, Pacing, Pattern, Plan, Region, Step, Stream, StreamTarget, SyncRule, Target,
-    TargetId, TargetKind, ThreadPlacement, Worker,
+    Control, Dialect, EngineKind, Grid, GridScope, Group, Job, LatencyPoints, Pattern, Plan, Step, Stream, Worker,
 };
 use model::results::{
-    DirectionResults, EngineUsed, FORMAT_VERSION, HostDeviceUse, HostResults, JobResults, Kind, Point, Results, Series,
-    StepResults, StreamResults, SyncResults, Tool, Usage, WorkerResults,
+    DirectionResults, EngineUsed, HostDeviceUse, JobResults, Point, Results, Series, StepResults, StreamResults,
+    SyncResults, Usage, WorkerResults,
 };
-use model::{Bytes, Direction, Nanos, PerDirection};
+use model::{Bytes, Direction, Nanos, PerDirection, testing};
 
 /// Length of the windows of samples.
 pub const HALF_SECOND: u64 = 500;
@@ -113,17 +110,11 @@ pub fn results(works: &[Work]) -> Results {
 
 fn empty() -> Results {
     let mut plan = Plan {
-        targets: vec![Target {
-            path: "data".into(),
-            kind: TargetKind::Path,
-            prepare: Default::default(),
-            at_end: Default::default(),
-        }],
         grids: vec![Grid {
             length_ns: Nanos::millis(HALF_SECOND),
             scope: GridScope::Stream,
         }],
-        ..Plan::default()
+        ..testing::plan("", vec![testing::file("data")], Vec::new())
     };
     plan.origin.dialect = Dialect::Fio;
     let disk = Device {
@@ -138,67 +129,24 @@ fn empty() -> Results {
         }],
         ..Environment::default()
     };
-    Results {
-        format_version: FORMAT_VERSION,
-        kind: Kind::Run,
-        tool: Tool {
-            name: "fathom".into(),
-            version: "0".into(),
-            engine_revision: 1,
-        },
-        plan,
-        hosts: vec![HostResults {
-            environment,
-            // Sat Nov 21 19:36:04 2026 UTC.
-            started_unix_ns: 1_795_289_764_250_000_000,
-            ended_unix_ns: 1_795_289_764_750_000_000,
-            system: None,
-            idleness: None,
-        }],
-        steps: Vec::new(),
-        findings: Vec::new(),
-        interrupted: false,
-        equivalents: Vec::new(),
-        diagnoses: Vec::new(),
-        shared_limits: Vec::new(),
-        fleet: None,
-    }
+    // Sat Nov 21 19:36:04 2026 UTC.
+    let host = testing::host(environment, (1_795_289_764_250_000_000, 1_795_289_764_750_000_000));
+    testing::results(plan, vec![host], Vec::new())
 }
 
 fn planned(work: &Work) -> Job {
     let stream = Stream {
-        target: StreamTarget::One { target: TargetId(0) },
-        region: Region::default(),
-        mix: Mix::READS,
         pattern: Pattern::simple(Access::Sequential(Sequential::default()), Bytes(work.block)),
-        content: Default::default(),
-        cache: CacheMode::BUFFERED,
-        hint: OpenHint::default(),
-        sync: SyncRule::default(),
-        pacing: Pacing::Unpaced,
-        think: None,
         depth: work.depth,
-        weight: 1,
-        priority: None,
-        on_error: ErrorPolicy::default(),
-        verify: None,
-        priorities: Vec::new(),
-        lock: Default::default(),
-        flow: None,
-        replay: None,
+        ..Stream::default()
     };
     let worker = Worker {
-        engine: EngineChoice::default(),
-        depth: Depth::PerStream,
-        batching: Batching::default(),
         draws: model::draws::DrawsForm::PerPurpose { seed: 1, number: 1 },
-        placement: ThreadPlacement::default(),
-        memory: Memory::default(),
         latency: match work.asynchronous {
             true => LatencyPoints::AfterCall,
             false => LatencyPoints::BeforeCall,
         },
-        streams: vec![stream],
+        ..testing::worker(vec![stream])
     };
     Job {
         name: work.name.into(),

@@ -20,7 +20,7 @@ use super::message::{Introduction, Order, PROTOCOL, ToHead, ToRank, pack, unpack
 use super::order::{Renumbered, ordered};
 use super::{Journal, LOOK, Place};
 use crate::targets::SharedFiles;
-use crate::{Conditions, RunError, Wishes, check, unix_now};
+use crate::{RunContext, RunError, check, unix_now};
 
 /// How long the others may take to come.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -254,11 +254,10 @@ impl Head {
     ///
     /// # Errors
     /// [`RunError`] if nothing could be measured at all.
-    pub fn carry_out(
+    pub fn execute(
         &mut self,
         plan: Plan,
-        conditions: Conditions<'_>,
-        wishes: Wishes<'_>,
+        context: RunContext<'_>,
         journal: &dyn Journal,
         watcher: &mut dyn FnMut(Event),
     ) -> Result<Results, RunError> {
@@ -275,15 +274,15 @@ impl Head {
             return Err(RunError::Hosts(lost));
         }
         let shares = self.shares(&plan)?;
-        self.compare_clocks(&conditions.clock);
+        self.compare_clocks(&context.clock);
         let run = format!("{}-{}-{}", unix_now() / 1_000_000, std::process::id(), self.runs);
         let order = |number: u32| Order {
             run: run.clone(),
             rank: self.rank(number),
             common: plan.clone(),
             share: shares[number as usize].clone(),
-            destroy: conditions.permissions.destroy.clone(),
-            overwrite: conditions.permissions.overwrite.clone(),
+            destroy: context.permissions.destroy.clone(),
+            overwrite: context.permissions.overwrite.clone(),
             holds_files: self.shared_files.is_some(),
             clock_ahead_ns: self.peers[(number + self.first()) as usize].ahead_ns,
             round_trip_ns: self.peers[(number + self.first()) as usize].round_trip,
@@ -293,7 +292,7 @@ impl Head {
         }
         let own_order = self.works.then(|| order(0));
         let mut shared_files = self.shared_files.take();
-        let course = Course::new(self, &shares, conditions, wishes);
+        let course = Course::new(self, &shares, context);
         let own = match &own_order {
             Some(order) => course.with_own_part(order, journal, &mut shared_files, watcher),
             None => {
@@ -317,7 +316,7 @@ impl Head {
             journal.forget(&run, 0);
         }
         let results = results?;
-        if wishes.snapshots.is_some() {
+        if context.hooks.snapshots.is_some() {
             for (step, results) in results.steps.iter().enumerate() {
                 watcher(Event::Snapshot {
                     step: step as u32,

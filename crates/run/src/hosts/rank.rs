@@ -17,7 +17,7 @@ use super::message::{Introduction, Order, PROTOCOL, ToHead, ToRank, pack, unpack
 use super::turns::{Gate, OthersOf};
 use super::{ALIVE_EVERY, Journal, Kept, LOOK, Place, SILENCE, so_far_every};
 use crate::targets::{Cleanup, SharedFiles};
-use crate::{Conditions, RunError, Wishes, carry_out_with, nothing_measured};
+use crate::{RunContext, RunError, RunHooks, execute, nothing_measured};
 
 /// The process that leads may be silent for so long while it puts together what has come of all.
 const MERGING: Duration = Duration::from_secs(60);
@@ -53,7 +53,7 @@ pub fn serve(comm: &dyn Comm, place: &Place<'_>, journal: &dyn Journal) -> Resul
                     if order.holds_files {
                         shared_files.get_or_insert_with(SharedFiles::default);
                     }
-                    carry_out(comm, place, journal, *order, &mut shared_files)?;
+                    execute_order(comm, place, journal, *order, &mut shared_files)?;
                     told = Instant::now();
                 }
                 ToRank::Leave => return Ok(()),
@@ -84,7 +84,7 @@ struct Shared {
     removals: Mutex<Vec<Cleanup>>,
 }
 
-fn carry_out(
+fn execute_order(
     comm: &dyn Comm,
     place: &Place<'_>,
     journal: &dyn Journal,
@@ -207,11 +207,6 @@ fn work(
 ) {
     let tell = |message: &ToHead| comm.send(0, &pack(message));
     let permissions = order.permissions(place.programs);
-    let conditions = Conditions {
-        clock: place.clock,
-        interrupt: &shared.stop,
-        permissions: &permissions,
-    };
     let called_off = Mutex::new(Vec::new());
     let keeper = Mutex::new(Keeper::new(order, &place.clock, journal));
     let keeper = || keeper.lock().unwrap_or_else(PoisonError::into_inner);
@@ -225,13 +220,13 @@ fn work(
             tell(&ToHead::Began { step, at_ns: at.0 });
         },
     };
-    let wishes = Wishes {
+    let context = RunContext::new(place.clock, &shared.stop, &permissions).with_hooks(RunHooks {
         snapshots: Some(&shared.wanted),
-        called_off: Some(&called_off),
+        cancelled: Some(&called_off),
         others: Some(&others),
-    };
+    });
     let plan = order.share.plan.clone();
-    let done = carry_out_on(shared_files, plan, conditions, wishes, &mut |event| match event {
+    let done = execute_with_shared_files(shared_files, plan, context, &mut |event| match event {
         Event::Ready { step, .. } => {
             tell(&ToHead::Ready { step });
             if let Some(begin) = await_begin(begins, step, shared, &place.clock) {
@@ -258,18 +253,17 @@ fn work(
 }
 
 /// Carries a part out; files that it makes in directories stay for the runs that follow, if it shares files.
-pub(super) fn carry_out_on(
+pub(super) fn execute_with_shared_files(
     shared_files: &mut Option<SharedFiles>,
     mut plan: Plan,
-    conditions: Conditions<'_>,
-    wishes: Wishes<'_>,
+    context: RunContext<'_>,
     watcher: &mut dyn FnMut(Event),
 ) -> Result<Results, RunError> {
     let Some(shared_files) = shared_files else {
-        return carry_out_with(plan, conditions, wishes, watcher);
+        return execute(plan, context, watcher);
     };
     shared_files.assign_paths(&mut plan).map_err(RunError::Targets)?;
-    carry_out_with(plan, conditions, wishes, &mut |event| {
+    execute(plan, context, &mut |event| {
         shared_files.adopt_created(&event);
         watcher(event);
     })

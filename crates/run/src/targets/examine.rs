@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use engine::{FileKind, sys};
-use model::plan::{Dialect, Plan, Prepare, StreamTarget, Target, TargetId, TargetKind};
+use model::plan::{Plan, Prepare, StreamTarget, Target, TargetId, TargetKind};
 use model::{Bytes, Direction};
 
 use super::marker::{self, MarkState};
@@ -71,7 +71,7 @@ pub fn examine(plan: &Plan) -> Result<Vec<Examined>, Vec<TargetError>> {
 }
 
 pub(super) fn examine_one(plan: &Plan, number: usize, target: &Target) -> Result<Examined, TargetError> {
-    let path = names::opened_as(&target.path, plan.origin.dialect, cfg!(windows));
+    let path = names::opened_as(&target.path, plan.target_rules, cfg!(windows));
     let directions = directions(plan, TargetId(number as u32));
     let found = |path: PathBuf, kind, size, action| Examined {
         number,
@@ -121,7 +121,7 @@ pub(super) fn examine_one(plan: &Plan, number: usize, target: &Target) -> Result
         ));
     }
     // fio writes to them as to anything, as large as the job says; the guard knows which of them are harmless.
-    if kind == FileKind::CharacterDevice && plan.origin.dialect == Dialect::Fio {
+    if kind == FileKind::CharacterDevice && plan.target_rules.character_devices {
         let size = wanted(target).unwrap_or(0);
         return Ok(found(path, Some(kind), size, Action::UseAsItIs));
     }

@@ -335,7 +335,6 @@ fn start_engine(what: &Fill<'_>, file: File, clock: Clock) -> Result<Box<dyn Eng
     let setup = |kind: EngineKind, files: Vec<File>| Setup {
         choice: EngineChoice {
             kind,
-            registered: true,
             ..EngineChoice::default()
         },
         slots: DEPTH,

@@ -4,17 +4,17 @@ use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use engine::{FileKind, sys};
-use model::plan::{Dialect, Plan, Target, TargetId, Worker};
+use model::plan::{Plan, Target, TargetId, TargetRules, Worker};
 
 use super::examine::{directions, identify};
 use super::marker::MarkState;
 use super::prepare::note_end;
 use super::{Action, Examined, Preparation, ReadyTargets, TargetError};
 
-/// The path that a target is opened by. On Windows DiskSpd has two short names of devices: `#n` is a physical drive, and two characters
+/// The path that a target is opened by. On Windows there are two short names of devices: `#n` is a physical drive, and two characters
 /// that are a letter and a colon are the volume, not the current folder on it.
-pub(super) fn opened_as(path: &str, dialect: Dialect, windows: bool) -> PathBuf {
-    if windows && dialect == Dialect::Diskspd {
+pub(super) fn opened_as(path: &str, rules: TargetRules, windows: bool) -> PathBuf {
+    if windows && rules.short_device_names {
         let drive = path.strip_prefix('#').filter(|number| is_number(number));
         if let Some(number) = drive {
             return PathBuf::from(format!(r"\\.\PhysicalDrive{number}"));
@@ -107,11 +107,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn short_names_of_devices_are_those_of_diskspd_on_windows() {
+    fn short_names_of_devices_are_expanded_on_windows_where_the_plan_has_them() {
+        let short = TargetRules {
+            short_device_names: true,
+            ..TargetRules::default()
+        };
         let check = |path: &str, expected: &str| {
-            assert_eq!(opened_as(path, Dialect::Diskspd, true), PathBuf::from(expected));
-            for (dialect, windows) in [(Dialect::Diskspd, false), (Dialect::Native, true), (Dialect::Fio, true)] {
-                assert_eq!(opened_as(path, dialect, windows), PathBuf::from(path), "{path}");
+            assert_eq!(opened_as(path, short, true), PathBuf::from(expected));
+            for (rules, windows) in [(short, false), (TargetRules::default(), true)] {
+                assert_eq!(opened_as(path, rules, windows), PathBuf::from(path), "{path}");
             }
         };
         check("#1", r"\\.\PhysicalDrive1");

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use engine::probe::System;
-use model::plan::{Dialect, Plan, TargetId};
+use model::plan::{Consent, Plan, TargetId};
 
 use super::examine::examine_one;
 use super::guard::{CallerKind, Claim, ClaimError, Decision, Existing, Guard, Intent, Note, Permissions, Refusal};
@@ -110,9 +110,9 @@ pub(super) fn again(
 }
 
 fn caller_of(plan: &Plan) -> CallerKind {
-    match plan.origin.dialect {
-        Dialect::Native => CallerKind::Native,
-        Dialect::Diskspd | Dialect::Fio => CallerKind::DropIn,
+    match plan.target_rules.consent {
+        Consent::Explicit => CallerKind::Native,
+        Consent::Implied => CallerKind::DropIn,
     }
 }
 

@@ -10,9 +10,7 @@ use engine::{Access, Clock, File, FileId, FileKind, Identity, OpenHow, sys};
 use model::content::Content;
 use model::environment::TargetFacts;
 use model::event::Event;
-use model::plan::{
-    AllocateMode, AtEndOfJob, CacheMode, Dialect, OpenHint, Plan, Prepare, Target, TargetId, TargetKind,
-};
+use model::plan::{AllocateMode, AtEndOfJob, CacheMode, OpenHint, Plan, Prepare, Target, TargetId, TargetKind};
 use model::{Bytes, Direction};
 
 use super::cleanup::Cleanup;
@@ -338,7 +336,7 @@ impl Preparation<'_> {
             allocate,
             flush: !matches!(target.prepare, Prepare::LayOut { flush: false, .. }),
             // What is checked later has to be there.
-            declare: matches!(target.prepare, Prepare::Recreate { .. }) && self.plan.origin.dialect == Dialect::Diskspd,
+            declare: matches!(target.prepare, Prepare::Recreate { .. }) && self.plan.target_rules.declare_valid,
             seed: self.plan.seed ^ (one.number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x00f1_11ed,
         }
     }

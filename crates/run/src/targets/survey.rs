@@ -27,7 +27,7 @@ fn look(system: &System, plan: &Plan, target: &Target) -> TargetFacts {
         TargetKind::Simulated { device } => of_kind("simulated", device.size),
         TargetKind::Template { .. } | TargetKind::Name { .. } => of_kind("", Bytes(0)),
         TargetKind::Path => {
-            let opened = super::names::opened_as(&target.path, plan.origin.dialect, cfg!(windows));
+            let opened = super::names::opened_as(&target.path, plan.target_rules, cfg!(windows));
             path(system, &opened.display().to_string())
         }
     }

@@ -53,9 +53,6 @@ use stream::{LiveStream, Ready};
 use timeline::Timeline;
 use verification::BetweenRounds;
 
-/// Operations handed over at once where the plan leaves it open: most of what batching saves is saved by eight, and more
-/// would delay the first of them.
-const USUAL_BATCH: usize = 8;
 /// Operations that a synchronous engine is given in a turn, to carry out one after the other.
 const AT_ONCE: usize = 32;
 /// No more than this many bytes of them are to be written.

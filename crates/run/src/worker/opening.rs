@@ -5,7 +5,7 @@ use std::path::Path;
 use engine::{Access, File, FileKind, Identity, OpenError, OpenHow, sys, wants_overlapped};
 use model::Direction;
 use model::mix::Mix;
-use model::plan::{EngineKind, PriorityRule, Stream, StreamTarget, Worker};
+use model::plan::{Effect, EngineKind, PriorityRule, Stream, StreamTarget, Worker};
 
 use super::priorities::{self, Priorities};
 use super::setup::has_own_priorities;
@@ -183,7 +183,7 @@ fn how_of(stream: &Stream, worker: &Worker) -> OpenHow {
     let access = match (reads, writes(&stream.mix)) {
         (true, true) => Access::ReadWrite,
         // Their reads change what is allocated, or fail for another reason than that the file cannot be opened.
-        _ if matches!(engine, EngineKind::Falloc | EngineKind::Truncate) => Access::ReadWrite,
+        _ if matches!(engine.info().effect, Effect::Allocate | Effect::Truncate) => Access::ReadWrite,
         (false, true) => Access::Write,
         _ => Access::Read,
     };

@@ -33,8 +33,8 @@ use super::timeline::Timeline;
 use super::verification::{self, BetweenRounds, Verification};
 use super::windows::WindowRoom;
 use super::{
-    AT_ONCE, AT_ONCE_BYTES, Budget, CellKey, CellKind, Inbox, Inline, Lane, Measured, PROBE_TURNS, Requests,
-    USUAL_BATCH, Worker, mailbox,
+    AT_ONCE, AT_ONCE_BYTES, Budget, CellKey, CellKind, Inbox, Inline, Lane, Measured, PROBE_TURNS, Requests, Worker,
+    mailbox,
 };
 use crate::control::JobControl;
 use crate::control_groups::ControlGroups;
@@ -363,12 +363,7 @@ pub(crate) fn set_up<'plan>(given: &Assignment<'plan>) -> Result<(Worker<'plan>,
         };
         (plan.streams.len().max(at_once) as u32, at_once)
     } else {
-        let usual = match choice.kind {
-            EngineKind::Null => AT_ONCE,
-            // Each operation is a call of its own there: of several, the later ones would only wait for the earlier.
-            EngineKind::Iocp | EngineKind::Routines => 1,
-            _ => USUAL_BATCH,
-        };
+        let usual = choice.kind.info().default_batch as usize;
         (slots, submit.map_or(usual, |batch| batch as usize).min(slots as usize))
     };
     let mut draws = plan.draws.start();
@@ -382,16 +377,7 @@ pub(crate) fn set_up<'plan>(given: &Assignment<'plan>) -> Result<(Worker<'plan>,
     let files_for_messages = opened.files.iter().map(for_messages).collect();
     let locks = locks_of(given, &opened, slots);
     let split_stamps = plan.latency == LatencyPoints::AfterCall && !waits;
-    let completes_inside = matches!(
-        choice.kind,
-        EngineKind::IoUring
-            | EngineKind::Libaio
-            | EngineKind::Iocp
-            | EngineKind::Routines
-            | EngineKind::IoRing
-            | EngineKind::Simulated
-    );
-    let probes = completes_inside && !choice.offload;
+    let probes = choice.kind.info().completes_inline && !choice.offload;
     let setup = Setup {
         slots,
         one_at_a_time,
@@ -693,11 +679,7 @@ fn check_choice(plan: &Plan, choice: &EngineChoice, opened: &Opened) -> Result<(
     if !choice.atomic {
         return Ok(());
     }
-    let knows = matches!(
-        choice.kind,
-        EngineKind::Pvsync2 | EngineKind::Libaio | EngineKind::IoUring | EngineKind::Null | EngineKind::Simulated
-    );
-    if !knows {
+    if !choice.kind.info().atomic_writes {
         return unfit(
             format!("the {name} engine knows no writes that happen whole or not at all"),
             "use the engine pvsync2, io_uring or libaio",

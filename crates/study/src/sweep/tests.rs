@@ -5,8 +5,9 @@
 use analysis::knee::AdviceKind;
 use model::event::EndReason;
 use model::histogram::Histogram;
-use model::plan::{AtEndOfJob, Plan, Prepare, Step, Stop, Target, TargetId, TargetKind, Workload};
-use model::results::{DirectionResults, JobResults, Kind, Point, Series, StepResults, StreamResults, WorkerResults};
+use model::plan::{Stop, TargetId, TargetKind, Workload};
+use model::results::{DirectionResults, JobResults, Point, Series, StepResults, StreamResults, WorkerResults};
+use model::testing;
 use model::{Bytes, PerDirection};
 
 use super::*;
@@ -57,39 +58,13 @@ fn found(depth: u32, iops: f64, time: Nanos) -> Results {
         ended: Some(EndReason::Time),
         ..JobResults::default()
     };
-    Results {
-        format_version: FORMAT_VERSION,
-        kind: Kind::Run,
-        tool: Tool {
-            name: "fathom".into(),
-            version: "0".into(),
-            engine_revision: 1,
-        },
-        plan: Plan {
-            targets: vec![Target {
-                path: "disk".into(),
-                kind: TargetKind::Nothing { size: Bytes::gib(1) },
-                prepare: Prepare::Existing,
-                at_end: AtEndOfJob::default(),
-            }],
-            steps: vec![Step {
-                jobs: vec![workload.job(0)],
-                ..Step::default()
-            }],
-            ..Plan::default()
-        },
-        diagnoses: Vec::new(),
-        shared_limits: Vec::new(),
-        fleet: None,
-        hosts: Vec::new(),
-        steps: vec![StepResults {
-            jobs: vec![job],
-            ..StepResults::default()
-        }],
-        findings: Vec::new(),
-        interrupted: false,
-        equivalents: Vec::new(),
-    }
+    let target = testing::target("disk", TargetKind::Nothing { size: Bytes::gib(1) });
+    let step = StepResults {
+        jobs: vec![job],
+        ..StepResults::default()
+    };
+    let steps = vec![testing::step(vec![workload.job(0)])];
+    testing::results(testing::plan("", vec![target], steps), Vec::new(), vec![step])
 }
 
 fn asked(over_what: &[&str]) -> Asked {

@@ -19,8 +19,8 @@ use model::content::Content;
 use model::mix::Mix;
 use model::observation::Observation;
 use model::plan::{
-    self, AtEndOfJob, DepthPer, Grid, GridScope, Origin, Part, Phases, Plan, Prepare, Rate, SimulatedDevice, Step,
-    Stop, Target, TargetId, TargetKind,
+    self, DepthPer, Grid, GridScope, Origin, Part, Phases, Plan, Prepare, Rate, SimulatedDevice, Step, Stop, Target,
+    TargetId, TargetKind,
 };
 use model::results::Results;
 use model::{Bytes, Direction, Nanos};
@@ -237,7 +237,7 @@ impl Verification {
                 None => TargetKind::Path,
             },
             prepare: Prepare::Filled { size: self.file_size },
-            at_end: AtEndOfJob::default(),
+            ..Target::default()
         };
         Plan {
             name: "verify".into(),

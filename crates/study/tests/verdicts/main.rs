@@ -23,7 +23,7 @@ use model::observation::Observation;
 use model::plan::Plan;
 use model::results::Results;
 use model::{Bytes, Nanos};
-use run::Conditions;
+use run::RunContext;
 use run::targets::guard::Permissions;
 use study::verify::{Attempt, Promise, SLOTS_MAX, Search, Verification};
 
@@ -70,12 +70,8 @@ struct Counts {
 fn carry_out(plan: Plan) -> Results {
     let interrupt = AtomicBool::new(false);
     let permissions = Permissions::default();
-    let conditions = Conditions {
-        permissions: &permissions,
-        clock: engine_clock(),
-        interrupt: &interrupt,
-    };
-    run::carry_out(plan, conditions, &mut |_| ()).unwrap()
+    let context = RunContext::new(engine_clock(), &interrupt, &permissions);
+    run::execute(plan, context, &mut |_| ()).unwrap()
 }
 
 fn engine_clock() -> engine::Clock {

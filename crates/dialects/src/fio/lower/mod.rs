@@ -16,7 +16,9 @@ mod special;
 mod verify;
 
 use model::draws::DrawsForm;
-use model::plan::{Depth, Divide, Job as PlanJob, LatencyPoints, Plan, Step, StoragePath, Stream, Worker};
+use model::plan::{
+    Consent, Depth, Divide, Job as PlanJob, LatencyPoints, Plan, Step, StoragePath, Stream, TargetRules, Worker,
+};
 
 use super::jobs::{Job, Jobs};
 use crate::Diagnostic;
@@ -332,6 +334,12 @@ impl<'a> Lowering<'a> {
             grids: report::grids(self.jobs),
             targets: self.targets.list,
             steps: self.steps,
+            target_rules: TargetRules {
+                consent: Consent::Implied,
+                character_devices: true,
+                kernel_checks_alignment: true,
+                ..TargetRules::default()
+            },
             origin,
             ..Plan::default()
         };

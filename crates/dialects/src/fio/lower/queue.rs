@@ -1,7 +1,7 @@
 //! How the system is asked: engine, depth, batches, caches, flushes, placement, priorities, errors.
 
 use model::plan::{
-    Batching, CacheMode, ControlGroup, EngineChoice, EngineKind, ErrorPolicy, FileLock, FileRangeFlags, Flow,
+    Batching, CacheMode, ControlGroup, Effect, EngineChoice, EngineKind, ErrorPolicy, FileLock, FileRangeFlags, Flow,
     FlushKind, Memory, MemoryNodes, OpenHint, Priority, SyncRule, ThreadPlacement, WriteThrough,
 };
 use model::{Bytes, Direction, Nanos};
@@ -48,33 +48,11 @@ pub(super) fn depth(options: &JobOptions) -> u32 {
 pub(super) fn engine(options: &JobOptions) -> EngineChoice {
     let (queue, own) = (&options.queue, &options.engine);
     EngineChoice {
-        kind: match queue.ioengine.as_str() {
-            "libaio" => EngineKind::Libaio,
-            "windowsaio" if cfg!(windows) => EngineKind::Iocp,
-            // Queues of other systems, and of the C library, are the queue of this one.
-            "io_uring" | "posixaio" | "windowsaio" => EngineKind::IoUring,
-            "pvsync2" => EngineKind::Pvsync2,
-            "mmap" => EngineKind::Mmap,
-            "null" => EngineKind::Null,
-            "falloc" => EngineKind::Falloc,
-            "ftruncate" => EngineKind::Truncate,
-            "splice" => EngineKind::Splice,
-            "vsync" => EngineKind::Vsync,
-            "filecreate" => EngineKind::FileCreate,
-            "filestat" => EngineKind::FileStat,
-            "filedelete" => EngineKind::FileDelete,
-            "dircreate" => EngineKind::DirectoryCreate,
-            "dirstat" => EngineKind::DirectoryStat,
-            "dirdelete" => EngineKind::DirectoryDelete,
-            "cpuio" => EngineKind::Cpu,
-            "exec" => EngineKind::Program,
-            // Plain calls too; what else there is cannot be loaded.
-            _ => EngineKind::Psync,
-        },
+        // What is not known cannot be loaded, and nothing comes of the job.
+        kind: EngineKind::from_fio_name(&queue.ioengine).unwrap_or(EngineKind::Psync),
         poll: own.hipri,
         submission_thread: own.sqthread_poll,
         force_async_every: own.force_async.max(0) as u32,
-        registered: true,
         atomic: queue.atomic,
         offload: queue.io_submit_mode == SubmitMode::Offload,
         poll_percent: own.hipri_percentage.clamp(0, 100) as u8,
@@ -85,6 +63,7 @@ pub(super) fn engine(options: &JobOptions) -> EngineChoice {
         work: special::work(options),
         program: special::program(options),
         submission_cpu: own.sqthread_poll_cpu.and_then(|cpu| u32::try_from(cpu).ok()),
+        ..EngineChoice::default()
     }
 }
 
@@ -103,8 +82,11 @@ pub(super) fn refuse(options: &JobOptions, complaints: &mut Vec<Diagnostic>) {
         refuse("mem with a file behind a colon".into());
     }
     let kind = engine(options).kind;
-    let unreadable = kind.works_on_names() || kind.moves_nothing() || kind == EngineKind::Truncate;
-    if unreadable && options.verify.verify != Checksum::Off {
+    let readable = matches!(
+        kind.info().effect,
+        Effect::Transfer | Effect::Allocate | Effect::Pretend
+    );
+    if !readable && options.verify.verify != Checksum::Off {
         refuse(format!("verify with ioengine={}", queue.ioengine));
     }
 }

@@ -6,7 +6,7 @@ use model::{Direction, Nanos, PerDirection};
 use serde_json::Value;
 
 use super::json_flows::{Found, device, found};
-use super::{ONE_AT_A_TIME, Options};
+use super::{Options, waits_for_each};
 use crate::Diagnostic;
 use crate::import::{Form, Imported, anywhere, place_of, together};
 
@@ -227,10 +227,7 @@ fn remarks(clones: &[Entry]) -> Vec<Finding> {
         remarks.push(finding.help("group_reporting makes fio report them together"));
     }
     let engine = first.options.get("ioengine").unwrap_or("the default, psync");
-    let waits = first
-        .options
-        .get("ioengine")
-        .is_none_or(|engine| ONE_AT_A_TIME.contains(&engine));
+    let waits = first.options.get("ioengine").is_none_or(waits_for_each);
     let asked = first.options.count("iodepth").unwrap_or(1);
     if waits && asked > 1 && first.depth_level_one.is_none_or(|share| share > 99.0) {
         let what = format!("iodepth={asked} had no effect: the engine ({engine}) has one operation in flight");

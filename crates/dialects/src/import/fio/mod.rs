@@ -9,20 +9,15 @@ mod normal_lines;
 use model::observation::Load;
 use model::{Bytes, Nanos};
 
+use crate::fio::engines::ENGINES;
 use crate::fio::values::{Unit, names, number, split};
 
-/// Engines that carry out one operation after the other, whatever the queue depth.
-const ONE_AT_A_TIME: [&str; 9] = [
-    "sync",
-    "psync",
-    "vsync",
-    "pvsync",
-    "pvsync2",
-    "mmap",
-    "falloc",
-    "ftruncate",
-    "splice",
-];
+/// The engine carries out one operation after the other, whatever the queue depth. A path may stand behind its name.
+fn waits_for_each(engine: &str) -> bool {
+    let name = engine.split(':').next().unwrap_or(engine);
+    let known = ENGINES.iter().find(|known| known.name == name);
+    known.is_some_and(|engine| !engine.asynchronous)
+}
 
 /// Options by name, as a report lists them.
 #[derive(Clone, Debug, Default)]
@@ -117,9 +112,7 @@ impl Options {
     /// Operations that one clone may have in flight. Without an engine named it is the one that waits for each.
     fn depth(&self) -> u64 {
         match self.get("ioengine") {
-            Some(engine) if !ONE_AT_A_TIME.contains(&engine.split(':').next().unwrap_or(engine)) => {
-                self.count("iodepth").filter(|depth| *depth > 0).unwrap_or(1)
-            }
+            Some(engine) if !waits_for_each(engine) => self.count("iodepth").filter(|depth| *depth > 0).unwrap_or(1),
             Some(_) | None => 1,
         }
     }

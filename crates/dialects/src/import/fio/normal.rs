@@ -8,7 +8,7 @@ use model::{Bytes, Direction, Nanos, PerDirection};
 use super::normal_lines::{
     Banner, Head, LatencyLine, Rates, Stage, banner, head, issued, latency, percentiles, rates, unit_of_time,
 };
-use super::{Kind, ONE_AT_A_TIME};
+use super::{Kind, waits_for_each};
 use crate::Diagnostic;
 use crate::import::{Form, Imported, place_of, together};
 
@@ -250,7 +250,7 @@ fn load(banner: Option<&Banner>, head: &Head) -> Load {
         };
     };
     let kind = Kind::of(&banner.rw);
-    let one = ONE_AT_A_TIME.contains(&banner.engine.as_str());
+    let one = waits_for_each(&banner.engine);
     let depth = if one { Some(1) } else { banner.depth };
     Load {
         workers: Some(head.jobs),

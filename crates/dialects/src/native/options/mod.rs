@@ -6,6 +6,8 @@ mod system;
 mod time;
 mod work;
 
+use model::plan::{ENGINES, EngineInfo, EngineKind, System};
+
 use super::spec::JobSpec;
 
 /// One option: a flag of `fathom run` and a key of its job files.
@@ -19,8 +21,8 @@ pub struct NativeOption {
     pub group: Group,
     /// One line of help.
     pub help: &'static str,
-    /// More help: units, default, particulars.
-    pub detail: &'static str,
+    /// More help: units, default, particulars. `{engines}` stands for the names of engines.
+    detail: &'static str,
     /// A value that works.
     pub example: &'static str,
     /// What fio and DiskSpd call it; empty if they don't have it.
@@ -56,6 +58,20 @@ impl Group {
             Group::Time => "Time",
             Group::System => "System",
         }
+    }
+}
+
+impl NativeOption {
+    /// More help: units, default, particulars.
+    pub fn detail(&self) -> String {
+        let named =
+            |engine: &&EngineInfo| engine.native && !matches!(engine.kind, EngineKind::Auto | EngineKind::Simulated);
+        let name = |engine: &EngineInfo| match engine.system {
+            System::Windows => format!("`{}` (Windows)", engine.name),
+            System::Any | System::Linux => format!("`{}`", engine.name),
+        };
+        let names: Vec<String> = ENGINES.iter().filter(named).map(name).collect();
+        self.detail.replace("{engines}", &names.join(", "))
     }
 }
 

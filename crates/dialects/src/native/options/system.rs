@@ -1,6 +1,6 @@
 //! How operations are carried out.
 
-use model::plan::{Divide, EngineKind, WriteThrough};
+use model::plan::{Divide, ENGINES, EngineKind, WriteThrough};
 
 use super::{Group, NativeOption, ROW};
 use crate::native::values;
@@ -51,17 +51,12 @@ pub(super) const ENGINE: NativeOption = NativeOption {
     name: "engine",
     value: "NAME",
     help: "How operations reach the kernel.",
-    detail: "`auto` (default: the one that fits the target, with the reason in the result), `io_uring`, `libaio`, `iocp` \
-             and `ioring` (Windows), `psync`, `pvsync2`, `mmap`, `null`.",
+    detail: "`auto` (default: the one that fits the target, with the reason in the result), {engines}.",
     example: "engine = \"io_uring\"",
     elsewhere: "fio ioengine",
     set: |job, text| {
-        let names: Vec<(&str, EngineKind)> = EngineKind::NAMED
-            .iter()
-            // The others are there for fio's users.
-            .filter(|(kind, _)| kind.is_native())
-            .map(|(kind, name)| (*name, *kind))
-            .collect();
+        let native = ENGINES.iter().filter(|engine| engine.native);
+        let names: Vec<(&str, EngineKind)> = native.map(|engine| (engine.name, engine.kind)).collect();
         job.engine = values::word(text, &names)?;
         Ok(())
     },

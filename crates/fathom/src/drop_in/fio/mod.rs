@@ -18,7 +18,7 @@ use std::process::ExitCode;
 use std::sync::Mutex;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use ::run::{RunError, Wishes};
+use ::run::{RunError, RunHooks};
 use archive::history::EntryKind;
 use dialects::fio::flags::{Errand, IdleProfile as IdleShown};
 use dialects::fio::{self, Jobs, Reading, Told, Unusable};
@@ -376,12 +376,12 @@ fn attempt(
         let permissions = session::permissions_of_environment();
         let mut so_far = SoFar::new(session, &rest);
         let called_off = Mutex::new(Vec::new());
-        let wishes = Wishes {
+        let hooks = RunHooks {
             snapshots: Some(wanted),
-            called_off: Some(&called_off),
+            cancelled: Some(&called_off),
             others: None,
         };
-        let outcome = session.attempt_with(rest, &permissions, wishes, &mut |event: Event| {
+        let outcome = session.attempt_with(rest, &permissions, hooks, &mut |event: Event| {
             if let Event::Snapshot { step, last, results } = event {
                 so_far.take(step as usize, *results);
                 if !last {

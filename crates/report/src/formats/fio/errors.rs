@@ -1,6 +1,6 @@
 //! Errors of an entry in fio's words.
 
-use model::plan::{Control, EngineKind, ErrorPolicy, Job};
+use model::plan::{Control, Effect, EngineKind, ErrorPolicy, Job};
 use model::results::{FailedOperation, Failure, JobResults, WorkerResults};
 
 use super::codes::words;
@@ -76,9 +76,9 @@ pub fn place(failure: &Failure, engine: EngineKind) -> String {
 
 /// fio's word for what such an engine does when it opens a file.
 fn call(engine: EngineKind) -> &'static str {
-    match engine {
-        EngineKind::FileStat | EngineKind::DirectoryStat => "stat",
-        EngineKind::FileDelete | EngineKind::DirectoryDelete => "delete",
+    match engine.info().effect {
+        Effect::LookUp => "stat",
+        Effect::Remove => "delete",
         _ => "open",
     }
 }

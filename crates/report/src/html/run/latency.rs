@@ -42,72 +42,12 @@ pub(super) fn percentiles(place: &Place, directions: &PerDirection<Option<Direct
         return None;
     }
     let (unit, ns) = unit_of(&found);
-    let mut series = Vec::new();
-    let mut furthest: f64 = 2.0;
-    for (name, tone, latency) in &found {
-        let n = latency.n();
-        let end = (n as f64).log10();
-        furthest = furthest.max(end);
-        let steps = (end * POINTS_PER_NINE as f64).floor() as usize;
-        let (mut good, mut weak) = (Series::default(), Series::default());
-        for step in 0..=steps {
-            let at = step as f64 / POINTS_PER_NINE as f64;
-            let fraction = 1.0 - 10f64.powf(-at);
-            let (low, high) = quantile_interval(latency, fraction, 0.95);
-            let value = if step == 0 {
-                latency.min()
-            } else {
-                latency.quantile(fraction)
-            };
-            let supported = step == 0 || support(fraction, n) != Support::None;
-            let percent = 100.0 * fraction;
-            let words = match step {
-                0 => "the fastest operation".to_owned(),
-                _ => format!("{percent:.*} % of {} operations took no longer", digits(at), count(n)),
-            };
-            let into = if supported { &mut good } else { &mut weak };
-            push(
-                into,
-                at,
-                value as f64 / ns,
-                low.map(|low| low as f64 / ns),
-                high.map(|high| high as f64 / ns),
-                words,
-            );
-            debug_assert!(rank_of(fraction, n) <= n);
-        }
-        push(
-            &mut weak,
-            end,
-            latency.max() as f64 / ns,
-            None,
-            None,
-            "the slowest operation: one sample".into(),
-        );
-        // The two meet.
-        if let (Some(x), Some(y)) = (good.x.last().cloned(), good.y.last().copied()) {
-            weak.x.insert(0, x);
-            weak.y.insert(0, y);
-            weak.words
-                .insert(0, "from here on fewer than ten operations lie beyond".into());
-            weak.low.insert(0, None);
-            weak.high.insert(0, None);
-        }
-        (weak.low, weak.high) = (Vec::new(), Vec::new());
-        series.push(Series {
-            name: name.clone(),
-            form: Form::Line,
-            tone: *tone,
-            ..good
-        });
-        series.push(Series {
-            name: format!("{name}, unsupported"),
-            form: Form::Line,
-            tone: *tone,
-            weak: true,
-            ..weak
-        });
-    }
+    let nines = |latency: &Histogram| (latency.n() as f64).log10();
+    let furthest = found.iter().map(|(_, _, latency)| nines(latency)).fold(2.0, f64::max);
+    let series = found
+        .iter()
+        .flat_map(|(name, tone, latency)| percentile_lines(name, *tone, latency, ns))
+        .collect();
     Some(Chart {
         id: place.id("percentiles"),
         title: place.title("Latency by percentile"),
@@ -123,6 +63,59 @@ pub(super) fn percentiles(place: &Place, directions: &PerDirection<Option<Direct
         series,
         ..Chart::default()
     })
+}
+
+/// The percentile curve of one direction, and the part of it that too few operations support.
+fn percentile_lines(name: &str, tone: Tone, latency: &Histogram, ns: f64) -> [Series; 2] {
+    let n = latency.n();
+    let end = (n as f64).log10();
+    let steps = (end * POINTS_PER_NINE as f64).floor() as usize;
+    let (mut good, mut weak) = (Series::default(), Series::default());
+    for step in 0..=steps {
+        let at = step as f64 / POINTS_PER_NINE as f64;
+        let fraction = 1.0 - 10f64.powf(-at);
+        let (low, high) = quantile_interval(latency, fraction, 0.95);
+        let value = if step == 0 {
+            latency.min()
+        } else {
+            latency.quantile(fraction)
+        };
+        let supported = step == 0 || support(fraction, n) != Support::None;
+        let percent = 100.0 * fraction;
+        let words = match step {
+            0 => "the fastest operation".to_owned(),
+            _ => format!("{percent:.*} % of {} operations took no longer", digits(at), count(n)),
+        };
+        let into = if supported { &mut good } else { &mut weak };
+        let in_unit = |bound: u64| bound as f64 / ns;
+        push(into, at, in_unit(value), low.map(in_unit), high.map(in_unit), words);
+        debug_assert!(rank_of(fraction, n) <= n);
+    }
+    let slowest = "the slowest operation: one sample".to_owned();
+    push(&mut weak, end, latency.max() as f64 / ns, None, None, slowest);
+    // The two meet.
+    if let (Some(x), Some(y)) = (good.x.last().cloned(), good.y.last().copied()) {
+        weak.x.insert(0, x);
+        weak.y.insert(0, y);
+        weak.words
+            .insert(0, "from here on fewer than ten operations lie beyond".into());
+    }
+    (weak.low, weak.high) = (Vec::new(), Vec::new());
+    [
+        Series {
+            name: name.to_owned(),
+            form: Form::Line,
+            tone,
+            ..good
+        },
+        Series {
+            name: format!("{name}, unsupported"),
+            form: Form::Line,
+            tone,
+            weak: true,
+            ..weak
+        },
+    ]
 }
 
 fn push(into: &mut Series, x: f64, y: f64, low: Option<f64>, high: Option<f64>, words: String) {

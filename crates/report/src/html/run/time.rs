@@ -26,26 +26,7 @@ const SHOWN: [(f64, &str); 4] = [(0.5, "p50"), (0.95, "p95"), (0.99, "p99"), (0.
 pub(super) fn rates(place: &Place, job: &JobResults, seen: &Observation, marks: &[Mark]) -> [Chart; 2] {
     let (around, phases) = around(job);
     let marks: Vec<Mark> = phases.into_iter().chain(marks.iter().cloned()).collect();
-    let beside = |value: &dyn Fn(&Counts) -> f64| -> Vec<Series> {
-        let phases: BTreeSet<Phase> = around.iter().map(|(_, one)| one.phase).collect();
-        let of = |phase: Phase| {
-            let here = around.iter().filter(|(_, one)| one.phase == phase);
-            let rate = |one: &PhaseInterval| {
-                one.counts.iter().map(|(_, counts)| value(counts)).sum::<f64>() / one.length_ns.as_secs().max(1e-9)
-            };
-            let points = here.clone().map(|(at, one)| (*at, rate(one)));
-            // The last step has an end.
-            let end = here
-                .clone()
-                .next_back()
-                .map(|(at, one)| (at + one.length_ns.as_secs(), rate(one)));
-            Series {
-                weak: true,
-                ..Series::new(format!("{}, all", phase.words()), Form::Steps, points.chain(end)).tone(Tone::Other)
-            }
-        };
-        phases.into_iter().map(of).collect()
-    };
+    let beside = |value: &dyn Fn(&Counts) -> f64| outside_window(&around, value);
     let points = thinned(&seen.series);
     let at = |point: &SeriesPoint| point.start_ns.as_secs();
     let present: Vec<usize> = (0..3)
@@ -103,6 +84,28 @@ pub(super) fn rates(place: &Place, job: &JobResults, seen: &Observation, marks: 
             ..Chart::default()
         },
     ]
+}
+
+/// Rates of the phases before and after the measured window, a series for each phase.
+fn outside_window(around: &[(f64, &PhaseInterval)], value: &dyn Fn(&Counts) -> f64) -> Vec<Series> {
+    let phases: BTreeSet<Phase> = around.iter().map(|(_, one)| one.phase).collect();
+    let rate = |one: &PhaseInterval| {
+        one.counts.iter().map(|(_, counts)| value(counts)).sum::<f64>() / one.length_ns.as_secs().max(1e-9)
+    };
+    let of = |phase: Phase| {
+        let here = around.iter().filter(|(_, one)| one.phase == phase);
+        let points = here.clone().map(|(at, one)| (*at, rate(one)));
+        // The last step has an end.
+        let end = here
+            .clone()
+            .next_back()
+            .map(|(at, one)| (at + one.length_ns.as_secs(), rate(one)));
+        Series {
+            weak: true,
+            ..Series::new(format!("{}, all", phase.words()), Form::Steps, points.chain(end)).tone(Tone::Other)
+        }
+    };
+    phases.into_iter().map(of).collect()
 }
 
 /// What was done outside of the measured window, each with its seconds from the start of that window, and a band for each phase.

@@ -17,12 +17,12 @@ use model::results::{HostResults, Results, StepResults};
 use super::super::comm::{Comm, Incoming};
 use super::super::intervals::Intervals;
 use super::super::message::{Order, ToHead, ToRank, unpack};
-use super::super::rank::{Keeper, carry_out_on, sleep_until};
+use super::super::rank::{Keeper, execute_with_shared_files, sleep_until};
 use super::super::turns::{Gate, OthersOf, Standing, Turns};
 use super::super::{ALIVE_EVERY, Journal, LOOK, SILENCE, so_far_every};
 use super::{Head, Trouble};
 use crate::targets::{Cleanup, SharedFiles};
-use crate::{Conditions, RunError, Wishes, nothing_measured, unix_now};
+use crate::{RunContext, RunError, RunHooks, nothing_measured, unix_now};
 
 /// A step begins this long after all are ready, at least: longer than a message takes.
 const HEAD_START: Nanos = Nanos::millis(20);
@@ -83,8 +83,7 @@ pub(super) struct Course<'a> {
     shares: &'a [Share],
     /// Where the targets of each rank begin in the plan of the whole.
     shifts: Vec<u32>,
-    conditions: Conditions<'a>,
-    wishes: Wishes<'a>,
+    context: RunContext<'a>,
     pub(super) state: Mutex<State>,
     changed: Condvar,
     /// Asks our own part to stop.
@@ -99,12 +98,7 @@ pub(super) struct Course<'a> {
 }
 
 impl<'a> Course<'a> {
-    pub(super) fn new(
-        head: &'a Head,
-        shares: &'a [Share],
-        conditions: Conditions<'a>,
-        wishes: Wishes<'a>,
-    ) -> Course<'a> {
+    pub(super) fn new(head: &'a Head, shares: &'a [Share], context: RunContext<'a>) -> Course<'a> {
         let steps = shares.first().map_or(0, |share| share.plan.steps.len());
         let rank = |rank: usize| RankState {
             ready: None,
@@ -118,8 +112,7 @@ impl<'a> Course<'a> {
             head,
             shares,
             shifts: shifts(shares),
-            conditions,
-            wishes,
+            context,
             state: Mutex::new(State {
                 ranks: (0..shares.len()).map(rank).collect(),
                 events: VecDeque::new(),
@@ -190,7 +183,7 @@ impl<'a> Course<'a> {
                     self.head.comm.give_up(number as u32 + self.head.first());
                 }
             }
-            if self.conditions.interrupt.load(Ordering::Relaxed) {
+            if self.context.interrupt.load(Ordering::Relaxed) {
                 interrupted.get_or_insert_with(Instant::now);
             }
             let stops = interrupted.is_some() || self.has_failed(&state);
@@ -327,7 +320,7 @@ impl<'a> Course<'a> {
             .map(|peer| peer.round_trip)
             .max()
             .unwrap_or_default();
-        let at = self.conditions.clock.now() + HEAD_START.max(Nanos(slowest.0 * 4));
+        let at = self.context.clock.now() + HEAD_START.max(Nanos(slowest.0 * 4));
         state.agreed[step as usize] = Some(at);
         drop(state);
         for rank in u32::from(self.head.works)..self.shares.len() as u32 {
@@ -348,7 +341,7 @@ impl<'a> Course<'a> {
 
     /// Jobs of a step, by their numbers in the plan of the whole, that must not begin.
     fn called_off(&self, step: u32) -> Vec<u32> {
-        let list = self.wishes.called_off.and_then(|list| list.lock().ok());
+        let list = self.context.hooks.cancelled.and_then(|list| list.lock().ok());
         let list = list.as_deref().map_or(&[][..], Vec::as_slice);
         let of_step = list.iter().filter(|(of, _)| *of == step as usize);
         of_step.map(|(_, job)| *job as u32).collect()
@@ -534,13 +527,8 @@ impl<'a> Course<'a> {
         shared_files: &mut Option<SharedFiles>,
         watcher: &mut dyn FnMut(Event),
     ) -> Option<Result<Results, RunError>> {
-        let clock = self.conditions.clock;
-        let permissions = order.permissions(self.conditions.permissions.programs);
-        let conditions = Conditions {
-            clock,
-            interrupt: &self.stop,
-            permissions: &permissions,
-        };
+        let clock = self.context.clock;
+        let permissions = order.permissions(self.context.permissions.programs);
         let called_off = Mutex::new(Vec::new());
         let keeper = Mutex::new(Keeper::new(order, &clock, journal));
         let keeper = || keeper.lock().unwrap_or_else(PoisonError::into_inner);
@@ -558,15 +546,15 @@ impl<'a> Course<'a> {
                 self.state().ranks[0].began[step as usize] = Some(at.0);
             },
         };
-        let wishes = Wishes {
+        let context = RunContext::new(clock, &self.stop, &permissions).with_hooks(RunHooks {
             snapshots: Some(&self.wanted),
-            called_off: Some(&called_off),
+            cancelled: Some(&called_off),
             others: Some(&others),
-        };
+        });
         let mut watch = Watch::default();
         let own = self.led(|| {
             let plan = order.share.plan.clone();
-            let done = carry_out_on(shared_files, plan, conditions, wishes, &mut |event| {
+            let done = execute_with_shared_files(shared_files, plan, context, &mut |event| {
                 match event {
                     Event::Ready { step, devices } => {
                         watcher(Event::Ready { step, devices });
@@ -691,7 +679,7 @@ impl<'a> Course<'a> {
                 false => RunError::Hosts(told),
             });
         }
-        let frame = nothing_measured(plan.clone(), &self.conditions.clock);
+        let frame = nothing_measured(plan.clone(), &self.context.clock);
         let mut all = Gathering::new(plan, self.shares, frame);
         let began = state.agreed.first().copied().flatten().unwrap_or_default();
         let mut own = own.and_then(Result::ok);
@@ -706,7 +694,7 @@ impl<'a> Course<'a> {
                 Some(End::Done { results, at_ns }) => {
                     let results = own.take().unwrap_or(*results);
                     rank.end = Some(End::Done {
-                        results: Box::new(nothing_measured(Plan::default(), &self.conditions.clock)),
+                        results: Box::new(nothing_measured(Plan::default(), &self.context.clock)),
                         at_ns,
                     });
                     (Some(results), Some(Nanos(by_our_clock(at_ns)).since(began)))
@@ -738,7 +726,7 @@ impl<'a> Course<'a> {
             });
         }
         let mut results = all.finish();
-        results.interrupted = self.conditions.interrupt.load(Ordering::Relaxed);
+        results.interrupted = self.context.interrupt.load(Ordering::Relaxed);
         results.fleet = Some(Fleet {
             transport: self.head.transport(),
             ranks: facts,
@@ -752,7 +740,7 @@ impl<'a> Course<'a> {
         if rank.so_far.iter().all(Option::is_none) {
             return None;
         }
-        let mut results = nothing_measured(self.shares[number].plan.clone(), &self.conditions.clock);
+        let mut results = nothing_measured(self.shares[number].plan.clone(), &self.context.clock);
         for (step, so_far) in results.steps.iter_mut().zip(&mut rank.so_far) {
             if let Some(so_far) = so_far.take() {
                 *step = so_far.cut_short();

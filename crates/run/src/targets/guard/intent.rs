@@ -5,7 +5,7 @@ use std::ops::{BitOr, BitOrAssign};
 
 use engine::FileKind;
 use model::Direction;
-use model::plan::{AtEndOfJob, EngineKind, Plan, Prepare, StreamTarget, Target, TargetId, TargetKind};
+use model::plan::{AtEndOfJob, Effect, EngineKind, Plan, Prepare, StreamTarget, Target, TargetId, TargetKind};
 
 /// A small set of things that may be done to a target.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -83,28 +83,14 @@ impl Intent {
 
     /// What an engine does to its targets, whatever the directions of its operations.
     fn of_engine(engine: EngineKind) -> Intent {
-        match engine {
+        match engine.info().effect {
             // Even its reads allocate.
-            EngineKind::Falloc => Intent::WRITE,
-            EngineKind::Truncate => Intent::TRUNCATE,
-            EngineKind::FileCreate | EngineKind::DirectoryCreate => Intent::CREATE,
-            EngineKind::FileStat | EngineKind::DirectoryStat => Intent::READ,
-            EngineKind::FileDelete | EngineKind::DirectoryDelete => Intent::UNLINK,
-            EngineKind::Auto
-            | EngineKind::IoUring
-            | EngineKind::Libaio
-            | EngineKind::Iocp
-            | EngineKind::Routines
-            | EngineKind::IoRing
-            | EngineKind::Psync
-            | EngineKind::Pvsync2
-            | EngineKind::Mmap
-            | EngineKind::Splice
-            | EngineKind::Vsync
-            | EngineKind::Cpu
-            | EngineKind::Program
-            | EngineKind::Null
-            | EngineKind::Simulated => Intent::default(),
+            Effect::Allocate => Intent::WRITE,
+            Effect::Truncate => Intent::TRUNCATE,
+            Effect::Create => Intent::CREATE,
+            Effect::LookUp => Intent::READ,
+            Effect::Remove => Intent::UNLINK,
+            Effect::Transfer | Effect::Compute | Effect::Pretend => Intent::default(),
         }
     }
 

@@ -1,0 +1,304 @@
+//! Why a figure may not decide a clause: the generator, others, the load, or the length of the test
+//! may be behind it.
+
+use model::finding::Finding;
+
+use super::census::IntervalSums;
+use super::estimate;
+use super::judgement::{breaks, is_rate};
+use super::load::SlotsNeeded;
+use super::{Case, Cause};
+use crate::attribution::{self, Attribution, Fault, Others, describe_fault};
+use crate::requirement::{Clause, Metric};
+use crate::shifts;
+
+/// A promise is broken by the storage if at least this share of the missing operations is its fault.
+const STORAGE_SHARE: f64 = 0.9;
+/// A latency is disturbed from this share of its excess on that falls in seconds with other causes.
+const DISTURBED_SHARE: f64 = 0.1;
+/// Operations that found every slot taken distort latencies from this share on.
+pub const BLOCKED_SHARE: f64 = 0.01;
+/// Latencies at a rate that falls short of the promised one by more than this say nothing about the promise.
+const RATE_SHORT: f64 = 0.03;
+
+/// Why a figure does not decide a clause.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Doubt {
+    pub(super) cause: Cause,
+    /// What was observed, in a sentence.
+    pub(super) why: String,
+    /// What to do about it, where the cause alone does not say.
+    pub(super) action: Option<String>,
+}
+
+impl Doubt {
+    pub(super) fn new(cause: Cause, why: String) -> Doubt {
+        Doubt {
+            cause,
+            why,
+            action: None,
+        }
+    }
+
+    fn advise(self, action: String) -> Doubt {
+        Doubt {
+            action: Some(action),
+            ..self
+        }
+    }
+}
+
+impl From<SlotsNeeded> for Doubt {
+    fn from(slots: SlotsNeeded) -> Doubt {
+        Doubt::new(Cause::Generator, slots.why).advise(format!("give it more slots: --depth {}", slots.enough))
+    }
+}
+
+impl Case<'_> {
+    /// Why a good figure does not show that the clause is kept.
+    pub(super) fn against_passing(&self, clause: &Clause) -> Option<Doubt> {
+        if let Some(finding) = self.answered_elsewhere() {
+            return Some(Doubt::new(Cause::Invalid, finding));
+        }
+        match clause.metric {
+            // The short form says on the same line that it saw credits.
+            Metric::Iops | Metric::Throughput if !self.has_full_time() => None,
+            Metric::Iops | Metric::Throughput => {
+                let credits = self.on_credit(clause.metric, clause.target)?;
+                Some(Doubt::new(Cause::Burst, credits))
+            }
+            Metric::Mean | Metric::Quantile { .. } | Metric::Availability => {
+                let (promised, found) = (self.promised_iops()?, self.observation.total.iops?);
+                (found < promised * (1.0 - RATE_SHORT)).then(|| {
+                    let why =
+                        format!("it was measured at {found:.0} operations per second, and {promised:.0} are promised");
+                    Doubt::new(Cause::Load, why)
+                })
+            }
+        }
+    }
+
+    /// Why a bad figure does not show that the clause is broken.
+    pub(super) fn against_failing(&self, clause: &Clause) -> Option<Doubt> {
+        match clause.metric {
+            Metric::Iops | Metric::Throughput => self.rate_not_of_storage(self.target_iops(clause)?),
+            Metric::Mean | Metric::Quantile { .. } | Metric::Availability if self.is_uncapped() => {
+                let why = "the load was not held at the promised rate, and beyond it operations wait for one another";
+                Some(Doubt::new(Cause::Uncapped, why.to_owned()))
+            }
+            Metric::Mean | Metric::Quantile { .. } | Metric::Availability => self.latency_not_of_storage(clause),
+        }
+    }
+
+    /// Why a figure on neither side of the limit decides nothing, where the spread alone is not why.
+    pub(super) fn against_deciding(&self, clause: &Clause, value: f64) -> Option<Doubt> {
+        let stall = || breaks(clause, value).then(|| self.rests_on_one_stall(clause)).flatten();
+        self.others_disturbed(clause).or_else(stall)
+    }
+
+    /// Why a missed rate may not be the storage's fault.
+    fn rate_not_of_storage(&self, target: f64) -> Option<Doubt> {
+        if let Some(why) = self.asked_for_less(target) {
+            return Some(Doubt::new(Cause::Generator, why).advise(format!("repeat with --rate {target:.0}")));
+        }
+        let limit_ns = self.promised_latency_secs().map(|secs| secs * 1e9);
+        let Some(found) = Attribution::new(self.observation, limit_ns) else {
+            let held_up = self.held_up_elsewhere();
+            return held_up
+                .map(|finding| Doubt::new(Cause::Invalid, finding))
+                .or_else(|| Some(Doubt::new(Cause::Generator, self.not_free(target)?)));
+        };
+        if found.share(Fault::Storage) < STORAGE_SHARE
+            && let Some(fault) = found.worst_other()
+        {
+            return Some(Doubt::new(cause_of(fault), self.fault_sentence(&found, fault)));
+        }
+        self.too_few_slots(target).map(Doubt::from)
+    }
+
+    /// Why a latency beyond its limit may not be the storage's doing.
+    fn latency_not_of_storage(&self, clause: &Clause) -> Option<Doubt> {
+        let observation = self.observation;
+        let attribution = Attribution::new(observation, Some(clause.target));
+        if attribution.is_none()
+            && let Some(finding) = self.held_up_elsewhere()
+        {
+            return Some(Doubt::new(Cause::Invalid, finding));
+        }
+        if let Some(service) = self.service_figure(clause)
+            && !breaks(clause, service)
+            && self.stalled_share(clause) < STORAGE_SHARE
+        {
+            return Some(self.waited_in_program(clause, service, attribution.as_ref()));
+        }
+        if let Some((fault, share)) = self.disturbed(clause).filter(|(_, share)| *share > DISTURBED_SHARE) {
+            let others = attribution::others(observation, |_| true);
+            let why = format!(
+                "{:.0} % of the excess falls in seconds in which {}",
+                100.0 * share,
+                self.name_fault(fault, &others)
+            );
+            return Some(Doubt::new(cause_of(fault), why));
+        }
+        (!self.has_full_time())
+            .then(|| self.rests_on_one_stall(clause))
+            .flatten()
+    }
+
+    /// Operations that waited in the program, and storage that kept the limit.
+    fn waited_in_program(&self, clause: &Clause, service: f64, attribution: Option<&Attribution>) -> Doubt {
+        let show = |value: f64| clause.metric.show(value);
+        let kept = format!(
+            "the storage itself took {}, within {}",
+            show(service),
+            show(clause.target)
+        );
+        let slots = self.observation.load.depth.unwrap_or(0);
+        match attribution {
+            Some(found) if found.blocked_share() > BLOCKED_SHARE => {
+                let why = format!(
+                    "{:.1} % of the operations found all {slots} slots taken and waited up to {:.3} s for one; {kept}",
+                    100.0 * found.blocked_share(),
+                    found.blocked_secs_max
+                );
+                Doubt::new(Cause::Generator, why).advise(format!("give it more slots: --depth {}", 2 * slots))
+            }
+            _ => {
+                let why = format!("operations were issued later than they were due; {kept}");
+                let action = "raise --workers, or use a machine with more processors";
+                Doubt::new(Cause::Generator, why).advise(action.into())
+            }
+        }
+    }
+
+    /// The same figure without the time that operations waited in the program; `None` where the load
+    /// was not paced, or it is not known.
+    pub(super) fn service_figure(&self, clause: &Clause) -> Option<f64> {
+        let flow = estimate::flow(self.observation, clause.direction)?;
+        flow.response.as_ref()?;
+        let service = flow.latency.as_ref()?;
+        match clause.metric {
+            Metric::Mean => service.mean_ns,
+            Metric::Quantile { share } => service.quantile(share),
+            Metric::Iops | Metric::Throughput | Metric::Availability => None,
+        }
+    }
+
+    /// The share of the excess over a latency limit that lies in stalls of the storage. While nothing
+    /// comes back, operations wait in the program for no other reason.
+    fn stalled_share(&self, clause: &Clause) -> f64 {
+        let stalls = self.stalls();
+        let (mut stalled, mut all) = (0.0, 0.0);
+        for interval in self.interval_sums(clause) {
+            let excess = interval.excess(clause);
+            all += excess;
+            if stalls.iter().any(|stall| touches(&interval, *stall)) {
+                stalled += excess;
+            }
+        }
+        if all > 0.0 { stalled / all } else { 0.0 }
+    }
+
+    /// Each stall: when it began, and when what waited for its end had been served.
+    fn stalls(&self) -> Vec<(f64, f64)> {
+        let served = |(at, length): (f64, f64)| {
+            let mut until = at + length + 1.0;
+            let after = self.observation.seconds.iter().map(|second| &second.facts);
+            for facts in after.filter(|facts| facts.start_ns.as_secs() >= at + length) {
+                if facts.queue.blocked == 0 {
+                    break;
+                }
+                until = until.max(facts.start_ns.as_secs() + facts.length_ns.as_secs());
+            }
+            (at, until)
+        };
+        shifts::stall_list(self.observation).into_iter().map(served).collect()
+    }
+
+    /// The cause beside the storage with the largest share of the excess over a latency limit.
+    fn disturbed(&self, clause: &Clause) -> Option<(Fault, f64)> {
+        let (mut all, mut by_fault) = (
+            0.0,
+            [(Fault::Generator, 0.0), (Fault::OtherIo, 0.0), (Fault::OtherCpu, 0.0)],
+        );
+        for interval in self.interval_sums(clause) {
+            let excess = interval.excess(clause);
+            all += excess;
+            if let Some(fault) = attribution::disturbance(self.observation, interval.at)
+                && let Some(known) = by_fault.iter_mut().find(|(of, _)| *of == fault)
+            {
+                known.1 += excess;
+            }
+        }
+        let sum: f64 = by_fault.iter().map(|(_, excess)| excess).sum();
+        let (fault, _) = by_fault.into_iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
+        (all > 0.0).then_some((fault, sum / all))
+    }
+
+    /// The only stall of a short test, if the clause would be kept without it.
+    fn rests_on_one_stall(&self, clause: &Clause) -> Option<Doubt> {
+        let stalls = shifts::stall_list(self.observation);
+        let ([(at, length)], [stall]) = (&stalls[..], &self.stalls()[..]) else {
+            return None;
+        };
+        let (mut sum, mut beyond, mut n) = (0.0, 0.0, 0.0);
+        for interval in self.interval_sums(clause).filter(|interval| !touches(interval, *stall)) {
+            (sum, beyond, n) = (sum + interval.sum, beyond + interval.beyond, n + interval.n);
+        }
+        let kept = match clause.metric {
+            Metric::Quantile { share } => beyond <= (1.0 - share) * n,
+            _ => sum <= clause.target * n,
+        };
+        let measured = self.observation.measured_ns?.as_secs();
+        (kept && n > 0.0).then(|| {
+            let why = format!(
+                "one stall of {length:.1} s at {at:.0} s decides it; whether stalls recur cannot be told from {measured:.0} s"
+            );
+            Doubt::new(Cause::Stall, why)
+        })
+    }
+
+    /// Others who took part in the seconds that a rate missed: a longer test would not be better.
+    fn others_disturbed(&self, clause: &Clause) -> Option<Doubt> {
+        let found = Attribution::new(self.observation, None).filter(|_| is_rate(clause))?;
+        let fault = found.worst_other().filter(|fault| *fault != Fault::Generator)?;
+        (found.share(fault) > DISTURBED_SHARE).then(|| Doubt::new(Cause::Others, self.fault_sentence(&found, fault)))
+    }
+
+    /// Whose fault most missing operations are, with what was observed.
+    fn fault_sentence(&self, found: &Attribution, fault: Fault) -> String {
+        let of_fault = |at: f64| {
+            found
+                .missed
+                .iter()
+                .any(|missed| missed.fault == fault && missed.at == at)
+        };
+        let others = attribution::others(self.observation, of_fault);
+        format!(
+            "in {} of {} missed seconds {}",
+            found.seconds(fault),
+            found.missed.len(),
+            self.name_fault(fault, &others)
+        )
+    }
+
+    /// What others did, with the programs that the self-check of the device named.
+    fn name_fault(&self, fault: Fault, others: &Others) -> String {
+        let of_device = |finding: &&Finding| fault == Fault::OtherIo && finding.rule == "OTHER-LOAD";
+        let named = self.context.findings.iter().find(of_device);
+        let named = named.map(|finding| format!("; {}", finding.what)).unwrap_or_default();
+        describe_fault(fault, others) + &named
+    }
+}
+
+fn cause_of(fault: Fault) -> Cause {
+    match fault {
+        Fault::Generator => Cause::Generator,
+        Fault::Storage | Fault::OtherIo | Fault::OtherCpu => Cause::Others,
+    }
+}
+
+/// True if an interval has operations that a stall delayed.
+fn touches(interval: &IntervalSums, (from, until): (f64, f64)) -> bool {
+    interval.at + interval.length > from && interval.at < until
+}

@@ -1,0 +1,296 @@
+//! From one dialect to another: the parts of the plan that make the test are the same, and the rest is listed.
+
+use dialects::convert::{Form, equivalents, to_diskspd, to_native};
+use model::access::{Access, Placement};
+use model::block_size::BlockSizes;
+use model::plan::{Depth, Dialect, Pacing, Plan, Rate, Worker};
+use model::{Bytes, Nanos, PerDirection};
+
+use crate::convert::support::{diskspd_again, diskspd_line, flags, job_file, native_again, texts};
+
+/// What makes a test: one line for each stream of each worker, in the order in which they come.
+fn essence(plan: &Plan) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (number, step) in plan.steps.iter().enumerate() {
+        for job in &step.jobs {
+            for worker in &job.workers {
+                for stream in &worker.streams {
+                    let target = plan.target(stream.target.ids()[0]);
+                    let access = match &stream.pattern.access[0] {
+                        Access::Random {
+                            placement: Placement::Uniform(_),
+                        } => "random".to_owned(),
+                        Access::Random {
+                            placement: Placement::Ranges(ranges),
+                        } => format!("{:?}", ranges.shares.read),
+                        Access::Mixed(mixed) => format!("mixed {}", mixed.random_percent.read),
+                        Access::Sequential(walk) => format!("sequential from {}", walk.start),
+                        other => format!("{other:?}"),
+                    };
+                    let BlockSizes::Fixed { size } = stream.pattern.sizes.read else {
+                        panic!("lengths differ");
+                    };
+                    let step_size = match stream.pattern.alignment.read {
+                        Bytes(0) => size,
+                        align => align,
+                    };
+                    let writes = match stream.mix {
+                        model::mix::Mix::Only { direction } => f64::from(u8::from(direction.changes_data())) * 100.0,
+                        model::mix::Mix::Drawn { write_percent, .. } => write_percent,
+                        other => panic!("{other:?}"),
+                    };
+                    let rate = match stream.pacing {
+                        Pacing::Together { rate } => format!("{} {:?}", rate.per_second(), rate.unit),
+                        Pacing::Unpaced => String::new(),
+                        Pacing::PerDirection { .. } => panic!("rates"),
+                    };
+                    lines.push(format!(
+                        "{number}: {} {access} {size}/{step_size} {writes}% depth {} shared {} {rate} {:?} {:?} direct {} through {:?} cpus {:?} \
+                         {:?} {:?} {:?}",
+                        target.path,
+                        worker.slots(),
+                        is_shared(worker),
+                        stream.think.map(|think| (think.pause_ns, think.operations)),
+                        stream.region.resolve(1 << 50),
+                        stream.cache.direct,
+                        stream.cache.write_through,
+                        worker.placement.cpus,
+                        job.phases.warm_up_ns,
+                        job.stop.after_ns,
+                        job.phases.cool_down_ns,
+                    ));
+                }
+            }
+        }
+    }
+    lines
+}
+
+fn is_shared(worker: &Worker) -> bool {
+    matches!(worker.depth, Depth::Shared { .. }) && worker.streams.len() > 1
+}
+
+#[test]
+fn lines_of_diskspd_in_our_words() {
+    let check = |line: &str, text: &str| {
+        let plan = diskspd_line(line);
+        let written = to_native(&plan);
+        assert_eq!(texts(&written.lost), [""; 0], "{line}\n{}", written.text);
+        assert_eq!(written.text.trim_end(), text, "{line}");
+        assert_eq!(
+            essence(&native_again(&written)),
+            essence(&plan),
+            "{line}\n{}",
+            written.text
+        );
+    };
+    check(
+        "-b8K -d60 -W5 -C2 -t4 -o32 -r -w30 -Sh -n -Zr a.dat",
+        "fathom run --target a.dat --read 70 --block 8k --depth 32 --workers 4 --time 60s --warm-up 5s --cool-down 2s --cache \
+         direct-through",
+    );
+    check(
+        "-b4K -d30 -W2 -r -o8 -Su -g2000i -t3 -a0,2 -w100 a.dat",
+        "fathom run --target a.dat --read 0 --content counting --depth 8 --workers 3 --rate 6000iops --cpus 0,2",
+    );
+    check(
+        "-F2 -O16 -rs40 -n a.dat b.dat",
+        "fathom run --target a.dat --target b.dat --access mixed:40 --block 64k --depth 16 --workers 2 --time 10s --warm-up 5s \
+         --cache buffered",
+    );
+    check(
+        "-F2 -o16 -r64K -b4K -Sw -w5 -Z -B1M -f1G -n a.dat b.dat",
+        "fathom run --target a.dat --target b.dat --size 1023m --offset 1m --read 95 --align 64k --content zeros --depth 16 \
+         --depth-per target --workers 2 --time 10s --warm-up 5s --cache buffered-through",
+    );
+    check(
+        "-o1 -s128K -g1000 -n a.dat",
+        "fathom run --target a.dat --access sequential --block 64k --align 128k --rate 1000000B/s --time 10s --warm-up 5s --cache \
+         buffered --engine psync",
+    );
+    check(
+        "-r -rdpct90/10:10/90 -i10 -j5 -n a.dat",
+        "fathom run --target a.dat --access hot:90/10 --block 64k --depth 2 --pause 5ms --pause-after 10 --time 10s --warm-up 5s \
+         --cache buffered",
+    );
+}
+
+/// Threads that each walk the whole of a file are no workers that divide it.
+#[test]
+fn walkers_are_jobs_of_their_own() {
+    let plan = diskspd_line("-t3 -a0,1,2 a.dat");
+    let written = to_native(&plan);
+    assert_eq!((written.form, texts(&written.lost)), (Form::JobFile, Vec::new()));
+    assert_eq!(written.text.matches("[[job]]").count(), 3, "{}", written.text);
+    assert_eq!(essence(&native_again(&written)), essence(&plan));
+    // Too many of them are told instead.
+    let many = to_native(&diskspd_line("-t20 -n a.dat"));
+    assert!(
+        many.lost
+            .iter()
+            .any(|lost| lost.what == "DiskSpd -B, -f: everything from 0"),
+        "{:?}",
+        texts(&many.lost)
+    );
+}
+
+#[test]
+fn what_ours_cannot_say_of_diskspd_is_listed() {
+    let check = |line: &str, lost: &[&str]| {
+        let written = to_native(&diskspd_line(line));
+        assert_eq!(texts(&written.lost), lost, "{line}\n{}", written.text);
+    };
+    check(
+        "-t2 -T1M -n a.dat",
+        &["DiskSpd -r, -s, -T, -p: sequential, beginning 1m into it; native: sequential"],
+    );
+    check(
+        "-si -n a.dat",
+        &["DiskSpd -r, -s, -T, -p: one sequence for all workers; native: sequential"],
+    );
+    check(
+        "-p -o4 -n a.dat",
+        &["DiskSpd -r, -s, -T, -p: a sequence for each operation in flight, beginning 0 into it; native: sequential"],
+    );
+    check(
+        "-r -I1 -l -fr -n a.dat",
+        &[
+            "DiskSpd -l: huge pages; native has no such thing",
+            "DiskSpd -fr, -fs, -ft: a hint of random access; native has no such thing",
+            "DiskSpd -I: idle 7; native has no such thing",
+        ],
+    );
+    check(
+        "-r -Sm -Nv -n a.dat",
+        &["DiskSpd -Sm, -N: a memory map, written back after each write; native: a memory map"],
+    );
+    check(
+        "-r -w100 -Z1M -Sr -n a.dat",
+        &[
+            "DiskSpd -Z: pieces of 1m of random data; native: random data, the same again and again",
+            "DiskSpd -S: the cache of the server is used, the local one is not; native cannot say that",
+        ],
+    );
+    check(
+        "-r -rdpct50/10:30/20:20/70 -n a.dat",
+        &["DiskSpd -r, -s, -T, -p: random: 50 % to 10 %, 30 % to 20 %, 20 % to 70 %; native: random"],
+    );
+}
+
+#[test]
+fn what_every_dialect_does_in_its_own_way_is_told_once() {
+    let written = to_native(&diskspd_line("-c1G -r -t2 -n a.dat b.dat"));
+    assert_eq!(texts(&written.lost), [""; 0]);
+    assert_eq!(
+        texts(&written.differs),
+        [
+            "DiskSpd: a failure ends other workers and later steps too; native: a failure ends other jobs and later steps too",
+            "DiskSpd: random numbers: one for everything; native: one for each purpose, of its own kind: positions and data are \
+             drawn alike, and are not the same ones",
+            "DiskSpd: completion latency from the beginning of the call; native: completion latency from the beginning of the \
+             call, with the total beside it",
+            "DiskSpd -c: a file that is made anew; native: a file that is made once, full of random data, and used again",
+        ]
+    );
+}
+
+#[test]
+fn ours_in_the_words_of_diskspd() {
+    let check = |plan: &Plan, text: &str, lost: &[&str]| {
+        let written = to_diskspd(plan);
+        assert_eq!(written.text.trim_end(), text);
+        assert_eq!(texts(&written.lost), lost, "{text}");
+        if lost.is_empty() {
+            assert_eq!(essence(&diskspd_again(&written)), essence(plan), "{text}");
+        }
+    };
+    check(
+        &flags("--target a.dat --depth 32 --workers 4 --read 70 --time 1m --block 8k --rate 4000iops --seed 9"),
+        "diskspd -b8K -d60 -W2 -r -t4 -o32 -w30 -g1000i -Su -Zr -n -z9 -L a.dat",
+        &[],
+    );
+    check(
+        &flags(
+            "--target /dev/sdb --size 10g --offset 1g --access sequential --block 1m --align 2m --cache buffered --cpus 1",
+        ),
+        "diskspd -b1M -d30 -W2 -B1G -f11G -s2M -o1 -a1 -L /dev/sdb",
+        &[],
+    );
+    check(
+        &flags("--target a.dat --target b.dat --depth 16 --workers 2"),
+        "diskspd -b4K -d30 -W2 -r -F2 -O16 -o16 -Su -n -L a.dat b.dat",
+        &[],
+    );
+    check(
+        &flags(
+            "--target a.dat --access zipf:1.1 --read 33.3 --block 4k-64k --start-delay 1s --time 1500ms --exact-mix",
+        ),
+        "diskspd -b4K -d2 -W2 -r -o1 -w67 -Su -Zr -n -L a.dat",
+        &[
+            "native start-delay: 1s; DiskSpd has no such thing",
+            "native time: 1500ms; DiskSpd: 2s",
+            "native read, write, trim: 66.7 % writes, kept exactly; DiskSpd: 67 % writes",
+            "native access: zipf 1.1; DiskSpd: random",
+            "native block: 4k-64k; DiskSpd: 4k",
+        ],
+    );
+    check(
+        &flags("--target a.dat --operations 1000 --rate 7iops --workers 2 --flush-every 4 --read 0 --content zeros"),
+        "diskspd -b4K -d30 -W0 -r -t2 -o1 -w100 -g4i -Su -Z -n -L a.dat",
+        &[
+            "native operations: 500 by each worker; DiskSpd has no such thing",
+            "native time: no limit of time; DiskSpd: 30s",
+            "native flush-every, flush, flush-at-end: fdatasync after 4; DiskSpd has no such thing",
+            "native rate: 3.5 iops for each worker; DiskSpd: 4 iops for each worker",
+        ],
+    );
+}
+
+#[test]
+fn several_steps_are_a_profile() {
+    let plan = job_file(
+        "[[job]]\ntarget = \"a.dat\"\ntime = \"5s\"\n[[job]]\nname = \"b\"\nstep = 2\ntarget = \"b.dat\"\nblock = \"64k\"\nworkers = 2\n\
+         [[job]]\nname = \"c\"\nstep = 2\ntarget = \"c.dat\"\ndepth = 9\nread = 50\n",
+    );
+    let written = to_diskspd(&plan);
+    assert_eq!((written.form, texts(&written.lost)), (Form::Xml, Vec::new()));
+    let again = diskspd_again(&written);
+    assert_eq!(essence(&again), essence(&plan));
+    assert_eq!((again.steps.len(), again.steps[1].jobs[0].workers.len()), (2, 3));
+    assert_eq!(again.steps[0].jobs[0].stop.after_ns, Some(Nanos::secs(5)));
+}
+
+#[test]
+fn equivalents_are_those_of_the_other_two() {
+    let of = |plan: &Plan| equivalents(plan).iter().map(|one| one.dialect).collect::<Vec<_>>();
+    assert_eq!(of(&diskspd_line("a.dat")), [Dialect::Native, Dialect::Fio]);
+    assert_eq!(of(&flags("--target a.dat")), [Dialect::Fio, Dialect::Diskspd]);
+}
+
+/// A rate for reads and one for writes make the mix: 700 and 300 are 30 % writes, whatever the mix was before.
+#[test]
+fn rates_of_each_direction_make_the_mix() {
+    let mut plan = flags("--target a.dat --size 1m --read 50 --rate 1000iops --engine psync");
+    let stream = &mut plan.steps[0].jobs[0].workers[0].streams[0];
+    stream.pacing = Pacing::PerDirection {
+        rates: PerDirection {
+            read: Some(Rate::iops(700)),
+            write: Some(Rate::iops(300)),
+            trim: None,
+        },
+    };
+    let way = "rate: a schedule for reads and one for writes";
+    for (written, expected) in [
+        (to_diskspd(&plan), " -w30 -g1000i "),
+        (to_native(&plan), " --read 70 --rate 1000iops"),
+    ] {
+        assert!(written.text.contains(expected), "{}", written.text);
+        let lost = texts(&written.lost);
+        assert!(
+            !lost.iter().any(|one| one.contains("read") || one.contains("rate")),
+            "{lost:?}"
+        );
+        let differs = texts(&written.differs);
+        assert!(differs.iter().any(|one| one.contains(way)), "{differs:?}");
+    }
+}

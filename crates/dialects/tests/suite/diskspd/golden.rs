@@ -1,0 +1,130 @@
+//! Command lines and the profiles that DiskSpd 2.2 made of them: the same text, but for what `tests/deviations.toml` says.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use dialects::diskspd::text::{TextForm, lines};
+use dialects::diskspd::{Reading, Request, xml};
+
+use crate::diskspd::deviations::{deviations, of_case};
+use crate::diskspd::support::{Around, DATA, request};
+
+/// The folders of a group, in order.
+fn folders(group: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(format!("{DATA}/{group}")).unwrap();
+    let mut folders: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    folders.sort();
+    folders
+}
+
+fn arguments(case: &Path) -> Vec<String> {
+    let text = fs::read_to_string(case.join("argv.txt")).unwrap();
+    text.lines().map(str::to_string).collect()
+}
+
+/// Reads the command line of a case, with a switch before it, where its XML files are.
+fn reading(case: &Path, before: &str) -> (Reading, String) {
+    let mut around = Around {
+        files: HashMap::new(),
+        ..Around::default()
+    };
+    for entry in fs::read_dir(case).unwrap().flatten() {
+        let name = entry.file_name().into_string().unwrap();
+        if name.ends_with(".xml") && name != "profile.xml" && name != "result.xml" {
+            around.files.insert(name, fs::read_to_string(entry.path()).unwrap());
+        }
+    }
+    let typed = arguments(case);
+    let all: Vec<&str> = std::iter::once(before)
+        .filter(|switch| !switch.is_empty())
+        .chain(typed.iter().map(String::as_str))
+        .collect();
+    let line = all.join(" ");
+    (around.read(&all), line)
+}
+
+/// The lines that a deviation adds to a printed profile.
+fn added_by(id: &str) -> &'static str {
+    match id {
+        "xml-keeps-random-write-data" => "<RandomWriteData>true</RandomWriteData>",
+        other => panic!("`{other}` says nothing about printed profiles"),
+    }
+}
+
+/// Compares the XML of a case. A deviation of the case has to make a difference, and no other difference is allowed.
+fn check_xml(case: &Path, request: &Request) {
+    let name = format!("profiles/{}", case.file_name().unwrap().to_str().unwrap());
+    let mut written = xml::lines(&request.profile);
+    for id in of_case(&name) {
+        let before = written.len();
+        written.retain(|line| line.trim() != added_by(&id));
+        assert!(written.len() < before, "{name} does not need the deviation {id}");
+    }
+    let recorded = fs::read_to_string(case.join("profile.xml")).unwrap();
+    assert_eq!(written.join("\n") + "\n", recorded, "{name}");
+}
+
+#[test]
+fn command_lines_become_the_recorded_profiles() {
+    for case in folders("profiles") {
+        let (as_xml, _) = reading(&case, "-Rpxml");
+        assert!(matches!(as_xml, Reading::Print(_)), "{}", case.display());
+        let as_xml = request(as_xml);
+        check_xml(&case, &as_xml);
+
+        let (as_text, line) = reading(&case, "-Rptext");
+        let as_text = request(as_text);
+        let words = lines(&as_text.profile, TextForm::V2_2).join("\n");
+        let recorded = fs::read_to_string(case.join("profile.txt")).unwrap();
+        assert_eq!(
+            format!("\nCommand Line: diskspd.exe {line}\n\n{words}\n"),
+            recorded,
+            "{}",
+            case.display()
+        );
+
+        let stderr = fs::read_to_string(case.join("stderr.txt")).unwrap_or_default();
+        let stderr: Vec<&str> = stderr.lines().collect();
+        assert_eq!(as_xml.stderr, stderr, "{}", case.display());
+        assert_eq!(as_text.stderr, stderr, "{}", case.display());
+    }
+}
+
+#[test]
+fn command_lines_of_runs_become_the_profiles_in_their_results() {
+    for case in folders("runs") {
+        let (reading, _) = reading(&case, "-Rxml");
+        assert!(matches!(reading, Reading::Run(_)), "{}", case.display());
+        let result = fs::read_to_string(case.join("result.xml")).unwrap();
+        let inside = result.lines().skip_while(|line| *line != "  <Profile>");
+        let recorded: Vec<&str> = inside
+            .take_while(|line| *line != "  </Profile>")
+            .map(|line| &line[2..])
+            .collect();
+        let mut written = xml::lines(&request(reading).profile);
+        assert_eq!(written.pop().as_deref(), Some("</Profile>"));
+        assert_eq!(written, recorded, "{}", case.display());
+    }
+}
+
+#[test]
+fn command_lines_of_recorded_offsets_are_runs() {
+    for case in folders("offsets") {
+        let (reading, line) = reading(&case, "");
+        assert!(matches!(reading, Reading::Run(_)), "{line}: {reading:?}");
+    }
+}
+
+#[test]
+fn deviations_name_profiles_that_are_compared() {
+    let compared: Vec<String> = folders("profiles")
+        .iter()
+        .map(|case| format!("profiles/{}", case.file_name().unwrap().to_str().unwrap()))
+        .collect();
+    for entry in deviations() {
+        for case in entry.cases.iter().filter(|case| case.starts_with("profiles/")) {
+            assert!(compared.contains(case), "{}: {case}", entry.id);
+        }
+    }
+}

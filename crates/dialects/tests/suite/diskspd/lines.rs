@@ -1,0 +1,149 @@
+//! Whole lines: which mistake is told first, what ends the process, what is a switch at all.
+
+use dialects::diskspd::EventRole;
+
+use crate::diskspd::support::{
+    Around, check_bare_refusal, check_refusal, check_refused, end, profile, reading, request, split, strings,
+};
+
+#[test]
+fn the_order_decides_which_mistake_is_told() {
+    // Targets before all else, then the first pass, then the second from left to right.
+    check_refused(
+        "-q t.dat -b0x",
+        &["ERROR: parameters (-b0x) must come before targets on the command line"],
+    );
+    check_refused("-q -o0 -d-1", &["ERROR: invalid measured duration time (-d): '-1'"]);
+    check_refused("-q -o0", &["ERROR: invalid option: '-q'"]);
+    check_bare_refusal("-o0");
+    for garbage in ["--help", "-", "-é5", "-0"] {
+        check_refused(garbage, &[&format!("ERROR: invalid option: '{garbage}'")]);
+    }
+}
+
+#[test]
+fn help_is_given_when_it_is_reached() {
+    let asked = end(reading("-d5 -?"));
+    assert_eq!(asked.code, 0);
+    assert_eq!(
+        asked.stdout[..3],
+        strings(&[
+            "",
+            "Usage: diskspd [options] target1 [ target2 [ target3 ...] ]",
+            "version 2.2.0 (2024/6/3)"
+        ])
+    );
+    assert_eq!(end(reading("-o0 -?")).code, 3);
+    assert_eq!(end(reading("-? -o0")).code, 0);
+    assert_eq!(end(reading("-? -d-1")).code, 3);
+    let nothing = end(Around::default().read(&[]));
+    assert_eq!((nothing.code, nothing.stdout), (3, asked.stdout));
+    assert!(nothing.stderr.is_empty());
+}
+
+#[test]
+fn switches_of_the_next_version_are_named() {
+    let newer = |switch: &str| {
+        format!("ERROR: {switch} is a switch of DiskSpd 2.3 for something that this system does not have")
+    };
+    check_refusal("-SY", &[&newer("-SY")]);
+    check_refusal("-Sby", &[&newer("-Sy")]);
+    check_refusal("-ac0", &[&newer("-ac")]);
+    check_refusal("-oc4", &[&newer("-oc")]);
+    // Mistakes of the first pass have one line.
+    check_refused("-bs4K:8K", &[&newer("-bs")]);
+    check_refused("-Rsfoo", &[&newer("-Rs")]);
+    check_refused("-ufoo", &["ERROR: invalid option: '-ufoo'"]);
+}
+
+#[test]
+fn events_are_opened_while_the_line_is_read() {
+    let mut around = Around::default();
+    let request = request(around.read(&split("-ysbegun -yfended -yrgo -ypstop t.dat")));
+    let named = |name: &str| Some(name.to_string());
+    assert_eq!(request.events.start, named("begun"));
+    assert_eq!(request.events.finish, named("ended"));
+    assert_eq!(request.events.wait, named("go"));
+    assert_eq!(request.events.stop, named("stop"));
+    let roles: Vec<EventRole> = around.opened.iter().map(|(role, _)| *role).collect();
+    assert_eq!(
+        roles,
+        [EventRole::Start, EventRole::Finish, EventRole::Wait, EventRole::Stop]
+    );
+}
+
+#[test]
+fn events_that_cannot_be_opened_end_the_process() {
+    for (switch, said) in [
+        ("-ysx", "Error creating/opening start notification event: 'x'"),
+        ("-yfx", "Error creating/opening finish notification event: 'x'"),
+        ("-yrx", "Error creating/opening wait-for-start event: 'x'"),
+        ("-ypx", "Error creating/opening force-stop event: 'x'"),
+        ("-yex", "Error opening event 'x'"),
+    ] {
+        let mut around = Around {
+            events_fail: true,
+            ..Around::default()
+        };
+        let end = end(around.read(&[switch, "t.dat"]));
+        assert_eq!((end.code, end.stderr), (1, strings(&[said])), "{switch}");
+        // DiskSpd's words do not tell why.
+        assert_eq!(end.hints, strings(&["no"]), "{switch}");
+    }
+}
+
+#[test]
+fn setting_an_event_is_all_that_is_done() {
+    let mut around = Around::default();
+    let done = end(around.read(&["-yego"]));
+    assert_eq!(
+        (done.code, done.stdout),
+        (1, strings(&["Succesfully set event: 'go'", "Now exiting..."]))
+    );
+    assert_eq!(around.signalled, ["go"]);
+    let mistaken = end(around.read(&split("-yego -o0 t.dat")));
+    assert_eq!(
+        (mistaken.code, mistaken.stdout),
+        (3, strings(&["Succesfully set event: 'go'"]))
+    );
+}
+
+#[test]
+fn slashes_and_other_dashes() {
+    let mut windows = Around {
+        slash: true,
+        ..Around::default()
+    };
+    let on_windows = request(windows.read(&["/b4K", "-r", "t.dat"])).profile;
+    assert_eq!(on_windows, profile("-b4K -r t.dat"));
+    let refused = end(windows.read(&["/a0,x", "t.dat"]));
+    assert_eq!(
+        refused.stderr[1..],
+        strings(&["-a0,x", "    ^", "ERROR: incorrectly provided option: '/a0,x'"])
+    );
+    // Elsewhere it begins a path.
+    let path = profile("-b4K /dev/sdx").time_spans[0].targets[0].path.clone();
+    assert_eq!(path, "/dev/sdx");
+
+    for dash in ["\u{2010}", "\u{2011}", "\u{2012}", "\u{2013}", "\u{2014}", "\u{2212}"] {
+        let request = request(reading(&format!("-r {dash}b4K t.dat")));
+        assert_eq!(request.profile, profile("-r -b4K t.dat"), "{dash}");
+        assert_eq!(
+            request.notes,
+            [format!("a typographic dash was taken for `-` in `{dash}b4K`")]
+        );
+        assert!(request.stderr.is_empty());
+    }
+}
+
+#[test]
+fn everything_else_is_a_target() {
+    let mut around = Around::default();
+    let request = request(around.read(&["-Rp", "#1", "d:", "*1", "dir with space\\file.dat", "", "+x"]));
+    let paths: Vec<&str> = request.profile.time_spans[0]
+        .targets
+        .iter()
+        .map(|target| target.path.as_str())
+        .collect();
+    assert_eq!(paths, ["#1", "d:", "*1", "dir with space\\file.dat", "", "+x"]);
+}

@@ -1,0 +1,104 @@
+//! `docs/diskspd.md`, made from the table of switches, the deviations, and what is written by hand in `page.md`.
+
+use std::fmt::Write as _;
+
+use dialects::diskspd::{Form, Group, SWITCHES, Status, Switch};
+
+use crate::diskspd::deviations::{ROOT, deviations};
+use crate::diskspd::support::{end, reading};
+
+const BY_HAND: &str = include_str!("page.md");
+
+fn switches() -> String {
+    let mut text = String::new();
+    for group in Group::ALL {
+        let _ = write!(text, "### {}\n\n", group.heading());
+        text.push_str("| switch | meaning | example |\n| --- | --- | --- |\n");
+        let of_group: Vec<&Switch> = SWITCHES.iter().filter(|switch| switch.group == *group).collect();
+        for form in of_group.iter().flat_map(|switch| switch.forms) {
+            let written = form.written().replace('|', "\\|");
+            let examples: Vec<String> = form.examples.iter().map(|example| format!("`{example}`")).collect();
+            let _ = writeln!(
+                text,
+                "| `{written}` | {}{} | {} |",
+                form.help,
+                status(form),
+                examples.join(" ")
+            );
+        }
+        text.push('\n');
+        for switch in of_group {
+            let (letter, scope, default) = (switch.letter, switch.scope.words(), switch.default);
+            let _ = writeln!(
+                text,
+                "- **`-{letter}`**: scope {scope}; default: {default}. {}",
+                switch.detail
+            );
+        }
+        text.push('\n');
+    }
+    text.lines()
+        .map(str::trim_end)
+        .collect::<Vec<_>>()
+        .join("\n")
+        .trim_end()
+        .to_string()
+}
+
+/// What becomes of a form, where it does not simply work.
+fn status(form: &Form) -> String {
+    let words = |status: Status| match status {
+        Status::Supported => None,
+        Status::WithoutEffect(why) => Some(format!("accepted without effect: {why}")),
+        Status::Refused(why) => Some(format!("refused: {why}")),
+    };
+    match (words(form.linux), words(form.windows)) {
+        (None, None) => String::new(),
+        (Some(both), Some(other)) if both == other => format!(" *Everywhere {both}.*"),
+        (linux, windows) => [("Linux", linux), ("Windows", windows)]
+            .into_iter()
+            .filter_map(|(system, words)| Some(format!(" *{system}: {}.*", words?)))
+            .collect(),
+    }
+}
+
+fn deviations_as_table() -> String {
+    let mut text = String::from("| what | DiskSpd | fathom | why |\n| --- | --- | --- | --- |\n");
+    for entry in deviations() {
+        let cells = [&entry.about, &entry.theirs, &entry.ours, &entry.reason].map(|cell| cell.replace('|', "\\|"));
+        let [about, theirs, ours, reason] = cells;
+        let _ = writeln!(text, "| {about} (`{}`) | {theirs} | {ours} | {reason} |", entry.id);
+    }
+    text.trim_end().to_string()
+}
+
+#[test]
+fn the_page_is_current() {
+    let page = BY_HAND
+        .replace("<!-- switches -->", &switches())
+        .replace("<!-- deviations -->", &deviations_as_table());
+    let path = format!("{ROOT}/docs/diskspd.md");
+    if std::env::var_os("FATHOM_UPDATE").is_some() {
+        std::fs::write(&path, &page).unwrap();
+    }
+    let there = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        there == page,
+        "docs/diskspd.md is not what the table gives; FATHOM_UPDATE=1 writes it anew"
+    );
+}
+
+#[test]
+fn the_help_fits_a_screen_and_names_every_form() {
+    let help = end(reading("-?")).stdout;
+    for form in SWITCHES.iter().flat_map(|switch| switch.forms) {
+        let written = form.written();
+        assert!(
+            help.iter().any(|line| line.trim_start().starts_with(&written)),
+            "{written}"
+        );
+    }
+    for line in &help {
+        assert!(line.chars().count() <= 120 && line.trim_end() == line, "{line:?}");
+    }
+}

@@ -1,0 +1,60 @@
+//! Affinity lists against the machine.
+
+use dialects::diskspd::{Processors, Reading};
+
+use crate::diskspd::support::{Around, end, strings};
+
+/// Checks what a list of `-a` gives on a machine with processors 0, 1, 3 and 64 of 66.
+#[track_caller]
+fn check(list: &str, expected: &[&str]) {
+    let mut around = Around {
+        processors: Processors {
+            online: vec![0, 1, 3, 64],
+            possible: 66,
+        },
+        ..Around::default()
+    };
+    let switch = format!("-a{list}");
+    let reading = around.read(&[&switch, "t.dat"]);
+    if expected.is_empty() {
+        assert!(matches!(reading, Reading::Run(_)), "{list}: {reading:?}");
+    } else {
+        assert_eq!(end(reading).stderr, strings(expected), "{list}");
+    }
+    // Printing a profile asks nothing of the machine.
+    let printed = around.read(&["-Rp", &switch, "t.dat"]);
+    assert!(matches!(printed, Reading::Print(_)), "{list}: {printed:?}");
+}
+
+#[test]
+fn lists_name_processors_that_are_there() {
+    check("0,1,3,g1,0", &[]);
+    check(
+        "g2,0",
+        &["ERROR: affinity assignment to group 2; system only has 2 groups"],
+    );
+    check(
+        "64",
+        &["ERROR: affinity assignment to group 0 cpu 64 not possible; group has a max of 64 cpus"],
+    );
+    check(
+        "g1,2",
+        &["ERROR: affinity assignment to group 1 cpu 2 not possible; group has a max of 2 cpus"],
+    );
+    let inactive = "ERROR: affinity assignment to group 0 cpu 2 not possible; cpu is not active (current mask \
+                    0x000000000000000B)";
+    check("2", &[inactive]);
+    check(
+        "g9,0,2",
+        &[
+            "ERROR: affinity assignment to group 9; system only has 2 groups",
+            "ERROR: affinity assignment to group 9; system only has 2 groups",
+        ],
+    );
+    check(
+        "g1,0,1",
+        &[
+            "ERROR: affinity assignment to group 1 cpu 1 not possible; cpu is not active (current mask 0x0000000000000001)",
+        ],
+    );
+}

@@ -1,0 +1,326 @@
+//! What each option does to the plan. Every entry is a command line with that option and what fio's manual says the plan must
+//! then hold; without the option it must not hold, or the entry would show nothing. `cargo xtask mutate fio` goes further: it
+//! takes the option away in each line of `lower/` that reads it, and this table has to notice.
+
+mod data;
+mod elsewhere;
+mod files;
+mod pace;
+mod pattern;
+mod reports;
+mod sayings;
+mod shared;
+mod system;
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use dialects::Diagnostic;
+use dialects::fio::options::{Kind, Row, Status, rows};
+use dialects::fio::{Disk, Found, FoundKind, Here, Lowered, Reading, TraceFile, lower};
+use model::PerDirection;
+use model::block_size::BlockSizes;
+use model::plan::{Extent, Job, Plan, Prepare, Stream, Target, Worker};
+
+use self::data::DATA;
+use self::elsewhere::ELSEWHERE;
+use self::files::JOBS_AND_FILES;
+use self::pace::PACE;
+use self::pattern::PATTERN;
+use self::reports::REPORTS;
+use self::sayings::{COMPLAINTS, SAYINGS, SILENCES};
+use self::shared::SHARED;
+use self::system::SYSTEM;
+use crate::fio::support::{Around, split};
+
+const K: u64 = 1024;
+const M: u64 = 1024 * K;
+/// The seed that nobody knows before.
+const FRESH: u64 = 7;
+
+/// A file `f` of 128 KiB, a device `dev` of 1 MiB, `bytes`, which holds `ab`, and a folder `d` of two names.
+pub struct FakeDisk;
+
+impl Disk for FakeDisk {
+    fn look(&self, path: &str) -> Option<Found> {
+        let (kind, size) = match path {
+            "f" => (FoundKind::File, 128 * K),
+            "dev" => (FoundKind::Device, M),
+            "bytes" => (FoundKind::File, 2),
+            "trace" | "other" | "records" => (FoundKind::File, 100),
+            _ => return None,
+        };
+        Some(Found { kind, size })
+    }
+
+    fn read(&self, path: &str) -> Result<Vec<u8>, String> {
+        match path {
+            "bytes" => Ok(b"ab".to_vec()),
+            _ => Err("No such file or directory".into()),
+        }
+    }
+
+    fn below(&self, folder: &str) -> Result<Vec<String>, String> {
+        match folder {
+            "d" => Ok(["d/a", "d/b"].map(String::from).to_vec()),
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    fn trace(&self, path: &str) -> Result<TraceFile, String> {
+        let bytes = match path {
+            "trace" => TRACE.as_bytes().to_vec(),
+            "other" => b"fio version 2 iolog\nz add\nz open\nz read 0 512\nz close\n".to_vec(),
+            "records" => records(),
+            _ => return Err("No such file or directory".into()),
+        };
+        Ok(TraceFile {
+            path: path.into(),
+            bytes: Box::new(std::io::Cursor::new(bytes)),
+        })
+    }
+
+    fn device(&self, major: u32, minor: u32) -> Option<String> {
+        ((major, minor) == (8, 16)).then(|| "dev".into())
+    }
+}
+
+/// Of two files, of which only `f` is there.
+const TRACE: &str = "fio version 3 iolog\n1 f add\n1 y add\n2 f open\n3 f read 0 8192\n4 y open\n5 y write 4096 4096\n\
+                     6 f read 8192 512\n7 f sync 0 0\n";
+
+/// Two reads of the device 8:16 as blktrace writes them, both in flight at once.
+fn records() -> Vec<u8> {
+    let record = |time: u64, sector: u64, action: u32| {
+        let mut record = Vec::new();
+        record.extend(0x6561_7407_u32.to_ne_bytes());
+        record.extend(1_u32.to_ne_bytes());
+        record.extend(time.to_ne_bytes());
+        record.extend(sector.to_ne_bytes());
+        record.extend(4096_u32.to_ne_bytes());
+        record.extend((action | 1 << 16).to_ne_bytes());
+        record.extend(1_u32.to_ne_bytes());
+        record.extend((8_u32 << 20 | 16).to_ne_bytes());
+        record.extend([0; 8]);
+        record
+    };
+    [record(1, 0, 1), record(2, 8, 1), record(3, 0, 8), record(4, 8, 8)].concat()
+}
+
+/// What a command line means here; nothing if it is not even read.
+fn attempt(words: &[String]) -> Option<Result<Lowered, Vec<Diagnostic>>> {
+    let mut around = Around {
+        folders: ["d", "e"].map(String::from).to_vec(),
+        ..Around::default()
+    };
+    let borrowed: Vec<&str> = words.iter().map(String::as_str).collect();
+    let Reading::Run(jobs) = around.read(&borrowed) else {
+        return None;
+    };
+    let here = Here {
+        arguments: words,
+        disk: &FakeDisk,
+        fresh_seed: FRESH,
+        process: 1,
+        utc_offset_s: 0,
+        client: None,
+    };
+    Some(lower(&jobs, here))
+}
+
+/// What a command line means here; nothing if it is refused.
+pub fn lowered(words: &[String]) -> Option<Lowered> {
+    attempt(words)?.ok()
+}
+
+/// An option, words of a command line that have it, and what their plan must hold.
+pub type Effect = (&'static str, &'static str, fn(&Plan) -> bool);
+
+pub fn job(plan: &Plan) -> &Job {
+    &plan.steps[0].jobs[0]
+}
+
+pub fn worker(plan: &Plan) -> &Worker {
+    &job(plan).workers[0]
+}
+
+pub fn stream(plan: &Plan) -> &Stream {
+    &worker(plan).streams[0]
+}
+
+pub fn target(plan: &Plan) -> &Target {
+    plan.target(stream(plan).target.ids()[0])
+}
+
+fn paths(plan: &Plan) -> Vec<&str> {
+    plan.targets.iter().map(|target| target.path.as_str()).collect()
+}
+
+/// A setting of the report.
+fn shown<'p>(plan: &'p Plan, name: &str) -> Option<&'p str> {
+    let other = &plan.origin.presentation.other;
+    let found = other.iter().find(|(known, _)| known == name);
+    found.map(|(_, value)| value.as_str())
+}
+
+fn fixed(plan: &Plan) -> PerDirection<u64> {
+    stream(plan).pattern.sizes.map(|sizes| match sizes {
+        BlockSizes::Fixed { size } => size.0,
+        _ => 0,
+    })
+}
+
+fn laid_out(plan: &Plan) -> u64 {
+    match target(plan).prepare {
+        Prepare::LayOut { size, .. } => size.0,
+        _ => 0,
+    }
+}
+
+fn grids(plan: &Plan) -> Vec<u64> {
+    plan.grids.iter().map(|grid| grid.length_ns.0 / 1_000_000).collect()
+}
+
+fn read_bytes(plan: &Plan) -> Extent {
+    stream(plan).region.length.unwrap_or_default()
+}
+
+/// Sizes of all files.
+fn sizes(plan: &Plan) -> Vec<u64> {
+    let sizes = plan.targets.iter().map(|target| match target.prepare {
+        Prepare::LayOut { size, .. } => size.0,
+        _ => 0,
+    });
+    sizes.collect()
+}
+
+/// Written blocks that are discarded.
+const TRIMS: &str = "--rw=randtrimwrite --verify=md5 --trim_percentage=20 --trim_backlog=64 --trim_backlog_batch=8 \
+                     --trim_verify_zero=0";
+
+fn effects() -> impl Iterator<Item = &'static Effect> {
+    [
+        JOBS_AND_FILES,
+        PATTERN,
+        SYSTEM,
+        SHARED,
+        PACE,
+        DATA,
+        REPORTS,
+        crate::fio::engines::ENGINES,
+    ]
+    .into_iter()
+    .flatten()
+}
+
+fn row(name: &str) -> &'static Row {
+    rows()
+        .find(|row| row.is_called(name))
+        .unwrap_or_else(|| panic!("there is no option {name}"))
+}
+
+/// The words of an entry; a job is begun where none is.
+pub fn words(line: &str) -> Vec<String> {
+    let mut words = split(line);
+    if !words.iter().any(|word| word.starts_with("--name=")) {
+        words.insert(0, "--name=x".into());
+    }
+    words
+}
+
+/// The same without every word that gives an option.
+fn without(words: &[String], option: &str) -> Vec<String> {
+    let row = row(option);
+    let gives = |word: &&String| {
+        let name = word.trim_start_matches('-').split('=').next().unwrap();
+        row.is_called(name)
+    };
+    let gone = words.iter().filter(gives).count();
+    assert!(gone > 0, "{words:?} has no {option}");
+    words.iter().filter(|word| !gives(word)).cloned().collect()
+}
+
+#[test]
+fn every_option_does_what_fio_says() {
+    let mut wrong = Vec::new();
+    for (option, line, holds) in effects() {
+        match lowered(&words(line)) {
+            Some(lowered) if holds(&lowered.plan) => {}
+            Some(_) => wrong.push(format!("{option}: {line}")),
+            None => wrong.push(format!("{option}: {line} is refused")),
+        }
+    }
+    assert!(wrong.is_empty(), "the plan does not say so:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn nothing_holds_without_its_option() {
+    let mut idle = Vec::new();
+    for (option, line, holds) in effects() {
+        let blanked = lowered(&without(&words(line), option));
+        if blanked.is_some_and(|lowered| holds(&lowered.plan)) {
+            idle.push(format!("{option}: {line}"));
+        }
+    }
+    assert!(idle.is_empty(), "the same without the option:\n{}", idle.join("\n"));
+}
+
+/// Everything that is said of a command line: lines for stdout, notes, and why clones cannot be made ready; or the complaints
+/// it is refused with.
+fn said(words: &[String]) -> Vec<String> {
+    match attempt(words) {
+        Some(Ok(lowered)) => {
+            let unusable = lowered.unusable.into_iter().map(|unusable| unusable.line);
+            [lowered.said, lowered.notes, unusable.collect()].concat()
+        }
+        Some(Err(complaints)) => complaints.into_iter().map(|complaint| complaint.what).collect(),
+        None => Vec::new(),
+    }
+}
+
+#[test]
+fn every_saying_follows_from_its_option() {
+    let mut wrong = Vec::new();
+    for (option, line, saying) in SAYINGS.iter().chain(COMPLAINTS) {
+        let (with, without) = (words(line), without(&words(line), option));
+        let holds = |words: &[String]| said(words).iter().any(|said| said == saying);
+        if !holds(&with) || holds(&without) {
+            wrong.push(format!("{option}: {line}: {:?}", said(&with)));
+        }
+    }
+    for (option, line, saying) in SILENCES {
+        let (with, without) = (words(line), without(&words(line), option));
+        let silent = |words: &[String]| !said(words).iter().any(|said| said.contains(saying));
+        if !silent(&with) || silent(&without) {
+            wrong.push(format!("{option}: {line}: {:?}", said(&with)));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_option_is_in_a_list() {
+    let shown: HashSet<&str> = effects().map(|(option, ..)| row(option).name).collect();
+    let mut missing = Vec::new();
+    for row in rows() {
+        let elsewhere = ELSEWHERE.iter().any(|(option, ..)| *option == row.name);
+        let listed = match row.status {
+            Status::Supported => matches!(row.kind, Kind::Removed) || shown.contains(row.name) || elsewhere,
+            Status::WithoutEffect(_) | Status::Refused => true,
+        };
+        if !listed {
+            missing.push(row.name);
+        }
+    }
+    assert!(missing.is_empty(), "in none of the lists: {missing:?}");
+}
+
+#[test]
+fn tests_of_other_places_are_there() {
+    const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    for (option, file, test) in ELSEWHERE {
+        assert!(rows().any(|row| row.is_called(option)), "{option}");
+        let text = std::fs::read_to_string(Path::new(ROOT).join(file)).unwrap();
+        assert!(text.contains(&format!("fn {test}()")), "{option}: no {test} in {file}");
+    }
+}

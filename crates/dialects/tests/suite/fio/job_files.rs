@@ -1,0 +1,136 @@
+//! Job files: lines, sections, inheritance, order, substitution, includes, hints.
+
+use dialects::fio::values::Amount;
+
+use crate::fio::support::{Around, all, file, reading_in};
+
+#[test]
+fn comments_blanks_and_names() {
+    let jobs = file("# c\n; c\n\n[j one] ; c\n  rw =write # c\nsize=1m;2m\n[x");
+    assert_eq!(jobs.len(), 2);
+    assert_eq!((jobs[0].section.as_str(), jobs[1].section.as_str()), ("j one", ""));
+    assert_eq!(jobs[0].options.pattern.size, Some(Amount::Bytes(1 << 20)));
+    assert_eq!((jobs[0].place.line, jobs[0].place.file.as_str()), (4, "a.fio"));
+}
+
+#[test]
+fn globals_add_up_and_hold_for_what_is_below() {
+    let jobs = file("[global]\nbs=8k\n[a]\nname=other\n[globalfoo]\niodepth=4\n[b]\nbs=1k\n[b]\n");
+    let told: Vec<_> = jobs
+        .iter()
+        .map(|job| (job.name(), job.options.pattern.bs.read, job.options.queue.iodepth))
+        .collect();
+    assert_eq!(told, [("other", 8192, 1), ("b", 1024, 4), ("b", 8192, 4)]);
+    assert_eq!(jobs[0].section, "a");
+    assert_eq!(jobs[1].given, [("bs".to_string(), "1k".to_string())]);
+}
+
+#[test]
+fn some_options_come_first_and_some_last() {
+    let jobs = file("[a]\nfilename=f\nbs=4k\nkb_base=1000\nbs=8k\n");
+    assert_eq!(jobs[0].options.pattern.bs.read, 8000);
+    let names: Vec<_> = jobs[0].given.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["kb_base", "bs", "bs", "filename"]);
+    let mut around = Around::with_file("a.fio", "[a]\nfilename=f\ndirectory=d\n");
+    around.folders.push("d".into());
+    let (_, read) = all(reading_in(&mut around, "--parse-only a.fio"));
+    assert_eq!(read.jobs[0].options.files.filename_directory.as_deref(), Some("d"));
+}
+
+#[test]
+fn private_options_may_stand_before_their_engine() {
+    let jobs = file("[a]\nfixedbufs\nioengine=io_uring\nhipri=1\n");
+    assert!(jobs[0].options.engine.fixedbufs && jobs[0].options.engine.hipri);
+}
+
+#[test]
+fn variables_keywords_and_arithmetic() {
+    let mut around = Around::with_file(
+        "a.fio",
+        "[${N}]\nsize=8*$mb_memory\nbs=$pagesize\niodepth=128*4\nruntime=30*${N}\nfilename=${N}-${M}f\n\
+         numjobs=($ncpus*2)\n",
+    );
+    around.variables.insert("N".into(), "2".into());
+    let (code, read) = all(reading_in(&mut around, "--parse-only a.fio"));
+    assert_eq!(code, 0, "{:?}", read.told);
+    let job = &read.jobs[0];
+    assert_eq!(job.section, "${N}");
+    assert_eq!(job.options.pattern.size, Some(Amount::Bytes(192_840)));
+    assert_eq!((job.options.pattern.bs.read, job.options.queue.iodepth), (4096, 128));
+    assert_eq!((job.options.job.runtime, job.options.job.numjobs), (30_000_000, 4));
+    assert_eq!(job.options.files.filename, ["2-f"]);
+}
+
+#[test]
+fn included_files_are_looked_for_beside_the_file() {
+    let mut around = Around::with_file("dir/a.fio", "[a]\nbs=1k\ninclude b.inc\niodepth=3\n");
+    around.files.insert("dir/b.inc".into(), "bs=2k\ninclude c.inc".into());
+    around.files.insert("c.inc".into(), "thread # here\n".into());
+    let (code, read) = all(reading_in(&mut around, "--parse-only dir/a.fio"));
+    assert_eq!(code, 0, "{:?}", read.told);
+    let options = &read.jobs[0].options;
+    assert_eq!(
+        (options.pattern.bs.read, options.queue.iodepth, options.job.thread),
+        (2048, 3, true)
+    );
+}
+
+#[test]
+fn a_file_that_includes_itself_ends() {
+    let mut around = Around::with_file("a.fio", "[a]\nbs=1k\ninclude b.inc\n");
+    around.files.insert("b.inc".into(), "include b.inc\n".into());
+    let (_, read) = all(reading_in(&mut around, "--parse-only a.fio"));
+    assert_eq!(read.stderr().last(), Some("Error 1 while parsing include file b.inc"));
+}
+
+#[test]
+fn sections_that_were_not_asked_for_are_left_out() {
+    let mut around = Around::with_file("a.fio", "[global]\nbs=1k\n[a]\nbs=0\n[b]\n");
+    let (code, read) = all(reading_in(&mut around, "--parse-only --section=b a.fio"));
+    assert_eq!(code, 0, "{:?}", read.told);
+    assert_eq!((read.jobs.len(), read.jobs[0].options.pattern.bs.read), (1, 1024));
+}
+
+#[test]
+fn slips_are_told_with_file_and_line() {
+    for (text, hint) in [
+        ("[a]\niodepht=1\n", "a.fio:2: `iodepht`: was `iodepth` meant?"),
+        ("[a]\n\nblcksize=4k\n", "a.fio:3: `blcksize`: was `blocksize` meant?"),
+        (
+            "[a]\nioengine=libaio\nfixedbufs=1\n",
+            "a.fio:3: `fixedbufs` belongs to io_uring; the engine here is libaio",
+        ),
+    ] {
+        let (code, read) = all(reading_in(&mut Around::with_file("a.fio", text), "a.fio"));
+        assert_eq!((code, read.hints), (1, vec![hint.to_string()]), "{text}");
+    }
+}
+
+#[test]
+fn every_mistake_of_a_section_is_told() {
+    let text = "[a]\nsize\nbs=\nqqqqqq\ndescription=${X}\ndirect=2\n[b]\nbs=0\n";
+    let (code, read) = all(reading_in(&mut Around::with_file("a.fio", text), "a.fio"));
+    assert_eq!(code, 1);
+    let expected = [
+        "Option size requires an argument",
+        "fio: failed parsing size",
+        "fio: failed parsing bs=",
+        "fio: failed parsing description=${X}",
+        "max value out of range: 2 (1 max)",
+        "fio: failed parsing direct=2",
+        "Bad option <qqqqqq>",
+        "fio: job a dropped",
+    ];
+    assert_eq!(read.stderr().collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn contradictions_are_no_matter_of_syntax() {
+    let text = "[a]\nioengine=nosuch\nrate=1\nrate_iops=1\n";
+    let (code, read) = all(reading_in(&mut Around::with_file("a.fio", text), "--parse-only a.fio"));
+    assert_eq!((code, read.told.len()), (0, 0));
+    let (code, read) = all(reading_in(&mut Around::with_file("a.fio", text), "--showcmd a.fio"));
+    assert_eq!((code, read.told.len()), (0, 1));
+    let (code, _) = all(reading_in(&mut Around::with_file("a.fio", text), "a.fio"));
+    assert_eq!(code, 1);
+}

@@ -1,0 +1,297 @@
+//! What options become in the plan: one part of it for each, so that an option that is read and lost is noticed here.
+
+use dialects::fio::{Disk, Found, FoundKind, Here, Lowered, TraceFile, lower};
+use model::access::{Access, Placement};
+use model::block_size::BlockSizes;
+use model::content::Content;
+use model::plan::{Control, EngineKind, MemoryNodes, Plan, Prepare, Stream, ThinkCount, Worker};
+use model::{Bytes, Nanos};
+
+use crate::fio::support::{Around, all};
+
+/// Files of a megabyte under every name that begins with `there`.
+struct Files;
+
+impl Disk for Files {
+    fn look(&self, path: &str) -> Option<Found> {
+        path.starts_with("there").then_some(Found {
+            kind: FoundKind::File,
+            size: 1 << 20,
+        })
+    }
+
+    fn read(&self, _: &str) -> Result<Vec<u8>, String> {
+        Err("No such file or directory".into())
+    }
+
+    fn below(&self, folder: &str) -> Result<Vec<String>, String> {
+        match folder {
+            "there" => Ok(vec!["there/a".into(), "there/b".into()]),
+            _ => Err("No such file or directory".into()),
+        }
+    }
+
+    fn trace(&self, _: &str) -> Result<TraceFile, String> {
+        Err("No such file or directory".into())
+    }
+
+    fn device(&self, _: u32, _: u32) -> Option<String> {
+        None
+    }
+}
+
+fn lowered(line: &str) -> Result<Lowered, Vec<String>> {
+    let line = format!("--name=x --size=1m {line}");
+    let arguments: Vec<&str> = line.split_whitespace().collect();
+    let (code, jobs) = all(Around::default().read(&arguments));
+    assert_eq!(code, 0, "{line}: {:?}", jobs.told);
+    let here = Here {
+        arguments: &[],
+        disk: &Files,
+        fresh_seed: 1,
+        process: 1,
+        utc_offset_s: 0,
+        client: None,
+    };
+    lower(&jobs, here).map_err(|complaints| complaints.into_iter().map(|complaint| complaint.what).collect())
+}
+
+fn plan(line: &str) -> Plan {
+    let plan = lowered(line).unwrap().plan;
+    plan.check().unwrap();
+    plan
+}
+
+fn worker(line: &str) -> Worker {
+    plan(line).steps.remove(0).jobs.remove(0).workers.remove(0)
+}
+
+fn stream(line: &str) -> Stream {
+    worker(line).streams.remove(0)
+}
+
+#[test]
+fn the_ramp_ends_after_so_many_bytes() {
+    let phases = plan("--ramp_size=64k").steps[0].jobs[0].phases;
+    assert_eq!(phases.warm_up_bytes, Some(Bytes::kib(64)));
+}
+
+#[test]
+fn pauses_are_as_long_and_as_often_as_asked() {
+    let think = |line: &str| stream(line).think.unwrap();
+    let usual = think("--thinktime=500");
+    assert_eq!((usual.pause_ns, usual.operations), (Nanos::micros(500), 1));
+    assert_eq!(usual.count, ThinkCount::Completed);
+    assert_eq!(
+        think("--thinktime=500 --thinktime_spin=100").spin_ns,
+        Nanos::micros(100)
+    );
+    let issued = think("--thinktime=500 --thinktime_blocks_type=issue");
+    assert_eq!(issued.count, ThinkCount::Issued);
+    let by_time = think("--thinktime=500 --thinktime_iotime=2");
+    assert_eq!((by_time.operations, by_time.after_ns), (0, Some(Nanos::secs(2))));
+    assert!(think("--thinktime=500 --rate_ignore_thinktime=1").shifts_schedule);
+    assert!(!usual.shifts_schedule);
+    assert_eq!(think("--thinkcycles=1000").cycles_each, 1000);
+}
+
+#[test]
+fn minimum_rates_are_judged_over_a_cycle() {
+    let control = plan("--rate_min=1m --rate_cycle=250").steps[0].jobs[0].control.clone();
+    let [Control::MinimumRate(rule)] = &control[..] else {
+        panic!("{control:?}");
+    };
+    assert_eq!(rule.cycle_ns, Nanos::millis(250));
+}
+
+#[test]
+fn files_are_flushed_and_made_as_asked() {
+    assert!(stream("--rw=write --end_syncfs=1").sync.file_system_at_end);
+    for (line, flushes, opens) in [("", true, false), ("--create_fsync=0 --create_on_open=1", false, true)] {
+        let Prepare::LayOut { flush, on_open, .. } = plan(line).targets[0].prepare else {
+            panic!("{line}");
+        };
+        assert_eq!((flush, on_open), (flushes, opens));
+    }
+    assert!(plan("--create_only=1").steps[0].jobs[0].prepare_only);
+    let named = plan("--filename_format=a.$jobname.$filenum");
+    assert_eq!(named.targets[0].path, "a.x.0");
+}
+
+#[test]
+fn offsets_and_lengths_keep_to_what_is_given() {
+    assert_eq!(
+        stream("--filename=there --offset=30% --offset_align=64k")
+            .region
+            .base
+            .align,
+        65536
+    );
+    assert_eq!(stream("--filename=there --offset=30%").region.base.align, 4096);
+    let sizes = |line: &str| stream(line).pattern.sizes.read;
+    let range = BlockSizes::Range {
+        low: Bytes::kib(1),
+        high: Bytes::kib(4),
+        unaligned: true,
+    };
+    assert_eq!(sizes("--bsrange=1k-4k --bs_unaligned"), range);
+    let by_place = stream("--rw=randread --percentage_random=50 --bs=64k,4k --bs_is_seq_rand=1").pattern;
+    assert!(by_place.sizes_by_place);
+    assert_eq!(by_place.sizes.read, BlockSizes::Fixed { size: Bytes::kib(64) });
+    assert_eq!(by_place.sizes.write, BlockSizes::Fixed { size: Bytes::kib(4) });
+}
+
+#[test]
+fn lists_of_blocks_move_on() {
+    for (line, expected) in [("", false), ("--random_sequence_stride=1", true)] {
+        let line = format!("--rw=randread --random_distribution=sequence:1,5,3 {line}");
+        let access = stream(&line).pattern.access;
+        let [
+            Access::Random {
+                placement: Placement::List(list),
+            },
+        ] = &access[..]
+        else {
+            panic!("{access:?}");
+        };
+        assert_eq!((&list.blocks[..], list.moving), (&[1, 5, 3][..], expected));
+    }
+}
+
+#[test]
+fn contents_are_as_compressible_and_as_alike_as_asked() {
+    let content = |line: &str| stream(&format!("--rw=write {line}")).content;
+    let Content::Compressible { chunk, .. } = content("--buffer_compress_percentage=50 --buffer_compress_chunk=4k")
+    else {
+        panic!("not compressible");
+    };
+    assert_eq!(chunk, 4096);
+    let set = |line: &str| match content(&format!("--dedupe_percentage=30 {line}")) {
+        Content::Duplicated { working_set, .. } => working_set,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(set(""), 0);
+    // 256 blocks of 4 KiB.
+    assert_eq!(set("--dedupe_mode=working_set"), 12);
+    assert_eq!(set("--dedupe_mode=working_set --dedupe_working_set_percentage=50"), 128);
+}
+
+#[test]
+fn strided_zones_are_windows() {
+    let access = stream("--zonemode=strided --zonesize=64k --zonerange=128k --zoneskip=32k")
+        .pattern
+        .access;
+    let [Access::Zones(zones)] = &access[..] else {
+        panic!("{access:?}");
+    };
+    let sizes = (zones.work, zones.range, zones.skip);
+    assert_eq!(sizes, (Bytes::kib(64), Bytes::kib(128), Bytes::kib(32)));
+}
+
+#[test]
+fn priorities_reach_the_operations() {
+    let priority = stream("--prio=3 --prioclass=2 --priohint=5").priority.unwrap();
+    assert_eq!((priority.level, priority.hint, priority.percent), (3, 5, 100));
+    assert_eq!(stream("--priohint=5").priority.unwrap().hint, 5);
+}
+
+#[test]
+fn threads_and_memory_are_placed() {
+    let placement = |line: &str| worker(line).placement;
+    assert_eq!(placement("--numa_cpu_nodes=0-1,3").cpu_nodes, [0, 1, 3]);
+    assert_eq!(placement("--comm=walker").name.as_deref(), Some("walker"));
+    let nodes = |policy: &str| placement(&format!("--numa_mem_policy={policy}")).memory_nodes;
+    assert_eq!(nodes("bind:0,2"), Some(MemoryNodes::Bind { nodes: vec![0, 2] }));
+    assert_eq!(nodes("prefer:1"), Some(MemoryNodes::Prefer { node: 1 }));
+    assert_eq!(
+        nodes("interleave:0-1"),
+        Some(MemoryNodes::Interleave { nodes: vec![0, 1] })
+    );
+    assert_eq!(nodes("local"), Some(MemoryNodes::Local));
+    assert_eq!(nodes("default"), Some(MemoryNodes::Default));
+    assert_eq!(worker("--lockmem=8m").memory.pinned, Bytes::mib(8));
+}
+
+#[test]
+fn engines_are_told_their_own_options() {
+    let engine = |line: &str| worker(line).engine;
+    assert_eq!(engine("--ioengine=falloc").kind, EngineKind::Falloc);
+    let calls = engine("--ioengine=pvsync2 --hipri --hipri_percentage=30 --nowait=1 --uncached=1");
+    assert_eq!((calls.poll, calls.poll_percent), (true, 30));
+    assert!(calls.no_wait && calls.uncached);
+    assert_eq!(engine("--ioengine=io_uring --hipri").poll_percent, 100);
+    let polled = engine("--ioengine=io_uring --sqthread_poll --sqthread_poll_cpu=1");
+    assert_eq!((polled.submission_thread, polled.submission_cpu), (true, Some(1)));
+    assert!(engine("--ioengine=mmap --thp=1").huge_maps);
+    assert!(stream("--error_dump=1").on_error.tell_tolerated);
+    assert!(stream("--fadvise_hint=noreuse").hint.no_reuse);
+}
+
+#[test]
+fn what_nothing_here_does_is_refused() {
+    for (line, what) in [
+        (
+            "--ioengine=filecreate --verify=md5",
+            "verify with ioengine=filecreate is not supported by this program",
+        ),
+        ("--mem=cudamalloc", "mem=cudamalloc is not supported by this program"),
+        ("--zonemode=zbd", "zonemode=zbd is not supported by this program"),
+        ("--zonesize=1m", "zonesize needs zonemode=strided"),
+        ("--zonemode=strided", "zonemode=strided needs a zonesize"),
+        (
+            "--zonemode=strided --zonesize=4k --zoneskip=10%",
+            "a zoneskip that is no number of bytes is not supported by this program",
+        ),
+        ("--numa_cpu_nodes=x", "numa_cpu_nodes: 'x' is no list of nodes"),
+        (
+            "--numa_mem_policy=prefer:0,1",
+            "numa_mem_policy: 'prefer:0,1' is none of default, local, prefer:N, bind:LIST, interleave:LIST",
+        ),
+    ] {
+        assert_eq!(lowered(line).unwrap_err(), [format!("fio: {what}")], "{line}");
+    }
+}
+
+#[test]
+fn directories_stand_for_their_files() {
+    let paths: Vec<String> = plan("--opendir=there")
+        .targets
+        .into_iter()
+        .map(|target| target.path)
+        .collect();
+    assert_eq!(paths, ["there/a", "there/b"]);
+    let missing = lowered("--opendir=missing").unwrap_err();
+    assert_eq!(
+        missing[0],
+        "fio: opendir: cannot read 'missing': No such file or directory"
+    );
+}
+
+#[test]
+fn files_have_to_be_of_the_kind_that_was_said() {
+    plan("--filename=there --filetype=file");
+    plan("--filename=new --filetype=file");
+    let wrong = lowered("--filename=there --filetype=block").unwrap_err();
+    assert_eq!(wrong, ["fio: filetype: there is no block device"]);
+}
+
+#[test]
+fn patterns_may_hold_offsets() {
+    let verify = stream("--rw=write --verify=pattern --verify_pattern=0xab%o --verify_pattern_interval=1")
+        .verify
+        .unwrap();
+    assert_eq!((verify.pattern.len(), &verify.pattern_offsets[..]), (9, &[1][..]));
+    assert!(verify.pattern_of_interval);
+    let refused = lowered("--rw=write --buffer_pattern=%o").unwrap_err();
+    assert_eq!(refused, ["fio: buffer_pattern: %o in a pattern needs verify_pattern"]);
+}
+
+#[test]
+fn overlapping_operations_are_kept_apart_if_asked() {
+    assert!(
+        worker("--ioengine=libaio --iodepth=8 --serialize_overlap=1")
+            .batching
+            .serialize_overlap
+    );
+    assert!(!worker("--ioengine=libaio --iodepth=8").batching.serialize_overlap);
+}

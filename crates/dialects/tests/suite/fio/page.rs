@@ -1,0 +1,192 @@
+//! `docs/fio.md` is made from the tables of options, flags and engines, the deviations, and what is written by hand in `page.md`.
+
+use std::fmt::Write as _;
+use std::fs;
+
+use dialects::fio::engines::ENGINES;
+use dialects::fio::flags::{FLAGS, Parameter};
+use dialects::fio::options::{GROUPS, Kind, Row, Status};
+use dialects::fio::values::Unit;
+
+const BY_HAND: &str = include_str!("page.md");
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
+fn options() -> String {
+    let mut text = String::new();
+    for (heading, rows) in GROUPS {
+        let _ = write!(text, "### {heading}\n\n");
+        text.push_str("| option | tier | kind | default | meaning | status |\n| --- | --- | --- | --- | --- | --- |\n");
+        for row in *rows {
+            let names: Vec<String> = row.names().map(|name| format!("`{name}`")).collect();
+            let default = match row.default {
+                "" => String::new(),
+                default => format!("`{default}`"),
+            };
+            let engines: Vec<String> = row.engines.iter().map(|engine| format!("`{engine}`")).collect();
+            let engines = match engines.is_empty() {
+                true => String::new(),
+                false => format!(" ({})", engines.join(", ")),
+            };
+            let (names, kind, help, status) = (names.join(", "), kind(row), row.help, status(row));
+            let line = format!(
+                "| {names}{engines} | {} | {kind} | {default} | {help}{} | {status} |",
+                row.tier(),
+                example(row)
+            );
+            text.push_str(&line.replace("  ", " "));
+            text.push('\n');
+        }
+        text.push('\n');
+    }
+    text.trim_end().to_string()
+}
+
+fn kind(row: &Row) -> String {
+    let unit = |unit: Unit| match unit {
+        Unit::Bytes => "",
+        Unit::Seconds => ", bare: seconds",
+        Unit::Microseconds => ", bare: microseconds",
+    };
+    let words = |words: &[dialects::fio::options::Word]| {
+        let words: Vec<String> = words.iter().map(|word| format!("`{}`", word.text)).collect();
+        words.join(" ")
+    };
+    match row.kind {
+        Kind::Flag(_) => "flag".into(),
+        Kind::Bool(_) => "0 or 1".into(),
+        Kind::Int(_) | Kind::OptionalInt(_) => bounded("number", row),
+        Kind::Size(_) | Kind::OptionalSize(_) => "size".into(),
+        Kind::Amount(_) => "size or percentage".into(),
+        Kind::Time(_, bare) => format!("time{}", unit(bare)),
+        Kind::PerDirection(_, bare) => format!("up to three, for reads, writes, trims{}", unit(bare)),
+        Kind::Reals(_) => "numbers between colons".into(),
+        Kind::Real(_) => "number with a fraction".into(),
+        Kind::Text(_) => "text".into(),
+        Kind::Word(these, None) | Kind::Words(these) => words(these),
+        Kind::Word(these, Some(_)) => format!("{}, then `:` and more", words(these)),
+        Kind::Special(_) => "see the example".into(),
+        Kind::Removed | Kind::Ignored => String::new(),
+        Kind::Unread(kind) => kind.into(),
+    }
+}
+
+fn bounded(kind: &str, row: &Row) -> String {
+    match (row.least, row.most) {
+        (Some(least), Some(most)) => format!("{kind}, {least} to {most}"),
+        (Some(least), None) => format!("{kind}, {least} or more"),
+        (None, Some(most)) => format!("{kind}, at most {most}"),
+        (None, None) => kind.into(),
+    }
+}
+
+fn example(row: &Row) -> String {
+    match (row.kind, row.example) {
+        (Kind::Flag(_) | Kind::Bool(_) | Kind::Removed | Kind::Ignored, _) | (_, "") => String::new(),
+        (_, example) => format!(" `{}={}`", row.name, example.replace('|', "\\|")),
+    }
+}
+
+fn status(row: &Row) -> String {
+    match (row.status, row.kind) {
+        (_, Kind::Removed) => "an error, as in fio".into(),
+        (Status::Supported, _) => String::new(),
+        (Status::WithoutEffect(why), _) => format!("*without effect*: {why}"),
+        (Status::Refused, _) => "*refused*".into(),
+    }
+}
+
+fn flags() -> String {
+    let mut text = String::from("| flag | meaning |\n| --- | --- |\n");
+    for flag in FLAGS {
+        let placeholder = flag.placeholder.trim_start_matches('[').trim_end_matches(']');
+        let written = match flag.parameter {
+            Parameter::None => String::new(),
+            Parameter::Optional => format!("[={placeholder}]"),
+            Parameter::Required => format!("={placeholder}"),
+        };
+        let _ = writeln!(
+            text,
+            "| `--{}{}` | {} |",
+            flag.name,
+            written.replace('|', "\\|"),
+            flag.help
+        );
+    }
+    text.trim_end().to_string()
+}
+
+fn engines() -> String {
+    // Which of them there are depends on the system; the page tells of Linux, and of Windows in a sentence.
+    let list = |here: bool| {
+        let chosen = ENGINES.iter().filter(|engine| engine.is_here() == here);
+        let names: Vec<String> = chosen.map(|engine| format!("`{}`", engine.name)).collect();
+        names.join(" ")
+    };
+    format!(
+        "Taken: {}. On Windows, `windowsaio` is a completion port, and `psync`, `vsync`, `pvsync`, `pvsync2`, `ftruncate`, \
+         `posixaio`, `falloc`, `splice`, `io_uring` and `libaio` are told to be not loadable.\n\nKnown, and told to be not loadable: {}.",
+        list(true),
+        list(false)
+    )
+}
+
+struct Deviation {
+    id: String,
+    cells: [String; 4],
+}
+
+fn deviations() -> Vec<Deviation> {
+    let text = fs::read_to_string(format!("{ROOT}/tests/deviations.toml")).unwrap();
+    let table: toml::Table = text.parse().unwrap();
+    let entries = table["deviation"].as_array().unwrap().iter();
+    let of_fio = entries.filter(|entry| entry["tool"].as_str() == Some("fio"));
+    let text = |entry: &toml::Value, key: &str| entry[key].as_str().unwrap().to_owned();
+    of_fio
+        .map(|entry| Deviation {
+            id: text(entry, "id"),
+            cells: ["about", "theirs", "ours", "reason"].map(|key| text(entry, key)),
+        })
+        .collect()
+}
+
+fn deviations_as_table() -> String {
+    let mut text = String::from("| what | fio | fathom | why |\n| --- | --- | --- | --- |\n");
+    for entry in deviations() {
+        let [about, theirs, ours, reason] = entry.cells.map(|cell| cell.replace('|', "\\|"));
+        let _ = writeln!(text, "| {about} (`{}`) | {theirs} | {ours} | {reason} |", entry.id);
+    }
+    text.trim_end().to_string()
+}
+
+#[test]
+#[cfg_attr(windows, ignore = "the page lists the engines of Linux")]
+fn the_page_is_current() {
+    let page = BY_HAND
+        .replace("<!-- options -->", &options())
+        .replace("<!-- flags -->", &flags())
+        .replace("<!-- engines -->", &engines())
+        .replace("<!-- deviations -->", &deviations_as_table());
+    let path = format!("{ROOT}/docs/fio.md");
+    if std::env::var_os("FATHOM_UPDATE").is_some() {
+        fs::write(&path, &page).unwrap();
+    }
+    let there = fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        there == page,
+        "docs/fio.md is not what the tables give; FATHOM_UPDATE=1 writes it anew"
+    );
+}
+
+#[test]
+fn deviations_are_whole() {
+    let entries = deviations();
+    let ids: std::collections::HashSet<&str> = entries.iter().map(|entry| entry.id.as_str()).collect();
+    assert!(!entries.is_empty() && ids.len() == entries.len(), "an id stands twice");
+    for entry in &entries {
+        assert!(
+            entry.cells[1..].iter().all(|cell| cell.ends_with('.')),
+            "{}: a sentence ends with a full stop",
+            entry.id
+        );
+    }
+}

@@ -1,0 +1,96 @@
+//! Job files and command lines made at random: nothing makes the reader panic, and what `--showcmd` prints of a file means
+//! what the file means.
+
+use dialects::fio::options::{Kind, Row, Status, rows};
+use proptest::prelude::*;
+use proptest::sample::select;
+
+use crate::fio::support::{Around, all};
+
+/// Options that show nothing of their own: the section's name, and folders that do not exist.
+const APART: &[&str] = &["name", "directory", "description", "ioengine"];
+
+fn usable() -> Vec<&'static Row> {
+    let readable = |row: &&Row| {
+        !matches!(row.kind, Kind::Removed | Kind::Ignored | Kind::Unread(_))
+            && row.status != Status::Refused
+            && row.engines.is_empty()
+            && !APART.contains(&row.name)
+    };
+    rows().filter(readable).collect()
+}
+
+/// An option of the table with a value that fits it.
+fn good_option() -> impl Strategy<Value = String> {
+    let rows = usable();
+    let choice = any::<prop::sample::Index>;
+    (choice(), 1u32..8, choice()).prop_map(move |(row, number, word)| {
+        let row = rows[row.index(rows.len())];
+        match row.kind {
+            Kind::Flag(_) => row.name.to_string(),
+            Kind::Bool(_) => format!("{}={}", row.name, number % 2),
+            Kind::Word(words, None) => format!("{}={}", row.name, words[word.index(words.len())].text),
+            _ => format!("{}={}", row.name, row.example),
+        }
+    })
+}
+
+/// Anything that looks a little like an option.
+fn odd_option() -> impl Strategy<Value = String> {
+    let names: Vec<&'static str> = rows().flat_map(|row| row.names()).collect();
+    let values = "[-0-9a-z%:,/.$(){}*+^'\"\\\\ x=;#é]{0,12}";
+    prop_oneof![
+        (select(names.clone()), values).prop_map(|(name, value)| format!("{name}={value}")),
+        (select(names), "[0-9]{0,20}[kmgtpis%b]{0,3}").prop_map(|(name, value)| format!("{name}={value}")),
+        "\\PC{0,20}".prop_map(|text| text),
+        "\\[[a-zé ]{0,6}\\]?".prop_map(|text| text),
+        Just("include b.inc".to_string()),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn odd_files_do_no_harm(lines in prop::collection::vec(odd_option(), 0..12)) {
+        let text = format!("[a]\n{}\n", lines.join("\n"));
+        let mut around = Around::with_file("a.fio", &text);
+        around.files.insert("b.inc".into(), lines.join("\n"));
+        let _ = around.read(&["a.fio"]);
+        let _ = around.read(&["--showcmd", "a.fio"]);
+    }
+
+    #[test]
+    fn odd_lines_do_no_harm(options in prop::collection::vec((odd_option(), 0usize..3), 0..8)) {
+        let arguments: Vec<String> = options
+            .iter()
+            .map(|(option, dashes)| format!("{}{option}", &"--"[..*dashes]))
+            .collect();
+        let mut borrowed: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        let _ = Around::default().read(&borrowed);
+        borrowed.insert(0, "--name=x");
+        let _ = Around::default().read(&borrowed);
+    }
+
+    #[test]
+    fn what_showcmd_prints_means_the_same(
+        global in prop::collection::vec(good_option(), 0..6),
+        first in prop::collection::vec(good_option(), 0..6),
+        second in prop::collection::vec(good_option(), 0..6),
+    ) {
+        let text = format!("[global]\n{}\n[a]\n{}\n[b]\n{}\n", global.join("\n"), first.join("\n"), second.join("\n"));
+        let (code, from_file) = all(Around::with_file("a.fio", &text).read(&["--parse-only", "a.fio"]));
+        prop_assert_eq!(code, 0, "{}: {:?}", text, from_file.told);
+        let (_, shown) = all(Around::with_file("a.fio", &text).read(&["--showcmd", "a.fio"]));
+        let line = shown.stdout().last().unwrap().to_string();
+        // Values are printed without quotes; those that have blanks are not made here.
+        let mut arguments: Vec<&str> = line.split_whitespace().collect();
+        arguments[0] = "--parse-only";
+        let (code, again) = all(Around::default().read(&arguments));
+        prop_assert_eq!(code, 0, "{}: {:?}", line, again.told);
+        prop_assert_eq!(again.jobs.len(), 2);
+        for (one, other) in again.jobs.iter().zip(&from_file.jobs) {
+            prop_assert_eq!(&one.options, &other.options, "{}", &line);
+        }
+    }
+}

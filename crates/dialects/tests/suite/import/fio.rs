@@ -1,0 +1,187 @@
+//! fio: recorded reports of 3.42 as JSON, as JSON+ and for people, and one in the form of 2.x.
+
+use dialects::import::{self, Form};
+use model::{Bytes, Direction, Nanos};
+
+use super::{folders, read, rules, text_of};
+
+/// Cases whose jobs count no operation that a report shows, or that write other forms.
+const WITHOUT: [&str; 2] = ["06-etcd-fdatasync", "20-terse-style"];
+
+#[test]
+fn every_recorded_report_is_read() {
+    for case in folders("fio/golden") {
+        for (name, form) in [
+            ("normal.txt", Form::FioNormal),
+            ("out.json", Form::FioJson),
+            ("out.json+", Form::FioJson),
+        ] {
+            let path = format!("fio/golden/{case}/{name}");
+            if !super::data(&path).exists() {
+                continue;
+            }
+            let imported = import::read(&path, &text_of(&path));
+            if WITHOUT.contains(&&*case) && imported.is_err() {
+                continue;
+            }
+            let imported = imported.unwrap();
+            assert_eq!(imported.form, form, "{path}");
+            assert_eq!(imported.unread, [], "{path}");
+            assert!(imported.loads.iter().all(|load| load.total.iops.is_some()), "{path}");
+            assert!(
+                imported.loads.iter().all(|load| load
+                    .version
+                    .as_deref()
+                    .is_some_and(|version| version.starts_with("fio-3.42"))),
+                "{path}"
+            );
+        }
+    }
+}
+
+#[test]
+fn grouped_clones_are_one_load_with_the_depth_of_all() {
+    let imported = read("fio/golden/05-sla-70-30/out.json");
+    let [load] = &*imported.loads else {
+        panic!("{imported:#?}")
+    };
+    assert_eq!(
+        (load.load.workers, load.load.depth),
+        (Some(4), Some(32)),
+        "4 clones with 8 each"
+    );
+    assert_eq!(
+        (load.load.rate_iops, load.load.closed_loop),
+        (Some(4000.0), Some(false))
+    );
+    assert_eq!(
+        (load.load.block, load.load.read_percent),
+        (Some(Bytes(32 << 10)), Some(70.0))
+    );
+    assert_eq!(load.total.operations, Some(12_000));
+    assert_eq!(load.measured_ns, Some(Nanos::millis(3001)));
+    let read = load.directions.read.as_ref().unwrap();
+    let latency = read.latency.as_ref().unwrap();
+    assert_eq!(
+        latency.mean_ns,
+        Some(95_263.454762),
+        "the total latency, not the completion latency"
+    );
+    assert_eq!(latency.quantile(0.999), Some(1_613_824.0));
+    assert!(rules(&imported).contains(&"PCT-COMPLETION"));
+    assert!(load.device.is_some(), "one device, one group");
+    assert_eq!(load.errors, Some(0));
+}
+
+#[test]
+fn the_report_for_people_gives_what_it_tells_and_no_more() {
+    let imported = read("fio/golden/05-sla-70-30/normal.txt");
+    let [load] = &*imported.loads else {
+        panic!("{imported:#?}")
+    };
+    assert_eq!((load.load.workers, load.load.depth), (Some(4), Some(32)));
+    assert_eq!(
+        (load.load.rate_iops, load.load.closed_loop, load.load.direct),
+        (None, None, None)
+    );
+    let read = load.directions[Direction::Read].as_ref().unwrap();
+    assert_eq!(read.operations, Some(8400));
+    assert_eq!(
+        read.iops,
+        Some(8400.0 / 3.001),
+        "from count and time, not from four digits"
+    );
+    let latency = read.latency.as_ref().unwrap();
+    assert_eq!(
+        (latency.mean_ns, latency.max_ns),
+        (Some(1_323_180.0), Some(85_754_000.0))
+    );
+    assert_eq!(latency.quantile(0.99), Some(45_876_000.0));
+}
+
+#[test]
+fn jobs_that_run_at_once_are_summed_too() {
+    let imported = read("fio/golden/23-two-globals-kb1000/out.json");
+    let names: Vec<&str> = imported.loads.iter().map(|load| load.name.as_str()).collect();
+    assert_eq!(names, ["one", "two", "all jobs of group 0 together"]);
+    let sum: u64 = imported.loads[..2]
+        .iter()
+        .filter_map(|load| load.total.operations)
+        .sum();
+    assert_eq!(imported.loads[2].total.operations, Some(sum));
+    let alone = read("fio/golden/07-four-stonewalled/out.json");
+    assert_eq!(alone.loads.len(), 4, "one after the other");
+}
+
+#[test]
+fn clones_of_their_own_are_added_up() {
+    let text = text_of("fio/golden/05-sla-70-30/out.json");
+    let mut document: serde_json::Value = serde_json::from_str(&text).unwrap();
+    document["global options"]
+        .as_object_mut()
+        .unwrap()
+        .remove("group_reporting");
+    let one = document["jobs"][0].clone();
+    document["jobs"].as_array_mut().unwrap().push(one);
+    let imported = import::read("x", &document.to_string()).unwrap();
+    let [load] = &*imported.loads else {
+        panic!("{imported:#?}")
+    };
+    assert_eq!((load.load.workers, load.load.depth), (Some(2), Some(16)));
+    assert_eq!(load.total.operations, Some(24_000));
+    assert_eq!(load.parts.len(), 6);
+    assert!(
+        load.total.latency.as_ref().unwrap().quantiles.is_empty(),
+        "percentiles do not add"
+    );
+    assert!(rules(&imported).contains(&"PCT-PER-CLONE"));
+}
+
+#[test]
+fn notes_before_the_json_and_several_documents_are_no_obstacle() {
+    let text = text_of("fio/golden/05-sla-70-30/out.json");
+    let noted = format!("fio: this platform does not support process shared mutexes\nnote: {{}}\n{text}\n{text}");
+    assert_eq!(import::read("x", &noted).unwrap().loads.len(), 1);
+    let cut = format!("note\n{}", &text[..text.len() / 2]);
+    let told = import::read("x", &cut).unwrap_err();
+    assert!(told[0].at.as_ref().unwrap().line > 50, "{told:?}");
+}
+
+#[test]
+fn an_engine_that_waits_has_no_queue() {
+    let text = text_of("fio/golden/01-seqread-psync/out.json");
+    let mut document: serde_json::Value = serde_json::from_str(&text).unwrap();
+    document["jobs"][0]["job options"]["iodepth"] = "64".into();
+    let imported = import::read("x", &document.to_string()).unwrap();
+    assert_eq!(
+        imported.loads[0].load.depth,
+        imported.loads[0].load.workers.map(u64::from)
+    );
+    assert!(rules(&imported).contains(&"SYNC-ENGINE"));
+}
+
+#[test]
+fn reports_of_2_are_read() {
+    let text = "test: (g=0): rw=randrw, bs=4K-4K/4K-4K/4K-4K, ioengine=libaio, iodepth=64\nfio-2.2.10\nStarting 1 process\n\n\
+                test: (groupid=0, jobs=1): err= 0: pid=1234: Tue Mar  1 10:00:00 2016\n\
+                  read : io=3071.7MB, bw=63317KB/s, iops=15829, runt= 49676msec\n    slat (usec): min=2, max=335, avg= 6.52, stdev= 3.18\n\
+                    clat (usec): min=120, max=20335, avg=3106.52, stdev=703.18\n     lat (usec): min=125, max=20340, avg=3113.05, stdev=703.20\n\
+                    clat percentiles (usec):\n     |  1.00th=[ 1752],  5.00th=[ 2096], 99.00th=[ 5344], 99.99th=[14272]\n\
+                    bw (KB  /s): min=54328, max=69352, per=100.00%, avg=63359.60, stdev=2802.90\n\
+                  write: io=1024.4MB, bw=21115KB/s, iops=5278, runt= 49676msec\n    clat (usec): min=90, max=18335, avg=2700.10, stdev=650.00\n\
+                  cpu          : usr=5.01%, sys=18.34%, ctx=180000, majf=0, minf=9\n\
+                     issued    : total=r=786347/w=262229/d=0, short=r=0/w=0/d=0, drop=r=0/w=0/d=0\n";
+    let imported = import::read("x", text).unwrap();
+    let [load] = &*imported.loads else {
+        panic!("{imported:#?}")
+    };
+    assert_eq!((load.load.depth, load.load.block), (Some(64), Some(Bytes(4096))));
+    assert_eq!(load.version.as_deref(), Some("fio-2.2.10"));
+    let read = load.directions.read.as_ref().unwrap();
+    assert_eq!(read.operations, Some(786_347));
+    assert!((read.iops.unwrap() - 15_829.0).abs() < 1.0);
+    assert_eq!(read.bytes_per_sec, Some(63_317.0 * 1024.0));
+    assert_eq!(read.latency.as_ref().unwrap().quantile(0.99), Some(5_344_000.0));
+    let in_flight = load.in_flight().unwrap();
+    assert!((in_flight - 63.5).abs() < 1.0, "{in_flight}");
+}

@@ -1,0 +1,241 @@
+//! Iometer, in its documented form, as it is known: no file here was written by it. The figures are made up so that they fit together,
+//! and what is expected of them was worked out by hand.
+
+use dialects::import::{self, Form};
+use model::observation::Latency;
+use model::{Bytes, Direction};
+
+use super::{read, rules, text_of};
+
+const MIB: f64 = 1_048_576.0;
+
+/// A mean and a maximum, and nothing that nobody measured.
+fn latency(samples: u64, mean_ms: f64, max_ms: f64) -> Latency {
+    Latency {
+        samples: Some(samples),
+        mean_ns: Some(mean_ms * 1e6),
+        max_ns: Some(max_ms * 1e6),
+        ..Latency::default()
+    }
+}
+
+#[test]
+fn results_of_2006_are_read_by_their_titles() {
+    let imported = read("iometer/results-2006.csv");
+    assert_eq!(
+        (imported.form, rules(&imported), imported.unread.len()),
+        (Form::Iometer, vec![], 0)
+    );
+    assert_eq!(
+        (imported.host.as_deref(), imported.processors),
+        (Some("TESTHOST"), Some(2))
+    );
+    assert_eq!(imported.started.as_deref(), Some("2026-11-23 10:00:00:123"));
+    let [one, two] = &*imported.loads else {
+        panic!("{imported:#?}")
+    };
+    assert_eq!(
+        (one.tool.as_str(), one.version.as_deref()),
+        ("Iometer", Some("2006.07.27"))
+    );
+    assert_eq!(one.name, "4 KiB; 100% Read; 100% random");
+    assert_eq!(
+        (one.total.iops, one.total.bytes_per_sec),
+        (Some(16_000.0), Some(62.5 * MIB))
+    );
+    assert_eq!(
+        (one.total.operations, one.total.bytes),
+        (Some(960_000), Some(Bytes(3_932_160_000)))
+    );
+    assert_eq!(one.total.latency, Some(latency(960_000, 2.0, 45.5)));
+    // Two workers with one disk each, 16 for each of these.
+    assert_eq!((one.load.workers, one.load.depth), (Some(2), Some(32)));
+    assert_eq!(one.load.targets, ["PHYSICALDRIVE:1", "PHYSICALDRIVE:2"]);
+    assert_eq!(
+        (one.load.block, one.load.read_percent),
+        (Some(Bytes(4096)), Some(100.0))
+    );
+    assert_eq!((one.load.random, one.load.closed_loop), (Some(true), Some(true)));
+    assert_eq!(
+        (one.load.direct, one.measured_ns),
+        (None, None),
+        "the file tells neither"
+    );
+    assert_eq!(one.directions[Direction::Write], None, "none were written");
+    assert_eq!(one.errors, Some(0));
+    let parts: Vec<(&str, Option<f64>)> = one
+        .parts
+        .iter()
+        .map(|part| (part.name.as_str(), part.flow.iops))
+        .collect();
+    assert_eq!(
+        parts,
+        [
+            ("TESTHOST, Worker 1", Some(9000.0)),
+            ("TESTHOST, Worker 2", Some(7000.0))
+        ]
+    );
+    let cores: Vec<(u32, f64, f64)> = one
+        .cores
+        .iter()
+        .map(|core| (core.cpu, core.user, core.kernel))
+        .collect();
+    assert_eq!(cores, [(0, 0.09, 0.22), (1, 0.07, 0.12)]);
+    assert_eq!(one.stated.processors_busy, Some(0.25));
+
+    assert_eq!(two.load.read_percent, Some(67.0));
+    let [reads, writes] = [Direction::Read, Direction::Write].map(|of| two.directions[of].as_ref().unwrap());
+    assert_eq!((reads.iops, writes.iops), (Some(4020.0), Some(1980.0)));
+    assert_eq!(reads.bytes_per_sec, Some(31.40625 * MIB));
+    assert_eq!(reads.latency, Some(latency(241_200, 4.0, 52.0)));
+    assert_eq!(writes.latency.as_ref().unwrap().mean_ns, Some(8.040404 * 1e6));
+    assert_eq!(two.total.operations, Some(360_000));
+}
+
+#[test]
+fn results_of_1_1_have_two_kinds_of_megabytes_and_counts_by_latency() {
+    let imported = read("iometer/results-1.1.csv");
+    let load = &imported.loads[0];
+    assert_eq!(
+        load.total.bytes_per_sec,
+        Some(39.0625 * MIB),
+        "40.96 MB/s, 10,000 × 4096"
+    );
+    assert_eq!(
+        load.total.latency,
+        Some(latency(600_000, 0.1, 3.2)),
+        "no percentile is made of ranges"
+    );
+    assert_eq!(load.load.depth, Some(1));
+    let [remark] = &*imported.remarks else {
+        panic!("{:#?}", imported.remarks)
+    };
+    // 600,000 operations. Below 100 us: 390,000; below 500 us: 599,000; below 1 ms: 599,900.
+    assert_eq!(
+        (remark.rule.as_str(), remark.what.as_str()),
+        (
+            "PCT-RANGES",
+            "by its counts of operations by latency p50 lies in 50 to 100 uS, p99 lies in 200 to 500 uS, p99.9 lies in 0.5 to 1 mS"
+        )
+    );
+    let decimal = text_of("iometer/results-1.1.csv").replace("MiBps (Binary)", "Mibit");
+    let load = &import::read("x", &decimal).unwrap().loads[0];
+    assert_eq!(load.total.bytes_per_sec, Some(40.96 * 1e6), "10^6, as its title says");
+}
+
+#[test]
+fn the_depth_is_known_where_it_is_said_for_every_worker() {
+    let text = text_of("iometer/results-2006.csv");
+    let depth = |text: &str| import::read("x", text).unwrap().loads[0].load.depth;
+    let silent = text.replace(",Queue Depth,", ",Nothing,");
+    assert_eq!(depth(&silent), None);
+    let set = "'Default target settings for worker\n'Number of outstanding IOs,test connection rate\n8,DISABLED\n";
+    assert_eq!(
+        depth(&format!("{set}{silent}")),
+        Some(16),
+        "eight for each of two workers with a disk each"
+    );
+    assert_eq!(
+        depth(&format!("{set}{}{silent}", set.replace("8,", "4,"))),
+        None,
+        "which one holds nobody says"
+    );
+    assert_eq!(
+        depth(&text.replace(",Queue Depth,", ",# of Outstanding IOs,")),
+        Some(32)
+    );
+    // Disks that do not tell leave what their workers say.
+    let of_workers: Vec<&str> = text.lines().filter(|line| !line.starts_with("DISK,")).collect();
+    assert_eq!(depth(&of_workers.join("\n")), Some(32));
+}
+
+#[test]
+fn units_follow_the_titles() {
+    let text = text_of("iometer/results-1.1.csv");
+    let micro = text.replace(",Average Response Time,", ",Average Response Time (us),");
+    let mean = import::read("x", &micro).unwrap().loads[0]
+        .total
+        .latency
+        .as_ref()
+        .unwrap()
+        .mean_ns;
+    assert_eq!(mean, Some(100.0));
+    let odd = text.replace(",Average Response Time,", ",Average Response Time (ticks),");
+    let told = import::read("x", &odd).unwrap_err();
+    assert!(
+        told[0]
+            .to_string()
+            .contains("the unit `ticks` of `average response time` is not known"),
+        "{told:#?}"
+    );
+}
+
+#[test]
+fn workers_with_specifications_of_their_own_have_none_in_common() {
+    let text = text_of("iometer/results-2006.csv");
+    let other = text.replacen(
+        "WORKER,Worker 2,4 KiB; 100% Read; 100% random",
+        "WORKER,Worker 2,another",
+        1,
+    );
+    let load = &import::read("x", &other).unwrap().loads[0].load;
+    assert_eq!((load.block, load.read_percent, load.closed_loop), (None, None, None));
+    assert_eq!(load.depth, Some(32));
+}
+
+#[test]
+fn a_spreadsheet_may_have_saved_it() {
+    let text = text_of("iometer/results-2006.csv");
+    let padded: Vec<String> = text.lines().map(|line| format!("{line},,,,")).collect();
+    assert_eq!(
+        import::read("x", &padded.join("\r\n")).unwrap().loads,
+        read("iometer/results-2006.csv").loads
+    );
+}
+
+#[test]
+fn what_was_cut_is_told_and_what_is_whole_is_read() {
+    let imported = read("iometer/cut.csv");
+    assert_eq!(imported.loads.len(), 1);
+    let [unread] = &*imported.unread else {
+        panic!("{:#?}", imported.unread)
+    };
+    assert!(
+        unread
+            .what
+            .ends_with("cells stand under 56 titles: the row was cut off"),
+        "{unread}"
+    );
+    assert_eq!(unread.at.as_ref().unwrap().line, 39);
+    // Behind the titles nothing follows.
+    let text = text_of("iometer/results-1.1.csv");
+    let titles: Vec<&str> = text.lines().take(14).collect();
+    let told = import::read("x", &titles.join("\n")).unwrap_err();
+    assert!(
+        told[0]
+            .to_string()
+            .contains("no row of ALL stands under the titles of line 14"),
+        "{told:#?}"
+    );
+}
+
+#[test]
+fn other_titles_are_refused_with_their_line() {
+    let told = import::read("x", &text_of("iometer/other-titles.csv")).unwrap_err();
+    let [rate, time] = &*told else { panic!("{told:#?}") };
+    assert_eq!(
+        rate.what,
+        "no column has the title `iops`: without it the operations per second are not known"
+    );
+    assert!(time.what.contains("`average response time`"), "{time}");
+    assert!(
+        told.iter()
+            .all(|complaint| complaint.at.as_ref().unwrap().line == 14 && complaint.help.is_some())
+    );
+    let spoiled = text_of("iometer/results-1.1.csv").replacen("10000.000000", "10.000,5", 1);
+    let told = import::read("x", &spoiled).unwrap_err();
+    assert!(
+        told[0].to_string().contains("cannot be read") || told[0].to_string().contains("cells stand under"),
+        "{told:#?}"
+    );
+}

@@ -1,0 +1,76 @@
+//! Reports that the other tools really wrote, read back; those of Vdbench and Iometer in their documented forms; and all of them spoiled
+//! in every way.
+
+mod diskspd;
+mod figures;
+mod fio;
+mod iometer;
+mod mangled;
+mod vdbench;
+
+use std::fs;
+use std::path::PathBuf;
+
+use dialects::import::{self, Imported};
+
+/// A path of the test data.
+fn data(path: &str) -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data")).join(path)
+}
+
+fn text_of(path: &str) -> String {
+    let bytes = fs::read(data(path)).unwrap();
+    import::decode(&bytes).text
+}
+
+#[track_caller]
+fn read(path: &str) -> Imported {
+    import::read(path, &text_of(path)).unwrap_or_else(|complaints| panic!("{path}: {complaints:#?}"))
+}
+
+/// Folders of a folder, in order.
+fn folders(path: &str) -> Vec<String> {
+    let entries = fs::read_dir(data(path)).unwrap().map(|entry| entry.unwrap().path());
+    let mut names: Vec<String> = entries
+        .filter(|path| path.is_dir())
+        .map(|path| path.file_name().unwrap().to_str().unwrap().to_owned())
+        .collect();
+    names.sort();
+    names
+}
+
+fn rules(imported: &Imported) -> Vec<&str> {
+    imported.remarks.iter().map(|remark| remark.rule.as_str()).collect()
+}
+
+#[test]
+fn what_is_no_result_is_refused_with_what_would_be() {
+    let check = |text: &str, expected: &str| {
+        let complaints = import::read("x.txt", text).unwrap_err();
+        let told = complaints.iter().map(ToString::to_string).collect::<String>();
+        assert!(told.contains(expected), "{told}");
+    };
+    check("", "x.txt is empty");
+    check("\n\nhello there", "x.txt:3  hello there");
+    check("hello", "a text report of DiskSpd");
+    check("3;fio-3.42;a;0;0", "--output-format=json");
+    check(
+        "1048576 bytes (1.0 MB) copied, 0.1 s, 10 MB/s",
+        "explain anti-patterns dd",
+    );
+    check(
+        "Vdbench distribution: vdbench50407\n",
+        "only summary.html and flatfile.html have the averages",
+    );
+    check(
+        "'Test Type,Test Description\n0,\n'Version\n1.1.0\n",
+        "results of Iometer without a single result",
+    );
+    // A page that only talks about them has none.
+    check("Vdbench and Iometer report each interval of a test", "holds no result");
+    check("{\"fio version\" : \"fio-3.42\", \"jobs\" : [", "cut off");
+    check("<Results>\n<System>", "a whole report ends with </Results>");
+    check("[global]\nrw=read\n[a]\n", "holds no result");
+    // A page that only talks about reports has none.
+    check("DiskSpd prints <Results> and thread | bytes | I/Os", "holds no result");
+}

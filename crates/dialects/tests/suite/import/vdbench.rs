@@ -1,0 +1,259 @@
+//! Vdbench, in its documented form, as it is known: no file here was written by it. The figures are made up so that they fit together,
+//! and what is expected of them was worked out by hand.
+
+use dialects::import::{self, Form};
+use model::observation::{Observation, SeriesPoint};
+use model::{Bytes, Nanos};
+
+use super::{read, rules, text_of};
+
+const MIB: f64 = 1_048_576.0;
+
+fn mean_and_max(load: &Observation) -> (Option<f64>, Option<f64>) {
+    let latency = load.total.latency.as_ref().unwrap();
+    assert!(
+        latency.quantiles.is_empty() && latency.histogram.is_none(),
+        "a mean is no percentile"
+    );
+    (latency.mean_ns, latency.max_ns)
+}
+
+/// What both files say of the same two runs.
+#[track_caller]
+fn two_runs(path: &str, form: Form, names: [&str; 2]) -> Vec<Observation> {
+    let imported = read(path);
+    assert_eq!(
+        (imported.form, rules(&imported), imported.unread.len()),
+        (form, vec![], 0)
+    );
+    let [one, two] = &*imported.loads else {
+        panic!("{imported:#?}")
+    };
+    assert_eq!([one.name.as_str(), two.name.as_str()], names);
+    assert_eq!((one.tool.as_str(), one.version.as_deref()), ("Vdbench", Some("50407")));
+    // Six intervals of 5 s, the first of which is in no average.
+    assert_eq!(
+        (one.measured_ns, one.load.warm_up_ns),
+        (Some(Nanos::secs(25)), Some(Nanos::secs(5)))
+    );
+    assert_eq!(
+        (one.total.iops, one.total.bytes_per_sec),
+        (Some(20_000.0), Some(78.13 * MIB))
+    );
+    assert_eq!(mean_and_max(one), (Some(400_000.0), Some(3_210_000.0)));
+    assert_eq!((one.load.closed_loop, one.load.rate_iops), (Some(true), None));
+    assert_eq!(one.load.block, Some(Bytes(4096)));
+    assert_eq!(
+        one.load.depth, None,
+        "eight threads for each storage definition, of which nobody says how many"
+    );
+    assert_eq!(
+        (one.stated.in_flight, one.stated.bytes_per_operation),
+        (Some(8.0), Some(4096.0))
+    );
+    assert_eq!(one.stated.processors_busy, Some(0.214));
+    assert_eq!(
+        (one.directions.read.as_ref(), &one.directions.write),
+        (Some(&one.total), &None)
+    );
+    assert_eq!(
+        (one.total.operations, one.errors),
+        (None, None),
+        "counts stand in neither file"
+    );
+    // The second interval: 19,800 × 5 s, and 77.34 MiB × 5.
+    assert_eq!(one.series.len(), 5);
+    let expected = SeriesPoint {
+        start_ns: Nanos(0),
+        length_ns: Nanos::secs(5),
+        operations: [99_000, 0, 0],
+        bytes: [405_484_339, 0, 0],
+        mean_ns: Some(404_000.0),
+        p99_ns: None,
+    };
+    assert_eq!(one.series[0], expected);
+    assert_eq!(one.series[4].start_ns, Nanos::secs(20));
+
+    assert_eq!((two.load.closed_loop, two.load.rate_iops), (Some(false), Some(5000.0)));
+    assert_eq!((two.load.block, two.load.read_percent), (Some(Bytes(8192)), Some(70.0)));
+    // The longer of the two maxima.
+    assert_eq!(mean_and_max(two), (Some(650_000.0), Some(9_700_000.0)));
+    let [reads, writes] = [&two.directions.read, &two.directions.write].map(|flow| flow.as_ref().unwrap());
+    assert!((reads.iops.unwrap() - 3500.0).abs() < 1e-6 && (writes.iops.unwrap() - 1500.0).abs() < 1e-6);
+    let mean = |flow: &model::observation::Flow| flow.latency.as_ref().unwrap().mean_ns;
+    assert_eq!((mean(reads), mean(writes)), (Some(500_000.0), Some(1_000_000.0)));
+    assert_eq!(
+        two.directions.read.as_ref().unwrap().bytes_per_sec,
+        None,
+        "not told apart"
+    );
+    // 4,996 × 5 s = 24,980, of which 69.9 % are 17,461.
+    assert_eq!(two.series[0].operations, [17_461, 7519, 0]);
+    imported.loads
+}
+
+#[test]
+fn a_summary_is_read_by_the_words_of_its_two_lines() {
+    let names = ["rd1 (xfersize=4k threads=8)", "rd2 (xfersize=8k rdpct=70 threads=8)"];
+    let loads = two_runs("vdbench/summary-50407.html", Form::VdbenchSummary, names);
+    assert_eq!(loads[0].total.iops_deviation, Some(158.11));
+    assert_eq!(
+        (loads[0].load.random, loads[0].load.read_percent),
+        (None, None),
+        "no loop says"
+    );
+    let imported = read("vdbench/summary-50407.html");
+    assert_eq!(imported.started.as_deref(), Some("Nov 23, 2026"));
+}
+
+#[test]
+fn a_flat_file_is_read_by_the_names_of_its_columns() {
+    let loads = two_runs("vdbench/flatfile-50407.html", Form::VdbenchFlat, ["rd1", "rd2"]);
+    assert_eq!(
+        (loads[0].load.random, loads[0].load.read_percent),
+        (Some(true), Some(100.0))
+    );
+    assert_eq!(loads[0].total.iops_deviation, None, "it has no such row");
+    let timestamp = read("vdbench/flatfile-50407.html").started;
+    assert_eq!(timestamp.as_deref(), Some("11/23/2026-10:00:05-UTC"));
+}
+
+#[test]
+fn columns_may_stand_in_any_order() {
+    // Each row the other way round, from the third cell on.
+    let turned: Vec<String> = text_of("vdbench/flatfile-50407.html")
+        .lines()
+        .map(|line| match line.starts_with(['*', '<']) {
+            true => line.to_owned(),
+            false => line.split_whitespace().rev().collect::<Vec<_>>().join(" "),
+        })
+        .collect();
+    let imported = import::read("x", &turned.join("\n")).unwrap();
+    assert_eq!(imported.loads, read("vdbench/flatfile-50407.html").loads);
+}
+
+#[test]
+fn an_older_summary_has_fewer_columns_and_goes_past_midnight() {
+    let imported = read("vdbench/summary-503.txt");
+    let [load] = &*imported.loads else {
+        panic!("{imported:#?}")
+    };
+    assert_eq!((load.name.as_str(), load.version.as_deref()), ("seqwrite", Some("503")));
+    assert_eq!(
+        (load.measured_ns, load.load.warm_up_ns),
+        (Some(Nanos::secs(3)), Some(Nanos::secs(1)))
+    );
+    assert_eq!(mean_and_max(load), (Some(2_500_000.0), Some(31_250_000.0)));
+    assert_eq!(load.total.latency.as_ref().unwrap().deviation_ns, Some(750_000.0));
+    assert_eq!((load.stated.in_flight, load.stated.processors_busy), (None, Some(0.12)));
+    assert_eq!(
+        (&load.directions.read, load.directions.write.as_ref()),
+        (&None, Some(&load.total))
+    );
+    assert_eq!(load.series.len(), 3);
+}
+
+#[test]
+fn runs_of_one_definition_are_told_apart() {
+    let text = text_of("vdbench/flatfile-50407.html").replace("rd2", "rd1");
+    let loads = import::read("x", &text).unwrap().loads;
+    let names: Vec<&str> = loads.iter().map(|load| load.name.as_str()).collect();
+    assert_eq!(
+        names,
+        [
+            "rd1 (xfersize=4096 threads=8 rdpct=100 seekpct=100)",
+            "rd1 (xfersize=8192 threads=8 rdpct=70 seekpct=100)"
+        ]
+    );
+}
+
+#[test]
+fn what_is_absent_or_uneven_stays_unknown() {
+    // Without the interval rows nobody knows how long an interval was.
+    let text = text_of("vdbench/summary-503.txt");
+    let only: Vec<&str> = text
+        .lines()
+        .filter(|line| !line.contains("   65536") || line.contains("avg_"))
+        .collect();
+    let loads = import::read("x", &only.join("\n")).unwrap().loads;
+    assert_eq!(
+        (loads[0].measured_ns, loads[0].load.warm_up_ns, loads[0].series.len()),
+        (None, None, 0)
+    );
+    assert_eq!(loads[0].total.iops, Some(1600.0));
+    // An interval is missing.
+    let gap: Vec<&str> = text.lines().filter(|line| !line.contains("23:59:59.002")).collect();
+    let loads = import::read("x", &gap.join("\n")).unwrap().loads;
+    assert_eq!((loads[0].measured_ns, loads[0].series.len()), (Some(Nanos::secs(3)), 0));
+    // n/a is no zero.
+    let text = text_of("vdbench/flatfile-50407.html");
+    let loads = import::read("x", &text.replace("0.500       1.000", "  n/a         n/a"))
+        .unwrap()
+        .loads;
+    assert_eq!(
+        loads[1]
+            .directions
+            .read
+            .as_ref()
+            .unwrap()
+            .latency
+            .as_ref()
+            .unwrap()
+            .mean_ns,
+        None
+    );
+}
+
+#[test]
+fn a_summary_that_was_cut_gives_what_is_whole() {
+    let imported = read("vdbench/cut.html");
+    assert_eq!(imported.loads.len(), 1);
+    let [remark] = &*imported.remarks else {
+        panic!("{:#?}", imported.remarks)
+    };
+    assert_eq!(remark.rule, "REPORT-TRUNCATED");
+    assert_eq!(
+        remark.what,
+        "the run has no averages (avg_…): it was cut off or ended after interval 2"
+    );
+    let [unread] = &*imported.unread else {
+        panic!("{:#?}", imported.unread)
+    };
+    assert_eq!(
+        (unread.what.as_str(), unread.at.as_ref().unwrap().line),
+        ("8 cells stand under 13 columns", 29)
+    );
+}
+
+#[track_caller]
+fn refused(path: &str, line: usize, expected: &str) {
+    let complaints = import::read(path, &text_of(path)).unwrap_err();
+    let [complaint] = &*complaints else {
+        panic!("{complaints:#?}")
+    };
+    assert_eq!(complaint.at.as_ref().map(|place| place.line), Some(line), "{complaint}");
+    assert!(complaint.to_string().contains(expected), "{complaint}");
+    assert!(complaint.help.is_some(), "{complaint}");
+}
+
+#[test]
+fn what_cannot_be_read_is_refused_with_its_line() {
+    refused(
+        "vdbench/no-response.txt",
+        4,
+        "names no column `resp time`: without it neither the latency nor how many operations were in flight is known",
+    );
+    refused("vdbench/no-header.txt", 4, "before any line that names their columns");
+    refused("vdbench/file-system.txt", 4, "operations on a file system (fwd=)");
+    let without = text_of("vdbench/flatfile-50407.html").replace("  rate  MB/sec", "  pace  volume");
+    let told = import::read("x", &without).unwrap_err();
+    let told: Vec<&str> = told.iter().map(|complaint| complaint.what.as_str()).collect();
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert!(told[0].contains("`rate`") && told[1].contains("`mb/sec`"), "{told:?}");
+    let comma = text_of("vdbench/summary-503.txt").replace("2.500   31.250", "2,500   31,250");
+    let told = import::read("x", &comma).unwrap_err();
+    assert!(
+        told[0].to_string().contains("`2,500` under `resp time` cannot be read"),
+        "{told:#?}"
+    );
+}

@@ -1,0 +1,57 @@
+//! What ended a worker early.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::direction::Direction;
+use crate::units::{Bytes, Nanos};
+
+/// What ended a worker early.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Failure {
+    /// What failed, in a sentence.
+    pub what: String,
+    /// Where: target, direction, offset, length.
+    pub at: String,
+    /// Error number, if it came from the system.
+    #[serde(default)]
+    pub errno: Option<i32>,
+    /// The operation that failed, if it was one.
+    #[serde(default)]
+    pub operation: Option<FailedOperation>,
+    /// What to do.
+    #[serde(default)]
+    pub help: Option<String>,
+}
+
+/// An operation that failed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FailedOperation {
+    /// Slot of the queue that it used, counted over the whole worker.
+    pub slot: u32,
+    /// Index of its stream.
+    pub stream: u32,
+    /// What it was.
+    pub direction: Direction,
+    /// The file or device.
+    #[serde(default)]
+    pub path: String,
+    /// Where it began there.
+    #[serde(default)]
+    pub offset: Bytes,
+    /// Bytes that were asked for.
+    #[serde(default)]
+    pub length: u32,
+    /// It did what it should, only too late.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub too_slow: Option<TooSlow>,
+}
+
+/// A latency beyond what was allowed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TooSlow {
+    /// What it took.
+    pub took_ns: Nanos,
+    /// What it might take.
+    pub most_ns: Nanos,
+}

@@ -1,0 +1,145 @@
+//! Figures by interval: series, histograms, and what ran outside of the measured window.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::JobResults;
+use crate::direction::{Direction, PerDirection};
+use crate::event::{Counts, Interval, Phase};
+use crate::histogram::PackedHistogram;
+use crate::units::Nanos;
+
+/// An interval outside of the measured window.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PhaseInterval {
+    /// The phase.
+    pub phase: Phase,
+    /// Start, from the start of that phase.
+    pub start_ns: Nanos,
+    /// Length.
+    pub length_ns: Nanos,
+    /// Operations and bytes of each direction.
+    pub counts: PerDirection<Counts>,
+}
+
+impl PhaseInterval {
+    /// The figures of an interval that was told while it happened; `None` for those of the measured window.
+    pub fn of(interval: &Interval) -> Option<PhaseInterval> {
+        (interval.phase != Phase::Measured).then_some(PhaseInterval {
+            phase: interval.phase,
+            start_ns: interval.start_ns,
+            length_ns: interval.length_ns,
+            counts: interval.counts,
+        })
+    }
+}
+
+/// An interval series.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Series {
+    /// Length of an interval.
+    pub length_ns: Nanos,
+    /// Worker and stream it belongs to; absent for the whole job.
+    #[serde(default)]
+    pub of: Option<(u32, u32)>,
+    /// One entry for each interval since the start of the measured window; empty intervals are there as zeros. The last
+    /// one may be shorter.
+    pub points: PerDirection<Vec<Point>>,
+}
+
+/// One interval of a series: operations, bytes, and total latency where it was kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Point {
+    /// Operations completed.
+    #[serde(rename = "n")]
+    pub operations: u64,
+    /// Bytes transferred.
+    #[serde(rename = "b")]
+    pub bytes: u64,
+    /// Sum of the latencies.
+    #[serde(rename = "l", default)]
+    pub latency_ns: u64,
+    /// Sum of the squares of the latencies in ns².
+    #[serde(rename = "q", default)]
+    pub latency_squares_ns2: f64,
+    /// Smallest latency; 0 if there was none.
+    #[serde(rename = "min", default)]
+    pub latency_ns_min: u64,
+    /// Largest latency.
+    #[serde(rename = "max", default)]
+    pub latency_ns_max: u64,
+}
+
+impl Point {
+    /// Adds the same interval of another series.
+    pub fn merge(&mut self, other: &Point) {
+        if other.operations == 0 {
+            return;
+        }
+        self.latency_ns_min = match self.operations {
+            0 => other.latency_ns_min,
+            _ => self.latency_ns_min.min(other.latency_ns_min),
+        };
+        self.operations += other.operations;
+        self.bytes += other.bytes;
+        self.latency_ns += other.latency_ns;
+        self.latency_squares_ns2 += other.latency_squares_ns2;
+        self.latency_ns_max = self.latency_ns_max.max(other.latency_ns_max);
+    }
+}
+
+/// What a rank did of a job in each interval of the measured window.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RankSeries {
+    /// Which rank.
+    pub rank: u32,
+    /// Length of an interval; the last one may be shorter.
+    pub length_ns: Nanos,
+    /// Operations completed in each interval, all directions together.
+    pub operations: Vec<u64>,
+}
+
+impl RankSeries {
+    /// Of what one rank has measured by itself; `None` if it kept no intervals.
+    pub fn of(rank: u32, job: &JobResults) -> Option<RankSeries> {
+        let series = job.series.iter().find(|series| series.of.is_none())?;
+        let directions = || series.points.iter().map(|(_, points)| points);
+        let length = directions().map(Vec::len).max().unwrap_or_default();
+        let mut operations = vec![0; length];
+        for points in directions() {
+            for (sum, point) in operations.iter_mut().zip(points) {
+                *sum += point.operations;
+            }
+        }
+        (length > 0).then_some(RankSeries {
+            rank,
+            length_ns: series.length_ns,
+            operations,
+        })
+    }
+}
+
+/// Total latency (response time when paced) of one interval of a job.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct IntervalHistogram {
+    /// Start, from the start of the measured window.
+    pub start_ns: Nanos,
+    /// Length.
+    pub length_ns: Nanos,
+    /// The histogram of each direction that had operations.
+    pub latency: PerDirection<Option<PackedHistogram>>,
+}
+
+impl IntervalHistogram {
+    /// Adds what others did in the same interval.
+    pub fn add(&mut self, mut other: IntervalHistogram) {
+        self.length_ns = self.length_ns.max(other.length_ns);
+        for direction in Direction::ALL {
+            match (&mut self.latency[direction], other.latency[direction].take()) {
+                (Some(mine), Some(theirs)) => mine.merge(&theirs),
+                (mine @ None, theirs) => *mine = theirs,
+                (Some(_), None) => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,263 @@
+//! One job: its workers, its interval series, and how results of the same job on several hosts are added.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    DirectionResults, IntervalHistogram, PhaseInterval, Point, RankSeries, Series, Usage, WindowSeries, WorkerResults,
+};
+use crate::direction::PerDirection;
+use crate::event::{EndReason, Phase};
+use crate::seconds::IntervalFacts;
+use crate::units::Nanos;
+
+/// One job.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct JobResults {
+    /// Its name.
+    pub name: String,
+    /// Its workers in plan order.
+    pub workers: Vec<WorkerResults>,
+    /// Interval series.
+    #[serde(default)]
+    pub series: Vec<Series>,
+    /// Histograms by interval, in time order.
+    #[serde(default)]
+    pub histograms: Vec<IntervalHistogram>,
+    /// How the workers used their queues and threads, second by second, in time order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub seconds: Vec<IntervalFacts>,
+    /// What was done before and after the measured window, in time order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub around: Vec<PhaseInterval>,
+    /// Operations of each rank by interval, where several carried it out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rank_series: Vec<RankSeries>,
+    /// Latencies of each worker window by window, where the plan asks for them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub windows: Vec<WindowSeries>,
+    /// Intervals whose histogram had to be joined to the next because the gatherer was late.
+    #[serde(default)]
+    pub lost_intervals: u64,
+    /// Times a worker had to wait for its operation log, or for the trace that it writes.
+    #[serde(default)]
+    pub log_waits: u64,
+    /// Why it ended; absent if it never started.
+    #[serde(default)]
+    pub ended: Option<EndReason>,
+    /// What the rules of the job concluded.
+    #[serde(default)]
+    pub control: Vec<ControlOutcome>,
+}
+
+/// What a rule of a job concluded.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ControlOutcome {
+    /// The rule, in words.
+    pub rule: String,
+    /// Its aim was reached.
+    pub attained: bool,
+    /// What it saw, in words.
+    pub detail: String,
+    /// The values it judged, in the unit it names.
+    #[serde(default)]
+    pub series: Vec<f64>,
+    /// The queue depth it found, where it looked for one.
+    #[serde(default)]
+    pub depth: Option<u32>,
+}
+
+impl JobResults {
+    /// The results of each direction over all workers and streams, for directions that could occur.
+    pub fn directions(&self) -> PerDirection<Option<DirectionResults>> {
+        let mut merged = PerDirection::<Option<DirectionResults>>::default();
+        for stream in self.workers.iter().flat_map(|worker| &worker.streams) {
+            for (direction, results) in stream.directions.iter() {
+                match (&mut merged[direction], results) {
+                    (Some(mine), Some(theirs)) => mine.merge(theirs),
+                    (mine @ None, Some(theirs)) => *mine = Some(theirs.clone()),
+                    (_, None) => {}
+                }
+            }
+        }
+        merged
+    }
+
+    /// All directions together; a job without any operation gives an empty result.
+    pub fn total(&self) -> DirectionResults {
+        let mut total = DirectionResults::default();
+        for (_, results) in self.directions().iter() {
+            if let Some(results) = results {
+                total.merge(results);
+            }
+        }
+        total
+    }
+
+    /// The longest measured window of its workers.
+    pub fn measured(&self) -> Nanos {
+        self.workers
+            .iter()
+            .map(|worker| worker.measured_ns)
+            .max()
+            .unwrap_or_default()
+    }
+
+    /// Operations in flight on average over the measured window, by Little's law (1961): the sum of all latencies divided
+    /// by the time. Each worker counts with the depth it had and over its own window. `None` if nothing was measured.
+    pub fn in_flight(&self) -> Option<InFlight> {
+        InFlight::of(&self.workers)
+    }
+
+    /// CPU time and the like of all workers.
+    pub fn usage(&self) -> Usage {
+        let mut sum = Usage::default();
+        self.workers.iter().for_each(|worker| sum.add(worker.usage));
+        sum
+    }
+}
+
+/// Operations in flight, on average and at most.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct InFlight {
+    /// On average.
+    pub average: f64,
+    /// The queue depth that the engines kept.
+    pub depth: u64,
+    /// Operations completed.
+    pub operations: u64,
+}
+
+impl InFlight {
+    /// That of some workers, as in [`JobResults::in_flight`].
+    pub fn of<'a>(workers: impl IntoIterator<Item = &'a WorkerResults>) -> Option<InFlight> {
+        let (mut latency, mut area, mut found) = (0.0, 0.0, InFlight::default());
+        for worker in workers {
+            area += f64::from(worker.slots) * (worker.measured_ns + worker.verified_ns).0 as f64;
+            found.depth += u64::from(worker.slots);
+            for (_, direction) in worker.streams.iter().flat_map(|stream| stream.directions.iter()) {
+                let Some(direction) = direction else { continue };
+                latency += direction.total.sum() as f64;
+                found.operations += direction.operations;
+            }
+        }
+        if found.operations == 0 || area == 0.0 {
+            return None;
+        }
+        found.average = latency / area * found.depth as f64;
+        Some(found)
+    }
+}
+
+/// How a job ended that ran on two hosts: what cut it short on one of them counts for both.
+fn graver(mine: Option<EndReason>, theirs: Option<EndReason>) -> Option<EndReason> {
+    let gravity = |reason: &Option<EndReason>| match reason {
+        None => 0,
+        Some(EndReason::Time | EndReason::Done | EndReason::OtherJob | EndReason::Control { .. }) => 1,
+        Some(EndReason::Interrupted) => 2,
+        Some(EndReason::Failed) => 3,
+    };
+    match gravity(&theirs) > gravity(&mine) {
+        true => theirs,
+        false => mine,
+    }
+}
+
+impl JobResults {
+    /// Adds what another rank did of the same job: its workers join, with their host and rank as they are; interval series and histograms
+    /// are added.
+    pub fn add(&mut self, other: JobResults) {
+        let worker_shift = self.workers.len() as u32;
+        self.workers.extend(other.workers);
+        self.ended = graver(self.ended.take(), other.ended);
+        self.lost_intervals += other.lost_intervals;
+        self.log_waits += other.log_waits;
+        self.control.extend(other.control);
+        for series in other.series {
+            match series.of {
+                Some((worker, stream)) => {
+                    self.series.push(Series {
+                        of: Some((worker + worker_shift, stream)),
+                        ..series
+                    });
+                }
+                None => self.merge_series(series),
+            }
+        }
+        for histogram in other.histograms {
+            self.merge_histogram(histogram);
+        }
+        for facts in other.seconds {
+            match self
+                .seconds
+                .binary_search_by_key(&facts.start_ns, |known| known.start_ns)
+            {
+                Err(index) => self.seconds.insert(index, facts),
+                Ok(index) => self.seconds[index].add(&facts),
+            }
+        }
+        self.merge_around(other.around);
+        self.rank_series.extend(other.rank_series);
+        self.windows.extend(other.windows.into_iter().map(|mut series| {
+            series.worker += worker_shift;
+            series
+        }));
+    }
+
+    fn merge_around(&mut self, other: Vec<PhaseInterval>) {
+        let key = |one: &PhaseInterval| (one.phase, one.start_ns);
+        let places: BTreeMap<(Phase, Nanos), usize> = self
+            .around
+            .iter()
+            .enumerate()
+            .map(|(place, one)| (key(one), place))
+            .collect();
+        let so_far = self.around.len();
+        for interval in other {
+            match places.get(&key(&interval)) {
+                Some(place) => {
+                    for (direction, counts) in interval.counts.iter() {
+                        self.around[*place].counts[direction].add(*counts);
+                    }
+                }
+                None => self.around.push(interval),
+            }
+        }
+        if so_far > 0 && self.around.len() > so_far {
+            self.around.sort_by_key(key);
+        }
+    }
+
+    fn merge_series(&mut self, other: Series) {
+        let same = self
+            .series
+            .iter_mut()
+            .find(|mine| mine.of.is_none() && mine.length_ns == other.length_ns);
+        let Some(mine) = same else {
+            self.series.push(other);
+            return;
+        };
+        for (direction, points) in other.points.iter() {
+            let target = &mut mine.points[direction];
+            if target.len() < points.len() {
+                target.resize(points.len(), Point::default());
+            }
+            target
+                .iter_mut()
+                .zip(points)
+                .for_each(|(mine, theirs)| mine.merge(theirs));
+        }
+    }
+
+    fn merge_histogram(&mut self, other: IntervalHistogram) {
+        let place = self
+            .histograms
+            .binary_search_by_key(&other.start_ns, |entry| entry.start_ns);
+        match place {
+            Err(index) => self.histograms.insert(index, other),
+            Ok(index) => self.histograms[index].add(other),
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! What a test moved to and from one device, for comparison with the kernel's counters.
+
+use super::{HostDeviceUse, Results};
+use crate::direction::PerDirection;
+use crate::event::Counts;
+
+/// What this test moved to and from a device, over all phases of a step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Moved {
+    /// Operations and bytes for each direction.
+    pub counts: PerDirection<Counts>,
+    /// Some of them went past the page cache.
+    pub direct: PerDirection<bool>,
+    /// Some of them went through it.
+    pub buffered: PerDirection<bool>,
+}
+
+impl Results {
+    /// What this test moved to and from a device on which targets lie directly. `None` where no target does, or where a
+    /// stream also used targets elsewhere, so that its share is not known. A device that only lies beneath another one
+    /// is not counted: the layer between them may write twice, or compress.
+    pub fn moved(&self, step: usize, device: &HostDeviceUse) -> Option<Moved> {
+        let environment = &self.hosts.get(device.host as usize)?.environment;
+        let lies_on = |target: &u32| {
+            let first = environment.target(*target).and_then(|facts| facts.devices.first());
+            first.is_some_and(|first| first.name == device.counters.name)
+        };
+        let (mut moved, mut any) = (Moved::default(), false);
+        let jobs = self.plan.steps.get(step)?.jobs.iter().zip(&self.steps.get(step)?.jobs);
+        let workers = jobs.flat_map(|(plan, results)| plan.workers.iter().zip(&results.workers));
+        let here = workers.filter(|(_, results)| results.host == device.host);
+        let streams = here.flat_map(|(plan, results)| plan.streams.iter().zip(&results.streams));
+        for (plan, results) in streams.filter(|(_, results)| results.targets.iter().any(lies_on)) {
+            if !results.targets.iter().all(lies_on) {
+                return None;
+            }
+            any = true;
+            for (direction, counts) in results.lifetime.iter().filter(|(_, counts)| counts.operations > 0) {
+                moved.counts[direction].add(*counts);
+                moved.direct[direction] |= plan.cache.direct;
+                moved.buffered[direction] |= !plan.cache.direct;
+            }
+        }
+        any.then_some(moved)
+    }
+}

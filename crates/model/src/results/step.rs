@@ -1,0 +1,94 @@
+//! One step, with the kernel counters of its devices and processors.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::JobResults;
+use crate::environment::{CoreUse, DeviceUse, VolumeUse};
+use crate::event::EndReason;
+use crate::seconds::HostSample;
+use crate::units::Nanos;
+
+/// One step.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StepResults {
+    /// Its jobs in plan order.
+    pub jobs: Vec<JobResults>,
+    /// Kernel counters of the devices under the targets, from before the first operation to after the last.
+    #[serde(default)]
+    pub devices: Vec<HostDeviceUse>,
+    /// Kernel counters of the same devices over the time in which every job of the step was measuring.
+    #[serde(default)]
+    pub devices_measured: Vec<HostDeviceUse>,
+    /// CPU time by core over the same time.
+    #[serde(default)]
+    pub cores: Vec<HostCoreUse>,
+    /// What providers of virtual disks counted over the same time, where they tell.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub volumes: Vec<HostVolumeUse>,
+    /// That time.
+    #[serde(default)]
+    pub observed_ns: Nanos,
+    /// What the kernel counted second by second over the same time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub samples: Vec<HostSample>,
+}
+
+/// Device counters with the host they belong to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HostDeviceUse {
+    /// Index of the host.
+    pub host: u32,
+    /// The counters.
+    #[serde(flatten)]
+    pub counters: DeviceUse,
+}
+
+/// Counters of a provider with the host they belong to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HostVolumeUse {
+    /// Index of the host.
+    pub host: u32,
+    /// The counters.
+    #[serde(flatten)]
+    pub volume: VolumeUse,
+}
+
+/// CPU time with the host it belongs to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HostCoreUse {
+    /// Index of the host.
+    pub host: u32,
+    /// The time.
+    #[serde(flatten)]
+    pub core: CoreUse,
+}
+
+impl StepResults {
+    /// There is something that counts once for a machine.
+    pub(crate) fn has_counters(&self) -> bool {
+        let has_devices = !self.devices.is_empty() || !self.devices_measured.is_empty();
+        has_devices || !self.cores.is_empty() || !self.volumes.is_empty()
+    }
+
+    /// Results of a step none of whose jobs started.
+    pub fn not_started(plan: &crate::plan::Step) -> StepResults {
+        let job = |job: &crate::plan::Job| JobResults {
+            name: job.name.clone(),
+            ..JobResults::default()
+        };
+        StepResults {
+            jobs: plan.jobs.iter().map(job).collect(),
+            ..StepResults::default()
+        }
+    }
+
+    /// The same as what there is of a step that was cut short: whatever had begun was interrupted.
+    pub fn cut_short(mut self) -> StepResults {
+        let has_begun = |job: &&mut JobResults| !job.workers.is_empty() && job.ended.is_none();
+        for job in self.jobs.iter_mut().filter(has_begun) {
+            job.ended = Some(EndReason::Interrupted);
+        }
+        self
+    }
+}

@@ -1,0 +1,146 @@
+//! One stream of a worker, direction by direction.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::direction::PerDirection;
+use crate::event::Counts;
+use crate::histogram::Histogram;
+use crate::units::Bytes;
+
+/// One stream of a worker.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StreamResults {
+    /// Indexes of its targets.
+    pub targets: Vec<u32>,
+    /// Results for each direction that occurred or could have.
+    pub directions: PerDirection<Option<DirectionResults>>,
+    /// Flushes.
+    #[serde(default)]
+    pub sync: Option<SyncResults>,
+    /// Operations and bytes over all phases, for comparison with the kernel's counters.
+    pub lifetime: PerDirection<Counts>,
+    /// Ranges in effect where a stepped distribution was asked for.
+    #[serde(default)]
+    pub effective_ranges: Vec<EffectiveShare>,
+}
+
+/// One range of a distribution as it was in effect on the real target.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct EffectiveShare {
+    /// Share of the operations in percent.
+    pub operations_percent: f64,
+    /// First byte from the base of the region.
+    pub start: Bytes,
+    /// Bytes.
+    pub length: Bytes,
+}
+
+/// One direction of a stream over the measured window.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DirectionResults {
+    /// Operations completed.
+    pub operations: u64,
+    /// Bytes really transferred.
+    pub bytes: Bytes,
+    /// Operations that transferred less than asked for.
+    #[serde(default)]
+    pub short: u64,
+    /// Operations that failed and were tolerated.
+    #[serde(default)]
+    pub errors: u64,
+    /// Error number of the first of them.
+    #[serde(default)]
+    pub first_error: Option<i32>,
+    /// Paced operations that were due in the window and were not issued in it, or were given up.
+    #[serde(default)]
+    pub late: u64,
+    /// Queued → issued.
+    pub submission: Histogram,
+    /// Issued → reaped.
+    pub completion: Histogram,
+    /// Queued → reaped.
+    pub total: Histogram,
+    /// Due → queued, when paced.
+    #[serde(default)]
+    pub schedule_delay: Option<Histogram>,
+    /// Due → reaped, when paced.
+    #[serde(default)]
+    pub response: Option<Histogram>,
+    /// The same operations by I/O priority, where parts of them have one of their own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub priorities: Vec<PriorityResults>,
+}
+
+/// Operations of one direction with the same I/O priority.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PriorityResults {
+    /// The kernel's number of the class: 0 none, 1 real time, 2 best effort, 3 idle.
+    pub class: u8,
+    /// Level within the class.
+    pub level: u8,
+    /// Hint to the device.
+    #[serde(default)]
+    pub hint: u16,
+    /// Operations completed.
+    pub operations: u64,
+    /// Issued → reaped.
+    pub completion: Histogram,
+    /// Queued → reaped.
+    pub total: Histogram,
+}
+
+impl PriorityResults {
+    fn is_like(&self, other: &PriorityResults) -> bool {
+        (self.class, self.level, self.hint) == (other.class, other.level, other.hint)
+    }
+}
+
+impl DirectionResults {
+    /// The latency that percentiles default to: response time when paced, total otherwise.
+    pub fn latency(&self) -> &Histogram {
+        self.response.as_ref().unwrap_or(&self.total)
+    }
+
+    /// Adds results of the same direction.
+    pub fn merge(&mut self, other: &DirectionResults) {
+        self.operations += other.operations;
+        self.bytes.0 += other.bytes.0;
+        self.short += other.short;
+        self.errors += other.errors;
+        self.first_error = self.first_error.or(other.first_error);
+        self.late += other.late;
+        self.submission.merge(&other.submission);
+        self.completion.merge(&other.completion);
+        self.total.merge(&other.total);
+        for (mine, theirs) in [
+            (&mut self.schedule_delay, &other.schedule_delay),
+            (&mut self.response, &other.response),
+        ] {
+            match (mine.as_mut(), theirs) {
+                (Some(mine), Some(theirs)) => mine.merge(theirs),
+                (None, Some(theirs)) => *mine = Some(theirs.clone()),
+                (_, None) => {}
+            }
+        }
+        for theirs in &other.priorities {
+            match self.priorities.iter_mut().find(|mine| mine.is_like(theirs)) {
+                Some(mine) => {
+                    mine.operations += theirs.operations;
+                    mine.completion.merge(&theirs.completion);
+                    mine.total.merge(&theirs.total);
+                }
+                None => self.priorities.push(theirs.clone()),
+            }
+        }
+    }
+}
+
+/// Flushes of a stream.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SyncResults {
+    /// Flushes completed.
+    pub operations: u64,
+    /// Issued → reaped.
+    pub latency: Histogram,
+}

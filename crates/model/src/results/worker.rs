@@ -1,0 +1,186 @@
+//! One worker: what its thread did, waited for and used.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Distribution, EngineUsed, Failure, StreamResults};
+use crate::block_lifetimes::BlockLifetimes;
+use crate::mismatch::Mismatch;
+use crate::units::{Bytes, Nanos};
+
+/// One worker.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WorkerResults {
+    /// Index of its host.
+    pub host: u32,
+    /// Rank of the process that had it, where there are several.
+    #[serde(default)]
+    pub rank: u32,
+    /// Number of the worker in its job.
+    pub worker: u32,
+    /// The engine that carried it.
+    pub engine: EngineUsed,
+    /// Start of its measured window, from the start of the run.
+    pub started_ns: Nanos,
+    /// Length of its measured window: to the planned end, or to its last completion if it ended by count.
+    pub measured_ns: Nanos,
+    /// Time that reading back took after the measured window; 0 if nothing was. What was read then is counted among the
+    /// reads of its stream, as is what a backlog read within the window.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub verified_ns: Nanos,
+    /// Times it had caught up with the reader of the trace that it carries out, and waited for more.
+    #[serde(default, skip_serializing_if = "none_found")]
+    pub trace_waits: u64,
+    /// Time from its first operation to its last completion, all phases.
+    pub active_ns: Nanos,
+    /// Streams in plan order.
+    pub streams: Vec<StreamResults>,
+    /// Operations in flight when each operation was issued.
+    #[serde(default)]
+    pub depth: Distribution,
+    /// Operations handed over per submitting call, in the classes of batches.
+    #[serde(default)]
+    pub submitted: Distribution,
+    /// Completions taken per look, in the classes of batches.
+    #[serde(default)]
+    pub completed: Distribution,
+    /// What the worker waited for.
+    #[serde(default)]
+    pub waits: Waits,
+    /// Queue depth in force at the end.
+    pub slots: u32,
+    /// CPU time and the like over the measured window.
+    #[serde(default)]
+    pub usage: Usage,
+    /// Intervals of a series that were joined to the next because too many came at once.
+    #[serde(default)]
+    pub joined_rows: u64,
+    /// Bytes of memory for maps of used blocks.
+    #[serde(default)]
+    pub map_bytes: Bytes,
+    /// What verification found, the first [`MOST_MISMATCHES`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mismatches: Vec<Mismatch>,
+    /// How many it found in all.
+    #[serde(default, skip_serializing_if = "none_found")]
+    pub mismatch_count: u64,
+    /// How often blocks were trimmed before something failed there, where the plan asks for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub block_lifetimes: Option<BlockLifetimes>,
+    /// What verification was to keep for a later check and could not, in sentences.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_kept: Vec<String>,
+    /// Failures that were tolerated, where they are to be told: the first of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tolerated: Vec<Failure>,
+    /// What ended it early.
+    #[serde(default)]
+    pub failure: Option<Failure>,
+}
+
+// Results of jobs that verify nothing, which is nearly all, stay as they were before there was verification.
+fn is_zero(time: &Nanos) -> bool {
+    *time == Nanos(0)
+}
+
+fn none_found(count: &u64) -> bool {
+    *count == 0
+}
+
+/// So many mismatches of a worker are kept.
+pub const MOST_MISMATCHES: usize = 1000;
+
+impl WorkerResults {
+    /// Fills in the distributions of a worker that had one operation in flight at a time, and so never counted them.
+    pub fn count_one_at_a_time(&mut self) {
+        let operations: u64 = self
+            .streams
+            .iter()
+            .flat_map(|stream| stream.directions.iter())
+            .map(|(_, d)| d.as_ref().map_or(0, |d| d.operations))
+            .sum();
+        for distribution in [&mut self.depth, &mut self.submitted, &mut self.completed] {
+            *distribution = Distribution {
+                classes: if operations > 0 {
+                    vec![0, operations]
+                } else {
+                    Vec::new()
+                },
+            };
+        }
+    }
+}
+
+/// What a worker waited for in the measured window, turn by turn (DiskSpd `-vs`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Waits {
+    /// Waits for a completion with nothing left that could be issued.
+    pub completion: u64,
+    /// Waits for a completion while pacing or a pause held operations back.
+    pub throttled: u64,
+    /// Waits with nothing in flight until the next operation was due.
+    pub slept: u64,
+    /// Looks for completions that did not wait.
+    pub looks: u64,
+    /// How many of those looks brought 0, 1, … 6, and 7 or more completions.
+    pub completions_per_look: [u64; 8],
+}
+
+impl Waits {
+    /// Adds those of another window.
+    pub fn add(&mut self, other: &Waits) {
+        self.completion += other.completion;
+        self.throttled += other.throttled;
+        self.slept += other.slept;
+        self.looks += other.looks;
+        for (mine, theirs) in self.completions_per_look.iter_mut().zip(other.completions_per_look) {
+            *mine += theirs;
+        }
+    }
+}
+
+/// What a thread used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Usage {
+    /// CPU time in the program.
+    pub user_ns: Nanos,
+    /// CPU time in the kernel.
+    pub system_ns: Nanos,
+    /// Times it gave up the CPU.
+    pub voluntary_switches: u64,
+    /// Times the CPU was taken from it.
+    pub involuntary_switches: u64,
+    /// Page faults without I/O.
+    pub minor_faults: u64,
+    /// Page faults with I/O.
+    pub major_faults: u64,
+}
+
+impl Usage {
+    /// The use between two readings.
+    pub fn since(self, earlier: Usage) -> Usage {
+        Usage {
+            user_ns: self.user_ns - earlier.user_ns,
+            system_ns: self.system_ns - earlier.system_ns,
+            voluntary_switches: self.voluntary_switches.saturating_sub(earlier.voluntary_switches),
+            involuntary_switches: self.involuntary_switches.saturating_sub(earlier.involuntary_switches),
+            minor_faults: self.minor_faults.saturating_sub(earlier.minor_faults),
+            major_faults: self.major_faults.saturating_sub(earlier.major_faults),
+        }
+    }
+
+    /// Adds the use of another thread.
+    pub fn add(&mut self, other: Usage) {
+        self.user_ns += other.user_ns;
+        self.system_ns += other.system_ns;
+        self.voluntary_switches += other.voluntary_switches;
+        self.involuntary_switches += other.involuntary_switches;
+        self.minor_faults += other.minor_faults;
+        self.major_faults += other.major_faults;
+    }
+
+    /// CPU time in program and kernel.
+    pub fn cpu(self) -> Nanos {
+        self.user_ns + self.system_ns
+    }
+}

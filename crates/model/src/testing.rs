@@ -1,0 +1,88 @@
+//! Small plans and results for the tests of all crates. What a test does not say has its plain meaning.
+
+use crate::environment::Environment;
+use crate::plan::{Job, Plan, Step, Stop, Stream, Target, TargetKind, Worker};
+use crate::results::{FORMAT_VERSION, HostResults, Kind, Results, StepResults, Tool};
+
+/// A target that is used as it is.
+pub fn target(path: &str, kind: TargetKind) -> Target {
+    Target {
+        path: path.into(),
+        kind,
+        ..Target::default()
+    }
+}
+
+/// A target that is found out when it is opened.
+pub fn file(path: &str) -> Target {
+    target(path, TargetKind::Path)
+}
+
+/// A worker with these streams.
+pub fn worker(streams: Vec<Stream>) -> Worker {
+    Worker {
+        streams,
+        ..Worker::default()
+    }
+}
+
+/// A job of these workers, without warm-up.
+pub fn job(name: &str, stop: Stop, workers: Vec<Worker>) -> Job {
+    Job {
+        name: name.into(),
+        stop,
+        workers,
+        ..Job::default()
+    }
+}
+
+/// One step of these jobs.
+pub fn step(jobs: Vec<Job>) -> Step {
+    Step {
+        jobs,
+        ..Step::default()
+    }
+}
+
+/// A plan of these steps.
+pub fn plan(name: &str, targets: Vec<Target>, steps: Vec<Step>) -> Plan {
+    Plan {
+        name: name.into(),
+        targets,
+        steps,
+        ..Plan::default()
+    }
+}
+
+/// A host with its start and end in wall-clock nanoseconds.
+pub fn host(environment: Environment, (started_unix_ns, ended_unix_ns): (u64, u64)) -> HostResults {
+    HostResults {
+        environment,
+        started_unix_ns,
+        ended_unix_ns,
+        system: None,
+        idleness: None,
+    }
+}
+
+/// Results of a whole run of a plan.
+pub fn results(plan: Plan, hosts: Vec<HostResults>, steps: Vec<StepResults>) -> Results {
+    Results {
+        format_version: FORMAT_VERSION,
+        kind: Kind::Run,
+        tool: Tool {
+            name: "fathom".into(),
+            version: "0".into(),
+            engine_revision: 1,
+        },
+        plan,
+        hosts,
+        steps,
+        findings: Vec::new(),
+        interrupted: false,
+        equivalents: Vec::new(),
+        diagnoses: Vec::new(),
+        shared_limits: Vec::new(),
+        fleet: None,
+    }
+}

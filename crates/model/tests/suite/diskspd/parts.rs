@@ -1,0 +1,123 @@
+//! The parts of a plan as a reading of DiskSpd's command line or profile would make them.
+
+use model::access::{
+    Access, Continuation, Mixed, Placement, RangeBasis, RangeShare, Ranges, RangesRule, Sequential, Uniform,
+};
+use model::content::Content;
+use model::draws::{DrawsForm, Reduction};
+use model::mix::{Mix, MixRule};
+use model::plan::{
+    AtEndOfJob, Depth, Dialect, Extent, Job, Origin, Phases, Plan, PrepareWhen, Region, Stop, Stream, StreamTarget,
+    Target, TargetId, Worker,
+};
+use model::{Bytes, Nanos, PerDirection, testing};
+
+use crate::drive::pattern_of;
+
+pub const MODULO: Placement = Placement::Uniform(Uniform {
+    reduction: Reduction::Modulo,
+});
+
+pub fn random() -> Access {
+    Access::Random { placement: MODULO }
+}
+
+pub fn sequential(start: u64) -> Access {
+    Access::Sequential(Sequential {
+        start: Bytes(start),
+        ..Sequential::default()
+    })
+}
+
+pub fn mixed(percent: u8, placement: Placement) -> Access {
+    Access::Mixed(Mixed {
+        placement,
+        random_percent: PerDirection::all(percent),
+        continuation: Continuation::Stride,
+    })
+}
+
+pub fn ranges(basis: RangeBasis, shares: &[(u32, u64)]) -> Placement {
+    let shares: Vec<RangeShare> = shares
+        .iter()
+        .map(|(operations, span)| RangeShare {
+            operations_percent: f64::from(*operations),
+            span: *span as f64,
+        })
+        .collect();
+    Placement::Ranges(Ranges {
+        basis,
+        rule: RangesRule::Diskspd,
+        shares: PerDirection::all(shares),
+    })
+}
+
+pub fn writes(percent: u32) -> Mix {
+    Mix::Drawn {
+        write_percent: f64::from(percent),
+        rule: MixRule::AfterPlace,
+    }
+}
+
+pub fn region(base: u64, length: u64) -> Region {
+    Region {
+        base: Extent::bytes(base),
+        length: Some(Extent::bytes(length)),
+    }
+}
+
+/// A stream as DiskSpd's defaults make it. An alignment of 0 is the block size.
+pub fn stream(target: u32, access: Access, block: u64, alignment: u64, write: u32) -> Stream {
+    Stream {
+        target: StreamTarget::One {
+            target: TargetId(target),
+        },
+        mix: writes(write),
+        pattern: pattern_of(access, block, alignment),
+        content: Content::Counting,
+        ..Stream::default()
+    }
+}
+
+pub fn worker(seed: u32, depth: Depth, streams: Vec<Stream>) -> Worker {
+    Worker {
+        depth,
+        draws: DrawsForm::Single { seed },
+        ..testing::worker(streams)
+    }
+}
+
+pub fn job(workers: Vec<Worker>) -> Job {
+    Job {
+        phases: Phases {
+            warm_up_ns: Nanos::secs(5),
+            ..Phases::default()
+        },
+        ..testing::job("time span", Stop::after(Nanos::secs(10)), workers)
+    }
+}
+
+pub fn file(path: &str) -> Target {
+    Target {
+        at_end: AtEndOfJob::Keep,
+        ..testing::file(path)
+    }
+}
+
+pub fn plan(name: &str, targets: &[&str], jobs: Vec<Job>) -> Plan {
+    let targets = targets.iter().map(|path| file(path)).collect();
+    let steps = jobs.into_iter().map(|job| testing::step(vec![job])).collect();
+    Plan {
+        prepare: PrepareWhen::EachStep,
+        origin: Origin {
+            dialect: Dialect::Diskspd,
+            ..Origin::default()
+        },
+        ..testing::plan(name, targets, steps)
+    }
+}
+
+/// One thread with one target.
+pub fn one(seed: u32, stream: Stream) -> Vec<Worker> {
+    vec![worker(seed, Depth::PerStream, vec![stream])]
+}

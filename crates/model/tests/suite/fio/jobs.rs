@@ -1,0 +1,370 @@
+//! Combinations that were never recorded, about jobs: groups, rates, pauses, amounts, and everything beside the pattern.
+
+use std::collections::BTreeSet;
+
+use model::content::Content;
+use model::mix::Mix;
+use model::plan::{
+    Batching, Control, Dependency, EndsWith, ErrorPolicy, FileRangeFlags, FlushKind, Grid, GridScope, Group, Job,
+    LatencyTarget, MinimumRate, Pacing, Phases, Process, Rate, Region, Span, SteadyState, Stop, Stream, SyncRule,
+    Think, ThinkCount, Tracked, TrimWritten, Verify, VerifyMethod,
+};
+use model::{Bytes, Direction, Nanos, PerDirection};
+
+use super::parts::{
+    K, M, MAP, NO_MAP, amount, assert_share, assert_tiles, clone, files, fixed, job, offsets, pattern, plan, random,
+    reads, region, single, stream,
+};
+use crate::drive::{carry_out, only_worker, whole};
+
+/// Clone numbers, and with them the seeds, count over all jobs and steps: a job that comes second has the sequence of a
+/// second clone, wherever it stands.
+#[test]
+fn stonewalls_groups_and_dependencies() {
+    let reader = |target: u32| {
+        stream(
+            target,
+            Mix::READS,
+            pattern(random(MAP), fixed(4 * K)),
+            region(0, 64 * K),
+        )
+    };
+    let stop = amount(64 * K, Some(1));
+    let named = |name: &str, number: u32| job(name, stop, vec![clone(number, reader(number - 1))]);
+    let warm = Job {
+        ends_with: EndsWith {
+            // exitall with exit_what=stonewall, and exitall_on_error with exit_what=all.
+            jobs: vec![1, 2],
+            on_failure: vec![1, 2],
+            ..EndsWith::default()
+        },
+        ..named("first", 1)
+    };
+    let waits = Job {
+        after: vec![Dependency(0)],
+        ..named("wait_for=first", 2)
+    };
+    let chained = Job {
+        after: vec![Dependency(0), Dependency(1)],
+        phases: Phases {
+            start_delay: Span {
+                low_ns: Nanos::secs(1),
+                high_ns: Nanos::secs(5),
+            },
+            ..Phases::default()
+        },
+        ..named("wait_for=wait_for=first, startdelay=1-5", 3)
+    };
+    let after_stonewall = Job {
+        ends_with: EndsWith {
+            plan: true,
+            ..EndsWith::default()
+        },
+        ..job(
+            "stonewall numjobs=2",
+            stop,
+            vec![clone(4, reader(3)), clone(5, reader(4))],
+        )
+    };
+    let mut plan = plan(
+        "groups",
+        files(5, 64 * K),
+        vec![vec![warm, waits, chained], vec![after_stonewall]],
+    );
+    // new_group on the second job; only neighbours with group_reporting are merged.
+    let group = |name: &str, jobs: &[(u32, u32)], merged: bool| Group {
+        name: name.into(),
+        jobs: jobs.to_vec(),
+        merged,
+    };
+    plan.groups = vec![
+        group("0", &[(0, 0)], false),
+        group("1", &[(0, 1), (0, 2)], true),
+        group("2", &[(1, 0)], true),
+    ];
+    let plan = whole(plan);
+    let sizes = [64 * K; 5];
+    let mut seen = BTreeSet::new();
+    for ((step, index), job) in plan.jobs() {
+        for issued in carry_out(&plan, step, index, &sizes, 100) {
+            assert_tiles(&issued, 0, 64 * K, &job.name);
+            assert!(seen.insert(offsets(&issued)), "{}: a seed was used twice", job.name);
+        }
+    }
+    // What fio 3.42 issued for the second of two clones.
+    let second = [12, 8, 16, 24, 52, 36, 44, 32, 20, 28, 40, 56, 48, 60, 0, 4].map(|offset| offset * K);
+    assert_eq!(offsets(&carry_out(&plan, 0, 1, &sizes, 100)[0]), second);
+}
+
+/// `rate_iops=700,300`, `rate_process=poisson`, and a linear rate in bytes for one direction of three: the mix follows
+/// from the rates, whatever the mix says.
+#[test]
+fn rates_of_each_direction() {
+    const N: usize = 20_000;
+    let paced = |rates: PerDirection<Option<Rate>>| Stream {
+        pacing: Pacing::PerDirection { rates },
+        ..stream(0, reads(50.0), pattern(random(NO_MAP), fixed(4 * K)), region(0, M))
+    };
+    let poisson = |rate: Rate| {
+        Some(Rate {
+            process: Process::Poisson,
+            ..rate
+        })
+    };
+    let stop = Stop::after(Nanos::secs(100));
+    let rates = PerDirection {
+        read: poisson(Rate::iops(700)),
+        write: poisson(Rate::iops(300)),
+        trim: None,
+    };
+    let plan = single("poisson", stop, paced(rates), M);
+    let issued = only_worker(&plan, &[M], N);
+    assert!(issued.is_sorted_by_key(|issued| issued.due));
+    for (direction, per_second) in [(Direction::Read, 700.0), (Direction::Write, 300.0)] {
+        let due: Vec<f64> = issued
+            .iter()
+            .filter(|issued| issued.operation.direction == direction)
+            .map(|issued| issued.due.as_secs())
+            .collect();
+        assert_share(due.len(), N, per_second / 1000.0, direction.word());
+        let gaps: Vec<f64> = due.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
+        let squares: f64 = gaps.iter().map(|gap| (gap - mean).powi(2)).sum();
+        let deviation = (squares / gaps.len() as f64).sqrt();
+        // Both are 1/λ for exponential gaps; their standard errors are 1/(λ√n) and √2/(λ√n).
+        let error = 5.0 * 1.5 / (gaps.len() as f64).sqrt();
+        assert!((mean * per_second - 1.0).abs() < error, "{direction:?}: mean {mean}");
+        assert!(
+            (deviation * per_second - 1.0).abs() < error,
+            "{direction:?}: deviation {deviation}"
+        );
+    }
+    // Three reads of 4 KiB a second beside five writes: due at 0, 1/3, 2/3 … and at 0, 1/5, 2/5 …
+    let rates = PerDirection {
+        read: Some(Rate::bytes(12 * K)),
+        write: Some(Rate::iops(5)),
+        trim: None,
+    };
+    let plan = single("linear", stop, paced(rates), M);
+    let second: Vec<(Direction, u64)> = only_worker(&plan, &[M], 8)
+        .iter()
+        .map(|issued| (issued.operation.direction, issued.due.0 / 1_000_000))
+        .collect();
+    let (read, write) = (Direction::Read, Direction::Write);
+    let expected = [
+        (read, 0),
+        (write, 0),
+        (write, 200),
+        (read, 333),
+        (write, 400),
+        (write, 600),
+        (read, 666),
+        (write, 800),
+    ];
+    assert_eq!(second, expected);
+}
+
+/// `thinktime` and its relatives: after blocks, after issued blocks, after a time, with a spin, with a rate that does not
+/// make up for it.
+#[test]
+fn pauses_of_all_kinds() {
+    let think = |operations: u32, after_ns: Option<Nanos>, count: ThinkCount, shifts_schedule: bool| Think {
+        pause_ns: Nanos::millis(5),
+        spin_ns: Nanos::millis(2),
+        operations,
+        after_ns,
+        count,
+        shifts_schedule,
+        cycles_each: 0,
+    };
+    let pausing = |think: Think| Stream {
+        think: Some(think),
+        depth: 4,
+        ..stream(0, Mix::READS, pattern(random(NO_MAP), fixed(4 * K)), region(0, M))
+    };
+    let stop = Stop::after(Nanos::secs(1));
+    for (operations, count) in [
+        (1, ThinkCount::Completed),
+        (7, ThinkCount::Completed),
+        (3, ThinkCount::Issued),
+    ] {
+        let plan = single(
+            "thinktime_blocks",
+            stop,
+            pausing(think(operations, None, count, true)),
+            M,
+        );
+        for (number, issued) in only_worker(&plan, &[M], 100).iter().enumerate() {
+            assert_eq!(
+                issued.due,
+                Nanos::millis(5 * (number as u64 / u64::from(operations))),
+                "{operations} {count:?}"
+            );
+        }
+    }
+    // By time alone, and both: a pause is never due by count in the first.
+    let by_time = think(0, Some(Nanos::secs(1)), ThinkCount::Completed, false);
+    let plan = single("thinktime_iotime", stop, pausing(by_time), M);
+    assert!(
+        only_worker(&plan, &[M], 100)
+            .iter()
+            .all(|issued| issued.due == Nanos(0))
+    );
+    single(
+        "both",
+        stop,
+        pausing(think(4, Some(Nanos::secs(1)), ThinkCount::Completed, false)),
+        M,
+    );
+}
+
+/// Amounts in parts of a target of unknown size end the job after that many bytes, however large it turns out to be.
+#[test]
+fn amounts_of_an_unknown_size() {
+    let stop = Stop {
+        region_percent: Some(50),
+        ..Stop::default()
+    };
+    let walk = stream(0, Mix::READS, pattern(random(NO_MAP), fixed(4 * K)), Region::default());
+    let plan = single("io_size=50%", stop, walk, 0);
+    for size in [8 * K, 64 * K, M] {
+        let issued = only_worker(&plan, &[size], 100_000);
+        assert_eq!(issued.len() as u64 * 4 * K, size / 2);
+    }
+    // fio issues as long as the amount is not reached, so the last operation may go beyond it.
+    let walk = stream(0, Mix::READS, pattern(random(NO_MAP), fixed(12 * K)), region(0, 64 * K));
+    let plan = single("bs=12k size=64k", amount(64 * K, None), walk, 64 * K);
+    assert_eq!(only_worker(&plan, &[64 * K], 100).len(), 6);
+}
+
+/// Everything beside the pattern: verification with a backlog, all flushes at once, error rules, batches, logs, controls.
+#[test]
+fn settings_beside_the_pattern_are_kept() {
+    let verified = Stream {
+        content: Content::Fresh,
+        verify: Some(Verify {
+            interval: 4096,
+            pattern: b"\xde\xad".to_vec(),
+            after_writes: true,
+            backlog: 1024,
+            backlog_batch: 64,
+            any_seed: true,
+            any_order: true,
+            save_state: true,
+            fatal: true,
+            dump: true,
+            threads: 2,
+            processors: vec![0, 2],
+            header_at: 512,
+            flushed_only: true,
+            load_state: true,
+            state_file: "local-x-0-verify.state".into(),
+            directory: "aux".into(),
+            trims: Some(TrimWritten {
+                percent: 30,
+                backlog: 100,
+                batch: 10,
+                read_as_zeros: true,
+            }),
+            ..Verify::new(VerifyMethod::Crc32c)
+        }),
+        sync: SyncRule {
+            every_writes: 32,
+            kind: FlushKind::Full,
+            data_every_writes: 8,
+            file_range: Some((
+                16,
+                FileRangeFlags {
+                    wait_before: true,
+                    write: true,
+                    wait_after: false,
+                },
+            )),
+            at_end: true,
+            on_close: true,
+            file_system_at_end: true,
+        },
+        on_error: ErrorPolicy {
+            tolerate_read: vec![5, 84],
+            tolerate_write: vec![5, 28],
+            tolerate_verify: vec![84],
+            full_is_end: true,
+            latency_ns_max: PerDirection {
+                read: Some(Nanos::millis(10)),
+                write: Some(Nanos::secs(1)),
+                trim: None,
+            },
+            tell_tolerated: true,
+            block_lifetimes: true,
+        },
+        depth: 32,
+        ..stream(0, Mix::WRITES, pattern(random(MAP), fixed(4 * K)), region(0, 4 * M))
+    };
+    let mut worker = clone(1, verified);
+    worker.batching = Batching {
+        submit: Some(16),
+        complete_min: Some(0),
+        complete_max: Some(8),
+        refill_below: Some(4),
+        completion_routines: false,
+        serialize_overlap: false,
+        count_waits: false,
+    };
+    worker.engine.atomic = true;
+    worker.engine.offload = true;
+    let slope = SteadyState {
+        of: Tracked::Latency,
+        slope: true,
+        limit: 0.3,
+        percent: true,
+        window_ns: Nanos::secs(10),
+        interval_ns: Nanos::secs(1),
+        ramp_ns: Nanos::secs(5),
+    };
+    let watched = Job {
+        phases: Phases {
+            warm_up_ns: Nanos::secs(10),
+            warm_up_bytes: Some(Bytes::mib(64)),
+            ..Phases::default()
+        },
+        control: vec![
+            Control::LatencyTarget(LatencyTarget {
+                target_ns: Nanos::micros(500),
+                window_ns: Nanos::millis(250),
+                percentile: 99.9,
+                keep_running: true,
+            }),
+            Control::SteadyState(slope),
+            Control::MinimumRate(MinimumRate {
+                of: Tracked::Throughput,
+                direction: Some(Direction::Write),
+                least: 1e6,
+                cycle_ns: Nanos::secs(1),
+            }),
+        ],
+        operation_log: Some("log".into()),
+        ..job(
+            "everything",
+            Stop {
+                after_ns: Some(Nanos::secs(60)),
+                repeat_until_time: true,
+                ..amount(4 * M, Some(1))
+            },
+            vec![worker],
+        )
+    };
+    let mut plan = plan("everything", files(1, 4 * M), vec![vec![watched]]);
+    plan.grids = [500, 1000]
+        .map(|ms| Grid {
+            length_ns: Nanos::millis(ms),
+            scope: GridScope::Stream,
+        })
+        .to_vec();
+    let plan = whole(plan);
+    assert_tiles(
+        &only_worker(&plan, &[4 * M], 100_000),
+        0,
+        4 * M,
+        "each block is written once",
+    );
+}

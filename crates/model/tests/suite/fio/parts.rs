@@ -1,0 +1,210 @@
+//! The parts of a plan as a reading of a fio job would make them.
+
+use model::access::{
+    Access, Advance, AtEnd, Between, Continuation, Every, Mixed, Once, OnceMethod, Placement, Positions, Sequential,
+    Uniform,
+};
+use model::block_size::BlockSizes;
+use model::content::Content;
+use model::draws::{DrawsForm, Reduction};
+use model::mix::{Mix, MixRule};
+pub use model::testing::job;
+
+use model::plan::{
+    AllocateMode, AtEndOfJob, CacheMode, Dialect, Extent, Job, LatencyPoints, OpenHint, Origin, Pattern, Plan, Prepare,
+    Region, Stop, Stream, StreamTarget, Target, TargetId, Worker,
+};
+use model::{Bytes, PerDirection, testing};
+
+use crate::drive::{Issued, whole};
+
+pub const K: u64 = 1024;
+pub const M: u64 = 1 << 20;
+/// fio's seed where none is given.
+pub const SEED: u64 = 0x89;
+
+/// Random positions, each block once.
+pub const MAP: Placement = Placement::Once(Once {
+    method: OnceMethod::Map {
+        reduction: Reduction::MultiplyHigh32,
+        optional: false,
+    },
+});
+
+/// Random positions with repetition (`norandommap`).
+pub const NO_MAP: Placement = Placement::Uniform(Uniform {
+    reduction: Reduction::MultiplyHigh32,
+});
+
+pub fn random(placement: Placement) -> Access {
+    Access::Random { placement }
+}
+
+/// `rw=read` and the like; `skip` is what stands behind the colon. A walk with holes begins again at the end.
+pub fn sequential(skip: i64) -> Access {
+    Access::Sequential(Sequential {
+        advance: Advance::Length { skip },
+        at_end: if skip == 0 { AtEnd::Finish } else { AtEnd::Wrap },
+        positions: Positions::PerDirection,
+        ..Sequential::default()
+    })
+}
+
+/// `percentage_random`.
+pub fn partly_random(percent: PerDirection<u8>) -> Access {
+    Access::Mixed(Mixed {
+        placement: MAP,
+        random_percent: percent,
+        continuation: Continuation::Length,
+    })
+}
+
+/// `rw=randread:N`.
+pub fn every(operations: u32, between: Between) -> Access {
+    Access::Every(Every {
+        placement: MAP,
+        operations,
+        between,
+    })
+}
+
+/// `rwmixread`.
+pub fn reads(percent: f64) -> Mix {
+    Mix::Drawn {
+        write_percent: 100.0 - percent,
+        rule: MixRule::Redrawn,
+    }
+}
+
+pub fn fixed(size: u64) -> BlockSizes {
+    BlockSizes::Fixed { size: Bytes(size) }
+}
+
+pub fn pattern(access: Access, sizes: BlockSizes) -> Pattern {
+    Pattern {
+        sizes: PerDirection::all(sizes),
+        whole_blocks: false,
+        ..Pattern::simple(access, Bytes(0))
+    }
+}
+
+/// `offset` and `size`.
+pub fn region(offset: u64, size: u64) -> Region {
+    Region {
+        base: Extent::bytes(offset),
+        length: Some(Extent::bytes(size)),
+    }
+}
+
+/// A job's stream on its own target.
+pub fn stream(target: u32, mix: Mix, pattern: Pattern, region: Region) -> Stream {
+    Stream {
+        target: StreamTarget::One {
+            target: TargetId(target),
+        },
+        region,
+        mix,
+        pattern,
+        content: Content::Stamped,
+        cache: CacheMode {
+            drop_before: true,
+            ..CacheMode::BUFFERED
+        },
+        hint: OpenHint {
+            random: true,
+            ..OpenHint::default()
+        },
+        ..Stream::default()
+    }
+}
+
+/// Clone `number` of the run, counting from 1 over all jobs.
+pub fn clone(number: u32, stream: Stream) -> Worker {
+    Worker {
+        draws: DrawsForm::PerPurpose { seed: SEED, number },
+        latency: LatencyPoints::AfterCall,
+        ..testing::worker(vec![stream])
+    }
+}
+
+/// What ends a job without `runtime`: so many bytes, or the end of the pass.
+pub fn amount(bytes: u64, passes: Option<u32>) -> Stop {
+    Stop {
+        bytes: Some(Bytes(bytes)),
+        passes,
+        ..Stop::default()
+    }
+}
+
+/// A file that is laid out before the first step if it is too small.
+pub fn file(path: &str, size: u64) -> Target {
+    Target {
+        prepare: Prepare::LayOut {
+            size: Bytes(size),
+            allocate: AllocateMode::Native,
+            content: Some(Content::Once),
+            block: 4096,
+            extend: false,
+            flush: true,
+            on_open: false,
+            may_create: true,
+        },
+        at_end: AtEndOfJob::Keep,
+        ..testing::file(path)
+    }
+}
+
+/// Steps are what `stonewall` separates.
+pub fn plan(name: &str, targets: Vec<Target>, steps: Vec<Vec<Job>>) -> Plan {
+    Plan {
+        seed: SEED,
+        origin: Origin {
+            dialect: Dialect::Fio,
+            ..Origin::default()
+        },
+        ..testing::plan(name, targets, steps.into_iter().map(testing::step).collect())
+    }
+}
+
+pub fn files(count: u32, size: u64) -> Vec<Target> {
+    (0..count)
+        .map(|number| file(&format!("job.0.{number}"), size))
+        .collect()
+}
+
+/// One clone with one stream on a file of the given size.
+pub fn single(name: &str, stop: Stop, stream: Stream, size: u64) -> Plan {
+    whole(plan(
+        name,
+        files(1, size),
+        vec![vec![job(name, stop, vec![clone(1, stream)])]],
+    ))
+}
+
+pub fn offsets(issued: &[Issued]) -> Vec<u64> {
+    issued.iter().map(|issued| issued.operation.offset).collect()
+}
+
+/// Each block of `from … to` was touched by exactly one operation.
+pub fn assert_tiles(issued: &[Issued], from: u64, to: u64, what: &str) {
+    let mut spans: Vec<(u64, u64)> = issued
+        .iter()
+        .map(|issued| (issued.operation.offset, u64::from(issued.operation.length)))
+        .collect();
+    spans.sort_unstable();
+    let mut at = from;
+    for (offset, length) in spans {
+        assert_eq!(offset, at, "{what}: a gap or an overlap at {at}");
+        at += length;
+    }
+    assert_eq!(at, to, "{what}");
+}
+
+/// The count is a share of n within five standard deviations.
+pub fn assert_share(count: usize, of: usize, share: f64, what: &str) {
+    let (expected, deviation) = (of as f64 * share, (of as f64 * share * (1.0 - share)).sqrt());
+    assert!(
+        (count as f64 - expected).abs() <= 5.0 * deviation,
+        "{what}: {count} of {of} for {share}"
+    );
+}

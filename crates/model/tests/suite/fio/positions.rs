@@ -1,0 +1,527 @@
+//! Combinations that were never recorded, about positions and lengths: parts of a target, sizes and zones of each
+//! direction, loops, pairs, runs, file sets, windows.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::access::{
+    Access, Between, BlockList, Every, Placement, Positions, RangeBasis, RangeShare, Ranges, RangesRule, Zones,
+};
+use model::block_size::{BlockSizes, SizeShare};
+use model::mix::Mix;
+use model::plan::{Extent, FileService, Region, Stop, Stream, StreamTarget, TargetId};
+use model::{Bytes, Direction, PerDirection};
+
+use super::parts::{
+    K, M, MAP, NO_MAP, amount, assert_share, assert_tiles, clone, every, file, files, fixed, job, offsets,
+    partly_random, pattern, plan, random, reads, region, sequential, single, stream,
+};
+use crate::drive::{Issued, carry_out, only_worker, whole};
+
+/// `offset=10%`, `offset_increment=20%`, `size=20%` for four clones of one device: parts of a size that the plan does not
+/// know. Positions are rounded up and amounts down to whole blocks, so that neighbours do not touch.
+#[test]
+fn clones_divide_a_target_by_percent() {
+    let percent = |percent: f64, round_up: bool| Extent {
+        percent,
+        align: 4 * K,
+        round_up,
+        ..Extent::default()
+    };
+    let workers = (0..4u32).map(|number| {
+        let part = Region {
+            base: percent(10.0 + 20.0 * f64::from(number), true),
+            length: Some(percent(20.0, false)),
+        };
+        clone(
+            number + 1,
+            stream(0, reads(30.0), pattern(random(MAP), fixed(4 * K)), part),
+        )
+    });
+    let stop = Stop {
+        region_percent: Some(100),
+        passes: Some(1),
+        ..Stop::default()
+    };
+    let plan = whole(plan(
+        "clones",
+        vec![file("/dev/x", 0)],
+        vec![vec![job("clones", stop, workers.collect())]],
+    ));
+    // 10 % of 1000 blocks are 100, of 1003 and a half 100.35, and so on.
+    let targets = [
+        (1000 * 4 * K, [100, 300, 500, 700]),
+        (1003 * 4 * K + 2 * K, [101, 302, 502, 703]),
+    ];
+    for (size, bases) in targets {
+        for (issued, base) in carry_out(&plan, 0, 0, &[size], 1000).iter().zip(bases) {
+            assert_tiles(
+                issued,
+                base * 4 * K,
+                (base + 200) * 4 * K,
+                &format!("clone at {base} of {size}"),
+            );
+        }
+    }
+}
+
+/// An increment in percent beside an offset in bytes, and the last clone beyond the end: nothing is left for it.
+#[test]
+fn a_region_never_reaches_beyond_its_target() {
+    let check = |base: Extent, length: Option<Extent>, size: u64, expected: (u64, u64)| {
+        assert_eq!(
+            Region { base, length }.resolve(size),
+            expected,
+            "{base:?} {length:?} of {size}"
+        );
+    };
+    let mixed = |bytes: u64, percent: f64, align: u64, round_up: bool| Extent {
+        bytes: Bytes(bytes),
+        percent,
+        align,
+        round_up,
+    };
+    check(Extent::bytes(0), None, 1000, (0, 1000));
+    check(Extent::bytes(400), Some(Extent::bytes(700)), 1000, (400, 600));
+    check(Extent::bytes(4000), Some(Extent::bytes(1)), 1000, (1000, 0));
+    check(mixed(100, 25.0, 0, false), None, 1000, (350, 650));
+    check(mixed(100, 25.0, 64, false), None, 1000, (320, 680));
+    check(mixed(100, 25.0, 64, true), None, 1000, (384, 616));
+    check(
+        mixed(0, 100.0, 512, true),
+        Some(mixed(0, 50.0, 512, false)),
+        1000,
+        (1000, 0),
+    );
+    check(
+        mixed(0, 50.0, 512, true),
+        Some(mixed(0, 50.0, 512, false)),
+        4096,
+        (2048, 2048),
+    );
+    check(mixed(u64::MAX, 50.0, 0, false), None, 4096, (4096, 0));
+    check(mixed(u64::MAX, 0.0, 4096, true), None, 4096, (4096, 0));
+}
+
+/// `bssplit=4k/20:64k/80,512/50:1k/50` in one stream, and sizes of unlike alignment that share a map.
+#[test]
+fn block_sizes_of_each_direction() {
+    let split = |entries: &[(u64, f64)]| BlockSizes::Split {
+        entries: entries
+            .iter()
+            .map(|(size, percent)| SizeShare {
+                size: Bytes(*size),
+                percent: *percent,
+            })
+            .collect(),
+    };
+    let mut sized = stream(
+        0,
+        reads(60.0),
+        pattern(random(NO_MAP), fixed(4 * K)),
+        region(4 * K, 16 * M),
+    );
+    sized.pattern.sizes.read = split(&[(4 * K, 20.0), (64 * K, 80.0)]);
+    sized.pattern.sizes.write = split(&[(512, 50.0), (K, 50.0)]);
+    let plan = single("bssplit", amount(1 << 40, None), sized, 32 * M);
+    let issued = only_worker(&plan, &[32 * M], 20_000);
+    let mut counts: BTreeMap<(u8, u32), usize> = BTreeMap::new();
+    for Issued { operation, .. } in &issued {
+        *counts.entry((operation.direction as u8, operation.length)).or_default() += 1;
+        let step = if operation.direction == Direction::Read {
+            4 * K
+        } else {
+            512
+        };
+        assert!((operation.offset - 4 * K).is_multiple_of(step), "{operation:?}");
+        assert!(operation.offset >= 4 * K && operation.offset + u64::from(operation.length) <= 16 * M + 4 * K);
+    }
+    let reads_seen = counts[&(0, 4096)] + counts[&(0, 65_536)];
+    assert_eq!(counts.values().sum::<usize>(), 20_000, "no other lengths: {counts:?}");
+    assert_share(reads_seen, 20_000, 0.6, "reads");
+    // 15 of 4096 positions have no room for 64 KiB: 0.3 % of them are shortened.
+    assert_share(counts[&(0, 65_536)], reads_seen, 0.8 * (1.0 - 15.0 / 4096.0), "64 KiB");
+    assert_share(counts[&(1, 512)], 20_000 - reads_seen, 0.5, "512 B");
+
+    for (read, write) in [(4 * K, 16 * K), (16 * K, 4 * K), (8 * K, 12 * K)] {
+        let mut shared = stream(0, reads(50.0), pattern(random(MAP), fixed(4 * K)), region(0, 960 * K));
+        (shared.pattern.sizes.read, shared.pattern.sizes.write) = (fixed(read), fixed(write));
+        let plan = single("one map", amount(1 << 40, Some(1)), shared, 960 * K);
+        let issued = only_worker(&plan, &[960 * K], 10_000);
+        let mut used = BTreeSet::new();
+        for Issued { operation, .. } in &issued {
+            let block = if operation.direction == Direction::Read {
+                read
+            } else {
+                write
+            };
+            assert!(operation.offset.is_multiple_of(block), "{read}/{write}: {operation:?}");
+            assert!(u64::from(operation.length) <= block);
+            for unit in 0..u64::from(operation.length) / (4 * K) {
+                assert!(
+                    used.insert(operation.offset / (4 * K) + unit),
+                    "{read}/{write}: used twice: {operation:?}"
+                );
+            }
+        }
+        // The pass ends when the direction whose turn it is finds no start of its own.
+        assert!(
+            used.len() > 120,
+            "{read}/{write}: only {} of 240 blocks were used",
+            used.len()
+        );
+    }
+}
+
+/// `zoned:60/10:30/20:10/70,10/50:90/50` and `zoned_abs`: each direction has zones of its own.
+#[test]
+fn zones_of_each_direction() {
+    const N: usize = 20_000;
+    let zones = |basis: RangeBasis, of: [&[(f64, f64)]; 2]| {
+        let shares = |list: &[(f64, f64)]| -> Vec<RangeShare> {
+            list.iter()
+                .map(|(operations_percent, span)| RangeShare {
+                    operations_percent: *operations_percent,
+                    span: *span,
+                })
+                .collect()
+        };
+        Placement::Ranges(Ranges {
+            basis,
+            rule: RangesRule::Native,
+            shares: PerDirection {
+                read: shares(of[0]),
+                write: shares(of[1]),
+                trim: Vec::new(),
+            },
+        })
+    };
+    let check = |placement: Placement, within: [&[(u64, u64, f64)]; 2]| {
+        let zoned = stream(
+            0,
+            reads(50.0),
+            pattern(random(placement), fixed(4 * K)),
+            region(M, 10 * M),
+        );
+        let plan = single("zoned", amount(1 << 40, None), zoned, 11 * M);
+        let issued = only_worker(&plan, &[11 * M], N);
+        for (direction, parts) in [Direction::Read, Direction::Write].into_iter().zip(within) {
+            let blocks: Vec<u64> = issued
+                .iter()
+                .filter(|issued| issued.operation.direction == direction)
+                .map(|issued| (issued.operation.offset - M) / (4 * K))
+                .collect();
+            let mut counted = 0;
+            for (from, to, share) in parts {
+                let inside: Vec<u64> = blocks
+                    .iter()
+                    .copied()
+                    .filter(|block| (*from..*to).contains(block))
+                    .collect();
+                assert_share(inside.len(), blocks.len(), *share, direction.word());
+                counted += inside.len();
+                // Both ends of each part are reached.
+                let reached = (inside.iter().min().unwrap() - from) + (to - inside.iter().max().unwrap());
+                assert!(reached < (to - from) / 20, "{direction:?} {from}..{to}");
+            }
+            assert_eq!(counted, blocks.len(), "{direction:?}: some lie elsewhere");
+        }
+    };
+    check(
+        zones(
+            RangeBasis::Percent,
+            [
+                &[(60.0, 10.0), (30.0, 20.0), (10.0, 70.0)],
+                &[(10.0, 50.0), (90.0, 50.0)],
+            ],
+        ),
+        [
+            &[(0, 256, 0.6), (256, 768, 0.3), (768, 2560, 0.1)],
+            &[(0, 1280, 0.1), (1280, 2560, 0.9)],
+        ],
+    );
+    let (one, four) = ((1 << 20) as f64, (4 << 20) as f64);
+    check(
+        zones(
+            RangeBasis::Bytes,
+            [&[(50.0, one), (50.0, four)], &[(95.0, four), (5.0, one)]],
+        ),
+        [
+            &[(0, 256, 0.5), (256, 1280, 0.5)],
+            &[(0, 1024, 0.95), (1024, 1280, 0.05)],
+        ],
+    );
+}
+
+/// fio begins every pass with the same draws: the second repeats the first, whatever the pattern remembers.
+#[test]
+fn loops_repeat_their_sequence() {
+    let range = BlockSizes::Range {
+        low: Bytes::kib(4),
+        high: Bytes::kib(16),
+        unaligned: false,
+    };
+    let pairs = PerDirection {
+        read: 10,
+        write: 90,
+        trim: 0,
+    };
+    let walks = [
+        ("randrw", reads(70.0), pattern(random(MAP), fixed(4 * K))),
+        ("randrw bsrange", reads(40.0), pattern(random(MAP), range.clone())),
+        ("rw", reads(50.0), pattern(sequential(0), fixed(4 * K))),
+        ("trimwrite", Mix::TrimThenWrite, pattern(sequential(0), fixed(4 * K))),
+        ("randtrimwrite bsrange", Mix::TrimThenWrite, pattern(random(MAP), range)),
+        (
+            "randrw percentage_random=10,90",
+            reads(50.0),
+            pattern(partly_random(pairs), fixed(4 * K)),
+        ),
+        (
+            "randread:3",
+            Mix::READS,
+            pattern(every(3, Between::Continue), fixed(4 * K)),
+        ),
+    ];
+    for (name, mix, pattern) in walks {
+        let looped = stream(0, mix, pattern, region(0, 256 * K));
+        let once = single(name, amount(1 << 40, Some(1)), looped.clone(), 256 * K);
+        let twice = single(name, amount(1 << 40, Some(2)), looped, 256 * K);
+        let first: Vec<_> = only_worker(&once, &[256 * K], 10_000)
+            .iter()
+            .map(|issued| issued.operation)
+            .collect();
+        let both: Vec<_> = only_worker(&twice, &[256 * K], 10_000)
+            .iter()
+            .map(|issued| issued.operation)
+            .collect();
+        assert!(first.len() > 20, "{name}");
+        assert_eq!(both, [first.clone(), first].concat(), "{name}");
+    }
+}
+
+/// A block is trimmed and then written, with the very same length, in every pass.
+#[test]
+fn trims_and_writes_come_in_pairs() {
+    let range = BlockSizes::Range {
+        low: Bytes::kib(4),
+        high: Bytes::kib(32),
+        unaligned: false,
+    };
+    for (name, access, passes) in [("trimwrite", sequential(0), 3), ("randtrimwrite", random(MAP), 3)] {
+        let pairs = stream(0, Mix::TrimThenWrite, pattern(access, range.clone()), region(64 * K, M));
+        let plan = single(name, amount(1 << 40, Some(passes)), pairs, 2 * M);
+        let issued = only_worker(&plan, &[2 * M], 100_000);
+        let (trims, writes): (Vec<Issued>, Vec<Issued>) = issued
+            .iter()
+            .partition(|issued| issued.operation.direction == Direction::Trim);
+        assert_eq!(trims.len(), writes.len());
+        for (number, pair) in issued.chunks(2).enumerate() {
+            let [trim, write] = [pair[0].operation, pair[1].operation];
+            assert_eq!(
+                (trim.direction, write.direction),
+                (Direction::Trim, Direction::Write),
+                "{name} {number}"
+            );
+            assert_eq!(
+                (trim.offset, trim.length),
+                (write.offset, write.length),
+                "{name} {number}"
+            );
+        }
+        assert_tiles(&trims[..trims.len() / 3], 64 * K, M + 64 * K, name);
+    }
+}
+
+/// `percentage_random=20,80`: each direction goes on from its own last operation, the first from the base.
+#[test]
+fn partly_random_directions_keep_their_own_place() {
+    const N: usize = 20_000;
+    let percent = PerDirection {
+        read: 20,
+        write: 80,
+        trim: 100,
+    };
+    let walk = stream(
+        0,
+        reads(50.0),
+        pattern(partly_random(percent), fixed(4 * K)),
+        region(0, 1 << 30),
+    );
+    let plan = single("percentage_random", amount(1 << 40, None), walk, 1 << 30);
+    let issued = only_worker(&plan, &[1 << 30], N);
+    for (direction, share) in [(Direction::Read, 0.8), (Direction::Write, 0.2)] {
+        let of = issued.iter().filter(|issued| issued.operation.direction == direction);
+        let mut expected = 0;
+        let (mut continued, mut all) = (0, 0);
+        for Issued { operation, .. } in of {
+            continued += usize::from(operation.offset == expected);
+            expected = operation.offset + u64::from(operation.length);
+            all += 1;
+        }
+        assert_share(continued, all, share, direction.word());
+    }
+}
+
+/// `nrfiles=3` with each service under which files come to their end, and with only two files open at once.
+#[test]
+fn file_sets_are_served_in_turn() {
+    let set_of = |open_at_once: u32, service: FileService, operations: u64, access: Access| Stream {
+        target: StreamTarget::Files {
+            targets: (0..3).map(TargetId).collect(),
+            open_at_once,
+            service,
+            operations,
+        },
+        ..stream(0, Mix::READS, pattern(access, fixed(4 * K)), Region::default())
+    };
+    let set = |service: FileService, operations: u64, access: Access| set_of(3, service, operations, access);
+    let sizes = [32 * K, 32 * K, 16 * K];
+    let check = |name: &str, stream: Stream, expected: &[u32]| {
+        let targets = files(3, 32 * K);
+        let plan = whole(plan(
+            name,
+            targets,
+            vec![vec![job(name, amount(1 << 30, Some(1)), vec![clone(1, stream)])]],
+        ));
+        let issued = only_worker(&plan, &sizes, 1000);
+        for (file, size) in sizes.iter().enumerate() {
+            let of: Vec<Issued> = issued
+                .iter()
+                .filter(|issued| issued.target.0 == file as u32)
+                .copied()
+                .collect();
+            assert_tiles(&of, 0, *size, &format!("{name}, file {file}"));
+        }
+        let order: Vec<u32> = issued.iter().map(|issued| issued.target.0).collect();
+        if !expected.is_empty() {
+            assert_eq!(order, expected, "{name}");
+        }
+        order
+    };
+    let in_turn = [0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 0, 1, 0, 1, 0, 1];
+    check("roundrobin", set(FileService::RoundRobin, 1, sequential(0)), &in_turn);
+    let by_three = [0, 0, 0, 1, 1, 1, 2, 2, 2, 0, 0, 0, 1, 1, 1, 2, 0, 0, 1, 1];
+    check("roundrobin:3", set(FileService::RoundRobin, 3, random(MAP)), &by_three);
+    let one_by_one = [vec![0; 8], vec![1; 8], vec![2; 4]].concat();
+    check("sequential", set(FileService::Sequential, 1, random(MAP)), &one_by_one);
+    let two_open = [[0, 1].repeat(8), vec![2; 4]].concat();
+    let stream = set_of(2, FileService::RoundRobin, 1, sequential(0));
+    check("openfiles=2", stream, &two_open);
+    let drawn = check("random", set(FileService::Random, 1, random(MAP)), &[]);
+    assert_ne!(drawn, in_turn);
+}
+
+/// Windows: random ones in which each block is used once, and windows with a position for each direction.
+#[test]
+fn windows_move_over_the_region() {
+    let zones = |within: Option<Placement>, work: u64| {
+        Access::Zones(Zones {
+            work: Bytes(work),
+            range: Bytes(32 * K),
+            skip: Bytes(32 * K),
+            within,
+            positions: Positions::PerDirection,
+        })
+    };
+    let walk = stream(
+        0,
+        Mix::READS,
+        pattern(zones(Some(MAP), 16 * K), fixed(4 * K)),
+        region(0, 256 * K),
+    );
+    let plan = single("strided randread", amount(256 * K, None), walk, 256 * K);
+    let visits: Vec<Vec<u64>> = offsets(&only_worker(&plan, &[256 * K], 1000))
+        .chunks(4)
+        .map(<[u64]>::to_vec)
+        .collect();
+    assert_eq!(visits.len(), 16);
+    for (number, visit) in visits.iter().enumerate() {
+        let window = number as u64 % 4 * 64 * K;
+        assert!(
+            visit.iter().all(|offset| (window..window + 32 * K).contains(offset)),
+            "visit {number}: {visit:?}"
+        );
+        assert_eq!(
+            visit.iter().collect::<BTreeSet<_>>().len(),
+            4,
+            "visit {number}: a block twice"
+        );
+    }
+    // More work than a window holds: it is used up and begins anew.
+    let walk = stream(
+        0,
+        Mix::WRITES,
+        pattern(zones(Some(MAP), 64 * K), fixed(4 * K)),
+        region(0, 256 * K),
+    );
+    let plan = single("strided randwrite", amount(64 * K, None), walk, 256 * K);
+    let visited = offsets(&only_worker(&plan, &[256 * K], 1000));
+    for half in visited.chunks(8) {
+        assert_eq!(
+            half.iter().copied().collect::<BTreeSet<_>>(),
+            (0..8).map(|block| block * 4 * K).collect()
+        );
+    }
+    let walk = stream(
+        0,
+        reads(50.0),
+        pattern(zones(None, 32 * K), fixed(4 * K)),
+        region(0, 256 * K),
+    );
+    let plan = single("strided rw", amount(128 * K, None), walk, 256 * K);
+    let issued = only_worker(&plan, &[256 * K], 1000);
+    for (number, visit) in issued.chunks(8).enumerate() {
+        for direction in [Direction::Read, Direction::Write] {
+            let of = visit.iter().filter(|issued| issued.operation.direction == direction);
+            let expected = (0..).map(|block| number as u64 * 64 * K + block * 4 * K);
+            assert!(
+                of.zip(expected)
+                    .all(|(issued, offset)| issued.operation.offset == offset),
+                "visit {number}"
+            );
+        }
+    }
+}
+
+/// `randread:8` with lengths that vary, and a list that moves on: the corner cases of the two.
+#[test]
+fn runs_and_lists() {
+    let range = BlockSizes::Range {
+        low: Bytes::kib(4),
+        high: Bytes::kib(16),
+        unaligned: false,
+    };
+    let runs = Access::Every(Every {
+        placement: NO_MAP,
+        operations: 8,
+        between: Between::Continue,
+    });
+    let walk = stream(0, Mix::READS, pattern(runs, range), region(0, 64 * M));
+    let plan = single("randread:8", amount(1 << 40, None), walk, 64 * M);
+    let issued = only_worker(&plan, &[64 * M], 8000);
+    let jumps = issued
+        .windows(2)
+        .enumerate()
+        .filter(|(_, pair)| pair[0].operation.offset + u64::from(pair[0].operation.length) != pair[1].operation.offset);
+    let jumps: Vec<usize> = jumps.map(|(number, _)| number + 1).collect();
+    // A run that reaches the end of the file jumps too; 1000 runs of about 80 KiB in 64 MiB make about one.
+    let within_runs = jumps.iter().filter(|number| !number.is_multiple_of(8)).count();
+    assert!(within_runs < 8, "{within_runs}");
+    assert!(jumps.len() - within_runs > 990, "{}", jumps.len());
+
+    let list = Placement::List(BlockList {
+        blocks: vec![3, 0, 14],
+        moving: true,
+    });
+    let walk = stream(0, Mix::READS, pattern(random(list), fixed(4 * K)), region(0, 64 * K));
+    let plan = single("random_sequence_stride", amount(12 * 4 * K, None), walk, 64 * K);
+    let blocks: Vec<u64> = offsets(&only_worker(&plan, &[64 * K], 100))
+        .iter()
+        .map(|offset| offset / (4 * K))
+        .collect();
+    assert_eq!(
+        blocks,
+        [3, 0, 14, 6, 3, 1, 9, 6, 4, 12, 9, 7],
+        "beyond the last block it goes round"
+    );
+}

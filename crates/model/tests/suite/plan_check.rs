@@ -1,0 +1,392 @@
+//! Plans with one mistake each, and the complaint that each must get.
+
+use model::access::{Access, AtEnd, Once, Placement, Sequential, Uniform};
+use model::block_size::{BlockSizes, SizeShare};
+use model::content::Content;
+use model::mix::{Mix, MixRule};
+use model::plan::{
+    Control, Dependency, Depth, FileService, Grid, GridScope, Job, LatencyTarget, Pacing, Plan, Precision, Rate,
+    SimulatedDevice, SteadyState, Stop, Stream, StreamTarget, TargetId, TargetKind, Think, ThinkCount, Tracked,
+    Workload,
+};
+use model::{Bytes, Nanos, PerDirection, testing};
+
+/// One job with one worker on one file, and nothing wrong with it.
+fn sound() -> Plan {
+    let workload = Workload::new("first", vec![TargetId(0)], Stop::after(Nanos::secs(1)));
+    let steps = vec![testing::step(vec![workload.job(0)])];
+    testing::plan("test", vec![testing::file("/mnt/a")], steps)
+}
+
+/// What a sound plan is told after a change; empty if nothing.
+fn complaint(change: impl FnOnce(&mut Plan)) -> String {
+    let mut plan = sound();
+    change(&mut plan);
+    plan.check().err().map(|error| error.to_string()).unwrap_or_default()
+}
+
+#[track_caller]
+fn check(change: impl FnOnce(&mut Plan), expected: &str) {
+    assert_eq!(complaint(change), expected);
+}
+
+#[track_caller]
+fn check_job(change: impl FnOnce(&mut Job), expected: &str) {
+    check(|plan| change(&mut plan.steps[0].jobs[0]), expected);
+}
+
+#[track_caller]
+fn check_stream(change: impl FnOnce(&mut Stream), expected: &str) {
+    check_job(|job| change(&mut job.workers[0].streams[0]), expected);
+}
+
+#[test]
+fn a_sound_plan_is_not_complained_about() {
+    check(|_| {}, "");
+}
+
+#[test]
+fn a_plan_needs_work() {
+    check(|plan| plan.steps.clear(), "the plan: there is no job in it");
+    check(|plan| plan.steps[0].jobs.clear(), "the plan: there is no job in it");
+    check_job(|job| job.workers.clear(), "job `first`: it has no worker");
+    check_job(
+        |job| job.workers[0].streams.clear(),
+        "job `first`, worker 0: it has no stream",
+    );
+}
+
+#[test]
+fn targets_must_be_there() {
+    check(|plan| plan.targets[0].path.clear(), "target 0: the path is empty");
+    check(
+        |plan| plan.targets[0].kind = TargetKind::Template { number: 1 },
+        "target 0 (/mnt/a): slot *1 was never filled in; give a path for it",
+    );
+    check(
+        |plan| {
+            let device = SimulatedDevice::default();
+            plan.targets[0].kind = TargetKind::Simulated { device };
+        },
+        "target 0 (/mnt/a): a simulated device needs at least one server",
+    );
+    check_stream(
+        |stream| stream.target = StreamTarget::One { target: TargetId(1) },
+        "job `first`, worker 0: there is no target 1",
+    );
+    let files = |targets, open_at_once| StreamTarget::Files {
+        targets,
+        open_at_once,
+        service: FileService::RoundRobin,
+        operations: 1,
+    };
+    check_stream(
+        |stream| stream.target = files(Vec::new(), 1),
+        "job `first`, worker 0: a stream has no target",
+    );
+    check_stream(
+        |stream| stream.target = files(vec![TargetId(0)], 0),
+        "job `first`, worker 0: a file set needs at least one open file and one operation per file",
+    );
+}
+
+#[test]
+fn something_must_end_a_job() {
+    check_job(
+        |job| job.stop = Stop::default(),
+        "job `first`: nothing ends it: give a time, bytes, operations or passes",
+    );
+    let at_once = "job `first`: it would end before it begins: times, bytes, operations and passes must be above 0";
+    check_job(|job| job.stop = Stop::after(Nanos(0)), at_once);
+    check_job(|job| job.stop.bytes = Some(Bytes(0)), at_once);
+    check_job(|job| job.stop.operations = Some(0), at_once);
+    check_job(|job| job.stop.passes = Some(0), at_once);
+    check_job(|job| job.stop.region_percent = Some(0), at_once);
+    check_job(
+        |job| {
+            job.stop = Stop {
+                operations: Some(1),
+                repeat_until_time: true,
+                ..Stop::default()
+            }
+        },
+        "job `first`: it repeats until its time is over, but has no time",
+    );
+}
+
+#[test]
+fn passes_must_come_to_an_end() {
+    let passes = |access: Access| {
+        move |job: &mut Job| {
+            job.stop = Stop {
+                passes: Some(2),
+                ..Stop::default()
+            };
+            job.workers[0].streams[0].pattern.access = vec![access];
+        }
+    };
+    let walk = |at_end| {
+        Access::Sequential(Sequential {
+            at_end,
+            ..Sequential::default()
+        })
+    };
+    let endless = "job `first`: it ends after so many passes, but a pass of its access pattern has no end: give a time \
+                   as well";
+    check_job(passes(walk(AtEnd::Finish)), "");
+    check_job(passes(walk(AtEnd::Wrap)), endless);
+    let once = Placement::Once(Once::default());
+    check_job(passes(Access::Random { placement: once }), "");
+    let placement = Placement::Uniform(Uniform::default());
+    check_job(passes(Access::Random { placement }), endless);
+    check_job(
+        |job| {
+            passes(walk(AtEnd::Wrap))(job);
+            job.stop.after_ns = Some(Nanos::secs(1));
+        },
+        "",
+    );
+}
+
+#[test]
+fn jobs_wait_only_for_earlier_ones() {
+    let after = |plan: &mut Plan, after: [&[u32]; 2]| {
+        plan.steps[0].jobs.push(sound().steps[0].jobs[0].clone());
+        for (job, others) in plan.steps[0].jobs.iter_mut().zip(after) {
+            job.after = others.iter().map(|other| Dependency(*other)).collect();
+        }
+    };
+    check(|plan| after(plan, [&[], &[0]]), "");
+    check(
+        |plan| after(plan, [&[0], &[]]),
+        "job `first`: it waits for job 0, which does not come before it",
+    );
+    // Each waits for the other: the first of them is told.
+    check(
+        |plan| after(plan, [&[1], &[0]]),
+        "job `first`: it waits for job 1, which does not come before it",
+    );
+    let missing = "job `first`: it refers to job 7 of its step, which has 1";
+    check_job(|job| job.ends_with.jobs = vec![7], missing);
+    check_job(|job| job.ends_with.on_failure = vec![7], missing);
+    check_job(
+        |job| job.after = vec![Dependency(7)],
+        &format!("{missing}\njob `first`: it waits for job 7, which does not come before it"),
+    );
+}
+
+#[test]
+fn a_worker_needs_a_depth_it_can_keep() {
+    check_stream(
+        |stream| stream.depth = 0,
+        "job `first`, worker 0: its queue depth is 0; it must be at least 1",
+    );
+    check_job(
+        |job| job.workers[0].depth = Depth::Shared { operations: 0 },
+        "job `first`, worker 0: its queue depth is 0; it must be at least 1",
+    );
+    check_stream(
+        |stream| stream.depth = u32::MAX,
+        "job `first`, worker 0: a queue depth of 4294967295 is beyond the most that one worker can keep, 1048576",
+    );
+    check_job(
+        |job| {
+            job.workers[0].depth = Depth::Shared { operations: 4 };
+            job.workers[0].streams[0].weight = 0;
+        },
+        "job `first`, worker 0: none of its streams has a weight above 0",
+    );
+    check_job(
+        |job| job.workers[0].batching.submit = Some(0),
+        "job `first`, worker 0: it cannot hand over 0 operations at once",
+    );
+}
+
+#[test]
+fn lengths_must_be_possible() {
+    let sizes = |sizes: BlockSizes| move |stream: &mut Stream| stream.pattern.sizes = PerDirection::all(sizes);
+    check_stream(
+        sizes(BlockSizes::Fixed { size: Bytes(0) }),
+        "job `first`, worker 0: the block size must be above 0",
+    );
+    check_stream(
+        sizes(BlockSizes::Fixed { size: Bytes::gib(4) }),
+        "job `first`, worker 0: a block size of 4 GiB is too large; it must be below 4 GiB",
+    );
+    check_stream(
+        sizes(BlockSizes::Range {
+            low: Bytes::kib(8),
+            high: Bytes::kib(4),
+            unaligned: false,
+        }),
+        "job `first`, worker 0: the block size range 8 KiB to 4 KiB is upside down",
+    );
+    let entry = |percent| SizeShare {
+        size: Bytes::kib(4),
+        percent,
+    };
+    let shares = "job `first`, worker 0: the shares of a block size split must add up to more than 0 percent";
+    let negative = vec![entry(50.0), entry(-10.0)];
+    check_stream(sizes(BlockSizes::Split { entries: negative }), shares);
+    // A direction that never occurs may say what it likes.
+    check_stream(
+        |stream| stream.pattern.sizes.write = BlockSizes::Fixed { size: Bytes(0) },
+        "",
+    );
+}
+
+#[test]
+fn mixes_patterns_and_contents_must_fit_together() {
+    let drawn = |write_percent| Mix::Drawn {
+        write_percent,
+        rule: MixRule::Independent,
+    };
+    check_stream(
+        |stream| stream.mix = drawn(101.0),
+        "job `first`, worker 0: the share of writes must be 0 to 100 percent, not 101",
+    );
+    check_stream(
+        |stream| stream.mix = drawn(f64::NAN),
+        "job `first`, worker 0: the share of writes must be 0 to 100 percent, not NaN",
+    );
+    check_stream(
+        |stream| stream.pattern.access.clear(),
+        "job `first`, worker 0: reads have no access pattern",
+    );
+    check_stream(
+        |stream| stream.pattern.access_of.read = 1,
+        "job `first`, worker 0: reads have no access pattern",
+    );
+    check_stream(
+        |stream| {
+            stream.mix = drawn(50.0);
+            let placement = Placement::Uniform(Uniform::default());
+            stream.pattern.access.push(Access::Random { placement });
+            stream.pattern.access_of = PerDirection {
+                read: 1,
+                write: 2,
+                trim: 9,
+            };
+        },
+        "job `first`, worker 0: writes have no access pattern",
+    );
+    check_stream(
+        |stream| stream.content = Content::Pattern { bytes: Vec::new() },
+        "job `first`, worker 0: the pattern to write is empty",
+    );
+}
+
+#[test]
+fn schedules_and_pauses_must_lead_somewhere() {
+    let zero = Rate::iops(0);
+    check_stream(
+        |stream| stream.pacing = Pacing::Together { rate: zero },
+        "job `first`, worker 0: a rate must be above 0",
+    );
+    check_stream(
+        |stream| {
+            let rates = PerDirection {
+                read: Some(Rate::iops(1)),
+                write: Some(Rate::iops(1)),
+                trim: None,
+            };
+            stream.pacing = Pacing::PerDirection { rates };
+        },
+        "job `first`, worker 0: a rate for writes that never occur",
+    );
+    check_stream(
+        |stream| {
+            stream.think = Some(Think {
+                pause_ns: Nanos(1),
+                spin_ns: Nanos(0),
+                operations: 0,
+                after_ns: None,
+                count: ThinkCount::Issued,
+                shifts_schedule: false,
+                cycles_each: 0,
+            });
+        },
+        "job `first`, worker 0: a pause needs at least one operation, or a time, before it",
+    );
+    check(
+        |plan| {
+            plan.grids.push(Grid {
+                length_ns: Nanos::micros(999),
+                scope: GridScope::Job,
+            });
+        },
+        "interval series: an interval of 999 us is too short; the shortest is 1 ms",
+    );
+}
+
+#[test]
+fn rules_need_limits_that_can_be_met() {
+    let control = |control: Control| move |job: &mut Job| job.control.push(control);
+    for percent in [0.0, 100.0, -1.0, f64::NAN] {
+        check_job(
+            control(Control::Precision(Precision {
+                of: Tracked::Iops,
+                percent,
+                at_least_ns: Nanos(0),
+            })),
+            &format!("job `first`: a precision must be above 0 and below 100 percent, not {percent}"),
+        );
+    }
+    let steady = |window: u64, limit| {
+        Control::SteadyState(SteadyState {
+            of: Tracked::Iops,
+            slope: true,
+            limit,
+            percent: true,
+            window_ns: Nanos::secs(window),
+            interval_ns: Nanos::secs(1),
+            ramp_ns: Nanos(0),
+        })
+    };
+    check_job(
+        control(steady(1, 1.0)),
+        "job `first`: the steady-state window must be longer than its interval, and both above 0",
+    );
+    for limit in [-1.0, f64::NAN] {
+        check_job(
+            control(steady(5, limit)),
+            "job `first`: the steady-state limit must not be negative",
+        );
+    }
+    let target = |window: u64, percentile| {
+        Control::LatencyTarget(LatencyTarget {
+            target_ns: Nanos::millis(1),
+            window_ns: Nanos::secs(window),
+            percentile,
+            keep_running: false,
+        })
+    };
+    check_job(
+        control(target(0, 99.0)),
+        "job `first`: a latency target needs a latency and a window above 0",
+    );
+    for percentile in [0.0, 100.5, f64::NAN] {
+        check_job(
+            control(target(1, percentile)),
+            "job `first`: the percentile of a latency target must be above 0 and at most 100",
+        );
+    }
+}
+
+#[test]
+fn every_mistake_is_told_at_once_and_each_only_once() {
+    check(
+        |plan| {
+            let worker = plan.steps[0].jobs[0].workers[0].clone();
+            plan.steps[0].jobs[0].workers = vec![worker; 100];
+            for worker in &mut plan.steps[0].jobs[0].workers {
+                worker.streams[0].depth = 0;
+                worker.streams[0].mix = Mix::Exact { write_percent: -1.0 };
+            }
+            plan.steps[0].jobs[0].stop = Stop::default();
+        },
+        "job `first`: nothing ends it: give a time, bytes, operations or passes\n\
+         job `first`, worker 0: its queue depth is 0; it must be at least 1\n\
+         job `first`, worker 0: the share of writes must be 0 to 100 percent, not -1",
+    );
+}

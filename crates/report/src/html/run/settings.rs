@@ -1,0 +1,256 @@
+//! What the run was made with: the machine, the settings, the command in other dialects, and files to download.
+
+use model::environment::Environment;
+use model::plan::Dialect;
+use model::results::Results;
+
+use super::super::id_of;
+use super::super::page::{Block, Download, Section, Table};
+use super::{Place, resources};
+use crate::numbers::count;
+use crate::summary::Summary;
+use crate::{formats, words};
+
+/// Devices with a chart each.
+const MAX_DEVICES: usize = 32;
+/// Hosts whose environment is shown.
+const MAX_HOSTS: usize = 16;
+/// Targets whose facts are shown.
+const MAX_TARGETS: usize = 64;
+
+/// Processors and devices, step by step.
+pub(super) fn system(results: &Results, summary: &Summary) -> Section {
+    let several = results.steps.len() > 1;
+    let mut blocks = Vec::new();
+    for (number, step) in results.steps.iter().enumerate() {
+        let place = Place {
+            prefix: if several { format!("s{number}-") } else { String::new() },
+            name: several.then(|| format!("step {}", number + 1)),
+        };
+        blocks.extend(Block::chart(resources::cores(&place, step, &results.hosts)));
+        let devices = summary.devices.iter().filter(|device| device.step as usize == number);
+        for device in devices.take(MAX_DEVICES) {
+            blocks.extend(Block::chart(resources::counters(&place, device)));
+        }
+    }
+    let rows = summary.devices.iter().map(|device| {
+        let ours = |value: fn(&crate::summary::Transfers) -> u64| {
+            device
+                .ours
+                .as_ref()
+                .map_or("not told apart".into(), |ours| count(value(ours)))
+        };
+        vec![
+            device.full_name(),
+            count(device.kernel.reads),
+            ours(|ours| ours.reads),
+            count(device.kernel.writes),
+            ours(|ours| ours.writes),
+            format!("{} / {}", count(device.merged[0]), count(device.merged[1])),
+            device.in_device.map_or("-".into(), |value| format!("{value:.2}")),
+            device.busy_percent.map_or("-".into(), |value| format!("{value:.1} %")),
+        ]
+    });
+    let rows: Vec<Vec<String>> = rows.collect();
+    if !rows.is_empty() {
+        blocks.push(Block::Table(Table {
+            caption: "What the kernel counted for the devices, and this program".into(),
+            head: [
+                "device",
+                "reads (kernel)",
+                "reads (ours)",
+                "writes (kernel)",
+                "writes (ours)",
+                "merged r/w",
+                "in the device",
+                "busy",
+            ]
+            .map(str::to_owned)
+            .to_vec(),
+            rows,
+        }));
+    }
+    if blocks.is_empty() {
+        blocks.push(Block::Text("The system told nothing of processors and devices.".into()));
+    }
+    Section {
+        title: "Processors and devices".into(),
+        blocks,
+        ..Section::default()
+    }
+}
+
+pub(super) fn settings(results: &Results, summary: &Summary) -> Section {
+    let mut pairs: Vec<(String, String)> = Vec::new();
+    for (index, line) in words::plan(&results.plan).into_iter().enumerate() {
+        pairs.push((
+            if index == 0 { "plan".into() } else { String::new() },
+            line.trim_start().to_owned(),
+        ));
+    }
+    pairs.push(("seed".into(), summary.seed.to_string()));
+    for job in &summary.jobs {
+        let because = if job.engine_reason.is_empty() {
+            String::new()
+        } else {
+            format!(" ({})", job.engine_reason)
+        };
+        pairs.push((
+            format!("engine of {}", job.name),
+            format!("{}{because}", job.engine.name()),
+        ));
+    }
+    for host in results.hosts.iter().take(MAX_HOSTS) {
+        let environment = &host.environment;
+        let cpu = &environment.cpu;
+        pairs.push(("host".into(), environment.host.name.clone()));
+        pairs.push((
+            "system".into(),
+            format!("{}, {}", environment.host.system, environment.host.kernel),
+        ));
+        pairs.extend(
+            environment
+                .host
+                .hypervisor
+                .as_ref()
+                .map(|hypervisor| ("hypervisor".into(), hypervisor.clone())),
+        );
+        pairs.push((
+            "processors".into(),
+            format!(
+                "{}, {} logical, {} usable, {} NUMA nodes",
+                cpu.model, cpu.logical, cpu.usable, cpu.numa_nodes
+            ),
+        ));
+        pairs.extend(
+            cpu.governor
+                .as_ref()
+                .map(|governor| ("frequency governor".into(), governor.clone())),
+        );
+        pairs.push(("memory".into(), environment.memory.to_string()));
+        pairs.push((
+            "clock".into(),
+            format!("{} ({})", environment.clock.source, environment.clock.reason),
+        ));
+        pairs.extend(target_rows(environment));
+    }
+    if results.hosts.len() > MAX_HOSTS {
+        let more = results.hosts.len() - MAX_HOSTS;
+        pairs.push(("host".into(), format!("and {more} more, in the saved result")));
+    }
+    Section {
+        title: "Settings and surroundings".into(),
+        folded: true,
+        blocks: vec![Block::Table(Table::of_pairs("Settings and surroundings", pairs))],
+        ..Section::default()
+    }
+}
+
+/// Everything that is known of the targets.
+fn target_rows(environment: &Environment) -> Vec<(String, String)> {
+    let mut pairs = Vec::new();
+    for target in environment.targets.iter().take(MAX_TARGETS) {
+        pairs.push(("target".into(), words::target(target)));
+        if let Some(files) = &target.file_system {
+            let words = format!("{} at {} ({})", files.kind, files.mount_point, files.options);
+            pairs.push(("file system".into(), words));
+        }
+        for device in &target.devices {
+            let sectors = format!("sectors {}/{}", device.logical_sector, device.physical_sector);
+            let mut facts = vec![device.size.to_string(), sectors];
+            facts.extend(device.model.clone());
+            facts.extend(
+                device
+                    .scheduler
+                    .as_ref()
+                    .map(|scheduler| format!("scheduler {scheduler}")),
+            );
+            facts.extend(device.write_cache.clone());
+            if let Some(health) = &device.health {
+                let complaints = match health.complaints.is_empty() {
+                    true => "no complaints".into(),
+                    false => health.complaints.join(", "),
+                };
+                facts.push(format!("health ({}): {complaints}", health.source));
+            }
+            pairs.push((format!("device {}", device.name), facts.join(", ")));
+        }
+    }
+    pairs
+}
+
+pub(super) fn commands(results: &Results) -> Option<Section> {
+    let mut blocks = Vec::new();
+    let arguments = &results.plan.origin.arguments;
+    if !arguments.is_empty() {
+        blocks.push(Block::Code {
+            title: "As it was called".into(),
+            text: arguments.join(" "),
+            notes: Vec::new(),
+        });
+    }
+    for one in &results.equivalents {
+        let mut notes: Vec<String> = one
+            .lost
+            .iter()
+            .map(|lost| format!("Not the same there: {lost}"))
+            .collect();
+        notes.extend(one.differs.iter().cloned());
+        blocks.push(Block::Code {
+            title: format!("For {}", whose(one.dialect)),
+            text: one.one_line.clone().unwrap_or_else(|| one.text.clone()),
+            notes,
+        });
+    }
+    (!blocks.is_empty()).then(|| Section {
+        title: "The same test in other words".into(),
+        folded: true,
+        blocks,
+        ..Section::default()
+    })
+}
+
+fn whose(dialect: Dialect) -> &'static str {
+    match dialect {
+        Dialect::Native => "fathom",
+        Dialect::Fio => "fio",
+        Dialect::Diskspd => "DiskSpd",
+    }
+}
+
+pub(super) fn downloads(results: &Results) -> Vec<Download> {
+    let named = |format: &str| {
+        let format = formats::find(format)?;
+        let mut bytes = Vec::new();
+        (format.write)(results, &mut bytes).ok()?;
+        String::from_utf8(bytes).ok()
+    };
+    let name = id_of(&results.plan.name);
+    let mut downloads = Vec::new();
+    downloads.extend(named("json").map(|text| Download {
+        file: format!("{name}.json"),
+        words: "All figures (JSON)".into(),
+        media: "application/json".into(),
+        text,
+    }));
+    downloads.extend(named("csv").map(|text| Download {
+        file: format!("{name}-intervals.csv"),
+        words: "Every interval (CSV)".into(),
+        media: "text/csv".into(),
+        text,
+    }));
+    let ranks = results.fleet.is_some().then(|| named("csv-ranks")).flatten();
+    downloads.extend(ranks.map(|text| Download {
+        file: format!("{name}-ranks.csv"),
+        words: "Every rank (CSV)".into(),
+        media: "text/csv".into(),
+        text,
+    }));
+    downloads.push(Download {
+        file: format!("{name}-plan.json"),
+        words: "Every setting (JSON)".into(),
+        media: "application/json".into(),
+        text: serde_json::to_string_pretty(&results.plan).unwrap_or_default(),
+    });
+    downloads
+}

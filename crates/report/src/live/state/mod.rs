@@ -1,0 +1,664 @@
+//! Everything that the live view shows, from events and from readings of the machine. Rates and times are those of the last
+//! interval of each job that runs, added up; what has ended stays until the next step begins.
+
+mod schedule;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use model::environment::{CoreUse, DeviceUse};
+use model::event::{DeviceUnder, Event, Interval, Phase, RankFigures, RankNow, RankState};
+use model::finding::Severity;
+use model::histogram::Histogram;
+use model::plan::Plan;
+
+use model::{Bytes, Direction, Nanos, PerDirection};
+use schedule::{Course, StepAhead};
+
+/// Intervals that the sparklines remember: more than a wide terminal shows.
+const REMEMBERED: usize = 400;
+/// Messages that can be shown.
+const MESSAGES: usize = 50;
+
+/// What is known of the run that is shown.
+#[derive(Debug, Default)]
+pub struct State {
+    course: Course,
+    jobs: BTreeMap<(u32, u32), JobNow>,
+    /// The processes that carry it out together, where there are several.
+    ranks: BTreeMap<u32, RankHere>,
+    preparing: Option<Preparing>,
+    devices: Vec<DeviceUnder>,
+    machine: Option<Machine>,
+    history: VecDeque<Rates>,
+    messages: VecDeque<(Severity, String)>,
+    stopping: bool,
+    /// A step has begun since that was asked last.
+    begun: bool,
+}
+
+/// Counters of the machine over a short while, read by whoever has it.
+#[derive(Clone, Debug, Default)]
+pub struct Machine {
+    /// How long.
+    pub length: Nanos,
+    /// Its processors.
+    pub cores: Vec<CoreUse>,
+    /// The devices under the targets.
+    pub devices: Vec<DeviceUse>,
+}
+
+/// A job since its first event.
+#[derive(Debug)]
+struct JobNow {
+    name: String,
+    phase: Phase,
+    left: Option<Nanos>,
+    last: Option<Interval>,
+    /// End of the last interval, from the start of its phase.
+    reached: Nanos,
+    epoch: u32,
+    whole: PerDirection<Option<Histogram>>,
+    counts: PerDirection<model::event::Counts>,
+    measured: Nanos,
+    ended: bool,
+}
+
+/// A target that is being written before the test.
+#[derive(Clone, Debug)]
+pub(super) struct Preparing {
+    pub(super) target: String,
+    pub(super) done: Bytes,
+    pub(super) total: Bytes,
+    pub(super) left: Nanos,
+}
+
+/// Operations and bytes per second.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Rates {
+    pub(super) iops: f64,
+    pub(super) bytes: f64,
+}
+
+/// Operations in flight on average, and how many were aimed at.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Flight {
+    pub(super) average: f64,
+    pub(super) depth: u64,
+    /// Operations come at a rate: the depth is a limit and no aim.
+    pub(super) paced: bool,
+}
+
+/// A target, a group of files or a job with its figures.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Row {
+    pub(super) name: String,
+    pub(super) rates: Rates,
+    /// Mean latency; absent where nothing completed.
+    pub(super) mean_ns: Option<f64>,
+}
+
+/// A device as the kernel counts it, beside what this test did on it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct DeviceRow {
+    pub(super) name: String,
+    pub(super) kernel: Rates,
+    pub(super) busy_percent: f64,
+    pub(super) in_device: f64,
+    /// Absent where a stream has files on several devices.
+    pub(super) ours: Option<Rates>,
+}
+
+/// What is known of one of several processes.
+#[derive(Debug, Default)]
+struct RankHere {
+    host: String,
+    state: RankState,
+    /// The last interval of each job.
+    figures: BTreeMap<(u32, u32), RankFigures>,
+}
+
+impl RankHere {
+    fn take(&mut self, now: &RankNow) {
+        self.host.clone_from(&now.host);
+        self.state = now.state;
+        self.figures
+            .extend(now.figures.map(|figures| ((figures.step, figures.job), figures)));
+    }
+}
+
+/// One of several processes in a table.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct RankRow {
+    pub(super) rank: u32,
+    pub(super) host: String,
+    pub(super) state: RankState,
+    /// Over all its jobs; absent before its first interval.
+    pub(super) iops: Option<f64>,
+    /// Of the job with the highest.
+    pub(super) p99_ns: Option<u64>,
+}
+
+/// How far the whole plan is, where all its steps end by time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Progress {
+    pub(super) done: Nanos,
+    pub(super) of: Nanos,
+}
+
+impl Rates {
+    fn add(&mut self, other: Rates) {
+        self.iops += other.iops;
+        self.bytes += other.bytes;
+    }
+}
+
+impl State {
+    /// Another run begins. `about` tells which of several it is. Messages stay.
+    pub fn begin(&mut self, plan: &Plan, about: Option<String>) {
+        self.course = Course::of(plan, about);
+        self.jobs.clear();
+        self.ranks.clear();
+        self.history.clear();
+        self.devices.clear();
+        (self.preparing, self.machine) = (None, None);
+    }
+
+    /// Takes in an event. True if there is something new to show.
+    pub fn take(&mut self, event: &Event) -> bool {
+        match event {
+            Event::Preparing {
+                target,
+                done,
+                total,
+                left_ns,
+            } => {
+                self.preparing = Some(Preparing {
+                    target: target.clone(),
+                    done: *done,
+                    total: *total,
+                    left: *left_ns,
+                });
+            }
+            Event::Prepared { .. } => self.preparing = None,
+            Event::Ready { step, devices } => {
+                self.course.step = *step as usize;
+                self.jobs.clear();
+                self.ranks.values_mut().for_each(|rank| rank.figures.clear());
+                self.history.clear();
+                (self.preparing, self.machine, self.begun) = (None, None, true);
+                self.devices.clone_from(devices);
+            }
+            Event::Phase {
+                step,
+                job,
+                name,
+                phase,
+                length_ns,
+            } => {
+                let job = self.jobs.entry((*step, *job)).or_insert_with(|| JobNow::new(name));
+                (job.phase, job.left) = (*phase, *length_ns);
+            }
+            Event::Interval(interval) => {
+                let key = (interval.step, interval.job);
+                let job = self.jobs.entry(key).or_insert_with(|| JobNow::new(&interval.name));
+                if !job.take(interval) {
+                    return true;
+                }
+                // Intervals of several jobs end at about the same time: one of them stands for all.
+                if self.jobs.iter().find(|(_, job)| !job.ended).map(|(key, _)| *key) == Some(key) {
+                    let now = self.now();
+                    self.history.push_back(self.sum(&now));
+                    if self.history.len() > REMEMBERED {
+                        self.history.pop_front();
+                    }
+                }
+            }
+            Event::JobEnded { step, job, .. } => {
+                if let Some(job) = self.jobs.get_mut(&(*step, *job)) {
+                    (job.ended, job.left) = (true, None);
+                }
+            }
+            Event::Rank(now) => self.ranks.entry(now.rank).or_default().take(now),
+            Event::Snapshot { .. } | Event::Notice { .. } => return false,
+        }
+        true
+    }
+
+    /// Takes in what the machine counted since the last time.
+    pub fn machine(&mut self, machine: Machine) {
+        self.machine = Some(machine);
+    }
+
+    /// True once for each step: what the machine counted before it began is not to be told.
+    pub fn has_begun(&mut self) -> bool {
+        std::mem::take(&mut self.begun)
+    }
+
+    /// A line that is worth keeping: a finding, or what a command says on its way.
+    pub fn message(&mut self, severity: Severity, text: &str) {
+        for line in text.lines().filter(|line| !line.trim().is_empty()) {
+            self.messages.push_back((severity, line.to_owned()));
+            if self.messages.len() > MESSAGES {
+                self.messages.pop_front();
+            }
+        }
+    }
+
+    /// The user has asked to stop.
+    pub fn stopping(&mut self) {
+        self.stopping = true;
+    }
+
+    /// Kernel names of the devices under the targets of the step that runs.
+    pub fn devices(&self) -> impl Iterator<Item = &str> {
+        self.devices.iter().map(|device| device.name.as_str())
+    }
+
+    /// How long an interval is, as far as is known.
+    pub fn interval(&self) -> Option<Nanos> {
+        let lasts = self.running().filter_map(|(_, job)| job.last.as_ref());
+        lasts.map(|interval| interval.length_ns).max()
+    }
+
+    /// The jobs that run, or all of the step where none runs any more.
+    fn running(&self) -> impl Iterator<Item = (&(u32, u32), &JobNow)> {
+        let over = self.jobs.values().all(|job| job.ended);
+        self.jobs.iter().filter(move |(_, job)| over || !job.ended)
+    }
+
+    pub(super) fn is_stopping(&self) -> bool {
+        self.stopping
+    }
+
+    /// True while intervals come.
+    pub(super) fn is_moving(&self) -> bool {
+        let moving = |job: &JobNow| {
+            let phases = [
+                Phase::WarmUp,
+                Phase::Measured,
+                Phase::CoolDown,
+                Phase::Verify,
+                Phase::Draining,
+            ];
+            !job.ended && phases.contains(&job.phase)
+        };
+        self.preparing.is_none() && self.jobs.values().any(moving)
+    }
+
+    pub(super) fn preparing(&self) -> Option<&Preparing> {
+        self.preparing.as_ref()
+    }
+
+    /// Name of what runs.
+    pub(super) fn title(&self) -> String {
+        let mut names: Vec<&str> = Vec::new();
+        for (_, job) in self.running() {
+            if !names.contains(&job.name.as_str()) {
+                names.push(&job.name);
+            }
+        }
+        match names.as_slice() {
+            [] => self.course.name.clone(),
+            [one] => (*one).to_owned(),
+            [first, rest @ ..] => format!("{first} and {} more", rest.len()),
+        }
+    }
+
+    /// Which of several runs this is.
+    pub(super) fn about(&self) -> Option<&str> {
+        self.course.about.as_deref()
+    }
+
+    /// Number of the step and of all steps.
+    pub(super) fn step(&self) -> (usize, usize) {
+        (self.course.step + 1, self.course.steps.len())
+    }
+
+    /// The phase, in words.
+    pub(super) fn phase(&self) -> &'static str {
+        if self.preparing.is_some() {
+            return "preparing";
+        }
+        let jobs = || self.jobs.values();
+        match jobs().filter(|job| !job.ended).map(|job| job.phase).max() {
+            Some(phase) => phase.words(),
+            None if jobs().next().is_some() => "ended",
+            None => "starting",
+        }
+    }
+
+    /// Time left of the phase.
+    pub(super) fn left(&self) -> Option<Nanos> {
+        let running = self.running().filter_map(|(_, job)| job.left);
+        running.max().filter(|left| left.0 > 0)
+    }
+
+    /// How far the plan is.
+    pub(super) fn progress(&self) -> Option<Progress> {
+        let lengths: Option<Vec<Nanos>> = self.course.steps.iter().map(|step| step.length).collect();
+        let lengths = lengths.filter(|lengths| !lengths.is_empty())?;
+        let of: u64 = lengths.iter().map(|length| length.0).sum();
+        let before: u64 = lengths.iter().take(self.course.step).map(|length| length.0).sum();
+        let step = self.course.steps.get(self.course.step)?;
+        let length = lengths[self.course.step].0;
+        let over = !self.jobs.is_empty() && self.jobs.values().all(|job| job.ended);
+        let within = if over { length } else { self.within(step).0.min(length) };
+        Some(Progress {
+            done: Nanos(before + within),
+            of: Nanos(of),
+        })
+    }
+
+    /// Time since the start of the step.
+    fn within(&self, step: &StepAhead) -> Nanos {
+        let position = |((_, number), job): (&(u32, u32), &JobNow)| {
+            let ahead = step.jobs.get(*number as usize)?;
+            let start = ahead.starts?;
+            let measured = start + ahead.delay + ahead.warm_up;
+            let inside = |phase: Phase| {
+                let last = job.last.as_ref().filter(|last| last.phase == phase);
+                last.map_or(Nanos(0), |_| job.reached)
+            };
+            Some(match job.phase {
+                Phase::Delay => start,
+                Phase::WarmUp => start + ahead.delay + inside(Phase::WarmUp),
+                Phase::Measured => measured + inside(Phase::Measured),
+                Phase::CoolDown | Phase::Verify | Phase::Draining => measured + ahead.measured.unwrap_or_default(),
+            })
+        };
+        self.running().filter_map(position).max().unwrap_or_default()
+    }
+
+    /// Rates of the last interval.
+    pub(super) fn now(&self) -> PerDirection<Rates> {
+        let mut now = PerDirection::<Rates>::default();
+        for (_, job) in self.running() {
+            let Some(last) = &job.last else { continue };
+            for (direction, counts) in last.counts.iter() {
+                now[direction].add(per_second(counts.operations, counts.bytes, last.length_ns));
+            }
+        }
+        now
+    }
+
+    /// Rates of the measured window so far; `None` before it.
+    pub(super) fn so_far(&self) -> Option<PerDirection<Rates>> {
+        let mut sum = PerDirection::<Rates>::default();
+        let mut any = false;
+        for (_, job) in self.running().filter(|(_, job)| job.measured.0 > 0) {
+            any = true;
+            for (direction, counts) in job.counts.iter() {
+                sum[direction].add(per_second(counts.operations, counts.bytes, job.measured));
+            }
+        }
+        any.then_some(sum)
+    }
+
+    /// All directions together.
+    pub(super) fn sum(&self, rates: &PerDirection<Rates>) -> Rates {
+        let mut sum = Rates::default();
+        rates.iter().for_each(|(_, rates)| sum.add(*rates));
+        sum
+    }
+
+    /// Rates of the intervals so far, the newest last.
+    pub(super) fn history(&self) -> impl ExactSizeIterator<Item = &Rates> {
+        self.history.iter()
+    }
+
+    /// Latencies of the last interval.
+    pub(super) fn latency_now(&self, direction: Direction) -> Option<Histogram> {
+        let each = self.running().filter_map(|(_, job)| job.last.as_ref());
+        merged(each.filter_map(|last| last.latency[direction].as_ref()))
+    }
+
+    /// Latencies of the measured window so far.
+    pub(super) fn latency_so_far(&self, direction: Direction) -> Option<Histogram> {
+        merged(self.running().filter_map(|(_, job)| job.whole[direction].as_ref()))
+    }
+
+    /// Length of the last interval and of the measured window so far.
+    pub(super) fn windows(&self) -> (Option<Nanos>, Nanos) {
+        let measured = self.running().map(|(_, job)| job.measured).max();
+        (self.interval(), measured.unwrap_or_default())
+    }
+
+    /// Operations in flight, over the last interval.
+    pub(super) fn flight(&self) -> Option<Flight> {
+        let mut flight = Flight::default();
+        for ((step, number), job) in self.running() {
+            let Some(last) = job.last.as_ref().filter(|last| last.length_ns.0 > 0) else {
+                continue;
+            };
+            flight.average += last.in_flight_ns.0 as f64 / last.length_ns.0 as f64;
+            flight.depth += last.depth;
+            let ahead = self.course.steps.get(*step as usize);
+            let ahead = ahead.and_then(|step| step.jobs.get(*number as usize));
+            flight.paced |= ahead.is_some_and(|ahead| ahead.paced);
+        }
+        (flight.depth > 0).then_some(flight)
+    }
+
+    /// Jobs, where several run side by side.
+    pub(super) fn jobs(&self) -> Vec<Row> {
+        let rows: Vec<Row> = self
+            .running()
+            .filter_map(|(_, job)| {
+                let last = job.last.as_ref()?;
+                let all = last.counts.iter().map(|(_, counts)| counts);
+                let (operations, bytes) = all.fold((0, 0), |sum, one| (sum.0 + one.operations, sum.1 + one.bytes.0));
+                let latency = last.latency_of_all();
+                Some(Row {
+                    name: job.name.clone(),
+                    rates: per_second(operations, Bytes(bytes), last.length_ns),
+                    mean_ns: (!latency.is_empty()).then(|| latency.mean()),
+                })
+            })
+            .collect();
+        if rows.len() > 1 { rows } else { Vec::new() }
+    }
+
+    /// Targets, where there are several.
+    pub(super) fn targets(&self) -> Vec<Row> {
+        let rows = self.by_target();
+        if rows.len() < 2 {
+            return Vec::new();
+        }
+        let named = |(targets, row): (Vec<u32>, Row)| Row {
+            name: self.target_name(&targets),
+            ..row
+        };
+        rows.into_iter().map(named).collect()
+    }
+
+    fn target_name(&self, targets: &[u32]) -> String {
+        let first = targets
+            .first()
+            .and_then(|first| self.course.targets.get(*first as usize));
+        match (first, targets.len()) {
+            (Some(first), 1) => first.clone(),
+            (Some(first), more) => format!("{first} and {} more files", more - 1),
+            (None, _) => "unnamed".into(),
+        }
+    }
+
+    /// What was done to each target, or group of files of a stream, over the last interval.
+    fn by_target(&self) -> BTreeMap<Vec<u32>, Row> {
+        let mut sums: BTreeMap<Vec<u32>, (Rates, f64, f64)> = BTreeMap::new();
+        for ((step, number), job) in self.running() {
+            let Some(last) = &job.last else { continue };
+            let mut add = |targets: &[u32], counts: &PerDirection<model::event::Counts>, latency: f64| {
+                let all = counts.iter().map(|(_, counts)| counts);
+                let (operations, bytes) = all.fold((0, 0), |sum, one| (sum.0 + one.operations, sum.1 + one.bytes.0));
+                let sum = sums.entry(targets.to_vec()).or_default();
+                sum.0.add(per_second(operations, Bytes(bytes), last.length_ns));
+                sum.1 += latency;
+                sum.2 += operations as f64;
+            };
+            for one in &last.targets {
+                add(&one.targets, &one.counts, one.latency_ns.0 as f64);
+            }
+            let ahead = self.course.steps.get(*step as usize);
+            let ahead = ahead.and_then(|step| step.jobs.get(*number as usize));
+            if let Some(ahead) = ahead.filter(|_| last.targets.is_empty()) {
+                let latencies = last.latency.iter().filter_map(|(_, one)| one.as_ref());
+                let sum: f64 = latencies.map(|histogram| histogram.sum() as f64).sum();
+                add(&ahead.targets, &last.counts, sum);
+            }
+        }
+        let row = |(rates, latency, operations): (Rates, f64, f64)| Row {
+            name: String::new(),
+            rates,
+            mean_ns: (operations > 0.0).then(|| latency / operations),
+        };
+        sums.into_iter().map(|(targets, sum)| (targets, row(sum))).collect()
+    }
+
+    /// Share of its time that each processor worked, in percent, by its number.
+    pub(super) fn cores(&self) -> Vec<(u32, f64)> {
+        let cores = self.machine.iter().flat_map(|machine| &machine.cores);
+        let busy = |core: &CoreUse| {
+            let busy = core.user_ns + core.system_ns + core.interrupt_ns + core.stolen_ns;
+            let all = busy + core.idle_ns;
+            (all.0 > 0).then(|| (core.cpu, 100.0 * busy.0 as f64 / all.0 as f64))
+        };
+        cores.filter_map(busy).collect()
+    }
+
+    /// Devices as the kernel counts them, beside our own figures.
+    pub(super) fn device_rows(&self) -> Vec<DeviceRow> {
+        let Some(machine) = self.machine.as_ref().filter(|machine| machine.length.0 > 0) else {
+            return Vec::new();
+        };
+        let by_target = self.by_target();
+        let row = |device: &DeviceUse| {
+            let on_it = &self.devices.iter().find(|one| one.name == device.name)?.targets;
+            // Before the first interval nothing is known.
+            let mut ours = (!by_target.is_empty()).then(Rates::default);
+            for (targets, row) in &by_target {
+                let there = targets.iter().filter(|target| on_it.contains(target)).count();
+                match there {
+                    0 => {}
+                    _ if there == targets.len() => ours.iter_mut().for_each(|ours| ours.add(row.rates)),
+                    _ => ours = None,
+                }
+            }
+            let length = machine.length.0 as f64;
+            Some(DeviceRow {
+                name: device.name.clone(),
+                kernel: per_second(
+                    device.operations.iter().sum(),
+                    Bytes(device.bytes.iter().sum()),
+                    machine.length,
+                ),
+                busy_percent: (100.0 * device.busy_ns.0 as f64 / length).min(100.0),
+                in_device: device.weighted_ns.0 as f64 / length,
+                ours,
+            })
+        };
+        machine.devices.iter().filter_map(row).collect()
+    }
+
+    /// The processes that carry it out together in the order of their numbers; where only so many can be shown, those first that
+    /// are furthest from the others: what was lost, what is late, and then by how far the rate is from the middle one.
+    pub(super) fn ranks(&self, most: usize) -> Vec<RankRow> {
+        let row = |(rank, here): (&u32, &RankHere)| RankRow {
+            rank: *rank,
+            host: here.host.clone(),
+            state: here.state,
+            iops: (!here.figures.is_empty()).then(|| here.figures.values().map(|one| one.iops).sum()),
+            p99_ns: here.figures.values().filter_map(|one| one.p99_ns).max(),
+        };
+        let mut rows: Vec<RankRow> = self.ranks.iter().map(row).collect();
+        if rows.len() <= most {
+            return rows;
+        }
+        let mut rates: Vec<f64> = rows.iter().filter_map(|row| row.iops).collect();
+        rates.sort_by(f64::total_cmp);
+        let middle = rates.get(rates.len() / 2).copied().unwrap_or_default();
+        let weight = |row: &RankRow| match row.state {
+            RankState::Lost => f64::INFINITY,
+            RankState::Late => f64::MAX,
+            _ => row.iops.map_or(0.0, |iops| (iops - middle).abs()),
+        };
+        rows.sort_by(|one, other| weight(other).total_cmp(&weight(one)));
+        rows
+    }
+
+    /// How many hosts take part, and how many processes were lost.
+    pub(super) fn hosts(&self) -> Option<(usize, usize)> {
+        let names: BTreeSet<&str> = self.ranks.values().map(|rank| rank.host.as_str()).collect();
+        let lost = self.ranks.values().filter(|rank| rank.state == RankState::Lost);
+        (!names.is_empty()).then(|| (names.len(), lost.count()))
+    }
+
+    /// Messages, the newest last.
+    pub(super) fn messages(&self) -> impl Iterator<Item = &(Severity, String)> {
+        self.messages.iter()
+    }
+}
+
+impl JobNow {
+    fn new(name: &str) -> JobNow {
+        JobNow {
+            name: name.to_owned(),
+            phase: Phase::Delay,
+            left: None,
+            last: None,
+            reached: Nanos(0),
+            epoch: 0,
+            whole: PerDirection::default(),
+            counts: PerDirection::default(),
+            measured: Nanos(0),
+            ended: false,
+        }
+    }
+
+    /// Counts an interval. False if it is the short rest of a phase, whose rates say nothing: those before stay.
+    fn take(&mut self, interval: &Interval) -> bool {
+        if interval.epoch != self.epoch {
+            // Statistics have begun anew: what was measured before does not count.
+            (self.whole, self.counts) = Default::default();
+            (self.epoch, self.measured) = (interval.epoch, Nanos(0));
+        }
+        if interval.phase == Phase::Measured {
+            self.measured += interval.length_ns;
+            for direction in Direction::ALL {
+                self.counts[direction].add(interval.counts[direction]);
+                if let Some(latency) = &interval.latency[direction] {
+                    self.whole[direction].get_or_insert_default().merge(latency);
+                }
+            }
+        }
+        // The last interval of warm-up may come after the phase has changed.
+        if interval.phase >= self.phase {
+            (self.phase, self.left) = (interval.phase, interval.left_ns);
+        }
+        let rest = |last: &Interval| last.phase == interval.phase && interval.length_ns.0 < last.length_ns.0 / 4;
+        self.reached = interval.start_ns + interval.length_ns;
+        if self.last.as_ref().is_some_and(rest) {
+            return false;
+        }
+        self.last = Some(interval.clone());
+        true
+    }
+}
+
+fn merged<'a>(each: impl Iterator<Item = &'a Histogram>) -> Option<Histogram> {
+    each.fold(None, |sum, one| {
+        let mut sum = sum.unwrap_or_default();
+        sum.merge(one);
+        Some(sum)
+    })
+}
+
+fn per_second(operations: u64, bytes: Bytes, length: Nanos) -> Rates {
+    let seconds = length.as_secs().max(1e-9);
+    Rates {
+        iops: operations as f64 / seconds,
+        bytes: bytes.0 as f64 / seconds,
+    }
+}
+
+#[cfg(test)]
+mod tests;

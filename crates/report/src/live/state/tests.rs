@@ -1,0 +1,211 @@
+//! What the live view shows of a run.
+
+use model::event::{Counts, EndReason};
+use model::plan::{Dependency, Job, Phases, Step, Stop};
+
+use super::*;
+
+fn job(warm_up: u64, measured: Option<u64>) -> Job {
+    Job {
+        phases: Phases {
+            warm_up_ns: Nanos::secs(warm_up),
+            ..Phases::default()
+        },
+        stop: Stop {
+            after_ns: measured.map(Nanos::secs),
+            ..Stop::default()
+        },
+        ..Job::default()
+    }
+}
+
+fn of_steps(steps: Vec<Vec<Job>>) -> State {
+    let steps = steps.into_iter().map(|jobs| Step {
+        jobs,
+        ..Step::default()
+    });
+    let plan = Plan {
+        steps: steps.collect(),
+        ..Plan::default()
+    };
+    let mut state = State::default();
+    state.begin(&plan, None);
+    state
+}
+
+/// Reads of 4 KiB that took 1 ms each.
+fn reads(job: u32, phase: Phase, start: Nanos, length: Nanos, operations: u64) -> Interval {
+    let mut latency = Histogram::new();
+    latency.record_times(1_000_000, operations);
+    let read = Counts {
+        operations,
+        bytes: Bytes(operations * 4096),
+    };
+    Interval {
+        step: 0,
+        job,
+        name: format!("job{job}"),
+        phase,
+        epoch: 0,
+        start_ns: start,
+        length_ns: length,
+        counts: PerDirection {
+            read,
+            ..PerDirection::default()
+        },
+        latency: PerDirection {
+            read: Some(latency),
+            ..PerDirection::default()
+        },
+        in_flight_ns: Nanos(operations * 1_000_000),
+        depth: 8,
+        targets: Vec::new(),
+        left_ns: None,
+    }
+}
+
+fn second(number: u64, operations: u64) -> Interval {
+    reads(0, Phase::Measured, Nanos::secs(number), Nanos::secs(1), operations)
+}
+
+fn take(state: &mut State, interval: Interval) {
+    state.take(&Event::Interval(Box::new(interval)));
+}
+
+fn ready(step: u32) -> Event {
+    Event::Ready {
+        step,
+        devices: Vec::new(),
+    }
+}
+
+#[test]
+fn jobs_side_by_side_add_up() {
+    let mut state = of_steps(vec![vec![job(0, Some(10)), job(0, Some(10))]]);
+    take(&mut state, second(0, 1_000));
+    take(
+        &mut state,
+        reads(1, Phase::Measured, Nanos(0), Nanos::millis(500), 1_000),
+    );
+    assert_eq!(state.now().read.iops, 3_000.0);
+    assert_eq!(state.now().read.bytes, 3_000.0 * 4096.0);
+    let flight = state.flight().expect("two jobs have something in flight");
+    assert_eq!((flight.average, flight.depth), (3.0, 16));
+    assert_eq!(state.jobs().len(), 2);
+    // What has ended does not count any more.
+    let (step, job, reason) = (0, 1, EndReason::Time);
+    state.take(&Event::JobEnded { step, job, reason });
+    assert_eq!(state.now().read.iops, 1_000.0);
+    assert_eq!(state.jobs(), []);
+}
+
+#[test]
+fn progress_counts_steps_and_phases() {
+    let mut state = of_steps(vec![vec![job(5, Some(10))], vec![job(0, Some(45))]]);
+    let done = |state: &State| state.progress().map(|progress| (progress.done, progress.of));
+    assert_eq!(done(&state), Some((Nanos(0), Nanos::secs(60))));
+    take(&mut state, reads(0, Phase::WarmUp, Nanos::secs(2), Nanos::secs(1), 1));
+    assert_eq!(done(&state), Some((Nanos::secs(3), Nanos::secs(60))));
+    take(&mut state, second(3, 1));
+    assert_eq!(done(&state), Some((Nanos::secs(9), Nanos::secs(60))));
+    state.take(&ready(1));
+    assert_eq!(done(&state), Some((Nanos::secs(15), Nanos::secs(60))));
+}
+
+#[test]
+fn progress_knows_jobs_that_wait_and_does_not_guess() {
+    let second = Job {
+        after: vec![Dependency(0)],
+        ..job(0, Some(20))
+    };
+    let state = of_steps(vec![vec![job(0, Some(10)), second]]);
+    assert_eq!(state.progress().map(|progress| progress.of), Some(Nanos::secs(30)));
+    assert_eq!(of_steps(vec![vec![job(0, None)]]).progress(), None);
+}
+
+#[test]
+fn the_whole_is_the_measured_window_since_statistics_began_anew() {
+    let mut state = of_steps(vec![vec![job(5, Some(10))]]);
+    let n = |state: &State| state.latency_so_far(Direction::Read).map_or(0, |whole| whole.n());
+    take(&mut state, reads(0, Phase::WarmUp, Nanos(0), Nanos::secs(1), 100));
+    assert_eq!((n(&state), state.so_far()), (0, None));
+    take(&mut state, second(0, 100));
+    take(&mut state, second(1, 200));
+    assert_eq!(n(&state), 300);
+    assert_eq!(state.so_far().map(|rates| rates.read.iops), Some(150.0));
+    let anew = Interval {
+        epoch: 1,
+        ..second(2, 50)
+    };
+    take(&mut state, anew);
+    assert_eq!(n(&state), 50);
+    assert_eq!(state.so_far().map(|rates| rates.read.iops), Some(50.0));
+}
+
+#[test]
+fn the_short_rest_of_a_phase_does_not_pass_for_a_rate() {
+    let mut state = of_steps(vec![vec![job(0, Some(10))]]);
+    take(&mut state, second(0, 1_000));
+    take(
+        &mut state,
+        reads(0, Phase::Measured, Nanos::secs(1), Nanos::millis(3), 30),
+    );
+    assert_eq!(state.now().read.iops, 1_000.0);
+    assert_eq!(state.history().len(), 1);
+    assert_eq!(
+        state.latency_so_far(Direction::Read).map(|whole| whole.n()),
+        Some(1_030)
+    );
+}
+
+#[test]
+fn a_device_is_compared_only_with_what_surely_went_there() {
+    let mut state = of_steps(vec![vec![job(0, Some(10))]]);
+    let device = |name: &str, targets: &[u32]| DeviceUnder {
+        name: name.into(),
+        targets: targets.to_vec(),
+    };
+    let devices = vec![device("sda", &[0, 1]), device("sdb", &[2]), device("sdc", &[3])];
+    state.take(&Event::Ready { step: 0, devices });
+    let part = |targets: &[u32], operations: u64| model::event::TargetInterval {
+        targets: targets.to_vec(),
+        counts: PerDirection {
+            read: Counts {
+                operations,
+                bytes: Bytes(operations * 4096),
+            },
+            ..PerDirection::default()
+        },
+        latency_ns: Nanos(0),
+    };
+    let mut interval = second(0, 600);
+    interval.targets = vec![part(&[0], 100), part(&[1], 200), part(&[2, 3], 300)];
+    take(&mut state, interval);
+    let used = |name: &str| DeviceUse {
+        name: name.into(),
+        operations: [310, 0, 0],
+        busy_ns: Nanos::millis(250),
+        ..DeviceUse::default()
+    };
+    state.machine(Machine {
+        length: Nanos::millis(500),
+        cores: Vec::new(),
+        devices: vec![used("sda"), used("sdb")],
+    });
+    let rows = state.device_rows();
+    assert_eq!(rows.len(), 2);
+    assert_eq!((rows[0].kernel.iops, rows[0].busy_percent), (620.0, 50.0));
+    assert_eq!(rows[0].ours.map(|ours| ours.iops), Some(300.0));
+    assert_eq!(rows[1].ours, None, "files of one stream lie on two devices");
+    // In the next step nothing of the one before is shown.
+    assert!(state.has_begun() && !state.has_begun());
+    let devices = vec![device("sda", &[0, 1])];
+    state.take(&Event::Ready { step: 1, devices });
+    assert!(state.has_begun() && state.device_rows().is_empty());
+    state.machine(Machine {
+        length: Nanos::millis(500),
+        cores: Vec::new(),
+        devices: vec![used("sda")],
+    });
+    assert_eq!(state.device_rows()[0].ours, None, "no interval has come yet");
+}

@@ -1,0 +1,380 @@
+//! From a plan to its results, a type for each stage: checked, permitted, prepared. Each consumes the one before, so that
+//! nothing is written before the guard has permitted every target, and nothing runs before all are prepared.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use engine::probe::{self, System, SystemTimes};
+use engine::{Simulation, sys};
+use model::Nanos;
+use model::environment::{Environment, TargetFacts};
+use model::event::{EndReason, Event};
+use model::finding::{Finding, Severity};
+use model::plan::{Plan, PlanError, Step, TargetKind};
+use model::results::{JobResults, Results, StepResults};
+
+use crate::control_groups::ControlGroups;
+use crate::schedulers::Schedulers;
+use crate::step::{StepContext, run_step};
+use crate::targets::guard::Permissions;
+use crate::targets::{self, FillError, Objection, Permitted, Preparation, ReadyTargets, TargetError};
+use crate::{RunContext, RunError, WorkerFault, unix_now, unsupported, without_steps};
+
+/// A plan that is whole, and of which this system can do everything.
+#[derive(Debug)]
+pub struct CheckedPlan(Plan);
+
+impl CheckedPlan {
+    /// Checks a plan.
+    ///
+    /// # Errors
+    /// What is missing of it, or cannot be done here, or needs a permission that it does not have.
+    pub fn new(plan: Plan, permissions: &Permissions) -> Result<CheckedPlan, RunError> {
+        check(&plan)?;
+        check_engines(&plan)?;
+        unsupported::unpermitted(&plan, permissions)?;
+        Ok(CheckedPlan(plan))
+    }
+
+    /// Asks the guard for all targets, and waits until the other processes of the test have done the same.
+    pub(crate) fn permit<'a>(
+        self,
+        context: RunContext<'a>,
+        watcher: &mut dyn FnMut(Event),
+    ) -> Result<PermittedTargets<'a>, RunError> {
+        sys::signals::ignore_file_size_signal();
+        let start = Start {
+            unix_ns: unix_now(),
+            clock_ns: context.clock.now(),
+            system: SystemTimes::read(&System::live()),
+        };
+        let permitted = targets::permit(&self.0, context.permissions).map_err(|objection| match objection {
+            Objection::Unusable(errors) => RunError::Targets(errors),
+            Objection::Refused(refusals) => RunError::Refused(refusals),
+        })?;
+        let note = |(path, note): &(String, targets::guard::Note)| {
+            Finding::new("GUARD", Severity::Note, note.to_string()).at(path.as_str())
+        };
+        let findings: Vec<Finding> = permitted.notes.iter().map(note).collect();
+        for finding in findings.clone() {
+            watcher(Event::Notice { finding });
+        }
+        if let Some(others) = context.hooks.others {
+            others.await_examined();
+            if context.interrupt.load(Ordering::Relaxed) {
+                return Err(RunError::Interrupted);
+            }
+        }
+        Ok(PermittedTargets {
+            run: Run {
+                context,
+                plan: Arc::new(self.0),
+                system: System::live(),
+                start,
+                permitted,
+            },
+            findings,
+        })
+    }
+}
+
+/// What is known at the start of a run, for the differences at its end.
+struct Start {
+    unix_ns: u64,
+    clock_ns: Nanos,
+    system: SystemTimes,
+}
+
+/// What every later stage needs.
+struct Run<'a> {
+    context: RunContext<'a>,
+    plan: Arc<Plan>,
+    system: System,
+    start: Start,
+    /// Keeps the targets from other runs until this one is over.
+    permitted: Permitted,
+}
+
+impl Run<'_> {
+    fn preparation(&self) -> Preparation<'_> {
+        let RunContext { hooks, permissions, .. } = self.context;
+        Preparation {
+            plan: &self.plan,
+            system: &self.system,
+            permitted: &self.permitted.targets,
+            clock: self.context.clock,
+            interrupt: self.context.interrupt,
+            others: hooks.others.map(|others| (others, permissions)),
+        }
+    }
+
+    fn is_simulated(&self) -> bool {
+        let targets = &mut self.plan.targets.iter();
+        targets.all(|target| matches!(target.kind, TargetKind::Simulated { .. }))
+    }
+
+    fn step_context(&self) -> StepContext<'_> {
+        let devices = self.plan.targets.iter().filter_map(|target| match &target.kind {
+            TargetKind::Simulated { device } => Some(device.clone()),
+            _ => None,
+        });
+        StepContext {
+            spin: may_spin(&self.plan),
+            simulated: self.is_simulated(),
+            simulation: Simulation::new(devices),
+            control_groups: Arc::new(ControlGroups::of(&self.plan)),
+            plan: Arc::clone(&self.plan),
+            clock: self.context.clock,
+            interrupt: self.context.interrupt,
+            hooks: self.context.hooks,
+            devices: Vec::new(),
+            facts: Vec::new(),
+            schedulers: Schedulers::default(),
+        }
+    }
+}
+
+/// Targets that the guard has permitted. Nothing is written yet.
+pub(crate) struct PermittedTargets<'a> {
+    run: Run<'a>,
+    findings: Vec<Finding>,
+}
+
+impl<'a> PermittedTargets<'a> {
+    /// Makes and fills the targets that do not belong to one step.
+    pub(crate) fn prepare(mut self, watcher: &mut dyn FnMut(Event)) -> Result<PreparedTargets<'a>, RunError> {
+        let ready = targets::prepare(&self.run.preparation(), watcher).map_err(unprepared)?;
+        self.run.permitted.let_go_of_names(&self.run.plan);
+        Ok(PreparedTargets {
+            run: self.run,
+            ready,
+            findings: self.findings,
+        })
+    }
+}
+
+/// Targets that are ready for the first step.
+pub(crate) struct PreparedTargets<'a> {
+    run: Run<'a>,
+    ready: ReadyTargets,
+    findings: Vec<Finding>,
+}
+
+impl PreparedTargets<'_> {
+    /// Runs the steps and removes what the run has made for itself.
+    pub(crate) fn execute(self, watcher: &mut dyn FnMut(Event)) -> Result<Results, RunError> {
+        let PreparedTargets {
+            run,
+            mut ready,
+            mut findings,
+        } = self;
+        let RunContext {
+            clock,
+            interrupt,
+            hooks,
+            ..
+        } = run.context;
+        let environment = probe::environment(&run.system, clock.describe());
+        let outcome = run_steps(&run, &mut ready, watcher);
+        let mut environment = Environment {
+            targets: std::mem::take(&mut ready.facts),
+            ..environment
+        };
+        probe_again(&mut environment.targets);
+        let cleanup = ready.finish();
+        match hooks.others {
+            Some(others) => others.defer_cleanup(cleanup),
+            None => drop(cleanup),
+        }
+        let simulated = run.is_simulated();
+        let Run {
+            plan,
+            system,
+            start,
+            permitted,
+            ..
+        } = run;
+        // From here on others may have the devices.
+        drop(permitted);
+        let (mut steps, step_findings) = outcome?;
+        if !simulated {
+            // A process may have had other runs before, or have waited for this one.
+            let jobs = steps.iter_mut().flat_map(|step| &mut step.jobs);
+            let workers = jobs.flat_map(|job| &mut job.workers);
+            workers.for_each(|worker| worker.started_ns = worker.started_ns.since(start.clock_ns));
+            environment.clock.drift_ppm = clock.drift_ppm();
+        }
+        findings.extend(step_findings);
+        findings.extend(verify_findings(&steps));
+        let mut results = without_steps(Arc::unwrap_or_clone(plan), environment);
+        let host = &mut results.hosts[0];
+        host.started_unix_ns = start.unix_ns;
+        host.system = (!simulated).then(|| SystemTimes::read(&system).since(&start.system));
+        Ok(Results {
+            steps,
+            findings,
+            interrupted: interrupt.load(Ordering::Relaxed),
+            ..results
+        })
+    }
+}
+
+/// Checks that a plan is whole and that everything it says will be done.
+///
+/// # Errors
+/// [`PlanError`] with every complaint.
+pub fn check(plan: &Plan) -> Result<(), PlanError> {
+    plan.check()?;
+    let faults = unsupported::faults(plan);
+    if faults.is_empty() {
+        Ok(())
+    } else {
+        Err(PlanError(faults))
+    }
+}
+
+/// Checks that this system has the engines of a plan, as far as that is known before anything is opened.
+///
+/// # Errors
+/// [`RunError::Setup`] with every worker that cannot be.
+pub fn check_engines(plan: &Plan) -> Result<(), RunError> {
+    let faults = unsupported::without_engine(plan);
+    match faults.is_empty() {
+        true => Ok(()),
+        false => Err(RunError::Setup(faults)),
+    }
+}
+
+fn unprepared(error: TargetError) -> RunError {
+    match error {
+        TargetError::Fill(FillError::Interrupted(_)) => RunError::Interrupted,
+        error => RunError::Targets(vec![error]),
+    }
+}
+
+/// What the steps that ran have measured, and what is to be said about them.
+type StepsDone = (Vec<StepResults>, Vec<Finding>);
+
+fn run_steps(run: &Run<'_>, ready: &mut ReadyTargets, watcher: &mut dyn FnMut(Event)) -> Result<StepsDone, RunError> {
+    let (preparation, mut context) = (run.preparation(), run.step_context());
+    let (mut steps, mut findings) = (Vec::new(), Vec::new());
+    for (number, plan) in run.plan.steps.iter().enumerate() {
+        match preparation.prepare_step(number, ready, watcher).map_err(unprepared) {
+            Ok(()) => {}
+            Err(RunError::Interrupted) if !steps.is_empty() => break,
+            // What the steps before have measured is not thrown away.
+            Err(RunError::Targets(errors)) if !steps.is_empty() => {
+                steps.push(StepResults::not_started(plan));
+                findings.extend(errors.iter().map(|error| unprepared_finding(plan, error)));
+                break;
+            }
+            Err(error) => return Err(error),
+        }
+        context.devices = devices_of(&ready.facts);
+        context.facts.clone_from(&ready.facts);
+        // Interlocked positions begin anew in each step.
+        ready
+            .list
+            .iter()
+            .for_each(|target| target.shared_position.store(0, Ordering::Relaxed));
+        let targets = &Arc::new(ready.list.clone());
+        let mut recording = |event: Event| {
+            if let Event::Notice { finding } = &event {
+                findings.push(finding.clone());
+            }
+            watcher(event);
+        };
+        let results = match run_step(&context, number, targets, &mut recording) {
+            Ok(results) => results,
+            Err(RunError::Setup(faults)) if !steps.is_empty() => {
+                steps.push(StepResults::not_started(plan));
+                findings.extend(setup_findings(plan, &faults));
+                break;
+            }
+            Err(error) => return Err(error),
+        };
+        let failed = |job: &JobResults| job.ended == Some(EndReason::Failed);
+        let mut jobs = plan.jobs.iter().zip(&results.jobs);
+        let stops = jobs.any(|(plan, job)| plan.ends_with.plan_always || plan.ends_with.plan && failed(job));
+        steps.push(results);
+        if stops || context.interrupt.load(Ordering::Relaxed) {
+            break;
+        }
+    }
+    Ok((steps, findings))
+}
+
+fn unprepared_finding(plan: &Step, error: &TargetError) -> Finding {
+    let job = plan.jobs.first().map(|job| job.name.clone()).unwrap_or_default();
+    let finding = Finding::new("NOT-STARTED", Severity::Error, error.to_string()).at(&*job);
+    Finding {
+        help: error.help(),
+        ..finding
+    }
+}
+
+/// Why a step did not start, once for each reason.
+fn setup_findings(plan: &Step, faults: &[WorkerFault]) -> Vec<Finding> {
+    let mut findings: Vec<Finding> = Vec::new();
+    for fault in faults {
+        let why = format!("it could not be set up: {}", fault.why);
+        let finding = Finding {
+            help: fault.why.help(),
+            ..Finding::new("NOT-STARTED", Severity::Error, why).at(&*plan.jobs[fault.job].name)
+        };
+        if !findings.contains(&finding) {
+            findings.push(finding);
+        }
+    }
+    findings
+}
+
+/// Spinning before a deadline makes due times exact, but takes a processor from others: only where each paced worker can
+/// have one to itself.
+fn may_spin(plan: &Plan) -> bool {
+    let workers = plan
+        .steps
+        .iter()
+        .map(|step| step.jobs.iter().map(|job| job.workers.len()).sum::<usize>());
+    workers.max().unwrap_or(0) < sys::thread::usable_cpus().len().max(1)
+}
+
+/// Block devices under the targets, each with the targets that lie on it.
+fn devices_of(facts: &[TargetFacts]) -> Vec<(String, Vec<u32>)> {
+    let mut devices: Vec<(String, Vec<u32>)> = Vec::new();
+    for (number, target) in facts.iter().enumerate() {
+        for device in &target.devices {
+            match devices.iter_mut().find(|(name, _)| *name == device.name) {
+                Some((_, targets)) => targets.push(number as u32),
+                None => devices.push((device.name.clone(), vec![number as u32])),
+            }
+        }
+    }
+    devices
+}
+
+/// Adds how the devices are after the test.
+fn probe_again(targets: &mut [TargetFacts]) {
+    let system = System::live();
+    for target in targets.iter_mut().filter(|target| target.owner.is_some()) {
+        target.owner_after = sys::told::cluster_volume(Path::new(&target.path)).map(|volume| volume.owner);
+    }
+    for device in targets.iter_mut().flat_map(|target| &mut target.devices) {
+        if device.health.is_some() {
+            device.health_after = probe::health_of(&system, &device.name);
+        }
+    }
+}
+
+/// What verification was to keep for a later check and could not.
+fn verify_findings(steps: &[StepResults]) -> Vec<Finding> {
+    let jobs = steps.iter().flat_map(|step| &step.jobs);
+    let unsaved = jobs.flat_map(|job| job.workers.iter().map(move |worker| (job, worker)));
+    let unsaved = unsaved.flat_map(|(job, worker)| worker.not_kept.iter().map(move |what| (job, what)));
+    let finding = |(job, what): (&JobResults, &String)| {
+        let finding = Finding::new("VERIFY", Severity::Warning, what.clone());
+        finding.at(&*job.name)
+    };
+    unsaved.map(finding).collect()
+}

@@ -1,0 +1,353 @@
+//! Starts the threads of a step's workers and waits until each of them is ready.
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread::JoinHandle;
+use std::time::Instant;
+
+use engine::{Clock, Identity, Simulation};
+use model::Nanos;
+use model::event::{EndReason, Phase};
+use model::plan::Plan;
+use model::results::Failure;
+
+use super::{StepContext, StepState};
+use crate::control::JobControl;
+use crate::control_groups::ControlGroups;
+use crate::flow::Flows;
+use crate::gather::Gather;
+use crate::governor::Governor;
+use crate::issue_trace::{self, IssueTrace};
+use crate::operation_log::{self, OperationLog};
+use crate::sources::Sources;
+use crate::worker::{Assignment, CellKey, Ended, Inbox, ReadyTarget, SetupError, set_up};
+use crate::{RunError, WorkerFault};
+
+/// A job while its step runs.
+pub(super) struct LiveJob {
+    pub(super) control: Arc<JobControl>,
+    pub(super) gate: Arc<StartGate>,
+    pub(super) gather: Gather,
+    pub(super) governor: Governor,
+    pub(super) log: Option<OperationLog>,
+    pub(super) trace: Option<IssueTrace>,
+    pub(super) workers: Vec<LiveWorker>,
+    /// Number of its first worker among all of the step.
+    pub(super) first_worker: usize,
+    pub(super) state: JobState,
+    pub(super) published_phase: Phase,
+    pub(super) failed: bool,
+    pub(super) stop_asked: Option<Instant>,
+}
+
+/// How far a job has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum JobState {
+    /// Its predecessors are still running.
+    Waiting,
+    Running,
+    /// It was cancelled before it began; its threads exit.
+    Cancelled,
+    /// All its threads have ended.
+    Ended {
+        ran: bool,
+    },
+}
+
+#[derive(Default)]
+pub(super) struct LiveWorker {
+    pub(super) thread: Option<JoinHandle<Ended>>,
+    pub(super) ended: Option<Ended>,
+    pub(super) lost: Option<Failure>,
+}
+
+/// Holds workers back until all of them are ready.
+#[derive(Debug, Default)]
+pub(super) struct StartGate {
+    state: Mutex<Option<Option<Nanos>>>,
+    changed: Condvar,
+}
+
+impl StartGate {
+    /// Releases the workers: to begin at the given time, or to exit.
+    pub(super) fn open(&self, start: Option<Nanos>) {
+        if let Ok(mut state) = self.state.lock() {
+            *state = Some(start);
+        }
+        self.changed.notify_all();
+    }
+
+    fn wait(&self) -> Option<Nanos> {
+        let mut state = self.state.lock().ok()?;
+        loop {
+            if let Some(start) = *state {
+                return start;
+            }
+            state = self.changed.wait(state).ok()?;
+        }
+    }
+}
+
+/// What the workers of a step share.
+struct StepResources {
+    plan: Arc<Plan>,
+    step: usize,
+    targets: Arc<Vec<ReadyTarget>>,
+    sources: Sources,
+    flows: Flows,
+    control_groups: Arc<ControlGroups>,
+    simulation: Simulation,
+    grids: Vec<Nanos>,
+    clock: Clock,
+    spin: bool,
+}
+
+/// How the set-up of a worker went.
+struct WorkerStatus {
+    job: usize,
+    worker: usize,
+    result: Result<(Inbox, Vec<CellKey>), SetupError>,
+}
+
+/// Wakes the coordinator when a thread ends, by a panic too.
+struct WakeOnDrop(Sender<()>);
+
+impl Drop for WakeOnDrop {
+    fn drop(&mut self) {
+        // After the end of the step nothing receives it.
+        let _ = self.0.send(());
+    }
+}
+
+impl<'a> StepState<'a> {
+    /// Starts all threads and returns once every worker is ready.
+    pub(super) fn launch(
+        context: &'a StepContext<'a>,
+        number: usize,
+        targets: &Arc<Vec<ReadyTarget>>,
+    ) -> Result<StepState<'a>, RunError> {
+        let plan = &context.plan.steps[number];
+        let sources =
+            Sources::of(plan).map_err(|(job, worker, why)| RunError::Setup(vec![WorkerFault { job, worker, why }]))?;
+        let resources = Arc::new(StepResources {
+            plan: Arc::clone(&context.plan),
+            step: number,
+            targets: Arc::clone(targets),
+            sources,
+            flows: Flows::default(),
+            control_groups: Arc::clone(&context.control_groups),
+            simulation: context.simulation.clone(),
+            grids: context.plan.grids.iter().map(|grid| grid.length_ns).collect(),
+            clock: context.clock,
+            spin: context.spin,
+        });
+        let worker_count = plan.jobs.iter().map(|job| job.workers.len()).sum();
+        context.simulation.begin_step(worker_count);
+        let (wake_tx, wake_rx) = channel();
+        let (status_tx, status_rx) = channel();
+        let mut jobs: Vec<LiveJob> = Vec::new();
+        for job in 0..plan.jobs.len() {
+            let first_worker = jobs.last().map_or(0, |job| job.worker_numbers().end);
+            jobs.push(launch_job(&resources, job, first_worker, &status_tx, &wake_tx));
+        }
+        drop((status_tx, wake_tx));
+        if let Err(error) = await_setup(&mut jobs, &status_rx).and_then(|()| start_logs(&mut jobs, targets)) {
+            jobs.iter().for_each(|job| job.gate.open(None));
+            return Err(error);
+        }
+        Ok(StepState {
+            context,
+            number,
+            plan,
+            jobs,
+            wake_rx,
+        })
+    }
+}
+
+/// Starts the threads of a job; each sets itself up, reports its status, and waits at the gate.
+fn launch_job(
+    resources: &Arc<StepResources>,
+    job: usize,
+    first_worker: usize,
+    status_tx: &Sender<WorkerStatus>,
+    wake_tx: &Sender<()>,
+) -> LiveJob {
+    let plan = &resources.plan.steps[resources.step].jobs[job];
+    let control = Arc::new(JobControl::default());
+    let gate = Arc::new(StartGate::default());
+    let governor = Governor::new(plan);
+    if let Some(depth) = governor.first_depth() {
+        control.set_depth(depth);
+    }
+    let interval = Governor::interval_for(plan);
+    let count = plan.workers.len();
+    let log = plan.operation_log.as_ref();
+    let (log, log_pens) = log
+        .map(|path| OperationLog::new(path, operation_log::form(), count))
+        .unzip();
+    let trace = plan.trace.as_ref();
+    let (trace, trace_pens) = trace
+        .map(|path| IssueTrace::new(path, issue_trace::form(&resources.plan, plan), count))
+        .unzip();
+    let mut log_pens = log_pens.unwrap_or_default().into_iter();
+    let mut trace_pens = trace_pens.unwrap_or_default().into_iter();
+    let spawn = |worker| {
+        let thread = WorkerThread {
+            resources: Arc::clone(resources),
+            job,
+            worker,
+            number: (first_worker + worker) as u32,
+            interval,
+            control: Arc::clone(&control),
+            gate: Arc::clone(&gate),
+            log_pen: log_pens.next(),
+            trace_pen: trace_pens.next(),
+        };
+        thread.spawn(status_tx.clone(), WakeOnDrop(wake_tx.clone()))
+    };
+    let workers = (0..count).map(spawn).collect();
+    LiveJob {
+        gather: Gather::new(plan, &resources.plan.grids, interval),
+        governor,
+        log,
+        trace,
+        control,
+        gate,
+        workers,
+        first_worker,
+        state: JobState::Waiting,
+        published_phase: Phase::Delay,
+        failed: false,
+        stop_asked: None,
+    }
+}
+
+/// What the thread of one worker takes with it.
+struct WorkerThread {
+    resources: Arc<StepResources>,
+    job: usize,
+    worker: usize,
+    /// Its number among all workers of the step.
+    number: u32,
+    interval: Nanos,
+    control: Arc<JobControl>,
+    gate: Arc<StartGate>,
+    log_pen: Option<operation_log::Pen>,
+    trace_pen: Option<issue_trace::Pen>,
+}
+
+impl WorkerThread {
+    fn spawn(self, status_tx: Sender<WorkerStatus>, wake: WakeOnDrop) -> LiveWorker {
+        let (job, worker) = (self.job, self.worker);
+        let failed_tx = status_tx.clone();
+        let thread = std::thread::Builder::new()
+            .name(format!("worker {}.{job}.{worker}", self.resources.step))
+            .spawn(move || {
+                let _wake = wake;
+                self.run(status_tx)
+            });
+        let thread = thread.map_err(|error| {
+            let result = Err(SetupError::Thread(error));
+            let _ = failed_tx.send(WorkerStatus { job, worker, result });
+        });
+        LiveWorker {
+            thread: thread.ok(),
+            ..LiveWorker::default()
+        }
+    }
+
+    /// Sets the worker up, waits at the gate, and issues I/O until the job is over.
+    fn run(self, status_tx: Sender<WorkerStatus>) -> Ended {
+        let resources = &*self.resources;
+        let job = &resources.plan.steps[resources.step].jobs[self.job];
+        let assignment = Assignment {
+            job,
+            worker: &job.workers[self.worker],
+            targets: &resources.targets,
+            control: &self.control,
+            clock: resources.clock,
+            interval: self.interval,
+            grids: &resources.grids,
+            spin: resources.spin,
+            checks_alignment: !resources.plan.target_rules.kernel_checks_alignment,
+            sources: &resources.sources,
+            flows: &resources.flows,
+            control_groups: &resources.control_groups,
+            simulation: &resources.simulation,
+            number: self.number,
+        };
+        let (ready, result) = match set_up(&assignment) {
+            Ok((ready, inbox)) => (Some(ready), Ok((inbox, assignment.cells()))),
+            Err(error) => (None, Err(error)),
+        };
+        let _ = status_tx.send(WorkerStatus {
+            job: self.job,
+            worker: self.worker,
+            result,
+        });
+        // The coordinator waits until nothing more can come.
+        drop(status_tx);
+        let Some(mut ready) = ready else {
+            return Ended::never_started();
+        };
+        if let Some(pen) = self.log_pen {
+            ready.take_pen(pen);
+        }
+        if let Some(pen) = self.trace_pen {
+            ready.take_trace_pen(pen);
+        }
+        match self.gate.wait() {
+            Some(_) if job.prepare_only => Ended {
+                reason: EndReason::Done,
+                ..Ended::never_started()
+            },
+            Some(start) => ready.run(start),
+            None => Ended::never_started(),
+        }
+    }
+}
+
+/// Waits until every worker is ready. All faults are collected.
+fn await_setup(jobs: &mut [LiveJob], status_rx: &Receiver<WorkerStatus>) -> Result<(), RunError> {
+    let mut faults: Vec<WorkerFault> = Vec::new();
+    // The channel ends when every thread has reported or died.
+    for WorkerStatus { job, worker, result } in status_rx.iter() {
+        match result {
+            Ok((inbox, keys)) => jobs[job].gather.connect(worker, inbox, keys),
+            Err(why) => faults.push(WorkerFault { job, worker, why }),
+        }
+    }
+    no_faults(faults)
+}
+
+/// Opens the logs and traces that the jobs write, now that nothing else can keep them from starting.
+fn start_logs(jobs: &mut [LiveJob], targets: &[ReadyTarget]) -> Result<(), RunError> {
+    let targets: Vec<Option<Identity>> = targets.iter().map(|target| target.identity).collect();
+    let mut faults: Vec<WorkerFault> = Vec::new();
+    for (job, live) in jobs.iter_mut().enumerate() {
+        let log = live
+            .log
+            .as_mut()
+            .map(|log| (log.start(&targets), "operation log", log.path()));
+        let trace = live
+            .trace
+            .as_mut()
+            .map(|log| (log.start(&targets), "trace", log.path()));
+        for (started, what, path) in log.into_iter().chain(trace) {
+            if let Err(source) = started {
+                let path = path.to_owned();
+                let why = SetupError::Log { what, path, source };
+                faults.push(WorkerFault { job, worker: 0, why });
+            }
+        }
+    }
+    no_faults(faults)
+}
+
+fn no_faults(faults: Vec<WorkerFault>) -> Result<(), RunError> {
+    match faults.is_empty() {
+        true => Ok(()),
+        false => Err(RunError::Setup(faults)),
+    }
+}

@@ -1,0 +1,183 @@
+//! Makes results of a step from what its jobs sent, at its end and before.
+
+use model::Bytes;
+use model::event::{EndReason, Event};
+use model::plan::Job;
+use model::results::{EffectiveShare, Failure, JobResults, StepResults, WorkerResults};
+use model::sequence::effective_ranges;
+
+use super::StepState;
+use super::counters::JobMonitor;
+use super::launch::{JobState, LiveJob};
+use crate::gather::WorkerTotals;
+use crate::issue_trace::IssueTrace;
+use crate::operation_log::OperationLog;
+use crate::worker::{Ended, ReadyTarget};
+
+impl StepState<'_> {
+    /// The results of a step whose jobs have all ended.
+    pub(super) fn into_results(self, monitor: JobMonitor, targets: &[ReadyTarget]) -> StepResults {
+        let mut results = monitor.into_results();
+        for (plan, job) in self.plan.jobs.iter().zip(self.jobs) {
+            let mut job = job.into_results(plan);
+            record_effective_ranges(plan, &mut job, targets);
+            results.jobs.push(job);
+        }
+        results
+    }
+
+    /// What the jobs have measured so far.
+    pub(super) fn snapshot(&self, monitor: &JobMonitor) -> Event {
+        let jobs = self.jobs.iter().zip(&self.plan.jobs);
+        let results = StepResults {
+            devices: monitor.devices_since_start(),
+            jobs: jobs.map(|(job, plan)| job.partial_results(plan)).collect(),
+            ..StepResults::default()
+        };
+        Event::Snapshot {
+            step: self.number as u32,
+            last: false,
+            results: Box::new(results),
+        }
+    }
+}
+
+/// Records which ranges of a stepped distribution were in effect on the real targets.
+fn record_effective_ranges(plan: &Job, results: &mut JobResults, targets: &[ReadyTarget]) {
+    let workers = plan.workers.iter().zip(&mut results.workers);
+    for (stream, results) in workers.flat_map(|(plan, results)| plan.streams.iter().zip(&mut results.streams)) {
+        let Some(target) = stream.target.ids().first().and_then(|id| targets.get(id.0 as usize)) else {
+            continue;
+        };
+        let (base, length) = stream.region.resolve(target.size);
+        let ranges = effective_ranges(stream.mix, &stream.pattern, base, length);
+        let share = |range: model::access::EffectiveRange| EffectiveShare {
+            operations_percent: range.operations,
+            start: Bytes(range.start),
+            length: Bytes(range.length),
+        };
+        results.effective_ranges = ranges.into_iter().map(share).collect();
+    }
+}
+
+impl LiveJob {
+    /// Why the job ended.
+    pub(super) fn reason(&self) -> EndReason {
+        let mut reasons = self.workers.iter().map(|worker| match (&worker.ended, &worker.lost) {
+            (Some(ended), None) => ended.reason.clone(),
+            _ => EndReason::Failed,
+        });
+        let first = reasons.next().unwrap_or(EndReason::Done);
+        // A failure says more than how the others ended.
+        reasons.fold(
+            first,
+            |kept, reason| if reason == EndReason::Failed { reason } else { kept },
+        )
+    }
+
+    /// What is known before the end.
+    fn partial_results(&self, plan: &Job) -> JobResults {
+        let (totals, series) = self.gather.partial_results(plan);
+        let workers = totals.into_iter().zip(&self.workers).enumerate();
+        let workers = workers.map(|(number, ((totals, start, end), worker))| {
+            let mut results = worker_results(number as u32, &worker.ended, worker.lost.clone(), totals);
+            if worker.ended.is_none() {
+                (results.started_ns, results.measured_ns) = (start, end.since(start));
+                results.slots = plan.workers[number].slots();
+                if results.depth.classes.is_empty() {
+                    results.count_one_at_a_time();
+                }
+            }
+            results
+        });
+        JobResults {
+            name: plan.name.clone(),
+            workers: workers.collect(),
+            series,
+            control: self.governor.outcomes(),
+            ..JobResults::default()
+        }
+    }
+
+    fn into_results(mut self, plan: &Job) -> JobResults {
+        let reason = self.reason();
+        let ran = self.state == JobState::Ended { ran: true };
+        let windows = self.gather.take_windows();
+        let totals = self.gather.take_totals(plan);
+        let mut results = JobResults {
+            name: plan.name.clone(),
+            lost_intervals: self.gather.lost(),
+            log_waits: self.log.as_ref().map_or(0, OperationLog::waits)
+                + self.trace.as_ref().map_or(0, IssueTrace::waits),
+            ended: ran.then_some(reason),
+            control: self.governor.outcomes(),
+            windows,
+            ..JobResults::default()
+        };
+        for (number, (worker, totals)) in self.workers.into_iter().zip(totals).enumerate() {
+            results
+                .workers
+                .push(worker_results(number as u32, &worker.ended, worker.lost, totals));
+        }
+        let measured = results.measured();
+        results.series = self.gather.take_series(plan, measured);
+        results.histograms = self.gather.take_histograms();
+        results.seconds = self.gather.take_seconds();
+        results
+    }
+}
+
+fn worker_results(number: u32, ended: &Option<Ended>, lost: Option<Failure>, totals: WorkerTotals) -> WorkerResults {
+    let mut results = WorkerResults {
+        worker: number,
+        streams: totals.streams,
+        depth: totals.depth,
+        submitted: totals.submitted,
+        completed: totals.completed,
+        waits: totals.waits,
+        usage: totals.usage,
+        failure: lost,
+        ..WorkerResults::default()
+    };
+    let Some(ended) = ended else { return results };
+    results.engine = ended.engine.clone();
+    results.started_ns = ended.measured_start;
+    // Reading back between rounds is no part of what was measured of the writes.
+    results.measured_ns = ended.measured_end.since(ended.measured_start + ended.verified_between);
+    results.verified_ns = ended.verified;
+    results.block_lifetimes = ended.lifetimes.clone();
+    results.not_kept = ended.not_kept.clone();
+    (results.mismatches, results.mismatch_count) = (ended.mismatches.clone(), ended.mismatch_count);
+    results.active_ns = ended.active;
+    results.slots = ended.slots;
+    results.usage = ended.usage;
+    results.map_bytes = Bytes(ended.map_bytes);
+    results.failure = ended.failure.clone().or(results.failure);
+    results.tolerated = ended.tolerated.clone();
+    results.joined_rows = ended.joined_rows;
+    results.trace_waits = ended.trace_waits;
+    for (stream, direction, count) in &ended.late {
+        if let Some(direction) = &mut results.streams[*stream as usize].directions[*direction] {
+            direction.late += count;
+        }
+    }
+    // One operation at a time is not worth counting while I/O runs.
+    if results.depth.classes.is_empty() {
+        results.count_one_at_a_time();
+    }
+    results
+}
+
+pub(super) fn internal_error(worker: usize, panic: &(dyn std::any::Any + Send)) -> Failure {
+    let text = panic
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or_else(|| panic.downcast_ref::<&str>().copied());
+    Failure {
+        what: format!("a fault of this program: {}", text.unwrap_or("unknown")),
+        at: format!("worker {worker}"),
+        errno: None,
+        operation: None,
+        help: Some("please report it with the plan that led to it".into()),
+    }
+}

@@ -1,0 +1,376 @@
+//! Watches the jobs of a step: starts them when they are due, gathers what their workers send, and stops them.
+
+use std::ops::Range;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::RecvTimeoutError;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use model::Nanos;
+use model::event::{EndReason, Event, Phase};
+use model::finding::{Finding, Severity};
+use model::plan::Job;
+use model::results::Failure;
+
+use super::StepState;
+use super::counters::JobMonitor;
+use super::launch::{JobState, LiveJob, LiveWorker};
+use super::results::internal_error;
+use crate::issue_trace::IssueTrace;
+use crate::operation_log::OperationLog;
+
+/// How long a thread takes to end after its last act, or a little less.
+const JOIN_GRACE: Duration = Duration::from_micros(50);
+/// How often the coordinator polls its workers.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
+/// Workers begin this long after the last of them is ready, so that all of them are waiting by then.
+const START_MARGIN: Nanos = Nanos::micros(500);
+/// Workers send their figures once a second; one that hangs in an operation does not.
+const SNAPSHOT_TIMEOUT: Duration = Duration::from_millis(1250);
+/// A worker that has not ended this long after it should have is abandoned.
+const STUCK_TIMEOUT: Duration = Duration::from_secs(30);
+
+impl StepState<'_> {
+    /// Runs the jobs until all of them have ended.
+    pub(super) fn watch(&mut self, watcher: &mut dyn FnMut(Event)) -> JobMonitor {
+        let context = self.context;
+        let mut monitor = JobMonitor::new(&context.devices);
+        let (mut snapshot_asked, mut start_published, mut resumed_at) = (None, false, None);
+        loop {
+            (0..self.jobs.len()).for_each(|job| self.start_if_due(job, watcher));
+            self.resume_simulation(&mut resumed_at);
+            (0..self.jobs.len()).for_each(|job| self.poll_job(job, watcher));
+            self.stop_io_dependent_jobs();
+            start_published = start_published || self.publish_start();
+            // What this machine does meanwhile has nothing to do with a simulated device.
+            if !context.simulated {
+                monitor.poll(&self.jobs, context.clock);
+            }
+            let snapshots = context.hooks.snapshots;
+            if snapshots.is_some_and(|wanted| wanted.swap(false, Ordering::Relaxed)) {
+                snapshot_asked.get_or_insert((Instant::now(), context.clock.now()));
+            }
+            if snapshot_asked.take_if(|asked| self.is_snapshot_due(*asked)).is_some() {
+                watcher(self.snapshot(&monitor));
+            }
+            if self.jobs.iter().all(LiveJob::has_ended) {
+                break;
+            }
+            if context.interrupt.load(Ordering::Relaxed) {
+                self.jobs.iter_mut().for_each(|job| job.stop(EndReason::Interrupted));
+            }
+            if context.simulated {
+                // Simulated time does not pass while the coordinator sleeps.
+                std::thread::yield_now();
+            } else {
+                self.wait_for_wake();
+            }
+        }
+        if !context.simulated {
+            monitor.close(context.clock);
+        }
+        monitor
+    }
+
+    /// Starts a job whose predecessors have ended.
+    fn start_if_due(&mut self, index: usize, watcher: &mut dyn FnMut(Event)) {
+        let plan = &self.plan.jobs[index];
+        let is_free = plan.after.iter().all(|other| self.jobs[other.0 as usize].has_ended());
+        let job = &mut self.jobs[index];
+        if job.state != JobState::Waiting || !is_free {
+            return;
+        }
+        // Simulated time stands still while a job is started.
+        let simulated_start = self.context.simulation.start(job.worker_numbers());
+        let start = match self.context.simulated {
+            true => simulated_start,
+            false => self.context.clock.now() + START_MARGIN,
+        };
+        job.state = JobState::Running;
+        let delay = plan.phases.start_delay.low_ns;
+        job.gate.open(Some(start + delay));
+        if delay > Nanos(0) {
+            watcher(Event::Phase {
+                step: self.number as u32,
+                job: index as u32,
+                name: plan.name.clone(),
+                phase: Phase::Delay,
+                length_ns: Some(delay),
+            });
+        }
+    }
+
+    /// Resumes simulated time once all that follows from the end of a worker is done: until then it stands still, so that
+    /// all of it happens at the moment of that end.
+    fn resume_simulation(&self, resumed_at: &mut Option<usize>) {
+        // The end of a cancelled job may start another.
+        if self.jobs.iter().any(|job| job.state == JobState::Cancelled) {
+            return;
+        }
+        let ended = || self.jobs.iter().flat_map(LiveJob::ended_worker_numbers);
+        let count = ended().count();
+        if *resumed_at != Some(count) {
+            *resumed_at = Some(count);
+            self.context.simulation.resume(ended());
+        }
+    }
+
+    /// Publishes to the other hosts of the test when this step has begun. True once that is done.
+    fn publish_start(&self) -> bool {
+        let (Some(others), Some(began)) = (
+            self.context.hooks.others,
+            self.jobs.iter().filter_map(|job| job.control.began()).min(),
+        ) else {
+            return false;
+        };
+        // A simulated device has a clock of its own, by which all begin at once.
+        let at = match self.context.simulated {
+            true => self.context.clock.now(),
+            false => began,
+        };
+        others.began(self.number as u32, at);
+        true
+    }
+
+    /// Gathers what the workers of a job have sent, publishes it, and detects their end.
+    fn poll_job(&mut self, index: usize, watcher: &mut dyn FnMut(Event)) {
+        let plan = &self.plan.jobs[index];
+        let (step_number, job_number) = (self.number as u32, index as u32);
+        let job = &mut self.jobs[index];
+        if job.state == JobState::Waiting || job.has_ended() {
+            return;
+        }
+        job.gather.drain();
+        let phase = job.gather.phase();
+        if phase != job.published_phase {
+            job.published_phase = phase;
+            watcher(Event::Phase {
+                step: step_number,
+                job: job_number,
+                name: plan.name.clone(),
+                phase,
+                length_ns: planned_length(plan, phase),
+            });
+        }
+        job.join_ended_workers();
+        if job.failed && plan.ends_with.workers_on_failure {
+            job.stop(EndReason::Failed);
+        }
+        if plan.ends_with.workers && job.workers.iter().any(|worker| worker.thread.is_none()) {
+            job.stop(EndReason::OtherJob);
+        }
+        let is_over = job.workers.iter().all(|worker| worker.thread.is_none());
+        job.flush_log(is_over);
+        for mut interval in job.gather.finished_intervals(step_number, job_number, plan, is_over) {
+            if let Some(depth) = job.control.depth() {
+                let slots = plan.workers.iter().map(|worker| u64::from(worker.slots().min(depth)));
+                interval.depth = slots.sum();
+            }
+            job.governor.consider(&interval, &job.control);
+            watcher(Event::Interval(Box::new(interval)));
+        }
+        job.gather.release();
+        if is_over {
+            job.state = JobState::Ended {
+                ran: job.state == JobState::Running,
+            };
+            watcher(Event::JobEnded {
+                step: step_number,
+                job: job_number,
+                reason: job.reason(),
+            });
+            self.stop_dependent_jobs(index);
+        } else if let Some(finding) = job.abandon_stuck_workers() {
+            watcher(Event::Notice { finding });
+        }
+    }
+
+    /// Stops the jobs that the plan ends together with this one.
+    fn stop_dependent_jobs(&mut self, index: usize) {
+        let plan = &self.plan.jobs[index].ends_with;
+        let failed = self.jobs[index].failed;
+        let on_failure = plan.on_failure.iter().filter(|_| failed);
+        for other in plan.jobs.iter().chain(on_failure) {
+            if *other as usize != index {
+                self.jobs[*other as usize].stop(EndReason::OtherJob);
+            }
+        }
+    }
+
+    /// Stops jobs that are there for the I/O of others once all of that is done. While I/O of a later step is still to
+    /// come they go on, as they do in fio.
+    fn stop_io_dependent_jobs(&mut self) {
+        let mut later = self.context.plan.steps[self.number + 1..]
+            .iter()
+            .flat_map(|step| &step.jobs);
+        let mut moving = self
+            .plan
+            .jobs
+            .iter()
+            .zip(&self.jobs)
+            .filter(|(plan, _)| plan.moves_data())
+            .peekable();
+        if moving.peek().is_none() || !moving.all(|(_, job)| job.has_ended()) || later.any(Job::moves_data) {
+            return;
+        }
+        for (plan, job) in self.plan.jobs.iter().zip(&mut self.jobs) {
+            if plan.ends_with_io && !job.has_ended() {
+                job.stop(EndReason::OtherJob);
+            }
+        }
+    }
+
+    /// True if everything that the jobs did until a moment has arrived, or that takes too long.
+    fn is_snapshot_due(&self, (asked, moment): (Instant, Nanos)) -> bool {
+        let is_known = |job: &LiveJob| job.state != JobState::Running || job.gather.has_data_until(moment);
+        self.jobs.iter().all(is_known) || asked.elapsed() > SNAPSHOT_TIMEOUT
+    }
+
+    /// Waits until a worker has ended, or until it is time to poll all of them.
+    fn wait_for_wake(&self) {
+        let ended = || {
+            let workers = self.jobs.iter().flat_map(|job| &job.workers);
+            workers.filter(|worker| worker.is_finished()).count()
+        };
+        let before = ended();
+        match self.wake_rx.recv_timeout(POLL_INTERVAL) {
+            Err(RecvTimeoutError::Timeout) => {}
+            // All threads have sent their last message.
+            Err(RecvTimeoutError::Disconnected) => std::thread::sleep(JOIN_GRACE),
+            Ok(()) => {
+                let woken = 1 + self.wake_rx.try_iter().count();
+                // The message is the last thing a thread does of its own; then the system takes a moment to end it.
+                for _ in 0..20 {
+                    if ended() >= before + woken {
+                        break;
+                    }
+                    std::thread::sleep(JOIN_GRACE);
+                }
+            }
+        }
+    }
+}
+
+/// How long a phase lasts, where the plan limits it by time.
+fn planned_length(plan: &Job, phase: Phase) -> Option<Nanos> {
+    match phase {
+        Phase::WarmUp => Some(plan.phases.warm_up_ns).filter(|length| *length > Nanos(0)),
+        Phase::Measured => plan.stop.after_ns,
+        Phase::CoolDown => Some(plan.phases.cool_down_ns),
+        Phase::Delay | Phase::Verify | Phase::Draining => None,
+    }
+}
+
+impl LiveWorker {
+    fn is_finished(&self) -> bool {
+        self.thread.as_ref().is_some_and(JoinHandle::is_finished)
+    }
+}
+
+impl LiveJob {
+    pub(super) fn has_ended(&self) -> bool {
+        matches!(self.state, JobState::Ended { .. })
+    }
+
+    /// Numbers of its workers among all of the step.
+    pub(super) fn worker_numbers(&self) -> Range<usize> {
+        self.first_worker..self.first_worker + self.workers.len()
+    }
+
+    /// Numbers of those whose threads have ended, or were left behind.
+    fn ended_worker_numbers(&self) -> impl Iterator<Item = usize> {
+        let numbers = self.worker_numbers().zip(&self.workers);
+        numbers
+            .filter(|(_, worker)| worker.thread.is_none())
+            .map(|(number, _)| number)
+    }
+
+    pub(super) fn stop(&mut self, reason: EndReason) {
+        if self.stop_asked.is_none() {
+            self.stop_asked = Some(Instant::now());
+            self.control.stop(reason);
+            if self.state == JobState::Waiting {
+                self.gate.open(None);
+                self.state = JobState::Cancelled;
+            }
+        }
+    }
+
+    /// Joins threads that have ended.
+    fn join_ended_workers(&mut self) {
+        for (number, worker) in self.workers.iter_mut().enumerate() {
+            if !worker.is_finished() {
+                continue;
+            }
+            let Some(thread) = worker.thread.take() else { continue };
+            match thread.join() {
+                Ok(ended) => {
+                    self.failed |= ended.failure.is_some();
+                    worker.ended = Some(ended);
+                }
+                Err(panic) => {
+                    self.failed = true;
+                    worker.lost = Some(internal_error(number, panic.as_ref()));
+                }
+            }
+            self.gather.ended(number);
+        }
+    }
+
+    /// A log that cannot be written on ends the job, with what is known by then. A job that is over completes its log.
+    fn flush_log(&mut self, over: bool) {
+        let (log, trace) = (&mut self.log, &mut self.trace);
+        if over {
+            let failures = [
+                log.as_mut().and_then(OperationLog::finish),
+                trace.as_mut().and_then(IssueTrace::finish),
+            ];
+            for failure in failures.into_iter().flatten() {
+                self.failed = true;
+                if let Some(worker) = self.workers.first_mut() {
+                    worker.lost.get_or_insert(failure);
+                }
+            }
+        } else if log.as_ref().is_some_and(OperationLog::has_failed)
+            || trace.as_ref().is_some_and(IssueTrace::has_failed)
+        {
+            self.stop(EndReason::Failed);
+        }
+    }
+
+    /// Workers whose operations never come back would hold up the report for ever.
+    fn abandon_stuck_workers(&mut self) -> Option<Finding> {
+        let due = match (self.stop_asked, self.published_phase) {
+            (Some(since), _) => since,
+            (None, Phase::Draining) => {
+                self.stop_asked = Some(Instant::now());
+                return None;
+            }
+            _ => return None,
+        };
+        if due.elapsed() < STUCK_TIMEOUT {
+            return None;
+        }
+        let mut stuck = 0;
+        for (number, worker) in self.workers.iter_mut().enumerate() {
+            if worker.thread.take().is_some() {
+                let what = "its operations never came back from the system".to_owned();
+                let help = Some("look at `dmesg` and at the health of the device".to_owned());
+                worker.lost = Some(Failure {
+                    what,
+                    at: format!("worker {number}"),
+                    errno: None,
+                    operation: None,
+                    help,
+                });
+                self.failed = true;
+                self.gather.ended(number);
+                stuck += 1;
+            }
+        }
+        (stuck > 0).then(|| {
+            let what = format!("{stuck} workers had to be left behind: their operations never came back");
+            Finding::new("STUCK", Severity::Error, what)
+        })
+    }
+}
