@@ -136,16 +136,31 @@ fn mark_of(file: &fs::File, path: &Path, length: u64) -> Option<String> {
     Some(format!("2 {length} {id} {}", name_of(path)?))
 }
 
-/// True if it was said that this file, which has this path and length now, is ours. An empty one holds nothing to lose.
-fn is_marked(file: &fs::File, path: &Path) -> bool {
+/// What a file that nobody holds turns out to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Leftover {
+    /// Ours, as a killed run left it. An empty one holds nothing to lose.
+    Unchanged,
+    /// Ours, with another length than it was to have: somebody has put something else into it.
+    Changed,
+    /// Not ours.
+    Foreign,
+}
+
+/// What a file is that has this path now.
+fn identify(file: &fs::File, path: &Path) -> Leftover {
     let said = sys::file::attribute(file, ATTRIBUTE).and_then(|bytes| String::from_utf8(bytes).ok());
     let noted = || fs::read_to_string(note_of(file)?).ok();
     let Some((said, meta)) = said.or_else(noted).zip(file.metadata().ok()) else {
-        return false;
+        return Leftover::Foreign;
     };
     let length = said.split(' ').nth(1).and_then(|word| word.parse().ok()).unwrap_or(0);
-    let fits = meta.len() == length || meta.len() == 0;
-    fits && mark_of(file, path, length).is_some_and(|expected| expected == said)
+    match mark_of(file, path, length) {
+        Some(mark) if mark != said => Leftover::Foreign,
+        Some(_) if meta.len() == length || meta.len() == 0 => Leftover::Unchanged,
+        Some(_) => Leftover::Changed,
+        None => Leftover::Foreign,
+    }
 }
 
 /// Where the note of a file is, or would be.
@@ -180,25 +195,28 @@ pub(super) fn sweep(beside: &Path, watcher: &mut dyn FnMut(Event)) {
         let numbers = name_of(&path).and_then(|name| name.strip_prefix("fathom-")?.strip_suffix(".dat"));
         let ours = numbers.is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-'));
         // What is not ours is not locked either, be it for a moment.
-        if !ours || !fs::File::open(&path).is_ok_and(|file| is_marked(&file, &path)) {
+        let seen = |file: &fs::File| ours && identify(file, &path) != Leftover::Foreign;
+        if !sys::file::open_without_waiting(&path).is_ok_and(|file| seen(&file)) {
             continue;
         }
-        let Some(file) = sys::file::open_left(&path).filter(|file| is_marked(file, &path)) else {
+        let Some(file) = sys::file::open_left(&path).filter(seen) else {
             continue;
         };
-        let size = file.metadata().map(|meta| meta.len()).unwrap_or(0);
-        let note = note_of(&file);
-        if sys::file::remove_left(file, &path).is_ok() {
+        let size = Bytes(file.metadata().map(|meta| meta.len()).unwrap_or(0));
+        let name = path.display();
+        let what = if identify(&file, &path) == Leftover::Changed {
+            format!("{name}, {size} that an earlier run had left when it was killed, has changed since: it stays")
+        } else {
+            let note = note_of(&file);
+            if sys::file::remove_left(file, &path).is_err() {
+                continue;
+            }
             forget(note.as_deref());
-            let what = format!(
-                "removed {}, {} that an earlier run had left when it was killed",
-                path.display(),
-                Bytes(size)
-            );
-            watcher(Event::Notice {
-                finding: Finding::new("LEFTOVER", Severity::Note, what),
-            });
-        }
+            format!("removed {name}, {size} that an earlier run had left when it was killed")
+        };
+        watcher(Event::Notice {
+            finding: Finding::new("LEFTOVER", Severity::Note, what),
+        });
     }
 }
 
@@ -235,7 +253,7 @@ mod tests {
     /// What a killed run leaves: its file, which nobody holds any more. Absent where nothing can say that it is ours.
     fn leave(path: &Path) -> Option<()> {
         let mut own = TempFile::create(path, 4, false).unwrap();
-        let marked = is_marked(&own.lock, path);
+        let marked = identify(&own.lock, path) == Leftover::Unchanged;
         own.keep = true;
         marked.then_some(())
     }
@@ -264,6 +282,27 @@ mod tests {
         assert!(strangers.exists() && living.exists());
         drop(held);
         assert_eq!(swept(folder.path()), 0);
+    }
+
+    #[test]
+    fn own_data_in_what_a_killed_run_left_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let left = folder.path().join("fathom-1-0.dat");
+        let Some(()) = leave(&left) else { return };
+        fs::write(&left, b"precious").unwrap();
+        let copy = folder.path().join("fathom-2-0.dat");
+        leave(&copy).unwrap();
+        // Another file in its place, with its name and length.
+        let other = folder.path().join("other");
+        fs::write(&other, b"data").unwrap();
+        if let Some(mark) = sys::file::attribute(&fs::File::open(&copy).unwrap(), ATTRIBUTE) {
+            let other = fs::OpenOptions::new().write(true).open(&other).unwrap();
+            sys::file::set_attribute(&other, ATTRIBUTE, &mark).unwrap();
+        }
+        fs::rename(&other, &copy).unwrap();
+        assert_eq!(swept(folder.path()), 1, "one is noted, and none is removed");
+        assert_eq!(fs::read(&left).unwrap(), b"precious");
+        assert_eq!(fs::read(&copy).unwrap(), b"data");
     }
 
     /// A note is of one file, and a name alone says nothing.
