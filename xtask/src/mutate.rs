@@ -1,5 +1,5 @@
-//! `cargo xtask mutate fio`: takes each option away in each place of `lower/` that reads it, and lets the table of effects
-//! (`crates/dialects/tests/suite/fio/effects.rs` and the folder beside it) notice.
+//! `cargo xtask mutate fio`: takes each option away in each place of `fio/lower` and `fio/plan` that reads it, and lets the effects of the rows
+//! (`crates/dialects/tests/suite/fio/effects.rs`) notice.
 //!
 //! The sources are copied below `target/mutate`. There every reading of an option `queue.iodepth` becomes
 //! `(*blank(17, &queue.iodepth, |options| &options.queue.iodepth))`, which gives the built-in default where the environment
@@ -12,7 +12,8 @@ use std::process::{Command, Stdio};
 
 use crate::command::{cargo, root, run};
 
-const LOWER: &str = "crates/dialects/src/fio/lower";
+/// Where options are read. `blank` goes into the first.
+const READERS: [&str; 2] = ["crates/dialects/src/fio/lower", "crates/dialects/src/fio/plan"];
 const OPTIONS: &str = "crates/dialects/src/fio/options";
 
 /// Which of the readings is blank.
@@ -55,14 +56,16 @@ fn fio() -> Result<(), String> {
     copy_tree(&copy)?;
     let fields = fields(&copy.join(OPTIONS))?;
     let mut sites = Vec::new();
-    for path in sources(&copy.join(LOWER))? {
-        let text = read(&path)?;
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let mut changed = with_blanks(&name, &text, &fields, &mut sites);
-        if name == "mod.rs" {
-            changed.push_str(BLANK);
+    for folder in READERS {
+        for path in sources(&copy.join(folder))? {
+            let text = read(&path)?;
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let mut changed = with_blanks(&name, &text, &fields, &mut sites);
+            if folder == READERS[0] && name == "mod.rs" {
+                changed.push_str(BLANK);
+            }
+            write(&path, &changed)?;
         }
-        write(&path, &changed)?;
     }
     let program = build(&copy)?;
     run(&mut effects(&program, &copy))?;
@@ -155,7 +158,7 @@ fn fields(options: &Path) -> Result<HashMap<String, String>, String> {
     let mut fields = HashMap::new();
     for path in sources(options)? {
         let group = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        if ["mod", "row", "typed", "special", "order"].contains(&group.as_str()) {
+        if ["mod", "typed"].contains(&group.as_str()) {
             continue;
         }
         let text = read(&path)?;
@@ -236,7 +239,7 @@ fn next_path(text: &str, start: usize) -> Option<(usize, usize)> {
 
 /// The group of the option that a path reads, and the length of the path up to it.
 fn option_of(path: &str, behind: &str, fields: &HashMap<String, String>) -> Option<(String, usize)> {
-    // Names of aliases that `lower` uses for groups, beside those of the groups themselves.
+    // Names of aliases that are used for groups, beside those of the groups themselves.
     const ALIASES: [&str; 2] = ["options", "own"];
     let mut before: Option<&str> = None;
     let mut at = 0;

@@ -98,7 +98,7 @@ fn rate(observation: &Observation) -> Option<Shift> {
     let largest = falls
         .max_by(|a, b| fall(a).total_cmp(&fall(b)))
         .or_else(|| rises.min_by(|a, b| fall(a).total_cmp(&fall(b))));
-    if let Some(largest) = largest {
+    if let Some(largest) = largest.filter(|_| !is_line(&seconds, &levels)) {
         return Some(Shift::Rate {
             from: largest[0].mean,
             to: largest[1].mean,
@@ -112,6 +112,30 @@ fn rate(observation: &Observation) -> Option<Shift> {
     let (from, to) = (*means.first()?, *means.last()?);
     let differ = (to - from).abs() >= SAME_LEVEL * from.max(to);
     (length > 0 && slope_certainty(&means) >= CERTAIN && differ).then_some(Shift::RateDrift { from, to })
+}
+
+/// True if a straight line describes a series better than its levels do, by the Bayesian information
+/// criterion (Schwarz 1978): a drift is often cut into steps.
+fn is_line(values: &[f64], levels: &[Segment]) -> bool {
+    let n = values.len() as f64;
+    let (middle, level) = ((n - 1.0) / 2.0, mean(values));
+    let spread: f64 = (0..values.len()).map(|index| (index as f64 - middle).powi(2)).sum();
+    let slope = values
+        .iter()
+        .enumerate()
+        .map(|(index, value)| (index as f64 - middle) * (value - level))
+        .sum::<f64>()
+        / spread;
+    let line = |index: usize| level + slope * (index as f64 - middle);
+    let step = |index: usize| levels.iter().find(|one| index < one.end).map_or(level, |one| one.mean);
+    let criterion = |model: &dyn Fn(usize) -> f64, parameters: f64| {
+        let squares = values
+            .iter()
+            .enumerate()
+            .map(|(index, value)| (value - model(index)).powi(2));
+        n * (squares.sum::<f64>() / n).max(1e-9).ln() + parameters * n.ln()
+    };
+    criterion(&line, 2.0) < criterion(&step, 2.0 * levels.len() as f64 - 1.0)
 }
 
 /// The best split of the latency series in two if it is beyond doubt (Welch's t over batch means),

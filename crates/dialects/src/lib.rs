@@ -11,6 +11,7 @@ pub mod native;
 
 mod diagnostic;
 mod nearest;
+mod notation;
 
 pub use diagnostic::{Diagnostic, Place};
 pub use nearest::nearest;

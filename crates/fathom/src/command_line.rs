@@ -16,42 +16,58 @@ const ABOUT: &str = "Measures storage: what it delivers, what the numbers mean, 
 /// Options of which only one can be meant.
 const DIRECTIONS: [&str; 3] = ["read", "write", "trim"];
 
+/// Builds one subcommand.
+type Build = fn() -> Command;
+
+/// The subcommands, in the order of the help page.
+const COMMANDS: [(&str, Build); 32] = [
+    ("quick", quick),
+    ("run", run),
+    ("presets", commands::presets::command),
+    ("verify", commands::verify::command),
+    ("suite", commands::suite::command),
+    ("warm-up", commands::warm_up::command),
+    ("worker", commands::worker::command),
+    ("recover", commands::recover::command),
+    ("policies", commands::policies::command),
+    ("advise", commands::advise::command),
+    ("diskspd", diskspd),
+    ("fio", fio),
+    ("convert", convert),
+    ("lint", commands::lint::command),
+    ("sweep", commands::sweep::command),
+    ("ab", commands::ab::command),
+    ("capture", commands::capture::command),
+    ("precondition", commands::precondition::command),
+    ("compare", commands::compare::command),
+    ("calc", commands::calc::command),
+    ("explain", commands::explain::command),
+    ("report", commands::report::command),
+    ("show", commands::show::command),
+    ("history", commands::history::command),
+    ("trend", commands::trend::command),
+    ("serve", commands::serve::command),
+    ("baseline", commands::baseline::command),
+    ("targets", targets),
+    ("selftest", selftest),
+    ("schema", schema),
+    ("man", man),
+    ("completions", completions),
+];
+
 /// Everything this program understands.
 pub fn command() -> Command {
-    let mut commands = vec![
-        quick(),
-        run(),
-        commands::presets::command(),
-        commands::verify::command(),
-        commands::suite::command(),
-        commands::warm_up::command(),
-        commands::worker::command(),
-        commands::recover::command(),
-        commands::policies::command(),
-        commands::advise::command(),
-        diskspd(),
-        fio(),
-        convert(),
-        commands::lint::command(),
-        commands::sweep::command(),
-        commands::ab::command(),
-        commands::capture::command(),
-        commands::precondition::command(),
-        commands::compare::command(),
-        commands::calc::command(),
-        commands::explain::command(),
-        commands::report::command(),
-        commands::show::command(),
-        commands::history::command(),
-        commands::trend::command(),
-        commands::serve::command(),
-        commands::baseline::command(),
-        targets(),
-        selftest(),
-        schema(),
-        completions(),
-    ];
-    commands.insert(commands.len() - 1, man(&commands));
+    root().subcommands(COMMANDS.map(|(_, build)| build()))
+}
+
+/// As much of it as these arguments need. To build the options of all subcommands takes longer than to parse one.
+pub fn command_for(arguments: &[String]) -> Command {
+    let named = arguments.get(1);
+    let named = named.and_then(|word| COMMANDS.iter().find(|(name, _)| name == word));
+    named.map_or_else(command, |(_, build)| root().subcommand(build()))
+}
+
+fn root() -> Command {
     Command::new("fathom")
         .version(env!("CARGO_PKG_VERSION"))
         .about(ABOUT)
@@ -63,7 +79,6 @@ pub fn command() -> Command {
         .after_help(format!(
             "Begin with `fathom quick`: it screens the disk under the current directory in less than a minute.\n\n{EXPLAINED}"
         ))
-        .subcommands(commands)
 }
 
 /// Prints what clap has to say. Help and version go to stdout and are no error.
@@ -457,13 +472,12 @@ fn schema() -> Command {
     )
 }
 
-/// `named` are the commands that have a page each.
-fn man(named: &[Command]) -> Command {
-    let names = named.iter().map(|command| command.get_name().to_owned());
+fn man() -> Command {
+    let pages = COMMANDS.map(|(name, _)| name).into_iter().filter(|name| *name != "man");
     Command::new("man").about("Prints the manual page").arg(
         Arg::new("of")
             .value_name("COMMAND")
-            .value_parser(PossibleValuesParser::new(names.collect::<Vec<_>>()))
+            .value_parser(PossibleValuesParser::new(pages))
             .help("Of one command; without it, of the program"),
     )
 }
@@ -485,5 +499,36 @@ mod tests {
     #[test]
     fn the_table_makes_a_command_line() {
         command().debug_assert();
+    }
+
+    #[test]
+    fn each_command_is_found_by_its_name() {
+        for (name, build) in COMMANDS {
+            assert_eq!(build().get_name(), name);
+        }
+    }
+
+    #[test]
+    fn one_command_parses_as_all_of_them_do() {
+        let check = |line: &str| {
+            let arguments: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            let whole = command().try_get_matches_from(&arguments);
+            let part = command_for(&arguments).try_get_matches_from(&arguments);
+            match (whole, part) {
+                (Ok(whole), Ok(part)) => {
+                    let words = |matches: &clap::ArgMatches| format!("{:?}", matches.subcommand());
+                    assert_eq!(words(&whole), words(&part), "{line}");
+                }
+                (Err(whole), Err(part)) => assert_eq!(whole.to_string(), part.to_string(), "{line}"),
+                (whole, part) => panic!("{line}: {whole:?}, {part:?}"),
+            }
+        };
+        check("fathom run --target f --read 70");
+        check("fathom run --nothing");
+        check("fathom run --help");
+        check("fathom history show 3");
+        check("fathom man sweep");
+        check("fathom nothing");
+        check("fathom --version");
     }
 }

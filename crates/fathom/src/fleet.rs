@@ -3,11 +3,12 @@
 //! A launcher of MPI has started this program on each of them, or `--hosts` names them and this process leads. Either way the
 //! commands are the same ones: whatever carries a plan out does so on all of them.
 
+mod agent;
+mod child;
 mod journal;
 pub mod link;
-mod meeting;
-mod reach;
-mod started;
+mod rendezvous;
+mod transport;
 mod waiting;
 
 use std::process::{Child, ExitCode};
@@ -17,17 +18,22 @@ use clap::ArgMatches;
 use dialects::native::Document;
 use engine::probe::{self, System};
 use model::fleet::{Rank, own_name};
-use run::hosts::{Comm, Duplex, ENDED, Head, Place, StreamComm, Trouble, announced, launched, meeting, serve};
+use run::hosts::{
+    Comm, Coordinator, Duplex, HostFault, LocalHost, PROCESS_ENDED, StreamComm, announced_rank, detect_launcher,
+    rendezvous, run_agent,
+};
 
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
-use crate::session::{self, Session};
+use crate::permissions;
+use crate::process::Process;
 
-use self::started::Started;
+use self::child::HostProcess;
 
+pub use agent::{serve_duplex, serve_listener};
 pub use journal::{Journals, read as read_journal};
 pub use link::ready;
-pub use reach::{SAME_TOKEN, apart, arrive, token};
+pub use transport::{SAME_TOKEN, apart, arrive, token};
 pub use waiting::interrupted;
 
 /// How long processes that were started here may take to end.
@@ -37,7 +43,7 @@ const ENDING: Duration = Duration::from_secs(3);
 #[derive(Debug)]
 pub struct Fleet {
     /// Who leads them.
-    pub head: Option<Head>,
+    pub coordinator: Option<Coordinator>,
     /// Where its own part is kept.
     pub journal: Journals,
     children: Vec<Child>,
@@ -46,7 +52,7 @@ pub struct Fleet {
 impl Drop for Fleet {
     fn drop(&mut self) {
         // The others leave once they are told.
-        self.head = None;
+        self.coordinator = None;
         let begun = Instant::now();
         for child in &mut self.children {
             while matches!(child.try_wait(), Ok(None)) && begun.elapsed() < ENDING {
@@ -61,8 +67,13 @@ impl Drop for Fleet {
 /// What this process is.
 #[derive(Debug)]
 pub enum Part {
-    /// The only one, or the one that leads.
-    Leading(Option<Box<Fleet>>),
+    /// The only one.
+    Alone {
+        /// Processors that a launcher had left it, where it took all that it may have.
+        widened_from: Option<u32>,
+    },
+    /// The one that leads.
+    Leading(Box<Fleet>),
     /// One that did what another told it, and is done.
     Done(ExitCode),
 }
@@ -74,16 +85,16 @@ fn variable(name: &str) -> Option<String> {
 
 /// The number that this process was told among others.
 pub fn number() -> Option<u32> {
-    announced(variable)
+    announced_rank(variable)
 }
 
 /// Where this process is.
-pub fn place(session: &Session, widened_from: Option<u32>) -> Place<'static> {
-    Place {
+pub fn place(process: &Process, widened_from: Option<u32>) -> LocalHost<'static> {
+    LocalHost {
         host: probe::host(&System::live()),
-        clock: session.clock(),
-        interrupt: session.interrupt_flag(),
-        programs: session::programs_allowed(),
+        clock: process.clock(),
+        interrupt: process.interrupt_flag(),
+        programs: permissions::are_programs_allowed(),
         widened_from,
         announced: None,
     }
@@ -94,24 +105,23 @@ pub fn place(session: &Session, widened_from: Option<u32>) -> Place<'static> {
 ///
 /// # Errors
 /// [`Faults`] if its library is not there, or others do not come.
-pub fn join(session: &Session) -> Result<Part, Faults> {
-    if session.arguments.get(1).is_some_and(|word| word == "worker") {
-        return Ok(Part::Leading(None));
+pub fn join(process: &Process) -> Result<Part, Faults> {
+    if process.arguments.get(1).is_some_and(|word| word == "worker") {
+        return Ok(Part::Alone { widened_from: None });
     }
-    let meeting = meeting(variable).map_err(|(what, help)| {
+    let rendezvous = rendezvous(variable).map_err(|(what, help)| {
         let fault = Fault::new(what).at("FATHOM_HEAD");
         Faults::usage(fault.help(help))
     })?;
-    if let Some(meeting) = meeting.filter(|meeting| meeting.size > 1) {
-        return meeting::meet(session, &meeting);
+    if let Some(rendezvous) = rendezvous.filter(|rendezvous| rendezvous.size > 1) {
+        return rendezvous::meet(process, &rendezvous);
     }
-    let Some(launch) = launched(variable) else {
-        return Ok(Part::Leading(None));
+    let Some(launch) = detect_launcher(variable) else {
+        return Ok(Part::Alone { widened_from: None });
     };
     let widened_from = engine::sys::thread::widen();
     if launch.is_alone() {
-        session.was_widened(widened_from);
-        return Ok(Part::Leading(None));
+        return Ok(Part::Alone { widened_from });
     }
     let comm = run::hosts::mpi(&launch).map_err(|why| {
         let what = format!("{}, and its MPI cannot be joined", launch.words());
@@ -128,7 +138,7 @@ pub fn join(session: &Session) -> Result<Part, Faults> {
             Exit::Refused,
         )
     })?;
-    let place = place(session, widened_from);
+    let place = place(process, widened_from);
     match comm.rank() {
         0 => leading(comm, &place, goes_on(launch.mitigates)?),
         _ => Ok(Part::Done(served(&*comm, &place).code())),
@@ -136,19 +146,19 @@ pub fn join(session: &Session) -> Result<Part, Faults> {
 }
 
 /// Leads the others and carries a part out.
-fn leading(comm: Box<dyn Comm>, place: &Place<'_>, goes_on: bool) -> Result<Part, Faults> {
-    let head = Head::new(comm, true, place, &[])
-        .map_err(|list| interrupted(place.interrupt).unwrap_or_else(|| troubles(list)))?;
-    Ok(Part::Leading(Some(Box::new(Fleet {
-        head: Some(head.going_on(goes_on)),
+fn leading(comm: Box<dyn Comm>, place: &LocalHost<'_>, goes_on: bool) -> Result<Part, Faults> {
+    let coordinator = Coordinator::new(comm, true, place, &[])
+        .map_err(|list| interrupted(place.interrupt).unwrap_or_else(|| faults(list)))?;
+    Ok(Part::Leading(Box::new(Fleet {
+        coordinator: Some(coordinator.continuing_on_loss(goes_on)),
         journal: Journals::usual(),
         children: Vec::new(),
-    }))))
+    })))
 }
 
 /// Carries out what another one says, until that has nothing more to do.
-pub fn served(comm: &dyn Comm, place: &Place<'_>) -> Exit {
-    let served = serve(comm, place, &Journals::usual());
+pub fn served(comm: &dyn Comm, place: &LocalHost<'_>) -> Exit {
+    let served = run_agent(comm, place, &Journals::usual());
     comm.close();
     match served {
         Ok(()) => Exit::Done,
@@ -160,14 +170,11 @@ pub fn served(comm: &dyn Comm, place: &Place<'_>) -> Exit {
 }
 
 /// What jobs say of hosts means the same where there is only one: names have its name and number in them, and no job is for
-/// another one. Where several take part, each reads its own names.
+/// another one. It is not for a process that leads a fleet, where each host reads its own names.
 ///
 /// # Errors
 /// [`Faults`] if a job is for a host that does not take part.
-pub fn name_for_one(session: &Session, document: &mut Document) -> Result<(), Faults> {
-    if session.leads() {
-        return Ok(());
-    }
+pub fn name_for_one(document: &mut Document) -> Result<(), Faults> {
     let rank = Rank {
         number: 0,
         of: 1,
@@ -195,7 +202,7 @@ pub fn name_for_one(session: &Session, document: &mut Document) -> Result<(), Fa
 ///
 /// # Errors
 /// [`Faults`] if one of them cannot be reached or take part.
-pub fn of_options(session: &Session, given: Option<&ArgMatches>) -> Result<Option<Fleet>, Faults> {
+pub fn of_options(process: &Process, given: Option<&ArgMatches>) -> Result<Option<Fleet>, Faults> {
     let named = match given.map(|given| given.try_get_one::<String>("hosts")) {
         Some(Ok(named)) => named.cloned(),
         // This command measures nothing.
@@ -211,7 +218,7 @@ pub fn of_options(session: &Session, given: Option<&ArgMatches>) -> Result<Optio
     let named = named
         .or_else(|| std::env::var("FATHOM_HOSTS").ok())
         .filter(|text| !text.is_empty());
-    named.map(|text| of_list(session, &text)).transpose()
+    named.map(|text| of_list(process, &text)).transpose()
 }
 
 /// Whoever is one of many processes already does not start others.
@@ -232,13 +239,13 @@ pub fn not_twice(given: Option<&ArgMatches>) -> Result<(), Faults> {
 ///
 /// # Errors
 /// [`Faults`] if hosts are named, or this process leads others.
-pub fn refuse(session: &Session, command: &str, given: &ArgMatches) -> Result<(), Faults> {
+pub fn refuse(ranks: Option<u32>, command: &str, given: &ArgMatches) -> Result<(), Faults> {
     let option = given.try_get_one::<String>("hosts").ok().flatten().cloned();
     let of_environment = || {
         let named = std::env::var("FATHOM_HOSTS").ok().filter(|text| !text.is_empty())?;
         Some(format!("FATHOM_HOSTS={named}"))
     };
-    let place = match session.ranks() {
+    let place = match ranks {
         Some(ranks) => format!("{ranks} processes that were started together"),
         None => match option.map(|named| format!("--hosts {named}")).or_else(of_environment) {
             Some(named) => named,
@@ -258,41 +265,41 @@ pub fn refuse(session: &Session, command: &str, given: &ArgMatches) -> Result<()
 ///
 /// # Errors
 /// [`Faults`] if one of them cannot be reached or take part.
-pub fn of_list(session: &Session, text: &str) -> Result<Fleet, Faults> {
+pub fn of_list(process: &Process, text: &str) -> Result<Fleet, Faults> {
     let goes_on = goes_on(false)?;
-    let hosts = reach::named(text)?;
-    let interrupt = session.interrupt_flag();
+    let hosts = transport::named(text)?;
+    let interrupt = process.interrupt_flag();
     // Those that come by themselves are told of where they are waited for.
     let answering: Vec<&str> = hosts
         .iter()
         .map(String::as_str)
         .filter(|host| !host.starts_with("listen://"))
         .collect();
-    let quiet = waiting::is_quiet(session) || answering.is_empty();
+    let quiet = process.is_quiet() || answering.is_empty();
     let notice = waiting::Notice::unless(quiet, format!("waiting for an answer of {}", answering.join(", ")));
-    let mut reached = reach::all(&hosts, interrupt)?;
-    let head = Head::new(Box::new(reached.comm), false, &place(session, None), &reached.names);
+    let mut reached = transport::all(&hosts, interrupt)?;
+    let coordinator = Coordinator::new(Box::new(reached.comm), false, &place(process, None), &reached.names);
     drop(notice);
-    let head = head.map_err(|list| {
+    let coordinator = coordinator.map_err(|list| {
         let faults = interrupted(interrupt).unwrap_or_else(|| unreached(list, &mut reached.children));
-        reached.children.iter_mut().for_each(Started::kill);
+        reached.children.iter_mut().for_each(HostProcess::kill);
         faults
     })?;
     Ok(Fleet {
-        head: Some(head.going_on(goes_on)),
+        coordinator: Some(coordinator.continuing_on_loss(goes_on)),
         journal: Journals::usual(),
-        children: reached.children.into_iter().map(Started::into_child).collect(),
+        children: reached.children.into_iter().map(HostProcess::into_child).collect(),
     })
 }
 
 /// What is wrong with hosts, with what those have said that should reach them.
-fn unreached(list: Vec<Trouble>, children: &mut [Started]) -> Faults {
-    let known = |trouble: Trouble| {
-        let why = match trouble.why.as_str() {
-            ENDED => children.iter_mut().find_map(|child| child.failure(&trouble.host)),
+fn unreached(list: Vec<HostFault>, children: &mut [HostProcess]) -> Faults {
+    let known = |fault: HostFault| {
+        let why = match fault.why.as_str() {
+            PROCESS_ENDED => children.iter_mut().find_map(|child| child.failure(&fault.host)),
             _ => None,
         };
-        why.unwrap_or_else(|| Fault::new(trouble.why).at(trouble.host))
+        why.unwrap_or_else(|| Fault::new(fault.why).at(fault.host))
     };
     Faults::many(list.into_iter().map(known).collect(), Exit::Refused)
 }
@@ -301,12 +308,12 @@ fn unreached(list: Vec<Trouble>, children: &mut [Started]) -> Faults {
 ///
 /// # Errors
 /// Those that cannot take part.
-pub fn of_duplexes(session: &Session, duplexes: Vec<Duplex>, names: &[String]) -> Result<Fleet, Vec<Trouble>> {
+pub fn of_duplexes(process: &Process, duplexes: Vec<Duplex>, names: &[String]) -> Result<Fleet, Vec<HostFault>> {
     let size = duplexes.len() as u32 + 1;
     let comm = StreamComm::new(0, size, duplexes, "streams");
-    let head = Head::new(Box::new(comm), false, &place(session, None), names)?;
+    let coordinator = Coordinator::new(Box::new(comm), false, &place(process, None), names)?;
     Ok(Fleet {
-        head: Some(head.going_on(true).with_names_of_each()),
+        coordinator: Some(coordinator.continuing_on_loss(true).with_relative_names()),
         journal: Journals::usual(),
         children: Vec::new(),
     })
@@ -325,6 +332,6 @@ fn goes_on(usually: bool) -> Result<bool, Faults> {
     }
 }
 
-fn troubles(list: Vec<Trouble>) -> Faults {
+fn faults(list: Vec<HostFault>) -> Faults {
     run::RunError::Hosts(list).into()
 }

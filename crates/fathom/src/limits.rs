@@ -14,7 +14,7 @@ use model::observation::Observation;
 use model::plan::{CachePath, Plan, StoragePath, TargetKind};
 use study::diagnosis::Known;
 
-use crate::commands::catalogue::catalogue;
+use crate::catalogue::catalogue;
 use crate::fault::{Fault, Faults};
 use crate::metadata;
 
@@ -411,6 +411,7 @@ fn of_catalogue(catalogue: &Catalogue, wanted: &Disks) -> Result<Known, Fault> {
             .into_iter()
             .map(|(layer, credits)| burst(layer, credits))
             .collect(),
+        ..Known::default()
     })
 }
 

@@ -76,7 +76,7 @@ pub fn watch(session: &Session, plan: &Plan, time: Nanos, quiet: bool) -> Option
     }
     let time = Duration::from_nanos(time.0);
     Some(probe::watch_others(&system, &devices, time, &|| {
-        session.is_interrupted()
+        session.process.is_interrupted()
     }))
 }
 

@@ -69,7 +69,7 @@ impl Screen {
                 ))
             }
             ("view" | "auto", None) => {
-                screen.waiting = Some(session.interrupt_flag());
+                screen.waiting = Some(session.process.interrupt_flag());
                 Ok(screen)
             }
             _ => Ok(screen),

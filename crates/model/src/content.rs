@@ -95,6 +95,20 @@ impl Content {
             | Content::Source { .. } => true,
         }
     }
+
+    /// True if filling a buffer draws from the worker's generators.
+    pub fn draws(&self) -> bool {
+        match self {
+            Content::Drawn | Content::Duplicated { .. } | Content::Source { .. } => true,
+            Content::Once
+            | Content::Zeros
+            | Content::Counting
+            | Content::Pattern { .. }
+            | Content::Fresh
+            | Content::Stamped
+            | Content::Compressible { .. } => false,
+        }
+    }
 }
 
 /// xoshiro256+ (Blackman and Vigna 2018) in eight independent lanes.

@@ -58,6 +58,8 @@ pub enum Answer {
     BurstEnd,
     /// The fast part of a flash disk was full.
     SlcCliff,
+    /// The storage became slower all the time.
+    Drift,
     /// Operations are let through in portions.
     ThrottleQuantum,
     /// The device was too hot.
@@ -86,6 +88,7 @@ impl Answer {
             Answer::Network => "D-NETWORK",
             Answer::BurstEnd => "D-BURST-END",
             Answer::SlcCliff => "D-SLC-CLIFF",
+            Answer::Drift => "D-DRIFT",
             Answer::ThrottleQuantum => "D-THROTTLE-QUANTUM",
             Answer::Thermal => "D-THERMAL",
             Answer::GarbageCollection => "D-GC",

@@ -82,6 +82,28 @@ impl Mix {
         }
     }
 
+    /// The directions that can occur.
+    pub fn directions(self) -> impl Iterator<Item = Direction> {
+        Direction::ALL
+            .into_iter()
+            .filter(move |direction| self.includes(*direction))
+    }
+
+    /// The share of writes in percent, of what is not trimmed.
+    pub fn write_share(&self) -> f64 {
+        match self {
+            Mix::Only { direction } if *direction == Direction::Write => 100.0,
+            Mix::Only { .. } => 0.0,
+            Mix::Drawn { write_percent, .. } | Mix::Exact { write_percent } => *write_percent,
+            Mix::TrimThenWrite => 100.0,
+            Mix::Traced { reads, writes, .. } => match (reads, writes) {
+                (true, true) => 50.0,
+                (true, false) => 0.0,
+                (false, _) => 100.0,
+            },
+        }
+    }
+
     /// The mix in its initial state.
     pub fn start(self) -> MixCursor {
         let (kind, write_percent) = match self {

@@ -13,7 +13,7 @@ use crate::environment::CoreUse;
 use crate::histogram::Histogram;
 use crate::mix::Mix;
 use crate::plan::{Job, Pacing, Plan, RateUnit, StoragePath, Stream};
-use crate::results::{DirectionResults, JobResults, Results, StepResults};
+use crate::results::{DirectionResults, JobResults, Results, StepResults, sum_of};
 use crate::seconds::{HostSample, IntervalFacts};
 use crate::units::{Bytes, Nanos};
 
@@ -301,10 +301,12 @@ impl Observation {
         let found = around.jobs.get(job)?;
         let asked = results.plan.steps.get(step)?.jobs.get(job)?;
         let measured = found.measured();
-        let total = found.total();
-        if measured == Nanos(0) || total.operations == 0 {
+        if measured == Nanos(0) || found.operations() == 0 {
             return None;
         }
+        let directions = found.directions();
+        let flows = directions.map(|of| of.as_ref().and_then(|of| flow(of, measured)));
+        let total = sum_of(directions);
         let usage = found.usage();
         let busiest = found.workers.iter().map(|worker| worker.usage.cpu().0).max();
         Some(Observation {
@@ -313,9 +315,7 @@ impl Observation {
             name: found.name.clone(),
             load: Load::of(&results.plan, asked),
             measured_ns: Some(measured),
-            directions: found
-                .directions()
-                .map(|of| of.as_ref().and_then(|of| flow(of, measured))),
+            directions: flows,
             total: flow(&total, measured)?,
             parts: Vec::new(),
             cores: cores(around),

@@ -6,10 +6,10 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use crate::access::{Access, AccessError, Area, Cursor, EffectiveRange, Placement, Wanted};
+use crate::access::{Access, AccessError, Area, Cursor, EffectiveRange, Placement, PlacementCursor, Wanted};
 use crate::block_size::BlockSizes;
 use crate::direction::{Direction, PerDirection};
-use crate::draws::{Draws, Purpose};
+use crate::draws::Draws;
 use crate::mix::{Independent, Mix, MixCursor, MixRule};
 use crate::plan::Pattern;
 
@@ -91,6 +91,10 @@ pub struct Sequence {
     planned: Planned,
     /// Operations that may be planned at once without changing what they are.
     ahead: usize,
+    /// No more may be planned than are taken: others draw from the same generator in between.
+    only_taken: bool,
+    /// The length of all operations, and what decides their directions, where neither depends on anything.
+    fixed: Option<(u32, Independent)>,
 }
 
 impl Sequence {
@@ -107,6 +111,8 @@ impl Sequence {
             last: Operation::NONE,
             planned: Planned::default(),
             ahead: 0,
+            only_taken: false,
+            fixed: None,
         }
     }
 
@@ -134,15 +140,12 @@ impl Sequence {
         if mix.decides_late() {
             mix.draw_type(draws);
         }
-        // A position that workers share, or that belongs to a slot, must be asked for when it is needed; so must all draws
-        // from a generator that other questions are put to.
+        // A position that workers share, or that belongs to a slot, is decided only when it is needed.
         let must_wait = |cursor: &Cursor| matches!(cursor, Cursor::Interlocked(_) | Cursor::Parallel(_));
-        let ahead = if cursors.iter().any(must_wait) || matches!(draws, Draws::Single(_)) {
-            1
-        } else {
-            AHEAD
-        };
+        let ahead = if cursors.iter().any(must_wait) { 1 } else { AHEAD };
+        let only_taken = matches!(draws, Draws::Single(_));
         Ok(Sequence {
+            fixed: fixed(&mix, pattern, only_taken),
             mix,
             cursors,
             cursor_of: pattern.access_of,
@@ -156,7 +159,13 @@ impl Sequence {
             last: Operation::NONE,
             planned: Planned::default(),
             ahead,
+            only_taken,
         })
+    }
+
+    /// Plans each operation only when it is taken, because something else draws from the same generator after each.
+    pub fn plan_one_by_one(&mut self) {
+        self.ahead = self.ahead.min(1);
     }
 
     /// The next operations, at least one and at most `most`; none if the pass is over. They come from those planned ahead
@@ -164,7 +173,7 @@ impl Sequence {
     /// slot that will carry the first, counted within the stream.
     #[inline(always)]
     pub fn take(&mut self, draws: &mut Draws, slot: u32, most: usize) -> &[Operation] {
-        if self.planned.next == self.planned.end && !self.plan_ahead(draws, slot) {
+        if self.planned.next == self.planned.end && !self.plan_ahead(draws, slot, most) {
             return &[];
         }
         let start = self.planned.next;
@@ -173,61 +182,59 @@ impl Sequence {
         self.planned.operations.get(start..end).unwrap_or(&[])
     }
 
-    /// Plans operations; false if the pass is over.
+    /// Plans operations, of which `most` are taken now; false if the pass is over.
     #[inline(never)]
-    fn plan_ahead(&mut self, draws: &mut Draws, slot: u32) -> bool {
+    fn plan_ahead(&mut self, draws: &mut Draws, slot: u32, most: usize) -> bool {
+        let count = match self.only_taken {
+            true => self.ahead.min(most),
+            false => self.ahead,
+        };
         self.planned.next = 0;
-        self.planned.end = match self.plan_uniform(draws) {
+        self.planned.end = match self.plan_fixed(draws, count) {
             Some(count) => count,
-            None => self.plan_each(draws, slot),
+            None => self.plan_each(draws, slot, count),
         };
         self.planned.end > 0
     }
 
-    fn plan_each(&mut self, draws: &mut Draws, slot: u32) -> usize {
-        for index in 0..self.ahead {
+    fn plan_each(&mut self, draws: &mut Draws, slot: u32, count: usize) -> usize {
+        for index in 0..count {
             match self.next(draws, slot, None) {
                 Some(operation) => self.planned.operations[index] = operation,
                 None => return index,
             }
         }
-        self.ahead
+        count
     }
 
-    /// The usual case without its choices: uniform positions and one length for all operations.
-    fn plan_uniform(&mut self, draws: &mut Draws) -> Option<usize> {
-        if self.ahead < AHEAD || self.sizes_by_place {
-            return None;
-        }
-        let choice = self.mix.independent()?;
-        let [Cursor::Uniform(cursor)] = &mut self.cursors[..] else {
-            return None;
+    /// The usual case without its choices: one pattern, one length, and directions that depend on nothing.
+    fn plan_fixed(&mut self, draws: &mut Draws, count: usize) -> Option<usize> {
+        let (length, choice) = self.fixed?;
+        let offsets = self.planned.operations[..count].iter_mut();
+        let offsets = offsets.map(|operation| &mut operation.offset);
+        let count = match (&mut self.cursors[..], choice) {
+            ([Cursor::Uniform(cursor)], _) => cursor.fill(draws, length, offsets).then_some(count)?,
+            // A direction is drawn even for the operation that the end of a pass leaves without a place.
+            ([Cursor::Placed(PlacementCursor::Once(cursor))], Independent::Only(_)) => {
+                cursor.fill(draws, length, offsets)?
+            }
+            _ => return None,
         };
-        let BlockSizes::Fixed { size } = self.sizes.read else {
-            return None;
-        };
-        let area = cursor.common_area().filter(|area| area.block == size.0)?;
-        if self.sizes.write != self.sizes.read || self.sizes.trim != self.sizes.read {
-            return None;
-        }
-        let (length, positions) = (size.0 as u32, area.positions());
-        let planned = &mut self.planned.operations;
         // Directions and lengths of the last round are still there; only what differs is written again.
+        let planned = &mut self.planned.operations;
         if planned[0].length != length {
             planned.iter_mut().for_each(|operation| operation.length = length);
         }
-        let mut uniform = draws.uniform_below(Purpose::Offset, positions);
-        for operation in planned.iter_mut() {
-            operation.offset = area.offset(uniform.next());
-        }
-        drop(uniform);
         match choice {
             Independent::Only(direction) if planned[0].direction == direction => {}
-            choice => planned
+            Independent::Only(direction) => {
+                planned.iter_mut().for_each(|operation| operation.direction = direction);
+            }
+            choice => planned[..count]
                 .iter_mut()
                 .for_each(|operation| operation.direction = choice.draw(draws)),
         }
-        Some(AHEAD)
+        Some(count)
     }
 
     /// The next operation, decided now; `None` if the pass is over. A schedule that decides the direction gives it; otherwise the mix does.
@@ -296,6 +303,19 @@ impl Sequence {
     pub fn extra_bytes(&self) -> u64 {
         self.cursors.iter().map(Cursor::extra_bytes).sum()
     }
+}
+
+/// The length of all operations, and what decides their directions, where neither depends on anything. With one generator
+/// for everything, draws of directions depend on their place among the others.
+fn fixed(mix: &MixCursor, pattern: &Pattern, one_generator: bool) -> Option<(u32, Independent)> {
+    let choice = mix
+        .independent()
+        .filter(|choice| !one_generator || matches!(choice, Independent::Only(_)))?;
+    let BlockSizes::Fixed { size } = pattern.sizes.read else {
+        return None;
+    };
+    let same = pattern.sizes.write == pattern.sizes.read && pattern.sizes.trim == pattern.sizes.read;
+    (same && !pattern.sizes_by_place).then_some((size.0 as u32, choice))
 }
 
 /// The length that goes with the place: that of a walk or that of a jump; the other one, where that does not fit.

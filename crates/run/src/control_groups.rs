@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use model::plan::{ControlGroup, Plan};
 
-use crate::worker::{Setting, SetupError};
+use crate::setup_error::{Setting, SetupError};
 
 /// A thread that has ended leaves its group a moment later.
 const LEAVING: Duration = Duration::from_millis(10);
@@ -82,11 +82,14 @@ impl ControlGroups {
         let workers = plan.jobs().flat_map(|(_, job)| &job.workers);
         let mut wanted = workers.map(|worker| &worker.placement.control_group);
         let first = wanted.next();
+        let mounts = plan
+            .jobs()
+            .flat_map(|(_, job)| &job.workers)
+            .any(|worker| worker.placement.control_group.is_some())
+            .then(|| fs::read_to_string("/proc/mounts").ok())
+            .flatten();
         ControlGroups {
-            hierarchy: fs::read_to_string("/proc/mounts")
-                .ok()
-                .as_deref()
-                .and_then(Hierarchy::of),
+            hierarchy: mounts.as_deref().and_then(Hierarchy::of),
             common: wanted.all(|other| Some(other) == first),
             made: Mutex::new(Made::default()),
         }

@@ -9,7 +9,7 @@ use crate::line_log::{self, Form, LineLog};
 /// The trace of one job.
 pub(crate) type IssueTrace = LineLog<Line>;
 /// A worker's end of it.
-pub(crate) type Pen = line_log::Pen<Line>;
+pub(crate) type LogWriter = line_log::LogWriter<Line>;
 
 /// What happened to a file.
 #[derive(Clone, Copy, Debug)]

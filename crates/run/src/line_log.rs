@@ -62,7 +62,7 @@ struct Shared {
 
 /// A worker's end.
 #[derive(Debug)]
-pub(crate) struct Pen<L> {
+pub(crate) struct LogWriter<L> {
     lines: Producer<L>,
     shared: Arc<Shared>,
 }
@@ -85,18 +85,18 @@ enum State<L> {
 }
 
 impl<L: Line> LineLog<L> {
-    /// The log of a job with so many workers, and a pen for each of them. Nothing is written yet.
-    pub(crate) fn new(path: &str, form: Form, workers: usize) -> (LineLog<L>, Vec<Pen<L>>) {
+    /// The log of a job with so many workers, and a writer for each of them. Nothing is written yet.
+    pub(crate) fn new(path: &str, form: Form, workers: usize) -> (LineLog<L>, Vec<LogWriter<L>>) {
         let lines = (MOST_LINES_OF_JOB / workers.max(1)).clamp(64, MOST_LINES);
         LineLog::with_rings_of(lines, path, form, workers)
     }
 
-    fn with_rings_of(lines: usize, path: &str, form: Form, workers: usize) -> (LineLog<L>, Vec<Pen<L>>) {
+    fn with_rings_of(lines: usize, path: &str, form: Form, workers: usize) -> (LineLog<L>, Vec<LogWriter<L>>) {
         let shared = Arc::new(Shared::default());
-        let (mut pens, mut rings) = (Vec::new(), Vec::new());
+        let (mut writers, mut rings) = (Vec::new(), Vec::new());
         for _ in 0..workers {
             let (producer, ring) = touched_ring(lines);
-            pens.push(Pen {
+            writers.push(LogWriter {
                 lines: producer,
                 shared: Arc::clone(&shared),
             });
@@ -108,7 +108,7 @@ impl<L: Line> LineLog<L> {
             shared,
             state: State::Ready(rings),
         };
-        (log, pens)
+        (log, writers)
     }
 
     /// The file that it writes.
@@ -173,7 +173,7 @@ impl<L: Line> LineLog<L> {
     }
 }
 
-impl<L> Pen<L> {
+impl<L> LogWriter<L> {
     /// Keeps a line. True if the worker had to wait for that. Once the writer has given up, lines go nowhere.
     #[inline]
     pub(crate) fn write(&mut self, line: L) -> bool {
@@ -297,17 +297,18 @@ mod tests {
     fn a_full_ring_holds_the_worker_up_and_loses_nothing() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("log.csv");
-        let (mut log, mut pens) = LineLog::with_rings_of(4, path.to_str().unwrap(), form(), 1);
-        let mut pen = pens.remove(0);
-        let worker = std::thread::spawn(move || (0..1000).filter(|number| pen.write(Number(*number))).count() as u64);
+        let (mut log, mut writers) = LineLog::with_rings_of(4, path.to_str().unwrap(), form(), 1);
+        let mut writer = writers.remove(0);
+        let worker =
+            std::thread::spawn(move || (0..1000).filter(|number| writer.write(Number(*number))).count() as u64);
         // No one empties the ring yet.
         while log.waits() == 0 {
             std::thread::yield_now();
         }
         log.start(&[]).unwrap();
-        let held_up = worker.join().unwrap();
+        let stalls = worker.join().unwrap();
         assert_eq!(log.finish(), None);
-        assert_eq!(log.waits(), held_up);
+        assert_eq!(log.waits(), stalls);
         let text = std::fs::read_to_string(&path).unwrap();
         assert_eq!(numbers(&text), (0..1000).collect::<Vec<u64>>());
     }
@@ -318,9 +319,9 @@ mod tests {
         let path = directory.path().join("log");
         for (appends, expected) in [(false, &[1][..]), (true, &[1, 1]), (true, &[1, 1, 1]), (false, &[1])] {
             let form = Form { appends, ..form() };
-            let (mut log, mut pens) = LineLog::new(path.to_str().unwrap(), form, 1);
+            let (mut log, mut writers) = LineLog::new(path.to_str().unwrap(), form, 1);
             log.start(&[]).unwrap();
-            pens[0].write(Number(1));
+            writers[0].write(Number(1));
             assert_eq!(log.finish(), None);
             let text = std::fs::read_to_string(&path).unwrap();
             assert!(text.starts_with("first\n"), "{text}");

@@ -9,7 +9,7 @@ use crate::line_log::{self, Form, LineLog};
 /// The log of one job.
 pub(crate) type OperationLog = LineLog<Line>;
 /// A worker's end of it.
-pub(crate) type Pen = line_log::Pen<Line>;
+pub(crate) type LogWriter = line_log::LogWriter<Line>;
 
 /// One operation.
 #[derive(Clone, Copy, Debug)]

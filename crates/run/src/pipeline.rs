@@ -1,6 +1,7 @@
 //! From a plan to its results, a type for each stage: checked, permitted, prepared. Each consumes the one before, so that
 //! nothing is written before the guard has permitted every target, and nothing runs before all are prepared.
 
+use std::cell::RefCell;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -8,18 +9,32 @@ use std::sync::atomic::Ordering;
 use engine::probe::{self, System, SystemTimes};
 use engine::{Simulation, sys};
 use model::Nanos;
-use model::environment::{Environment, TargetFacts};
+use model::environment::{BusyProgram, Environment, SystemUse, TargetFacts};
 use model::event::{EndReason, Event};
 use model::finding::{Finding, Severity};
 use model::plan::{Plan, PlanError, Step, TargetKind};
 use model::results::{JobResults, Results, StepResults};
 
+use crate::context::RunContext;
 use crate::control_groups::ControlGroups;
+use crate::error::{RunError, WorkerFault};
+use crate::results::{unix_now, without_steps};
 use crate::schedulers::Schedulers;
 use crate::step::{StepContext, run_step};
 use crate::targets::guard::Permissions;
 use crate::targets::{self, FillError, Objection, Permitted, Preparation, ReadyTargets, TargetError};
-use crate::{RunContext, RunError, WorkerFault, unix_now, unsupported, without_steps};
+use crate::unsupported;
+
+/// Executes a plan.
+///
+/// # Errors
+/// [`RunError`] if nothing could be measured at all. Errors of single operations are in the results.
+pub fn execute(plan: Plan, context: RunContext<'_>, watcher: &mut dyn FnMut(Event)) -> Result<Results, RunError> {
+    CheckedPlan::new(plan, context.permissions)?
+        .permit(context, watcher)?
+        .prepare(watcher)?
+        .execute(watcher)
+}
 
 /// A plan that is whole, and of which this system can do everything.
 #[derive(Debug)]
@@ -131,6 +146,7 @@ impl Run<'_> {
             devices: Vec::new(),
             facts: Vec::new(),
             schedulers: Schedulers::default(),
+            other_programs: RefCell::default(),
         }
     }
 }
@@ -197,22 +213,25 @@ impl PreparedTargets<'_> {
         } = run;
         // From here on others may have the devices.
         drop(permitted);
-        let (mut steps, step_findings) = outcome?;
+        let mut done = outcome?;
         if !simulated {
             // A process may have had other runs before, or have waited for this one.
-            let jobs = steps.iter_mut().flat_map(|step| &mut step.jobs);
+            let jobs = done.steps.iter_mut().flat_map(|step| &mut step.jobs);
             let workers = jobs.flat_map(|job| &mut job.workers);
             workers.for_each(|worker| worker.started_ns = worker.started_ns.since(start.clock_ns));
             environment.clock.drift_ppm = clock.drift_ppm();
         }
-        findings.extend(step_findings);
-        findings.extend(verify_findings(&steps));
+        findings.extend(done.findings);
+        findings.extend(verify_findings(&done.steps));
         let mut results = without_steps(Arc::unwrap_or_clone(plan), environment);
         let host = &mut results.hosts[0];
         host.started_unix_ns = start.unix_ns;
-        host.system = (!simulated).then(|| SystemTimes::read(&system).since(&start.system));
+        host.system = (!simulated).then(|| SystemUse {
+            programs: done.programs,
+            ..start.system.until_now(&system)
+        });
         Ok(Results {
-            steps,
+            steps: done.steps,
             findings,
             interrupted: interrupt.load(Ordering::Relaxed),
             ..results
@@ -253,20 +272,27 @@ fn unprepared(error: TargetError) -> RunError {
     }
 }
 
-/// What the steps that ran have measured, and what is to be said about them.
-type StepsDone = (Vec<StepResults>, Vec<Finding>);
+/// What came of the steps that ran.
+#[derive(Default)]
+struct StepsDone {
+    steps: Vec<StepResults>,
+    findings: Vec<Finding>,
+    /// Other programs that used the devices meanwhile.
+    programs: Vec<BusyProgram>,
+}
 
 fn run_steps(run: &Run<'_>, ready: &mut ReadyTargets, watcher: &mut dyn FnMut(Event)) -> Result<StepsDone, RunError> {
     let (preparation, mut context) = (run.preparation(), run.step_context());
-    let (mut steps, mut findings) = (Vec::new(), Vec::new());
+    let mut done = StepsDone::default();
     for (number, plan) in run.plan.steps.iter().enumerate() {
         match preparation.prepare_step(number, ready, watcher).map_err(unprepared) {
             Ok(()) => {}
-            Err(RunError::Interrupted) if !steps.is_empty() => break,
+            Err(RunError::Interrupted) if !done.steps.is_empty() => break,
             // What the steps before have measured is not thrown away.
-            Err(RunError::Targets(errors)) if !steps.is_empty() => {
-                steps.push(StepResults::not_started(plan));
-                findings.extend(errors.iter().map(|error| unprepared_finding(plan, error)));
+            Err(RunError::Targets(errors)) if !done.steps.is_empty() => {
+                done.steps.push(StepResults::not_started(plan));
+                done.findings
+                    .extend(errors.iter().map(|error| unprepared_finding(plan, error)));
                 break;
             }
             Err(error) => return Err(error),
@@ -281,15 +307,15 @@ fn run_steps(run: &Run<'_>, ready: &mut ReadyTargets, watcher: &mut dyn FnMut(Ev
         let targets = &Arc::new(ready.list.clone());
         let mut recording = |event: Event| {
             if let Event::Notice { finding } = &event {
-                findings.push(finding.clone());
+                done.findings.push(finding.clone());
             }
             watcher(event);
         };
         let results = match run_step(&context, number, targets, &mut recording) {
             Ok(results) => results,
-            Err(RunError::Setup(faults)) if !steps.is_empty() => {
-                steps.push(StepResults::not_started(plan));
-                findings.extend(setup_findings(plan, &faults));
+            Err(RunError::Setup(faults)) if !done.steps.is_empty() => {
+                done.steps.push(StepResults::not_started(plan));
+                done.findings.extend(setup_findings(plan, &faults));
                 break;
             }
             Err(error) => return Err(error),
@@ -297,12 +323,13 @@ fn run_steps(run: &Run<'_>, ready: &mut ReadyTargets, watcher: &mut dyn FnMut(Ev
         let failed = |job: &JobResults| job.ended == Some(EndReason::Failed);
         let mut jobs = plan.jobs.iter().zip(&results.jobs);
         let stops = jobs.any(|(plan, job)| plan.ends_with.plan_always || plan.ends_with.plan && failed(job));
-        steps.push(results);
+        done.steps.push(results);
         if stops || context.interrupt.load(Ordering::Relaxed) {
             break;
         }
     }
-    Ok((steps, findings))
+    done.programs = context.other_programs.into_inner().finish();
+    Ok(done)
 }
 
 fn unprepared_finding(plan: &Step, error: &TargetError) -> Finding {

@@ -1,5 +1,7 @@
 //! Samples the kernel's counters of processors and devices once a second while every job measures.
 
+use std::rc::Rc;
+
 use engine::Clock;
 use engine::probe::{CoreTimes, DeviceTimes, ProcessTimes, System};
 use engine::sys;
@@ -8,25 +10,28 @@ use model::{Bytes, Nanos};
 
 /// Length of a sample.
 const SECOND: Nanos = Nanos::secs(1);
+/// A last sample that is shorter than this says nothing.
+const MIN_LENGTH: Nanos = Nanos::millis(100);
 /// From this share of all processors on, the busiest other processes are looked up.
 const BUSY_OTHERS: f64 = 0.25;
 
 /// Counters at one moment.
-struct Reading {
-    at: Nanos,
-    cores: CoreTimes,
-    devices: DeviceTimes,
+#[derive(Clone, Debug)]
+pub(crate) struct Reading {
+    pub(crate) at: Nanos,
+    pub(crate) cores: CoreTimes,
+    pub(crate) devices: DeviceTimes,
     own: Nanos,
 }
 
 impl Reading {
-    fn take(clock: Clock) -> Reading {
-        Reading {
+    pub(crate) fn take(clock: Clock) -> Rc<Reading> {
+        Rc::new(Reading {
             at: clock.now(),
             cores: CoreTimes::read(),
             devices: DeviceTimes::read(),
             own: sys::thread::process_cpu(),
-        }
+        })
     }
 }
 
@@ -35,20 +40,18 @@ pub(crate) struct Sampler {
     /// The device that programs address, where there is one.
     device: Option<String>,
     start: Nanos,
-    last: Reading,
+    last: Rc<Reading>,
     /// CPU times of all processes at the last reading, while others are busy.
     processes: Option<ProcessTimes>,
     samples: Vec<HostSample>,
 }
 
 impl Sampler {
-    /// Begins now.
-    pub(crate) fn start(device: Option<String>, clock: Clock) -> Sampler {
-        let last = Reading::take(clock);
+    pub(crate) fn start(device: Option<String>, first: Rc<Reading>) -> Sampler {
         Sampler {
             device,
-            start: last.at,
-            last,
+            start: first.at,
+            last: first,
             processes: None,
             samples: Vec::new(),
         }
@@ -59,20 +62,27 @@ impl Sampler {
         // The next sample ends a whole number of seconds after the start, so that they do not drift.
         let due = self.start + Nanos((self.samples.len() as u64 + 1) * SECOND.0);
         if clock.now() >= due {
-            self.sample(clock);
+            self.sample(Reading::take(clock), ProcessTimes::read);
         }
     }
 
     /// The samples, the last of them shorter.
-    pub(crate) fn finish(mut self, clock: Clock) -> Vec<HostSample> {
-        if clock.now().since(self.last.at) >= Nanos::millis(100) {
-            self.sample(clock);
+    pub(crate) fn finish(mut self, last: Rc<Reading>) -> Vec<HostSample> {
+        if last.at.since(self.last.at) >= MIN_LENGTH {
+            // No sample follows, so a first reading of the processes would be of no use.
+            let is_needed = self.processes.is_some();
+            self.sample(last, |system| {
+                if is_needed {
+                    ProcessTimes::read(system)
+                } else {
+                    ProcessTimes::default()
+                }
+            });
         }
         self.samples
     }
 
-    fn sample(&mut self, clock: Clock) {
-        let now = Reading::take(clock);
+    fn sample(&mut self, now: Rc<Reading>, read_processes: impl FnOnce(&System) -> ProcessTimes) {
         let length = now.at.since(self.last.at);
         let cores = now.cores.since(&self.last.cores);
         let sum = |of: fn(&model::environment::CoreUse) -> Nanos| Nanos(cores.iter().map(|core| of(core).0).sum());
@@ -95,7 +105,7 @@ impl Sampler {
             busiest_others: Vec::new(),
         };
         let busy = sample.others_ns().0 as f64 > BUSY_OTHERS * sample.cpus_ns.0 as f64;
-        let processes = busy.then(|| ProcessTimes::read(&System::live()));
+        let processes = busy.then(|| read_processes(&System::live()));
         if let (Some(now), Some(before)) = (&processes, &self.processes) {
             sample.busiest_others = now.busiest_since(before, std::process::id());
         }

@@ -14,7 +14,7 @@ use engine::probe::{BlockDevice, Inventory, System};
 use model::environment::TargetFacts;
 use model::plan::Job;
 
-use crate::worker::{Setting, SetupError};
+use crate::setup_error::{Setting, SetupError};
 
 /// Schedulers as they were, by the file that says so; put back when this goes.
 #[derive(Debug, Default)]

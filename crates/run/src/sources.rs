@@ -9,7 +9,7 @@ use model::Bytes;
 use model::content::{self, Content};
 use model::plan::Step;
 
-use crate::worker::SetupError;
+use crate::setup_error::SetupError;
 
 /// The source of each kind of content that has one.
 #[derive(Debug, Default)]

@@ -4,8 +4,9 @@ use engine::sys;
 use model::Direction;
 use model::plan::{Plan, PlanError, PlanFault, Stream, Worker};
 
+use crate::error::WorkerFault;
+use crate::setup_error::SetupError;
 use crate::targets::guard::Permissions;
-use crate::{SetupError, WorkerFault};
 
 /// Every part of the plan that would not be carried out.
 pub(crate) fn faults(plan: &Plan) -> Vec<PlanFault> {

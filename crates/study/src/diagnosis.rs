@@ -2,7 +2,7 @@
 
 use analysis::caps::Layer;
 use analysis::checks;
-use analysis::diagnosis::{Context, JobDiagnosis, KnownBurst, diagnose, system_layers};
+use analysis::diagnosis::{Context, JobDiagnosis, KnownBurst, Question, diagnose, system_layers};
 use analysis::shared_limits;
 use model::diagnosis::LimitTable;
 use model::finding::Finding;
@@ -18,6 +18,8 @@ pub struct Known {
     pub layers: Vec<Layer>,
     /// Credits.
     pub bursts: Vec<KnownBurst>,
+    /// What the diagnosis is to explain.
+    pub question: Question,
 }
 
 impl Known {
@@ -97,6 +99,7 @@ fn of_step(results: &Results, step: usize, known: &Known, deeper: Option<(&Resul
             others: others(&loads, job),
             others_deeper: others(&loads_deeper, job),
             bursts: known.bursts.clone(),
+            question: known.question,
             ..Context::of(results, step, job)
         };
         let mut layers = known.layers.clone();

@@ -70,7 +70,7 @@ mod tests {
 
     fn found(results: &Results) -> Vec<String> {
         let mut findings = Vec::new();
-        (WIDENED.look)(&Subject { results }, &mut findings);
+        (WIDENED.look)(&Subject::new(results), &mut findings);
         findings.into_iter().map(|finding| finding.what).collect()
     }
 

@@ -33,13 +33,8 @@ pub(super) const COURSE: Check = Check {
     rules: &["NOT-STEADY", "STALLS"],
     about: "Whether the rate drifted over the measured window, and whether it stood still in between.",
     look: |subject, findings| {
-        for (step, found) in subject.results.steps.iter().enumerate() {
-            for job in 0..found.jobs.len() {
-                let Some(seen) = Observation::of(subject.results, step, job) else {
-                    continue;
-                };
-                findings.extend(drift(&seen).into_iter().chain(stalls(&seen)));
-            }
+        for (_, _, seen) in subject.observations() {
+            findings.extend(drift(&seen).into_iter().chain(stalls(&seen)));
         }
     },
 };
@@ -48,11 +43,7 @@ pub(super) const CHANGES: Check = Check {
     rules: &["CHANGEPOINT"],
     about: "Whether the rate changed from one level to another within the measured window, and when.",
     look: |subject, findings| {
-        for (step, found) in subject.results.steps.iter().enumerate() {
-            for job in 0..found.jobs.len() {
-                findings.extend(Observation::of(subject.results, step, job).and_then(|seen| changes(&seen)));
-            }
-        }
+        findings.extend(subject.observations().filter_map(|(_, _, seen)| changes(&seen)));
     },
 };
 

@@ -14,5 +14,9 @@ pub(super) const DIAGNOSIS: Check = Check {
         "D-STALL",
     ],
     about: "What limited a job, where the system's own limits or the series tell it beyond doubt.",
-    look: |subject, findings| findings.extend(crate::diagnosis::findings(subject.results)),
+    look: |subject, findings| {
+        for (step, job, seen) in subject.observations() {
+            findings.extend(crate::diagnosis::finding_of(subject.results, (step, job), &seen));
+        }
+    },
 };

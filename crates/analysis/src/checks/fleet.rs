@@ -272,7 +272,7 @@ mod tests {
         });
         let mut findings = Vec::new();
         for check in [&TOGETHER, &EVEN] {
-            (check.look)(&Subject { results: &results }, &mut findings);
+            (check.look)(&Subject::new(&results), &mut findings);
         }
         findings
             .iter()
@@ -308,7 +308,7 @@ mod tests {
         lost.environment = Default::default();
         results.hosts.extend([two, lost]);
         let mut findings = Vec::new();
-        (ALIKE.look)(&Subject { results: &results }, &mut findings);
+        (ALIKE.look)(&Subject::new(&results), &mut findings);
         assert_eq!(findings.len(), 1);
         assert!(
             findings[0].what.contains("usable processors 48 instead of 64"),
@@ -346,7 +346,7 @@ mod tests {
             two.environment.targets = of_second;
             results.hosts.push(two);
             let mut findings = Vec::new();
-            (ALIKE.look)(&Subject { results: &results }, &mut findings);
+            (ALIKE.look)(&Subject::new(&results), &mut findings);
             findings.into_iter().map(|finding| finding.what).collect::<Vec<_>>()
         };
         // Another name in another place is what one expects.

@@ -24,8 +24,12 @@ mod samples;
 pub use course::{LevelChange, level_changes};
 pub use plausible::beyond_limits;
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use model::environment::Environment;
 use model::finding::Finding;
+use model::observation::Observation;
 use model::plan::{self, Pacing, Stream, Worker};
 use model::results::{JobResults, Results, StepResults};
 
@@ -74,8 +78,9 @@ pub const CHECKS: &[Check] = &[
 /// What every check finds in these results.
 pub fn check(results: &Results) -> Vec<Finding> {
     let mut findings = Vec::new();
+    let subject = Subject::new(results);
     for check in CHECKS {
-        (check.look)(&Subject { results }, &mut findings);
+        (check.look)(&subject, &mut findings);
     }
     findings
 }
@@ -83,6 +88,15 @@ pub fn check(results: &Results) -> Vec<Finding> {
 /// What checks look at.
 struct Subject<'a> {
     results: &'a Results,
+    /// Observations are large: most runs have one, and of many only the latest is kept.
+    latest: RefCell<Option<Observed>>,
+}
+
+/// What was observed of one job; nothing, where it measured nothing.
+struct Observed {
+    step: usize,
+    job: usize,
+    observation: Option<Rc<Observation>>,
 }
 
 /// A job with what belongs to it.
@@ -92,6 +106,36 @@ struct JobView<'a> {
 }
 
 impl<'a> Subject<'a> {
+    fn new(results: &'a Results) -> Subject<'a> {
+        Subject {
+            results,
+            latest: RefCell::default(),
+        }
+    }
+
+    /// Every job that measured something, with its step and number.
+    fn observations(&self) -> impl Iterator<Item = (usize, usize, Rc<Observation>)> {
+        let steps = self.results.steps.iter().enumerate();
+        let jobs = steps.flat_map(|(step, found)| (0..found.jobs.len()).map(move |job| (step, job)));
+        jobs.filter_map(|(step, job)| Some((step, job, self.observation(step, job)?)))
+    }
+
+    fn observation(&self, step: usize, job: usize) -> Option<Rc<Observation>> {
+        let mut latest = self.latest.borrow_mut();
+        match &*latest {
+            Some(latest) if (latest.step, latest.job) == (step, job) => latest.observation.clone(),
+            _ => {
+                let observation = Observation::of(self.results, step, job).map(Rc::new);
+                *latest = Some(Observed {
+                    step,
+                    job,
+                    observation: observation.clone(),
+                });
+                observation
+            }
+        }
+    }
+
     fn steps(&self) -> impl Iterator<Item = (&'a plan::Step, &'a StepResults)> {
         self.results.plan.steps.iter().zip(&self.results.steps)
     }

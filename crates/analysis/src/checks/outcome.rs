@@ -42,7 +42,7 @@ pub(super) const OUTCOME: Check = Check {
                     findings.push(finding.why("the target ended early, or its file system is full"));
                 }
             }
-            if job.results.ended.is_some() && job.results.total().operations == 0 && !job.has_failed() {
+            if job.results.ended.is_some() && job.results.operations() == 0 && !job.has_failed() {
                 let what = "not a single operation completed in the measured window";
                 let finding = Finding::new("NOTHING-MEASURED", Severity::Error, what).at(&*job.plan.name);
                 findings.push(finding.help("measure for longer"));

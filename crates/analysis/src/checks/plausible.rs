@@ -4,7 +4,7 @@ use model::environment::{Device, TargetFacts};
 use model::finding::{Finding, Severity};
 use model::observation::Observation;
 
-use super::Check;
+use super::{Check, Subject};
 use crate::caps::{Layer, LayerKind};
 use crate::diagnosis::{Bound, KnownBurst, bounds, system_layers};
 
@@ -22,7 +22,7 @@ pub(super) const PLAUSIBLE: Check = Check {
     look: |subject, findings| {
         let host = subject.results.hosts.first();
         let virtual_machine = host.is_some_and(|host| host.environment.host.hypervisor.is_some());
-        each_job(subject.results, |seen, facts| {
+        each_job(subject, |seen, facts| {
             let disks = disks(facts);
             // The SATA or SAS link that a hypervisor shows is made up: an emulated AHCI disk says 1.5 Gbit/s and is as fast as it can.
             if !virtual_machine || disks.iter().all(|disk| disk.name.starts_with("nvme")) {
@@ -40,12 +40,8 @@ pub(super) const CACHE_HIT: Check = Check {
     rules: &["DEVICE-CACHE-HIT"],
     about: "The rate of direct I/O against limits of disks and control groups that are known: far beyond them a cache answers.",
     look: |subject, findings| {
-        for (step, around) in subject.results.steps.iter().enumerate() {
-            for job in 0..around.jobs.len() {
-                if let Some(seen) = Observation::of(subject.results, step, job) {
-                    findings.extend(beyond_limits(&seen, &system_layers(subject.results, step, job), &[]));
-                }
-            }
+        for (step, job, seen) in subject.observations() {
+            findings.extend(beyond_limits(&seen, &system_layers(subject.results, step, job), &[]));
         }
     },
 };
@@ -84,25 +80,21 @@ pub fn beyond_limits(seen: &Observation, layers: &[Layer], bursts: &[KnownBurst]
 }
 
 /// Every job that did direct I/O on real targets, with the facts about those.
-fn each_job(results: &model::results::Results, mut look: impl FnMut(&Observation, &[&TargetFacts])) {
-    let known = |number: &u32| results.hosts.first()?.environment.target(*number);
-    for (step, around) in results.steps.iter().enumerate() {
-        for (number, job) in around.jobs.iter().enumerate() {
-            let Some(seen) = Observation::of(results, step, number).filter(|seen| seen.load.direct == Some(true))
-            else {
-                continue;
-            };
-            if job.workers.iter().any(|worker| worker.engine.kind.pretends()) {
-                continue;
-            }
-            let streams = job.workers.iter().flat_map(|worker| &worker.streams);
-            let mut numbers: Vec<u32> = streams.flat_map(|stream| stream.targets.iter().copied()).collect();
-            numbers.sort_unstable();
-            numbers.dedup();
-            let facts: Vec<&TargetFacts> = numbers.iter().filter_map(known).collect();
-            if facts.len() == numbers.len() {
-                look(&seen, &facts);
-            }
+fn each_job(subject: &Subject<'_>, mut look: impl FnMut(&Observation, &[&TargetFacts])) {
+    let known = |number: &u32| subject.results.hosts.first()?.environment.target(*number);
+    let observations = subject.observations();
+    for (step, job, seen) in observations.filter(|(_, _, seen)| seen.load.direct == Some(true)) {
+        let workers = &subject.results.steps[step].jobs[job].workers;
+        if workers.iter().any(|worker| worker.engine.kind.pretends()) {
+            continue;
+        }
+        let streams = workers.iter().flat_map(|worker| &worker.streams);
+        let mut numbers: Vec<u32> = streams.flat_map(|stream| stream.targets.iter().copied()).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        let facts: Vec<&TargetFacts> = numbers.iter().filter_map(known).collect();
+        if facts.len() == numbers.len() {
+            look(&seen, &facts);
         }
     }
 }

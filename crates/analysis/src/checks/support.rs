@@ -1,7 +1,6 @@
 //! How far percentiles can be trusted: a percentile with fewer than ten values beyond it is hardly more than the maximum.
 
 use model::finding::{Finding, Severity};
-use model::observation::Observation;
 use model::stats::{Support, support};
 
 use super::Check;
@@ -44,8 +43,7 @@ pub(super) const MODES: Check = Check {
     rules: &["TWO-MODES"],
     about: "Whether latencies have two modes, such as hits and misses of a cache, which no mean describes.",
     look: |subject, findings| {
-        let seen = Observation::all(subject.results);
-        findings.extend(seen.iter().flat_map(find_two_modes));
+        findings.extend(subject.observations().flat_map(|(_, _, seen)| find_two_modes(&seen)));
     },
 };
 

@@ -70,7 +70,20 @@ fn look(subject: &Subject<'_>) -> Option<Sign> {
         step.before.mean, step.after.mean, step.at
     );
     let sentence = match known {
-        Some(burst) => format!("the credits of {} ran out: {fell}; the lower rate lasts", burst.layer),
+        Some(burst) => {
+            let full = in_operations(subject, burst);
+            let was_full = match bucket < full * (1.0 - SAME_BUCKET) {
+                true => format!(" (the bucket was not full: {bucket:.0} of {full:.0} operations)"),
+                false => String::new(),
+            };
+            format!(
+                "the credits of {} ran out{was_full}: {fell}; the lower rate lasts",
+                burst.layer
+            )
+        }
+        None if subject.write_percent().is_some_and(|percent| percent > 99.0) => {
+            format!("{fell}, and stayed flat, as when credits run out or a write cache is full; the lower rate lasts")
+        }
         None => format!("{fell}, and stayed flat, as when credits run out; the lower rate lasts"),
     };
     let mut sign = Sign::new(sentence)

@@ -5,6 +5,7 @@ use model::stats::variation;
 
 use super::bounds::Bound;
 use super::confirm::Verdict;
+use super::context::Question;
 use super::sign::{Sign, figure, held};
 use super::subject::Subject;
 use super::{Signature, remark};
@@ -27,11 +28,13 @@ pub(super) const CAP: Signature = Signature {
 
 fn look(subject: &Subject<'_>) -> Option<Sign> {
     // With several levels the totals describe none of them.
+    let explains =
+        |bound: &&Bound| subject.context.question != Question::MissedLatency || bound.kind != LayerKind::Application;
     let met = |bound: &&Bound| subject.is_level() && bound.is_met() || is_met_in_most_seconds(subject, bound);
     let bound = subject
         .bounds
         .iter()
-        .find(|bound| met(bound) && !is_refuted(subject, bound))?;
+        .find(|bound| explains(bound) && met(bound) && !is_refuted(subject, bound))?;
     let percent = 100.0 * bound.share();
     let unit = bound.unit();
     let (used, limit) = (words(bound.used, unit), words(bound.limit.low, unit));
@@ -126,7 +129,8 @@ fn advice(subject: &Subject<'_>, bound: &Bound) -> Vec<String> {
         LayerKind::Disk => advice.push("a faster disk, or several".into()),
         LayerKind::Link => advice.push("a faster link".into()),
     }
-    if subject.verdict().is_none() && bound.kind != LayerKind::Application {
+    let can_repeat = subject.context.question == Question::Limit && subject.verdict().is_none();
+    if can_repeat && bound.kind != LayerKind::Application {
         advice.push(
             "--confirm runs it again at twice the depth: IOPS stay and latency doubles if this is the limit".into(),
         );

@@ -33,6 +33,20 @@ pub struct Context<'a> {
     pub polls: bool,
     /// The load stops for flushes, which hold up the queue and are in no latency.
     pub flushes: bool,
+    /// What the answer is for.
+    pub question: Question,
+}
+
+/// What a diagnosis is to explain.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Question {
+    /// What limits the load.
+    #[default]
+    Limit,
+    /// Why a promised rate was not reached. `fathom verify` asks it, which has no second depth to offer.
+    MissedRate,
+    /// Why a latency is beyond its limit although the rate was kept: the rate itself explains nothing.
+    MissedLatency,
 }
 
 /// Credits of a layer.

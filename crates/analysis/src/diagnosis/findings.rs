@@ -11,20 +11,11 @@ use super::{diagnose, system_layers};
 /// A stall shorter than this is no news for a run that nobody asked about.
 const NEWS: f64 = 1.0;
 
-/// What the diagnosis finds in every job, with the limits that the system itself knows of.
-pub(crate) fn findings(results: &Results) -> Vec<Finding> {
-    let mut found = Vec::new();
-    for (step, around) in results.steps.iter().enumerate() {
-        for job in 0..around.jobs.len() {
-            let Some(observation) = Observation::of(results, step, job) else {
-                continue;
-            };
-            let layers = system_layers(results, step, job);
-            let diagnosis = diagnose(&observation, &layers, &Context::of(results, step, job));
-            found.extend(finding(&diagnosis).map(|finding| finding.at(&*observation.name)));
-        }
-    }
-    found
+/// What the diagnosis finds in a job, with the limits that the system itself knows of.
+pub(crate) fn finding_of(results: &Results, (step, job): (usize, usize), observation: &Observation) -> Option<Finding> {
+    let layers = system_layers(results, step, job);
+    let diagnosis = diagnose(observation, &layers, &Context::of(results, step, job));
+    finding(&diagnosis).map(|finding| finding.at(&*observation.name))
 }
 
 fn finding(diagnosis: &Diagnosis) -> Option<Finding> {
@@ -54,6 +45,7 @@ fn finding(diagnosis: &Diagnosis) -> Option<Finding> {
         | Answer::Saturated
         | Answer::LatencyBound
         | Answer::QueueAbove
+        | Answer::Drift
         | Answer::Network
         | Answer::Undetermined => return None,
     };

@@ -12,6 +12,7 @@ mod cap;
 mod collection;
 mod confirm;
 mod context;
+mod drift;
 mod findings;
 mod generator;
 mod latency;
@@ -38,8 +39,8 @@ use model::observation::Observation;
 
 pub(crate) use bounds::{Bound, bounds, of_layer};
 pub use confirm::{Comparison, Verdict, compare};
-pub use context::{Context, Counts, KnownBurst, Network, Temperature};
-pub(crate) use findings::findings;
+pub use context::{Context, Counts, KnownBurst, Network, Question, Temperature};
+pub(crate) use findings::finding_of;
 pub use model::diagnosis::{Answer, Diagnosis, Evidence, JobDiagnosis, LayerUse, Remark};
 pub use system::system_layers;
 
@@ -74,6 +75,7 @@ pub const SIGNATURES: &[Signature] = &[
     collection::GARBAGE_COLLECTION,
     noisy::NOISY,
     stall::STALL,
+    drift::DRIFT,
 ];
 
 /// What limited this load, among these layers and with what else is known.
@@ -144,6 +146,9 @@ fn undetermined(subject: &Subject<'_>) -> Sign {
             .advise("the knee is near this depth: measure at more depths");
     }
     let sign = Sign::new("the figures do not tell what limited this load".into());
+    if subject.context.question != Question::Limit {
+        return sign.advise("run `fathom sweep` with --over depth: it shows whether more depth brings more");
+    }
     match subject.queue_is_full() {
         Some(true) => sign.advise("run again with --confirm: whether twice the depth brings more tells a limit from a latency"),
         Some(false) | None => sign.advise(

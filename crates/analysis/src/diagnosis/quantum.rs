@@ -11,6 +11,8 @@ use super::subject::Subject;
 const SLOWEST: f64 = 1.0;
 /// How alike the series must be to itself one period later.
 const ALIKE: f64 = 0.5;
+/// A period is that of the operations themselves within this share of their latency.
+const SAME_WAVE: f64 = 0.1;
 /// A series that varies by this share between its intervals saws visibly.
 const SAWS: f64 = 0.4;
 
@@ -32,6 +34,11 @@ pub(super) fn look(subject: &Subject<'_>) -> Option<Sign> {
         .and_then(|latency| latency.histogram.as_ref())
         .and_then(two_modes);
     let saws = variation(&subject.fine);
+    // Operations of one length come back in waves of that length, whatever lets them through.
+    let wave = subject.mean_latency().unwrap_or(0.0) / 1e9;
+    if modes.is_none() && (seconds - wave).abs() <= subject.fine_secs.max(SAME_WAVE * wave) {
+        return None;
+    }
     if seconds > SLOWEST + 1e-9 || (modes.is_none() && saws < SAWS) {
         return None;
     }

@@ -3,7 +3,7 @@
 use model::diagnosis::Answer;
 
 use super::Signature;
-use super::burst::{Step, is_flat, step};
+use super::burst::{Step, step};
 use super::sign::{Sign, figure, held};
 use super::subject::Subject;
 
@@ -17,8 +17,8 @@ const SAME: f64 = 0.15;
 
 pub(super) const SLC_CLIFF: Signature = Signature {
     answer: Answer::SlcCliff,
-    about: "A load of writes alone loses a quarter or more of its rate in one sharp step and stays uneven after it; or a run \
-            at another rate has the step after the same number of bytes.",
+    about: "A load of writes alone loses a quarter or more of its rate in one sharp step (credits that run out look the same \
+            where the level after it is flat); or a run at another rate has the step after the same number of bytes.",
     look,
 };
 
@@ -28,9 +28,6 @@ fn look(subject: &Subject<'_>) -> Option<Sign> {
     let writes_alone = subject.write_percent()? > 99.0;
     let steep = step.after.mean < step.before.mean * (1.0 - CLIFF) && is_sharp(subject, &step);
     if !writes_alone || !steep || at_the_same_bytes == Some(false) {
-        return None;
-    }
-    if at_the_same_bytes.is_none() && is_flat(&step.after) {
         return None;
     }
     let bytes = bytes_before(subject, &step)?;

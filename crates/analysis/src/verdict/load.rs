@@ -173,8 +173,9 @@ impl Case<'_> {
             // slots may bring more.
             Some(latency) if is_paced && self.service_keeps_latencies() => latency.max(own),
             Some(latency) => latency,
-            None if is_paced && !is_fixed && own > 0.0 => own,
-            // Nobody promised a latency, so the storage gets the benefit of the doubt up to a plenty.
+            // Nobody promised a latency, so slow storage gets the benefit of the doubt.
+            None if is_paced && !is_fixed => SLOW_LATENCY_SECS,
+            // Of loads that others issued, up to a plenty.
             None => {
                 let slow = (target * SLOW_LATENCY_SECS).min(f64::from(PLENTY));
                 slow.max(target * USUAL_LATENCY_SECS) / target
@@ -183,13 +184,16 @@ impl Case<'_> {
         (target * each, each)
     }
 
-    /// The storage itself keeps every latency that is promised, whatever waited in the program.
+    /// The storage itself keeps every clause about a latency, of which there are some, whatever waited
+    /// in the program.
     fn service_keeps_latencies(&self) -> bool {
         let latency = |clause: &&Clause| matches!(clause.metric, Metric::Mean | Metric::Quantile { .. });
-        self.clauses.iter().filter(latency).all(|clause| {
-            self.service_figure(clause)
-                .is_some_and(|service| !breaks(clause, service))
-        })
+        let mut latencies = self.clauses.iter().filter(latency).peekable();
+        latencies.peek().is_some()
+            && latencies.all(|clause| {
+                self.service_figure(clause)
+                    .is_some_and(|service| !breaks(clause, service))
+            })
     }
 
     /// A rate was asked for that is below `target` operations per second.

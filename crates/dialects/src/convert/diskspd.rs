@@ -12,8 +12,7 @@ use model::plan::{
 use model::{Direction, Nanos};
 
 use super::crews::{Apart, Crew, crews};
-use super::fields::dialect_name;
-use super::{Conversion, Form, Lost, compare, diskspd_line, words};
+use super::{Conversion, Form, Lost, compare, dialect_name, diskspd_line, words};
 use crate::diskspd::profile::{
     Cache, Distribution, FlushType, Precreate, Processor, Profile, Range, ResultFormat, Source, Target, ThreadTarget,
     ThroughputUnit, TimeSpan,
@@ -35,12 +34,12 @@ pub fn to_diskspd(plan: &Plan) -> Conversion {
     };
     let mut found = match lower(&profile, NOWHERE) {
         Ok(lowered) => compare::compare(plan, &lowered.plan, Dialect::Diskspd),
-        Err(complaints) => compare::Found {
+        Err(complaints) => compare::Differences {
             lost: complaints
                 .into_iter()
                 .map(|complaint| refused(plan, &complaint.what))
                 .collect(),
-            ..compare::Found::default()
+            ..compare::Differences::default()
         },
     };
     let verdict = validate(&profile, form == Form::CommandLine, None);
@@ -129,7 +128,7 @@ fn time_span(plan: &Plan, number: usize, step: &Step) -> TimeSpan {
     let workers: Vec<&Worker> = step.jobs.iter().flat_map(|job| &job.workers).collect();
     // A seed that nobody chose becomes the one that nobody chooses.
     let chosen = match (plan.origin.dialect, plan.seed) {
-        (Dialect::Native, 1) | (Dialect::Fio, super::fio::SEED) => 0,
+        (Dialect::Native, 1) | (Dialect::Fio, crate::fio::print::DEFAULT_SEED) => 0,
         (_, seed) => seed as u32,
     };
     let seed = workers.first().map_or(chosen, |worker| match worker.draws {
@@ -338,9 +337,9 @@ fn own_threads(plan: &Plan, step: &Step) -> Vec<Target> {
 /// A stream on a target. `starts` are the streams of the threads that have it, for where each begins.
 fn target(plan: &Plan, id: TargetId, stream: &Stream, starts: &[&Stream], threads: u32) -> Target {
     let mix = words::resulting_mix(stream);
-    let direction = words::directions(&mix).first().copied().unwrap_or(Direction::Read);
+    let direction = mix.directions().next().unwrap_or(Direction::Read);
     let entry = plan.target(id);
-    let made = compare::made(&entry.prepare);
+    let made = entry.prepare.size().map(|size| size.0);
     let block = u32::try_from(block(&stream.pattern.sizes[direction])).unwrap_or(u32::MAX - 1);
     let base = made.map_or(stream.region.base.bytes.0, |size| stream.region.base.resolve(size));
     let length = stream.region.length.and_then(|length| match (length.percent, made) {
@@ -364,7 +363,7 @@ fn target(plan: &Plan, id: TargetId, stream: &Stream, starts: &[&Stream], thread
             Prepare::Filled { .. } | Prepare::LayOut { .. } if device => None,
             Prepare::Filled { .. } | Prepare::Recreate { .. } | Prepare::LayOut { .. } => made,
         },
-        alignment: words::step(stream, direction),
+        alignment: stream.alignment(direction),
         write_percent: write_percent(&mix),
         cache: match (stream.cache.direct, stream.cache.local_only) {
             // A map goes through the cache.
@@ -415,7 +414,7 @@ fn once_elsewhere(plan: &Plan, path: &str) -> Option<u64> {
         .iter()
         .map(|id| plan.target(*id))
         .find(|target| target.path == path);
-    made.and_then(|target| compare::made(&target.prepare))
+    made.and_then(|target| target.prepare.size().map(|size| size.0))
 }
 
 /// The length, or the one that comes up most.
@@ -439,7 +438,7 @@ fn write_percent(mix: &Mix) -> u8 {
             direction: Direction::Trim,
         } => 100,
         Mix::Only { .. } | Mix::Drawn { .. } | Mix::Exact { .. } | Mix::TrimThenWrite | Mix::Traced { .. } => {
-            words::write_share(mix).round().clamp(0.0, 100.0) as u8
+            mix.write_share().round().clamp(0.0, 100.0) as u8
         }
     }
 }
@@ -475,9 +474,9 @@ fn places(stream: &Stream, direction: Direction, starts: &[&Stream], threads: u3
         target.random_percent = share;
         target.distribution = distribution(of, direction);
     };
-    match words::access_of(stream, direction) {
+    match stream.access(direction) {
         Access::Sequential(walk) => {
-            target.alignment = match (walk.advance, words::fixed(stream, direction)) {
+            target.alignment = match (walk.advance, stream.fixed_length(direction)) {
                 (Advance::Length { skip }, Some(length)) if length as i64 + skip > 0 => (length as i64 + skip) as u64,
                 (Advance::Length { .. }, _) => u64::from(target.block),
                 (Advance::Stride, _) => target.alignment,

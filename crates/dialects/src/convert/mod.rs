@@ -1,17 +1,14 @@
 //! Plan to text: the same test in the words of another dialect.
 //!
-//! A writer says what its dialect can say. What it cannot is not left to the writer to remember: the text is read again (for
-//! fio, the plan that the text stands for is made first and written from), and every field of every part of both plans is
-//! compared. So nothing is dropped in silence, whatever a writer forgets. Nothing here opens a file or looks at one.
+//! A writer says what its dialect can say. The text is read again, and both plans are compared path
+//! by path. So nothing is dropped in silence, whatever a writer forgets. Nothing here opens a file
+//! or looks at one.
 
 mod compare;
 mod crews;
 mod diskspd;
 mod diskspd_line;
-mod fields;
 mod fio;
-mod fio_text;
-mod fio_text_more;
 mod native;
 mod words;
 
@@ -60,6 +57,15 @@ impl fmt::Display for Lost {
             Some(job) => write!(out, "job `{job}`: {}; {}", self.what, self.why),
             None => write!(out, "{}; {}", self.what, self.why),
         }
+    }
+}
+
+/// What a dialect is called in sentences.
+fn dialect_name(dialect: Dialect) -> &'static str {
+    match dialect {
+        Dialect::Native => "native",
+        Dialect::Fio => "fio",
+        Dialect::Diskspd => "DiskSpd",
     }
 }
 

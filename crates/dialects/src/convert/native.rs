@@ -11,9 +11,8 @@ use model::plan::{
 use model::{Bytes, Direction, Nanos};
 
 use super::crews::{Apart, Crew, Names, crews};
-use super::fields::dialect_name;
 use super::words::{self, size, time};
-use super::{Conversion, Form, Lost, compare};
+use super::{Conversion, Form, Lost, compare, dialect_name};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::native::simulated::mood_words;
 use crate::native::{self, Document, JobSpec};
@@ -34,9 +33,9 @@ pub fn to_native(plan: &Plan) -> Conversion {
     };
     let found = match read.and_then(|document| native::lower(&document)) {
         Ok(got) => compare::compare(plan, &got, Dialect::Native),
-        Err(complaints) => compare::Found {
+        Err(complaints) => compare::Differences {
             lost: refused(plan, complaints),
-            ..compare::Found::default()
+            ..compare::Differences::default()
         },
     };
     Conversion {
@@ -356,7 +355,7 @@ fn job_text(plan: &Plan, crew: &Crew<'_>, name: String) -> JobText {
 fn place(plan: &Plan, crew: &Crew<'_>, say: &mut dyn FnMut(&'static str, String)) {
     let stream = &crew.worker().streams[0];
     let target = stream.target.ids().first().map(|id| plan.target(*id));
-    let made = target.and_then(|target| compare::made(&target.prepare));
+    let made = target.and_then(|target| target.prepare.size().map(|size| size.0));
     let region = stream.region;
     let fixed = |extent: Extent| match (extent.percent, made) {
         (0.0, _) => Some(extent.bytes.0),
@@ -403,8 +402,8 @@ fn place(plan: &Plan, crew: &Crew<'_>, say: &mut dyn FnMut(&'static str, String)
 fn part(stream: &Stream, native: bool) -> Options {
     let mut options: Options = Vec::new();
     let mix = words::resulting_mix(stream);
-    let direction = words::directions(&mix).first().copied().unwrap_or(Direction::Read);
-    if let Some(access) = access(words::access_of(stream, direction), direction) {
+    let direction = mix.directions().next().unwrap_or(Direction::Read);
+    if let Some(access) = access(stream.access(direction), direction) {
         options.push(("access", access));
     }
     match mix {
@@ -412,7 +411,7 @@ fn part(stream: &Stream, native: bool) -> Options {
             direction: Direction::Trim,
         } => options.push(("trim", "true".into())),
         _ => {
-            let writes = words::write_share(&mix);
+            let writes = mix.write_share();
             let reads = 100.0 - writes;
             if reads != 100.0 {
                 options.push(("read", reads.to_string()));
@@ -427,11 +426,11 @@ fn part(stream: &Stream, native: bool) -> Options {
         options.push(("block", block(sizes)));
     }
     let align = stream.pattern.alignment[direction].0;
-    let walk = match words::access_of(stream, direction) {
+    let walk = match stream.access(direction) {
         Access::Sequential(walk) => walk.advance,
         _ => model::access::Advance::Stride,
     };
-    let step = match (walk, words::fixed(stream, direction)) {
+    let step = match (walk, stream.fixed_length(direction)) {
         // A walk with gaps of bytes is one with a stride.
         (model::access::Advance::Length { skip }, Some(length)) if length as i64 + skip > 0 => {
             (length as i64 + skip) as u64

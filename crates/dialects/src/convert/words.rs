@@ -6,31 +6,13 @@ use model::caps::Layer;
 use model::content::{ConstantPart, Content};
 use model::mix::Mix;
 use model::plan::{
-    Control, ControlGroup, Divide, ErrorPolicy, FileLock, Flow, FlushKind, MapFlush, Mapping, MemoryNodes, Pacing,
-    Priority, PriorityClass, PriorityRule, Replay, StoragePath, Stream, SyncRule, TraceSkip, Tracked,
+    Control, ControlGroup, Divide, ErrorPolicy, FileLock, Flow, FlushKind, MapFlush, Mapping, Pacing, Priority,
+    PriorityClass, PriorityRule, Replay, StoragePath, Stream, SyncRule, Think, TraceSkip, Tracked,
 };
-use model::{Direction, Nanos, PerDirection};
+use model::{Direction, PerDirection};
 
 use crate::native::cap_text;
-
-/// `64k`, `1g`, `513`: powers of 1024, as all three dialects read them.
-pub(super) fn size(bytes: u64) -> String {
-    let units = [("t", 40u32), ("g", 30), ("m", 20), ("k", 10)];
-    let fits = |shift: u32| bytes > 0 && bytes.trailing_zeros() >= shift;
-    match units.into_iter().find(|(_, shift)| fits(*shift)) {
-        Some((unit, shift)) => format!("{}{unit}", bytes >> shift),
-        None => bytes.to_string(),
-    }
-}
-
-/// `60s`, `250ms`, `80us`, `7ns`.
-pub(super) fn time(time: Nanos) -> String {
-    let units = [("s", 1_000_000_000u64), ("ms", 1_000_000), ("us", 1_000)];
-    match units.into_iter().find(|(_, unit)| time.0.is_multiple_of(*unit)) {
-        Some((unit, length)) => format!("{}{unit}", time.0 / length),
-        None => format!("{}ns", time.0),
-    }
-}
+pub(super) use crate::notation::{cpus, hexadecimal, memory_nodes, period, size, time};
 
 /// `rate,region`; empty for nothing.
 pub(super) fn divided(what: Divide) -> String {
@@ -61,58 +43,10 @@ pub(super) fn storage(storage: &StoragePath) -> String {
     words.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// `0,2-5`.
-pub(super) fn cpus(list: &[u32]) -> String {
-    let mut runs: Vec<(u32, u32)> = Vec::new();
-    for cpu in list {
-        match runs.last_mut() {
-            Some((_, last)) if *last + 1 == *cpu => *last = *cpu,
-            _ => runs.push((*cpu, *cpu)),
-        }
-    }
-    let runs = runs.iter().map(|(first, last)| match first == last {
-        true => first.to_string(),
-        false => format!("{first}-{last}"),
-    });
-    runs.collect::<Vec<_>>().join(",")
-}
-
-/// The shortest period of a list that is handed out in turn.
-pub(super) fn period(list: &[u32]) -> &[u32] {
-    let length = (1..=list.len()).find(|length| (0..list.len()).all(|index| list[index] == list[index % length]));
-    &list[..length.unwrap_or(0)]
-}
-
-/// Directions that a stream can issue.
-pub(super) fn directions(mix: &Mix) -> Vec<Direction> {
-    Direction::ALL
-        .into_iter()
-        .filter(|direction| mix.includes(*direction))
-        .collect()
-}
-
-/// The share of writes in percent, of what is not trimmed.
-pub(super) fn write_share(mix: &Mix) -> f64 {
-    match mix {
-        Mix::Only { direction } => f64::from(u8::from(*direction == Direction::Write)) * 100.0,
-        Mix::Drawn { write_percent, rule: _ } | Mix::Exact { write_percent } => *write_percent,
-        Mix::TrimThenWrite => 100.0,
-        Mix::Traced {
-            reads,
-            writes,
-            trims: _,
-        } => match (reads, writes) {
-            (true, true) => 50.0,
-            (true, false) => 0.0,
-            (false, _) => 100.0,
-        },
-    }
-}
-
 /// The mix that results where reads and writes each keep a rate of their own: that of the rates. Where only one has a rate,
 /// or the lengths or units differ, it is the stream's mix.
 pub(super) fn resulting_mix(stream: &Stream) -> Mix {
-    let (Pacing::PerDirection { rates }, true) = (&stream.pacing, directions(&stream.mix).len() == 2) else {
+    let (Pacing::PerDirection { rates }, true) = (&stream.pacing, stream.mix.directions().count() == 2) else {
         return stream.mix;
     };
     let lengths = &stream.pattern.sizes;
@@ -129,7 +63,7 @@ pub(super) fn resulting_mix(stream: &Stream) -> Mix {
 
 pub(super) fn mix(mix: &Mix) -> String {
     let trims = mix.includes(Direction::Trim);
-    match (mix, write_share(mix)) {
+    match (mix, mix.write_share()) {
         (Mix::TrimThenWrite, _) => "each block trimmed and then written".into(),
         (Mix::Traced { .. }, _) => "as a trace says".into(),
         _ if trims => "trims".into(),
@@ -150,6 +84,8 @@ pub(super) fn sizes(of: &BlockSizes) -> String {
         BlockSizes::Split { entries } => {
             let total: f64 = entries.iter().map(|entry| entry.percent).sum();
             let share = |percent: f64| (percent / total * 1e8).round() / 1e6;
+            let mut entries = entries.clone();
+            entries.sort_by_key(|entry| entry.size);
             let entries = entries
                 .iter()
                 .map(|entry| format!("{}/{}", size(entry.size.0), share(entry.percent)));
@@ -160,7 +96,7 @@ pub(super) fn sizes(of: &BlockSizes) -> String {
 
 /// A word for each direction that occurs; one word where they agree.
 pub(super) fn by_direction(mix: &Mix, word: impl Fn(Direction) -> String) -> String {
-    let words: Vec<(Direction, String)> = directions(mix).into_iter().map(|of| (of, word(of))).collect();
+    let words: Vec<(Direction, String)> = mix.directions().map(|of| (of, word(of))).collect();
     match words.first() {
         Some((_, first)) if words.iter().all(|(_, other)| other == first) => first.clone(),
         _ => {
@@ -172,32 +108,11 @@ pub(super) fn by_direction(mix: &Mix, word: impl Fn(Direction) -> String) -> Str
     }
 }
 
-/// Multiples of what positions are.
-pub(super) fn step(stream: &Stream, direction: Direction) -> u64 {
-    match stream.pattern.alignment[direction].0 {
-        0 => stream.pattern.shortest(&stream.mix).0,
-        step => step,
-    }
-}
-
-pub(super) fn access_of(stream: &Stream, direction: Direction) -> &Access {
-    let index = usize::from(stream.pattern.access_of[direction]);
-    stream.pattern.access.get(index).unwrap_or(&stream.pattern.access[0])
-}
-
-/// The length that all operations of a direction have, if they all have one.
-pub(super) fn fixed(stream: &Stream, direction: Direction) -> Option<u64> {
-    match &stream.pattern.sizes[direction] {
-        BlockSizes::Fixed { size } => Some(size.0),
-        BlockSizes::Range { .. } | BlockSizes::Split { .. } => None,
-    }
-}
-
 /// From the beginning of one operation to that of the next, if it is always the same; else what lies between them.
 fn advance(stream: &Stream, direction: Direction, advance: Advance) -> String {
-    match (advance, fixed(stream, direction)) {
-        (Advance::Stride, Some(length)) if step(stream, direction) == length => String::new(),
-        (Advance::Stride, _) => format!(" in steps of {}", size(step(stream, direction))),
+    match (advance, stream.fixed_length(direction)) {
+        (Advance::Stride, Some(length)) if stream.alignment(direction) == length => String::new(),
+        (Advance::Stride, _) => format!(" in steps of {}", size(stream.alignment(direction))),
         (Advance::Length { skip: 0 }, _) => String::new(),
         (Advance::Length { skip }, Some(length)) if length as i64 + skip > 0 => {
             format!(" in steps of {}", size((length as i64 + skip) as u64))
@@ -207,7 +122,7 @@ fn advance(stream: &Stream, direction: Direction, advance: Advance) -> String {
 }
 
 pub(super) fn access(stream: &Stream, direction: Direction) -> String {
-    match access_of(stream, direction) {
+    match stream.access(direction) {
         Access::Sequential(walk) => {
             // Whether a walk ends at the end is what `passes` is about.
             let start = match walk.start.0 {
@@ -361,10 +276,6 @@ pub(super) fn counting() -> Vec<u8> {
     (0..=255).collect()
 }
 
-pub(super) fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 pub(super) fn mapping(mapping: Option<Mapping>) -> String {
     let Some(Mapping { flush, non_temporal }) = mapping else {
         return "no memory map".into();
@@ -426,8 +337,47 @@ pub(super) fn flushes(sync: &SyncRule) -> String {
     }
 }
 
+/// Pauses between operations.
+pub(super) fn pauses(think: Option<Think>) -> String {
+    let Some(Think {
+        pause_ns,
+        spin_ns,
+        operations,
+        after_ns,
+        count: _,
+        shifts_schedule,
+        cycles_each,
+    }) = think
+    else {
+        return "no pauses".into();
+    };
+    let mut word = format!("{} after {operations} operations", time(pause_ns));
+    if spin_ns.0 > 0 {
+        word += &format!(", {} of it spinning", time(spin_ns));
+    }
+    if let Some(after) = after_ns {
+        word += &format!(", or after {}", time(after));
+    }
+    if cycles_each > 0 {
+        word += &format!(", {cycles_each} cycles of computing after each");
+    }
+    if shifts_schedule {
+        word += ", which the schedule does not make up for";
+    }
+    word
+}
+
+/// Rules for parts of the operations.
+pub(super) fn priority_rules(rules: &[PriorityRule]) -> String {
+    let words: Vec<String> = rules.iter().map(priority_rule).collect();
+    match words.is_empty() {
+        true => "no part has one of its own".into(),
+        false => words.join("; "),
+    }
+}
+
 /// A rule for a part of the operations.
-pub(super) fn priority_rule(rule: &PriorityRule) -> String {
+fn priority_rule(rule: &PriorityRule) -> String {
     let PriorityRule {
         direction,
         length,
@@ -531,17 +481,6 @@ pub(super) fn priority(priority: Option<Priority>) -> String {
     format!("{class} {level}{share}{hint}")
 }
 
-/// As fio says it.
-pub(super) fn memory_nodes(nodes: &MemoryNodes) -> String {
-    match nodes {
-        MemoryNodes::Default => "default".into(),
-        MemoryNodes::Local => "local".into(),
-        MemoryNodes::Prefer { node } => format!("prefer:{node}"),
-        MemoryNodes::Bind { nodes } => format!("bind:{}", cpus(nodes)),
-        MemoryNodes::Interleave { nodes } => format!("interleave:{}", cpus(nodes)),
-    }
-}
-
 /// A control group, with its weight.
 pub(super) fn control_group(group: &ControlGroup) -> String {
     let ControlGroup { path, weight, keep } = group;
@@ -625,37 +564,5 @@ pub(super) fn control(control: &Control) -> String {
             rule.direction.map_or("all", Direction::word),
             time(rule.cycle_ns)
         ),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn units_are_the_largest_that_divide() {
-        for (bytes, expected) in [
-            (0, "0"),
-            (513, "513"),
-            (4096, "4k"),
-            (1536 << 20, "1536m"),
-            (1 << 40, "1t"),
-        ] {
-            assert_eq!(size(bytes), expected);
-        }
-        for (nanos, expected) in [
-            (60_000_000_000, "60s"),
-            (1_500_000_000, "1500ms"),
-            (0, "0s"),
-            (7, "7ns"),
-            (80_000, "80us"),
-        ] {
-            assert_eq!(time(Nanos(nanos)), expected);
-        }
-        assert_eq!(cpus(&[0, 2, 3, 4, 1]), "0,2-4,1");
-        assert_eq!(period(&[0, 1, 0, 1, 0]), [0, 1]);
-        assert_eq!(period(&[3, 3, 3]), [3]);
-        assert_eq!(period(&[1, 2, 3]), [1, 2, 3]);
-        assert!(period(&[]).is_empty());
     }
 }

@@ -1,81 +1,46 @@
 //! One option onto one job: which kind of value it has, whether that is within bounds, and what fio says if it is not.
 
+use std::sync::LazyLock;
+
 use model::PerDirection;
 
-use super::options::{At, JobOptions, Kind, Row, Status, Word};
+use super::options::{JobOptions, Word};
 use super::show;
-use super::values::{self, Number, Unit};
-
-/// What reading may ask of the machine and its files.
-pub trait Surroundings {
-    /// The text of a job file; `-` is standard input.
-    ///
-    /// # Errors
-    /// The system's words for the reason.
-    fn read_job_file(&mut self, path: &str) -> Result<String, String>;
-
-    /// A variable of the environment.
-    fn variable(&self, name: &str) -> Option<String>;
-
-    /// Whether a path is a directory.
-    ///
-    /// # Errors
-    /// The system's words for the reason why it cannot be told.
-    fn is_directory(&self, path: &str) -> Result<bool, String>;
-
-    /// Opens the file of `--output`.
-    ///
-    /// # Errors
-    /// The system's words for the reason.
-    fn open_output(&mut self, path: &str) -> Result<(), String>;
-
-    /// Bytes of a page (`$pagesize`).
-    fn page_size(&self) -> u64;
-
-    /// Configured processors (`$ncpus`).
-    fn processors(&self) -> u64;
-
-    /// Memory of the machine in MiB (`$mb_memory`).
-    fn memory_mib(&self) -> u64;
-}
-
-/// A line to be told, or the place among them of a job's banner.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Told {
-    /// A line for stdout.
-    Out(String),
-    /// A line for stderr.
-    Err(String),
-    /// What to do about an error, for a line `hint: …`; fio has no such lines.
-    Hint(String),
-    /// The banner of the job with this index, which is printed as soon as the job is known to be good.
-    Added(usize),
-}
-
-/// Why an option is not taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wrong {
-    /// Its value is wrong; the line that all of them share is still to be said.
-    Failed,
-    /// All has been said.
-    Said,
-}
-
-/// What an option answers.
-pub type Taken = Result<(), Wrong>;
-
-/// A job that takes options.
-pub struct Reader<'a> {
-    pub(super) job: &'a mut JobOptions,
-    /// Nothing while defaults are filled in, which ask for nothing.
-    pub(super) around: Option<&'a mut dyn Surroundings>,
-    pub(super) told: &'a mut Vec<Told>,
-    /// `--readonly` stood before.
-    pub(super) readonly: bool,
-}
+use super::table::{self, At, Kind, Reader, Row, Status, Taken, Told, Wrong, spread};
+use super::values::{self, Unit};
 
 /// The longest list of numbers with fractions.
 const REALS: usize = 20;
+
+impl JobOptions {
+    /// The value of every option that is not given.
+    pub fn new() -> JobOptions {
+        // Reading some 200 defaults takes longer than a job file does.
+        static BUILT_IN: LazyLock<JobOptions> = LazyLock::new(|| {
+            let mut options = JobOptions::empty();
+            let mut told = Vec::new();
+            let mut reader = Reader {
+                job: &mut options,
+                around: None,
+                told: &mut told,
+                readonly: false,
+            };
+            for row in table::rows().filter(|row| !row.default.is_empty()) {
+                let taken = reader.value(row, row.default);
+                debug_assert!(taken.is_ok(), "the default of {} is no value of it", row.name);
+            }
+            options.adjust_defaults();
+            options
+        });
+        BUILT_IN.clone()
+    }
+}
+
+impl Default for JobOptions {
+    fn default() -> Self {
+        JobOptions::new()
+    }
+}
 
 impl Reader<'_> {
     /// Takes an option as it was written: without a value, or with one.
@@ -90,7 +55,7 @@ impl Reader<'_> {
         }
         let before = self.job.queue.ioengine.clone();
         match written {
-            Some(value) => self.value(row, value)?,
+            Some(value) => self.value(row, value).map_err(|wrong| self.described(row, wrong))?,
             None if row.may_be_bare(in_file) => self.bare(row)?,
             None if matches!(row.kind, Kind::Word(..)) => return Err(self.not_among(row)),
             None => {
@@ -102,9 +67,24 @@ impl Reader<'_> {
             then(self.job);
         }
         if self.job.queue.ioengine != before {
-            self.job.forget_engine_options();
+            // What was said to the other engine counts no more.
+            self.job.engine = JobOptions::new().engine;
         }
         Ok(())
+    }
+
+    /// Explains an option whose value is good, but not together with `--readonly`.
+    fn described(&mut self, row: &Row, wrong: Wrong) -> Wrong {
+        if wrong != Wrong::ReadOnly {
+            return wrong;
+        }
+        let name = self.job.job.name.clone().unwrap_or_default();
+        self.say(format!(
+            "fio: job <{name}> has write or trim bit set, but fio is in read-only mode"
+        ));
+        self.say("Correct format for offending option");
+        show::description(row).into_iter().for_each(|line| self.say(line));
+        self.not_among(row)
     }
 
     fn bare(&mut self, row: &Row) -> Taken {
@@ -150,22 +130,6 @@ impl Reader<'_> {
             Kind::Unread(_) => {}
         }
         Ok(())
-    }
-
-    /// A line for stderr.
-    pub(super) fn say(&mut self, line: impl Into<String>) {
-        self.told.push(Told::Err(line.into()));
-    }
-
-    /// Says what is wrong with a value.
-    pub(super) fn fail(&mut self, line: impl Into<String>) -> Wrong {
-        self.say(line);
-        Wrong::Failed
-    }
-
-    /// A size or a count.
-    pub(super) fn number(&self, text: &str) -> Result<Number, Wrong> {
-        values::number(text, Unit::Bytes, self.job.kb_base()).ok_or(Wrong::Failed)
     }
 
     /// Every number may be a list to fio: the first is kept, the others are only looked at, and one that is good is enough.
@@ -240,18 +204,6 @@ impl Reader<'_> {
         }
     }
 
-    /// Bounds of numbers that have no sign.
-    pub(super) fn within(&mut self, row: &Row, value: u64) -> Taken {
-        let (name, bound) = (row.name, |bound: Option<i64>| bound.map(|bound| bound as u64));
-        if let Some(most) = bound(row.most).filter(|most| value > *most) {
-            return Err(self.fail(format!("{name}: max value out of range: {value} ({most} max)")));
-        }
-        match bound(row.least).filter(|least| value < *least) {
-            Some(least) => Err(self.fail(format!("{name}: min value out of range: {value} ({least} min)"))),
-            None => Ok(()),
-        }
-    }
-
     fn per_direction(&mut self, row: &Row, text: &str, at: At<PerDirection<u64>>, unit: Unit) -> Taken {
         let (elements, closed) = values::numbers(text, unit, self.job.kb_base());
         let mut values = Vec::new();
@@ -321,18 +273,16 @@ impl Reader<'_> {
     }
 }
 
-/// One value goes to all three directions, the second of two to writes and trims. Blank ones keep what was there, and a
-/// separator at the end keeps the last from spreading.
-pub(super) fn spread<T: Clone>(to: &mut PerDirection<T>, values: &[Option<T>], closed: bool) {
-    let slots = [&mut to.read, &mut to.write, &mut to.trim];
-    for (index, slot) in slots.into_iter().enumerate() {
-        let value = match values.get(index) {
-            Some(value) => value.clone(),
-            None if closed => None,
-            None => values.last().cloned().flatten(),
-        };
-        if let Some(value) = value {
-            *slot = value;
-        }
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn defaults_are_those_of_the_rows() {
+        let options = JobOptions::new();
+        assert_eq!((options.pattern.bs.read, options.pattern.bs.trim), (4096, 4096));
+        assert_eq!(options.queue.iodepth, 1);
+        assert!(options.report.clat_percentiles && !options.queue.direct && options.queue.buffered);
+        assert_eq!(options.report.percentile_list.len(), 17);
     }
 }

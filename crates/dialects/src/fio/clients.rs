@@ -4,7 +4,7 @@
 //! before all of them is for those that have nothing of their own. Flags concern the run, wherever they stand.
 
 use super::flags::{FLAGS, Parameter};
-use super::options;
+use super::table;
 
 /// What some hosts are to carry out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -154,7 +154,7 @@ impl Known {
                 flag.parameter == Parameter::Required,
             )
         });
-        let rows = options::in_order().chain(options::engine::ROWS);
+        let rows = table::in_order().chain(table::of_engines());
         let options = rows.flat_map(|row| row.names().map(|name| (name, false, false, !row.may_be_bare(false))));
         let known: Vec<_> = flags
             .chain(options)

@@ -1,11 +1,10 @@
 //! fio's command line: flags, job options and job files in any order. Options act in the order in which they stand; files are
 //! read after all of them.
 
-use super::apply::{Surroundings, Wrong};
 use super::flags::{self, FLAGS, Flag, Parameter};
 use super::jobs::{End, Reading};
-use super::options::{self, Kind, Row};
 use super::session::{Draft, Halt, Session, command_line};
+use super::table::{self, Kind, Row, Surroundings, Wrong};
 use super::{job_file, show, similar};
 
 /// Reads a command line. `program` is how the program was called, for messages.
@@ -166,9 +165,9 @@ impl CommandLine<'_, '_> {
         let flags = FLAGS.iter().map(|flag| (Known::Flag(flag), flag.name));
         let all_names = |row: &'static Row| row.names().map(move |name| (Known::Option(row), name));
         let engine = self.draft().options.queue.ioengine.as_str();
-        let of_engine = options::engine::ROWS.iter().filter(|row| row.engines.contains(&engine));
+        let of_engine = table::of_engines().filter(|row| row.engines.contains(&engine));
         flags
-            .chain(options::in_order().flat_map(all_names))
+            .chain(table::in_order().flat_map(all_names))
             .chain(of_engine.flat_map(all_names))
             .collect()
     }
@@ -253,7 +252,7 @@ impl CommandLine<'_, '_> {
         match taken {
             Ok(()) => {}
             Err(Wrong::Said) => return Err(Halt(1)),
-            Err(Wrong::Failed) => {
+            Err(Wrong::Failed | Wrong::ReadOnly) => {
                 let equals = value.map(|value| format!("={value}")).unwrap_or_default();
                 return Err(self.session.halt(format!("fio: failed parsing {}{equals}", row.name)));
             }

@@ -1,8 +1,7 @@
 //! Job files: lines, sections, included files, and the order in which the options of a section count.
 
-use super::apply::Wrong;
-use super::options::{self, Row};
 use super::session::{Draft, Halt, Session};
+use super::table::{self, Row, Wrong};
 use super::{engines, show, similar, substitute};
 use crate::Place;
 use crate::nearest::nearest;
@@ -204,7 +203,7 @@ fn parts(option: &str) -> (&str, Option<&str>) {
 
 /// What others depend on comes first, and what depends on others last.
 fn priority(option: &str) -> u8 {
-    let row = options::find(parts(option).0);
+    let row = table::find(parts(option).0);
     match row.map(|row| row.name) {
         Some("kb_base" | "unit_base" | "lockfile" | "cpus_allowed_policy") => 0,
         Some("filename" | "filename_format") => 2,
@@ -217,7 +216,7 @@ fn apply(session: &mut Session<'_>, draft: &mut Draft, mut written: Vec<Written>
     written.sort_by_key(|option| priority(&option.text));
     let (mut outcome, mut unknown) = (Ok(()), Vec::new());
     for option in written {
-        match options::find(parts(&option.text).0) {
+        match table::find(parts(&option.text).0) {
             Some(row) => outcome = outcome.and(take(session, draft, row, &option)),
             None => unknown.push(option),
         }
@@ -228,7 +227,7 @@ fn apply(session: &mut Session<'_>, draft: &mut Draft, mut written: Vec<Written>
     }
     for option in unknown {
         let (name, _) = parts(&option.text);
-        match options::find_of_engine(&engine, name) {
+        match table::find_of_engine(&engine, name) {
             Some(row) => outcome = outcome.and(take(session, draft, row, &option)),
             None => outcome = Err(not_known(session, &option, &engine)),
         }
@@ -253,8 +252,8 @@ fn not_known(session: &mut Session<'_>, option: &Written, engine: &str) -> Wrong
         session.say(format!("Did you mean {suggestion}?"));
     }
     let Place { file, line, .. } = &option.place;
-    let common = options::rows().filter(|row| row.engines.is_empty() || row.engines.contains(&engine));
-    if let Some(of_other) = options::engine::ROWS.iter().find(|row| row.is_called(name)) {
+    let common = table::rows().filter(|row| row.engines.is_empty() || row.engines.contains(&engine));
+    if let Some(of_other) = table::of_engines().find(|row| row.is_called(name)) {
         let engines = of_other.engines.join(", ");
         session.read.hints.push(format!(
             "{file}:{line}: `{name}` belongs to {engines}; the engine here is {engine}"

@@ -1,8 +1,8 @@
 //! What a command line and its job files ask for, typed.
 
-use super::apply::Told;
 use super::flags::{Errand, Flags};
 use super::options::JobOptions;
+use super::table::Told;
 use crate::Place;
 
 /// What a command line comes to.

@@ -6,26 +6,32 @@
 pub mod engines;
 pub mod flags;
 pub mod jobs;
-pub mod lower;
 pub mod options;
 pub mod show;
+pub mod table;
 pub mod values;
 
 mod apply;
 mod checks;
 mod clients;
 mod command_line;
+mod disk;
+mod draft;
 mod expression;
 mod job_file;
+mod lower;
+mod plan;
+pub(crate) mod print;
 mod session;
 mod similar;
 mod substitute;
 
-pub use apply::{Surroundings, Told};
 pub use clients::{Address, Part, parts};
 pub use command_line::read;
+pub use disk::{Disk, Found, FoundKind, TraceFile};
 pub use flags::Flags;
 pub use jobs::{End, Job, Jobs, Reading};
-pub use lower::{Disk, Found, FoundKind, Here, Lowered, TraceFile, Unusable, lower};
 pub use options::JobOptions;
+pub use plan::{Here, Lowered, Unusable, lower};
 pub use show::VERSION;
+pub use table::{Surroundings, Told};

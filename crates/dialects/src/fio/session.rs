@@ -1,9 +1,9 @@
 //! What is known while a command line and its job files are read, and how a job comes to be.
 
-use super::apply::{Reader, Surroundings, Told, Wrong};
 use super::flags::Errand;
 use super::jobs::{Job, Jobs};
-use super::options::{JobOptions, Row};
+use super::options::JobOptions;
+use super::table::{Reader, Row, Surroundings, Told, Wrong};
 use super::{checks, engines};
 use crate::Place;
 

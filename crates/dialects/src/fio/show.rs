@@ -2,8 +2,8 @@
 
 use super::engines::ENGINES;
 use super::flags::{FLAGS, Parameter};
-use super::options::{self, Kind, Row};
 use super::similar;
+use super::table::{self, Kind, Row};
 use super::values::Unit;
 
 /// The version of fio whose options and reports these are.
@@ -113,16 +113,16 @@ pub(super) fn option_help(name: &str) -> Answer {
         stderr: Vec::new(),
     };
     if name.is_empty() || name == "all" {
-        let there = options::in_order().filter(|row| !matches!(row.kind, Kind::Removed | Kind::Ignored));
+        let there = table::in_order().filter(|row| !matches!(row.kind, Kind::Removed | Kind::Ignored));
         answer.stdout.extend(there.map(listed));
         return answer;
     }
-    if let Some(row) = options::find(name) {
+    if let Some(row) = table::find(name) {
         answer.stdout = all_about(row);
         return answer;
     }
     answer.stderr.push(format!("No such command: {name}"));
-    match similar::help(name).and_then(options::find) {
+    match similar::help(name).and_then(table::find) {
         Some(row) => {
             answer.stdout.push(" - showing closest match".into());
             answer.stdout.extend(all_about(row));
@@ -155,13 +155,13 @@ pub(super) fn engine_help(name: &str) -> Answer {
         answer.stderr.push(format!("fio: engine {engine} not loadable"));
         return answer;
     }
-    let rows = || options::engine::ROWS.iter().filter(|row| row.engines.contains(&engine));
+    let rows = || table::of_engines().filter(|row| row.engines.contains(&engine));
     if rows().next().is_none() {
         answer.code = 1;
         answer.stdout.push(format!("IO engine {engine} has no options"));
         return answer;
     }
-    match option.map(|option| options::find_of_engine(engine, option)) {
+    match option.map(|option| table::find_of_engine(engine, option)) {
         None => answer.stdout.extend(rows().map(listed)),
         Some(Some(row)) => answer.stdout = all_about(row),
         Some(None) => {

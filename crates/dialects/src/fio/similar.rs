@@ -2,13 +2,13 @@
 //! are left out, and on a command line the value counts as a part of the name.
 
 use super::flags::FLAGS;
-use super::options;
+use super::table;
 
 /// The suggestion for a name in a job file.
 pub(super) fn option(name: &str) -> Option<&'static str> {
     closest(
         name,
-        options::in_order()
+        table::in_order()
             .filter(|row| row.engines.is_empty())
             .map(|row| row.name),
     )
@@ -22,7 +22,7 @@ pub(super) fn help(name: &str) -> Option<&'static str> {
 /// The suggestion for an argument without its dashes.
 pub(super) fn argument(typed: &str) -> Option<&'static str> {
     let flags = FLAGS.iter().map(|flag| flag.name);
-    closest(typed, flags.chain(options::in_order().flat_map(|row| row.names())))
+    closest(typed, flags.chain(table::in_order().flat_map(|row| row.names())))
 }
 
 /// The first of the nearest, if no more than half of the letters have to change.

@@ -1,7 +1,7 @@
 //! Variables and keywords in the options of a job file.
 
-use super::apply::Surroundings;
 use super::expression;
+use super::table::Surroundings;
 
 /// An option with its variables and keywords replaced. Arithmetic happens only where a keyword was.
 pub(super) fn option(text: &str, around: &dyn Surroundings) -> String {

@@ -11,8 +11,8 @@ use crate::sys;
 /// The counters of all block devices at one moment.
 #[derive(Clone, Debug, Default)]
 pub struct DeviceTimes {
-    /// Fields of `/proc/diskstats`.
-    lines: HashMap<String, Vec<u64>>,
+    /// The text of `/proc/diskstats`: of its many lines only those of the devices under a test are ever parsed.
+    text: String,
     /// What a system tells by calls instead.
     told: HashMap<String, DiskCounters>,
 }
@@ -25,21 +25,25 @@ impl DeviceTimes {
                 told: told.into_iter().collect(),
                 ..DeviceTimes::default()
             },
-            None => DeviceTimes::parse(&std::fs::read_to_string("/proc/diskstats").unwrap_or_default()),
+            None => DeviceTimes::from_text(std::fs::read_to_string("/proc/diskstats").unwrap_or_default()),
         }
     }
 
-    /// Reads the text of `/proc/diskstats`.
-    pub fn parse(text: &str) -> DeviceTimes {
-        let line = |line: &str| {
-            let mut words = line.split_ascii_whitespace().skip(2);
-            let name = words.next()?.to_owned();
-            Some((name, words.map(|word| word.parse().unwrap_or(0)).collect()))
-        };
+    /// Takes the text of `/proc/diskstats`.
+    pub fn from_text(text: String) -> DeviceTimes {
         DeviceTimes {
-            lines: text.lines().filter_map(line).collect(),
+            text,
             ..DeviceTimes::default()
         }
+    }
+
+    /// The counters of a device.
+    fn fields(&self, name: &str) -> Option<Vec<u64>> {
+        let fields = |line: &str| {
+            let mut words = line.split_ascii_whitespace().skip(2);
+            (words.next()? == name).then(|| words.map(|word| word.parse().unwrap_or(0)).collect())
+        };
+        self.text.lines().find_map(fields)
     }
 
     /// What a device did since an earlier reading; `None` if it is not there.
@@ -51,10 +55,10 @@ impl DeviceTimes {
         if let (Some(now), Some(then)) = (self.told.get(name), earlier.told.get(name)) {
             return Some(told_since(now, then, name));
         }
-        let (now, then) = (self.lines.get(name)?, earlier.lines.get(name)?);
+        let (now, then) = (self.fields(name)?, earlier.fields(name)?);
         let field = |index: usize| {
-            let value = |list: &Vec<u64>| list.get(index).copied().unwrap_or(0);
-            value(now).wrapping_sub(value(then))
+            let value = |list: &[u64]| list.get(index).copied().unwrap_or(0);
+            value(&now).wrapping_sub(value(&then))
         };
         let millis = |index: usize| Nanos::millis(field(index));
         Some(DeviceUse {
@@ -169,15 +173,15 @@ mod tests {
                 400
             )
         };
-        let use_of = DeviceTimes::parse(&line(5))
-            .since(&DeviceTimes::parse(&line(0)), "nvme0n1")
+        let use_of = DeviceTimes::from_text(line(5))
+            .since(&DeviceTimes::from_text(line(0)), "nvme0n1")
             .unwrap();
         assert_eq!(use_of.operations, [5, 5, 0]);
         assert_eq!(use_of.bytes, [5 * 8 * 512, 0, 0]);
         assert_eq!(use_of.flushes, 0);
         assert!(
-            DeviceTimes::parse(&line(5))
-                .since(&DeviceTimes::parse(""), "nvme0n1")
+            DeviceTimes::from_text(line(5))
+                .since(&DeviceTimes::default(), "nvme0n1")
                 .is_none()
         );
     }

@@ -1,6 +1,7 @@
 //! The machine and its processors.
 
 use std::io::Read;
+use std::sync::OnceLock;
 
 use model::environment::{Cpu, Host, LogicalCpu};
 
@@ -8,8 +9,16 @@ use super::System;
 use super::surroundings::deepest_idle;
 use crate::sys;
 
-/// The machine.
+/// The machine. This one is looked at once, by whoever asks first.
 pub fn host(system: &System) -> Host {
+    static LIVE: OnceLock<Host> = OnceLock::new();
+    match system.is_live() {
+        true => LIVE.get_or_init(|| read_host(system)).clone(),
+        false => read_host(system),
+    }
+}
+
+fn read_host(system: &System) -> Host {
     if let Some(told) = system.is_live().then(sys::told::host).flatten() {
         return told;
     }
@@ -94,7 +103,11 @@ pub fn cpu(system: &System) -> Cpu {
     }
     let block = first_processor(system);
     let model = field(&block, "model name").or_else(|| field(&block, "cpu model"));
-    let online = system.words("/sys/devices/system/cpu/online");
+    let list = |path: &str| system.words(path).map(|list| numbers(&list));
+    let (online, nodes) = (
+        list("/sys/devices/system/cpu/online"),
+        list("/sys/devices/system/node/online"),
+    );
     let usable = sys::thread::usable_cpus().len() as u32;
     let known_to_std = || std::thread::available_parallelism().map_or(0, |count| count.get() as u32);
     Cpu {
@@ -103,27 +116,24 @@ pub fn cpu(system: &System) -> Cpu {
             .map(str::to_owned)
             .or_else(|| arm_core(&block))
             .unwrap_or_default(),
-        logical: online.map_or_else(known_to_std, |list| numbers(&list).len() as u32),
+        logical: online.as_ref().map_or_else(known_to_std, |list| list.len() as u32),
         usable: if usable > 0 { usable } else { known_to_std() },
-        numa_nodes: system
-            .words("/sys/devices/system/node/online")
-            .map_or(1, |list| numbers(&list).len() as u32),
+        numa_nodes: nodes.as_ref().map_or(1, |list| list.len() as u32),
         governor: system.words("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
-        topology: topology(system),
+        topology: topology(system, &online.unwrap_or_default(), &nodes.unwrap_or_default()),
         deepest_idle: deepest_idle(system),
     }
 }
 
 /// Where each online CPU sits. The kernel's core numbers are those of the socket and have gaps; here they are counted.
-fn topology(system: &System) -> Vec<LogicalCpu> {
-    let list = |path: &str| system.words(path).map(|list| numbers(&list)).unwrap_or_default();
-    let online = list("/sys/devices/system/cpu/online");
-    let nodes: Vec<(u32, Vec<u32>)> = list("/sys/devices/system/node/online")
-        .into_iter()
-        .map(|node| (node, list(&format!("/sys/devices/system/node/node{node}/cpulist"))))
+fn topology(system: &System, online: &[u32], nodes: &[u32]) -> Vec<LogicalCpu> {
+    let cpus_of = |node: u32| system.words(&format!("/sys/devices/system/node/node{node}/cpulist"));
+    let nodes: Vec<(u32, Vec<u32>)> = nodes
+        .iter()
+        .map(|node| (*node, cpus_of(*node).map(|list| numbers(&list)).unwrap_or_default()))
         .collect();
     let (mut cores, mut sockets) = (Vec::new(), Vec::new());
-    let capacities: Vec<u32> = online.iter().map(|cpu| capacity(system, *cpu)).collect();
+    let capacities = capacities(system, online);
     let mut classes = capacities.clone();
     classes.sort_unstable();
     classes.dedup();
@@ -158,14 +168,17 @@ fn counted<T: PartialEq>(seen: &mut Vec<T>, item: T) -> u32 {
     number as u32
 }
 
-/// How fast a CPU is beside the others of the machine (Arm `cpu_capacity`; on x86 hybrids the list of fast cores). The same
-/// number for all where there is no difference.
-fn capacity(system: &System, cpu: u32) -> u32 {
-    if let Some(capacity) = system.words(&format!("/sys/devices/system/cpu/cpu{cpu}/cpu_capacity")) {
-        return capacity.parse().unwrap_or(0);
+/// How fast each CPU is beside the others of the machine (`cpu_capacity`; where the first has none, the list of fast cores
+/// of x86 hybrids). The same number for all where there is no difference.
+fn capacities(system: &System, online: &[u32]) -> Vec<u32> {
+    let capacity = |cpu: &u32| system.words(&format!("/sys/devices/system/cpu/cpu{cpu}/cpu_capacity"));
+    if online.first().and_then(capacity).is_some() {
+        let capacities = online.iter().map(|cpu| capacity(cpu)?.parse().ok());
+        return capacities.map(Option::unwrap_or_default).collect();
     }
     let fast = system.words("/sys/devices/cpu_core/cpus");
-    u32::from(fast.is_some_and(|list| numbers(&list).contains(&cpu)))
+    let fast = fast.map(|list| numbers(&list)).unwrap_or_default();
+    online.iter().map(|cpu| u32::from(fast.contains(cpu))).collect()
 }
 
 /// The numbers that a list such as `0-3,8` names.

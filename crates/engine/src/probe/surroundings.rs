@@ -3,12 +3,13 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use model::environment::{Before, BusyProgram, IdleState, InterfaceLosses, SystemUse};
-use model::{Bytes, Nanos};
+use model::Nanos;
+use model::environment::{Before, IdleState, InterfaceLosses, SystemUse};
 
 use super::System;
 use super::counters::DeviceTimes;
 use super::limits::own_groups;
+use super::program_io::ProgramIo;
 
 /// Counters of the system at one moment.
 #[derive(Clone, Debug, Default)]
@@ -16,25 +17,43 @@ pub struct SystemTimes {
     tcp: Option<[u64; 2]>,
     /// By interface: errors and drops.
     interfaces: HashMap<String, [u64; 2]>,
-    throttled: Option<Nanos>,
+    /// Time for which a control group was out of processor time, with its folder.
+    throttled: Option<(String, Nanos)>,
     thermal: Option<u64>,
-    programs: Programs,
 }
 
 impl SystemTimes {
     /// Reads them; what the system does not tell is absent.
     pub fn read(system: &System) -> SystemTimes {
         SystemTimes {
-            tcp: system.text("/proc/net/snmp").and_then(|text| tcp(&text)),
-            interfaces: interfaces(system),
-            throttled: throttled(system),
-            thermal: thermal(system),
-            programs: programs(system),
+            throttled: own_groups(system, "cpu")
+                .into_iter()
+                .find_map(|folder| throttled(system, folder)),
+            ..SystemTimes::without_groups(system)
         }
     }
 
+    fn without_groups(system: &System) -> SystemTimes {
+        SystemTimes {
+            tcp: system.text("/proc/net/snmp").and_then(|text| tcp(&text)),
+            interfaces: interfaces(&system.text("/proc/net/dev").unwrap_or_default()),
+            throttled: None,
+            thermal: thermal(system),
+        }
+    }
+
+    /// What happened from this reading until now.
+    pub fn until_now(&self, system: &System) -> SystemUse {
+        let folder = self.throttled.as_ref().map(|(folder, _)| folder.clone());
+        let now = SystemTimes {
+            throttled: folder.and_then(|folder| throttled(system, folder)),
+            ..SystemTimes::without_groups(system)
+        };
+        now.since(self)
+    }
+
     /// What happened since an earlier reading. Interfaces that came in between are left out.
-    pub fn since(&self, earlier: &SystemTimes) -> SystemUse {
+    fn since(&self, earlier: &SystemTimes) -> SystemUse {
         let losses = self.interfaces.iter().filter_map(|(name, now)| {
             let then = earlier.interfaces.get(name)?;
             let [errors, dropped] = [0, 1].map(|field: usize| now[field].saturating_sub(then[field]));
@@ -47,12 +66,16 @@ impl SystemTimes {
         SystemUse {
             tcp_segments: pair.map(|(now, then)| [0, 1].map(|field: usize| now[field].saturating_sub(then[field]))),
             losses,
-            throttled_ns: self.throttled.zip(earlier.throttled).map(|(now, then)| now.since(then)),
+            throttled_ns: self
+                .throttled
+                .as_ref()
+                .zip(earlier.throttled.as_ref())
+                .map(|((_, now), (_, then))| now.since(*then)),
             thermal_events: self
                 .thermal
                 .zip(earlier.thermal)
                 .map(|(now, then)| now.saturating_sub(then)),
-            programs: busiest(&earlier.programs, &self.programs),
+            programs: Vec::new(),
             own_processes: vec![std::process::id()],
         }
     }
@@ -69,44 +92,45 @@ fn tcp(text: &str) -> Option<[u64; 2]> {
     Some([value("OutSegs")?, value("RetransSegs")?])
 }
 
-/// Losses of each interface but the loopback.
-fn interfaces(system: &System) -> HashMap<String, [u64; 2]> {
-    let names = system.names("/sys/class/net").into_iter().filter(|name| name != "lo");
-    let of = |name: String| {
-        let sum = |files: [&str; 2]| {
-            let value = |file: &str| system.value::<u64>(&format!("/sys/class/net/{name}/statistics/{file}"));
-            files.into_iter().filter_map(value).sum()
-        };
-        let losses = [sum(["rx_errors", "tx_errors"]), sum(["rx_dropped", "tx_dropped"])];
-        (name, losses)
+/// Errors and drops of each interface but the loopback, in a line of `/proc/net/dev`: eight counters of what was received
+/// (bytes, packets, errors, drops …) and as many of what was sent.
+fn interfaces(text: &str) -> HashMap<String, [u64; 2]> {
+    let line = |line: &str| {
+        let (name, counters) = line.split_once(':')?;
+        let counters: Vec<u64> = counters
+            .split_ascii_whitespace()
+            .map_while(|counter| counter.parse().ok())
+            .collect();
+        let sum = |field: usize| Some(counters.get(field)? + counters.get(field + 8)?);
+        Some((name.trim().to_owned(), [sum(2)?, sum(3)?]))
     };
-    names.map(of).collect()
+    let mut interfaces: HashMap<String, [u64; 2]> = text.lines().filter_map(line).collect();
+    interfaces.remove("lo");
+    interfaces
 }
 
-/// Time for which the control group of this process was out of processor time, of both versions of control groups.
-fn throttled(system: &System) -> Option<Nanos> {
-    let of = |folder: String| -> Option<Nanos> {
-        let text = system.text(&format!("{folder}/cpu.stat"))?;
-        text.lines().find_map(|line| {
-            let (key, value) = line.split_once(' ')?;
-            let value: u64 = value.trim().parse().ok()?;
-            match key {
-                "throttled_time" => Some(Nanos(value)),
-                "throttled_usec" => Some(Nanos::micros(value)),
-                _ => None,
-            }
-        })
-    };
-    own_groups(system, "cpu").into_iter().find_map(of)
+/// Time for which a control group was out of processor time, of both versions of control groups.
+fn throttled(system: &System, folder: String) -> Option<(String, Nanos)> {
+    let text = system.text(&format!("{folder}/cpu.stat"))?;
+    let time = text.lines().find_map(|line| {
+        let (key, value) = line.split_once(' ')?;
+        let value: u64 = value.trim().parse().ok()?;
+        match key {
+            "throttled_time" => Some(Nanos(value)),
+            "throttled_usec" => Some(Nanos::micros(value)),
+            _ => None,
+        }
+    })?;
+    Some((folder, time))
 }
 
-/// Times at which a core was slowed because it was too hot (Intel).
+/// Times at which a core was slowed because it was too hot (Intel). Where the first does not count them, none does.
 fn thermal(system: &System) -> Option<u64> {
     const FOLDER: &str = "/sys/devices/system/cpu";
+    let count = |cpu: &str| system.value::<u64>(&format!("{FOLDER}/{cpu}/thermal_throttle/core_throttle_count"));
+    count("cpu0")?;
     let cpus = system.names(FOLDER).into_iter().filter(|name| name.starts_with("cpu"));
-    let counts =
-        cpus.filter_map(|name| system.value::<u64>(&format!("{FOLDER}/{name}/thermal_throttle/core_throttle_count")));
-    counts.reduce(|a, b| a + b)
+    cpus.filter_map(|cpu| count(&cpu)).reduce(|a, b| a + b)
 }
 
 /// The deepest idle state of the first processor that is not disabled.
@@ -128,7 +152,7 @@ pub(super) fn deepest_idle(system: &System) -> Option<IdleState> {
 pub fn watch_others(system: &System, devices: &[String], time: Duration, stop: &dyn Fn() -> bool) -> Before {
     const LOOK: Duration = Duration::from_millis(100);
     let start = std::time::Instant::now();
-    let (then, programs_then) = (DeviceTimes::read(), programs(system));
+    let (then, programs_then) = (DeviceTimes::read(), ProgramIo::read(system));
     while start.elapsed() < time && !stop() {
         std::thread::sleep(LOOK.min(time.saturating_sub(start.elapsed())));
     }
@@ -140,59 +164,8 @@ pub fn watch_others(system: &System, devices: &[String], time: Duration, stop: &
         devices: busy
             .filter(|device| device.operations.iter().any(|count| *count > 0))
             .collect(),
-        programs: busiest(&programs_then, &programs(system)),
+        programs: ProgramIo::read(system).busiest_since(&programs_then),
     }
-}
-
-type Programs = HashMap<u32, (String, u64)>;
-
-/// Bytes that each other program has caused to be read and written so far, as far as this user may see. A run is not held up
-/// by a system with very many of them, of which nothing is told then.
-fn programs(system: &System) -> Programs {
-    const MOST: usize = 2000;
-    let own = std::process::id();
-    let numbers: Vec<u32> = system
-        .names("/proc")
-        .into_iter()
-        .filter_map(|name| name.parse().ok())
-        .collect();
-    if numbers.len() > MOST {
-        return Programs::new();
-    }
-    let of = |process: u32| {
-        let text = system.text(&format!("/proc/{process}/io"))?;
-        let value = |key: &str| {
-            text.lines()
-                .find_map(|line| line.strip_prefix(key)?.trim().parse::<u64>().ok())
-        };
-        let bytes = value("read_bytes:")? + value("write_bytes:")?;
-        Some((process, (system.words(&format!("/proc/{process}/comm"))?, bytes)))
-    };
-    let others = numbers.into_iter().filter(|process| *process != own);
-    others.filter_map(of).collect()
-}
-
-/// Programs that moved anything in between, the busiest first.
-fn busiest(then: &Programs, now: &Programs) -> Vec<BusyProgram> {
-    const MOST: usize = 5;
-    let moved = now.iter().filter_map(|(process, (name, bytes))| {
-        let before = then
-            .get(process)
-            .filter(|(known, _)| known == name)
-            .map_or(0, |(_, bytes)| *bytes);
-        let bytes = Bytes(bytes.saturating_sub(before));
-        (bytes.0 > 0).then(|| BusyProgram {
-            process: *process,
-            name: name.clone(),
-            bytes,
-        })
-    });
-    let mut list: Vec<BusyProgram> = moved.collect();
-    // A worker of the kernel does the I/O of others, who are what a user can stop.
-    let is_kernel = |program: &BusyProgram| program.name.starts_with("kworker/");
-    list.sort_by_key(|program| (is_kernel(program), std::cmp::Reverse(program.bytes), program.process));
-    list.truncate(MOST);
-    list
 }
 
 #[cfg(test)]
@@ -203,13 +176,17 @@ mod tests {
     const SNMP: &str = "Ip: Forwarding DefaultTTL\nIp: 1 64\n\
         Tcp: RtoAlgorithm OutSegs RetransSegs InErrs\nTcp: 1 1000 7 0\nUdp: InDatagrams\nUdp: 1\n";
 
+    const DEV: &str = "Inter-|   Receive                                                |  Transmit\n \
+        face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed\n    \
+        lo:  500       4    0    9    0     0          0         0      500       4    0    0    0     0       0          0\n  \
+        eth0: 7000      60    2    10    0     0          0         0     3000      40    5    0    0     0       0          0\n";
+
     fn system_at(retransmitted: &str, dropped: &str, throttled: &str) -> SystemTimes {
         let snmp = SNMP.replace("1000 7", retransmitted);
+        let interfaces = DEV.replace(" 10 ", dropped);
         let (_root, system) = tree(&[
             ("proc/net/snmp", &snmp),
-            ("sys/class/net/eth0/statistics/rx_dropped", dropped),
-            ("sys/class/net/eth0/statistics/tx_errors", "5\n"),
-            ("sys/class/net/lo/statistics/rx_dropped", "9\n"),
+            ("proc/net/dev", &interfaces),
             ("proc/self/cgroup", "0::/load\n"),
             (
                 "proc/self/mountinfo",
@@ -233,7 +210,7 @@ mod tests {
 
     #[test]
     fn differences_between_two_readings() {
-        let found = system_at("1500 9", "12\n", "700").since(&system_at("1000 7", "10\n", "200"));
+        let found = system_at("1500 9", " 12 ", "700").since(&system_at("1000 7", " 10 ", "200"));
         assert_eq!(found.tcp_segments, Some([500, 2]));
         let lost = InterfaceLosses {
             name: "eth0".into(),
@@ -269,14 +246,5 @@ mod tests {
         ]);
         let deepest = deepest_idle(&system).expect("two are left");
         assert_eq!((deepest.name.as_str(), deepest.exit_ns), ("C1E", Nanos::micros(10)));
-    }
-
-    #[test]
-    fn programs_that_moved_most_come_first() {
-        let program = |name: &str, bytes: u64| (name.to_owned(), bytes);
-        let then = Programs::from([(1, program("a", 100)), (2, program("b", 50)), (3, program("old", 9000))]);
-        let now = Programs::from([(1, program("a", 100)), (2, program("b", 90)), (3, program("new", 9500))]);
-        let names: Vec<String> = busiest(&then, &now).into_iter().map(|program| program.name).collect();
-        assert_eq!(names, ["new", "b"]);
     }
 }

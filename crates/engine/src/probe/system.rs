@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs;
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::{Arc, Mutex};
@@ -12,6 +12,9 @@ use model::environment::Health;
 use super::windows::Storage;
 use crate::identity::Identity;
 use crate::sys;
+
+/// Bytes that nearly every file of `/sys` and `/proc` fits into.
+const SMALL_FILE: usize = 1024;
 
 /// Where facts are read from.
 ///
@@ -111,7 +114,10 @@ impl System {
 
     /// The text of a file without white space around it.
     pub(crate) fn text(&self, path: &str) -> Option<String> {
-        let mut text = fs::read_to_string(self.path(path)).ok()?;
+        let file = fs::File::open(self.path(path)).ok()?;
+        // Most of these files hold a few bytes and tell no size, so nothing is asked but to read.
+        let mut text = String::with_capacity(SMALL_FILE);
+        file.take(u64::MAX).read_to_string(&mut text).ok()?;
         text.truncate(text.trim_end().len());
         Some(text)
     }

@@ -22,8 +22,9 @@ use crate::fault::{Fault, Faults};
 use crate::fleet::{self, Fleet};
 use crate::history;
 use crate::pages;
+use crate::permissions;
 use crate::screen::{self, Screen, wrapped};
-use crate::session::{self, Session};
+use crate::session::Session;
 
 /// The words of the command line.
 pub fn command() -> Command {
@@ -146,7 +147,7 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
     let documents = [document(session, given, &a)?, document(session, given, &b)?];
     let (a, b) = on.clone().unwrap_or((a, b));
     let turns = ab::turns(given.get_one::<u32>("pairs").copied().unwrap_or(ab::LEAST_PAIRS));
-    let permissions = session::permissions(given);
+    let permissions = permissions::from_args(given);
     let bases = [native::lower(&documents[0])?, native::lower(&documents[1])?];
     if given.get_flag("dry-run") {
         return dry_run(session.ranks(), &bases, turns.len(), &permissions);
@@ -162,12 +163,15 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
                 fault.help("without FATHOM_HOSTS and without a launcher of MPI"),
             ));
         }
-        Some((a, b)) => [Some(fleet::of_list(session, a)?), Some(fleet::of_list(session, b)?)],
+        Some((a, b)) => [
+            Some(fleet::of_list(&session.process, a)?),
+            Some(fleet::of_list(&session.process, b)?),
+        ],
         None => [None, None],
     };
     let (runs, left_out) = take_turns(session, &documents, &turns, &permissions, &mut hosts, screen)?;
     let failed = !left_out.is_empty();
-    let study = ab::study((&a, &b), runs, left_out, session.is_interrupted())
+    let study = ab::study((&a, &b), runs, left_out, session.process.is_interrupted())
         .ok_or_else(|| Faults::one(Fault::new("nothing was measured"), Exit::Failed))?;
     let report = Report::of(&study, margin).expect("a comparison was made here");
     let report = if given.get_flag("mirror") {
@@ -237,28 +241,29 @@ fn take_turns(
         document.seed = Some(document.seed.unwrap_or(1).wrapping_add(u64::from(turn.pair - 1)));
         let mut plan = native::lower(&document)?;
         let before = on_hosts.then(|| session.exchange(hosts[side].take()));
-        session.settle(&mut shared_files, &mut plan)?;
+        session.prepare_shared_files(&mut shared_files, &mut plan)?;
         let (letter, of) = (turn.side.letter(), turns.len());
         let what = words::operations(&plan.steps[0].jobs[0]);
         screen.say(&format!("[{}/{of}] {letter}: {what}", number + 1));
         screen.begin(&plan, Some(format!("run {} of {of}, {letter}", number + 1)));
-        let outcome = session.carry_out(plan, permissions, &mut |event| {
+        let outcome = session.execution(plan, permissions).run(&mut |event| {
             shared_files.adopt_created(&event);
             screen.take(&event);
         });
+        let outcome = outcome.map_err(Faults::from);
         if let Some(before) = before {
             hosts[side] = session.exchange(before);
         }
         match outcome {
             Ok(results) => runs.push(ab::run_of(*turn, results)),
             Err(faults) if runs.is_empty() => return Err(faults),
-            Err(_) if session.is_interrupted() => break,
+            Err(_) if session.process.is_interrupted() => break,
             Err(faults) => left_out.push(LeftOut {
                 settings: ab::settings(*turn),
                 why: faults.first(),
             }),
         }
-        if session.is_interrupted() {
+        if session.process.is_interrupted() {
             break;
         }
     }
@@ -320,7 +325,7 @@ fn document(session: &Session, given: &ArgMatches, side: &str) -> Result<Documen
 }
 
 fn finished(session: &Session, mut document: Document) -> Result<Document, Faults> {
-    document.arguments.clone_from(&session.arguments);
+    document.arguments.clone_from(&session.process.arguments);
     sweep::one_job(&document, "a comparison in turns runs")?;
     let job = &mut document.jobs[0];
     if job.operations.is_none() && job.bytes.is_none() && job.passes.is_none() {

@@ -10,7 +10,7 @@ use model::observation::Observation;
 use model::{Bytes, Nanos};
 use serde_json::json;
 
-use super::catalogue::{catalogue, catalogue_option};
+use crate::catalogue::{catalogue, catalogue_option};
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::screen;

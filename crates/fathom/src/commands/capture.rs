@@ -112,7 +112,7 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
             "{device} was asked for nothing in {}: there is no load to write",
             seen.watched
         ));
-        let exit = if session.is_interrupted() {
+        let exit = if session.process.is_interrupted() {
             interrupted()
         } else {
             Exit::Inconclusive
@@ -136,7 +136,7 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
             }
         }
     }
-    Ok(if session.is_interrupted() {
+    Ok(if session.process.is_interrupted() {
         interrupted()
     } else {
         Exit::Done
@@ -223,7 +223,7 @@ fn watch(session: &Session, device: &str, time: Nanos, counters: bool, quiet: bo
     let left = || length.saturating_sub(start.elapsed());
     let seen = match trace {
         Err(why) => {
-            while left() > Duration::ZERO && !session.is_interrupted() {
+            while left() > Duration::ZERO && !session.process.is_interrupted() {
                 std::thread::sleep(LOOK.min(left()));
                 tell(used().map_or(0, |used| used.operations[0] + used.operations[1]));
             }
@@ -240,7 +240,7 @@ fn watch(session: &Session, device: &str, time: Nanos, counters: bool, quiet: bo
                 let fault = Fault::new(format!("cannot read the trace events of {device}: {error}"));
                 Faults::one(fault.help("--counters does without them"), Exit::Internal)
             };
-            while left() > Duration::ZERO && !session.is_interrupted() {
+            while left() > Duration::ZERO && !session.process.is_interrupted() {
                 std::thread::sleep(LOOK.min(left()));
                 trace.read(&mut |event| watch.take(event)).map_err(failed)?;
                 tell(watch.operations());

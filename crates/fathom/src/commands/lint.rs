@@ -14,9 +14,11 @@ use report::formats;
 use super::{source, warm_up};
 use crate::exit::{EXPLAINED, Exit};
 use crate::fault::{Fault, Faults};
+use crate::permissions;
 use crate::preflight;
 use crate::screen;
-use crate::session::{self, Session};
+use crate::session::Session;
+use crate::silenced;
 
 /// The command for help and for reading its words.
 pub fn command() -> Command {
@@ -111,7 +113,7 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
         .flatten()
         .cloned()
         .collect();
-    let silenced = session::silenced(given)?;
+    let silenced = silenced::from_args(given)?;
     let purpose = purpose(given)?;
     let watch = time(given, "watch")?;
     let source = source::read(session, &words)?;
@@ -201,7 +203,7 @@ fn surroundings(session: &Session, plan: &Plan, watch: Option<Nanos>) -> Environ
 
 /// What the guard or the targets themselves would say, as findings.
 fn guarded(plan: &Plan) -> Vec<Finding> {
-    let permissions = session::permissions_of_environment();
+    let permissions = permissions::from_env();
     let judged = match ::run::targets::judge(plan, &permissions) {
         Ok(judged) => judged,
         Err(errors) => {

@@ -8,7 +8,7 @@ use model::{Bytes, Nanos};
 use serde_json::{Value, json};
 use study::verify;
 
-use super::catalogue::{catalogue, catalogue_option, input_options, inputs, today};
+use crate::catalogue::{catalogue, catalogue_option, input_options, inputs, today};
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::screen;

@@ -25,8 +25,9 @@ use crate::fault::{Fault, Faults};
 use crate::fleet;
 use crate::history;
 use crate::pages;
+use crate::permissions;
 use crate::screen::{self, Screen, wrapped};
-use crate::session::{self, Session};
+use crate::session::Session;
 
 /// Options of a load that say when it ends: the procedure decides that.
 const NOT_HERE: [&str; 12] = [
@@ -117,8 +118,10 @@ pub fn command() -> Command {
 pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
     let outputs = StudyOutputs::of(given, true)?;
     let mut document = document(session, given)?;
-    fleet::name_for_one(session, &mut document)?;
-    let permissions = session::permissions(given);
+    if !session.leads() {
+        fleet::name_for_one(&mut document)?;
+    }
+    let permissions = permissions::from_args(given);
     let base = native::lower(&document)?;
     if session.leads() && given.get_flag("matrix") {
         let fault = Fault::new(
@@ -153,7 +156,7 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
         let results = match errand.carry_out(next) {
             Ok(results) => results,
             Err(faults) if procedure.fill().is_none() && procedure.rounds().is_empty() => return Err(faults),
-            Err(_) if session.is_interrupted() => break,
+            Err(_) if session.process.is_interrupted() => break,
             Err(faults) => {
                 // What was found so far is not thrown away.
                 errand.screen.close();
@@ -162,7 +165,7 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
                 break;
             }
         };
-        if session.is_interrupted() {
+        if session.process.is_interrupted() {
             break;
         }
         bad = Exit::of(&results, false);
@@ -186,7 +189,7 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
         }
     }
     drop(errand);
-    let unfinished = session.is_interrupted() || bad != Exit::Done;
+    let unfinished = session.process.is_interrupted() || bad != Exit::Done;
     let report = procedure.report(&target, left_out, unfinished);
     let told = outputs.finish(&Contents {
         text: text(&report),
@@ -201,7 +204,7 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
     }
     told?;
     Ok(match (bad, report.steady) {
-        _ if session.is_interrupted() => Exit::Interrupted(engine::sys::signals::stop_signal().unwrap_or(2)),
+        _ if session.process.is_interrupted() => Exit::Interrupted(engine::sys::signals::stop_signal().unwrap_or(2)),
         (Exit::Done, true) => Exit::Done,
         (Exit::Done, false) => Exit::Failed,
         (bad, _) => bad,
@@ -232,7 +235,7 @@ fn document(session: &Session, given: &ArgMatches) -> Result<Document, Faults> {
     let what = given.get_one::<String>("what").expect("clap requires it");
     let is_file = what.ends_with(".toml");
     let mut document = run::document_of(is_file.then_some(what))?;
-    document.arguments.clone_from(&session.arguments);
+    document.arguments.clone_from(&session.process.arguments);
     if !is_file {
         let job = &mut document.jobs[0];
         job.targets = vec![what.clone()];
@@ -405,14 +408,15 @@ struct Errand<'a> {
 impl Errand<'_> {
     fn carry_out(&mut self, next: Next) -> Result<Results, Faults> {
         let mut plan = self.plans.plan(next)?;
-        self.session.settle(&mut self.shared_files, &mut plan)?;
+        self.session.prepare_shared_files(&mut self.shared_files, &mut plan)?;
         self.screen.say(&self.introduction(next, &plan));
         self.screen.begin(&plan, Some(told(next)));
         let (shared_files, screen) = (&mut self.shared_files, &mut self.screen);
-        self.session.carry_out(plan, &self.permissions, &mut |event| {
+        let results = self.session.execution(plan, &self.permissions).run(&mut |event| {
             shared_files.adopt_created(&event);
             screen.take(&event);
-        })
+        });
+        Ok(results?)
     }
 
     fn introduction(&self, next: Next, plan: &Plan) -> String {

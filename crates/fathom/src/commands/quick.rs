@@ -13,13 +13,15 @@ use crate::exit::Exit;
 use crate::fault::Faults;
 use crate::history;
 use crate::outputs::Outputs;
+use crate::permissions;
 use crate::screen::{self, Screen};
-use crate::session::{self, Session};
+use crate::session::Session;
+use crate::silenced;
 
 /// Screens a disk.
 pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
-    let permissions = session::permissions(given);
-    let silenced = session::silenced(given)?;
+    let permissions = permissions::from_args(given);
+    let silenced = silenced::from_args(given)?;
     let size = given.get_one::<String>("size").map(|text| {
         let mut job = JobSpec::default();
         native::apply(&mut job, "size", text, || dialects::Place {
@@ -40,21 +42,21 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
         cpus: engine::sys::thread::usable_cpus().len() as u32,
         measured: quick::MEASURED,
         seed: given.get_one::<u64>("seed").copied().unwrap_or(1),
-        arguments: session.arguments.clone(),
+        arguments: session.process.arguments.clone(),
     };
     let (plan, refusals) = what_may_be_done(whole, &permissions)?;
     let mut outputs = Outputs::of(given, &plan)?;
     let mut screen = Screen::of(session, given, outputs.streams_to_stdout())?;
     introduce(&mut screen, &plan, &refusals);
     screen.begin(&plan, None);
-    let results = session.carry_out(plan, &permissions, &mut |event| {
+    let results = session.execution(plan, &permissions).run(&mut |event| {
         screen.take(&event);
         outputs.take(&event).iter().for_each(|told| screen.say(told));
     });
     drop(screen);
     let mut results = results?;
     results.findings = analysis::lint::heard(results.findings, &silenced);
-    let text = text(&results, &refusals, &session.program());
+    let text = text(&results, &refusals, &session.process.program());
     let told = outputs.finish(&results, Some(&text));
     history::keep(given, EntryKind::Quick, Subject::Run(&results), None);
     told?;

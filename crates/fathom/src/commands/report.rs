@@ -8,11 +8,11 @@ use model::results::Results;
 use report::html;
 use report::html::page::{Page, Verdict};
 
-use super::{ab, compare, explain, judged, results};
+use super::{ab, compare, explain, results};
 use crate::exit::{EXPLAINED, Exit};
 use crate::fault::{Fault, Faults};
 use crate::limits::{self, Storage};
-use crate::{outputs, pages, screen};
+use crate::{judged, outputs, pages, screen};
 
 /// The command line.
 pub fn command() -> Command {
@@ -135,6 +135,7 @@ fn of_run(given: &ArgMatches, mut results: Results) -> Result<(Page, Exit), Faul
         let known = study::diagnosis::Known {
             layers: asked.layers.clone(),
             bursts: asked.credits.clone(),
+            ..Default::default()
         };
         results.diagnoses = study::diagnosis::diagnoses(&results, &known, None);
         results.shared_limits = study::diagnosis::limit_tables(&results, &known, None);
@@ -145,5 +146,8 @@ fn of_run(given: &ArgMatches, mut results: Results) -> Result<(Page, Exit), Faul
     }
     let judged = judged::judge(&results, &asked.clauses);
     let exit = Exit::of_verdict(&results, judged.outcome(), false);
-    Ok((pages::run(&results, judged.for_page(&asked.clauses)), exit))
+    Ok((
+        pages::run(&results, pages::worst_verdict(&judged, &asked.clauses)),
+        exit,
+    ))
 }

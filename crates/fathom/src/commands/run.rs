@@ -14,17 +14,19 @@ use model::plan::Plan;
 use report::{html, words};
 use study::confirm;
 
-use super::judged;
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::fleet;
 use crate::history;
+use crate::judged;
 use crate::limits::{self, Storage};
 use crate::outputs::{Outputs, PAGE};
 use crate::pages;
+use crate::permissions;
 use crate::preflight;
 use crate::screen::{self, Screen};
-use crate::session::{self, Session};
+use crate::session::Session;
+use crate::silenced;
 
 /// Options that leave a preset the test it is: where it runs, and what stays of it.
 const NO_CHANGE: [&str; 3] = ["target", "keep", "log"];
@@ -32,11 +34,13 @@ const NO_CHANGE: [&str; 3] = ["target", "keep", "log"];
 /// Runs a job file or what the flags describe.
 pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
     let mut document = document(session, given)?;
-    fleet::name_for_one(session, &mut document)?;
+    if !session.leads() {
+        fleet::name_for_one(&mut document)?;
+    }
     let judged_by = judged::clauses(&document)?;
     let mut plan = native::lower(&document)?;
-    let permissions = session::permissions(given);
-    let silenced = session::silenced(given)?;
+    let permissions = permissions::from_args(given);
+    let silenced = silenced::from_args(given)?;
     let preflight = preflight::time(given, Nanos(0))?;
     let diagnosed = (limits::asks(given) || !plan.limits.is_empty())
         .then(|| limits::known_here(given, &plan))
@@ -68,7 +72,7 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
     let mut screen = Screen::of(session, given, outputs.streams_to_stdout())?;
     let before = preflight::look(session, &plan, preflight, given.get_flag("quiet"));
     screen.begin(&whole, None);
-    let results = session.carry_out_after(before, plan, &permissions, &mut |event| {
+    let results = session.execution(plan, &permissions).after(before).run(&mut |event| {
         screen.take(&event);
         outputs.take(&event).iter().for_each(|told| screen.say(told));
     });
@@ -96,7 +100,7 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
     let text = judged::report(&results) + &judged.text(&judged_by);
     let json = judged.json(&results, &judged_by);
     let page = match outputs.want_page() {
-        true => html::file(&pages::run(&results, judged.for_page(&judged_by))),
+        true => html::file(&pages::run(&results, pages::worst_verdict(&judged, &judged_by))),
         false => String::new(),
     };
     let told = outputs.finish_with(&results, &[("text", &text), ("json", &json), (PAGE, &page)]);
@@ -113,7 +117,7 @@ pub(super) fn document(session: &Session, given: &ArgMatches) -> Result<Document
         Some(name) => preset(name, file)?,
         None => document_of(file)?,
     };
-    document.arguments.clone_from(&session.arguments);
+    document.arguments.clone_from(&session.process.arguments);
     if let Some(text) = given.get_one::<String>("objective") {
         let line = native::objective(text).ok_or_else(|| {
             let fault = Fault::new("the objective says nothing").at("--objective");

@@ -24,14 +24,15 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
     let (mut ceilings, mut jitter, mut clock) = (Vec::new(), None, None);
     for (number, plan) in plans.into_iter().enumerate() {
         let mut screen = Screen::line(false);
-        let outcome = session.carry_out(plan, &Permissions::default(), &mut |event| {
+        let outcome = session.execution(plan, &Permissions::default()).run(&mut |event| {
             // How the small file was made is of no interest.
             if !matches!(event, model::event::Event::Prepared { .. }) {
                 screen.take(&event);
             }
         });
+        let outcome = outcome.map_err(Faults::from);
         drop(screen);
-        if session.is_interrupted() {
+        if session.process.is_interrupted() {
             return outcome.map(|results| Exit::of(&results, false));
         }
         if let Ok(results) = &outcome {

@@ -65,7 +65,13 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
 }
 
 fn serve(listener: TcpListener, door: Door, path: std::path::PathBuf, session: &Session) -> Result<(), Faults> {
-    let ended = serve::browse(listener, door, path, Arc::new(OurPages), session.interrupt_flag());
+    let ended = serve::browse(
+        listener,
+        door,
+        path,
+        Arc::new(OurPages),
+        session.process.interrupt_flag(),
+    );
     ended.map_err(|error| Faults::one(Fault::new(format!("the server ended: {error}")), Exit::Internal))
 }
 

@@ -23,15 +23,16 @@ use report::words;
 use study::suite::{self, Load};
 use study::verify::{Attempt, Search, Unverifiable, Verification};
 
-use super::judged;
 use super::run::{apply_flags, document_of, dry_run as dry_run_of, enough_targets, note_changes};
 use super::verify::shared_among;
 use crate::command_line::{dry_run_option, load_options, safety_options};
 use crate::exit::{EXPLAINED, Exit};
 use crate::fault::{Fault, Faults};
 use crate::history;
+use crate::judged;
+use crate::permissions;
 use crate::screen::{self, Screen};
-use crate::session::{self, Session};
+use crate::session::Session;
 use crate::{command_line, outputs};
 
 /// Options of a load that stand on the command line too: where, how much of it, and how long.
@@ -139,7 +140,7 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
         .map_err(|error| Faults::usage(Fault::of_file("read", Path::new(file), &error)))?;
     let read = read_suite(file, &text)?;
     let ready = all_ready(session, given, file, &read)?;
-    let permissions = session::permissions(given);
+    let permissions = permissions::from_args(given);
     let plans = ready
         .iter()
         .map(|one| one.plan(one.attempt(&Search::default()).as_ref(), session.ranks()))
@@ -177,7 +178,7 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
     let mut held = Vec::new();
     for (number, one) in ready.iter().enumerate() {
         held.push(errand.hold(one, number + 1, ready.len()));
-        if session.is_interrupted() {
+        if session.process.is_interrupted() {
             break;
         }
     }
@@ -187,7 +188,7 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
     held.extend(left_out);
     let seen = runs.first().map(|run| &run.results);
     let report = report(&read, file, &started, held, seen);
-    let study = kept(&report, runs, session.is_interrupted());
+    let study = kept(&report, runs, session.process.is_interrupted());
     finish(given, &report, &study, &started)?;
     Ok(exit(&report, exits))
 }
@@ -213,7 +214,7 @@ fn ready(
         Base::Usual | Base::Preset(_) => None,
     };
     let mut document = workload.document(suite, of_file)?;
-    document.arguments.clone_from(&session.arguments);
+    document.arguments.clone_from(&session.process.arguments);
     apply_flags(&mut document, given)?;
     note_changes(&mut document, given);
     enough_targets(&document)?;
@@ -380,12 +381,12 @@ impl Errand<'_> {
             let mut plan = one.plan(attempt.as_ref(), self.session.ranks())?;
             held.load = said(&plan);
             held.settings = convert::to_native(&plan).text;
-            self.session.settle(&mut self.shared_files, &mut plan)?;
+            self.session.prepare_shared_files(&mut self.shared_files, &mut plan)?;
             let again = if number > 1 { ", again, with more slots" } else { "" };
             self.screen.say(&format!("{place} {}: {}{again}", one.name, held.load));
             self.screen.begin(&plan, Some(format!("{place} {}", one.name)));
             let (shared_files, screen) = (&mut self.shared_files, &mut self.screen);
-            let results = self.session.carry_out(plan, &self.permissions, &mut |event| {
+            let results = self.session.execution(plan, &self.permissions).run(&mut |event| {
                 shared_files.adopt_created(&event);
                 screen.take(&event);
             });

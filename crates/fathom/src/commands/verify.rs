@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use ::run::targets::SharedFiles;
 use analysis::caps::Layer;
+use analysis::diagnosis::Question;
 use analysis::policies::{self, Catalogue, Disks, Overrides, Policy, Resolved, Workload};
-use analysis::requirement::{self, Clause};
+use analysis::requirement::{self, Clause, Metric};
 use analysis::verdict::{self, ClauseVerdict, FORMAT_VERSION, Machine, Outcome, Verdict, Verified, VerifiedKind};
 use archive::history::{EntryKind, Subject};
 use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint, value_parser};
@@ -25,8 +26,8 @@ use report::junit::{self, Case, CaseOutcome, Suite};
 use study::diagnosis::Known;
 use study::verify::{self, Attempt, Paragraph, Promise, QUICK, QUICK_WARM_UP, Search, Unverifiable, Verification};
 
-use super::catalogue::{catalogue, catalogue_option, input_options, inputs, today};
 use super::run;
+use crate::catalogue::{catalogue, catalogue_option, input_options, inputs, today};
 use crate::command_line::{output_options, safety_options};
 use crate::exit::{EXPLAINED, Exit};
 use crate::fault::{Fault, Faults};
@@ -34,9 +35,10 @@ use crate::history;
 use crate::limits::{self, Storage};
 use crate::outputs::{self, Outputs, PAGE};
 use crate::pages;
+use crate::permissions;
 use crate::preflight;
 use crate::screen::{self, Screen};
-use crate::session::{self, Session};
+use crate::session::Session;
 
 /// Share of the space that may be used which a file takes at most.
 const OF_SPACE: f64 = 0.5;
@@ -174,7 +176,7 @@ struct Asked {
 /// Tests a promise.
 pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
     let asked = understand(session, given)?;
-    let permissions = session::permissions(given);
+    let permissions = permissions::from_args(given);
     let preflight = preflight::time(
         given,
         if given.get_flag("quick") {
@@ -209,11 +211,15 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
     // A run that was cut short is no sign of what would have limited it.
     let cut_short = matches!(Exit::of(&results, false), Exit::Interrupted(_) | Exit::Partial);
     if verdict.outcome != Outcome::Pass && !cut_short {
+        let known = Known {
+            question: question(&verdict),
+            ..asked.known.clone()
+        };
         // What the user named, what the policy knows, and what the system itself limits: one of them may be why.
         results.diagnoses = match &shallower {
             // The probes are what --confirm does elsewhere.
-            Some(shallower) => study::diagnosis::diagnoses_repeated(&results, shallower, &asked.known),
-            None => study::diagnosis::diagnoses(&results, &asked.known, None),
+            Some(shallower) => study::diagnosis::diagnoses_repeated(&results, shallower, &known),
+            None => study::diagnosis::diagnoses(&results, &known, None),
         };
     }
     let verified = document(&asked, &results, verdict, &issued);
@@ -239,6 +245,16 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
     ))
 }
 
+/// What the diagnosis is to explain: a rate that was kept says nothing about a latency that was not.
+fn question(verdict: &Verdict) -> Question {
+    let is_missed = |judged: &&ClauseVerdict| judged.outcome != Outcome::Pass;
+    let of_rate = |judged: &ClauseVerdict| matches!(judged.clause.metric, Metric::Iops | Metric::Throughput);
+    match verdict.clauses.iter().filter(is_missed).any(of_rate) {
+        true => Question::MissedRate,
+        false => Question::MissedLatency,
+    }
+}
+
 /// What was issued in the end, after which probes.
 struct IssuedLast {
     attempt: Attempt,
@@ -254,7 +270,7 @@ fn attempts(
     before: &Option<Before>,
     outputs: &mut Outputs,
 ) -> Result<(Results, Option<Results>, Verdict, IssuedLast), Faults> {
-    let permissions = session::permissions(given);
+    let permissions = permissions::from_args(given);
     let verification = &asked.verification;
     let mut screen = Screen::of(session, given, outputs.streams_to_stdout())?;
     let (mut shared_files, mut search) = (SharedFiles::default(), Search::default());
@@ -263,7 +279,7 @@ fn attempts(
         let attempt = verification.next(&search).expect("a judged promise ends the loop");
         screen.say(&introduction(verification, &attempt));
         let mut plan = plan_of(session, asked, &attempt);
-        session.settle(&mut shared_files, &mut plan)?;
+        session.prepare_shared_files(&mut shared_files, &mut plan)?;
         let label = match attempt {
             Attempt {
                 is_probe: true, slots, ..
@@ -272,13 +288,16 @@ fn attempts(
             Attempt { slots, .. } => Some(format!("again, depth {slots}")),
         };
         screen.begin(&plan, label);
-        let results = session.carry_out_after(before.clone(), plan, &permissions, &mut |event| {
-            shared_files.adopt_created(&event);
-            screen.take(&event);
-            if !attempt.is_probe {
-                outputs.take(&event).iter().for_each(|told| screen.say(told));
-            }
-        })?;
+        let results = session
+            .execution(plan, &permissions)
+            .after(before.clone())
+            .run(&mut |event| {
+                shared_files.adopt_created(&event);
+                screen.take(&event);
+                if !attempt.is_probe {
+                    outputs.take(&event).iter().for_each(|told| screen.say(told));
+                }
+            })?;
         let Some(observed) = Observation::of(&results, 0, 0) else {
             return Err(nothing_measured(&results));
         };
@@ -522,6 +541,7 @@ fn around(given: &ArgMatches, catalogue: &Catalogue, promise: &Promise) -> Resul
             .chain(of_policy)
             .map(|(layer, burst)| limits::burst(layer, burst))
             .collect(),
+        ..Known::default()
     };
     if wanted.machine.is_none() && wanted.disks.is_empty() {
         return Ok((None, known));
@@ -562,7 +582,7 @@ fn verification(session: &Session, given: &ArgMatches, promise: Promise) -> Resu
         warm_up: time(given, "warm-up")?.unwrap_or(usual.1),
         quick,
         seed: given.get_one::<u64>("seed").copied().unwrap_or(1),
-        arguments: session.arguments.clone(),
+        arguments: session.process.arguments.clone(),
     })
 }
 

@@ -89,9 +89,9 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
     let wanted = wanted(session, given)?;
     let mut screen = Screen::of(session, given, false)?;
     screen.begin(&wanted.plan, None);
-    let results = session.carry_out(wanted.plan.clone(), &Permissions::default(), &mut |event| {
-        screen.take(&event)
-    });
+    let results = session
+        .execution(wanted.plan.clone(), &Permissions::default())
+        .run(&mut |event| screen.take(&event));
     drop(screen);
     let results = results?;
     let (read, to) = reached(&wanted, &results);
@@ -244,7 +244,7 @@ fn wanted(session: &Session, given: &ArgMatches) -> Result<Wanted, Faults> {
     let document = Document {
         name: Some("warm-up".into()),
         jobs: vec![job],
-        arguments: session.arguments.clone(),
+        arguments: session.process.arguments.clone(),
         ..Document::default()
     };
     let mut plan = native::lower(&document)?;

@@ -1,9 +1,7 @@
 //! `fathom worker`: carries out, on this host, what another process tells it.
 
-use std::time::Duration;
-
 use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Command};
-use run::hosts::{Duplex, Place, Role, StreamComm};
+use run::hosts::{Duplex, Role};
 
 use crate::address;
 use crate::exit::{EXPLAINED, Exit};
@@ -64,12 +62,12 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
             reader: Box::new(std::io::stdin()),
             writer: Box::new(std::io::stdout()),
         };
-        return Ok(with(session, duplex, None));
+        return Ok(fleet::serve_duplex(&session.process, duplex, None));
     }
     let token = fleet::token()?;
     if let Some(address) = given.get_one::<String>("connect") {
-        let mut stream = fleet::arrive(address, session.interrupt_flag(), false).map_err(|error| {
-            if let Some(faults) = fleet::interrupted(session.interrupt_flag()) {
+        let mut stream = fleet::arrive(address, session.process.interrupt_flag(), false).map_err(|error| {
+            if let Some(faults) = fleet::interrupted(session.process.interrupt_flag()) {
                 return faults;
             }
             let fault = Fault::new(format!("{address} cannot be reached: {error}")).at("--connect");
@@ -78,7 +76,7 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
                 Exit::Refused,
             )
         })?;
-        let duplex = ready(&mut stream, Role::Rank, &token).map_err(|error| {
+        let duplex = ready(&mut stream, Role::Agent, &token).map_err(|error| {
             let fault = Fault::new(format!("{address} does not take this worker: {error}")).at("--connect");
             let fault = match error.kind() {
                 std::io::ErrorKind::PermissionDenied => fault.help(fleet::SAME_TOKEN),
@@ -86,50 +84,15 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
             };
             Faults::one(fault, Exit::Refused)
         })?;
-        return Ok(with(session, duplex, fleet::number()));
+        return Ok(fleet::serve_duplex(&session.process, duplex, fleet::number()));
     }
     let text = given.get_one::<String>("listen").expect("one of them is given");
     let (listener, bound) = address::bind("--listen", address::parse("--listen", text)?)?;
     eprintln!("fathom {} waits on {bound}; Ctrl-C ends it", env!("CARGO_PKG_VERSION"));
-    Ok(serve_at(
-        session,
+    Ok(fleet::serve_listener(
+        &session.process,
         &Listener::Network(listener),
         &token,
         given.get_flag("once"),
     ))
-}
-
-/// Serves those that come, one after the other, until it is told to stop; or the first alone.
-pub fn serve_at(session: &Session, listener: &Listener, token: &str, once: bool) -> Exit {
-    listener.hurry();
-    loop {
-        if session.is_interrupted() {
-            return Exit::Interrupted(engine::sys::signals::stop_signal().unwrap_or(2));
-        }
-        match listener.accept() {
-            Ok((mut link, from)) => match ready(&mut link, Role::Rank, token) {
-                Ok(duplex) => {
-                    drop(link);
-                    eprintln!("{from} leads");
-                    let exit = with(session, duplex, None);
-                    eprintln!("{from} has left");
-                    if once {
-                        return exit;
-                    }
-                }
-                Err(error) => eprintln!("{from} is not let in: {error}"),
-            },
-            Err(_) => std::thread::sleep(Duration::from_millis(20)),
-        }
-    }
-}
-
-/// Serves over a stream, as the number that this process was told among those that come.
-fn with(session: &Session, duplex: Duplex, announced: Option<u32>) -> Exit {
-    let comm = StreamComm::new(1, 2, vec![duplex], "a stream");
-    let place = Place {
-        announced,
-        ..fleet::place(session, None)
-    };
-    fleet::served(&comm, &place)
 }

@@ -43,7 +43,7 @@ impl Tool {
 
 /// The tool that is called for, and how many words of the command line its name takes: by the program's own name, copied or
 /// linked, or by the subcommand.
-pub fn called_for(words: &[String]) -> Option<(Tool, usize)> {
+pub fn detect_tool(words: &[String]) -> Option<(Tool, usize)> {
     let program = words.first()?;
     let name = program
         .rsplit(['/', '\\'])
@@ -155,7 +155,7 @@ mod tests {
     fn the_tool_is_known_by_its_name() {
         let check = |words: &[&str], expected: Option<(Tool, usize)>| {
             let words: Vec<String> = words.iter().map(ToString::to_string).collect();
-            assert_eq!(called_for(&words), expected, "{words:?}");
+            assert_eq!(detect_tool(&words), expected, "{words:?}");
         };
         check(&["fathom", "diskspd", "-d1"], Some((Tool::Diskspd, 2)));
         check(&["/usr/local/bin/diskspd", "-d1"], Some((Tool::Diskspd, 1)));

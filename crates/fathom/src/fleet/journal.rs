@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use run::hosts::{Journal, Kept};
+use run::hosts::{Journal, JournalEntry};
 
 use crate::user_data;
 
@@ -27,7 +27,7 @@ impl Journals {
 }
 
 impl Journal for Journals {
-    fn keep(&self, kept: &Kept) {
+    fn keep(&self, kept: &JournalEntry) {
         let Some(path) = self.path(&kept.run, kept.rank.number) else {
             return;
         };
@@ -52,7 +52,7 @@ impl Journal for Journals {
 ///
 /// # Errors
 /// A sentence about the first file that cannot be read.
-pub fn read(folder: &Path) -> Result<Vec<(PathBuf, Kept)>, String> {
+pub fn read(folder: &Path) -> Result<Vec<(PathBuf, JournalEntry)>, String> {
     let mut found = Vec::new();
     let entries = |folder: &Path| -> Result<Vec<PathBuf>, String> {
         let read = fs::read_dir(folder).map_err(|error| format!("cannot read {}: {error}", folder.display()))?;

@@ -123,7 +123,7 @@ impl Listener {
     }
 
     /// From now on nobody waits in [`Listener::accept`].
-    pub fn hurry(&self) {
+    pub fn set_nonblocking(&self) {
         let _ = match self {
             Listener::Network(listener) => listener.set_nonblocking(true),
             #[cfg(unix)]

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
-use crate::session::Session;
 
 /// Who comes within it is not worth a line.
 const SOON: Duration = Duration::from_secs(2);
@@ -31,11 +30,6 @@ impl Notice {
         });
         Notice { _over: Some(sender) }
     }
-}
-
-/// Nothing but results and errors is wanted, by the words of the command line: others are met before these are read.
-pub fn is_quiet(session: &Session) -> bool {
-    session.arguments.iter().any(|word| word == "--quiet" || word == "-q")
 }
 
 /// What is told where this process is asked to stop before all are there; `None` if it is not.

@@ -18,10 +18,12 @@ use report::html::page::{self, Page, Tone};
 use report::html::run::{self, Beside, Change};
 use study::diagnosis::Known;
 
+use crate::judged::Judged;
+
 pub use explained::page as explained;
 pub use rounds::page as rounds;
 pub use sides::{Sides, ab, compared};
-pub use sweep::page as sweep;
+pub use sweep::{csv as sweep_csv, page as sweep};
 pub use trend::{Test, page as trend};
 
 /// The page of a run. `verdict` is the default where nothing was promised.
@@ -39,6 +41,20 @@ pub fn run(results: &Results, verdict: page::Verdict) -> Page {
         changes: changes(results),
     };
     run::page(results, &beside)
+}
+
+/// The worst verdict of all jobs of a run, for the first screen of its page.
+pub fn worst_verdict(judged: &Judged, clauses: &[Clause]) -> page::Verdict {
+    let worst = judged.outcome();
+    match judged.verdicts().find(|verdict| verdict.outcome == worst) {
+        Some(found) => verdict(&promised(clauses), found),
+        None => page::Verdict {
+            word: worst.word().into(),
+            tone: Tone::Unsure,
+            sentence: "Not one operation ended in the measured window, so there is nothing to judge.".into(),
+            ..page::Verdict::default()
+        },
+    }
 }
 
 /// What limited each job: as it was found with what the user knew of the storage, else as far as the results tell.

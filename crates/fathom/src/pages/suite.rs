@@ -10,7 +10,7 @@ use report::numbers::{rate, throughput, time};
 use report::{Summary, words};
 use study::suite::worst;
 
-use crate::commands::judged;
+use crate::judged;
 
 /// A workload with its last attempt.
 struct Held<'a> {

@@ -560,7 +560,44 @@ fn downloads(report: &Report) -> Vec<Download> {
             file: format!("{name}.csv"),
             words: "Every point (CSV)".into(),
             media: "text/csv".into(),
-            text: crate::commands::sweep::csv(report),
+            text: csv(report),
         },
     ]
+}
+
+/// The points as CSV.
+pub fn csv(report: &Report) -> String {
+    let mut head: Vec<&str> = report.varied.iter().map(|parameter| parameter.name()).collect();
+    head.extend([
+        "order",
+        "in_flight",
+        "iops",
+        "iops_half_width",
+        "bytes_per_sec",
+        "mean_ns",
+        "p50_ns",
+        "p99_ns",
+        "p999_ns",
+        "warnings",
+    ]);
+    let mut text = head.join(",") + "\n";
+    for row in &report.rows {
+        let or_empty = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
+        // Numbers for programs: a block size is a count of bytes here. Names of rules have neither commas nor quotes.
+        let mut cells: Vec<String> = row.settings.iter().map(|setting| or_empty(setting.number)).collect();
+        cells.extend([
+            row.order.to_string(),
+            or_empty(row.in_flight.map(|depth| depth as f64)),
+            row.iops.to_string(),
+            or_empty(row.iops_half_width),
+            row.bytes_per_sec.to_string(),
+            row.mean_ns.to_string(),
+            or_empty(row.p50_ns),
+            or_empty(row.p99_ns),
+            or_empty(row.p999_ns),
+            row.warnings.join(" "),
+        ]);
+        text += &(cells.join(",") + "\n");
+    }
+    text
 }

@@ -261,6 +261,36 @@ fn one_stall_fails_a_tail_in_the_full_time_and_decides_nothing_in_the_short() {
     }
 }
 
+/// The cause that a verdict names is the one that the device has.
+#[test]
+fn what_changed_in_the_window_is_named_as_the_cause() {
+    for (device, require, more, rule) in [
+        (
+            "servers = 10\nservice = \"1ms\"\ndrift = 0.002",
+            "iops>=9000",
+            "100",
+            "D-DRIFT",
+        ),
+        (
+            "servers = 8\nservice = \"lognormal 1ms 0.5\"\nwrite-buffer = \"2GiB 5\"",
+            "iops>=6000",
+            "0",
+            "D-SLC-CLIFF",
+        ),
+    ] {
+        let arguments = ["--require", require, "--read", more, "--time", "300s"];
+        if let Some(ran) = on_device(device, &arguments) {
+            ran.expect(1, &["FAIL          iops >=", rule]);
+        }
+    }
+    // A rate that was kept explains nothing about a latency that was not, and verify has no --confirm.
+    let slow = "servers = 64\nservice = \"exponential 5ms\"";
+    if let Some(ran) = on_device(slow, &["--require", "iops>=200,p99<=10ms", "--time", "60s"]) {
+        let ran = ran.expect(1, &["FAIL          p99 <= 10 ms"]);
+        assert!(!ran.out.contains("D-CAP") && !ran.out.contains("--confirm"), "{ran:#?}");
+    }
+}
+
 /// A latency that rises all the time is beyond its limit for good.
 #[test]
 fn a_drifting_latency_fails_the_full_time() {

@@ -1,7 +1,7 @@
 //! Reports without what changes from run to run and from machine to machine: the same lines, labels, columns, elements,
 //! order and number formats remain.
 
-#[path = "../../../report/tests/diskspd/hidden.rs"]
+#[path = "../../../report/tests/suite/diskspd/hidden.rs"]
 mod hidden;
 
 pub use hidden::{digits as digits_hidden, number as number_hidden};

@@ -15,7 +15,7 @@ mod errors;
 mod flags;
 mod golden;
 mod logs;
-#[path = "../../../report/tests/fio/masks.rs"]
+#[path = "../../../report/tests/suite/fio/masks.rs"]
 mod masks;
 mod options;
 #[path = "../drop_in/place.rs"]

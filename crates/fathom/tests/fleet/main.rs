@@ -599,7 +599,7 @@ fn a_wrong_token_or_version_is_refused() {
     let port = listener.local_addr().unwrap().port();
     let old = std::thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
-        run::hosts::introduce(&mut stream, run::hosts::Role::Rank, TOKEN).unwrap();
+        run::hosts::introduce(&mut stream, run::hosts::Role::Agent, TOKEN).unwrap();
         let hello = r#"{"Hello":{"protocol":1,"version":"0.0.1","host":{"name":"old","system":"","kernel":"","architecture":""},"widened_from":null}}"#;
         use std::io::{Read, Write};
         stream.write_all(&(hello.len() as u32).to_le_bytes()).unwrap();

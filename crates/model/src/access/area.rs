@@ -87,6 +87,12 @@ impl Area {
         self.base + position * self.alignment
     }
 
+    /// Turns a 64-bit draw into the offset of a position, counted from the base, as [`Reduction::Modulo`] does.
+    #[inline(always)]
+    pub(super) fn remainder(&self, word: u64) -> u64 {
+        (word - word % self.alignment) % self.span()
+    }
+
     /// Turns a 64-bit draw into an offset, counted from the base, of one of the positions in `[start, start + span)`.
     /// `span` must be a multiple of the alignment and not 0.
     #[inline]

@@ -34,6 +34,7 @@ pub use interlocked::Interlocked;
 pub use mixed::{Continuation, Mixed};
 pub use once::{Once, OnceMethod};
 pub use parallel::Parallel;
+pub(crate) use placement::PlacementCursor;
 pub use placement::{BlockList, Placement, Uniform};
 pub use ranges::{EffectiveRange, RangeBasis, RangeShare, Ranges, RangesRule};
 pub use sequential::{Advance, AtEnd, Positions, Sequential};
@@ -125,7 +126,7 @@ pub enum Cursor {
     /// See [`Access::Parallel`].
     Parallel(parallel::ParallelCursor),
     /// See [`Access::Random`], all other placements.
-    Placed(placement::PlacementCursor),
+    Placed(PlacementCursor),
     /// See [`Access::Mixed`].
     Mixed(mixed::MixedCursor),
     /// See [`Access::Every`].

@@ -88,6 +88,30 @@ impl OnceCursor {
         }
     }
 
+    /// Visits the next positions with operations of this length. Returns how many there are; `None`, and nothing is visited,
+    /// where an operation may have to be cut.
+    #[inline(always)]
+    pub(crate) fn fill<'a>(
+        &mut self,
+        draws: &mut Draws,
+        length: u32,
+        offsets: impl ExactSizeIterator<Item = &'a mut u64>,
+    ) -> Option<usize> {
+        match &mut self.walk {
+            Walk::Bijection(bijection) if self.area.block == u64::from(length) => {
+                let left = bijection.count - self.visited;
+                let count = offsets.len().min(left.try_into().unwrap_or(usize::MAX));
+                for offset in offsets.take(count) {
+                    *offset = self.area.offset(bijection.image(self.visited));
+                    self.visited += 1;
+                }
+                Some(count)
+            }
+            Walk::Bijection(_) => None,
+            Walk::Map(map) => map.fill(draws, length, offsets),
+        }
+    }
+
     /// Marks the blocks of an operation as used and cuts it before the first block that already is.
     pub(super) fn claim(&mut self, offset: u64, length: u32) -> u32 {
         match &mut self.walk {
@@ -150,6 +174,30 @@ impl Map {
             free.or_else(|| self.free_on_grid(0, step, area.positions()))
         };
         Some(area.base + free? * self.unit)
+    }
+
+    /// The same for many operations, where each of them takes one block of the map, whatever its direction.
+    #[inline(always)]
+    fn fill<'a>(
+        &mut self,
+        draws: &mut Draws,
+        length: u32,
+        offsets: impl ExactSizeIterator<Item = &'a mut u64>,
+    ) -> Option<usize> {
+        let PerDirection { read, write, trim } = &self.areas;
+        let positions = read.positions();
+        let whole = u64::from(length) == self.unit && read.block == self.unit && read.alignment == self.unit;
+        if !whole || write != read || trim != read || positions != self.used.count {
+            return None;
+        }
+        let (base, unit, used) = (read.base, self.unit, &mut self.used);
+        let left = used.count - used.used;
+        let count = offsets.len().min(left.try_into().unwrap_or(usize::MAX));
+        let range = (positions, self.reduction);
+        draws.fill_below(Purpose::Offset, range, offsets.take(count), |drawn| {
+            base + used.take_from(drawn) * unit
+        });
+        Some(count)
     }
 
     /// The first free block at or after `start` of those that are multiples of `step` and begin one of `positions`.
@@ -309,6 +357,29 @@ impl UsedMap {
             (index, bit) = (index / 64, index as u64 % 64);
         }
         true
+    }
+
+    /// Takes the first free position at or after `start`, going round the end. There must be one.
+    #[inline(always)]
+    fn take_from(&mut self, start: u64) -> u64 {
+        let (index, bit) = ((start / 64) as usize, start % 64);
+        let words = &mut self.levels[0];
+        let free = !words[index] & (u64::MAX << bit);
+        let bit = free.trailing_zeros();
+        // The word has room for this one and another.
+        if free != 0 && !words[index] & !(1 << bit) != 0 {
+            words[index] |= 1 << bit;
+            self.used += 1;
+            return index as u64 * 64 + u64::from(bit);
+        }
+        self.take_from_slowly(start)
+    }
+
+    #[inline(never)]
+    fn take_from_slowly(&mut self, start: u64) -> u64 {
+        let free = self.free_from(start).expect("some position is free");
+        self.take(free);
+        free
     }
 
     /// The first free position at or after `start`, going round the end.

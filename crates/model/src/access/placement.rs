@@ -84,18 +84,35 @@ impl UniformCursor {
         self.next_by_rule(draws, direction)
     }
 
-    /// The area, if it is the same for all directions and positions are drawn without bias.
-    pub(crate) fn common_area(&self) -> Option<Area> {
-        (self.same && self.reduction == Reduction::Lemire).then_some(self.area)
+    /// Draws many offsets for operations of this length. False, and nothing is drawn, where directions have areas of their
+    /// own or lengths would have to be looked at.
+    #[inline(always)]
+    pub(crate) fn fill<'a>(
+        &mut self,
+        draws: &mut Draws,
+        length: u32,
+        offsets: impl Iterator<Item = &'a mut u64>,
+    ) -> bool {
+        let area = self.area;
+        if !self.same || area.block != u64::from(length) {
+            return false;
+        }
+        match self.reduction {
+            Reduction::Modulo => {
+                offsets.for_each(|offset| *offset = area.base + area.remainder(draws.word(Purpose::Offset)))
+            }
+            reduction => draws.fill_below(Purpose::Offset, (self.positions, reduction), offsets, |position| {
+                area.offset(position)
+            }),
+        }
+        true
     }
 
     #[inline(never)]
     fn next_by_rule(&self, draws: &mut Draws, direction: Direction) -> u64 {
         let area = &self.areas[direction];
         match self.reduction {
-            Reduction::Modulo => {
-                area.base + area.reduce(draws.word(Purpose::Offset), 0, area.span(), Reduction::Modulo)
-            }
+            Reduction::Modulo => area.base + area.remainder(draws.word(Purpose::Offset)),
             reduction => area.offset(draws.below(Purpose::Offset, area.positions(), reduction)),
         }
     }

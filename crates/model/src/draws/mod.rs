@@ -150,6 +150,8 @@ impl NativeDraws {
 #[derive(Clone, Debug)]
 pub struct FioDraws {
     generators: [Tausworthe; PURPOSES],
+    seed: u64,
+    number: u32,
 }
 
 impl FioDraws {
@@ -165,6 +167,8 @@ impl FioDraws {
         const LIST_INDEX: [usize; PURPOSES] = [5, 4, 6, 10, 16, 0, 1, 2, 15, 17, 18, 9, 5, 13, 3, 7, 8];
         FioDraws {
             generators: std::array::from_fn(|purpose| Tausworthe::new(seeds[LIST_INDEX[purpose]] as u32)),
+            seed,
+            number,
         }
     }
 }
@@ -194,6 +198,14 @@ impl Draws {
         }
     }
 
+    /// Prepares for another pass over the target: fio repeats the very same operations in every pass, the other forms
+    /// continue to draw.
+    pub fn begin_pass(&mut self) {
+        if let Draws::PerPurpose(draws) = self {
+            **draws = FioDraws::new(draws.seed, draws.number);
+        }
+    }
+
     /// The words that the generator for one purpose goes on from, where it is the one of fio.
     pub fn words_of(&self, purpose: Purpose) -> Option<[u32; 3]> {
         match self {
@@ -202,18 +214,39 @@ impl Draws {
         }
     }
 
-    /// Many unbiased numbers below `count` for one purpose, with the generator at hand meanwhile.
+    /// Draws a number below `count` for each value, as [`Draws::below`] does, with the generator at hand meanwhile.
     #[inline(always)]
-    pub(crate) fn uniform_below(&mut self, purpose: Purpose, count: u64) -> UniformBelow<'_> {
-        let native = match self {
-            Draws::Native(draws) => Some(draws.generators[purpose as usize].clone()),
-            _ => None,
-        };
-        UniformBelow {
-            draws: self,
-            native,
-            purpose,
-            count,
+    pub(crate) fn fill_below<'a>(
+        &mut self,
+        purpose: Purpose,
+        (count, reduction): (u64, Reduction),
+        values: impl Iterator<Item = &'a mut u64>,
+        mut value_of: impl FnMut(u64) -> u64,
+    ) {
+        match (&mut *self, reduction) {
+            (Draws::Native(draws), Reduction::Lemire) => {
+                let mut generator = draws.generators[purpose as usize].clone();
+                // Written out: with a closure around it the generator does not stay in registers.
+                for value in values {
+                    let mut product = u128::from(generator.next_u64()) * u128::from(count);
+                    if (product as u64) < count {
+                        let threshold = count.wrapping_neg() % count;
+                        while (product as u64) < threshold {
+                            product = u128::from(generator.next_u64()) * u128::from(count);
+                        }
+                    }
+                    *value = value_of((product >> 64) as u64);
+                }
+                draws.generators[purpose as usize] = generator;
+            }
+            (Draws::PerPurpose(draws), Reduction::MultiplyHigh32) => {
+                let mut generator = draws.generators[purpose as usize].clone();
+                for value in values {
+                    *value = value_of(multiply_high_32(generator.next(), count));
+                }
+                draws.generators[purpose as usize] = generator;
+            }
+            _ => values.for_each(|value| *value = value_of(self.below(purpose, count, reduction))),
         }
     }
 
@@ -238,43 +271,16 @@ impl Draws {
                 (product >> 64) as u64
             }
             Reduction::Modulo => self.word(purpose) % count,
-            Reduction::MultiplyHigh32 => ((u128::from(self.half(purpose)) * u128::from(count)) >> 32) as u64,
+            Reduction::MultiplyHigh32 => multiply_high_32(self.half(purpose), count),
             Reduction::MultiplyHigh64 => ((u128::from(self.word(purpose)) * u128::from(count)) >> 64) as u64,
         }
     }
 }
 
-/// See [`Draws::uniform_below`]. The native generator is kept in registers and put back at the end.
-pub(crate) struct UniformBelow<'a> {
-    draws: &'a mut Draws,
-    native: Option<Xoshiro256PlusPlus>,
-    purpose: Purpose,
-    count: u64,
-}
-
-impl UniformBelow<'_> {
-    #[inline(always)]
-    pub(crate) fn next(&mut self) -> u64 {
-        let Some(generator) = &mut self.native else {
-            return self.draws.below(self.purpose, self.count, Reduction::Lemire);
-        };
-        let mut product = u128::from(generator.next_u64()) * u128::from(self.count);
-        if (product as u64) < self.count {
-            let threshold = self.count.wrapping_neg() % self.count;
-            while (product as u64) < threshold {
-                product = u128::from(generator.next_u64()) * u128::from(self.count);
-            }
-        }
-        (product >> 64) as u64
-    }
-}
-
-impl Drop for UniformBelow<'_> {
-    fn drop(&mut self) {
-        if let (Draws::Native(draws), Some(generator)) = (&mut *self.draws, self.native.take()) {
-            draws.generators[self.purpose as usize] = generator;
-        }
-    }
+/// See [`Reduction::MultiplyHigh32`].
+#[inline(always)]
+fn multiply_high_32(half: u32, count: u64) -> u64 {
+    ((u128::from(half) * u128::from(count)) >> 32) as u64
 }
 
 /// How random bits become a number below a bound.

@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::direction::PerDirection;
+use crate::direction::{Direction, PerDirection};
+use crate::mix::Mix;
 use crate::units::Nanos;
 
 /// When the operations of a stream are due.
@@ -24,6 +25,32 @@ pub enum Pacing {
         /// The schedules.
         rates: PerDirection<Option<Rate>>,
     },
+}
+
+impl Pacing {
+    /// The schedule of each direction; the mix divides one for all.
+    pub fn by_direction(self, mix: &Mix) -> PerDirection<Option<Rate>> {
+        match self {
+            Pacing::Unpaced => PerDirection::default(),
+            Pacing::PerDirection { rates } => rates,
+            Pacing::Together { rate } => {
+                let mut all = PerDirection::default();
+                let writes = mix.write_share() / 100.0;
+                for direction in mix.directions() {
+                    let share = match (mix, direction) {
+                        (Mix::Only { .. }, _) => 1.0,
+                        (Mix::TrimThenWrite, _) => 0.5,
+                        (_, Direction::Write) => writes,
+                        _ => 1.0 - writes,
+                    };
+                    // Fine enough for any rate, and small enough not to overflow.
+                    let per_ns = Nanos((rate.per_ns.0 as f64 / share) as u64);
+                    all[direction] = Some(Rate { per_ns, ..rate });
+                }
+                all
+            }
+        }
+    }
 }
 
 /// A schedule: due times that do not depend on when operations complete.

@@ -288,6 +288,30 @@ impl Default for Stream {
     }
 }
 
+impl Stream {
+    /// The pattern that a direction uses.
+    pub fn access(&self, direction: Direction) -> &Access {
+        let index = usize::from(self.pattern.access_of[direction]);
+        self.pattern.access.get(index).unwrap_or(&self.pattern.access[0])
+    }
+
+    /// The length that all operations of a direction have, if they all have one.
+    pub fn fixed_length(&self, direction: Direction) -> Option<u64> {
+        match &self.pattern.sizes[direction] {
+            BlockSizes::Fixed { size } => Some(size.0),
+            BlockSizes::Range { .. } | BlockSizes::Split { .. } => None,
+        }
+    }
+
+    /// Multiples of what positions are.
+    pub fn alignment(&self, direction: Direction) -> u64 {
+        match self.pattern.alignment[direction].0 {
+            0 => self.pattern.shortest(&self.mix).0,
+            alignment => alignment,
+        }
+    }
+}
+
 /// Positions and lengths of a stream's operations.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Pattern {
@@ -337,14 +361,16 @@ impl Pattern {
 
     /// The longest operation of any direction that `mix` can issue.
     pub fn longest(&self, mix: &Mix) -> Bytes {
-        let of = Direction::ALL.into_iter().filter(|direction| mix.includes(*direction));
-        of.map(|direction| self.longest_of(direction)).max().unwrap_or_default()
+        mix.directions()
+            .map(|direction| self.longest_of(direction))
+            .max()
+            .unwrap_or_default()
     }
 
     /// The shortest operation of any direction that `mix` can issue.
     pub fn shortest(&self, mix: &Mix) -> Bytes {
-        let of = Direction::ALL.into_iter().filter(|direction| mix.includes(*direction));
-        of.map(|direction| self.shortest_of(direction))
+        mix.directions()
+            .map(|direction| self.shortest_of(direction))
             .min()
             .unwrap_or_default()
     }

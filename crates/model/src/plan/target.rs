@@ -104,6 +104,17 @@ pub enum Prepare {
     },
 }
 
+impl Prepare {
+    /// The size that a file is given.
+    pub fn size(&self) -> Option<Bytes> {
+        match self {
+            Prepare::Existing => None,
+            Prepare::Filled { size } => *size,
+            Prepare::Recreate { size, .. } | Prepare::LayOut { size, .. } => Some(*size),
+        }
+    }
+}
+
 /// How space for a file is allocated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

@@ -87,13 +87,15 @@ impl JobResults {
 
     /// All directions together; a job without any operation gives an empty result.
     pub fn total(&self) -> DirectionResults {
-        let mut total = DirectionResults::default();
-        for (_, results) in self.directions().iter() {
-            if let Some(results) = results {
-                total.merge(results);
-            }
-        }
-        total
+        sum_of(self.directions())
+    }
+
+    /// Operations completed, all directions together.
+    pub fn operations(&self) -> u64 {
+        let streams = self.workers.iter().flat_map(|worker| &worker.streams);
+        let directions = streams.flat_map(|stream| stream.directions.iter());
+        let operations = directions.filter_map(|(_, results)| Some(results.as_ref()?.operations));
+        operations.sum()
     }
 
     /// The longest measured window of its workers.
@@ -117,6 +119,16 @@ impl JobResults {
         self.workers.iter().for_each(|worker| sum.add(worker.usage));
         sum
     }
+}
+
+/// All directions together. Histograms are large, so the first becomes the sum and no empty one is added to.
+pub(crate) fn sum_of(directions: PerDirection<Option<DirectionResults>>) -> DirectionResults {
+    let PerDirection { read, write, trim } = directions;
+    let sum = [read, write, trim].into_iter().flatten().reduce(|mut sum, results| {
+        sum.merge(&results);
+        sum
+    });
+    sum.unwrap_or_default()
 }
 
 /// Operations in flight, on average and at most.

@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use model::access::{Access, AtEnd, Mixed, Once, Placement, Sequential, Uniform};
+use model::access::{Access, AtEnd, Mixed, Once, OnceMethod, Placement, Sequential, Uniform};
 use model::block_size::{BlockSizes, SizeShare};
-use model::draws::DrawsForm;
+use model::draws::{DrawsForm, Reduction};
 use model::mix::{Mix, MixRule};
 use model::plan::Pattern;
 use model::sequence::{Operation, Sequence};
@@ -88,6 +88,29 @@ fn any_access() -> impl Strategy<Value = Access> {
     ]
 }
 
+/// Also those that cut operations which would run into a used block.
+fn any_access_of_dialects() -> impl Strategy<Value = Access> {
+    let reduction = prop_oneof![
+        Just(Reduction::Lemire),
+        Just(Reduction::Modulo),
+        Just(Reduction::MultiplyHigh32),
+        Just(Reduction::MultiplyHigh64),
+    ];
+    let map = |reduction| OnceMethod::Map {
+        reduction,
+        optional: false,
+    };
+    prop_oneof![
+        any_access(),
+        reduction.clone().prop_map(|reduction| Access::Random {
+            placement: Placement::Uniform(Uniform { reduction })
+        }),
+        reduction.prop_map(move |reduction| Access::Random {
+            placement: Placement::Once(Once { method: map(reduction) })
+        }),
+    ]
+}
+
 fn any_form() -> impl Strategy<Value = DrawsForm> {
     prop_oneof![
         any::<u64>().prop_map(|seed| DrawsForm::Native { seed }),
@@ -153,17 +176,22 @@ proptest! {
     }
 
     #[test]
-    fn how_many_are_asked_for_at_once_changes_nothing(
-        mix in any_mix(), access in any_access(), sizes in any_sizes(), seed in any::<u64>(), most in 1usize..70,
+    fn operations_planned_together_are_those_decided_one_by_one(
+        mix in any_mix(), access in any_access_of_dialects(), sizes in prop_oneof![any_sizes(), Just(BlockSizes::default())],
+        form in any_form(), most in 1usize..70,
     ) {
         let pattern = Pattern {
             sizes: PerDirection::all(sizes),
             ..Pattern::simple(access, Bytes::kib(4))
         };
-        let form = DrawsForm::Native { seed };
-        let one_by_one = operations(mix, &pattern, 0, 1 << 22, form, 200);
-        let mut draws = form.start();
-        let mut sequence = Sequence::new(mix, &pattern, 0, 1 << 22, 4, &Arc::default(), &mut draws).expect("it fits");
+        let start = || {
+            let mut draws = form.start();
+            let sequence = Sequence::new(mix, &pattern, 0, 1 << 20, 4, &Arc::default(), &mut draws).expect("it fits");
+            (sequence, draws)
+        };
+        let (mut sequence, mut draws) = start();
+        let one_by_one: Vec<Operation> = std::iter::from_fn(|| sequence.next(&mut draws, 0, None)).take(300).collect();
+        let (mut sequence, mut draws) = start();
         let mut together = Vec::new();
         while together.len() < one_by_one.len() {
             let taken = sequence.take(&mut draws, 0, most);
@@ -171,6 +199,10 @@ proptest! {
             together.extend_from_slice(taken);
         }
         prop_assert_eq!(&together[..one_by_one.len()], &one_by_one[..]);
+        if one_by_one.len() < 300 {
+            prop_assert_eq!(together.len(), one_by_one.len());
+            prop_assert!(sequence.take(&mut draws, 0, most).is_empty());
+        }
     }
 }
 

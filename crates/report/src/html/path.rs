@@ -90,6 +90,7 @@ pub(super) fn of(results: &Results, step: usize, job: usize, diagnosis: Option<&
                 | Answer::LatencyBound
                 | Answer::BurstEnd
                 | Answer::SlcCliff
+                | Answer::Drift
                 | Answer::ThrottleQuantum
                 | Answer::Thermal
                 | Answer::GarbageCollection

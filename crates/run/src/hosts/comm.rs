@@ -23,11 +23,11 @@ pub enum Incoming {
 }
 
 /// Messages that may wait for one process.
-pub(super) const WAITING: usize = 4096;
+pub(super) const MAX_WAITING: usize = 4096;
 
 /// Why a process is lost for which more of them wait.
 pub(super) fn too_many_wait() -> String {
-    format!("it takes nothing any more: {WAITING} messages wait for it")
+    format!("it takes nothing any more: {MAX_WAITING} messages wait for it")
 }
 
 /// Messages between the process that leads (rank 0, or one beside the ranks) and the others. Messages of one sender to one
@@ -50,7 +50,7 @@ pub trait Comm: Send + Sync {
 
     /// Messages are carried as fast as can be until that is taken back, at the cost of a processor where the carrier has to
     /// be looked after.
-    fn hurry(&self, _hurry: bool) {}
+    fn set_low_latency(&self, _hurry: bool) {}
 
     /// How long after a request to stop the launcher lets this process live; `None` if nobody will end it.
     fn grace(&self) -> Option<Duration> {

@@ -16,7 +16,7 @@ pub(super) struct Intervals {
 }
 
 /// Intervals whose other parts do not come are not waited for longer than until so many later ones are there.
-const LATE: usize = 3;
+const LATE_AFTER: usize = 3;
 
 /// The ranks that have told an interval: a bit for each.
 #[derive(Debug, Default)]
@@ -79,7 +79,7 @@ impl Intervals {
         let first = (step, job, Phase::ALL[0], 0, 0);
         let of_job = self.waiting.range(first..).map(|(key, _)| *key);
         let keys: Vec<Key> = of_job.take_while(|key| (key.0, key.1) == (step, job)).collect();
-        let key = keys.first().filter(|_| keys.len() > LATE)?;
+        let key = keys.first().filter(|_| keys.len() > LATE_AFTER)?;
         self.waiting.remove(key).map(|(interval, _)| interval)
     }
 

@@ -72,7 +72,7 @@ impl Launch {
 
 /// The launcher that the environment tells of; `None` if there is none. One that has started a single process is only of
 /// interest for what it did to that. `FATHOM_MPI_LIBRARY` names the library, and `FATHOM_FLEET=off` makes every process run by itself.
-pub fn launched(variable: impl Fn(&str) -> Option<String>) -> Option<Launch> {
+pub fn detect_launcher(variable: impl Fn(&str) -> Option<String>) -> Option<Launch> {
     if variable("FATHOM_FLEET").is_some_and(|value| value == "off") {
         return None;
     }
@@ -218,7 +218,7 @@ mod tests {
     }
 
     fn of(set: &[(&str, &str)]) -> Option<Launch> {
-        launched(|name| {
+        detect_launcher(|name| {
             let found = set.iter().find(|(known, _)| *known == name);
             found.map(|(_, value)| (*value).to_owned())
         })

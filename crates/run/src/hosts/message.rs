@@ -8,7 +8,7 @@ use model::plan::Plan;
 use model::results::{Results, StepResults};
 use serde::{Deserialize, Serialize};
 
-use super::turns::Turn;
+use super::barrier::Arrival;
 use crate::targets::guard::Permissions;
 
 /// Raised whenever the messages change.
@@ -35,7 +35,7 @@ pub(super) struct Introduction {
 
 /// To a rank.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) enum ToRank {
+pub(super) enum ToAgent {
     /// What time is it? Answered at once.
     Clock { number: u32 },
     /// Carry this out.
@@ -100,7 +100,7 @@ impl Order {
 
 /// To the process that leads.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) enum ToHead {
+pub(super) enum ToCoordinator {
     /// The first thing that is said.
     Hello(Box<Introduction>),
     /// An answer: the time there.
@@ -108,7 +108,7 @@ pub(super) enum ToHead {
     /// Something happened there.
     Event(Box<Event>),
     /// It waits for others, with its targets.
-    Turn(Turn),
+    Arrival(Arrival),
     /// A step is ready, and waits.
     Ready { step: u32 },
     /// Its first worker really began at this time of the rank's own clock.

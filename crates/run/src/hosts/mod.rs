@@ -4,18 +4,18 @@
 //! agreed moment, and puts the results together. It may carry out a part itself (rank 0 of MPI) or none (a management machine).
 //! What carries the messages is behind [`Comm`]; nothing outside of this folder knows what it is.
 
+mod agent;
+mod barrier;
 mod comm;
-mod head;
+mod coordinator;
 mod intervals;
 mod launch;
-mod meeting;
 mod message;
 #[cfg(target_os = "linux")]
 mod mpi;
 mod order;
-mod rank;
+mod rendezvous;
 mod streams;
-mod turns;
 
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -28,12 +28,13 @@ use model::plan::Plan;
 use model::results::Results;
 use serde::{Deserialize, Serialize};
 
+pub use crate::error::HostFault;
+pub use agent::run_agent;
 pub use comm::{Comm, Incoming};
-pub use head::{Head, Trouble};
-pub use launch::{Launch, launched};
-pub use meeting::{Meeting, announced, meeting};
-pub use rank::serve;
-pub use streams::{Duplex, ENDED, Role, StreamComm, introduce};
+pub use coordinator::Coordinator;
+pub use launch::{Launch, detect_launcher};
+pub use rendezvous::{Rendezvous, announced_rank, rendezvous};
+pub use streams::{Duplex, PROCESS_ENDED, Role, StreamComm, introduce};
 
 /// Joins the processes of a launcher through its library.
 ///
@@ -57,25 +58,25 @@ pub fn mpi(_: &Launch) -> Result<Box<dyn Comm>, String> {
 }
 
 /// How often is looked whether something came.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Signs of life come this often.
-const ALIVE_EVERY: Duration = Duration::from_secs(1);
+const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(1);
 /// A process of which nothing was heard for so long is lost.
-const SILENCE: Duration = Duration::from_secs(6);
+const SILENCE_TIMEOUT: Duration = Duration::from_secs(6);
 /// What was measured so far is told and kept this often,
-const SO_FAR_EVERY: Duration = Duration::from_secs(2);
+const PARTIAL_RESULTS_INTERVAL: Duration = Duration::from_secs(2);
 /// but no oftener than once in this part of the time that a run has taken: it grows with that time, and what is told in a second
 /// must not.
-const SO_FAR_PART: u32 = 200;
+const PARTIAL_RESULTS_SHARE: u32 = 200;
 
 /// How long after the last time the next follows, in a run that began so long ago.
-fn so_far_every(run: Duration) -> Duration {
-    SO_FAR_EVERY.max(run / SO_FAR_PART)
+fn partial_results_interval(run: Duration) -> Duration {
+    PARTIAL_RESULTS_INTERVAL.max(run / PARTIAL_RESULTS_SHARE)
 }
 
 /// Where a process of a fleet is and what it may use.
 #[derive(Clone, Debug)]
-pub struct Place<'a> {
+pub struct LocalHost<'a> {
     /// Its host.
     pub host: Host,
     /// The clock of its runs.
@@ -92,7 +93,7 @@ pub struct Place<'a> {
 
 /// What one rank has measured so far, with all that is needed to put it together with others.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Kept {
+pub struct JournalEntry {
     /// Names the run.
     pub run: String,
     /// Who measured it.
@@ -104,7 +105,7 @@ pub struct Kept {
     /// When each step began, after the agreed moment.
     #[serde(default)]
     pub starts_ns: Vec<i64>,
-    /// How far its clock is ahead of that of the process that led.
+    /// How far its clock is ahead of that of the process that with_listener.
     #[serde(default)]
     pub clock_ahead_ns: i64,
     /// Shortest time of a message there and back.
@@ -118,7 +119,7 @@ pub struct Kept {
 /// between a test and its results.
 pub trait Journal: Sync {
     /// Keeps this in the place of what was kept before of the same rank and run.
-    fn keep(&self, kept: &Kept);
+    fn keep(&self, kept: &JournalEntry);
 
     /// It is no longer needed.
     fn forget(&self, run: &str, rank: u32);
@@ -128,7 +129,7 @@ pub trait Journal: Sync {
 ///
 /// # Errors
 /// A sentence, if there is nothing, or it is of different runs.
-pub fn recover(mut kept: Vec<Kept>) -> Result<Results, String> {
+pub fn recover(mut kept: Vec<JournalEntry>) -> Result<Results, String> {
     kept.sort_by_key(|one| one.rank.number);
     kept.dedup_by_key(|one| one.rank.number);
     let Some(first) = kept.first() else {
@@ -191,9 +192,18 @@ mod tests {
     /// What is told so far grows with the time that a run has taken: twice as much is told half as often.
     #[test]
     fn what_is_told_in_a_second_does_not_grow() {
-        assert_eq!(so_far_every(Duration::ZERO), SO_FAR_EVERY);
-        assert_eq!(so_far_every(Duration::from_secs(400)), SO_FAR_EVERY);
-        assert_eq!(so_far_every(Duration::from_secs(3600)), Duration::from_secs(18));
-        assert_eq!(so_far_every(Duration::from_secs(7200)), Duration::from_secs(36));
+        assert_eq!(partial_results_interval(Duration::ZERO), PARTIAL_RESULTS_INTERVAL);
+        assert_eq!(
+            partial_results_interval(Duration::from_secs(400)),
+            PARTIAL_RESULTS_INTERVAL
+        );
+        assert_eq!(
+            partial_results_interval(Duration::from_secs(3600)),
+            Duration::from_secs(18)
+        );
+        assert_eq!(
+            partial_results_interval(Duration::from_secs(7200)),
+            Duration::from_secs(36)
+        );
     }
 }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use engine::sys::mpi::{Abi, Found, Mpi, Transfer};
 
-use super::comm::{Comm, Incoming, WAITING, too_many_wait};
+use super::comm::{Comm, Incoming, MAX_WAITING, too_many_wait};
 use super::launch::Launch;
 
 /// The length of a message, and then the message.
@@ -21,7 +21,7 @@ const AWAKE: Duration = Duration::from_millis(1);
 /// then ever less often, up to this.
 const LONGEST_NAP: Duration = Duration::from_millis(20);
 /// How long the end waits for what was handed over, and for the others.
-const CLOSING: Duration = Duration::from_secs(5);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The processes that a launcher of MPI has started together.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ pub struct MpiComm {
     words: String,
     outgoing: Mutex<Sender<Outgoing>>,
     incoming: Mutex<Receiver<Incoming>>,
-    hurry: Arc<AtomicBool>,
+    set_low_latency: Arc<AtomicBool>,
     over: Arc<AtomicBool>,
     pump: Mutex<Option<JoinHandle<()>>>,
     grace: Option<Duration>,
@@ -48,8 +48,8 @@ impl MpiComm {
         let (outgoing, to_send) = channel();
         let (tell, incoming) = channel();
         let (ready, started) = channel();
-        let (hurry, over) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
-        let (hurried, ended) = (Arc::clone(&hurry), Arc::clone(&over));
+        let (set_low_latency, over) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+        let (hurried, ended) = (Arc::clone(&set_low_latency), Arc::clone(&over));
         let pump = thread::spawn(move || {
             let started = open_first(&launch.libraries).and_then(Found::start);
             let mpi = match started.and_then(|mpi| of_this_launcher(mpi, &launch)) {
@@ -80,7 +80,7 @@ impl MpiComm {
             words,
             outgoing: Mutex::new(outgoing),
             incoming: Mutex::new(incoming),
-            hurry,
+            set_low_latency,
             over,
             pump: Mutex::new(Some(pump)),
             grace,
@@ -135,8 +135,8 @@ impl Comm for MpiComm {
         incoming.recv_timeout(within).ok()
     }
 
-    fn hurry(&self, hurry: bool) {
-        self.hurry.store(hurry, Ordering::Release);
+    fn set_low_latency(&self, set_low_latency: bool) {
+        self.set_low_latency.store(set_low_latency, Ordering::Release);
     }
 
     fn grace(&self) -> Option<Duration> {
@@ -153,7 +153,7 @@ impl Comm for MpiComm {
         let pump = self.pump.lock().unwrap_or_else(PoisonError::into_inner).take();
         let begun = Instant::now();
         if let Some(pump) = pump {
-            while !pump.is_finished() && begun.elapsed() < CLOSING * 2 {
+            while !pump.is_finished() && begun.elapsed() < CLOSE_TIMEOUT * 2 {
                 thread::sleep(Duration::from_millis(1));
             }
         }
@@ -186,7 +186,7 @@ struct Pump {
 }
 
 impl Pump {
-    fn run(mut self, to_send: &Receiver<Outgoing>, hurry: &AtomicBool, over: &AtomicBool) {
+    fn run(mut self, to_send: &Receiver<Outgoing>, set_low_latency: &AtomicBool, over: &AtomicBool) {
         let (mut moved, mut nap, mut closing) = (Instant::now(), Duration::from_micros(50), None);
         loop {
             let mut any = false;
@@ -207,13 +207,13 @@ impl Pump {
             if over.load(Ordering::Acquire) {
                 let since = *closing.get_or_insert_with(Instant::now);
                 let idle = self.peers.iter().all(|peer| peer.lost || peer.sending.is_empty());
-                if idle && !any || since.elapsed() > CLOSING {
+                if idle && !any || since.elapsed() > CLOSE_TIMEOUT {
                     break;
                 }
             }
             if any {
                 (moved, nap) = (Instant::now(), Duration::from_micros(50));
-            } else if hurry.load(Ordering::Acquire) || moved.elapsed() < AWAKE {
+            } else if set_low_latency.load(Ordering::Acquire) || moved.elapsed() < AWAKE {
                 thread::yield_now();
             } else {
                 thread::sleep(nap);
@@ -239,7 +239,7 @@ impl Pump {
             return;
         }
         // Each is two.
-        if self.peers[to as usize].sending.len() >= 2 * WAITING {
+        if self.peers[to as usize].sending.len() >= 2 * MAX_WAITING {
             return self.lose(to, too_many_wait());
         }
         let length = (bytes.len() as u64).to_le_bytes().to_vec();

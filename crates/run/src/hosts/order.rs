@@ -59,8 +59,8 @@ impl Comm for Renumbered {
         })
     }
 
-    fn hurry(&self, hurry: bool) {
-        self.comm.hurry(hurry);
+    fn set_low_latency(&self, set_low_latency: bool) {
+        self.comm.set_low_latency(set_low_latency);
     }
 
     fn grace(&self) -> Option<Duration> {

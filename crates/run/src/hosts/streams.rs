@@ -10,14 +10,14 @@ use std::time::{Duration, Instant};
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
-use super::comm::{Comm, Incoming, WAITING, too_many_wait};
+use super::comm::{Comm, Incoming, MAX_WAITING, too_many_wait};
 
 /// Longest message: results of a large test in full.
-const LONGEST: u32 = 1 << 30;
+const MAX_FRAME: u32 = 1 << 30;
 /// Why a process is lost whose stream has ended.
-pub const ENDED: &str = "its process has ended";
+pub const PROCESS_ENDED: &str = "its process has ended";
 /// How long [`Comm::close`] waits for what was handed over to go.
-const CLOSING: Duration = Duration::from_secs(5);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Two byte streams to one process, and what it is called.
 pub struct Duplex {
@@ -65,7 +65,7 @@ impl StreamComm {
                         Ok(bytes) => Incoming::Message { from, bytes },
                         Err(error) => {
                             let why = match error.kind() {
-                                io::ErrorKind::UnexpectedEof => ENDED.to_owned(),
+                                io::ErrorKind::UnexpectedEof => PROCESS_ENDED.to_owned(),
                                 _ => format!("the connection broke: {error}"),
                             };
                             let _ = told.send(Incoming::Lost { from, why });
@@ -77,7 +77,7 @@ impl StreamComm {
                     }
                 }
             });
-            let (queue, waiting) = sync_channel::<Vec<u8>>(WAITING);
+            let (queue, waiting) = sync_channel::<Vec<u8>>(MAX_WAITING);
             let told = tell.clone();
             let writes = thread::spawn(move || {
                 for message in waiting {
@@ -155,7 +155,7 @@ impl Comm for StreamComm {
         for queue in self.queues.iter().flatten() {
             let _ = queue.try_send(Vec::new());
         }
-        while begun.elapsed() < CLOSING && writers.iter().any(|(_, writer)| !writer.is_finished()) {
+        while begun.elapsed() < CLOSE_TIMEOUT && writers.iter().any(|(_, writer)| !writer.is_finished()) {
             thread::sleep(Duration::from_millis(1));
         }
         writers.clear();
@@ -170,7 +170,7 @@ fn read_frame(reader: &mut dyn Read) -> io::Result<Vec<u8>> {
         // The other side has said all.
         return Err(io::ErrorKind::UnexpectedEof.into());
     }
-    if length > LONGEST {
+    if length > MAX_FRAME {
         return Err(io::Error::new(
             io::ErrorKind::InvalidData,
             "this is no message of fathom",
@@ -199,9 +199,9 @@ fn write_frame(writer: &mut dyn Write, message: &[u8]) -> io::Result<()> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// It leads.
-    Head,
+    Coordinator,
     /// It carries out what it is told.
-    Rank,
+    Agent,
 }
 
 const NONCE: usize = 32;
@@ -239,8 +239,8 @@ pub fn introduce(stream: &mut (impl Read + Write), role: Role, token: &str) -> i
     let mut asked = [0; NONCE];
     stream.read_exact(&mut asked)?;
     let other = match role {
-        Role::Head => Role::Rank,
-        Role::Rank => Role::Head,
+        Role::Coordinator => Role::Agent,
+        Role::Agent => Role::Coordinator,
     };
     stream.write_all(&answer(token, role, &asked, &question).finalize().into_bytes())?;
     stream.flush()?;
@@ -266,8 +266,8 @@ fn answer(token: &str, of: Role, asked: &[u8], own: &[u8]) -> Hmac<Sha256> {
     #[expect(clippy::expect_used, reason = "HMAC takes keys of every length")]
     let mut mac = Hmac::<Sha256>::new_from_slice(token.as_bytes()).expect("any key will do");
     mac.update(match of {
-        Role::Head => b"head",
-        Role::Rank => b"rank",
+        Role::Coordinator => b"head",
+        Role::Agent => b"rank",
     });
     mac.update(asked);
     mac.update(own);
@@ -287,7 +287,7 @@ mod tests {
         };
         let comm = StreamComm::new(0, 2, vec![stream], "pipes");
         // Besides those that wait, some are in the pipe, which holds 64 KiB, and one with who writes.
-        for _ in 0..WAITING + 80 {
+        for _ in 0..MAX_WAITING + 80 {
             comm.send(1, &[1; 1024]);
         }
         let Some(Incoming::Lost { from: 1, why }) = comm.receive(Duration::from_secs(10)) else {

@@ -1,31 +1,31 @@
 //! Kernel counters around the operations of a step: devices, processors, providers of virtual disks.
 
-use engine::Clock;
-use engine::probe::{CoreTimes, DeviceTimes, System, VolumeCounters};
+use std::rc::Rc;
+
+use engine::probe::{DeviceTimes, System, VolumeCounters};
 use model::Nanos;
 use model::event::Phase;
 use model::results::{HostCoreUse, HostDeviceUse, HostVolumeUse, StepResults};
 use model::seconds::HostSample;
 
+use super::StepContext;
 use super::launch::LiveJob;
-use crate::sampler::Sampler;
+use crate::sampler::{Reading, Sampler};
 
 /// Reads the counters while the jobs of a step run.
-pub(super) struct JobMonitor {
-    devices: Vec<(String, Vec<u32>)>,
+pub(super) struct JobMonitor<'a> {
+    context: &'a StepContext<'a>,
     devices_before: DeviceTimes,
-    measured_before: Option<Reading>,
+    measured_before: Option<Before>,
     measured: Option<Measured>,
-    sampler: Option<Sampler>,
 }
 
-/// All counters at one moment.
-struct Reading {
-    at: Nanos,
-    devices: DeviceTimes,
-    cores: CoreTimes,
+/// All counters when every job had begun to measure.
+struct Before {
+    reading: Rc<Reading>,
     /// Of those devices whose provider counts too.
     volumes: Vec<(String, VolumeCounters)>,
+    sampler: Sampler,
 }
 
 /// Their differences over the time in which every job was measuring.
@@ -37,67 +37,78 @@ struct Measured {
     samples: Vec<HostSample>,
 }
 
-impl JobMonitor {
-    pub(super) fn new(devices: &[(String, Vec<u32>)]) -> JobMonitor {
+impl<'a> JobMonitor<'a> {
+    pub(super) fn start(context: &'a StepContext<'a>) -> JobMonitor<'a> {
+        // What this machine does meanwhile has nothing to do with a simulated device.
+        let devices_before = match context.simulated {
+            true => DeviceTimes::default(),
+            false => DeviceTimes::read(),
+        };
+        if !context.simulated {
+            let targets = context.facts.iter();
+            let nearest = targets.filter_map(|target| Some(target.devices.first()?.name.clone()));
+            let mut other_programs = context.other_programs.borrow_mut();
+            other_programs.begin_step(nearest, context.clock.now(), &devices_before);
+        }
         JobMonitor {
-            devices: devices.to_vec(),
-            devices_before: DeviceTimes::read(),
+            context,
+            devices_before,
             measured_before: None,
             measured: None,
-            sampler: None,
         }
     }
 
     /// Reads counters once all jobs measure, and again once the first has ended.
-    pub(super) fn poll(&mut self, jobs: &[LiveJob], clock: Clock) {
+    pub(super) fn poll(&mut self, jobs: &[LiveJob]) {
+        let clock = self.context.clock;
+        self.context.other_programs.borrow_mut().poll(clock.now());
         if self.measured.is_some() {
             return;
         }
-        match &self.measured_before {
+        match &mut self.measured_before {
             None => {
                 if jobs.iter().all(|job| job.gather.phase() >= Phase::Measured) {
-                    self.measured_before = Some(Reading {
-                        at: clock.now(),
-                        devices: DeviceTimes::read(),
-                        cores: CoreTimes::read(),
+                    let reading = Reading::take(clock);
+                    let device = self.context.devices.first().map(|(name, _)| name.clone());
+                    self.measured_before = Some(Before {
                         volumes: self.volumes(),
+                        sampler: Sampler::start(device, Rc::clone(&reading)),
+                        reading,
                     });
-                    let device = self.devices.first().map(|(name, _)| name.clone());
-                    self.sampler = Some(Sampler::start(device, clock));
                 }
             }
-            Some(_) if jobs.iter().any(|job| job.gather.any_worker_measured()) => self.close(clock),
-            Some(_) => self.sampler.iter_mut().for_each(|sampler| sampler.poll(clock)),
+            Some(_) if jobs.iter().any(|job| job.gather.any_worker_measured()) => self.close(),
+            Some(before) => before.sampler.poll(clock),
         }
     }
 
+    /// Every job is in its measured window.
+    pub(super) fn is_measuring(&self) -> bool {
+        self.measured_before.is_some()
+    }
+
     /// Reads counters at the end of that time; also where the coordinator polled too late to see it.
-    pub(super) fn close(&mut self, clock: Clock) {
-        let Some(before) = self.measured_before.take().filter(|_| self.measured.is_none()) else {
+    pub(super) fn close(&mut self) {
+        let Some(before) = self.measured_before.take() else {
             return;
         };
-        let length = clock.now().since(before.at);
-        let devices = device_use_since(&self.devices, &before.devices, &DeviceTimes::read());
-        let cores = CoreTimes::read().since(&before.cores).into_iter();
-        let cores = cores.map(|core| HostCoreUse { host: 0, core }).collect();
-        let volumes = self.volumes_since(&before.volumes);
-        let samples = self
-            .sampler
-            .take()
-            .map(|sampler| sampler.finish(clock))
-            .unwrap_or_default();
+        let now = Reading::take(self.context.clock);
+        let cores = now.cores.since(&before.reading.cores).into_iter();
         self.measured = Some(Measured {
-            length,
-            devices,
-            cores,
-            volumes,
-            samples,
+            length: now.at.since(before.reading.at),
+            devices: self.device_use(&before.reading.devices, &now.devices),
+            cores: cores.map(|core| HostCoreUse { host: 0, core }).collect(),
+            volumes: self.volumes_since(&before.volumes),
+            samples: before.sampler.finish(now),
         });
     }
 
     /// What the devices did from before the first operation until now.
     pub(super) fn devices_since_start(&self) -> Vec<HostDeviceUse> {
-        device_use_since(&self.devices, &self.devices_before, &DeviceTimes::read())
+        match self.context.devices.is_empty() {
+            true => Vec::new(),
+            false => self.device_use(&self.devices_before, &DeviceTimes::read()),
+        }
     }
 
     /// Everything that was counted, as the part of a step's results that belongs to no job.
@@ -114,8 +125,17 @@ impl JobMonitor {
         results
     }
 
+    fn device_use(&self, before: &DeviceTimes, after: &DeviceTimes) -> Vec<HostDeviceUse> {
+        let one = |(name, targets): &(String, Vec<u32>)| {
+            let mut counters = after.since(before, name)?;
+            counters.targets = targets.clone();
+            Some(HostDeviceUse { host: 0, counters })
+        };
+        self.context.devices.iter().filter_map(one).collect()
+    }
+
     fn volumes(&self) -> Vec<(String, VolumeCounters)> {
-        let names = self.devices.iter().map(|(name, _)| name);
+        let names = self.context.devices.iter().map(|(name, _)| name);
         let read = |name: &String| Some((name.clone(), VolumeCounters::read(&System::live(), name)?));
         names.filter_map(read).collect()
     }
@@ -123,19 +143,10 @@ impl JobMonitor {
     fn volumes_since(&self, before: &[(String, VolumeCounters)]) -> Vec<HostVolumeUse> {
         let since = |(name, before): &(String, VolumeCounters)| {
             let mut volume = VolumeCounters::read(&System::live(), name)?.since(before, name)?;
-            let device = self.devices.iter().find(|(device, _)| device == name);
+            let device = self.context.devices.iter().find(|(device, _)| device == name);
             volume.targets = device.map(|(_, targets)| targets.clone()).unwrap_or_default();
             Some(HostVolumeUse { host: 0, volume })
         };
         before.iter().filter_map(since).collect()
     }
-}
-
-fn device_use_since(devices: &[(String, Vec<u32>)], before: &DeviceTimes, after: &DeviceTimes) -> Vec<HostDeviceUse> {
-    let one = |(name, targets): &(String, Vec<u32>)| {
-        let mut counters = after.since(before, name)?;
-        counters.targets = targets.clone();
-        Some(HostDeviceUse { host: 0, counters })
-    };
-    devices.iter().filter_map(one).collect()
 }

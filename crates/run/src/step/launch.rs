@@ -14,14 +14,15 @@ use model::results::Failure;
 use super::{StepContext, StepState};
 use crate::control::JobControl;
 use crate::control_groups::ControlGroups;
+use crate::error::{RunError, WorkerFault};
 use crate::flow::Flows;
 use crate::gather::Gather;
 use crate::governor::Governor;
 use crate::issue_trace::{self, IssueTrace};
 use crate::operation_log::{self, OperationLog};
+use crate::setup_error::SetupError;
 use crate::sources::Sources;
-use crate::worker::{Assignment, CellKey, Ended, Inbox, ReadyTarget, SetupError, set_up};
-use crate::{RunError, WorkerFault};
+use crate::worker::{Assignment, CellKey, Ended, Inbox, ReadyTarget, set_up};
 
 /// A job while its step runs.
 pub(super) struct LiveJob {
@@ -233,8 +234,8 @@ struct WorkerThread {
     interval: Nanos,
     control: Arc<JobControl>,
     gate: Arc<StartGate>,
-    log_pen: Option<operation_log::Pen>,
-    trace_pen: Option<issue_trace::Pen>,
+    log_pen: Option<operation_log::LogWriter>,
+    trace_pen: Option<issue_trace::LogWriter>,
 }
 
 impl WorkerThread {
@@ -292,10 +293,10 @@ impl WorkerThread {
             return Ended::never_started();
         };
         if let Some(pen) = self.log_pen {
-            ready.take_pen(pen);
+            ready.attach_operation_log(pen);
         }
         if let Some(pen) = self.trace_pen {
-            ready.take_trace_pen(pen);
+            ready.attach_issue_trace(pen);
         }
         match self.gate.wait() {
             Some(_) if job.prepare_only => Ended {

@@ -5,6 +5,7 @@ mod launch;
 mod results;
 mod watch;
 
+use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::Receiver;
@@ -15,10 +16,13 @@ use model::event::{DeviceUnder, EndReason, Event};
 use model::plan::{Plan, Step};
 use model::results::StepResults;
 
+use crate::context::RunHooks;
 use crate::control_groups::ControlGroups;
+use crate::error::{RunError, WorkerFault};
+use crate::other_programs::OtherPrograms;
 use crate::schedulers::Schedulers;
-use crate::worker::{ReadyTarget, SetupError};
-use crate::{RunError, RunHooks, WorkerFault};
+use crate::setup_error::SetupError;
+use crate::worker::ReadyTarget;
 use launch::LiveJob;
 
 /// What all steps of a run share.
@@ -38,6 +42,7 @@ pub(crate) struct StepContext<'a> {
     pub(crate) facts: Vec<TargetFacts>,
     pub(crate) control_groups: Arc<ControlGroups>,
     pub(crate) schedulers: Schedulers,
+    pub(crate) other_programs: RefCell<OtherPrograms>,
 }
 
 /// A step while it runs.

@@ -16,7 +16,7 @@ use crate::worker::{Ended, ReadyTarget};
 
 impl StepState<'_> {
     /// The results of a step whose jobs have all ended.
-    pub(super) fn into_results(self, monitor: JobMonitor, targets: &[ReadyTarget]) -> StepResults {
+    pub(super) fn into_results(self, monitor: JobMonitor<'_>, targets: &[ReadyTarget]) -> StepResults {
         let mut results = monitor.into_results();
         for (plan, job) in self.plan.jobs.iter().zip(self.jobs) {
             let mut job = job.into_results(plan);
@@ -27,7 +27,7 @@ impl StepState<'_> {
     }
 
     /// What the jobs have measured so far.
-    pub(super) fn snapshot(&self, monitor: &JobMonitor) -> Event {
+    pub(super) fn snapshot(&self, monitor: &JobMonitor<'_>) -> Event {
         let jobs = self.jobs.iter().zip(&self.plan.jobs);
         let results = StepResults {
             devices: monitor.devices_since_start(),

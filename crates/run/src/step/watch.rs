@@ -21,8 +21,10 @@ use crate::operation_log::OperationLog;
 
 /// How long a thread takes to end after its last act, or a little less.
 const JOIN_GRACE: Duration = Duration::from_micros(50);
-/// How often the coordinator polls its workers.
+/// How often the coordinator polls its workers while a phase may begin or end, or a rule steers a job,
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
+/// and how often while they only measure: each time wakes a processor that the workers could have.
+const MEASURING_POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Workers begin this long after the last of them is ready, so that all of them are waiting by then.
 const START_MARGIN: Nanos = Nanos::micros(500);
 /// Workers send their figures once a second; one that hangs in an operation does not.
@@ -30,11 +32,11 @@ const SNAPSHOT_TIMEOUT: Duration = Duration::from_millis(1250);
 /// A worker that has not ended this long after it should have is abandoned.
 const STUCK_TIMEOUT: Duration = Duration::from_secs(30);
 
-impl StepState<'_> {
+impl<'a> StepState<'a> {
     /// Runs the jobs until all of them have ended.
-    pub(super) fn watch(&mut self, watcher: &mut dyn FnMut(Event)) -> JobMonitor {
+    pub(super) fn watch(&mut self, watcher: &mut dyn FnMut(Event)) -> JobMonitor<'a> {
         let context = self.context;
-        let mut monitor = JobMonitor::new(&context.devices);
+        let mut monitor = JobMonitor::start(context);
         let (mut snapshot_asked, mut start_published, mut resumed_at) = (None, false, None);
         loop {
             (0..self.jobs.len()).for_each(|job| self.start_if_due(job, watcher));
@@ -44,7 +46,7 @@ impl StepState<'_> {
             start_published = start_published || self.publish_start();
             // What this machine does meanwhile has nothing to do with a simulated device.
             if !context.simulated {
-                monitor.poll(&self.jobs, context.clock);
+                monitor.poll(&self.jobs);
             }
             let snapshots = context.hooks.snapshots;
             if snapshots.is_some_and(|wanted| wanted.swap(false, Ordering::Relaxed)) {
@@ -63,11 +65,15 @@ impl StepState<'_> {
                 // Simulated time does not pass while the coordinator sleeps.
                 std::thread::yield_now();
             } else {
-                self.wait_for_wake();
+                let is_steered = self.plan.jobs.iter().any(|job| !job.control.is_empty());
+                self.wait_for_wake(match monitor.is_measuring() && !is_steered {
+                    true => MEASURING_POLL_INTERVAL,
+                    false => POLL_INTERVAL,
+                });
             }
         }
         if !context.simulated {
-            monitor.close(context.clock);
+            monitor.close();
         }
         monitor
     }
@@ -227,13 +233,13 @@ impl StepState<'_> {
     }
 
     /// Waits until a worker has ended, or until it is time to poll all of them.
-    fn wait_for_wake(&self) {
+    fn wait_for_wake(&self, timeout: Duration) {
         let ended = || {
             let workers = self.jobs.iter().flat_map(|job| &job.workers);
             workers.filter(|worker| worker.is_finished()).count()
         };
         let before = ended();
-        match self.wake_rx.recv_timeout(POLL_INTERVAL) {
+        match self.wake_rx.recv_timeout(timeout) {
             Err(RecvTimeoutError::Timeout) => {}
             // All threads have sent their last message.
             Err(RecvTimeoutError::Disconnected) => std::thread::sleep(JOIN_GRACE),

@@ -7,7 +7,7 @@ use engine::sys;
 use model::Nanos;
 use model::seconds::{QueueUse, ThreadUse};
 
-use super::lane::Lane;
+use super::slots::SlotPool;
 
 /// What a worker accounts for between two exchanges of its recorder.
 #[derive(Debug)]
@@ -20,14 +20,14 @@ pub(super) struct Meter {
     /// Since then, so many slots have been available and in use.
     slots: u64,
     in_use: u64,
-    lanes: Vec<LaneState>,
+    pools: Vec<PoolState>,
     /// Absent on a simulated clock, where the thread's time means nothing.
     thread: Option<ThreadMeter>,
 }
 
-/// A lane since the last round.
+/// A pool since the last round.
 #[derive(Clone, Copy, Debug, Default)]
-struct LaneState {
+struct PoolState {
     /// Every slot has been taken.
     full: bool,
     /// Operations due up to here were issued late, or would have been, although a slot was free.
@@ -42,15 +42,15 @@ struct ThreadMeter {
 }
 
 impl Meter {
-    /// A meter for a worker with so many lanes, to be made by the thread that it accounts for.
-    pub(super) fn new(paced: bool, lanes: usize, simulated: bool) -> Meter {
+    /// A meter for a worker with so many pools, to be made by the thread that it accounts for.
+    pub(super) fn new(paced: bool, pools: usize, simulated: bool) -> Meter {
         Meter {
             paced,
             queue: QueueUse::default(),
             accounted: Nanos(0),
             slots: 0,
             in_use: 0,
-            lanes: vec![LaneState::default(); lanes],
+            pools: vec![PoolState::default(); pools],
             thread: (!simulated).then(|| ThreadMeter {
                 run_delay: sys::thread::RunDelay::open(),
                 seen: ThreadUse::default(),
@@ -61,35 +61,35 @@ impl Meter {
     /// Adds the time up to `now` with the slots as they were since the last call.
     pub(super) fn account(&mut self, now: Nanos) {
         let elapsed = now.since(self.accounted).0;
-        let full = self.lanes.iter().filter(|lane| lane.full).count() as u64;
+        let full = self.pools.iter().filter(|pool| pool.full).count() as u64;
         self.queue.slots_ns.0 += self.slots * elapsed;
         self.queue.in_use_ns.0 += self.in_use * elapsed;
-        self.queue.queues_ns.0 += self.lanes.len() as u64 * elapsed;
+        self.queue.queues_ns.0 += self.pools.len() as u64 * elapsed;
         self.queue.full_ns.0 += full * elapsed;
         self.accounted = self.accounted.max(now);
     }
 
-    /// Accounts up to `now`, from when on the slots are as `lanes` has them.
-    pub(super) fn update(&mut self, lanes: &[Lane], now: Nanos) {
+    /// Accounts up to `now`, from when on the slots are as `pools` has them.
+    pub(super) fn update(&mut self, pools: &[SlotPool], now: Nanos) {
         self.account(now);
         (self.slots, self.in_use) = (0, 0);
-        for (state, lane) in self.lanes.iter_mut().zip(lanes) {
-            let slots = (lane.free.len() - lane.reserve) as u64;
-            let free = lane.free_count.saturating_sub(lane.reserve) as u64;
+        for (state, pool) in self.pools.iter_mut().zip(pools) {
+            let slots = (pool.free.len() - pool.reserve) as u64;
+            let free = pool.free_count.saturating_sub(pool.reserve) as u64;
             self.slots += slots;
             self.in_use += slots.saturating_sub(free);
             state.full = free == 0;
         }
     }
 
-    /// Counts an operation of a lane that was due at `due` and is issued at `now`.
+    /// Counts an operation of a pool that was due at `due` and is issued at `now`.
     #[inline(always)]
-    pub(super) fn count_issue(&mut self, lane: usize, due: Nanos, now: Nanos) {
+    pub(super) fn count_issue(&mut self, pool: usize, due: Nanos, now: Nanos) {
         self.queue.issued += 1;
         if due >= now {
             return;
         }
-        let (wait, state) = (now.since(due), &mut self.lanes[lane]);
+        let (wait, state) = (now.since(due), &mut self.pools[pool]);
         if state.full && due > state.late_until {
             self.queue.blocked += 1;
             self.queue.blocked_ns += wait;
@@ -129,8 +129,8 @@ mod tests {
     use super::*;
     use engine::Slot;
 
-    fn lane(slots: u32, free: usize) -> Lane {
-        Lane {
+    fn pool(slots: u32, free: usize) -> SlotPool {
+        SlotPool {
             streams: 0..1,
             shared: false,
             weights: Vec::new(),
@@ -141,15 +141,15 @@ mod tests {
         }
     }
 
-    fn meter(lanes: usize) -> Meter {
-        Meter::new(true, lanes, true)
+    fn meter(pools: usize) -> Meter {
+        Meter::new(true, pools, true)
     }
 
     #[test]
     fn slots_are_accounted_for_as_they_were() {
         let mut meter = meter(1);
-        meter.update(&[lane(4, 3)], Nanos(100));
-        meter.update(&[lane(4, 0)], Nanos(200));
+        meter.update(&[pool(4, 3)], Nanos(100));
+        meter.update(&[pool(4, 0)], Nanos(200));
         let (queue, _) = meter.take(Nanos(500));
         // The first 100 ns have no slots yet; 1 of 4 for 100 ns, then 4 of 4 for 300 ns.
         assert_eq!((queue.slots_ns, queue.in_use_ns), (Nanos(1600), Nanos(1300)));
@@ -160,9 +160,9 @@ mod tests {
     #[test]
     fn a_full_queue_blocks_and_a_free_one_is_late() {
         let mut meter = meter(1);
-        meter.update(&[lane(2, 0)], Nanos(100));
+        meter.update(&[pool(2, 0)], Nanos(100));
         meter.count_issue(0, Nanos(150), Nanos(200));
-        meter.update(&[lane(2, 1)], Nanos(200));
+        meter.update(&[pool(2, 1)], Nanos(200));
         meter.count_issue(0, Nanos(210), Nanos(300));
         let (queue, _) = meter.take(Nanos(300));
         assert_eq!(
@@ -175,11 +175,11 @@ mod tests {
     #[test]
     fn the_backlog_of_a_late_worker_is_late_too() {
         let mut meter = meter(1);
-        meter.update(&[lane(2, 2)], Nanos(0));
+        meter.update(&[pool(2, 2)], Nanos(0));
         // The worker wakes at 1000 and fills the queue with what was due long before.
         meter.count_issue(0, Nanos(100), Nanos(1000));
         meter.count_issue(0, Nanos(200), Nanos(1000));
-        meter.update(&[lane(2, 0)], Nanos(1000));
+        meter.update(&[pool(2, 0)], Nanos(1000));
         meter.count_issue(0, Nanos(300), Nanos(1100));
         let (queue, _) = meter.take(Nanos(1100));
         assert_eq!((queue.blocked, queue.late_ns), (0, Nanos(900 + 800 + 800)));

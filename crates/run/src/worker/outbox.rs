@@ -105,7 +105,7 @@ impl Outbox {
     }
 
     /// Lets the gatherer know of a new phase, for whoever watches.
-    pub(super) fn say_phase(&self, phase: Phase) {
+    pub(super) fn publish_phase(&self, phase: Phase) {
         self.phase.store(phase as u8, Ordering::Relaxed);
     }
 }

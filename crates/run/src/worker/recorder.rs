@@ -4,7 +4,7 @@
 //! nothing is shared while I/O runs. Several operations of one batch often have the same stamps; they are gathered into a
 //! [`Run`] and counted together, which changes nothing but the cost.
 
-use engine::{Action, Completion, Request, Slot};
+use engine::{Action, Completion, Request};
 use model::event::Phase;
 use model::histogram::Histogram;
 use model::plan::Windows;
@@ -12,6 +12,7 @@ use model::results::{Distribution, Point, Usage, Waits};
 use model::seconds::{QueueUse, ThreadUse};
 use model::{Direction, Nanos, PerDirection};
 
+use super::slots::SlotRecord;
 use super::windows::{OpenWindows, WindowRoom, WindowRows};
 
 /// What a cell counts.
@@ -40,34 +41,21 @@ pub(crate) enum CellKind {
     OfPriority(Direction, u16),
 }
 
-/// What is known of an operation while it is in flight.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct SlotRecord {
-    /// Round in which it was queued, and cell to count it in. Equal keys have equal stamps.
-    pub(crate) key: u64,
-    /// When its buffer was ready.
-    pub(crate) queued: Nanos,
-    /// Where its submission latency ends and its completion latency begins.
-    pub(crate) issued: Nanos,
-    /// When it was due, if it is paced.
-    pub(crate) due: Nanos,
-    /// First byte.
-    pub(crate) offset: u64,
-    /// Bytes asked for; 0 for flushes.
-    pub(crate) length: u32,
-    /// Lane that its slot belongs to.
-    pub(crate) lane: u32,
-    /// Stream that issued it.
-    pub(crate) stream: u32,
-    /// File of the engine, for messages.
-    pub(crate) file: u16,
-    /// The slot has carried an operation.
-    pub(crate) used: bool,
+/// The cell of a stream that counts such operations.
+#[inline(always)]
+pub(crate) fn cell_for(cells: &PerDirection<u32>, action: Action) -> u32 {
+    match action {
+        Action::Read => cells.read,
+        Action::Trim => cells.trim,
+        _ => cells.write,
+    }
 }
 
 /// Counters and histograms of one direction of one stream.
 #[derive(Debug, Default)]
 pub(crate) struct Cell {
+    /// What its operations do; absent for flushes.
+    pub(crate) direction: Option<Direction>,
     pub(crate) bytes: u64,
     /// Operations without a latency.
     untimed: u64,
@@ -235,11 +223,7 @@ impl Recorder {
         let (mut index, mut last) = (0, start);
         // Stretches in one direction share a cell, which is looked up once for each.
         while let Some(Request { action, .. }) = requests.get(index).filter(|_| index < done.len()) {
-            let cell = if *action == Action::Read {
-                cells.read
-            } else {
-                cells.write
-            };
+            let cell = cell_for(cells, *action);
             let cell = &mut self.cells[cell as usize];
             let begin = index;
             for (completion, request) in done[begin..].iter().zip(&requests[begin..]) {
@@ -315,6 +299,10 @@ impl Recorder {
 impl Cell {
     fn new(key: &CellKey) -> Cell {
         let mut cell = Cell {
+            direction: match key.kind {
+                CellKind::Moves(direction) | CellKind::OfPriority(direction, _) => Some(direction),
+                CellKind::Sync => None,
+            },
             paced: key.paced.then(|| Box::new((Histogram::new(), Histogram::new()))),
             extremes: NO_EXTREMES,
             completion_in_series: key.completion_in_series,
@@ -560,24 +548,4 @@ fn close(grid: usize, series: &mut OpenSeries, interval: u64, recorder: &mut Rec
         });
     }
     without_room
-}
-
-/// Slots with what is in flight in them.
-#[derive(Debug)]
-pub(crate) struct SlotTable(Vec<SlotRecord>);
-
-impl SlotTable {
-    pub(crate) fn new(slots: u32) -> SlotTable {
-        SlotTable(vec![SlotRecord::default(); slots as usize])
-    }
-
-    #[inline(always)]
-    pub(crate) fn get(&self, slot: Slot) -> &SlotRecord {
-        &self.0[slot.0 as usize]
-    }
-
-    #[inline(always)]
-    pub(crate) fn get_mut(&mut self, slot: Slot) -> &mut SlotRecord {
-        &mut self.0[slot.0 as usize]
-    }
 }

@@ -8,32 +8,17 @@ use model::plan::{FlushKind, Pacing, Stream, SyncRule, Think, ThinkCount};
 use model::sequence::{Operation, Sequence};
 use model::{Direction, Nanos, PerDirection};
 
-use super::file_set::FileSet;
-use super::lives::Lives;
-use super::playback::Playback;
-use super::priorities::Priorities;
-use super::sharing::LiveFlow;
-use super::verification::Verification;
-
 /// A stream while it runs.
 #[derive(Debug)]
 pub(crate) struct LiveStream {
-    /// Positions, directions, lengths.
+    /// Positions, directions, lengths. Of a set of files: those of the present one.
     pub(crate) sequence: Sequence,
-    /// All its files, where it has several: then `sequence`, `file` and `priorities` are those of the present one.
-    pub(crate) set: Option<Box<FileSet>>,
     /// Index of its file among those of the engine.
     pub(crate) file: u16,
-    /// Where parts of its operations have I/O priorities of their own.
-    pub(crate) priorities: Option<Box<Priorities>>,
     /// Cell for each direction; a direction that cannot occur has none.
     pub(crate) cells: PerDirection<u32>,
     /// Cell for flushes.
     pub(crate) sync_cell: u32,
-    /// Checks of what it reads or wrote.
-    pub(crate) verification: Option<Box<Verification>>,
-    /// How often each block was trimmed before something failed there, where that is asked for.
-    pub(crate) lives: Option<Box<Lives>>,
     /// Fills write buffers; absent if they do not change from write to write.
     pub(crate) filler: Option<Filler>,
     /// Passes over its region so far.
@@ -42,26 +27,17 @@ pub(crate) struct LiveStream {
     pub(crate) idle_pass: bool,
     /// It has nothing more to do.
     pub(crate) done: bool,
-    /// Its operations come from a trace; then `sequence` has none.
-    pub(crate) playback: Option<Box<Playback>>,
-    /// Its part of operations that are divided.
-    pub(crate) flow: Option<LiveFlow>,
     /// Pacing, pauses and flushes; absent for a stream that has none, which is the usual case.
     pub(crate) gate: Option<Box<Gate>>,
 }
 
 impl LiveStream {
-    /// Bytes of memory that its patterns hold beyond their own structure.
-    pub(crate) fn extra_bytes(&self) -> u64 {
-        self.sequence.extra_bytes() + self.set.as_ref().map_or(0, |set| set.extra_bytes())
-    }
-
-    /// Index of the file for an operation.
+    /// The next operation, from those planned ahead unless a schedule decides the direction.
     #[inline(always)]
-    pub(crate) fn file_for(&mut self, operation: &Operation) -> u16 {
-        match &mut self.priorities {
-            None => self.file,
-            Some(priorities) => priorities.choose(operation).unwrap_or(self.file),
+    pub(crate) fn next(&mut self, draws: &mut Draws, slot: u32, direction: Option<Direction>) -> Option<Operation> {
+        match direction {
+            Some(_) => self.sequence.next(draws, slot, direction),
+            None => self.sequence.take(draws, slot, 1).first().copied(),
         }
     }
 }
@@ -220,7 +196,7 @@ impl Gate {
     }
 
     /// An operation was issued that no schedule knows of: a read of what was written.
-    pub(crate) fn issued_beside(&mut self) {
+    pub(crate) fn issued_unscheduled(&mut self) {
         self.in_flight += 1;
     }
 

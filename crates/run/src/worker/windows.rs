@@ -14,7 +14,7 @@ use super::recorder::{COMPLETION, Cell, Extremes, IMMEDIATE, SUBMISSION, TOTAL, 
 
 /// Buckets of a histogram that a recorder has room for in each window, on average: latencies within three powers of two.
 /// Where there are more the room is shared with windows that have fewer.
-const USUAL_BUCKETS: usize = 384;
+const DEFAULT_BUCKETS: usize = 384;
 
 /// How much a recorder holds.
 #[derive(Clone, Copy, Debug, Default)]
@@ -87,7 +87,7 @@ impl WindowRoom {
             let rows = (interval.0 / each.length_ns.0.max(1) + 2 + spare) as usize * cells;
             room.rows += rows + cells;
             if each.histograms {
-                room.buckets += rows * USUAL_BUCKETS + cells * (BUCKETS + 1);
+                room.buckets += rows * DEFAULT_BUCKETS + cells * (BUCKETS + 1);
             }
         }
         room

@@ -2,15 +2,19 @@
 
 use model::content::{ConstantPart, Content};
 
-use super::complain;
-use super::files::Disk;
 use crate::Diagnostic;
+use crate::fio::disk::Disk;
+use crate::fio::draft::{Draft, complain};
 use crate::fio::options::JobOptions;
 use crate::fio::options::data::DedupeMode;
 use crate::fio::options::typed::Piece;
 use crate::fio::options::verify::Checksum;
 
-pub(super) fn content(options: &JobOptions, disk: &dyn Disk, complaints: &mut Vec<Diagnostic>) -> Content {
+pub(in crate::fio) fn contents(draft: &mut Draft<'_>) {
+    draft.parts.stream.content = content(draft.options, draft.disk, draft.complaints);
+}
+
+pub(in crate::fio) fn content(options: &JobOptions, disk: &dyn Disk, complaints: &mut Vec<Diagnostic>) -> Content {
     let data = &options.data;
     let (pattern, offsets) = bytes(&data.buffer_pattern, disk, "buffer_pattern", complaints);
     if !offsets.is_empty() {
@@ -66,7 +70,7 @@ fn working_set(options: &JobOptions) -> u64 {
 }
 
 /// What a file is laid out with: the same, without what is stamped on each write.
-pub(super) fn laid_out(content: Content) -> Content {
+pub(in crate::fio) fn laid_out(content: Content) -> Content {
     match content {
         Content::Stamped => Content::Once,
         other => other,

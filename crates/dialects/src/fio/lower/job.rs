@@ -1,134 +1,36 @@
-//! When jobs begin, how long they go on, and what ends with them.
+//! When jobs begin, and what they share.
 
-use model::access::Access;
-use model::plan::{Dependency, EndsWith, Group, Phases, Span, Stop};
+use model::plan::{Flow, Span};
 use model::{Bytes, Nanos};
 
-use super::{Lowering, pattern};
-use crate::fio::jobs::Job;
-use crate::fio::options::JobOptions;
-use crate::fio::options::job::ExitWhat;
-use crate::fio::options::pattern::Rw;
-use crate::fio::values::Amount;
+use crate::fio::draft::{Draft, us};
 
-/// Microseconds.
-pub(super) fn us(time: u64) -> Nanos {
-    Nanos(time.saturating_mul(1000))
+pub(in crate::fio) fn start_delay(draft: &mut Draft<'_>) {
+    let delay = draft.options.job.startdelay;
+    draft.parts.job.phases.start_delay = Span {
+        low_ns: us(delay.low),
+        high_ns: us(delay.high),
+    };
 }
 
-pub(super) fn phases(options: &JobOptions) -> Phases {
-    let job = &options.job;
-    Phases {
-        start_delay: Span {
-            low_ns: us(job.startdelay.low),
-            high_ns: us(job.startdelay.high),
-        },
-        warm_up_ns: match job.ramp_size {
-            0 => us(job.ramp_time),
-            // Bytes end the warm-up; without a time nothing else does.
-            _ if job.ramp_time == 0 => Nanos::secs(1 << 30),
-            _ => us(job.ramp_time),
-        },
-        warm_up_bytes: Some(Bytes(job.ramp_size)).filter(|bytes| bytes.0 > 0),
-        cool_down_ns: Nanos(0),
-    }
+pub(in crate::fio) fn warm_up(draft: &mut Draft<'_>) {
+    let job = &draft.options.job;
+    let phases = &mut draft.parts.job.phases;
+    phases.warm_up_bytes = Some(Bytes(job.ramp_size)).filter(|bytes| bytes.0 > 0);
+    phases.warm_up_ns = match phases.warm_up_bytes {
+        // Bytes end the warm-up; without a time nothing else does.
+        Some(_) if job.ramp_time == 0 => Nanos::secs(1 << 30),
+        _ => us(job.ramp_time),
+    };
 }
 
-/// Trims and writes of the same blocks count twice.
-fn count_of(rw: Rw) -> u64 {
-    match rw {
-        Rw::TrimWrite | Rw::RandTrimWrite => 2,
-        _ => 1,
-    }
-}
-
-impl Lowering<'_> {
-    /// What ends the measured time of a job, whose clones are known already.
-    pub(super) fn stop(&self, job: &Job) -> Stop {
-        let (options, pattern) = (&job.options.job, &job.options.pattern);
-        let times = count_of(pattern.rw);
-        let mut stop = Stop {
-            after_ns: Some(us(options.runtime)).filter(|time| time.0 > 0),
-            operations: Some(options.number_ios).filter(|operations| *operations > 0),
-            rounds: u32::try_from(options.loops).ok().filter(|loops| *loops > 1),
-            repeat_until_time: options.time_based && options.runtime > 0,
-            ..Stop::default()
-        };
-        let amount = pattern
-            .io_size
-            .or(pattern.size)
-            .filter(|amount| !matches!(amount, Amount::Bytes(0)));
-        match amount {
-            Some(Amount::Bytes(bytes)) => stop.bytes = Some(Bytes(bytes.saturating_mul(times))),
-            Some(Amount::Percent(percent)) if pattern.io_size.is_some() => {
-                stop.region_percent = Some(percent as u32 * times as u32);
-            }
-            Some(Amount::Percent(_) | Amount::Zones(_)) | None => stop.region_percent = Some(100 * times as u32),
-        }
-        // A job that goes over its area once ends when no block is left, even if that is less than its amount.
-        let more = match pattern.io_size {
-            Some(Amount::Bytes(bytes)) => self.area.is_some_and(|area| bytes > area),
-            Some(Amount::Percent(percent)) => percent > 100,
-            Some(Amount::Zones(_)) | None => false,
-        };
-        let ends = pattern::pattern(&job.options).access.iter().all(Access::ends);
-        stop.passes = (ends && !more).then_some(1);
-        stop
-    }
-
-    /// The jobs that a job waits for, as far as they are in the same step; those before have ended in any case.
-    pub(super) fn waits_for(&self, index: usize, job: &Job) -> Vec<Dependency> {
-        let Some(name) = &job.options.job.wait_for else {
-            return Vec::new();
-        };
-        let step = self.places[index].0;
-        let earlier = self.jobs.jobs[..index].iter().zip(&self.places);
-        let found = earlier.filter(|(other, place)| other.name() == name && place.0 == step);
-        found.map(|(_, place)| Dependency(place.1 as u32)).collect()
-    }
-
-    /// Jobs that end with others.
-    pub(super) fn end_together(&mut self) {
-        for (index, job) in self.jobs.jobs.iter().enumerate() {
-            let options = &job.options.job;
-            let place = self.places[index];
-            let others: Vec<u32> = (0..self.jobs.jobs.len())
-                .filter(|other| *other != index && self.places[*other].0 == place.0)
-                .filter(|other| match options.exit_what {
-                    ExitWhat::Group => self.groups[*other] == self.groups[index],
-                    ExitWhat::Stonewall | ExitWhat::All => true,
-                })
-                .map(|other| self.places[other].1 as u32)
-                .collect();
-            let all = options.exit_what == ExitWhat::All;
-            self.steps[place.0].jobs[place.1].ends_with = EndsWith {
-                jobs: if options.exitall { others.clone() } else { Vec::new() },
-                on_failure: if options.exitall_on_error { others } else { Vec::new() },
-                workers: options.exitall,
-                workers_on_failure: options.exitall_on_error,
-                plan: options.exitall_on_error && all,
-                plan_always: options.exitall && all,
-            };
-        }
-    }
-
-    pub(super) fn plan_groups(&self) -> Vec<Group> {
-        let count = self.groups.last().map_or(0, |last| last + 1);
-        let group = |number: usize| {
-            let members: Vec<usize> = (0..self.groups.len())
-                .filter(|job| self.groups[*job] == number)
-                .collect();
-            Group {
-                name: number.to_string(),
-                jobs: members
-                    .iter()
-                    .map(|job| (self.places[*job].0 as u32, self.places[*job].1 as u32))
-                    .collect(),
-                merged: members
-                    .iter()
-                    .all(|job| self.jobs.jobs[*job].options.report.group_reporting),
-            }
-        };
-        (0..count).map(group).collect()
-    }
+/// How jobs divide operations.
+pub(in crate::fio) fn flow(draft: &mut Draft<'_>) {
+    let job = &draft.options.job;
+    let weight = u32::try_from(job.flow).ok().filter(|weight| *weight > 0);
+    draft.parts.stream.flow = weight.map(|weight| Flow {
+        id: job.flow_id,
+        weight,
+        pause_ns: us(job.flow_sleep.max(0) as u64),
+    });
 }

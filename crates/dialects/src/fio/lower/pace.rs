@@ -5,12 +5,13 @@ use model::plan::{
 };
 use model::{Direction, Nanos, PerDirection};
 
-use super::job::us;
-use super::pattern;
+use super::{pattern, special};
+use crate::fio::draft::{Draft, us};
 use crate::fio::options::JobOptions;
 use crate::fio::options::pace::{Criterion, RateProcess, ThinkBlocks};
 
-pub(super) fn pacing(options: &JobOptions) -> Pacing {
+pub(in crate::fio) fn pacing(draft: &mut Draft<'_>) {
+    let options = &*draft.options;
     let mix = pattern::mix(options);
     let rates = PerDirection {
         read: rate(options, Direction::Read),
@@ -21,9 +22,8 @@ pub(super) fn pacing(options: &JobOptions) -> Pacing {
     for (direction, rate) in rates.iter() {
         used[direction] = rate.filter(|_| mix.includes(direction));
     }
-    match used == PerDirection::default() {
-        true => Pacing::Unpaced,
-        false => Pacing::PerDirection { rates: used },
+    if used != PerDirection::default() {
+        draft.parts.stream.pacing = Pacing::PerDirection { rates: used };
     }
 }
 
@@ -49,8 +49,14 @@ fn rate(options: &JobOptions, direction: Direction) -> Option<Rate> {
     })
 }
 
-/// Pauses; `blocks` says that their number of operations was given.
-pub(super) fn think(options: &JobOptions, blocks: bool) -> Option<Think> {
+/// Pauses between operations; some engines have their own.
+pub(in crate::fio) fn pauses(draft: &mut Draft<'_>) {
+    let blocks = draft.was_given("thinktime_blocks");
+    draft.parts.stream.think = special::think(draft.options).unwrap_or_else(|| think(draft.options, blocks));
+}
+
+/// `blocks` says that their number of operations was given.
+fn think(options: &JobOptions, blocks: bool) -> Option<Think> {
     let pace = &options.pace;
     let cycles_each = pace.thinkcycles.max(0) as u64;
     if pace.thinktime == 0 && pace.thinktime_spin == 0 && cycles_each == 0 {
@@ -75,12 +81,10 @@ pub(super) fn think(options: &JobOptions, blocks: bool) -> Option<Think> {
 }
 
 /// Rules that watch a job, in the order in which reports show their outcomes.
-pub(super) fn control(options: &JobOptions) -> Vec<Control> {
-    let mut rules: Vec<Control> = Vec::new();
-    rules.extend(latency_target(options));
-    rules.extend(steady_state(options));
-    rules.extend(minimum_rates(options));
-    rules
+pub(in crate::fio) fn control(draft: &mut Draft<'_>) {
+    let options = &*draft.options;
+    let rules = latency_target(options).into_iter().chain(steady_state(options));
+    draft.parts.job.control = rules.chain(minimum_rates(options)).collect();
 }
 
 fn latency_target(options: &JobOptions) -> Option<Control> {

@@ -10,15 +10,15 @@ use model::mix::{Mix, MixRule};
 use model::plan::Pattern;
 use model::{Bytes, Direction, PerDirection};
 
-use super::complain;
-use crate::Diagnostic;
+use super::{queue, special};
+use crate::fio::draft::Draft;
 use crate::fio::options::JobOptions;
 use crate::fio::options::pattern::{Generator, Rw, Sequencer};
-use crate::fio::options::typed::{Distribution, Zone};
+use crate::fio::options::typed::{Distribution, Split, Zone};
 use crate::fio::options::zones::ZoneMode;
 use crate::fio::values::Amount;
 
-pub(super) fn mix(options: &JobOptions) -> Mix {
+pub(in crate::fio) fn mix(options: &JobOptions) -> Mix {
     let only = |direction| Mix::Only { direction };
     match options.pattern.rw {
         Rw::Read | Rw::RandRead => only(Direction::Read),
@@ -32,25 +32,35 @@ pub(super) fn mix(options: &JobOptions) -> Mix {
     }
 }
 
-pub(super) fn pattern(options: &JobOptions) -> Pattern {
+pub(in crate::fio) fn direction(draft: &mut Draft<'_>) {
+    draft.parts.stream.mix = mix(draft.options);
+}
+
+pub(in crate::fio) fn positions(draft: &mut Draft<'_>) {
+    draft.parts.stream.pattern = match queue::kind(draft.options).works_on_names() {
+        true => special::pattern(draft.options),
+        false => pattern(draft.options),
+    };
+}
+
+pub(in crate::fio) fn pattern(options: &JobOptions) -> Pattern {
     Pattern {
         access: vec![access(options)],
-        access_of: PerDirection::default(),
         sizes: sizes(options),
         alignment: options.pattern.ba.map(|bytes| Bytes(*bytes)),
         whole_blocks: false,
-        sizes_by_place: options.pattern.bs_is_seq_rand,
+        ..Pattern::default()
     }
 }
 
 /// Lengths of each direction.
-pub(super) fn sizes(options: &JobOptions) -> PerDirection<BlockSizes> {
+pub(in crate::fio) fn sizes(options: &JobOptions) -> PerDirection<BlockSizes> {
     let pattern = &options.pattern;
     let of = |direction: Direction| {
         let split = &pattern.bssplit[direction];
         let range = pattern.bsrange[direction];
         if !split.is_empty() {
-            let entry = |entry: &super::super::options::typed::Split| SizeShare {
+            let entry = |entry: &Split| SizeShare {
                 size: Bytes(entry.bytes),
                 percent: entry.percent as f64,
             };
@@ -79,27 +89,30 @@ pub(super) fn sizes(options: &JobOptions) -> PerDirection<BlockSizes> {
     }
 }
 
-/// Says what of zones and ranges nothing here carries out.
-pub(super) fn refuse(options: &JobOptions, complaints: &mut Vec<Diagnostic>) {
-    let zones = &options.zones;
-    let mut refuse = |what: &str| complain(complaints, format!("fio: {what}"));
-    match zones.zonemode {
-        ZoneMode::None if zones.zonesize > 0 => refuse("zonesize needs zonemode=strided"),
-        ZoneMode::None => {}
-        ZoneMode::Zoned => refuse("zonemode=zbd is not supported by this program"),
-        ZoneMode::Strided if zones.zonesize == 0 => refuse("zonemode=strided needs a zonesize"),
-        ZoneMode::Strided => {}
+/// Complains about zones that nothing here carries out.
+pub(in crate::fio) fn check_zones(draft: &mut Draft<'_>) {
+    let zones = &draft.options.zones;
+    let (mode, size) = (zones.zonemode, zones.zonesize);
+    let no_bytes = matches!(zones.zoneskip, Some(Amount::Percent(_) | Amount::Zones(_)));
+    match mode {
+        ZoneMode::None if size > 0 => draft.complain("fio: zonesize needs zonemode=strided"),
+        ZoneMode::Zoned => draft.refuse("zonemode=zbd"),
+        ZoneMode::Strided if size == 0 => draft.complain("fio: zonemode=strided needs a zonesize"),
+        ZoneMode::None | ZoneMode::Strided => {}
     }
-    if options.system.num_range > 1 {
-        refuse("num_range: no engine of this program names more than one range in a trim; leave it out");
+    if no_bytes {
+        draft.refuse("a zoneskip that is no number of bytes");
     }
-    if matches!(zones.zoneskip, Some(Amount::Percent(_) | Amount::Zones(_))) {
-        refuse("a zoneskip that is no number of bytes is not supported by this program");
+}
+
+pub(in crate::fio) fn check_ranges(draft: &mut Draft<'_>) {
+    if draft.options.system.num_range > 1 {
+        draft.complain("fio: num_range: no engine of this program names more than one range in a trim; leave it out");
     }
 }
 
 /// The shortest length that the job can issue.
-pub(super) fn shortest(options: &JobOptions) -> u64 {
+pub(in crate::fio) fn shortest(options: &JobOptions) -> u64 {
     pattern(options).shortest(&mix(options)).0.max(1)
 }
 

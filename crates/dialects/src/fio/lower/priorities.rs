@@ -3,9 +3,8 @@
 use model::plan::{PriorityClass, PriorityRule};
 use model::{Bytes, Direction};
 
-use super::{complain, pattern};
-use crate::Diagnostic;
-use crate::fio::options::JobOptions;
+use super::pattern;
+use crate::fio::draft::{Draft, complain};
 
 /// Directions that have priorities of their own in fio.
 const DIRECTIONS: [Direction; 2] = [Direction::Read, Direction::Write];
@@ -20,15 +19,15 @@ pub(super) fn class(number: i64) -> PriorityClass {
 }
 
 /// What `cmdprio_percentage` or `cmdprio_bssplit` says, with class, level and hint from the options beside them.
-pub(super) fn rules(options: &JobOptions, complaints: &mut Vec<Diagnostic>) -> Vec<PriorityRule> {
-    let own = &options.engine;
-    let mix = pattern::mix(options);
+pub(in crate::fio) fn rules(draft: &mut Draft<'_>) {
+    let own = &draft.options.engine;
+    let mix = pattern::mix(draft.options);
     let any_share = DIRECTIONS
         .into_iter()
         .any(|direction| own.cmdprio_percentage[direction] > 0);
     if any_share && own.cmdprio_bssplit.is_some() {
         complain(
-            complaints,
+            draft.complaints,
             "fio: cmdprio_percentage and cmdprio_bssplit options are mutually exclusive",
         );
     }
@@ -59,5 +58,5 @@ pub(super) fn rules(options: &JobOptions, complaints: &mut Vec<Diagnostic>) -> V
             rules.push(rule(direction, Some(Bytes(split.bytes)), split.percent, priority));
         }
     }
-    rules
+    draft.parts.stream.priorities = rules;
 }

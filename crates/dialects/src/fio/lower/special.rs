@@ -2,24 +2,23 @@
 
 use model::Nanos;
 use model::access::{Access, Advance, AtEnd, Sequential};
-use model::plan::{CpuWork, Pattern, Program, Stop, Think, ThinkCount};
+use model::plan::{CpuWork, Pattern, Program, Think, ThinkCount};
 
-use super::job::us;
-use super::{Clone, Unusable, pattern as usual};
+use super::pattern as usual;
+use crate::fio::draft::{Draft, us};
 use crate::fio::options::JobOptions;
 use crate::fio::options::engine::CpuMode;
 
-/// EINVAL.
-const INVALID: i32 = 22;
+/// Longer than anybody waits: the time of work that ends only when it is stopped.
+pub(in crate::fio) const ENDLESS: Nanos = Nanos::secs(1 << 30);
+
 /// Numbers that a processor sorts at a time.
 const NUMBERS: u64 = 256 * 1024;
 /// How often a program is looked at, and for how long each time.
 const LOOK: Nanos = Nanos::millis(50);
-/// Longer than anybody waits.
-const ENDLESS: Nanos = Nanos::secs(1 << 30);
 
 /// The share of a processor that is wanted, in percent; 0 if none was given.
-fn load(options: &JobOptions) -> u64 {
+pub(in crate::fio) fn load(options: &JobOptions) -> u64 {
     options.engine.cpuload.clamp(0, 100) as u64
 }
 
@@ -28,8 +27,9 @@ fn spell(options: &JobOptions) -> Nanos {
 }
 
 /// What the processor does.
-pub(super) fn work(options: &JobOptions) -> Option<CpuWork> {
-    (options.queue.ioengine == "cpuio").then(|| match options.engine.cpumode {
+pub(in crate::fio) fn work(draft: &mut Draft<'_>) {
+    let options = &*draft.options;
+    draft.parts.worker.engine.work = (options.queue.ioengine == "cpuio").then(|| match options.engine.cpumode {
         CpuMode::Noop => CpuWork::Spin {
             time_ns: spell(options),
         },
@@ -37,18 +37,19 @@ pub(super) fn work(options: &JobOptions) -> Option<CpuWork> {
             numbers: NUMBERS,
             percent: load(options).max(1) as u8,
         },
-    })
+    });
 }
 
 /// The program that is run.
-pub(super) fn program(options: &JobOptions) -> Option<Program> {
+pub(in crate::fio) fn program(draft: &mut Draft<'_>) {
+    let options = &*draft.options;
     let own = &options.engine;
     if options.queue.ioengine != "exec" {
-        return None;
+        return;
     }
     let name = options.job.name.clone().unwrap_or_default();
     let file = |end: &str| own.std_redirect.then(|| format!("{name}.{end}"));
-    Some(Program {
+    draft.parts.worker.engine.program = Some(Program {
         path: own.program.clone().unwrap_or_default(),
         arguments: arguments(options)
             .unwrap_or_default()
@@ -61,11 +62,11 @@ pub(super) fn program(options: &JobOptions) -> Option<Program> {
         // Without a time it is asked to end when it is first looked at, as in fio.
         ends_after_ns: us(options.job.runtime),
         grace_ns: Nanos::secs(own.grace_time.max(0) as u64),
-    })
+    });
 }
 
 /// The arguments of a program: `%r` stands for the time of the job in seconds, `%n` for its name.
-fn arguments(options: &JobOptions) -> Option<String> {
+pub(in crate::fio) fn arguments(options: &JobOptions) -> Option<String> {
     let given = options.engine.arguments.as_deref()?;
     let seconds = (options.job.runtime / 1_000_000).to_string();
     let name = options.job.name.as_deref().unwrap_or_default();
@@ -93,21 +94,10 @@ pub(super) fn think(options: &JobOptions) -> Option<Option<Think>> {
     Some(Some(think).filter(|think| think.pause_ns.0 > 0))
 }
 
-/// Work that moves no data ends when its time is over, or after so many spells. With neither it goes on until it is stopped.
-pub(super) fn stop(options: &JobOptions) -> Stop {
-    let job = &options.job;
-    let operations = Some(job.number_ios).filter(|operations| *operations > 0);
-    let time = Some(us(job.runtime)).filter(|time| time.0 > 0);
-    Stop {
-        after_ns: time.or(Some(ENDLESS)),
-        operations,
-        ..Stop::default()
-    }
-}
-
 /// A job that ends when the I/O of others has.
-pub(super) fn ends_with_io(options: &JobOptions) -> bool {
-    options.queue.ioengine == "cpuio" && options.engine.exit_on_io_done
+pub(in crate::fio) fn ends_with_io(draft: &mut Draft<'_>) {
+    let ends = draft.options.queue.ioengine == "cpuio" && draft.options.engine.exit_on_io_done;
+    draft.parts.job.ends_with_io = ends;
 }
 
 /// The first operation on a name is the one that counts, so they come in the order of their positions.
@@ -119,57 +109,5 @@ pub(super) fn pattern(options: &JobOptions) -> Pattern {
             ..Sequential::default()
         })],
         ..usual::pattern(options)
-    }
-}
-
-/// A clone whose engine was not told what it needs.
-pub(super) fn unusable(clone: Clone<'_>, place: (usize, usize)) -> Option<Unusable> {
-    let options = &clone.job.options;
-    let engine = options.queue.ioengine.as_str();
-    let missing = match engine {
-        "cpuio" => load(options) == 0,
-        "exec" => options.engine.program.is_none(),
-        _ => false,
-    };
-    missing.then(|| Unusable {
-        job: place,
-        clone: clone.index as usize,
-        line: format!("fio: io engine {engine} init failed."),
-        errno: INVALID,
-        function: engine.to_owned(),
-    })
-}
-
-/// What is said of a clone before it begins.
-pub(super) fn introduced(clone: Clone<'_>) -> Vec<String> {
-    let options = &clone.job.options;
-    let (name, own) = (clone.job.name(), &options.engine);
-    match options.queue.ioengine.as_str() {
-        "cpuio" if load(options) > 0 => {
-            let mode = match own.cpumode {
-                CpuMode::Noop => "noop",
-                CpuMode::Qsort => "qsort",
-            };
-            vec![format!(
-                "{name} ({mode}): ioengine=cpuio, cpuload={}, cpucycle={}",
-                load(options),
-                own.cpuchunks
-            )]
-        }
-        "exec" => match &own.program {
-            None => Vec::new(),
-            Some(program) => {
-                let arguments = own.arguments.as_deref().unwrap_or("(null)");
-                let mut lines = vec![format!("{name} : program={program}, arguments={arguments}")];
-                if own.std_redirect {
-                    lines.push(format!(
-                        "{name} : Saving output of {program} {} : stdout={name}.stdout stderr={name}.stderr",
-                        self::arguments(options).as_deref().unwrap_or("(null)")
-                    ));
-                }
-                lines
-            }
-        },
-        _ => Vec::new(),
     }
 }

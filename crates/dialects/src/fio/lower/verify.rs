@@ -1,26 +1,19 @@
 //! Checks of what is read back.
 
 use model::Direction;
-use model::plan::{TrimWritten, Verify, VerifyMethod};
+use model::plan::{Effect, TrimWritten, Verify, VerifyMethod};
 
-use super::files::Disk;
-use super::{Clone, data, pattern};
-use crate::Diagnostic;
-use crate::fio::flags::Flags;
+use super::{data, pattern, queue};
+use crate::fio::draft::{Clone, Draft};
 use crate::fio::options::JobOptions;
 use crate::fio::options::typed::CpuRange;
 use crate::fio::options::verify::{Checksum, VerifyPolicy};
 
-pub(super) fn verify(
-    clone: Clone<'_>,
-    flags: &Flags,
-    disk: &dyn Disk,
-    complaints: &mut Vec<Diagnostic>,
-) -> Option<Verify> {
-    let options = &clone.job.options;
-    let verify = &options.verify;
+/// The check, with all that needs more than its own option.
+pub(in crate::fio) fn verify(draft: &mut Draft<'_>) {
+    let verify = &draft.options.verify;
     let method = match verify.verify {
-        Checksum::Off => return None,
+        Checksum::Off => return,
         Checksum::Md5 => VerifyMethod::Md5,
         Checksum::Crc64 => VerifyMethod::Crc64,
         Checksum::Crc32 => VerifyMethod::Crc32,
@@ -40,37 +33,28 @@ pub(super) fn verify(
         Checksum::PatternHeader => VerifyMethod::PatternWithHeader,
         Checksum::Null => VerifyMethod::None,
     };
-    let writes = pattern::mix(options).includes(Direction::Write);
-    let (pattern, pattern_offsets) = data::bytes(&verify.verify_pattern, disk, "verify_pattern", complaints);
+    let writes = pattern::mix(draft.options).includes(Direction::Write);
+    let (pattern, pattern_offsets) =
+        data::bytes(&verify.verify_pattern, draft.disk, "verify_pattern", draft.complaints);
     let state = verify.verify_state_load || verify.verify_state_save && writes;
-    Some(Verify {
-        method,
-        interval: verify.verify_interval.max(0) as u32,
+    draft.parts.stream.verify = Some(Verify {
         pattern,
         pattern_offsets,
-        pattern_of_interval: verify.verify_pattern_interval,
         after_writes: verify.do_verify && writes,
-        backlog: verify.verify_backlog,
-        backlog_batch: verify.verify_backlog_batch.max(0) as u64,
-        any_seed: !verify.verify_header_seed,
-        any_order: !verify.verify_write_sequence,
-        save_state: verify.verify_state_save,
-        fatal: verify.verify_fatal,
-        dump: verify.verify_dump,
-        only: verify.verify_only,
-        threads: verify.verify_async.max(0) as u32,
         processors: processors(&verify.verify_async_cpus),
-        header_at: verify.verify_offset.max(0) as u32,
         flushed_only: verify.verify_policy.last() == Some(&VerifyPolicy::Fsynced),
-        work_out_again: verify.experimental_verify,
-        load_state: verify.verify_state_load,
         state_file: match state {
-            true => state_file(clone),
+            true => state_file(draft.clone),
             false => String::new(),
         },
-        directory: flags.aux_path.clone().unwrap_or_default(),
-        trims: trims(options),
-    })
+        directory: draft.flags.aux_path.clone().unwrap_or_default(),
+        trims: trims(draft.options),
+        ..Verify::new(method)
+    });
+    let effect = queue::kind(draft.options).info().effect;
+    if !matches!(effect, Effect::Transfer | Effect::Allocate | Effect::Pretend) {
+        draft.refuse(format!("verify with ioengine={}", draft.options.queue.ioengine));
+    }
 }
 
 /// fio's name of the state of a clone: its number in the run counts from 0 there.

@@ -1,14 +1,9 @@
 //! What is written.
 
 use super::typed::Piece;
-use super::{Row, Word, boolean, flag, int, size, special, word};
 
 /// The values of these options.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[allow(
-    missing_docs,
-    reason = "a field is the option of its name, and its row below says what it means"
-)]
 pub struct Data {
     pub zero_buffers: bool,
     pub refill_buffers: bool,
@@ -26,86 +21,10 @@ pub struct Data {
     pub trim_backlog_batch: i64,
 }
 
-/// The rows of these options.
-pub const ROWS: &[Row] = &[
-    flag("zero_buffers", |job| &mut job.data.zero_buffers).help("Write zeros."),
-    flag("refill_buffers", |job| &mut job.data.refill_buffers).help("New random data for every write."),
-    boolean("scramble_buffers", |job| &mut job.data.scramble_buffers)
-        .default("1")
-        .help("Stamp position and time into every 512 bytes of repeated data.")
-        .example("0"),
-    special("buffer_pattern", special::buffer_pattern)
-        .help("Repeat these bytes.")
-        .example("0xdeadbeef"),
-    int("buffer_compress_percentage", |job| {
-        &mut job.data.buffer_compress_percentage
-    })
-    .least(0)
-    .most(100)
-    .default("0")
-    .help("How far written data can be compressed, in percent.")
-    .example("50"),
-    int("buffer_compress_chunk", |job| &mut job.data.buffer_compress_chunk)
-        .default("512")
-        .help("Bytes over which that holds.")
-        .example("4k"),
-    int("dedupe_percentage", |job| &mut job.data.dedupe_percentage)
-        .least(0)
-        .most(100)
-        .default("0")
-        .help("Share of buffers that repeat an earlier one, in percent.")
-        .example("30"),
-    word("dedupe_mode", DEDUPE_MODE_WORDS)
-        .default("repeat")
-        .help("Which earlier buffer is repeated.")
-        .example("working_set"),
-    int("dedupe_working_set_percentage", |job| {
-        &mut job.data.dedupe_working_set_percentage
-    })
-    .least(0)
-    .most(100)
-    .default("5")
-    .help("Size of the set that repeated buffers come from, in percent.")
-    .example("10"),
-    boolean("dedupe_global", |job| &mut job.data.dedupe_global)
-        .default("0")
-        .help("That set is shared by the jobs.")
-        .example("1"),
-    int("trim_percentage", |job| &mut job.data.trim_percentage)
-        .least(0)
-        .most(100)
-        .default("0")
-        .help("Share of written blocks that are discarded again, in percent; needs verify and trim_backlog.")
-        .example("10"),
-    boolean("trim_verify_zero", |job| &mut job.data.trim_verify_zero)
-        .default("1")
-        .help("Discarded blocks have to read as zeros.")
-        .example("0"),
-    size("trim_backlog", |job| &mut job.data.trim_backlog)
-        .default("0")
-        .help("Discard such blocks whenever this many wait to be read back.")
-        .example("100"),
-    int("trim_backlog_batch", |job| &mut job.data.trim_backlog_batch)
-        .default("0")
-        .help("Blocks discarded at once.")
-        .example("10"),
-];
-
-/// Which earlier buffer is repeated.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum DedupeMode {
-    /// `repeat`: the one before.
-    #[default]
-    Repeat,
-    /// `working_set`: one of a set.
-    WorkingSet,
+choices! {
+    /// Which earlier buffer is repeated.
+    DedupeMode at data.dedupe_mode {
+        #[default] Repeat: "repeat" "the one before";
+        WorkingSet: "working_set" "one of a set";
+    }
 }
-
-const DEDUPE_MODE_WORDS: &[Word] = &[
-    Word::new("repeat", "the one before", |job| {
-        job.data.dedupe_mode = DedupeMode::Repeat
-    }),
-    Word::new("working_set", "one of a set", |job| {
-        job.data.dedupe_mode = DedupeMode::WorkingSet
-    }),
-];

@@ -1,14 +1,9 @@
 //! Which files and devices, and how they are made ready.
 
 use super::typed::Range;
-use super::{Row, Word, boolean, int, special, text, word};
 
 /// The values of these options.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[allow(
-    missing_docs,
-    reason = "a field is the option of its name, and its row below says what it means"
-)]
 pub struct Files {
     pub filename: Vec<String>,
     pub lockfile: LockFile,
@@ -39,259 +34,48 @@ pub struct Files {
     pub filename_directory: Option<String>,
 }
 
-/// The rows of these options.
-pub const ROWS: &[Row] = &[
-    special("filename", special::filename)
-        .help("Files or devices, divided by colons.")
-        .example("/dev/sdb:/dev/sdc"),
-    word("lockfile", LOCKFILE_WORDS)
-        .default("none")
-        .help("Lock that jobs hold on a file around each operation.")
-        .example("exclusive"),
-    special("directory", special::directory)
-        .help("Directories for the files, divided by colons; clones take them in turn.")
-        .example("/mnt/test"),
-    text("filename_format", |job| &mut job.files.filename_format)
-        .default("$jobname.$jobnum.$filenum")
-        .help("Pattern of generated file names.")
-        .example("$jobname.$filenum"),
-    boolean("unique_filename", |job| &mut job.files.unique_filename)
-        .default("1")
-        .help("With --client, put the host in front of generated names.")
-        .example("0"),
-    text("opendir", |job| &mut job.files.opendir)
-        .help("Work on every regular file below this directory.")
-        .example("/srv/data"),
-    int("nrfiles", |job| &mut job.files.nrfiles)
-        .aliases(&["nr_files"])
-        .default("1")
-        .help("Files of each clone.")
-        .example("4"),
-    word("file_service_type", FILE_SERVICE_TYPE_WORDS)
-        .tail(special::service_type)
-        .default("roundrobin")
-        .help("How the next file is chosen.")
-        .example("random:8"),
-    int("openfiles", |job| &mut job.files.openfiles)
-        .default("0")
-        .help("Files open at a time; 0 for all.")
-        .example("2"),
-    special("filesize", special::size_range)
-        .help("Size of each file, or a range from which it is drawn.")
-        .example("1m-8m"),
-    word("filetype", FILETYPE_WORDS)
-        .default("none")
-        .help("What kind of file is expected.")
-        .example("block"),
-    word("fallocate", FALLOCATE_WORDS)
-        .default("native")
-        .help("How space is reserved when a file is laid out.")
-        .example("none"),
-    word("fadvise_hint", FADVISE_HINT_WORDS)
-        .default("1")
-        .help("What the system is told about the pattern.")
-        .example("0"),
-    boolean("overwrite", |job| &mut job.files.overwrite)
-        .default("0")
-        .help("Lay a file out in full before it is written.")
-        .example("1"),
-    boolean("file_append", |job| &mut job.files.file_append)
-        .default("0")
-        .help("Begin at the end of the file.")
-        .example("1"),
-    boolean("fill_device", |job| &mut job.files.fill_device)
-        .aliases(&["fill_fs"])
-        .default("0")
-        .help("Write until no space is left, which is no error then.")
-        .example("1"),
-    boolean("create_serialize", |job| &mut job.files.create_serialize)
-        .default("1")
-        .without_effect("files are always laid out one after the other, before anything runs")
-        .help("Lay files out one job after another.")
-        .example("0"),
-    boolean("create_fsync", |job| &mut job.files.create_fsync)
-        .default("1")
-        .help("Flush a file after it was laid out.")
-        .example("0"),
-    boolean("create_on_open", |job| &mut job.files.create_on_open)
-        .default("0")
-        .help("Make a file only when the job opens it.")
-        .example("1"),
-    boolean("allow_file_create", |job| &mut job.files.allow_file_create)
-        .default("1")
-        .help("A missing file may be made.")
-        .example("0"),
-    boolean("allow_mounted_write", |job| &mut job.files.allow_mounted_write)
-        .default("0")
-        .help("Accepted; a mounted device is not written whatever it says.")
-        .example("1"),
-    boolean("pre_read", |job| &mut job.files.pre_read)
-        .default("0")
-        .help("Read every file once before the job.")
-        .example("1"),
-    boolean("invalidate", |job| &mut job.files.invalidate)
-        .default("1")
-        .help("Drop what the page cache holds of a file before the job.")
-        .example("0"),
-    boolean("unlink", |job| &mut job.files.unlink)
-        .default("0")
-        .help("Delete the files after the job.")
-        .example("1"),
-    boolean("unlink_each_loop", |job| &mut job.files.unlink_each_loop)
-        .default("0")
-        .help("Delete the files after each loop.")
-        .example("1"),
-];
+choices! {
+    /// How jobs lock a file.
+    LockFile at files.lockfile {
+        #[default] None: "none" "not at all";
+        Exclusive: "exclusive" "one operation at a time";
+        ReadWrite: "readwrite" "many reads or one write";
+    }
 
-/// How jobs lock a file.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum LockFile {
-    /// `none`: not at all.
-    #[default]
-    None,
-    /// `exclusive`: one operation at a time.
-    Exclusive,
-    /// `readwrite`: many reads or one write.
-    ReadWrite,
+    /// How the next file is chosen.
+    ServiceType at files.file_service_type {
+        Random: "random" "at random";
+        Zipf: "zipf" "by a Zipf distribution";
+        Pareto: "pareto" "by a Pareto distribution";
+        Normal: "normal" "by a normal distribution", "gauss" "as normal";
+        #[default] RoundRobin: "roundrobin" "in turn";
+        Sequential: "sequential" "the next when one is done";
+    }
+
+    /// What kind of file is expected.
+    FileType at files.filetype {
+        #[default] None: "none" "whatever is there";
+        File: "file" "a regular file";
+        Block: "block" "a block device";
+        Character: "char" "a character device";
+    }
+
+    /// How space is reserved.
+    Fallocate at files.fallocate {
+        None: "none" "not at all";
+        #[default] Native: "native" "by the call of the system";
+        Posix: "posix" "by posix_fallocate";
+        Keep: "keep" "without changing the size";
+        Truncate: "truncate" "by setting the size";
+        + "0" "as none" => None; "1" "as posix" => Posix;
+    }
+
+    /// What the system is told about the pattern.
+    Fadvise at files.fadvise_hint {
+        None: "0" "nothing";
+        #[default] ByPattern: "1" "what follows from rw";
+        Random: "random" "random access";
+        Sequential: "sequential" "sequential access";
+        NoReuse: "noreuse" "data is used once";
+    }
 }
-
-const LOCKFILE_WORDS: &[Word] = &[
-    Word::new("none", "not at all", |job| job.files.lockfile = LockFile::None),
-    Word::new("exclusive", "one operation at a time", |job| {
-        job.files.lockfile = LockFile::Exclusive
-    }),
-    Word::new("readwrite", "many reads or one write", |job| {
-        job.files.lockfile = LockFile::ReadWrite
-    }),
-];
-
-/// How the next file is chosen.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ServiceType {
-    /// `random`: at random.
-    Random,
-    /// `zipf`: by a Zipf distribution.
-    Zipf,
-    /// `pareto`: by a Pareto distribution.
-    Pareto,
-    /// `normal`: by a normal distribution.
-    Normal,
-    /// `roundrobin`: in turn.
-    #[default]
-    RoundRobin,
-    /// `sequential`: the next when one is done.
-    Sequential,
-}
-
-const FILE_SERVICE_TYPE_WORDS: &[Word] = &[
-    Word::new("random", "at random", |job| {
-        job.files.file_service_type = ServiceType::Random
-    }),
-    Word::new("zipf", "by a Zipf distribution", |job| {
-        job.files.file_service_type = ServiceType::Zipf
-    }),
-    Word::new("pareto", "by a Pareto distribution", |job| {
-        job.files.file_service_type = ServiceType::Pareto
-    }),
-    Word::new("normal", "by a normal distribution", |job| {
-        job.files.file_service_type = ServiceType::Normal
-    }),
-    Word::new("gauss", "as normal", |job| {
-        job.files.file_service_type = ServiceType::Normal
-    }),
-    Word::new("roundrobin", "in turn", |job| {
-        job.files.file_service_type = ServiceType::RoundRobin
-    }),
-    Word::new("sequential", "the next when one is done", |job| {
-        job.files.file_service_type = ServiceType::Sequential
-    }),
-];
-
-/// What kind of file is expected.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum FileType {
-    /// `none`: whatever is there.
-    #[default]
-    None,
-    /// `file`: a regular file.
-    File,
-    /// `block`: a block device.
-    Block,
-    /// `char`: a character device.
-    Character,
-}
-
-const FILETYPE_WORDS: &[Word] = &[
-    Word::new("none", "whatever is there", |job| job.files.filetype = FileType::None),
-    Word::new("file", "a regular file", |job| job.files.filetype = FileType::File),
-    Word::new("block", "a block device", |job| job.files.filetype = FileType::Block),
-    Word::new("char", "a character device", |job| {
-        job.files.filetype = FileType::Character
-    }),
-];
-
-/// How space is reserved.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Fallocate {
-    /// `none`: not at all.
-    None,
-    /// `native`: by the call of the system.
-    #[default]
-    Native,
-    /// `posix`: by posix_fallocate.
-    Posix,
-    /// `keep`: without changing the size.
-    Keep,
-    /// `truncate`: by setting the size.
-    Truncate,
-}
-
-const FALLOCATE_WORDS: &[Word] = &[
-    Word::new("none", "not at all", |job| job.files.fallocate = Fallocate::None),
-    Word::new("native", "by the call of the system", |job| {
-        job.files.fallocate = Fallocate::Native
-    }),
-    Word::new("posix", "by posix_fallocate", |job| {
-        job.files.fallocate = Fallocate::Posix
-    }),
-    Word::new("keep", "without changing the size", |job| {
-        job.files.fallocate = Fallocate::Keep
-    }),
-    Word::new("truncate", "by setting the size", |job| {
-        job.files.fallocate = Fallocate::Truncate
-    }),
-    Word::new("0", "as none", |job| job.files.fallocate = Fallocate::None),
-    Word::new("1", "as posix", |job| job.files.fallocate = Fallocate::Posix),
-];
-
-/// What the system is told about the pattern.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Fadvise {
-    /// `0`: nothing.
-    None,
-    /// `1`: what follows from rw.
-    #[default]
-    ByPattern,
-    /// `random`: random access.
-    Random,
-    /// `sequential`: sequential access.
-    Sequential,
-    /// `noreuse`: data is used once.
-    NoReuse,
-}
-
-const FADVISE_HINT_WORDS: &[Word] = &[
-    Word::new("0", "nothing", |job| job.files.fadvise_hint = Fadvise::None),
-    Word::new("1", "what follows from rw", |job| {
-        job.files.fadvise_hint = Fadvise::ByPattern
-    }),
-    Word::new("random", "random access", |job| {
-        job.files.fadvise_hint = Fadvise::Random
-    }),
-    Word::new("sequential", "sequential access", |job| {
-        job.files.fadvise_hint = Fadvise::Sequential
-    }),
-    Word::new("noreuse", "data is used once", |job| {
-        job.files.fadvise_hint = Fadvise::NoReuse
-    }),
-];

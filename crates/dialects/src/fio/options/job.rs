@@ -1,15 +1,9 @@
 //! The job as a whole: its name, how often and how long it runs, what it waits for and what ends with it.
 
 use super::typed::Delay;
-use super::{Row, Word, boolean, flag, ignored, int, refused, size, special, text, time, word};
-use crate::fio::values::Unit;
 
 /// The values of these options.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[allow(
-    missing_docs,
-    reason = "a field is the option of its name, and its row below says what it means"
-)]
 pub struct Job {
     pub description: Option<String>,
     pub name: Option<String>,
@@ -40,166 +34,22 @@ pub struct Job {
     pub flow_sleep: i64,
 }
 
-/// The rows of these options.
-pub const ROWS: &[Row] = &[
-    text("description", |job| &mut job.job.description)
-        .help("A text that reports repeat.")
-        .example("\"nightly run\""),
-    text("name", |job| &mut job.job.name)
-        .help("Name in reports; generated file names keep that of the section.")
-        .example("reader"),
-    text("wait_for", |job| &mut job.job.wait_for)
-        .help("Begin when all clones of this earlier job have ended.")
-        .example("writer"),
-    int("numjobs", |job| &mut job.job.numjobs)
-        .default("1")
-        .help("Clones of the job that run side by side.")
-        .example("4"),
-    int("loops", |job| &mut job.job.loops)
-        .default("1")
-        .help("Times the whole job is carried out, each time in the same order.")
-        .example("3"),
-    special("startdelay", special::time_range)
-        .default("0")
-        .help("Wait this long after the common start, or a random time in a range (bare: seconds).")
-        .example("5-10"),
-    time("runtime", |job| &mut job.job.runtime, Unit::Seconds)
-        .aliases(&["timeout"])
-        .default("0")
-        .help("End after this time, not counting the ramp (bare: seconds).")
-        .example("60"),
-    flag("time_based", |job| &mut job.job.time_based).help("Begin anew until the runtime is over."),
-    time("ramp_time", |job| &mut job.job.ramp_time, Unit::Seconds)
-        .default("0")
-        .help("Carry out the load this long before anything is counted (bare: seconds).")
-        .example("2s"),
-    size("ramp_size", |job| &mut job.job.ramp_size)
-        .least(1)
-        .help("Carry out this much before anything is counted.")
-        .example("1g"),
-    size("number_ios", |job| &mut job.job.number_ios)
-        .default("0")
-        .help("End after this many operations.")
-        .example("100"),
-    flag("exitall", |job| &mut job.job.exitall).help("When this job ends, end those that exit_what selects."),
-    word("exit_what", EXIT_WHAT_WORDS)
-        .default("group")
-        .help("Which jobs end with one that has exitall.")
-        .example("all"),
-    flag("exitall_on_error", |job| &mut job.job.exitall_on_error)
-        .help("When this job fails, end those that exit_what selects."),
-    flag("stonewall", |job| &mut job.job.stonewall)
-        .aliases(&["wait_for_previous"])
-        .help("Begin when all jobs above have ended, in a new group."),
-    flag("new_group", |job| &mut job.job.new_group).help("Begin a new group for reports."),
-    flag("thread", |job| &mut job.job.thread).help("Clones are threads rather than processes."),
-    boolean("create_only", |job| &mut job.job.create_only)
-        .default("0")
-        .help("Prepare the files and do nothing else.")
-        .example("1"),
-    text("exec_prerun", |job| &mut job.job.exec_prerun)
-        .help("Shell command before the job, where FATHOM_ALLOW_EXEC=1 allows it.")
-        .example("\"sync\""),
-    text("exec_postrun", |job| &mut job.job.exec_postrun)
-        .help("Shell command after the job, where FATHOM_ALLOW_EXEC=1 allows it.")
-        .example("\"sync\""),
-    text("comm", |job| &mut job.job.comm)
-        .help("Name of the process in lists of the system.")
-        .example("reader"),
-    word("continue_on_error", CONTINUE_ON_ERROR_WORDS)
-        .default("none")
-        .help("Errors that are counted without ending the job.")
-        .example("verify"),
-    special("ignore_error", special::errors)
-        .help("Errors, by name or number, that are tolerated for reads, writes, verification.")
-        .example("EIO,ENOSPC"),
-    boolean("error_dump", |job| &mut job.job.error_dump)
-        .default("0")
-        .help("Tell of tolerated errors as well.")
-        .example("1"),
-    int("flow", |job| &mut job.job.flow)
-        .most(1000)
-        .default("0")
-        .help("Share in the operations of all jobs of the same flow: its weight over the sum of theirs.")
-        .example("8"),
-    int("flow_id", |job| &mut job.job.flow_id)
-        .default("0")
-        .help("Which flow.")
-        .example("1"),
-    ignored("flow_watermark")
-        .without_effect("fio has no such thing any more")
-        .help("Gone; a flow has no limit any more.")
-        .example("64"),
-    int("flow_sleep", |job| &mut job.job.flow_sleep)
-        .default("0")
-        .help("Pause in microseconds of a job that is ahead of its share.")
-        .example("100"),
-    refused("profile", "text")
-        .help("One of fio's built-in workloads.")
-        .example("tiobench"),
-];
+choices! {
+    /// Which jobs end together.
+    ExitWhat at job.exit_what {
+        #[default] Group: "group" "those of the same group";
+        Stonewall: "stonewall" "all that run now";
+        All: "all" "all, also those that wait";
+    }
 
-/// Which jobs end together.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ExitWhat {
-    /// `group`: those of the same group.
-    #[default]
-    Group,
-    /// `stonewall`: all that run now.
-    Stonewall,
-    /// `all`: all, also those that wait.
-    All,
+    /// Errors that do not end a job.
+    ContinueOnError at job.continue_on_error {
+        #[default] None: "none" "every error ends the job";
+        Read: "read" "errors of reads are counted";
+        Write: "write" "errors of writes are counted";
+        Io: "io" "errors of reads and writes are counted";
+        Verify: "verify" "mismatches are counted";
+        All: "all" "all of them are counted";
+        + "0" "as none" => None; "1" "as all" => All;
+    }
 }
-
-const EXIT_WHAT_WORDS: &[Word] = &[
-    Word::new("group", "those of the same group", |job| {
-        job.job.exit_what = ExitWhat::Group
-    }),
-    Word::new("stonewall", "all that run now", |job| {
-        job.job.exit_what = ExitWhat::Stonewall
-    }),
-    Word::new("all", "all, also those that wait", |job| {
-        job.job.exit_what = ExitWhat::All
-    }),
-];
-
-/// Errors that do not end a job.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ContinueOnError {
-    /// `none`: every error ends the job.
-    #[default]
-    None,
-    /// `read`: errors of reads are counted.
-    Read,
-    /// `write`: errors of writes are counted.
-    Write,
-    /// `io`: errors of reads and writes are counted.
-    Io,
-    /// `verify`: mismatches are counted.
-    Verify,
-    /// `all`: all of them are counted.
-    All,
-}
-
-const CONTINUE_ON_ERROR_WORDS: &[Word] = &[
-    Word::new("none", "every error ends the job", |job| {
-        job.job.continue_on_error = ContinueOnError::None
-    }),
-    Word::new("read", "errors of reads are counted", |job| {
-        job.job.continue_on_error = ContinueOnError::Read
-    }),
-    Word::new("write", "errors of writes are counted", |job| {
-        job.job.continue_on_error = ContinueOnError::Write
-    }),
-    Word::new("io", "errors of reads and writes are counted", |job| {
-        job.job.continue_on_error = ContinueOnError::Io
-    }),
-    Word::new("verify", "mismatches are counted", |job| {
-        job.job.continue_on_error = ContinueOnError::Verify
-    }),
-    Word::new("all", "all of them are counted", |job| {
-        job.job.continue_on_error = ContinueOnError::All
-    }),
-    Word::new("0", "as none", |job| job.job.continue_on_error = ContinueOnError::None),
-    Word::new("1", "as all", |job| job.job.continue_on_error = ContinueOnError::All),
-];

@@ -1,15 +1,9 @@
 //! How fast: rates, pauses, limits of latency.
 
-use super::{Row, Word, boolean, int, per_direction, real, special, time, word};
-use crate::fio::values::Unit;
 use model::PerDirection;
 
 /// The values of these options.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[allow(
-    missing_docs,
-    reason = "a field is the option of its name, and its row below says what it means"
-)]
 pub struct Pace {
     pub thinktime: u64,
     pub thinktime_spin: u64,
@@ -37,184 +31,26 @@ pub struct Pace {
     pub steadystate_percent: bool,
 }
 
-/// The rows of these options.
-pub const ROWS: &[Row] = &[
-    time("thinktime", |job| &mut job.pace.thinktime, Unit::Microseconds)
-        .default("0")
-        .help("Pause after operations (bare: microseconds).")
-        .example("500"),
-    time("thinktime_spin", |job| &mut job.pace.thinktime_spin, Unit::Microseconds)
-        .default("0")
-        .help("Part of the pause that is spent computing (bare: microseconds).")
-        .example("100"),
-    int("thinktime_blocks", |job| &mut job.pace.thinktime_blocks)
-        .default("1")
-        .help("Operations between two pauses.")
-        .example("8"),
-    word("thinktime_blocks_type", THINKTIME_BLOCKS_TYPE_WORDS)
-        .default("complete")
-        .help("Which operations count towards a pause.")
-        .example("issue"),
-    time("thinktime_iotime", |job| &mut job.pace.thinktime_iotime, Unit::Seconds)
-        .default("0")
-        .help("Time of operations between two pauses (bare: seconds).")
-        .example("1"),
-    int("thinkcycles", |job| &mut job.pace.thinkcycles)
-        .default("0")
-        .help("Processor cycles to burn after each operation.")
-        .example("1000"),
-    per_direction("rate", |job| &mut job.pace.rate, Unit::Bytes)
-        .help("Bytes per second of each clone and direction.")
-        .example("10m,5m"),
-    per_direction("rate_min", |job| &mut job.pace.rate_min, Unit::Bytes)
-        .aliases(&["ratemin"])
-        .help("Bytes per second below which the job fails.")
-        .example("1m"),
-    word("rate_process", RATE_PROCESS_WORDS)
-        .default("linear")
-        .help("How operations are spaced in time.")
-        .example("poisson"),
-    int("rate_cycle", |job| &mut job.pace.rate_cycle)
-        .aliases(&["ratecycle"])
-        .default("1000")
-        .help("Milliseconds over which a minimum is judged.")
-        .example("500"),
-    boolean("rate_ignore_thinktime", |job| &mut job.pace.rate_ignore_thinktime)
-        .default("0")
-        .help("Do not make up for pauses.")
-        .example("1"),
-    per_direction("rate_iops", |job| &mut job.pace.rate_iops, Unit::Bytes)
-        .help("Operations per second of each clone and direction.")
-        .example("700,300"),
-    per_direction("rate_iops_min", |job| &mut job.pace.rate_iops_min, Unit::Bytes)
-        .help("Operations per second below which the job fails.")
-        .example("100"),
-    per_direction("max_latency", |job| &mut job.pace.max_latency, Unit::Microseconds)
-        .help("Latency at which the job fails (bare: microseconds).")
-        .example("10ms"),
-    time("latency_target", |job| &mut job.pace.latency_target, Unit::Microseconds)
-        .default("0")
-        .help("Latency to keep while the depth is sought (bare: microseconds).")
-        .example("20ms"),
-    time("latency_window", |job| &mut job.pace.latency_window, Unit::Microseconds)
-        .default("0")
-        .help("Time over which that is judged (bare: microseconds).")
-        .example("500ms"),
-    real("latency_percentile", |job| &mut job.pace.latency_percentile)
-        .most(100)
-        .default("100")
-        .help("Share of operations that have to keep it, in percent.")
-        .example("95"),
-    boolean("latency_run", |job| &mut job.pace.latency_run)
-        .default("0")
-        .help("Go on adjusting the depth until the runtime is over.")
-        .example("1"),
-    word("steadystate", STEADYSTATE_WORDS)
-        .tail(special::steady_state)
-        .aliases(&["ss"])
-        .default("iops_slope:0.01%")
-        .help("End when this measure no longer changes by more than the limit.")
-        .example("iops:5%"),
-    time(
-        "steadystate_duration",
-        |job| &mut job.pace.steadystate_duration,
-        Unit::Seconds,
-    )
-    .aliases(&["ss_dur"])
-    .default("0")
-    .help("Time over which a steady state is judged (bare: seconds).")
-    .example("10"),
-    time(
-        "steadystate_ramp_time",
-        |job| &mut job.pace.steadystate_ramp_time,
-        Unit::Seconds,
-    )
-    .aliases(&["ss_ramp"])
-    .default("0")
-    .help("Time before that begins (bare: seconds).")
-    .example("5"),
-    time(
-        "steadystate_check_interval",
-        |job| &mut job.pace.steadystate_check_interval,
-        Unit::Seconds,
-    )
-    .aliases(&["ss_interval"])
-    .default("1")
-    .help("Time between two samples of it (bare: seconds).")
-    .example("2"),
-];
+choices! {
+    /// Which operations count towards a pause.
+    ThinkBlocks at pace.thinktime_blocks_type {
+        #[default] Complete: "complete" "those that completed";
+        Issue: "issue" "those that were issued";
+    }
 
-/// Which operations count towards a pause.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ThinkBlocks {
-    /// `complete`: those that completed.
-    #[default]
-    Complete,
-    /// `issue`: those that were issued.
-    Issue,
+    /// How operations are spaced.
+    RateProcess at pace.rate_process {
+        #[default] Linear: "linear" "evenly";
+        Poisson: "poisson" "at random, with exponential gaps";
+    }
+
+    /// What has to be steady.
+    Criterion at pace.steadystate {
+        Iops: "iops" "largest deviation of operations per second";
+        #[default] IopsSlope: "iops_slope" "slope of operations per second";
+        Bw: "bw" "largest deviation of bandwidth";
+        BwSlope: "bw_slope" "slope of bandwidth";
+        Lat: "lat" "largest deviation of latency";
+        LatSlope: "lat_slope" "slope of latency";
+    }
 }
-
-const THINKTIME_BLOCKS_TYPE_WORDS: &[Word] = &[
-    Word::new("complete", "those that completed", |job| {
-        job.pace.thinktime_blocks_type = ThinkBlocks::Complete
-    }),
-    Word::new("issue", "those that were issued", |job| {
-        job.pace.thinktime_blocks_type = ThinkBlocks::Issue
-    }),
-];
-
-/// How operations are spaced.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum RateProcess {
-    /// `linear`: evenly.
-    #[default]
-    Linear,
-    /// `poisson`: at random, with exponential gaps.
-    Poisson,
-}
-
-const RATE_PROCESS_WORDS: &[Word] = &[
-    Word::new("linear", "evenly", |job| job.pace.rate_process = RateProcess::Linear),
-    Word::new("poisson", "at random, with exponential gaps", |job| {
-        job.pace.rate_process = RateProcess::Poisson
-    }),
-];
-
-/// What has to be steady.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Criterion {
-    /// `iops`: largest deviation of operations per second.
-    Iops,
-    /// `iops_slope`: slope of operations per second.
-    #[default]
-    IopsSlope,
-    /// `bw`: largest deviation of bandwidth.
-    Bw,
-    /// `bw_slope`: slope of bandwidth.
-    BwSlope,
-    /// `lat`: largest deviation of latency.
-    Lat,
-    /// `lat_slope`: slope of latency.
-    LatSlope,
-}
-
-const STEADYSTATE_WORDS: &[Word] = &[
-    Word::new("iops", "largest deviation of operations per second", |job| {
-        job.pace.steadystate = Criterion::Iops
-    }),
-    Word::new("iops_slope", "slope of operations per second", |job| {
-        job.pace.steadystate = Criterion::IopsSlope
-    }),
-    Word::new("bw", "largest deviation of bandwidth", |job| {
-        job.pace.steadystate = Criterion::Bw
-    }),
-    Word::new("bw_slope", "slope of bandwidth", |job| {
-        job.pace.steadystate = Criterion::BwSlope
-    }),
-    Word::new("lat", "largest deviation of latency", |job| {
-        job.pace.steadystate = Criterion::Lat
-    }),
-    Word::new("lat_slope", "slope of latency", |job| {
-        job.pace.steadystate = Criterion::LatSlope
-    }),
-];

@@ -1,14 +1,9 @@
 //! How operations are handed to the system.
 
 use super::typed::SyncFileRange;
-use super::{Row, Word, boolean, int, size, special, text, word};
 
 /// The values of these options.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[allow(
-    missing_docs,
-    reason = "a field is the option of its name, and its row below says what it means"
-)]
 pub struct Queue {
     pub ioengine: String,
     pub iodepth: i64,
@@ -38,219 +33,37 @@ pub struct Queue {
     pub mem_path: Option<String>,
 }
 
-/// The rows of these options.
-pub const ROWS: &[Row] = &[
-    special("ioengine", special::engine)
-        .default("psync")
-        .help("How operations are carried out.")
-        .example("libaio"),
-    int("iodepth", |job| &mut job.queue.iodepth)
-        .least(1)
-        .default("1")
-        .help("Operations that each clone keeps in flight.")
-        .example("32"),
-    int("iodepth_batch", |job| &mut job.queue.iodepth_batch)
-        .aliases(&["iodepth_batch_submit"])
-        .default("1")
-        .help("Operations handed over at once; 0 for all of iodepth.")
-        .example("8"),
-    int("iodepth_batch_complete_min", |job| {
-        &mut job.queue.iodepth_batch_complete_min
-    })
-    .least(0)
-    .aliases(&["iodepth_batch_complete"])
-    .default("1")
-    .help("Completions to wait for at least; 0 asks without waiting.")
-    .example("4"),
-    int("iodepth_batch_complete_max", |job| {
-        &mut job.queue.iodepth_batch_complete_max
-    })
-    .least(0)
-    .default("0")
-    .help("Completions to take at most.")
-    .example("16"),
-    int("iodepth_low", |job| &mut job.queue.iodepth_low)
-        .default("0")
-        .help("Depth to fall to before the queue is filled again.")
-        .example("16"),
-    boolean("serialize_overlap", |job| &mut job.queue.serialize_overlap)
-        .default("0")
-        .help("Hold back an operation that overlaps one in flight.")
-        .example("1"),
-    word("io_submit_mode", IO_SUBMIT_MODE_WORDS)
-        .default("inline")
-        .help("Which thread hands operations over.")
-        .example("offload"),
-    boolean("direct", |job| &mut job.queue.direct)
-        .default("0")
-        .then(|job| job.queue.buffered = !job.queue.direct)
-        .help("Pass the page cache by (O_DIRECT).")
-        .example("1"),
-    boolean("buffered", |job| &mut job.queue.buffered)
-        .default("1")
-        .then(|job| job.queue.direct = !job.queue.buffered)
-        .help("Use the page cache; the opposite of direct.")
-        .example("0"),
-    boolean("atomic", |job| &mut job.queue.atomic)
-        .default("0")
-        .help("Write without tearing (RWF_ATOMIC); needs direct.")
-        .example("1"),
-    word("sync", SYNC_WORDS)
-        .default("none")
-        .help("Each write waits until it is durable.")
-        .example("dsync"),
-    int("fsync", |job| &mut job.queue.fsync)
-        .default("0")
-        .help("fsync after this many writes; 0 for never.")
-        .example("32"),
-    int("fdatasync", |job| &mut job.queue.fdatasync)
-        .default("0")
-        .help("fdatasync after this many writes; 0 for never.")
-        .example("1"),
-    special("sync_file_range", special::sync_file_range)
-        .help("sync_file_range with these flags after a number of writes.")
-        .example("write:8"),
-    int("write_barrier", |job| &mut job.queue.write_barrier)
-        .default("0")
-        .without_effect("no engine here knows barriers")
-        .help("Mark every n-th write as a barrier.")
-        .example("8"),
-    boolean("end_fsync", |job| &mut job.queue.end_fsync)
-        .default("0")
-        .help("Flush all files at the end of the writes.")
-        .example("1"),
-    boolean("end_syncfs", |job| &mut job.queue.end_syncfs)
-        .default("0")
-        .help("Flush the whole file system at the end of the writes.")
-        .example("1"),
-    boolean("fsync_on_close", |job| &mut job.queue.fsync_on_close)
-        .default("0")
-        .help("Flush a file whenever it is closed.")
-        .example("1"),
-    word("write_hint", WRITE_HINT_WORDS)
-        .default("none")
-        .help("What the system is told about the life of written data.")
-        .example("short"),
-    word("mem", MEM_WORDS)
-        .tail(special::memory)
-        .aliases(&["iomem"])
-        .default("malloc")
-        .help("Where buffers come from.")
-        .example("mmap"),
-    int("iomem_align", |job| &mut job.queue.iomem_align)
-        .least(0)
-        .aliases(&["mem_align"])
-        .default("0")
-        .help("Alignment of buffers beyond that of a page.")
-        .example("4k"),
-    int("hugepage-size", |job| &mut job.queue.hugepage_size)
-        .default("2m")
-        .help("Memory of huge pages is taken in multiples of this; the pages are of the system's usual size.")
-        .example("2m"),
-    size("lockmem", |job| &mut job.queue.lockmem)
-        .default("0")
-        .help("Memory to pin, so that less is left for caches.")
-        .example("1g"),
-    text("ioscheduler", |job| &mut job.queue.ioscheduler)
-        .help("I/O scheduler for the device under the files, as long as the run lasts.")
-        .example("none"),
-];
+choices! {
+    /// Which thread hands operations over.
+    SubmitMode at queue.io_submit_mode {
+        #[default] Inline: "inline" "the job itself";
+        Offload: "offload" "one of a pool";
+    }
 
-/// Which thread hands operations over.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum SubmitMode {
-    /// `inline`: the job itself.
-    #[default]
-    Inline,
-    /// `offload`: one of a pool.
-    Offload,
+    /// What each write waits for.
+    Sync at queue.sync {
+        #[default] None: "none" "nothing", "0" "as none";
+        Sync: "sync" "data and metadata", "1" "as sync";
+        DataSync: "dsync" "data";
+    }
+
+    /// How long written data is expected to live.
+    WriteHint at queue.write_hint {
+        #[default] None: "none" "nothing is said";
+        Short: "short" "short";
+        Medium: "medium" "medium";
+        Long: "long" "long";
+        Extreme: "extreme" "longest";
+    }
+
+    /// Where buffers come from.
+    Memory at queue.mem {
+        #[default] Malloc: "malloc" "the allocator";
+        Shm: "shm" "shared memory";
+        ShmHuge: "shmhuge" "shared memory in huge pages";
+        Mmap: "mmap" "a private mapping";
+        MmapShared: "mmapshared" "a shared mapping";
+        MmapHuge: "mmaphuge" "a mapping of huge pages";
+        CudaMalloc: "cudamalloc" "a GPU";
+    }
 }
-
-const IO_SUBMIT_MODE_WORDS: &[Word] = &[
-    Word::new("inline", "the job itself", |job| {
-        job.queue.io_submit_mode = SubmitMode::Inline
-    }),
-    Word::new("offload", "one of a pool", |job| {
-        job.queue.io_submit_mode = SubmitMode::Offload
-    }),
-];
-
-/// What each write waits for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Sync {
-    /// `none`: nothing.
-    #[default]
-    None,
-    /// `sync`: data and metadata.
-    Sync,
-    /// `dsync`: data.
-    DataSync,
-}
-
-const SYNC_WORDS: &[Word] = &[
-    Word::new("none", "nothing", |job| job.queue.sync = Sync::None),
-    Word::new("0", "as none", |job| job.queue.sync = Sync::None),
-    Word::new("sync", "data and metadata", |job| job.queue.sync = Sync::Sync),
-    Word::new("1", "as sync", |job| job.queue.sync = Sync::Sync),
-    Word::new("dsync", "data", |job| job.queue.sync = Sync::DataSync),
-];
-
-/// How long written data is expected to live.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum WriteHint {
-    /// `none`: nothing is said.
-    #[default]
-    None,
-    /// `short`: short.
-    Short,
-    /// `medium`: medium.
-    Medium,
-    /// `long`: long.
-    Long,
-    /// `extreme`: longest.
-    Extreme,
-}
-
-const WRITE_HINT_WORDS: &[Word] = &[
-    Word::new("none", "nothing is said", |job| job.queue.write_hint = WriteHint::None),
-    Word::new("short", "short", |job| job.queue.write_hint = WriteHint::Short),
-    Word::new("medium", "medium", |job| job.queue.write_hint = WriteHint::Medium),
-    Word::new("long", "long", |job| job.queue.write_hint = WriteHint::Long),
-    Word::new("extreme", "longest", |job| job.queue.write_hint = WriteHint::Extreme),
-];
-
-/// Where buffers come from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Memory {
-    /// `malloc`: the allocator.
-    #[default]
-    Malloc,
-    /// `shm`: shared memory.
-    Shm,
-    /// `shmhuge`: shared memory in huge pages.
-    ShmHuge,
-    /// `mmap`: a private mapping.
-    Mmap,
-    /// `mmapshared`: a shared mapping.
-    MmapShared,
-    /// `mmaphuge`: a mapping of huge pages.
-    MmapHuge,
-    /// `cudamalloc`: a GPU.
-    CudaMalloc,
-}
-
-const MEM_WORDS: &[Word] = &[
-    Word::new("malloc", "the allocator", |job| job.queue.mem = Memory::Malloc),
-    Word::new("shm", "shared memory", |job| job.queue.mem = Memory::Shm),
-    Word::new("shmhuge", "shared memory in huge pages", |job| {
-        job.queue.mem = Memory::ShmHuge
-    }),
-    Word::new("mmap", "a private mapping", |job| job.queue.mem = Memory::Mmap),
-    Word::new("mmapshared", "a shared mapping", |job| {
-        job.queue.mem = Memory::MmapShared
-    }),
-    Word::new("mmaphuge", "a mapping of huge pages", |job| {
-        job.queue.mem = Memory::MmapHuge
-    }),
-    Word::new("cudamalloc", "a GPU", |job| job.queue.mem = Memory::CudaMalloc),
-];

@@ -1,13 +1,7 @@
 //! Traces of operations.
 
-use super::{Row, boolean, int, refused, special, text};
-
 /// The values of these options.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[allow(
-    missing_docs,
-    reason = "a field is the option of its name, and its row below says what it means"
-)]
 pub struct Replay {
     pub write_iolog: Option<String>,
     pub read_iolog: Option<String>,
@@ -32,49 +26,3 @@ pub enum Skip {
     /// `sync`, which does not stand for `datasync`.
     Syncs,
 }
-
-/// The rows of these options.
-pub const ROWS: &[Row] = &[
-    text("write_iolog", |job| &mut job.replay.write_iolog)
-        .help("Write everything that is issued at the end of this file, as a trace (version 3).")
-        .example("trace.log"),
-    text("read_iolog", |job| &mut job.replay.read_iolog)
-        .help("Carry out the operations of a trace: of fio (version 2 or 3) or of blktrace; with colons between several, clones take them in turn; `-` is standard input.")
-        .example("trace.log"),
-    boolean("read_iolog_chunked", |job| &mut job.replay.read_iolog_chunked)
-        .default("0")
-        .without_effect("a trace is always read in pieces, while it is carried out")
-        .help("Read the trace in pieces.")
-        .example("1"),
-    boolean("replay_no_stall", |job| &mut job.replay.replay_no_stall)
-        .default("0")
-        .help("Take no notice of the times in the trace.")
-        .example("1"),
-    text("replay_redirect", |job| &mut job.replay.replay_redirect)
-        .help("Carry all operations out on this file or device.")
-        .example("/dev/sdb"),
-    int("replay_scale", |job| &mut job.replay.replay_scale)
-        .default("1")
-        .help("Divide offsets by this.")
-        .example("2"),
-    special("replay_align", special::replay_align)
-        .help("Round offsets down to multiples of this power of two.")
-        .example("4096"),
-    int("replay_time_scale", |job| &mut job.replay.replay_time_scale)
-        .least(1)
-        .default("100")
-        .help("Speed in percent of that of the trace: 200 is twice as fast.")
-        .example("200"),
-    special("replay_skip", special::replay_skip)
-        .help("Kinds of operation to leave out: read, write, trim, sync, with commas between them.")
-        .example("trim"),
-    refused("merge_blktrace_file", "text")
-        .help("File for merged traces.")
-        .example("merged.bin"),
-    refused("merge_blktrace_scalars", "float list")
-        .help("Stretch of the times of each trace.")
-        .example("100:50"),
-    refused("merge_blktrace_iters", "float list")
-        .help("Repetitions of each trace.")
-        .example("1:2"),
-];

@@ -1,14 +1,9 @@
 //! Processors, priorities, limits.
 
 use super::typed::CpuRange;
-use super::{Row, Word, boolean, int, optional_int, refused, special, text, word};
 
 /// The values of these options.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[allow(
-    missing_docs,
-    reason = "a field is the option of its name, and its row below says what it means"
-)]
 pub struct System {
     pub clocksource: Option<ClockSource>,
     pub cpumask: Option<i64>,
@@ -29,87 +24,13 @@ pub struct System {
     pub num_range: i64,
 }
 
-/// The rows of these options.
-pub const ROWS: &[Row] = &[
-    word("clocksource", CLOCKSOURCE_WORDS)
-        .without_effect("time always comes from one monotonic clock")
-        .help("Accepted; time comes from one monotonic clock.")
-        .example("clock_gettime"),
-    optional_int("cpumask", |job| &mut job.system.cpumask)
-        .help("Processors as the bits of a number.")
-        .example("3"),
-    special("cpus_allowed", special::cpus)
-        .help("Processors as a list.")
-        .example("0,2-5"),
-    word("cpus_allowed_policy", CPUS_ALLOWED_POLICY_WORDS)
-        .default("shared")
-        .help("Clones share those processors, or have one each.")
-        .example("split"),
-    text("numa_cpu_nodes", |job| &mut job.system.numa_cpu_nodes)
-        .help("NUMA nodes whose processors are used.")
-        .example("0"),
-    text("numa_mem_policy", |job| &mut job.system.numa_mem_policy)
-        .help("NUMA nodes whose memory is used.")
-        .example("bind:0"),
-    int("nice", |job| &mut job.system.nice)
-        .least(-20)
-        .most(19)
-        .default("0")
-        .help("Nice value.")
-        .example("5"),
-    optional_int("prio", |job| &mut job.system.prio)
-        .least(0)
-        .most(7)
-        .help("Priority of operations.")
-        .example("4"),
-    optional_int("prioclass", |job| &mut job.system.prioclass)
-        .least(0)
-        .most(3)
-        .help("Class of that priority.")
-        .example("2"),
-    optional_int("priohint", |job| &mut job.system.priohint)
-        .least(0)
-        .most(1023)
-        .help("Hint to go with the priority.")
-        .example("1"),
-    optional_int("uid", |job| &mut job.system.uid)
-        .least(0)
-        .most(u32::MAX as i64 - 1)
-        .help("Number of the user that files are opened as.")
-        .example("1000"),
-    optional_int("gid", |job| &mut job.system.gid)
-        .least(0)
-        .most(u32::MAX as i64 - 1)
-        .help("Number of the group that files are opened as.")
-        .example("1000"),
-    optional_int("gtod_cpu", |job| &mut job.system.gtod_cpu)
-        .without_effect("reading the clock is no system call, so that no processor need be set apart for it")
-        .help("Processor that keeps the time for all.")
-        .example("0"),
-    text("cgroup", |job| &mut job.system.cgroup)
-        .help(
-            "Control group for block I/O that clones run in, below the mount of control groups; it is made if need be.",
-        )
-        .example("fio"),
-    boolean("cgroup_nodelete", |job| &mut job.system.cgroup_nodelete)
-        .default("0")
-        .help("Keep control groups that were made.")
-        .example("1"),
-    optional_int("cgroup_weight", |job| &mut job.system.cgroup_weight)
-        .least(100)
-        .most(1000)
-        .help("Weight of the control group.")
-        .example("500"),
-    int("num_range", |job| &mut job.system.num_range)
-        .most(256)
-        .default("1")
-        .help("Ranges that one trim names: no engine here takes more than one.")
-        .example("4"),
-    refused("gpu_dev_id", "int")
-        .default("0")
-        .help("Which GPU.")
-        .example("0"),
-];
+choices! {
+    /// Who runs on which of the processors.
+    CpuPolicy at system.cpus_allowed_policy {
+        #[default] Shared: "shared" "all on all";
+        Split: "split" "each on one";
+    }
+}
 
 /// Clocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -122,34 +43,3 @@ pub enum ClockSource {
     /// `cpu`: the counter of the processor.
     Cpu,
 }
-
-const CLOCKSOURCE_WORDS: &[Word] = &[
-    Word::new("gettimeofday", "the wall clock", |job| {
-        job.system.clocksource = Some(ClockSource::Gettimeofday)
-    }),
-    Word::new("clock_gettime", "the monotonic clock", |job| {
-        job.system.clocksource = Some(ClockSource::ClockGettime)
-    }),
-    Word::new("cpu", "the counter of the processor", |job| {
-        job.system.clocksource = Some(ClockSource::Cpu)
-    }),
-];
-
-/// Who runs on which of the processors.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum CpuPolicy {
-    /// `shared`: all on all.
-    #[default]
-    Shared,
-    /// `split`: each on one.
-    Split,
-}
-
-const CPUS_ALLOWED_POLICY_WORDS: &[Word] = &[
-    Word::new("shared", "all on all", |job| {
-        job.system.cpus_allowed_policy = CpuPolicy::Shared
-    }),
-    Word::new("split", "each on one", |job| {
-        job.system.cpus_allowed_policy = CpuPolicy::Split
-    }),
-];

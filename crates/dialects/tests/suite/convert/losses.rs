@@ -27,6 +27,19 @@ fn worker(plan: &mut Plan) -> &mut Worker {
     &mut plan.steps[0].jobs[0].workers[0]
 }
 
+fn files(plan: &mut Plan, service: FileService, operations: u64) {
+    plan.targets.push(Target {
+        path: "/mnt/c.dat".into(),
+        ..plan.targets[0].clone()
+    });
+    stream(plan).target = StreamTarget::Files {
+        targets: vec![TargetId(0), TargetId(1)],
+        open_at_once: 1,
+        service,
+        operations,
+    };
+}
+
 fn stream(plan: &mut Plan) -> &mut Stream {
     &mut worker(plan).streams[0]
 }
@@ -166,18 +179,8 @@ const CHANGES: &[Change] = &[
         plan.steps[0].jobs[0].scheduler = Some("none".into())
     }),
     ("buffer alignment", |plan| worker(plan).memory.alignment = 8192),
-    ("files", |plan| {
-        plan.targets.push(Target {
-            path: "/mnt/c.dat".into(),
-            ..plan.targets[0].clone()
-        });
-        stream(plan).target = StreamTarget::Files {
-            targets: vec![TargetId(0), TargetId(1)],
-            open_at_once: 1,
-            service: FileService::Zipf { theta: 1.5 },
-            operations: 3,
-        };
-    }),
+    ("files", |plan| files(plan, FileService::Random, 3)),
+    ("skewed files", |plan| files(plan, FileService::Zipf { theta: 1.5 }, 1)),
     ("base", |plan| stream(plan).region.base.bytes = Bytes::mib(1)),
     ("percent", |plan| stream(plan).region.base.percent = 12.5),
     ("length", |plan| {
@@ -271,6 +274,8 @@ const CHANGES: &[Change] = &[
         stream(plan).pattern.sizes.write = BlockSizes::Fixed { size: Bytes(512) }
     }),
     ("any length", |plan| {
+        // fio counts a rate of operations of several lengths in bytes.
+        stream(plan).pacing = Pacing::Unpaced;
         stream(plan).pattern.sizes = PerDirection::all(BlockSizes::Range {
             low: Bytes(512),
             high: Bytes(4096),
@@ -513,7 +518,8 @@ fn fio_says_what_it_can() {
         ("nice", "nice=5"),
         ("huge pages", "mem=mmaphuge"),
         ("buffer alignment", "iomem_align=8k"),
-        ("files", "file_service_type=zipf:1.5"),
+        ("files", "file_service_type=random:3"),
+        ("skewed files", "file_service_type=zipf:1.5"),
         ("trims and writes", "rw=randtrimwrite"),
         ("list", "random_distribution=sequence:1,5,3"),
         ("normal with a centre", "random_distribution=normal:3:0.25"),
@@ -534,7 +540,7 @@ fn fio_says_what_it_can() {
         ("flush at the end", "end_fsync=1"),
         ("flush on close", "fsync_on_close=1"),
         ("flush of the file system", "end_syncfs=1"),
-        ("rate of reads", "rate_iops=70"),
+        ("rate of reads", "rate_iops=70,"),
         ("arrivals", "rate_process=poisson"),
         ("spinning", "thinktime_spin=500us"),
         ("pause after a time", "thinktime_iotime=2s"),

@@ -1,36 +1,26 @@
-//! What each option does to the plan. Every entry is a command line with that option and what fio's manual says the plan must
-//! then hold; without the option it must not hold, or the entry would show nothing. `cargo xtask mutate fio` goes further: it
-//! takes the option away in each line of `lower/` that reads it, and this table has to notice.
+//! What each option does to the plan. The rows of the table have command lines with that option, and
+//! what fio's manual says the plan must then hold; without the option it must not hold, or the entry
+//! would show nothing. `cargo xtask mutate fio` goes further: it takes the option away in each line
+//! that reads it, and these tests have to notice.
+//!
+//! An entry has one or more facts between semicolons: a path, `=`, `!=` or `>`, and a value. A path
+//! begins at the plan, or at the first job, worker, stream or target of it, or at what reports show
+//! (`shown`); `*` stands for every element of a list. Values are JSON without quotes and spaces, the
+//! keys of objects sorted; what is not there is null.
 
-mod data;
 mod elsewhere;
-mod files;
-mod pace;
-mod pattern;
-mod reports;
 mod sayings;
-mod shared;
-mod system;
 
-use std::collections::HashSet;
 use std::path::Path;
 
 use dialects::Diagnostic;
-use dialects::fio::options::{Kind, Row, Status, rows};
+use dialects::fio::table::{Kind, Row, Status, rows};
 use dialects::fio::{Disk, Found, FoundKind, Here, Lowered, Reading, TraceFile, lower};
-use model::PerDirection;
-use model::block_size::BlockSizes;
-use model::plan::{Extent, Job, Plan, Prepare, Stream, Target, Worker};
+use model::plan::{Job, Plan, Stream, Target, Worker};
+use serde_json::{Value, json};
 
-use self::data::DATA;
 use self::elsewhere::ELSEWHERE;
-use self::files::JOBS_AND_FILES;
-use self::pace::PACE;
-use self::pattern::PATTERN;
-use self::reports::REPORTS;
 use self::sayings::{COMPLAINTS, SAYINGS, SILENCES};
-use self::shared::SHARED;
-use self::system::SYSTEM;
 use crate::fio::support::{Around, split};
 
 const K: u64 = 1024;
@@ -133,9 +123,6 @@ pub fn lowered(words: &[String]) -> Option<Lowered> {
     attempt(words)?.ok()
 }
 
-/// An option, words of a command line that have it, and what their plan must hold.
-pub type Effect = (&'static str, &'static str, fn(&Plan) -> bool);
-
 pub fn job(plan: &Plan) -> &Job {
     &plan.steps[0].jobs[0]
 }
@@ -152,65 +139,78 @@ pub fn target(plan: &Plan) -> &Target {
     plan.target(stream(plan).target.ids()[0])
 }
 
-fn paths(plan: &Plan) -> Vec<&str> {
-    plan.targets.iter().map(|target| target.path.as_str()).collect()
+/// The entries of all rows: option, command line, facts.
+fn effects() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+    rows().flat_map(|row| row.effects.iter().map(|(line, facts)| (row.name, *line, *facts)))
 }
 
-/// A setting of the report.
-fn shown<'p>(plan: &'p Plan, name: &str) -> Option<&'p str> {
-    let other = &plan.origin.presentation.other;
-    let found = other.iter().find(|(known, _)| known == name);
-    found.map(|(_, value)| value.as_str())
-}
+/// A plan, and what the paths of facts begin at.
+struct Facts(Value);
 
-fn fixed(plan: &Plan) -> PerDirection<u64> {
-    stream(plan).pattern.sizes.map(|sizes| match sizes {
-        BlockSizes::Fixed { size } => size.0,
-        _ => 0,
-    })
-}
+impl Facts {
+    fn new(plan: &Plan) -> Facts {
+        let shown: serde_json::Map<String, Value> = {
+            let settings = plan.origin.presentation.other.iter();
+            settings.map(|(name, value)| (name.clone(), json!(value))).collect()
+        };
+        Facts(json!({
+            "plan": plan,
+            "job": job(plan),
+            "worker": worker(plan),
+            "stream": stream(plan),
+            "target": target(plan),
+            "shown": shown,
+        }))
+    }
 
-fn laid_out(plan: &Plan) -> u64 {
-    match target(plan).prepare {
-        Prepare::LayOut { size, .. } => size.0,
-        _ => 0,
+    fn hold(&self, facts: &str) -> bool {
+        facts.split("; ").all(|fact| self.holds(fact))
+    }
+
+    fn holds(&self, fact: &str) -> bool {
+        let end = fact
+            .find(['=', '!', '>'])
+            .unwrap_or_else(|| panic!("{fact} states nothing"));
+        let (path, condition) = fact.split_at(end);
+        let found = match path.strip_prefix("shown.") {
+            Some(setting) => self.0["shown"][setting].clone(),
+            None => at(&self.0, &path.split('.').collect::<Vec<_>>()),
+        };
+        let number = |text: &str| text.parse::<f64>().unwrap();
+        match (condition.strip_prefix("!="), condition.strip_prefix('>')) {
+            (Some(other), _) => text(&found) != other,
+            (None, Some(less)) => found.as_f64().is_some_and(|found| found > number(less)),
+            (None, None) => text(&found) == condition[1..],
+        }
     }
 }
 
-fn grids(plan: &Plan) -> Vec<u64> {
-    plan.grids.iter().map(|grid| grid.length_ns.0 / 1_000_000).collect()
+fn at(value: &Value, path: &[&str]) -> Value {
+    match (path, value) {
+        ([], found) => found.clone(),
+        (["*", rest @ ..], Value::Array(list)) => list.iter().map(|one| at(one, rest)).collect(),
+        ([index, rest @ ..], Value::Array(list)) => list
+            .get(index.parse::<usize>().unwrap())
+            .map_or(Value::Null, |one| at(one, rest)),
+        ([key, rest @ ..], value) => at(&value[*key], rest),
+    }
 }
 
-fn read_bytes(plan: &Plan) -> Extent {
-    stream(plan).region.length.unwrap_or_default()
-}
-
-/// Sizes of all files.
-fn sizes(plan: &Plan) -> Vec<u64> {
-    let sizes = plan.targets.iter().map(|target| match target.prepare {
-        Prepare::LayOut { size, .. } => size.0,
-        _ => 0,
-    });
-    sizes.collect()
-}
-
-/// Written blocks that are discarded.
-const TRIMS: &str = "--rw=randtrimwrite --verify=md5 --trim_percentage=20 --trim_backlog=64 --trim_backlog_batch=8 \
-                     --trim_verify_zero=0";
-
-fn effects() -> impl Iterator<Item = &'static Effect> {
-    [
-        JOBS_AND_FILES,
-        PATTERN,
-        SYSTEM,
-        SHARED,
-        PACE,
-        DATA,
-        REPORTS,
-        crate::fio::engines::ENGINES,
-    ]
-    .into_iter()
-    .flatten()
+/// JSON without quotes and spaces, the keys of objects sorted.
+fn text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(list) => format!("[{}]", list.iter().map(text).collect::<Vec<_>>().join(",")),
+        Value::Object(fields) => {
+            let mut fields: Vec<String> = fields
+                .iter()
+                .map(|(key, value)| format!("{key}:{}", text(value)))
+                .collect();
+            fields.sort();
+            format!("{{{}}}", fields.join(","))
+        }
+        other => other.to_string(),
+    }
 }
 
 fn row(name: &str) -> &'static Row {
@@ -243,10 +243,10 @@ fn without(words: &[String], option: &str) -> Vec<String> {
 #[test]
 fn every_option_does_what_fio_says() {
     let mut wrong = Vec::new();
-    for (option, line, holds) in effects() {
+    for (option, line, facts) in effects() {
         match lowered(&words(line)) {
-            Some(lowered) if holds(&lowered.plan) => {}
-            Some(_) => wrong.push(format!("{option}: {line}")),
+            Some(lowered) if Facts::new(&lowered.plan).hold(facts) => {}
+            Some(_) => wrong.push(format!("{option}: {line}: {facts}")),
             None => wrong.push(format!("{option}: {line} is refused")),
         }
     }
@@ -256,9 +256,9 @@ fn every_option_does_what_fio_says() {
 #[test]
 fn nothing_holds_without_its_option() {
     let mut idle = Vec::new();
-    for (option, line, holds) in effects() {
+    for (option, line, facts) in effects() {
         let blanked = lowered(&without(&words(line), option));
-        if blanked.is_some_and(|lowered| holds(&lowered.plan)) {
+        if blanked.is_some_and(|lowered| Facts::new(&lowered.plan).hold(facts)) {
             idle.push(format!("{option}: {line}"));
         }
     }
@@ -300,12 +300,11 @@ fn every_saying_follows_from_its_option() {
 
 #[test]
 fn every_option_is_in_a_list() {
-    let shown: HashSet<&str> = effects().map(|(option, ..)| row(option).name).collect();
     let mut missing = Vec::new();
     for row in rows() {
         let elsewhere = ELSEWHERE.iter().any(|(option, ..)| *option == row.name);
         let listed = match row.status {
-            Status::Supported => matches!(row.kind, Kind::Removed) || shown.contains(row.name) || elsewhere,
+            Status::Supported => matches!(row.kind, Kind::Removed) || !row.effects.is_empty() || elsewhere,
             Status::WithoutEffect(_) | Status::Refused => true,
         };
         if !listed {

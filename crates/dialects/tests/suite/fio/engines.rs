@@ -1,118 +1,11 @@
-//! Engines that do something else than moving data: what each of their options does to the plan.
+//! Engines that do something else than moving data.
 
 use dialects::fio::engines;
+use model::Nanos;
 use model::access::Access;
-use model::plan::{CpuWork, EngineKind, LookCall, Prepare, Program, Stop, StreamTarget, TargetKind, ThinkCount};
-use model::{Bytes, Nanos};
+use model::plan::{EngineKind, Stop, StreamTarget};
 
-use crate::fio::effects::{Effect, job, lowered, stream, target, words, worker};
-
-fn program(plan: &model::plan::Plan) -> Program {
-    worker(plan).engine.program.clone().unwrap_or_default()
-}
-
-/// What options of such engines do.
-pub const ENGINES: &[Effect] = &[
-    ("ioengine", "--ioengine=ftruncate --size=1m --rw=write", |plan| {
-        worker(plan).engine.kind == EngineKind::Truncate
-    }),
-    ("ioengine", "--ioengine=splice --size=1m", |plan| {
-        worker(plan).engine.kind == EngineKind::Splice
-    }),
-    ("ioengine", "--ioengine=vsync --size=1m --iodepth=8", |plan| {
-        worker(plan).engine.kind == EngineKind::Vsync && stream(plan).depth == 8
-    }),
-    ("ioengine", "--ioengine=filecreate --filesize=8k", |plan| {
-        worker(plan).engine.kind == EngineKind::FileCreate
-            && target(plan).kind
-                == TargetKind::Name {
-                    size: Bytes(8192),
-                    directory: false,
-                }
-            && target(plan).prepare == Prepare::Existing
-    }),
-    ("ioengine", "--ioengine=filestat --filesize=8k", |plan| {
-        worker(plan).engine.kind == EngineKind::FileStat
-            && target(plan).kind == TargetKind::Path
-            && matches!(target(plan).prepare, Prepare::LayOut { size: Bytes(8192), .. })
-    }),
-    ("ioengine", "--ioengine=filedelete --filesize=8k", |plan| {
-        worker(plan).engine.kind == EngineKind::FileDelete && matches!(target(plan).prepare, Prepare::LayOut { .. })
-    }),
-    ("ioengine", "--ioengine=dircreate", |plan| {
-        worker(plan).engine.kind == EngineKind::DirectoryCreate && is_directory(plan) == Some(false)
-    }),
-    ("ioengine", "--ioengine=dirstat", |plan| {
-        worker(plan).engine.kind == EngineKind::DirectoryStat && is_directory(plan) == Some(true)
-    }),
-    ("ioengine", "--ioengine=dirdelete", |plan| {
-        worker(plan).engine.kind == EngineKind::DirectoryDelete && is_directory(plan) == Some(true)
-    }),
-    (
-        "stat_type",
-        "--ioengine=filestat --filesize=4k --stat_type=lstat",
-        |plan| worker(plan).engine.look == LookCall::Lstat,
-    ),
-    ("stat_type", "--ioengine=dirstat --stat_type=statx", |plan| {
-        worker(plan).engine.look == LookCall::Statx
-    }),
-    ("cpuload", "--ioengine=cpuio --cpuload=25 --cpuchunks=1000", |plan| {
-        let think = stream(plan).think;
-        think.is_some_and(|think| {
-            (think.pause_ns, think.operations, think.count) == (Nanos::millis(3), 1, ThinkCount::Completed)
-        })
-    }),
-    ("cpuload", "--ioengine=cpuio --cpumode=qsort --cpuload=30", |plan| {
-        matches!(worker(plan).engine.work, Some(CpuWork::Sort { percent: 30, .. }))
-    }),
-    ("cpuchunks", "--ioengine=cpuio --cpuload=100 --cpuchunks=700", |plan| {
-        worker(plan).engine.work
-            == Some(CpuWork::Spin {
-                time_ns: Nanos::micros(700),
-            })
-    }),
-    ("cpumode", "--ioengine=cpuio --cpuload=50 --cpumode=qsort", |plan| {
-        matches!(worker(plan).engine.work, Some(CpuWork::Sort { .. })) && stream(plan).think.is_none()
-    }),
-    (
-        "exit_on_io_done",
-        "--ioengine=cpuio --cpuload=50 --exit_on_io_done=1",
-        |plan| job(plan).ends_with_io,
-    ),
-    ("program", "--ioengine=exec --program=/bin/true", |plan| {
-        program(plan).path == "/bin/true"
-    }),
-    (
-        "arguments",
-        "--ioengine=exec --program=p --arguments=-n_%n_-t_%r --runtime=5",
-        |plan| program(plan).arguments == ["-n_x_-t_5"],
-    ),
-    ("runtime", "--ioengine=exec --program=p --runtime=5", |plan| {
-        program(plan).ends_after_ns == Nanos::secs(5)
-    }),
-    ("grace_time", "--ioengine=exec --program=p --grace_time=7", |plan| {
-        program(plan).grace_ns == Nanos::secs(7)
-    }),
-    ("std_redirect", "--ioengine=exec --program=p --std_redirect=0", |plan| {
-        (program(plan).output, program(plan).errors) == (None, None)
-    }),
-    ("name", "--name=y --ioengine=exec --program=p", |plan| {
-        program(plan).output.as_deref() == Some("y.stdout") && program(plan).errors.as_deref() == Some("y.stderr")
-    }),
-    ("number_ios", "--ioengine=exec --program=p --number_ios=3", |plan| {
-        job(plan).stop.operations == Some(3)
-    }),
-    ("runtime", "--ioengine=cpuio --cpuload=50 --runtime=5", |plan| {
-        job(plan).stop.after_ns == Some(Nanos::secs(5))
-    }),
-];
-
-fn is_directory(plan: &model::plan::Plan) -> Option<bool> {
-    match target(plan).kind {
-        TargetKind::Name { directory, .. } => Some(directory),
-        _ => None,
-    }
-}
+use crate::fio::effects::{job, lowered, stream, words, worker};
 
 fn plan(line: &str) -> model::plan::Plan {
     let lowered = lowered(&words(line)).unwrap_or_else(|| panic!("{line} is refused"));
@@ -150,7 +43,7 @@ fn work_goes_on_until_its_time_is_over() {
 #[test]
 fn a_program_is_told_what_its_job_is() {
     let line = "--name=job --ioengine=exec --program=p \"--arguments=-a %n  %r\" --runtime=90";
-    let program = program(&plan(line));
+    let program = worker(&plan(line)).engine.program.clone().unwrap();
     assert_eq!(program.arguments, ["-a", "job", "90"]);
     assert_eq!(program.output.as_deref(), Some("job.stdout"));
     assert_eq!(program.errors.as_deref(), Some("job.stderr"));

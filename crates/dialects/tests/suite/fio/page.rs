@@ -5,7 +5,7 @@ use std::fs;
 
 use dialects::fio::engines::ENGINES;
 use dialects::fio::flags::{FLAGS, Parameter};
-use dialects::fio::options::{GROUPS, Kind, Row, Status};
+use dialects::fio::table::{GROUPS, Kind, Row, Status};
 use dialects::fio::values::Unit;
 
 const BY_HAND: &str = include_str!("page.md");
@@ -30,7 +30,7 @@ fn options() -> String {
             let (names, kind, help, status) = (names.join(", "), kind(row), row.help, status(row));
             let line = format!(
                 "| {names}{engines} | {} | {kind} | {default} | {help}{} | {status} |",
-                row.tier(),
+                row.rank.tier,
                 example(row)
             );
             text.push_str(&line.replace("  ", " "));

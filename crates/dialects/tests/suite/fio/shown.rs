@@ -1,6 +1,6 @@
 //! What is shown of options and engines.
 
-use dialects::fio::options::{Kind, rows};
+use dialects::fio::table::{Kind, rows};
 
 use crate::fio::support::{all, job, reading};
 

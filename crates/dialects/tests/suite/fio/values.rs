@@ -2,7 +2,7 @@
 
 use dialects::fio::JobOptions;
 use dialects::fio::options::typed::Range;
-use dialects::fio::options::{Kind, find};
+use dialects::fio::table::{Kind, find};
 use dialects::fio::values::Amount;
 
 use crate::fio::support::{DATA, all, reading};

@@ -8,7 +8,7 @@ use analysis::verdict::Outcome;
 use clap::{Arg, ArgAction, ArgMatches};
 use study::explain::Asked;
 
-use crate::commands::catalogue;
+use crate::catalogue;
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::limits;

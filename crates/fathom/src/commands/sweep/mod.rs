@@ -2,8 +2,6 @@
 
 mod text;
 
-pub(crate) use text::csv;
-
 pub(super) use text::how;
 
 use ::run::targets::SharedFiles;
@@ -29,8 +27,9 @@ use crate::fault::{Fault, Faults};
 use crate::fleet;
 use crate::history;
 use crate::pages;
+use crate::permissions;
 use crate::screen::{self, Screen};
-use crate::session::{self, Session};
+use crate::session::Session;
 
 /// The words of the command line.
 pub fn command() -> Command {
@@ -119,11 +118,13 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
         return Ok(Exit::Done);
     }
     let mut document = document(session, given)?;
-    fleet::name_for_one(session, &mut document)?;
+    if !session.leads() {
+        fleet::name_for_one(&mut document)?;
+    }
     let asked = asked(given, &mut document, limit)?;
     try_settings(&document, &asked)?;
     let base = native::lower(&document)?;
-    let permissions = session::permissions(given);
+    let permissions = permissions::from_args(given);
     if given.get_flag("dry-run") {
         return dry_run(session, &document, asked, &base, &permissions);
     }
@@ -146,18 +147,18 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
             }
             // What cannot be done at all is told at once; what cannot be done at one point is told in the report.
             Err(faults) if next.number == 1 => return Err(faults),
-            Err(_) if session.is_interrupted() => {}
+            Err(_) if session.process.is_interrupted() => {}
             Err(faults) => {
                 failed = true;
                 sweep.failed(next, faults.first());
             }
         }
-        if session.is_interrupted() {
+        if session.process.is_interrupted() {
             break;
         }
     }
     drop(errand);
-    let study = sweep.finish(&name, session.is_interrupted()).ok_or_else(|| {
+    let study = sweep.finish(&name, session.process.is_interrupted()).ok_or_else(|| {
         let help = "let it run for at least one point";
         Faults::one(Fault::new("nothing was measured").help(help), Exit::Failed)
     })?;
@@ -185,7 +186,7 @@ pub(super) fn show(
 
 /// The code of all runs together: that of the first which did not end well. `failed` says that some could not be made.
 pub(super) fn exit(runs: &[model::study::StudyRun], failed: bool, session: &Session) -> Exit {
-    if session.is_interrupted() {
+    if session.process.is_interrupted() {
         return Exit::Interrupted(engine::sys::signals::stop_signal().unwrap_or(2));
     }
     let mut each = runs.iter().map(|run| Exit::of(&run.results, false));
@@ -197,7 +198,7 @@ fn finish(outputs: &StudyOutputs, report: &Report, study: &model::study::Study) 
     outputs.finish(&Contents {
         text: text::report(report, &study.runs[0].results),
         json: report,
-        csv: Some(csv(report)),
+        csv: Some(pages::sweep_csv(report)),
         page: Some(&|| pages::sweep(report, study)),
         study: Some(study),
     })
@@ -215,7 +216,7 @@ fn limit(given: &ArgMatches) -> Result<Option<Limit>, Faults> {
 fn document(session: &Session, given: &ArgMatches) -> Result<Document, Faults> {
     let what = given.get_one::<String>("what");
     let mut document = run::document_of(what.filter(|what| what.ends_with(".toml")))?;
-    document.arguments.clone_from(&session.arguments);
+    document.arguments.clone_from(&session.process.arguments);
     if let (Some(target), Some(job)) = (what.filter(|what| !what.ends_with(".toml")), document.jobs.first_mut()) {
         job.targets = vec![target.clone()];
     }
@@ -337,7 +338,7 @@ struct Errand<'a> {
 impl Errand<'_> {
     fn measure(&mut self, next: &Next) -> Result<Results, Faults> {
         let mut plan = plan(&self.document, next)?;
-        self.session.settle(&mut self.shared_files, &mut plan)?;
+        self.session.prepare_shared_files(&mut self.shared_files, &mut plan)?;
         self.screen.say(&format!(
             "[{}/{}] {}: {} of {}, {} left in all",
             next.number,
@@ -350,10 +351,11 @@ impl Errand<'_> {
         let about = format!("point {} of about {}", next.number, next.of_about);
         self.screen.begin(&plan, Some(about));
         let (shared_files, screen) = (&mut self.shared_files, &mut self.screen);
-        self.session.carry_out(plan, &self.permissions, &mut |event| {
+        let results = self.session.execution(plan, &self.permissions).run(&mut |event| {
             shared_files.adopt_created(&event);
             screen.take(&event);
-        })
+        });
+        Ok(results?)
     }
 
     fn tell(&mut self, next: &Next, results: &Results) {

@@ -25,7 +25,8 @@ use model::results::{Results, StepResults};
 use report::formats::diskspd as reports;
 
 use super::{can_keep, complain, keep, lost_hosts, note, tell};
-use crate::session::{self, Session};
+use crate::permissions;
+use crate::session::Session;
 use console::Console;
 use failures::Told;
 use surroundings::Here;
@@ -39,7 +40,10 @@ const WRONG: u8 = 3;
 
 /// Does what a command line of DiskSpd asks for. The first `skip` words are the program's name.
 pub fn carry_out(session: &Session, skip: usize) -> ExitCode {
-    let (program, arguments) = session.arguments.split_at(skip.min(session.arguments.len()));
+    let (program, arguments) = session
+        .process
+        .arguments
+        .split_at(skip.min(session.process.arguments.len()));
     let mut here = Here::of_hosts(session.leads());
     ExitCode::from(match diskspd::read(&program.join(" "), arguments, &mut here) {
         Reading::End(end) => {
@@ -118,7 +122,7 @@ fn profile_lines(session: &Session, profile: &Profile) -> Vec<String> {
         ResultFormat::Text => {
             let mut lines = vec![
                 String::new(),
-                format!("Command Line: {}", session.arguments.join(" ")),
+                format!("Command Line: {}", session.process.arguments.join(" ")),
                 String::new(),
             ];
             lines.extend(text::lines(profile, form()));
@@ -131,7 +135,7 @@ fn run(session: &Session, profile: &Profile, around: &Here) -> u8 {
     let cpus = engine::sys::thread::usable_cpus();
     let here = diskspd::Here {
         cpus: &cpus,
-        arguments: &session.arguments,
+        arguments: &session.process.arguments,
         form: form(),
         windows: cfg!(windows),
     };
@@ -150,18 +154,18 @@ fn run(session: &Session, profile: &Profile, around: &Here) -> u8 {
     };
     lowered.notes.iter().for_each(|text| note(text));
     if let Some(event) = around.event(EventRole::Stop).cloned() {
-        stop_on(event, session.interrupt_flag());
+        stop_on(event, session.process.interrupt_flag());
     }
     let mut plan = lowered.plan;
     if session.leads() {
         take_turns(profile, &mut plan);
     }
     let echo = plan.clone();
-    let mut console = Console::new(profile, &plan, around, session.interrupt_flag());
+    let mut console = Console::new(profile, &plan, around, session.process.interrupt_flag());
     console.begin();
-    let outcome = session.attempt(plan, &session::permissions_of_environment(), &mut |event| {
-        console.take(&event)
-    });
+    let outcome = session
+        .execution(plan, &permissions::from_env())
+        .run(&mut |event| console.take(&event));
     console.end(outcome.as_ref().ok());
     match outcome {
         Ok(results) => conclude(results, profile),

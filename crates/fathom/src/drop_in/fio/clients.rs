@@ -28,7 +28,8 @@ use super::{FAILED, SIGNALLED, banner, failures, logs, tell_read};
 use crate::drop_in::{can_keep, complain, keep, note};
 use crate::fleet;
 use crate::fleet::link::{self, ready};
-use crate::session::{self, Session};
+use crate::permissions;
+use crate::session::Session;
 
 /// A host that carries jobs out.
 struct At<'a> {
@@ -135,7 +136,7 @@ fn run(session: &Session, parts: &[Part], all: &[&Jobs], output: &mut Output) ->
     let mut requests = Vec::new();
     for host in &hosts {
         refuse_what_stays_here(host.jobs)?;
-        let mut one = lower(host, &session.arguments)?;
+        let mut one = lower(host, &session.process.arguments)?;
         one.plan.origin.profile = banner::lines(host.jobs).concat();
         let wanted = logs::Logs::of(host.jobs, &mut one.plan).map_err(Refused::from)?;
         if one.plan.jobs().any(|(_, job)| job.operation_log.is_some()) {
@@ -305,12 +306,12 @@ fn connect(session: &Session, hosts: &[At<'_>]) -> Result<Vec<Host>, Refused> {
         duplexes.push(reached(host, token.as_deref())?);
     }
     let named: Vec<String> = hosts.iter().map(|host| host.hostname.clone()).collect();
-    let fleet = fleet::of_duplexes(session, duplexes, &named).map_err(|troubles| Refused {
-        lines: troubles.iter().map(|trouble| format!("fio: {trouble}")).collect(),
+    let fleet = fleet::of_duplexes(&session.process, duplexes, &named).map_err(|faults| Refused {
+        lines: faults.iter().map(|fault| format!("fio: {fault}")).collect(),
         hints: Vec::new(),
     })?;
-    let head = fleet.head.as_ref();
-    let machines = (0..hosts.len() as u32).filter_map(|rank| Some(head?.machine_of_rank(rank).clone()));
+    let coordinator = fleet.coordinator.as_ref();
+    let machines = (0..hosts.len() as u32).filter_map(|rank| Some(coordinator?.machine_of_rank(rank).clone()));
     let machines = machines.collect();
     session.lead(fleet);
     Ok(machines)
@@ -345,12 +346,12 @@ fn reached(host: &At<'_>, token: Option<&str>) -> Result<Duplex, Refused> {
     match &host.address {
         Address::Socket(path) => {
             let mut link = link::connect_at(Path::new(path)).map_err(not_there)?;
-            ready(&mut link, Role::Head, asked).map_err(not_let_in)
+            ready(&mut link, Role::Coordinator, asked).map_err(not_let_in)
         }
         Address::Network { version_6, .. } => {
             let found = addresses((hostname, port, *version_6), token.is_some())?;
             let mut link = link::connect(&found).map_err(not_there)?;
-            ready(&mut link, Role::Head, asked).map_err(not_let_in)
+            ready(&mut link, Role::Coordinator, asked).map_err(not_let_in)
         }
     }
 }
@@ -403,10 +404,12 @@ fn told_of(name: &str, jobs: &Jobs, lowered: &fio::Lowered, plans: &[Plan], plac
 }
 
 fn attempt(session: &Session, jobs: &Jobs, plan: Plan, output: &mut Output) -> Result<Results, Refused> {
-    let mut status = Status::new(jobs, &plan, session.interrupt_flag());
-    let permissions = session::permissions_of_environment();
+    let mut status = Status::new(jobs, &plan, session.process.interrupt_flag());
+    let permissions = permissions::from_env();
     let nothing = session.nothing_measured(plan.clone());
-    let outcome = session.attempt(plan, &permissions, &mut |event: Event| status.take(&event, output));
+    let outcome = session
+        .execution(plan, &permissions)
+        .run(&mut |event: Event| status.take(&event, output));
     status.end(output);
     match outcome {
         Ok(mut results) => {
@@ -481,7 +484,7 @@ fn conclude(
         note(&format!("{at}{} [{}]", finding.what, finding.rule));
     }
     let kept = keep(&results, EntryKind::Fio);
-    match (session.is_interrupted(), kept && written) {
+    match (session.process.is_interrupted(), kept && written) {
         (true, _) => SIGNALLED,
         (false, true) => (failed % 256) as u8,
         (false, false) => ((failed % 256) as u8).max(FAILED),

@@ -7,7 +7,7 @@ use dialects::fio::{Job, Jobs};
 use model::plan::Plan;
 
 use super::output::Output;
-use crate::session::{ALLOW_PROGRAMS, programs_allowed};
+use crate::permissions::{ALLOW_PROGRAMS, are_programs_allowed};
 
 /// The commands of a run, by step and number of the job in the plan.
 #[derive(Debug, Default)]
@@ -33,7 +33,7 @@ impl Commands {
     /// The line that refuses them.
     pub(super) fn of(jobs: &Jobs, plan: &Plan) -> Result<Commands, String> {
         let runs_program = |job: &&Job| job.options.queue.ioengine == "exec" && job.options.engine.program.is_some();
-        if let Some(job) = jobs.jobs.iter().find(runs_program).filter(|_| !programs_allowed()) {
+        if let Some(job) = jobs.jobs.iter().find(runs_program).filter(|_| !are_programs_allowed()) {
             return Err(refusal(job.name(), "ioengine=exec runs a program"));
         }
         let commanded = |(place, job): ((usize, usize), &Job)| Commanded {
@@ -46,7 +46,7 @@ impl Commands {
         let places = plan.jobs().map(|(place, _)| place);
         let mut list: Vec<Commanded> = places.zip(&jobs.jobs).map(commanded).collect();
         list.retain(|one| one.before.is_some() || one.after.is_some());
-        match list.first().filter(|_| !programs_allowed()) {
+        match list.first().filter(|_| !are_programs_allowed()) {
             Some(one) => Err(refusal(
                 &one.name,
                 match one.before {

@@ -13,7 +13,8 @@ use run::targets::guard::Refusal;
 use run::targets::{FillError, TargetError};
 use run::{RunError, Setting, SetupError};
 
-use super::{Origin, mismatches};
+use super::mismatches;
+use super::partial_plan::Origin;
 
 /// What is told about a run that failed, wholly or in part.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

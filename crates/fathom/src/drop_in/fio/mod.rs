@@ -1,5 +1,6 @@
 //! `fio`: arguments and job files in, fio's reports and exit code out.
 
+mod attempt;
 mod banner;
 mod clients;
 mod exec;
@@ -7,6 +8,7 @@ mod failures;
 mod logs;
 mod mismatches;
 mod output;
+mod partial_plan;
 mod server;
 mod status;
 mod surroundings;
@@ -15,28 +17,23 @@ mod trigger;
 
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::Mutex;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 
-use ::run::{RunError, RunHooks};
 use archive::history::EntryKind;
 use dialects::fio::flags::{Errand, IdleProfile as IdleShown};
 use dialects::fio::{self, Jobs, Reading, Told, Unusable};
 use engine::idle::IdleProfile;
 use engine::sys::signals;
-use model::Bytes;
-use model::environment::DeviceUse;
-use model::event::{EndReason, Event};
 use model::finding::Severity;
-use model::plan::{Plan, Prepare, TargetId, TargetKind};
-use model::results::{HostDeviceUse, JobResults, Results, StepResults};
+use model::plan::{Plan, Prepare};
+use model::results::Results;
 use report::formats::fio as reports;
 
 use super::{can_keep, complain, keep, lost_hosts, note};
-use crate::session::{self, Session};
+use crate::session::Session;
+use attempt::RunActions;
 use exec::Commands;
 use output::Output;
-use status::Status;
 use surroundings::Here;
 use trigger::Trigger;
 
@@ -48,7 +45,10 @@ const SIGNALLED: u8 = 128;
 /// Does what a command line of fio asks for. The first `skip` words are the program's name.
 pub fn carry_out(session: &Session, skip: usize) -> ExitCode {
     let started = Instant::now();
-    let (program, arguments) = session.arguments.split_at(skip.min(session.arguments.len()));
+    let (program, arguments) = session
+        .process
+        .arguments
+        .split_at(skip.min(session.process.arguments.len()));
     let program = program.join(" ");
     if let Some(parts) = fio::parts(arguments) {
         return clients::carry_out(session, &program, &parts);
@@ -79,7 +79,7 @@ pub fn carry_out(session: &Session, skip: usize) -> ExitCode {
                     FAILED
                 }
                 (None, _) => end.code,
-                (Some(Errand::Serve), flags) => server::serve(session, flags, arguments, &mut output),
+                (Some(Errand::Serve), flags) => server::serve(&session.process, flags, arguments, &mut output),
                 (Some(errand), _) => go(errand, &mut output),
             }
         }
@@ -213,11 +213,11 @@ fn run(session: &Session, (jobs, started): (&Jobs, Instant), output: &mut Output
     }
     prepared.said.iter().for_each(|line| output.line(line));
     prepared.complained.iter().for_each(|line| output.complaint(line));
-    for job in prepared.watched.commands.before_all(output) {
+    for job in prepared.actions.commands.before_all(output) {
         unusable.extend(left_out(plan, job));
     }
-    let results = attempt(session, &mut prepared.watched, plan, &unusable, output);
-    prepared.watched.trigger.end(output);
+    let results = attempt::attempt(session, &mut prepared.actions, plan, &unusable, output);
+    prepared.actions.trigger.end(output);
     let results = match results {
         Ok(results) => results,
         Err(code) => return code,
@@ -226,7 +226,7 @@ fn run(session: &Session, (jobs, started): (&Jobs, Instant), output: &mut Output
     if let Err(complaint) = &written {
         output.complaint(complaint);
     }
-    let triggered = prepared.watched.trigger.has_fired();
+    let triggered = prepared.actions.trigger.has_fired();
     let code = conclude(session, jobs, results, triggered, output);
     if written.is_err() { code.max(FAILED) } else { code }
 }
@@ -238,7 +238,7 @@ struct Prepared<'a> {
     said: Vec<String>,
     complained: Vec<String>,
     logs: logs::Logs,
-    watched: Watched<'a>,
+    actions: RunActions<'a>,
 }
 
 /// Makes everything ready that can be refused.
@@ -254,9 +254,9 @@ fn prepared<'a>(
     let lowered = match session.leads() {
         true => {
             together::refuse_what_is_of_one_host(jobs).map_err(|line| vec![line])?;
-            lower(jobs, &session.arguments, &together::Everywhere(jobs))
+            lower(jobs, &session.process.arguments, &together::Everywhere(jobs))
         }
-        false => lower(jobs, &session.arguments, &surroundings::RealDisk),
+        false => lower(jobs, &session.process.arguments, &surroundings::RealDisk),
     };
     let lowered = lowered.map_err(|complaints| complaints.into_iter().map(|one| one.what).collect::<Vec<_>>())?;
     lowered.notes.iter().for_each(|text| note(text));
@@ -270,14 +270,14 @@ fn prepared<'a>(
         Some(_) => Some(IdleProfile::new().map_err(|error| one(format!("fio: --idle-prof: {error}")))?),
         None => None,
     };
-    let trigger = Trigger::of(jobs, started, session.interrupt_flag()).map_err(one)?;
+    let trigger = Trigger::of(jobs, started, session.process.interrupt_flag()).map_err(one)?;
     Ok(Prepared {
         plan,
         unusable: lowered.unusable,
         said: lowered.said,
         complained: lowered.complained,
         logs,
-        watched: Watched {
+        actions: RunActions {
             jobs,
             commands,
             idle,
@@ -346,315 +346,6 @@ fn left_out(plan: &Plan, job: (usize, usize)) -> Vec<Unusable> {
     (0..clones).map(one).collect()
 }
 
-/// What follows a run and acts on it.
-struct Watched<'a> {
-    jobs: &'a Jobs,
-    commands: Commands,
-    idle: Option<IdleProfile>,
-    trigger: Trigger,
-}
-
-/// Carries out what of a plan can be carried out. The exit code, if that is nothing.
-fn attempt(
-    session: &Session,
-    watched: &mut Watched<'_>,
-    plan: &Plan,
-    unusable: &[Unusable],
-    output: &mut Output,
-) -> Result<Results, u8> {
-    let jobs = watched.jobs;
-    let mut unusable = unusable.to_vec();
-    let wanted = status::reports_wanted(jobs);
-    loop {
-        let (rest, places) = without(plan, &unusable);
-        if rest.steps.is_empty() {
-            let mut nothing = session.nothing_measured(plan.clone());
-            add_disks(&mut nothing, &unusable);
-            return Ok(whole(nothing, plan, &unusable));
-        }
-        let mut status = Status::new(jobs, &rest, session.interrupt_flag());
-        let permissions = session::permissions_of_environment();
-        let mut so_far = SoFar::new(session, &rest);
-        let called_off = Mutex::new(Vec::new());
-        let hooks = RunHooks {
-            snapshots: Some(wanted),
-            cancelled: Some(&called_off),
-            others: None,
-        };
-        let outcome = session.attempt_with(rest, &permissions, hooks, &mut |event: Event| {
-            if let Event::Snapshot { step, last, results } = event {
-                so_far.take(step as usize, *results);
-                if !last {
-                    let mut results = so_far.whole.clone();
-                    status.clear();
-                    watched.add_idleness(&mut results);
-                    failures::number_as_fio(&mut results);
-                    print_reports(jobs, &spliced(results, plan, &places, &unusable), output);
-                }
-                return;
-            }
-            status.take(&event, output);
-            match event {
-                // The workers are held back until this returns.
-                Event::Ready { step, .. } => {
-                    let not = watched.before_step(step as usize, &places[step as usize], output);
-                    if let Ok(mut called_off) = called_off.lock() {
-                        called_off.extend(not.into_iter().map(|job| (step as usize, job)));
-                    }
-                }
-                Event::JobEnded { step, job, .. } => {
-                    let origin = &places[step as usize][job as usize];
-                    watched.commands.after((origin.step, origin.job), output);
-                }
-                _ => {}
-            }
-        });
-        status.end(output);
-        match outcome {
-            Ok(mut results) => {
-                watched.add_idleness(&mut results);
-                failures::number_as_fio(&mut results);
-                return Ok(match (session.ranks(), session.whole(plan)) {
-                    (Some(hosts), Ok(whole)) => {
-                        let all = together::Meant::on(hosts, whole, plan, &places, &unusable);
-                        spliced(results, &all.plan, &all.places, &all.unusable)
-                    }
-                    _ => spliced(results, plan, &places, &unusable),
-                });
-            }
-            Err(RunError::Interrupted) => {
-                let nothing = session.nothing_measured(plan.clone());
-                return Ok(whole(nothing, plan, &unusable));
-            }
-            Err(error) => {
-                let told = failures::of_error(&error, plan, &places);
-                told.stderr.iter().for_each(|line| output.complaint(line));
-                told.stdout.iter().for_each(|line| output.error_line(line));
-                told.hints.iter().for_each(|hint| output.hint(hint));
-                let known = unusable.len();
-                for one in told.unusable {
-                    if !unusable
-                        .iter()
-                        .any(|known| (known.job, known.clone) == (one.job, one.clone))
-                    {
-                        unusable.push(one);
-                    }
-                }
-                if unusable.len() == known {
-                    return Err(FAILED);
-                }
-            }
-        }
-    }
-}
-
-impl Watched<'_> {
-    /// A step is ready and its workers wait. The jobs of it, by number, that must not begin.
-    fn before_step(&mut self, step: usize, origins: &[Origin], output: &mut Output) -> Vec<usize> {
-        if let Some(idle) = &mut self.idle {
-            idle.begin();
-        }
-        let Some(origin) = origins.first().filter(|_| step > 0) else {
-            return Vec::new();
-        };
-        let failed = self.commands.before_step(origin.step, output);
-        let place = |job: &(usize, usize)| origins.iter().position(|origin| (origin.step, origin.job) == *job);
-        failed.iter().filter_map(place).collect()
-    }
-
-    /// Adds how idle the processors were, where that is measured.
-    fn add_idleness(&self, results: &mut Results) {
-        if let Some(host) = results.hosts.first_mut() {
-            host.idleness = self.idle.as_ref().map(IdleProfile::so_far);
-        }
-    }
-}
-
-/// The results of the steps so far.
-struct SoFar {
-    whole: Results,
-}
-
-impl SoFar {
-    fn new(session: &Session, plan: &Plan) -> SoFar {
-        SoFar {
-            whole: session.nothing_measured(plan.clone()),
-        }
-    }
-
-    /// Takes what a step has measured so far.
-    fn take(&mut self, step: usize, results: StepResults) {
-        self.whole.steps[step] = results;
-        self.whole.hosts[0].ended_unix_ns = unix_now();
-    }
-}
-
-fn unix_now() -> u64 {
-    SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |since| since.as_nanos() as u64)
-}
-
-/// The plan without the workers that cannot be used, and where each worker that is left was before.
-fn without(plan: &Plan, unusable: &[Unusable]) -> (Plan, Vec<Vec<Origin>>) {
-    let gone = |step: usize, job: usize, clone: usize| {
-        let mut found = unusable.iter();
-        found.any(|one| one.job == (step, job) && one.clone == clone)
-    };
-    let mut rest = plan.clone();
-    let mut places = Vec::new();
-    rest.steps = Vec::new();
-    for (step_number, step) in plan.steps.iter().enumerate() {
-        let mut kept = step.clone();
-        kept.jobs = Vec::new();
-        let mut of_step: Vec<Origin> = Vec::new();
-        for (number, job) in step.jobs.iter().enumerate() {
-            let clones: Vec<usize> = (0..job.workers.len())
-                .filter(|clone| !gone(step_number, number, *clone))
-                .collect();
-            if clones.is_empty() {
-                continue;
-            }
-            let mut kept_job = job.clone();
-            kept_job.workers = clones.iter().map(|clone| job.workers[*clone].clone()).collect();
-            kept.jobs.push(kept_job);
-            of_step.push(Origin {
-                step: step_number,
-                job: number,
-                clones,
-            });
-        }
-        if kept.jobs.is_empty() {
-            continue;
-        }
-        // What is waited for or ended is counted anew.
-        let renumbered = |old: u32| {
-            of_step
-                .iter()
-                .position(|origin| origin.job == old as usize)
-                .map(|new| new as u32)
-        };
-        for job in &mut kept.jobs {
-            job.after = job
-                .after
-                .iter()
-                .filter_map(|after| renumbered(after.0).map(model::plan::Dependency))
-                .collect();
-            for list in [&mut job.ends_with.jobs, &mut job.ends_with.on_failure] {
-                *list = list.iter().filter_map(|old| renumbered(*old)).collect();
-            }
-        }
-        rest.steps.push(kept);
-        places.push(of_step);
-    }
-    rest.groups = Vec::new();
-    // Numbers of targets stay; those that nobody uses are not looked at.
-    for number in 0..rest.targets.len() {
-        let id = TargetId(number as u32);
-        if !(0..rest.steps.len()).any(|step| rest.uses(step, id)) {
-            rest.targets[number].kind = TargetKind::Nothing { size: Bytes::kib(4) };
-            rest.targets[number].prepare = Prepare::Existing;
-        }
-    }
-    (rest, places)
-}
-
-/// Where the workers of a job that is carried out stand in the plan as it was meant.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Origin {
-    step: usize,
-    job: usize,
-    clones: Vec<usize>,
-}
-
-/// The results as those of the plan as it was meant.
-fn spliced(mut results: Results, plan: &Plan, places: &[Vec<Origin>], unusable: &[Unusable]) -> Results {
-    if unusable.is_empty() {
-        results.plan.groups.clone_from(&plan.groups);
-        return results;
-    }
-    let done = std::mem::replace(
-        &mut results.steps,
-        plan.steps.iter().map(StepResults::not_started).collect(),
-    );
-    for (step, origins) in done.into_iter().zip(places) {
-        let Some(first) = origins.first() else { continue };
-        let to = &mut results.steps[first.step];
-        let StepResults { jobs, .. } = &step;
-        let jobs = jobs.clone();
-        let mut rest = step;
-        rest.jobs = std::mem::take(&mut to.jobs);
-        *to = rest;
-        for (mut job, origin) in jobs.into_iter().zip(origins) {
-            let whole: &mut JobResults = &mut to.jobs[origin.job];
-            let clones = plan.steps[origin.step].jobs[origin.job].workers.len();
-            whole.workers.resize_with(clones, Default::default);
-            let workers = std::mem::take(&mut whole.workers);
-            let found = std::mem::replace(&mut job.workers, workers);
-            for (worker, clone) in found.into_iter().zip(&origin.clones) {
-                job.workers[*clone] = worker;
-            }
-            for series in &mut job.series {
-                if let Some((worker, _)) = &mut series.of {
-                    *worker = origin.clones[*worker as usize] as u32;
-                }
-            }
-            *whole = job;
-        }
-    }
-    whole(results, plan, unusable)
-}
-
-/// The disks of files that could not be opened, which did nothing.
-fn add_disks(results: &mut Results, unusable: &[Unusable]) {
-    for one in unusable.iter().filter(|one| one.function.starts_with("open(")) {
-        let workers = &results.plan.steps[one.job.0].jobs[one.job.1].workers;
-        let ids = workers[one.clone].streams.iter().flat_map(|stream| stream.target.ids());
-        for id in ids {
-            let path = &results.plan.target(*id).path;
-            let Some(facts) = surroundings::facts_of(path) else {
-                continue;
-            };
-            for device in &facts.devices {
-                let devices = &mut results.steps[one.job.0].devices;
-                if devices.iter().any(|known| known.counters.name == device.name) {
-                    continue;
-                }
-                devices.push(HostDeviceUse {
-                    host: 0,
-                    counters: DeviceUse {
-                        name: device.name.clone(),
-                        targets: vec![id.0],
-                        ..DeviceUse::default()
-                    },
-                });
-            }
-            results.hosts[0].environment.targets.push(facts);
-        }
-    }
-}
-
-/// The results with the plan as it was meant and the failures of what was left out.
-fn whole(mut results: Results, plan: &Plan, unusable: &[Unusable]) -> Results {
-    results.plan = plan.clone();
-    for one in unusable {
-        let job = &mut results.steps[one.job.0].jobs[one.job.1];
-        job.ended.get_or_insert(EndReason::Failed);
-        let clones = plan.steps[one.job.0].jobs[one.job.1].workers.len();
-        job.workers.resize_with(clones.max(job.workers.len()), Default::default);
-        if let Some(worker) = job.workers.get_mut(one.clone).filter(|_| one.errno != 0) {
-            worker.failure = Some(model::results::Failure {
-                what: one.function.clone(),
-                at: one.line.clone(),
-                errno: Some(one.errno),
-                operation: None,
-                help: None,
-            });
-        }
-    }
-    results
-}
-
 fn conclude(session: &Session, jobs: &Jobs, results: Results, triggered: bool, output: &mut Output) -> u8 {
     let told = failures::of_results(&results);
     told.stdout.iter().for_each(|line| output.error_line(line));
@@ -673,7 +364,7 @@ fn conclude(session: &Session, jobs: &Jobs, results: Results, triggered: bool, o
     }
     let kept = keep(&results, EntryKind::Fio);
     let failed = failures::count(&results).max(lost.len());
-    let signalled = session.is_interrupted() && (!triggered || signals::stop_signal().is_some());
+    let signalled = session.process.is_interrupted() && (!triggered || signals::stop_signal().is_some());
     match (signalled, kept) {
         (true, _) => SIGNALLED,
         (false, true) => (failed % 256) as u8,

@@ -8,11 +8,10 @@ use dialects::fio::{Address, Flags};
 
 use super::output::Output;
 use super::{FAILED, SIGNALLED};
-use crate::commands::worker;
 use crate::exit::Exit;
 use crate::fleet::link::{self, Listener};
-use crate::fleet::token;
-use crate::session::Session;
+use crate::fleet::{self, token};
+use crate::process::Process;
 
 /// What to do where there is no token.
 pub(super) const ON_TOKENS: &str =
@@ -54,7 +53,7 @@ pub(super) fn addresses(
 }
 
 /// Serves until it is told to stop. `words` are those of the command line, without the program.
-pub(super) fn serve(session: &Session, flags: &Flags, words: &[String], output: &mut Output) -> u8 {
+pub(super) fn serve(process: &Process, flags: &Flags, words: &[String], output: &mut Output) -> u8 {
     let listening = given_token().and_then(|token| Ok((listener(flags, token.is_some())?, token)));
     let ((listener, shown), token) = match listening {
         Ok(found) => found,
@@ -79,7 +78,7 @@ pub(super) fn serve(session: &Session, flags: &Flags, words: &[String], output: 
     if token.is_none() && matches!(listener, Listener::Network(_)) {
         super::note("there is no FATHOM_TOKEN: every user of this machine can have jobs carried out here");
     }
-    match worker::serve_at(session, &listener, &token.unwrap_or_default(), false) {
+    match fleet::serve_listener(process, &listener, &token.unwrap_or_default(), false) {
         Exit::Interrupted(_) => SIGNALLED,
         _ => 0,
     }
@@ -122,7 +121,7 @@ fn in_background(words: &[String], file: &Path) -> Result<(), String> {
     let own = std::env::current_exe().map_err(failed)?;
     let mut command = Command::new(own);
     command.arg("fio").args(kept);
-    crate::fleet::apart(&mut command);
+    fleet::apart(&mut command);
     let silent = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let child = silent.spawn().map_err(failed)?;
     std::fs::write(file, format!("{}\n", child.id())).map_err(failed)

@@ -2,10 +2,8 @@
 //!
 //! What is asked of files is left to the host that has them: here only their names are known.
 
-use dialects::fio::{Disk, Found, Jobs, TraceFile, Unusable};
-use model::plan::Plan;
+use dialects::fio::{Disk, Found, Jobs, TraceFile};
 
-use super::Origin;
 use super::clients::Elsewhere;
 use super::surroundings::RealDisk;
 
@@ -51,41 +49,5 @@ impl Disk for Everywhere<'_> {
 
     fn device(&self, major: u32, minor: u32) -> Option<String> {
         RealDisk.device(major, minor)
-    }
-}
-
-/// A plan as it was meant, where each of so many hosts carries all of it out: its workers side by side, in the order of the hosts.
-pub(super) struct Meant {
-    pub(super) plan: Plan,
-    pub(super) places: Vec<Vec<Origin>>,
-    pub(super) unusable: Vec<Unusable>,
-}
-
-impl Meant {
-    /// `whole` is the plan of all, `one` that of each.
-    pub(super) fn on(hosts: u32, whole: Plan, one: &Plan, places: &[Vec<Origin>], unusable: &[Unusable]) -> Meant {
-        let clones = |(step, job): (usize, usize)| one.steps[step].jobs[job].workers.len();
-        let origin = |origin: &Origin| {
-            let of_each = clones((origin.step, origin.job));
-            let on = |host: usize| origin.clones.iter().map(move |clone| clone + host * of_each);
-            Origin {
-                clones: (0..hosts as usize).flat_map(on).collect(),
-                ..origin.clone()
-            }
-        };
-        let on = |host: usize| {
-            unusable.iter().map(move |one| Unusable {
-                clone: one.clone + host * clones(one.job),
-                ..one.clone()
-            })
-        };
-        Meant {
-            plan: Plan {
-                groups: one.groups.clone(),
-                ..whole
-            },
-            places: places.iter().map(|step| step.iter().map(origin).collect()).collect(),
-            unusable: (0..hosts as usize).flat_map(on).collect(),
-        }
     }
 }

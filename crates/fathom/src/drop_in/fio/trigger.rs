@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use dialects::fio::Jobs;
 
 use super::output::Output;
-use crate::session::{ALLOW_PROGRAMS, programs_allowed};
+use crate::permissions::{ALLOW_PROGRAMS, are_programs_allowed};
 
 /// How often it is looked for the file.
 const LOOK: Duration = Duration::from_millis(50);
@@ -58,7 +58,7 @@ impl Trigger {
             }
             return Ok(Trigger { state, waiting: None });
         }
-        if wanted.command.is_some() && !programs_allowed() {
+        if wanted.command.is_some() && !are_programs_allowed() {
             return Err(format!(
                 "fio: --trigger runs a command with the rights of this user; set {}=1 to allow it",
                 ALLOW_PROGRAMS

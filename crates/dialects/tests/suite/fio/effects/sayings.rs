@@ -1,6 +1,7 @@
 //! What is said of a command line, and what it is refused with.
 
-use super::TRIMS;
+/// Written blocks that are discarded.
+const TRIMS: &str = "--rw=randtrimwrite --verify=md5 --trim_percentage=20 --trim_backlog=64";
 
 /// An option, words of a command line that have it, and what is said because of it.
 pub type Saying = (&'static str, &'static str, &'static str);

@@ -1,0 +1,44 @@
+//! The storage became slower all the time, without a step.
+
+use model::diagnosis::Answer;
+
+use super::Signature;
+use super::sign::{Sign, figure};
+use super::subject::Subject;
+use crate::requirement::Metric;
+use crate::shifts::{Shift, shift};
+
+pub(super) const DRIFT: Signature = Signature {
+    answer: Answer::Drift,
+    about: "The rate falls, or the mean latency rises, from the start of the window to its end, without a step: the slope of a \
+            least-squares line over sixteen parts of the window is nine standard errors or more.",
+    look,
+};
+
+fn look(subject: &Subject<'_>) -> Option<Sign> {
+    let (sentence, first, last) = match shift(subject.observation)? {
+        Shift::RateDrift { from, to } if to < from => (
+            format!("the rate fell from {from:.0} to {to:.0} IOPS over the window, without a step"),
+            figure("rate at the start", from, "IOPS"),
+            figure("rate at the end", to, "IOPS"),
+        ),
+        // A rate that is not kept lets operations wait longer and longer.
+        Shift::Drift { from, to } if to > from && (subject.rate_is_kept() || subject.is_closed_loop()) => (
+            format!(
+                "the latency rose from {} to {} over the window, without a step",
+                Metric::Mean.show(from),
+                Metric::Mean.show(to)
+            ),
+            figure("latency at the start", from / 1e6, "ms"),
+            figure("latency at the end", to / 1e6, "ms"),
+        ),
+        _ => return None,
+    };
+    Some(
+        Sign::new(sentence)
+            .show(first)
+            .show(last)
+            .advise("measure until it no longer changes: --until-steady")
+            .advise("a disk that fills, fragments or runs warm becomes slower like this"),
+    )
+}

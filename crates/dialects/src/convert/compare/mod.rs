@@ -1,0 +1,403 @@
+//! Two plans, path by path: what the second does not do as the first.
+
+mod parts;
+mod rows;
+
+use model::plan::{Dialect, Job, Plan, Step, Stop, Stream, Target, TargetKind, Worker};
+use model::{Bytes, Direction};
+use serde_json::{Value, json};
+
+use super::crews::{self, Apart};
+use super::{Lost, dialect_name, words};
+use rows::{Check, LIMITS, Names, ROWS, Row, SEED, STEPS, STRUCTURE, Verdict};
+
+/// What is not the same.
+#[derive(Debug, Default)]
+pub(super) struct Differences {
+    /// The test is another one.
+    pub(super) lost: Vec<Lost>,
+    /// The same test, done in the way of the other dialect.
+    pub(super) differs: Vec<Lost>,
+}
+
+/// A stream with what it belongs to.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    plan: &'a Plan,
+    job: &'a Job,
+    worker: &'a Worker,
+    stream: &'a Stream,
+    target: &'a Target,
+}
+
+/// What is wanted, and what there is in its place.
+struct Pair<'a> {
+    from: Dialect,
+    to: Dialect,
+    wanted: Place<'a>,
+    got: Place<'a>,
+}
+
+/// Compares what is wanted with what the words of `to` come to.
+pub(super) fn compare(wanted: &Plan, got: &Plan, to: Dialect) -> Differences {
+    let mut comparison = Comparison {
+        from: wanted.origin.dialect,
+        to,
+        job: None,
+        found: Differences::default(),
+    };
+    comparison.plans(wanted, got);
+    comparison.found
+}
+
+struct Comparison {
+    from: Dialect,
+    to: Dialect,
+    /// The job that differences belong to; absent if it is the only one.
+    job: Option<String>,
+    found: Differences,
+}
+
+impl Comparison {
+    /// Notes a difference once for each job.
+    fn note(&mut self, names: &Names, verdict: Verdict, wanted: &str, got: &str) {
+        let (from, to) = (dialect_name(self.from), dialect_name(self.to));
+        let lost = matches!(verdict, Verdict::Lost);
+        let what = match names.in_dialect(self.from) {
+            "" => format!("{from}: {wanted}"),
+            name => format!("{from} {name}: {wanted}"),
+        };
+        let why = match (names.in_dialect(self.to), got) {
+            ("", "") => format!("{to} has no such thing"),
+            ("", _) if lost && !names.in_dialect(self.from).is_empty() => format!("{to} has no such thing"),
+            (_, "") => format!("{to} cannot say that"),
+            (_, got) => format!("{to}: {got}"),
+        };
+        let job = self.job.clone().filter(|_| !matches!(verdict, Verdict::Habit));
+        let difference = Lost { job, what, why };
+        let list = match lost {
+            true => &mut self.found.lost,
+            false => &mut self.found.differs,
+        };
+        if !list.contains(&difference) {
+            list.push(difference);
+        }
+    }
+
+    /// Notes a part whose words differ.
+    fn same(&mut self, names: &Names, wanted: String, got: String) {
+        if wanted != got {
+            self.note(names, Verdict::Lost, &wanted, &got);
+        }
+    }
+
+    fn plans(&mut self, wanted: &Plan, got: &Plan) {
+        self.same(&LIMITS, words::limits(&wanted.limits), words::limits(&got.limits));
+        if self.from == self.to || wanted.seed > u64::from(u32::MAX) {
+            self.same(&SEED, wanted.seed.to_string(), got.seed.to_string());
+        }
+        let (ours, theirs) = (wanted.steps.len(), got.steps.len());
+        if ours != theirs {
+            let ours = format!("{ours} one after the other");
+            self.note(&STEPS, Verdict::Lost, &ours, &theirs.to_string());
+        }
+        for (wanted_step, got_step) in wanted.steps.iter().zip(&got.steps) {
+            self.steps((wanted, wanted_step), (got, got_step));
+        }
+    }
+
+    fn steps(&mut self, (plan, wanted): (&Plan, &Step), (got_plan, got): (&Plan, &Step)) {
+        let many = wanted.jobs.len() > 1 || plan.steps.len() > 1;
+        let threads = |step: &Step| -> Vec<usize> {
+            let workers = step.jobs.iter().flat_map(|job| &job.workers);
+            workers.map(|worker| worker.streams.len()).collect()
+        };
+        let theirs: Vec<Place<'_>> = places(got_plan, got);
+        let alike = threads(wanted) == threads(got);
+        self.job = None;
+        self.same(&STRUCTURE, shape(wanted), shape(got));
+        let mut heads = (Head::default(), Head::default());
+        let mut before: Option<(&Job, Stream, Worker, Worker)> = None;
+        for (index, place) in places(plan, wanted).into_iter().enumerate() {
+            self.job = many.then(|| place.job.name.clone());
+            let counterpart = match alike {
+                true => theirs.get(index),
+                false => most_alike(&place, &theirs),
+            };
+            let Some(counterpart) = counterpart else {
+                self.note(&STRUCTURE, Verdict::Lost, "the whole of it", "");
+                continue;
+            };
+            // Of thousands of threads most are like the one before, and would only say again what it said.
+            let like = (
+                place.job,
+                place.stream.clone(),
+                crews::likeness(place.worker, Apart::default()),
+                crews::likeness(counterpart.worker, Apart::default()),
+            );
+            let same_cpus = place.worker.placement.cpus == counterpart.worker.placement.cpus;
+            if self.from != self.to && same_cpus && before.as_ref() == Some(&like) {
+                continue;
+            }
+            before = Some(like);
+            let pair = Pair {
+                from: self.from,
+                to: self.to,
+                wanted: place,
+                got: *counterpart,
+            };
+            let values = (heads.0.value(&place), heads.1.value(counterpart));
+            ROWS.iter().for_each(|row| self.row(row, &pair, &values));
+        }
+        self.job = None;
+    }
+
+    fn row(&mut self, row: &Row, pair: &Pair<'_>, values: &(Value, Value)) {
+        if !row.paths.starts_with("target.") {
+            return self.check(row, pair, values);
+        }
+        let ids = |place: &Place<'_>| place.stream.target.ids().to_vec();
+        for (wanted, got) in ids(&pair.wanted).into_iter().zip(ids(&pair.got)) {
+            let (wanted, got) = (pair.wanted.plan.target(wanted), pair.got.plan.target(got));
+            let pair = Pair {
+                wanted: Place {
+                    target: wanted,
+                    ..pair.wanted
+                },
+                got: Place {
+                    target: got,
+                    ..pair.got
+                },
+                ..*pair
+            };
+            self.check(row, &pair, values);
+        }
+    }
+
+    fn check(&mut self, row: &Row, pair: &Pair<'_>, values: &(Value, Value)) {
+        let (wanted, got) = match &row.check {
+            Check::Ignored | Check::Whole => return,
+            Check::Pair(differ) => match differ(pair) {
+                Some(words) => words,
+                None => return,
+            },
+            Check::Words(words) => (words(&pair.wanted, &pair.wanted), words(&pair.got, &pair.wanted)),
+            by_value => {
+                let path = row.paths.split(' ').next().unwrap_or_default();
+                let (wanted, got) = (part(&values.0, path), part(&values.1, path));
+                let wanted_words = by_value.describe(wanted);
+                // What is another value and has the same words is one that the dialect cannot say.
+                let got_words = Some(by_value.describe(got)).filter(|got| *got != wanted_words);
+                match wanted == got {
+                    true => return,
+                    false => (wanted_words, got_words.unwrap_or_default()),
+                }
+            }
+        };
+        if wanted.is_empty() || wanted == got {
+            return;
+        }
+        let verdict = match row.verdict {
+            Verdict::By(decide) => decide(pair),
+            verdict => verdict,
+        };
+        self.note(&row.names, verdict, &wanted, &got);
+    }
+}
+
+/// A job as it is serialised, without its workers, which are compared one by one.
+#[derive(Default)]
+struct Head<'a>(Option<(&'a Job, Value)>);
+
+impl<'a> Head<'a> {
+    /// The serialised parts of a place.
+    fn value(&mut self, place: &Place<'a>) -> Value {
+        let known = self.0.take().filter(|(job, _)| std::ptr::eq(*job, place.job));
+        let (job, head) = known.unwrap_or_else(|| {
+            let alone = Job {
+                workers: Vec::new(),
+                ..place.job.clone()
+            };
+            (place.job, json!(alone))
+        });
+        let value = json!({ "job": head, "worker": place.worker, "stream": place.stream });
+        self.0 = Some((job, head));
+        value
+    }
+}
+
+/// The value of a path; nothing where it is left out.
+fn part<'v>(value: &'v Value, path: &str) -> &'v Value {
+    path.split('.').fold(value, |value, key| &value[key])
+}
+
+impl Place<'_> {
+    /// Its operations write.
+    fn writes(&self) -> bool {
+        self.stream.mix.includes(Direction::Write)
+    }
+
+    /// The paths of its targets.
+    fn paths(&self) -> Vec<&str> {
+        let ids = self.stream.target.ids().iter();
+        ids.map(|id| self.plan.target(*id).path.as_str()).collect()
+    }
+}
+
+/// Every stream of a step, in the order of its jobs and workers.
+fn places<'a>(plan: &'a Plan, step: &'a Step) -> Vec<Place<'a>> {
+    let workers = step
+        .jobs
+        .iter()
+        .flat_map(|job| job.workers.iter().map(move |worker| (job, worker)));
+    let streams = workers.flat_map(|(job, worker)| worker.streams.iter().map(move |stream| (job, worker, stream)));
+    streams
+        .filter_map(|(job, worker, stream)| {
+            Some(Place {
+                plan,
+                job,
+                worker,
+                stream,
+                target: plan.target(*stream.target.ids().first()?),
+            })
+        })
+        .collect()
+}
+
+/// Where threads are spread in another way, what is most like it on the same target stands for it.
+fn most_alike<'a, 'p>(place: &Place<'_>, others: &'p [Place<'a>]) -> Option<&'p Place<'a>> {
+    let ours = place.paths();
+    let on_same = others
+        .iter()
+        .filter(|other| other.paths().iter().any(|path| ours.contains(path)));
+    on_same
+        .max_by_key(|other| likeness(place.stream, other.stream))
+        .or(others.first())
+}
+
+/// In how many ways two streams are alike.
+fn likeness(one: &Stream, other: &Stream) -> usize {
+    let Some(direction) = one.mix.directions().next() else {
+        return 0;
+    };
+    let length = |stream: &Stream| words::sizes(&stream.pattern.sizes[direction]);
+    let same = [
+        words::access(one, direction) == words::access(other, direction),
+        length(one) == length(other),
+        words::mix(&one.mix) == words::mix(&other.mix),
+        one.region == other.region,
+    ];
+    same.into_iter().filter(|same| *same).count()
+}
+
+/// How threads and targets go together in a step.
+fn shape(step: &Step) -> String {
+    let mut crews: Vec<(usize, usize)> = Vec::new();
+    for worker in step.jobs.iter().flat_map(|job| &job.workers) {
+        // A set of files is as many targets as streams with one target each are.
+        let streams = worker.streams.iter().map(|stream| stream.target.ids().len()).sum();
+        match crews.last_mut() {
+            Some((count, same)) if *same == streams => *count += 1,
+            _ => crews.push((1, streams)),
+        }
+    }
+    let crews = crews.iter().map(|(count, streams)| match streams {
+        1 => format!("{count} on one target each"),
+        _ => format!("{count} on {streams} targets each"),
+    });
+    format!("workers: {}", crews.collect::<Vec<_>>().join(", "))
+}
+
+/// Rounds as amounts: so many times as much.
+pub(super) fn folded(stop: Stop) -> Stop {
+    let rounds = stop.rounds.unwrap_or(1);
+    let times = u64::from(rounds);
+    Stop {
+        bytes: stop.bytes.map(|bytes| Bytes(bytes.0.saturating_mul(times))),
+        region_percent: stop.region_percent.map(|percent| percent.saturating_mul(rounds)),
+        operations: stop.operations.map(|operations| operations.saturating_mul(times)),
+        passes: stop.passes.map(|passes| passes.saturating_mul(rounds)),
+        rounds: None,
+        ..stop
+    }
+}
+
+/// The path is that of a device, as far as a path tells.
+pub(super) fn is_device(path: &str) -> bool {
+    path.starts_with("/dev/") || path.starts_with('#') || path.starts_with(r"\\.\")
+}
+
+/// The size of a target, where it is known without looking at it.
+fn known_size(target: &Target) -> Option<u64> {
+    match &target.kind {
+        TargetKind::Nothing { size } | TargetKind::Name { size, .. } => Some(size.0),
+        TargetKind::Simulated { device } => Some(device.size.0),
+        TargetKind::Path | TargetKind::Template { .. } => target.prepare.size().map(|size| size.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    /// The paths of everything in a schema that is no object, below the part of a plan that it belongs to.
+    fn leaves(schema: &Value, definitions: &Value, path: &str, found: &mut BTreeSet<String>) -> bool {
+        if let Some(name) = schema["$ref"].as_str() {
+            let name = name.rsplit('/').next().unwrap_or_default();
+            return leaves(&definitions[name], definitions, path, found);
+        }
+        let mut inside = false;
+        for choice in ["oneOf", "anyOf", "allOf"] {
+            for one in schema[choice].as_array().into_iter().flatten() {
+                inside |= leaves(one, definitions, path, found);
+            }
+        }
+        if schema["items"].is_object() {
+            inside |= leaves(&schema["items"], definitions, path, found);
+        }
+        for (name, value) in schema["properties"].as_object().into_iter().flatten() {
+            // The tag of a variant.
+            if !value["const"].is_null() {
+                continue;
+            }
+            inside = true;
+            let below = match format!("{path}.{name}").as_str() {
+                "plan.targets" => "target".to_owned(),
+                "plan.steps" => "step".to_owned(),
+                "step.jobs" => "job".to_owned(),
+                "job.workers" => "worker".to_owned(),
+                "worker.streams" => "stream".to_owned(),
+                other => other.to_owned(),
+            };
+            if !leaves(value, definitions, &below, found) {
+                found.insert(below);
+            }
+        }
+        inside
+    }
+
+    #[test]
+    fn every_path_of_a_plan_has_a_row() {
+        let schema: Value = serde_json::from_str(include_str!("../../../../../docs/schema/plan.schema.json")).unwrap();
+        let mut found = BTreeSet::new();
+        leaves(&schema, &schema["$defs"], "plan", &mut found);
+        assert!(found.len() > 400, "only {} paths", found.len());
+        let covers = |row: &str, path: &str| {
+            path.strip_prefix(row)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        let rows: Vec<&str> = ROWS.iter().flat_map(|row| row.paths.split(' ')).collect();
+        let without: Vec<&String> = found
+            .iter()
+            .filter(|path| !rows.iter().any(|row| covers(row, path)))
+            .collect();
+        assert!(without.is_empty(), "no row says what becomes of {without:?}");
+        let stale: Vec<&&str> = rows
+            .iter()
+            .filter(|row| !found.iter().any(|path| covers(row, path)))
+            .collect();
+        assert!(stale.is_empty(), "no plan has {stale:?}");
+    }
+}

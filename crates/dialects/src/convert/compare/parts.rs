@@ -1,0 +1,700 @@
+//! What is not compared by its value: the words of a part, or what is wanted beside what there is.
+
+use model::access::Access;
+use model::block_size::BlockSizes;
+use model::content::Content;
+use model::draws::DrawsForm;
+use model::mix::{Mix, MixRule};
+use model::plan::{
+    AtEndOfJob, CatchUp, Control, CpuWork, Depth, Dialect, EngineKind, Extent, LatencyPoints, LookCall, Mapping,
+    Pacing, Prepare, PrepareWhen, Process, Rate, RateUnit, Region, Stop, Stream, StreamTarget, TargetKind, ThinkCount,
+    Verify, Worker, WriteThrough,
+};
+use model::{Bytes, Direction, PerDirection};
+
+use super::rows::Verdict::{self, Differs, Lost};
+use super::{Pair, Place, folded, is_device, known_size};
+use crate::convert::words;
+
+/// What is wanted and what there is.
+type Difference = Option<(String, String)>;
+
+/// The words of both.
+fn both(wanted: impl Into<String>, got: impl Into<String>) -> Difference {
+    Some((wanted.into(), got.into()))
+}
+
+/// The words of two values that differ.
+fn differing<T: PartialEq, W: Into<String>>(wanted: T, got: T, words: impl Fn(T) -> W) -> Difference {
+    match wanted == got {
+        true => None,
+        false => both(words(wanted), words(got)),
+    }
+}
+
+fn flag(is: bool, words: &str) -> String {
+    if is { words.to_owned() } else { String::new() }
+}
+
+pub(super) fn optional<T>(value: &Option<T>, words: fn(&T) -> String) -> String {
+    value.as_ref().map(words).unwrap_or_default()
+}
+
+pub(super) fn start_delay(at: &Place<'_>, _: &Place<'_>) -> String {
+    let delay = at.job.phases.start_delay;
+    match delay.low_ns == delay.high_ns {
+        true => words::time(delay.low_ns),
+        false => format!("{} to {}", words::time(delay.low_ns), words::time(delay.high_ns)),
+    }
+}
+
+pub(super) fn bytes(at: &Place<'_>, _: &Place<'_>) -> String {
+    optional(&effective_stop(at).bytes, |bytes| {
+        format!("{} by each worker", words::size(bytes.0))
+    })
+}
+
+pub(super) fn region_percent(at: &Place<'_>, _: &Place<'_>) -> String {
+    optional(&effective_stop(at).region_percent, |percent| {
+        format!("{percent} % of the region")
+    })
+}
+
+pub(super) fn operations(at: &Place<'_>, _: &Place<'_>) -> String {
+    optional(&effective_stop(at).operations, |count| {
+        format!("{count} by each worker")
+    })
+}
+
+pub(super) fn passes(at: &Place<'_>, _: &Place<'_>) -> String {
+    optional(&effective_stop(at).passes, u32::to_string)
+}
+
+pub(super) fn time(at: &Place<'_>, _: &Place<'_>) -> String {
+    at.job.stop.after_ns.map_or("no limit of time".into(), words::time)
+}
+
+/// What really ends a job: counts that begin anew until the time is over end nothing, and neither do bytes that are the
+/// passes in other words.
+fn effective_stop(at: &Place<'_>) -> Stop {
+    let mut stop = folded(at.job.stop);
+    if stop.repeat_until_time && stop.after_ns.is_some() {
+        (stop.bytes, stop.region_percent, stop.operations, stop.passes) = (None, None, None, None);
+    }
+    let length = at.stream.region.length.filter(|length| length.percent == 0.0);
+    let files = at.stream.target.ids().len() as u64;
+    if let (Some(bytes), Some(passes), Some(length)) = (stop.bytes, stop.passes, length)
+        && bytes.0 == length.bytes.0 * files * u64::from(passes)
+    {
+        stop.bytes = None;
+    }
+    stop
+}
+
+pub(super) fn after(at: &Place<'_>, _: &Place<'_>) -> String {
+    let count = at.job.after.len();
+    flag(count > 0, &format!("{count} jobs that end first"))
+}
+
+/// There are other jobs of the step in a list.
+fn others(at: &Place<'_>, list: &[u32]) -> bool {
+    let steps = at.plan.steps.iter();
+    let own = steps.flat_map(|step| step.jobs.iter().enumerate());
+    let own = own.into_iter().find(|(_, job)| std::ptr::eq(*job, at.job));
+    list.iter()
+        .any(|other| own.is_none_or(|(own, _)| own != *other as usize))
+}
+
+pub(super) fn ends_jobs(at: &Place<'_>, _: &Place<'_>) -> String {
+    let ends = &at.job.ends_with;
+    flag(others(at, &ends.jobs) || ends.plan_always, "other jobs end with it")
+}
+
+pub(super) fn ends_workers(at: &Place<'_>, wanted: &Place<'_>) -> String {
+    let ends = at.job.ends_with.workers && wanted.job.workers.len() > 1;
+    flag(ends, "its other workers end with one")
+}
+
+pub(super) fn failure(at: &Place<'_>, _: &Place<'_>) -> String {
+    let ends = &at.job.ends_with;
+    let ends = [
+        (others(at, &ends.on_failure), "other jobs"),
+        (ends.workers_on_failure, "other workers"),
+        (ends.plan, "later steps"),
+    ];
+    let ends: Vec<&str> = ends.into_iter().filter(|(is, _)| *is).map(|(_, word)| word).collect();
+    match ends.is_empty() {
+        true => "a failure ends nothing else".into(),
+        false => format!("a failure ends {} too", ends.join(" and ")),
+    }
+}
+
+/// The rules of a kind that watch a job.
+pub(super) fn rules(at: &Place<'_>, is: fn(&Control) -> bool) -> String {
+    let rules = at.job.control.iter().filter(|rule| is(rule));
+    rules.map(words::control).collect::<Vec<_>>().join("; ")
+}
+
+pub(super) fn windows(at: &Place<'_>, _: &Place<'_>) -> String {
+    flag(!at.job.windows.is_empty(), "a log of latencies, window by window")
+}
+
+pub(super) fn poll_percent(at: &Place<'_>, _: &Place<'_>) -> String {
+    let percent = at.worker.engine.poll_percent;
+    flag(percent != 100, &format!("busy waiting for {percent} %"))
+}
+
+pub(super) fn look(at: &Place<'_>, _: &Place<'_>) -> String {
+    match at.worker.engine.look {
+        LookCall::Stat => "stat",
+        LookCall::Lstat => "lstat",
+        LookCall::Statx => "statx",
+    }
+    .into()
+}
+
+pub(super) fn work(at: &Place<'_>, _: &Place<'_>) -> String {
+    match at.worker.engine.work {
+        None => String::new(),
+        Some(CpuWork::Spin { time_ns }) => format!("a processor that spins for {}", words::time(time_ns)),
+        Some(CpuWork::Sort { numbers, percent }) => {
+            format!("a processor that sorts {numbers} numbers, {percent} % of the time")
+        }
+    }
+}
+
+pub(super) fn engine(pair: &Pair<'_>) -> Difference {
+    let (wanted, got) = (pair.wanted.worker.engine.kind, pair.got.worker.engine.kind);
+    if wanted == got || wanted == EngineKind::Auto || pair.wanted.stream.cache.mapping.is_some() {
+        return None;
+    }
+    match is_synchronous_by_depth(pair) {
+        true => both("one synchronous call after the other", got.name()),
+        false => both(wanted.name(), got.name()),
+    }
+}
+
+/// DiskSpd knows no engines: it makes synchronous calls at a depth of one.
+fn is_synchronous_by_depth(pair: &Pair<'_>) -> bool {
+    let (wanted, got) = (pair.wanted.worker.engine.kind, pair.got.worker.engine.kind);
+    pair.from == Dialect::Diskspd && wanted == EngineKind::Psync && !got.pretends()
+}
+
+pub(super) fn engine_verdict(pair: &Pair<'_>) -> Verdict {
+    let (wanted, got) = (pair.wanted.worker.engine.kind, pair.got.worker.engine.kind);
+    match is_synchronous_by_depth(pair) || (wanted, got) == (EngineKind::Psync, EngineKind::Auto) {
+        true => Differs,
+        false => Lost,
+    }
+}
+
+/// What is mapped is copied, one operation after the other.
+pub(super) fn depth(at: &Place<'_>, wanted: &Place<'_>) -> String {
+    if wanted.stream.cache.mapping.is_some() {
+        return String::new();
+    }
+    let worker = at.worker;
+    let each: Vec<u32> = worker.streams.iter().map(|stream| stream.depth).collect();
+    let depth = match worker.depth {
+        Depth::Shared { operations } if each.len() > 1 => format!("{operations} over all targets"),
+        Depth::Shared { operations } => operations.to_string(),
+        Depth::PerStream if each.iter().any(|depth| *depth != each[0]) => format!("{each:?} on its targets"),
+        Depth::PerStream if each.len() > 1 => format!("{} on each target", each[0]),
+        Depth::PerStream => each[0].to_string(),
+    };
+    // A file set has one depth over all of it, as targets that share one have.
+    match &worker.streams[..] {
+        [only] if only.target.ids().len() > 1 => format!("{depth} over all targets"),
+        _ => depth,
+    }
+}
+
+pub(super) fn weights(pair: &Pair<'_>) -> Difference {
+    let (wanted, got) = (pair.wanted.worker, pair.got.worker);
+    let count = wanted.streams.len();
+    if count < 2 || wanted.depth == Depth::PerStream {
+        return None;
+    }
+    let shares = |worker: &Worker| {
+        let weights: Vec<f64> = match worker.streams.len() == count {
+            true => worker.streams.iter().map(|stream| f64::from(stream.weight)).collect(),
+            false => vec![1.0; count],
+        };
+        let all: f64 = weights.iter().sum();
+        let shares = weights.iter().map(|weight| format!("{:.1}", weight / all * 100.0));
+        shares.collect::<Vec<_>>().join("/")
+    };
+    differing(shares(wanted), shares(got), |shares| shares)
+}
+
+/// Operations that are handed over at once, of those that there can be.
+pub(super) fn batch(at: &Place<'_>, _: &Place<'_>) -> String {
+    let (batch, slots) = (at.worker.batching.submit, at.worker.slots());
+    optional(
+        &batch.map(|batch| batch.min(slots)).filter(|_| slots > 1),
+        u32::to_string,
+    )
+}
+
+fn generator(at: &Place<'_>) -> &'static str {
+    match at.worker.draws {
+        DrawsForm::Native { seed: _ } => "one for each purpose, of its own kind",
+        DrawsForm::Single { seed: _ } => "one for everything",
+        DrawsForm::PerPurpose { seed: _, number: _ } => "one for each purpose",
+    }
+}
+
+pub(super) fn generators(pair: &Pair<'_>) -> Difference {
+    let (wanted, got) = (generator(&pair.wanted), generator(&pair.got));
+    let wanted_words = format!("random numbers: {wanted}");
+    let got_words = format!("{got}: positions and data are drawn alike, and are not the same ones");
+    (wanted != got).then_some((wanted_words, got_words))
+}
+
+pub(super) fn draws(pair: &Pair<'_>) -> Difference {
+    let comparable = pair.from == pair.to && generator(&pair.wanted) == generator(&pair.got);
+    let draws = |at: &Place<'_>| at.worker.draws;
+    differing(draws(&pair.wanted), draws(&pair.got), |draws| format!("{draws:?}")).filter(|_| comparable)
+}
+
+pub(super) fn cpus(at: &Place<'_>, _: &Place<'_>) -> String {
+    match &at.worker.placement.cpus[..] {
+        [] => "no binding".into(),
+        list => format!("bound to {}", words::cpus(list)),
+    }
+}
+
+pub(super) fn cpus_verdict(pair: &Pair<'_>) -> Verdict {
+    match pair.wanted.worker.placement.cpus.is_empty() {
+        true => Differs,
+        false => Lost,
+    }
+}
+
+pub(super) fn latency(at: &Place<'_>, _: &Place<'_>) -> String {
+    let points = match at.worker.latency {
+        LatencyPoints::BeforeCall => "from the beginning of the call, with the total beside it",
+        LatencyPoints::CompletionInSeries => "from the beginning of the call",
+        LatencyPoints::AfterCall => "from the end of the call, with the total beside it",
+    };
+    format!("completion latency {points}")
+}
+
+/// Targets of several streams, or a set of files: either way each has to be there.
+pub(super) fn paths(pair: &Pair<'_>) -> Difference {
+    let streams = pair.got.worker.streams.iter();
+    let there: Vec<&str> = streams
+        .flat_map(|stream| stream.target.ids())
+        .map(|id| pair.got.plan.target(*id).path.as_str())
+        .collect();
+    let wanted = pair.wanted.paths();
+    // A file is made in a folder.
+    let is_there = |path: &&str| {
+        there
+            .iter()
+            .any(|name| name == path || path.ends_with('/') && name.starts_with(path))
+    };
+    match wanted.iter().all(is_there) {
+        true => None,
+        false => both(wanted.join(", "), pair.got.paths().join(", ")),
+    }
+}
+
+pub(super) fn files(pair: &Pair<'_>) -> Difference {
+    let choice = |target: &StreamTarget| match target {
+        StreamTarget::Files {
+            // The numbers of targets are those of each plan.
+            targets: _,
+            open_at_once,
+            service,
+            operations,
+        } => Some((*open_at_once, *service, *operations)),
+        StreamTarget::One { target: _ } => None,
+    };
+    let (wanted, got) = (&pair.wanted.stream.target, &pair.got.stream.target);
+    let (count, (open, service, operations)) = (wanted.ids().len(), choice(wanted)?);
+    if count < 2 || choice(wanted) == choice(got) {
+        return None;
+    }
+    both(
+        format!("{count} files, {service:?}, {operations} operations each, {open} open"),
+        "targets of which each operation picks any",
+    )
+}
+
+pub(super) fn behaviour(at: &Place<'_>, _: &Place<'_>) -> String {
+    match &at.target.kind {
+        TargetKind::Path | TargetKind::Template { number: _ } => "a file or device".into(),
+        TargetKind::Name { size: _, directory } => if *directory { "a directory" } else { "a name" }.into(),
+        TargetKind::Nothing { size } => format!("nothing of {}", words::size(size.0)),
+        TargetKind::Simulated { device } => format!("a simulated device: {device:?}"),
+    }
+}
+
+/// How both make a file of the target, unless it is nothing that is made.
+fn prepared<'p>(pair: &Pair<'p>) -> Option<(&'p Prepare, &'p Prepare)> {
+    let real = !matches!(
+        pair.wanted.target.kind,
+        TargetKind::Nothing { .. } | TargetKind::Simulated { .. }
+    );
+    // Nobody makes a device.
+    let file = real && !is_device(&pair.wanted.target.path);
+    file.then_some((&pair.wanted.target.prepare, &pair.got.target.prepare))
+}
+
+pub(super) fn file_size(pair: &Pair<'_>) -> Difference {
+    let (wanted, got) = prepared(pair)?;
+    let words = |size: Bytes| format!("a file of {}", words::size(size.0));
+    let wanted = wanted.size()?;
+    differing(Some(wanted), got.size(), |size| size.map(words).unwrap_or_default())
+}
+
+pub(super) fn preparation(pair: &Pair<'_>) -> Difference {
+    let (wanted, got) = prepared(pair)?;
+    let way = |prepare: &Prepare| match prepare {
+        Prepare::Existing => "a file that is used as it is",
+        Prepare::Filled { .. } => "a file that is made once, full of random data, and used again",
+        Prepare::Recreate { .. } => "a file that is made anew",
+        Prepare::LayOut { .. } => "a file that is laid out if it is too small",
+    };
+    wanted.size()?;
+    differing(way(wanted), way(got), |way| way)
+}
+
+pub(super) fn prepared_anew(pair: &Pair<'_>) -> Difference {
+    let anew = |at: &Place<'_>| at.plan.prepare == PrepareWhen::EachStep && at.plan.steps.len() > 1;
+    let recreated = |at: &Place<'_>| matches!(at.target.prepare, Prepare::Recreate { .. });
+    let differ = recreated(&pair.wanted) && recreated(&pair.got) && anew(&pair.wanted) != anew(&pair.got);
+    match differ {
+        true => both("the file is made anew for each step", "it made once"),
+        false => None,
+    }
+}
+
+pub(super) fn end(pair: &Pair<'_>) -> Difference {
+    if matches!(
+        pair.wanted.target.kind,
+        TargetKind::Nothing { .. } | TargetKind::Simulated { .. }
+    ) {
+        return None;
+    }
+    let (wanted, got) = (pair.wanted.target.at_end, pair.got.target.at_end);
+    if (pair.from, wanted, got) == (Dialect::Native, AtEndOfJob::Keep, AtEndOfJob::KeepNamed) {
+        return both("a file of our own making stays", "it removed");
+    }
+    let stays = |at_end: AtEndOfJob| match at_end {
+        AtEndOfJob::KeepNamed | AtEndOfJob::Keep => "it stays",
+        AtEndOfJob::Remove => "it is removed at the end",
+        AtEndOfJob::RemoveEachPass => "it is removed after every pass",
+    };
+    differing(stays(wanted), stays(got), |words| words)
+}
+
+pub(super) fn region(pair: &Pair<'_>) -> Difference {
+    // Where the size is not known, two sizes of which a percent is a multiple of any block
+    // tell the same from the similar.
+    let known = known_size(pair.wanted.target).map(|size| vec![size]);
+    let sizes = known.unwrap_or_else(|| vec![100 << 48, 300 << 40]);
+    let areas = |region: &Region| sizes.iter().map(|size| region.resolve(*size)).collect::<Vec<_>>();
+    let (wanted, got) = (&pair.wanted.stream.region, &pair.got.stream.region);
+    let in_words = |Region { base, length }: &Region| {
+        let length = length.map_or("everything".to_owned(), |length| extent(&length));
+        format!("{length} from {}", extent(base))
+    };
+    match areas(wanted) == areas(got) {
+        true => None,
+        false => both(in_words(wanted), in_words(got)),
+    }
+}
+
+fn extent(extent: &Extent) -> String {
+    match (extent.bytes.0, extent.percent) {
+        (bytes, 0.0) => words::size(bytes),
+        (0, percent) => format!("{percent} %"),
+        (bytes, percent) => format!("{} and {percent} %", words::size(bytes)),
+    }
+}
+
+/// One schedule for both directions keeps the shares that a schedule for each brings about.
+fn wanted_mix(pair: &Pair<'_>) -> Mix {
+    match pair.got.stream.pacing {
+        Pacing::PerDirection { .. } => pair.wanted.stream.mix,
+        Pacing::Unpaced | Pacing::Together { .. } => words::resulting_mix(pair.wanted.stream),
+    }
+}
+
+pub(super) fn mix(pair: &Pair<'_>) -> Difference {
+    differing(
+        words::mix(&wanted_mix(pair)),
+        words::mix(&pair.got.stream.mix),
+        |words| words,
+    )
+}
+
+/// Whether a sequential run keeps the type of its first operation.
+pub(super) fn runs(pair: &Pair<'_>) -> Difference {
+    let runs = |stream: &Stream| {
+        let mixed = matches!(stream.pattern.access[0], Access::Mixed(_));
+        let after_place = |mix: Mix| match mix {
+            Mix::Drawn {
+                rule: MixRule::AfterPlace,
+                write_percent,
+            } => write_percent > 0.0 && write_percent < 100.0,
+            _ => false,
+        };
+        mixed && after_place(stream.mix)
+    };
+    let way = |runs: bool| match runs {
+        true => "a sequential run keeps the type of its first operation",
+        false => "each operation draws its type",
+    };
+    differing(runs(pair.wanted.stream), runs(pair.got.stream), way)
+        .filter(|_| wanted_mix(pair).directions().count() > 1)
+}
+
+/// The directions of both; where there is none, the mix has been noted already, and patterns cannot be compared.
+fn common(pair: &Pair<'_>) -> Vec<Direction> {
+    let wanted = pair.wanted.stream.mix.directions();
+    wanted
+        .filter(|direction| pair.got.stream.mix.includes(*direction))
+        .collect()
+}
+
+/// Compares a part of the pattern direction by direction.
+fn by_direction(pair: &Pair<'_>, word: fn(&Stream, Direction) -> String) -> Difference {
+    let common = common(pair);
+    let first = *common.first()?;
+    let words = |stream: &Stream| {
+        words::by_direction(&pair.wanted.stream.mix, |direction| match common.contains(&direction) {
+            true => word(stream, direction),
+            false => word(stream, first),
+        })
+    };
+    differing(words(pair.wanted.stream), words(pair.got.stream), |words| words)
+}
+
+pub(super) fn access(pair: &Pair<'_>) -> Difference {
+    by_direction(pair, words::access)
+}
+
+pub(super) fn sizes(pair: &Pair<'_>) -> Difference {
+    by_direction(pair, |stream, direction| words::sizes(&stream.pattern.sizes[direction]))
+}
+
+pub(super) fn positions(pair: &Pair<'_>) -> Difference {
+    let separate = |stream: &Stream| stream.pattern.access.iter().any(words::separate_positions);
+    let way = |separate: bool| match separate {
+        true => "reads and writes have a position each",
+        false => "reads and writes share a position",
+    };
+    differing(separate(pair.wanted.stream), separate(pair.got.stream), way).filter(|_| common(pair).len() > 1)
+}
+
+pub(super) fn alignment(pair: &Pair<'_>) -> Difference {
+    let walk = |access: &Access| {
+        matches!(
+            access,
+            Access::Sequential(_) | Access::Interlocked(_) | Access::Parallel(_)
+        )
+    };
+    let walks = |at: &Place<'_>| at.stream.pattern.access.iter().all(walk);
+    if walks(&pair.wanted) || walks(&pair.got) {
+        return None;
+    }
+    by_direction(pair, |stream, direction| {
+        format!("multiples of {}", words::size(stream.alignment(direction)))
+    })
+}
+
+pub(super) fn whole_blocks(pair: &Pair<'_>) -> Difference {
+    let sizes = &pair.wanted.stream.pattern.sizes;
+    let varies = common(pair)
+        .iter()
+        .any(|direction| !matches!(sizes[*direction], BlockSizes::Fixed { .. }));
+    let whole = |at: &Place<'_>| at.stream.pattern.whole_blocks;
+    let way = |whole: bool| match whole {
+        true => "every position has room for the longest operation",
+        false => "operations near the end are drawn short enough",
+    };
+    differing(whole(&pair.wanted), whole(&pair.got), way).filter(|_| varies)
+}
+
+/// Written blocks; what is verified has contents of its own.
+pub(super) fn content(at: &Place<'_>, wanted: &Place<'_>) -> String {
+    match wanted.writes() && wanted.stream.verify.is_none() {
+        true => words::content(&at.stream.content),
+        false => String::new(),
+    }
+}
+
+pub(super) fn content_verdict(pair: &Pair<'_>) -> Verdict {
+    let fresh = |at: &Place<'_>| matches!(at.stream.content, Content::Fresh | Content::Drawn | Content::Stamped);
+    match fresh(&pair.wanted) && fresh(&pair.got) {
+        true => Differs,
+        false => Lost,
+    }
+}
+
+pub(super) fn direct(at: &Place<'_>, _: &Place<'_>) -> String {
+    match at.stream.cache.direct {
+        true => "past the page cache".into(),
+        false => "through the page cache".into(),
+    }
+}
+
+pub(super) fn write_through(at: &Place<'_>, wanted: &Place<'_>) -> String {
+    let words = match at.stream.cache.write_through {
+        WriteThrough::Off => "writes that are done when they are taken",
+        WriteThrough::Data => "writes that are done when the data is stable",
+        WriteThrough::DataAndMetadata => "writes that are done when data and metadata are stable",
+    };
+    flag(wanted.writes(), words)
+}
+
+pub(super) fn write_through_verdict(pair: &Pair<'_>) -> Verdict {
+    let off = |at: &Place<'_>| at.stream.cache.write_through == WriteThrough::Off;
+    match off(&pair.wanted) || off(&pair.got) {
+        true => Lost,
+        false => Differs,
+    }
+}
+
+/// A mapping, or an engine that maps where a mapping is wanted.
+pub(super) fn mapping(at: &Place<'_>, wanted: &Place<'_>) -> String {
+    let maps = at.worker.engine.kind == EngineKind::Mmap && wanted.stream.cache.mapping.is_some();
+    let of_engine = maps.then(Mapping::default);
+    words::mapping(at.stream.cache.mapping.or(of_engine))
+}
+
+/// There is nothing to drop where the cache is not used.
+pub(super) fn drop_before(at: &Place<'_>, wanted: &Place<'_>) -> String {
+    let words = match at.stream.cache.drop_before {
+        true => "cached pages are dropped before the job",
+        false => "cached pages stay",
+    };
+    flag(!wanted.stream.cache.direct, words)
+}
+
+/// fio gives its hints unasked, and none of them matters past the cache.
+pub(super) fn hint_verdict(pair: &Pair<'_>) -> Verdict {
+    match pair.from == Dialect::Fio || pair.wanted.stream.cache.direct {
+        true => Differs,
+        false => Lost,
+    }
+}
+
+pub(super) fn flushes(at: &Place<'_>, wanted: &Place<'_>) -> String {
+    flag(wanted.writes(), &words::flushes(&at.stream.sync))
+}
+
+/// The schedules of both.
+fn schedules_of(pair: &Pair<'_>) -> [PerDirection<Option<Rate>>; 2] {
+    let rates = |stream: &Stream| stream.pacing.by_direction(&stream.mix);
+    [rates(pair.wanted.stream), rates(pair.got.stream)]
+}
+
+fn same_rates(pair: &Pair<'_>) -> bool {
+    let [wanted, got] = schedules_of(pair);
+    let near = |one: &Option<Rate>, other: &Option<Rate>| match (one, other) {
+        (None, None) => true,
+        (Some(one), Some(other)) => {
+            let (a, b) = (one.per_second(), other.per_second());
+            one.unit == other.unit && (a - b).abs() <= 1e-6 * a.max(b)
+        }
+        _ => false,
+    };
+    Direction::ALL
+        .iter()
+        .all(|direction| near(&wanted[*direction], &got[*direction]))
+}
+
+pub(super) fn rate(pair: &Pair<'_>) -> Difference {
+    let words = |rates: &PerDirection<Option<Rate>>| {
+        let each = words::by_direction(&pair.wanted.stream.mix, |direction| {
+            rates[direction].as_ref().map_or("no limit".into(), per_second)
+        });
+        match each.as_str() {
+            "no limit" => each,
+            _ => format!("{each} for each worker"),
+        }
+    };
+    let [wanted, got] = schedules_of(pair);
+    match same_rates(pair) {
+        true => None,
+        false => both(words(&wanted), words(&got)),
+    }
+}
+
+fn per_second(rate: &Rate) -> String {
+    let rounded = (rate.per_second() * 1000.0).round() / 1000.0;
+    match rate.unit {
+        RateUnit::Operations => format!("{rounded} iops"),
+        RateUnit::Bytes if rounded.fract() == 0.0 => format!("{}/s", words::size(rounded as u64)),
+        RateUnit::Bytes => format!("{rounded} bytes/s"),
+    }
+}
+
+/// One schedule, or one for each direction.
+pub(super) fn schedules(pair: &Pair<'_>) -> Difference {
+    let each = |at: &Place<'_>| matches!(at.stream.pacing, Pacing::PerDirection { .. });
+    let paced = |at: &Place<'_>| at.stream.pacing != Pacing::Unpaced;
+    let way = |each: bool| match each {
+        true => "a schedule for reads and one for writes",
+        false => "one schedule, of which each operation draws its type",
+    };
+    let comparable = paced(&pair.wanted) && paced(&pair.got) && same_rates(pair);
+    differing(each(&pair.wanted), each(&pair.got), way)
+        .filter(|_| comparable && pair.wanted.stream.mix.directions().count() > 1)
+}
+
+/// The first schedule of each, where both have one.
+fn first_rates(pair: &Pair<'_>) -> Option<(Rate, Rate)> {
+    let [wanted, got] = schedules_of(pair).map(|rates| rates.iter().find_map(|(_, rate)| *rate));
+    wanted.zip(got)
+}
+
+pub(super) fn arrivals(pair: &Pair<'_>) -> Difference {
+    let (wanted, got) = first_rates(pair)?;
+    differing(wanted.process, got.process, |process| match process {
+        Process::Linear => "even gaps",
+        Process::Poisson => "exponential gaps",
+    })
+}
+
+pub(super) fn catch_up(pair: &Pair<'_>) -> Difference {
+    let (wanted, got) = first_rates(pair)?;
+    differing(wanted.catch_up, got.catch_up, |catch_up| match catch_up {
+        CatchUp::Unlimited => "every delay is made up for".to_owned(),
+        CatchUp::Within(time) => format!("delays up to {} are made up for", words::time(time)),
+    })
+}
+
+pub(super) fn counted_pauses(pair: &Pair<'_>) -> Difference {
+    let (wanted, got) = pair.wanted.stream.think.zip(pair.got.stream.think)?;
+    differing(wanted.count, got.count, |count| match count {
+        ThinkCount::Issued => "operations count when they are issued",
+        ThinkCount::Completed => "operations count when they are done, and none is in flight during a pause",
+    })
+}
+
+pub(super) fn latency_max(at: &Place<'_>, wanted: &Place<'_>) -> String {
+    let latency_max = &at.stream.on_error.latency_ns_max;
+    words::by_direction(&wanted.stream.mix, |direction| {
+        latency_max[direction].map_or("any".into(), words::time)
+    })
+}
+
+pub(super) fn verify(pair: &Pair<'_>) -> Difference {
+    // Where a state is kept follows from the names of the jobs.
+    let anywhere = |verify: &Verify| Verify {
+        state_file: String::new(),
+        directory: String::new(),
+        ..verify.clone()
+    };
+    let wanted = pair.wanted.stream.verify.as_ref()?;
+    let same = pair.got.stream.verify.as_ref().map(anywhere) == Some(anywhere(wanted));
+    match same {
+        true => None,
+        false => both(format!("{:?}", wanted.method).to_lowercase(), ""),
+    }
+}

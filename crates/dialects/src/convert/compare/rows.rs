@@ -1,0 +1,275 @@
+//! The table of what two plans are compared by: a row for every path of a serialised plan.
+//!
+//! A path begins with the part of the plan that it belongs to: `job.stop.bytes`. A test walks the
+//! published schema and demands a row for every path, so that a new field of a plan cannot be
+//! forgotten. What one row covers as a whole is either compared by its value, or `words` takes it
+//! apart without `..`.
+
+use model::Nanos;
+use model::plan::{Control, Dialect};
+use serde_json::Value as Json;
+
+use super::parts::{self, optional};
+use super::{Pair, Place};
+use crate::convert::words;
+
+/// A row of the table.
+pub(super) struct Row {
+    /// The paths that it covers, with everything below them. The value of the first is the one that is compared.
+    pub(super) paths: &'static str,
+    pub(super) names: Names,
+    pub(super) verdict: Verdict,
+    pub(super) check: Check,
+}
+
+/// What our dialect, fio and DiskSpd call it; empty where one has no name for it, so that the words have to do.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Names([&'static str; 3]);
+
+/// What a difference means.
+#[derive(Clone, Copy)]
+pub(super) enum Verdict {
+    /// The test is another one.
+    Lost,
+    /// The same test, done in the way of the other dialect.
+    Differs,
+    /// What a dialect does of its own accord in every job.
+    Habit,
+    /// Depends on the two.
+    By(fn(&Pair<'_>) -> Verdict),
+}
+
+/// How the two are compared. Where the words for what is wanted are empty, nothing is wanted.
+pub(super) enum Check {
+    /// By the value, which is a text or a number.
+    Text,
+    /// By the value, where 0 stands for nothing.
+    Positive,
+    /// By the value, which counts bytes; 0 stands for nothing.
+    Size,
+    /// By the value, which is a time.
+    Time,
+    /// By the value, which is true or false; true is this in words.
+    Flag(&'static str),
+    /// By the value, which this puts in words.
+    Value(fn(&Json) -> String),
+    /// By words: of a place, and what was wanted there. The same words are the same meaning.
+    Words(fn(&Place<'_>, &Place<'_>) -> String),
+    /// By both: what is wanted and what there is, where they differ.
+    Pair(fn(&Pair<'_>) -> Option<(String, String)>),
+    /// In [`super::compare`], for the plan as a whole.
+    Whole,
+    /// Not at all.
+    Ignored,
+}
+
+use Check::{Flag, Ignored, Pair as Both, Positive, Size, Text, Time, Value, Whole, Words};
+use Verdict::{By, Differs, Habit, Lost};
+
+impl Names {
+    pub(super) fn in_dialect(&self, dialect: Dialect) -> &'static str {
+        self.0[match dialect {
+            Dialect::Native => 0,
+            Dialect::Fio => 1,
+            Dialect::Diskspd => 2,
+        }]
+    }
+}
+
+impl Check {
+    /// A value in words.
+    pub(super) fn describe(&self, value: &Json) -> String {
+        match (self, value) {
+            (Value(words), value) => words(value),
+            (Flag(words), Json::Bool(true)) => (*words).to_owned(),
+            (Text, value) => text(value, ""),
+            (Positive, Json::Number(number)) if number.as_u64() != Some(0) => number.to_string(),
+            (Size, Json::Number(bytes)) if bytes.as_u64() != Some(0) => words::size(bytes.as_u64().unwrap_or(u64::MAX)),
+            (Time, Json::Number(nanos)) => words::time(Nanos(nanos.as_u64().unwrap_or(u64::MAX))),
+            _ => String::new(),
+        }
+    }
+}
+
+// What is compared for the plan as a whole, in the module above.
+pub(super) const SEED: Names = Names(["seed", "randseed", "-z"]);
+pub(super) const LIMITS: Names = Names(["cap", "", ""]);
+pub(super) const STRUCTURE: Names = Names(["job", "section", "target"]);
+pub(super) const STEPS: Names = Names(["step", "stonewall", "TimeSpan"]);
+
+/// A text or a number with what stands before it.
+fn text(value: &Json, before: &str) -> String {
+    match value {
+        Json::String(text) if !(text.is_empty() && before.is_empty()) => format!("{before}{text}"),
+        Json::Number(number) => format!("{before}{number}"),
+        _ => String::new(),
+    }
+}
+
+/// No dialect calls it anything.
+const NAMELESS: [&str; 3] = [""; 3];
+
+/// A row a line: paths, names, what a difference means, and how to see it.
+macro_rules! rows {
+    ($($paths:literal $names:tt => $verdict:expr, $check:expr;)*) => {
+        &[$(Row { paths: $paths, names: Names($names), verdict: $verdict, check: $check }),*]
+    };
+}
+
+/// All rows, in the order in which differences are listed.
+pub(super) const ROWS: &[Row] = rows! {
+    // How results are shown.
+    "plan.name plan.groups plan.grids job.name" NAMELESS => Differs, Ignored;
+    // What was written, and how, is no part of a test.
+    "plan.origin" NAMELESS => Differs, Ignored;
+    // Permissions are the user's to give, in the way of each tool.
+    "plan.target_rules" NAMELESS => Differs, Ignored;
+    "plan.limits" ["cap", "", ""] => Lost, Whole;
+    "plan.seed" ["seed", "randseed", "-z"] => Lost, Whole;
+    "job.storage" ["path, role, replicas, hops", "", ""] => Lost, Words(|at, _| words::storage(&at.job.storage));
+    "job.prepare_only" ["", "create_only", ""] => Lost, Flag("its files are made and nothing else is done");
+    "job.ends_with_io" ["", "exit_on_io_done", ""] => Lost, Flag("it ends when all other I/O is done");
+    "job.hosts" ["for-hosts", "", ""] => Lost, Words(|at, _| at.job.hosts.join(", "));
+    "job.divide" ["divide", "", ""] => Lost, Words(|at, _| words::divided(at.job.divide));
+    "job.description" ["", "description", ""] => Differs, Text;
+    "job.phases.start_delay" ["start-delay", "startdelay", ""] => Lost, Words(parts::start_delay);
+    "job.phases.warm_up_ns" ["warm-up", "ramp_time", "-W"] => Lost, Time;
+    "job.phases.warm_up_bytes" ["", "ramp_size", ""] => Lost, Size;
+    "job.phases.cool_down_ns" ["cool-down", "", "-C"] => Lost, Time;
+    // Rounds are amounts, and what begins anew until the time is over ends nothing: `effective_stop`.
+    "job.stop.bytes job.stop.rounds job.stop.repeat_until_time" ["bytes", "io_size", ""] => Lost, Words(parts::bytes);
+    "job.stop.region_percent" ["bytes", "io_size", ""] => Lost, Words(parts::region_percent);
+    "job.stop.operations" ["operations", "number_ios", ""] => Lost, Words(parts::operations);
+    "job.stop.passes" ["passes", "loops", ""] => Lost, Words(parts::passes);
+    "job.stop.after_ns" ["time", "runtime", "-d"] => Lost, Words(parts::time);
+    "job.after" ["after", "wait_for", ""] => Lost, Words(parts::after);
+    "job.ends_with.jobs job.ends_with.plan_always" ["", "exitall", ""] => Lost, Words(parts::ends_jobs);
+    "job.ends_with.workers" ["", "exitall", ""] => Lost, Words(parts::ends_workers);
+    "job.ends_with.on_failure job.ends_with.workers_on_failure job.ends_with.plan" ["", "exitall_on_error", ""] =>
+        Habit, Words(parts::failure);
+    "job.control" ["until-precision", "", ""] =>
+        Lost, Words(|at, _| parts::rules(at, |rule| matches!(rule, Control::Precision(_))));
+    "job.control" ["until-steady", "steadystate", ""] =>
+        Lost, Words(|at, _| parts::rules(at, |rule| matches!(rule, Control::SteadyState(_))));
+    "job.control" ["latency-target", "latency_target", ""] =>
+        Lost, Words(|at, _| parts::rules(at, |rule| matches!(rule, Control::LatencyTarget(_))));
+    "job.control" ["", "rate_min, rate_iops_min", ""] =>
+        Lost, Words(|at, _| parts::rules(at, |rule| matches!(rule, Control::MinimumRate(_))));
+    "job.operation_log" ["log", "write_lat_log", ""] => Lost, Text;
+    "job.scheduler" ["", "ioscheduler", ""] => Lost, Text;
+    "job.trace" ["", "write_iolog", ""] => Lost, Text;
+    "job.windows" ["log", "write_lat_log", ""] => Lost, Words(parts::windows);
+    "worker.engine.poll_percent" ["poll", "hipri", ""] => Lost, Words(parts::poll_percent);
+    "worker.engine.uncached" ["", "uncached", ""] => Lost, Flag("pages leave the cache at once");
+    "worker.engine.no_wait" ["", "nowait", ""] => Lost, Flag("an operation that would wait fails");
+    "worker.engine.submission_cpu" ["submission-thread", "sqthread_poll", ""] =>
+        Lost, Value(|cpu| text(cpu, "a kernel thread on CPU "));
+    "worker.engine.huge_maps" ["", "thp", ""] => Lost, Flag("maps of huge pages");
+    "worker.engine.look" ["", "stat_type", ""] => Lost, Words(parts::look);
+    "worker.engine.work" ["", "cpumode", ""] => Lost, Words(parts::work);
+    "worker.engine.program" ["", "program", ""] => Lost, Value(|program| text(&program["path"], "running "));
+    // How a buffer is named in a call; every dialect leaves it to its engine.
+    "worker.engine.registered" NAMELESS => Differs, Ignored;
+    "worker.engine.kind" ["engine", "ioengine", "-o, -u"] => By(parts::engine_verdict), Both(parts::engine);
+    "worker.engine.poll" ["poll", "hipri", ""] => Lost, Flag("busy waiting in the driver");
+    "worker.engine.submission_thread" ["submission-thread", "sqthread_poll", ""] =>
+        Lost, Flag("a kernel thread that submits");
+    "worker.engine.force_async_every" ["", "force_async", ""] => Lost, Positive;
+    "worker.engine.atomic" ["", "atomic", ""] => Lost, Flag("writes that are not torn");
+    "worker.engine.offload" ["", "io_submit_mode", ""] => Lost, Flag("a pool of threads that makes the calls");
+    "worker.depth stream.depth" ["depth", "iodepth", "-o, -O"] => Lost, Words(parts::depth);
+    "stream.weight" ["share", "", "Weight"] => Lost, Both(parts::weights);
+    "worker.batching.serialize_overlap" ["", "serialize_overlap", ""] =>
+        Lost, Flag("operations that overlap wait for each other");
+    "worker.batching.submit" ["batch", "iodepth_batch", ""] => Lost, Words(parts::batch);
+    "worker.batching.complete_min" ["", "iodepth_batch_complete", ""] => Lost, Text;
+    "worker.batching.complete_max" ["", "iodepth_batch_complete", ""] => Lost, Text;
+    "worker.batching.refill_below" ["", "iodepth_low", ""] => Lost, Text;
+    "worker.batching.completion_routines" ["", "", "-x"] => Differs, Flag("completion routines");
+    // A figure for the report.
+    "worker.batching.count_waits" NAMELESS => Differs, Ignored;
+    "worker.draws" NAMELESS => Habit, Both(parts::generators);
+    "worker.draws" ["seed", "randseed", "-z"] => Lost, Both(parts::draws);
+    "worker.placement.cpus" ["cpus", "cpus_allowed", "-a, -n"] => By(parts::cpus_verdict), Words(parts::cpus);
+    // No dialect has it: it is given where several hosts carry a plan out.
+    "worker.placement.turn" NAMELESS => Differs, Ignored;
+    "worker.placement.cpu_nodes" ["", "numa_cpu_nodes", ""] =>
+        Lost, Words(|at, _| words::cpus(&at.worker.placement.cpu_nodes));
+    "worker.placement.memory_nodes" ["", "numa_mem_policy", ""] =>
+        Lost, Words(|at, _| optional(&at.worker.placement.memory_nodes, words::memory_nodes));
+    "worker.placement.name" ["", "comm", ""] => Lost, Text;
+    "worker.placement.nice" ["", "nice", ""] => Lost, Text;
+    "worker.placement.user" ["", "uid", ""] => Lost, Text;
+    "worker.placement.group" ["", "gid", ""] => Lost, Text;
+    "worker.placement.control_group" ["", "cgroup, cgroup_weight, cgroup_nodelete", ""] =>
+        Lost, Words(|at, _| optional(&at.worker.placement.control_group, words::control_group));
+    "worker.memory.pinned" ["", "lockmem", ""] => Lost, Size;
+    "worker.memory.huge_pages" ["", "mem", "-l"] => Lost, Flag("huge pages");
+    "worker.memory.huge_page" ["", "hugepage-size", ""] => Lost, Size;
+    "worker.memory.alignment" ["", "iomem_align", ""] => Lost, Positive;
+    "worker.latency" NAMELESS => Habit, Words(parts::latency);
+    "stream.target.target stream.target.targets target.path" ["target", "filename", "target"] =>
+        Lost, Both(parts::paths);
+    "stream.target.open_at_once stream.target.service stream.target.operations"
+        ["target", "nrfiles, file_service_type", "target"] => Lost, Both(parts::files);
+    "target.kind" ["target", "filename", "target"] => Lost, Words(parts::behaviour);
+    "target.prepare.size" ["size", "size", "-c"] => Lost, Both(parts::file_size);
+    "target.prepare" ["target", "filename", "-c"] => Habit, Both(parts::preparation);
+    "plan.prepare plan.prepare_once step.prepare" ["target", "filename", "-c"] => Lost, Both(parts::prepared_anew);
+    "target.at_end" ["keep", "unlink", ""] => Lost, Both(parts::end);
+    "stream.region" ["offset, size", "offset, size", "-B, -f"] => Lost, Both(parts::region);
+    "stream.mix" ["read, write, trim", "rw, rwmixwrite", "-w"] => Lost, Both(parts::mix);
+    "stream.mix.rule" ["read, write, trim", "rw, rwmixwrite", "-w"] => Differs, Both(parts::runs);
+    "stream.pattern.sizes_by_place" ["", "bs_is_seq_rand", ""] =>
+        Lost, Flag("lengths go by whether a position is random");
+    "stream.pattern.access stream.pattern.access_of" ["access", "rw, random_distribution", "-r, -s, -T, -p"] =>
+        Lost, Both(parts::access);
+    "stream.pattern.access" ["access", "rw, random_distribution", "-r, -s, -T, -p"] => Differs, Both(parts::positions);
+    "stream.pattern.sizes" ["block", "bs, bsrange, bssplit", "-b"] => Lost, Both(parts::sizes);
+    "stream.pattern.alignment" ["align", "blockalign", "-r"] => Lost, Both(parts::alignment);
+    "stream.pattern.whole_blocks" ["block", "bs, bsrange, bssplit", "-b"] => Differs, Both(parts::whole_blocks);
+    "stream.content" ["content", "buffer_pattern, refill_buffers", "-Z"] =>
+        By(parts::content_verdict), Words(parts::content);
+    "stream.cache.direct" ["cache", "direct, sync", "-S"] => Lost, Words(parts::direct);
+    "stream.cache.write_through" ["cache", "direct, sync", "-S"] =>
+        By(parts::write_through_verdict), Words(parts::write_through);
+    "stream.cache.local_only" ["cache", "direct, sync", "-S"] =>
+        Lost, Flag("the cache of the server is used, the local one is not");
+    "stream.cache.mapping" ["cache", "ioengine=mmap", "-Sm, -N"] =>
+        Lost, Words(parts::mapping);
+    "stream.cache.drop_before" ["", "invalidate", ""] => Differs, Words(parts::drop_before);
+    "stream.cache.fill_before" ["", "pre_read", ""] => Lost, Flag("files are read into the cache before");
+    "stream.hint.sequential" ["", "fadvise_hint", "-fr, -fs, -ft"] =>
+        By(parts::hint_verdict), Flag("a hint of sequential access");
+    "stream.hint.random" ["", "fadvise_hint", "-fr, -fs, -ft"] =>
+        By(parts::hint_verdict), Flag("a hint of random access");
+    "stream.hint.temporary" ["", "fadvise_hint", "-fr, -fs, -ft"] =>
+        By(parts::hint_verdict), Flag("a hint of a temporary file");
+    "stream.hint.no_reuse" ["", "fadvise_hint", "-fr, -fs, -ft"] =>
+        By(parts::hint_verdict), Flag("a hint of data that is used once");
+    "stream.hint.write_lifetime" ["", "write_hint", ""] => Lost, Text;
+    "stream.sync" ["flush-every, flush, flush-at-end", "fsync, fdatasync, end_fsync", ""] =>
+        Lost, Words(parts::flushes);
+    "stream.pacing" ["rate", "rate, rate_iops", "-g"] => Lost, Both(parts::rate);
+    "stream.pacing" ["rate", "rate, rate_iops", "-g"] => Differs, Both(parts::schedules);
+    "stream.pacing.rate.process stream.pacing.rates" ["arrivals", "rate_process", ""] => Lost, Both(parts::arrivals);
+    "stream.pacing.rate.catch_up" ["catch-up", "", ""] => Lost, Both(parts::catch_up);
+    "stream.think" ["pause, pause-after", "thinktime", "-i, -j"] => Lost, Words(|at, _| words::pauses(at.stream.think));
+    "stream.think.count" ["pause, pause-after", "thinktime", "-i, -j"] => Differs, Both(parts::counted_pauses);
+    "stream.priority" ["", "prioclass, prio", "-I"] => Lost, Words(|at, _| words::priority(at.stream.priority));
+    "stream.priorities" ["", "cmdprio_percentage, cmdprio_bssplit", ""] =>
+        Lost, Words(|at, _| words::priority_rules(&at.stream.priorities));
+    "stream.lock" ["", "lockfile", ""] => Lost, Words(|at, _| words::file_lock(at.stream.lock));
+    "stream.flow" ["", "flow", ""] => Lost, Words(|at, _| optional(&at.stream.flow, words::flow));
+    "stream.replay" ["", "read_iolog", ""] => Lost, Words(|at, _| optional(&at.stream.replay, words::replay));
+    "stream.on_error.tolerate_read stream.on_error.tolerate_write stream.on_error.tolerate_verify"
+        ["tolerate-errors", "continue_on_error, ignore_error", ""] =>
+        Lost, Words(|at, _| words::errors(&at.stream.on_error));
+    "stream.on_error.full_is_end" ["", "fill_device", ""] => Lost, Flag("a full file system ends it without error");
+    "stream.on_error.latency_ns_max" ["", "max_latency", ""] => Lost, Words(parts::latency_max);
+    // What is told of errors.
+    "stream.on_error.tell_tolerated stream.on_error.block_lifetimes" NAMELESS => Differs, Ignored;
+    // Where a state is kept follows from the names of the jobs.
+    "stream.verify.state_file stream.verify.directory" NAMELESS => Differs, Ignored;
+    "stream.verify" ["", "verify", ""] => Lost, Both(parts::verify);
+};

@@ -1,0 +1,123 @@
+//! A text of fio read again, with nothing to look at but the plan that it was written from.
+
+use std::io::Cursor;
+
+use model::plan::{Plan, Stream};
+use model::trace::iolog::HEADER;
+
+use crate::convert::compare::is_device;
+use crate::fio::{self, Disk, Found, FoundKind, Here, Reading, Surroundings, TraceFile};
+
+/// What the words of a command line mean.
+///
+/// # Errors
+/// Why they are refused.
+pub(super) fn lowered(plan: &Plan, arguments: &[String]) -> Result<Plan, String> {
+    let jobs = match fio::read("fio", arguments, &mut NullEnv) {
+        Reading::Run(jobs) => jobs,
+        Reading::End(end) => return Err(end.read.stderr().collect::<Vec<_>>().join("; ")),
+    };
+    let here = Here {
+        arguments: &[],
+        disk: &PlanDisk(plan),
+        fresh_seed: 0,
+        process: 0,
+        utc_offset_s: 0,
+        client: None,
+    };
+    let lowered = fio::lower(&jobs, here).map_err(|complaints| {
+        let complaints = complaints.iter().map(ToString::to_string);
+        complaints.collect::<Vec<_>>().join("; ")
+    })?;
+    Ok(lowered.plan)
+}
+
+/// No files, no variables, and a machine that no option asks about.
+struct NullEnv;
+
+impl Surroundings for NullEnv {
+    fn read_job_file(&mut self, _: &str) -> Result<String, String> {
+        Err("there are no job files here".into())
+    }
+
+    fn variable(&self, _: &str) -> Option<String> {
+        None
+    }
+
+    fn is_directory(&self, _: &str) -> Result<bool, String> {
+        Ok(true)
+    }
+
+    fn open_output(&mut self, _: &str) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn page_size(&self) -> u64 {
+        4096
+    }
+
+    fn processors(&self) -> u64 {
+        1
+    }
+
+    fn memory_mib(&self) -> u64 {
+        0
+    }
+}
+
+/// The files that a plan names, as far as it tells of them.
+struct PlanDisk<'a>(&'a Plan);
+
+impl PlanDisk<'_> {
+    /// The stream that replays a trace.
+    fn replaying(&self, path: &str) -> Option<&Stream> {
+        let jobs = self.0.steps.iter().flat_map(|step| &step.jobs);
+        let mut streams = jobs.flat_map(|job| &job.workers).flat_map(|worker| &worker.streams);
+        streams.find(|stream| stream.replay.as_ref().is_some_and(|replay| replay.trace == path))
+    }
+
+    /// A trace in which there is what the plan knows of that one: files, directions and lengths.
+    fn trace_of(&self, stream: &Stream) -> String {
+        let mut text = HEADER.to_owned();
+        for id in stream.target.ids() {
+            let path = &self.0.target(*id).path;
+            text += &format!("0 {path} add\n0 {path} open\n");
+            for direction in stream.mix.directions() {
+                let sizes = &stream.pattern.sizes[direction];
+                for length in [sizes.min(), sizes.max()] {
+                    text += &format!("0 {path} {} 0 {}\n", direction.word(), length.0);
+                }
+            }
+        }
+        text
+    }
+}
+
+impl Disk for PlanDisk<'_> {
+    fn look(&self, path: &str) -> Option<Found> {
+        is_device(path).then_some(Found {
+            kind: FoundKind::Device,
+            size: 0,
+        })
+    }
+
+    fn read(&self, path: &str) -> Result<Vec<u8>, String> {
+        Err(format!("{path} is not looked at"))
+    }
+
+    fn below(&self, folder: &str) -> Result<Vec<String>, String> {
+        Err(format!("{folder} is not looked at"))
+    }
+
+    fn trace(&self, path: &str) -> Result<TraceFile, String> {
+        let stream = self.replaying(path).ok_or("no such trace")?;
+        Ok(TraceFile {
+            path: path.to_owned(),
+            bytes: Box::new(Cursor::new(self.trace_of(stream))),
+        })
+    }
+
+    fn device(&self, _: u32, _: u32) -> Option<String> {
+        None
+    }
+}

@@ -1,0 +1,183 @@
+//! A plan as the sections of a job file: clones of one job, with one stream each.
+
+use model::Bytes;
+use model::plan::{Dependency, Depth, Extent, FileService, Job, Plan, Region, Step, Stream, StreamTarget, Worker};
+
+use crate::convert::crews::{Apart, Crew, Names, crews};
+use crate::fio::print::increment;
+
+/// The plan with a job for each section, whose workers have one stream each.
+pub(super) fn sections(plan: &Plan) -> Plan {
+    let mut sections = Sections {
+        plan,
+        names: Names::default(),
+    };
+    let steps = plan.steps.iter().map(|step| sections.step(step)).collect();
+    Plan { steps, ..plan.clone() }
+}
+
+struct Sections<'a> {
+    plan: &'a Plan,
+    names: Names,
+}
+
+impl Sections<'_> {
+    fn step(&mut self, step: &Step) -> Step {
+        // The last section of each job, for those that wait for it.
+        let mut last_of: Vec<u32> = Vec::new();
+        let mut sections: Vec<Job> = Vec::new();
+        for job in &step.jobs {
+            sections.extend(self.job(job, &last_of));
+            last_of.push(sections.len() as u32 - 1);
+        }
+        let all: Vec<u32> = (0..sections.len() as u32).collect();
+        for section in &mut sections {
+            for list in [&mut section.ends_with.jobs, &mut section.ends_with.on_failure] {
+                if !list.is_empty() {
+                    list.clone_from(&all);
+                }
+            }
+        }
+        Step {
+            jobs: sections,
+            ..step.clone()
+        }
+    }
+
+    /// The sections of a job. The last one that it waits for is the one that is named.
+    fn job(&mut self, job: &Job, last_of: &[u32]) -> Vec<Job> {
+        let apart = Apart {
+            regions: true,
+            depths: false,
+            starts: true,
+        };
+        let mut all: Vec<Vec<Worker>> = Vec::new();
+        for crew in crews(job, apart) {
+            all.extend(self.clones(&crew));
+        }
+        let several = all.len() > 1;
+        let last = job.after.last().and_then(|after| last_of.get(after.0 as usize));
+        let sections = all.into_iter().enumerate().map(|(index, workers)| {
+            let name = section_name(&job.name);
+            let name = match several {
+                true => format!("{name} {}", index + 1),
+                false => name,
+            };
+            Job {
+                name: self.names.take(&name),
+                after: last.copied().map(Dependency).into_iter().collect(),
+                workers,
+                ..job.clone()
+            }
+        });
+        sections.collect()
+    }
+
+    /// The clones that a crew comes to: those of one section if clones can be spread as its workers are, else one each.
+    fn clones(&mut self, crew: &Crew<'_>) -> Vec<Vec<Worker>> {
+        let mut groups: Vec<Vec<Worker>> = Vec::new();
+        for worker in &crew.workers {
+            let streams = streams(crew, worker);
+            groups.resize_with(groups.len().max(streams.len()), Vec::new);
+            for (group, stream) in groups.iter_mut().zip(streams) {
+                group.push(Worker {
+                    streams: vec![self.with_whole_region(stream)],
+                    ..(*worker).clone()
+                });
+            }
+        }
+        let spread = groups.into_iter().flat_map(|group| match increment(&group).is_some() {
+            true => vec![group],
+            false => group.into_iter().map(|worker| vec![worker]).collect(),
+        });
+        spread.collect()
+    }
+
+    /// A region in bytes or whole percents, as fio has them.
+    fn with_whole_region(&self, stream: Stream) -> Stream {
+        let first = stream.target.ids().first();
+        let size = first.and_then(|id| self.plan.target(*id).prepare.size());
+        let whole = |extent| whole_extent(extent, size);
+        Stream {
+            region: Region {
+                base: whole(stream.region.base),
+                length: stream.region.length.map(whole),
+            },
+            ..stream
+        }
+    }
+}
+
+/// The streams of a worker, as clones can have them: targets that share a depth are one set of files.
+fn streams(crew: &Crew<'_>, worker: &Worker) -> Vec<Stream> {
+    let targets = crew.targets();
+    let product = crew.is_a_product() && worker.streams.len() == targets.len() && targets.len() > 1;
+    let even = worker
+        .streams
+        .iter()
+        .all(|stream| stream.weight == worker.streams[0].weight);
+    let one_stream = worker.streams.len() == 1;
+    if !product || one_stream || !even {
+        let weights: u32 = worker.streams.iter().map(|stream| stream.weight).sum();
+        let depth = |stream: &Stream| match worker.depth {
+            Depth::PerStream => stream.depth,
+            Depth::Shared { operations } if one_stream => operations,
+            Depth::Shared { operations } => {
+                let share = u64::from(operations) * u64::from(stream.weight) / u64::from(weights.max(1));
+                u32::try_from(share).unwrap_or(u32::MAX).max(1)
+            }
+        };
+        let each = worker.streams.iter().map(|stream| Stream {
+            depth: depth(stream),
+            ..stream.clone()
+        });
+        return each.collect();
+    }
+    let (service, depth) = match worker.depth {
+        Depth::Shared { operations } => (FileService::Random, operations),
+        Depth::PerStream => (FileService::RoundRobin, worker.slots()),
+    };
+    vec![Stream {
+        target: StreamTarget::Files {
+            open_at_once: targets.len() as u32,
+            targets,
+            service,
+            operations: 1,
+        },
+        depth,
+        ..worker.streams[0].clone()
+    }]
+}
+
+/// Bytes, or whole percents of the file.
+fn whole_extent(extent: Extent, size: Option<Bytes>) -> Extent {
+    match (extent.percent, size) {
+        (0.0, _) => extent,
+        (percent, _) if percent.fract() == 0.0 && extent.bytes.0 == 0 => extent,
+        (_, Some(size)) => Extent::bytes(extent.resolve(size.0)),
+        (percent, None) => Extent {
+            bytes: Bytes(0),
+            percent: percent.round(),
+            ..extent
+        },
+    }
+}
+
+/// `[` and `]` bound a name, and comments end it.
+fn section_name(name: &str) -> String {
+    let kept: String = name
+        .chars()
+        .map(|letter| {
+            if "[];#$".contains(letter) || letter.is_control() {
+                '_'
+            } else {
+                letter
+            }
+        })
+        .collect();
+    match kept.trim() {
+        "" => "job".into(),
+        name if name.starts_with("global") => format!("job {name}"),
+        name => name.to_owned(),
+    }
+}

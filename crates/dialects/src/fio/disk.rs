@@ -1,0 +1,60 @@
+//! What giving jobs their meaning asks of the file system.
+
+use std::io::Read;
+
+/// What lowering asks of the file system.
+pub trait Disk {
+    /// What lies at a path.
+    fn look(&self, path: &str) -> Option<Found>;
+
+    /// Everything that a file holds.
+    ///
+    /// # Errors
+    /// The system's words for the reason.
+    fn read(&self, path: &str) -> Result<Vec<u8>, String>;
+
+    /// Every regular file below a directory, in the order of their names.
+    ///
+    /// # Errors
+    /// The system's words for the reason.
+    fn below(&self, folder: &str) -> Result<Vec<String>, String>;
+
+    /// A trace, which may be too large to be held; `-` is standard input.
+    ///
+    /// # Errors
+    /// The system's words for the reason.
+    fn trace(&self, path: &str) -> Result<TraceFile, String>;
+
+    /// The path of the block device with these numbers.
+    fn device(&self, major: u32, minor: u32) -> Option<String>;
+}
+
+/// What lies at a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// What it is.
+    pub kind: FoundKind,
+    /// Its size in bytes.
+    pub size: u64,
+}
+
+/// What a path can be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FoundKind {
+    /// A regular file.
+    File,
+    /// A block device.
+    Device,
+    /// A character device, which has no size.
+    CharacterDevice,
+    /// Something else.
+    Other,
+}
+
+/// A trace that was looked through.
+pub struct TraceFile {
+    /// Where it can be read again.
+    pub path: String,
+    /// What it holds, from the beginning.
+    pub bytes: Box<dyn Read>,
+}

@@ -1,0 +1,186 @@
+//! Where clones run, with which priority, and what happens after errors.
+
+use model::plan::{ControlGroup, MemoryNodes, Priority};
+use model::{Direction, Nanos};
+
+use super::{pattern, priorities};
+use crate::fio::draft::{Draft, us};
+use crate::fio::options::job::ContinueOnError;
+use crate::fio::options::system::CpuPolicy;
+
+/// EIO.
+const INPUT_OUTPUT: i32 = 5;
+/// EILSEQ: what was read back is not what was written.
+const MISMATCH: i32 = 84;
+
+pub(in crate::fio) fn cpus(draft: &mut Draft<'_>) {
+    let system = &draft.options.system;
+    let ranges = system.cpus_allowed.iter().flat_map(|range| range.first..=range.last);
+    let bits = |mask: i64| (0..64).filter(move |cpu| mask >> cpu & 1 == 1);
+    let mut cpus: Vec<u32> = ranges.chain(system.cpumask.into_iter().flat_map(bits)).collect();
+    cpus.dedup();
+    if system.cpus_allowed_policy == CpuPolicy::Split && !cpus.is_empty() {
+        cpus = vec![cpus[(draft.clone.number as usize - 1) % cpus.len()]];
+    }
+    draft.parts.worker.placement.cpus = cpus;
+}
+
+pub(in crate::fio) fn cpu_nodes(draft: &mut Draft<'_>) {
+    let Some(text) = draft.options.system.numa_cpu_nodes.clone() else {
+        return;
+    };
+    match nodes(&text) {
+        Some(nodes) => draft.parts.worker.placement.cpu_nodes = nodes,
+        None => draft.complain(format!("fio: numa_cpu_nodes: '{text}' is no list of nodes")),
+    }
+}
+
+pub(in crate::fio) fn memory(draft: &mut Draft<'_>) {
+    let Some(text) = draft.options.system.numa_mem_policy.clone() else {
+        return;
+    };
+    match memory_nodes(&text) {
+        Some(nodes) => draft.parts.worker.placement.memory_nodes = Some(nodes),
+        None => draft.complain(format!(
+            "fio: numa_mem_policy: '{text}' is none of default, local, prefer:N, bind:LIST, interleave:LIST"
+        )),
+    }
+}
+
+/// Numbers and ranges of them, between commas.
+fn nodes(text: &str) -> Option<Vec<u32>> {
+    let mut nodes = Vec::new();
+    for piece in text.split(',') {
+        let (first, last) = piece.split_once('-').unwrap_or((piece, piece));
+        let (first, last): (u32, u32) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
+        if first > last || last >= 1024 {
+            return None;
+        }
+        nodes.extend(first..=last);
+    }
+    Some(nodes)
+}
+
+fn memory_nodes(text: &str) -> Option<MemoryNodes> {
+    let (policy, list) = match text.split_once(':') {
+        None => (text, None),
+        Some((policy, list)) => (policy, Some(nodes(list)?)),
+    };
+    match (policy, list) {
+        ("default", None) => Some(MemoryNodes::Default),
+        ("local", None) => Some(MemoryNodes::Local),
+        ("prefer", Some(nodes)) => match nodes[..] {
+            [node] => Some(MemoryNodes::Prefer { node }),
+            _ => None,
+        },
+        ("bind", Some(nodes)) => Some(MemoryNodes::Bind { nodes }),
+        ("interleave", Some(nodes)) => Some(MemoryNodes::Interleave { nodes }),
+        _ => None,
+    }
+}
+
+pub(in crate::fio) fn nice(draft: &mut Draft<'_>) {
+    let nice = i8::try_from(draft.options.system.nice).ok();
+    draft.parts.worker.placement.nice = nice.filter(|nice| *nice != 0);
+}
+
+pub(in crate::fio) fn control_group(draft: &mut Draft<'_>) {
+    let system = &draft.options.system;
+    draft.parts.worker.placement.control_group = system.cgroup.as_ref().map(|path| ControlGroup {
+        path: path.clone(),
+        weight: system.cgroup_weight.and_then(|weight| u32::try_from(weight).ok()),
+        keep: system.cgroup_nodelete,
+    });
+}
+
+/// The priority of every operation.
+pub(in crate::fio) fn priority(draft: &mut Draft<'_>) {
+    let system = &draft.options.system;
+    if system.prio.is_none() && system.prioclass.is_none() && system.priohint.is_none() {
+        return;
+    }
+    draft.parts.stream.priority = Some(Priority {
+        class: priorities::class(system.prioclass.unwrap_or(2)),
+        level: system.prio.unwrap_or(0).clamp(0, 7) as u8,
+        hint: system.priohint.unwrap_or(0).clamp(0, 1023) as u16,
+        percent: 100,
+    });
+}
+
+pub(in crate::fio) fn tolerance(draft: &mut Draft<'_>) {
+    use ContinueOnError::{All, Io, Read, Verify, Write};
+    let kinds: [&[ContinueOnError]; 3] = [&[Read, Io, All], &[Write, Io, All], &[Verify, All]];
+    let mut lists = kinds.map(|kinds| match kinds.contains(&draft.options.job.continue_on_error) {
+        true => vec![INPUT_OUTPUT, MISMATCH],
+        false => Vec::new(),
+    });
+    let given = draft.options.job.ignore_error.clone();
+    for (list, names) in lists.iter_mut().zip(&given).filter(|(_, names)| !names.is_empty()) {
+        *list = names.iter().filter_map(|name| number(name, draft.complaints)).collect();
+    }
+    let policy = &mut draft.parts.stream.on_error;
+    [policy.tolerate_read, policy.tolerate_write, policy.tolerate_verify] = lists;
+}
+
+pub(in crate::fio) fn latency_max(draft: &mut Draft<'_>) {
+    let most = &draft.options.pace.max_latency;
+    draft.parts.stream.on_error.latency_ns_max = most.map(|most| Some(us(*most)).filter(|most| *most > Nanos(0)));
+}
+
+pub(in crate::fio) fn block_lifetimes(draft: &mut Draft<'_>) {
+    let trims = pattern::mix(draft.options).includes(Direction::Trim);
+    draft.parts.stream.on_error.block_lifetimes = draft.options.report.block_error_percentiles && trims;
+}
+
+/// The number of an error that is given by name or number.
+fn number(name: &str, complaints: &mut Vec<crate::Diagnostic>) -> Option<i32> {
+    /// Those that storage can answer with.
+    const NAMES: [(&str, i32); 34] = [
+        ("EPERM", 1),
+        ("ENOENT", 2),
+        ("ESRCH", 3),
+        ("EINTR", 4),
+        ("EIO", 5),
+        ("ENXIO", 6),
+        ("E2BIG", 7),
+        ("ENOEXEC", 8),
+        ("EBADF", 9),
+        ("ECHILD", 10),
+        ("EAGAIN", 11),
+        ("ENOMEM", 12),
+        ("EACCES", 13),
+        ("EFAULT", 14),
+        ("ENOTBLK", 15),
+        ("EBUSY", 16),
+        ("EEXIST", 17),
+        ("EXDEV", 18),
+        ("ENODEV", 19),
+        ("ENOTDIR", 20),
+        ("EISDIR", 21),
+        ("EINVAL", 22),
+        ("ENFILE", 23),
+        ("EMFILE", 24),
+        ("ENOTTY", 25),
+        ("ETXTBSY", 26),
+        ("EFBIG", 27),
+        ("ENOSPC", 28),
+        ("ESPIPE", 29),
+        ("EROFS", 30),
+        ("EMLINK", 31),
+        ("EPIPE", 32),
+        ("EILSEQ", 84),
+        ("ETIMEDOUT", 110),
+    ];
+    let known = NAMES
+        .iter()
+        .find(|(known, _)| *known == name)
+        .map(|(_, number)| *number);
+    let number = known.or_else(|| name.parse().ok());
+    if number.is_none() {
+        crate::fio::draft::complain(
+            complaints,
+            format!("fio: ignore_error: `{name}` is no error this program knows; give its number"),
+        );
+    }
+    number
+}

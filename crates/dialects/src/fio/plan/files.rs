@@ -1,0 +1,463 @@
+//! Which files and devices a clone uses, how large they are, and how they are made ready.
+
+use model::block_size::BlockSizes;
+use model::draws::{DrawsForm, Purpose, Reduction};
+use model::plan::{
+    AllocateMode, AtEndOfJob, Extent, FileService, Prepare, Region, StreamTarget, Target, TargetId, TargetKind,
+};
+use model::{Bytes, Direction};
+
+use super::{Lowering, Unusable};
+use crate::fio::disk::{Disk, Found, FoundKind};
+use crate::fio::draft::{Clone, complain};
+use crate::fio::lower::{data, pattern, queue};
+use crate::fio::options::JobOptions;
+use crate::fio::options::files::{Fallocate, FileType, ServiceType};
+use crate::fio::options::pattern::Rw;
+use crate::fio::options::typed::Range;
+use crate::fio::values::Amount;
+
+/// The files of a clone.
+pub(super) struct Files {
+    pub(super) target: StreamTarget,
+    pub(super) region: Region,
+}
+
+/// The targets of the plan.
+#[derive(Default)]
+pub(super) struct Targets {
+    pub(super) list: Vec<Target>,
+}
+
+impl Targets {
+    /// The target of a path. Jobs that share a file have it made as the one wants it that needs most.
+    pub(super) fn add(&mut self, new: Target) -> TargetId {
+        let Some(index) = self.list.iter().position(|target| target.path == new.path) else {
+            self.list.push(new);
+            return TargetId(self.list.len() as u32 - 1);
+        };
+        let known = &mut self.list[index];
+        if laid_out(&new.prepare) > laid_out(&known.prepare) {
+            known.prepare = new.prepare;
+        }
+        if known.at_end == AtEndOfJob::Keep {
+            known.at_end = new.at_end;
+        }
+        TargetId(index as u32)
+    }
+}
+
+fn laid_out(prepare: &Prepare) -> Option<u64> {
+    match prepare {
+        Prepare::LayOut { size, .. } => Some(size.0),
+        _ => None,
+    }
+}
+
+/// Bytes of one file of a clone: what is laid out, and the area in it.
+struct Extents {
+    /// Where the area begins.
+    base: Extent,
+    /// Size of the file; absent where it is used as it is.
+    file: Option<u64>,
+    /// Length of the area; absent: to the end.
+    length: Option<Extent>,
+}
+
+impl Lowering<'_> {
+    pub(super) fn files_of(&mut self, clone: Clone<'_>, place: (usize, usize)) -> Files {
+        let options = &clone.job.options;
+        let mut names = names(clone, self.here);
+        let given = |name: &str| clone.job.given.iter().position(|(option, _)| option == name);
+        if let Some(folder) = &options.files.opendir {
+            match self.here.disk.below(folder) {
+                Ok(found) if options.files.filename.is_empty() => names = found,
+                // In the order in which they were given.
+                Ok(found) if given("opendir") < given("filename") => names = [found, names].concat(),
+                Ok(found) => names.extend(found),
+                Err(why) => complain(
+                    &mut self.complaints,
+                    format!("fio: opendir: cannot read '{folder}': {why}"),
+                ),
+            }
+            if names.is_empty() {
+                complain(
+                    &mut self.complaints,
+                    format!("fio: opendir: there is no file below '{folder}'"),
+                );
+                names.push(folder.clone());
+            }
+        }
+        let range = options.files.filesize;
+        if range.low > range.high {
+            let (low, high) = (Bytes(range.low), Bytes(range.high));
+            complain(
+                &mut self.complaints,
+                format!("fio: filesize: the range from {low} to {high} ends before it begins"),
+            );
+        }
+        let base = base(clone, &names, self.here.disk);
+        let mut ids = Vec::new();
+        let mut length = None;
+        self.area = Some(0);
+        for (number, name) in names.iter().enumerate() {
+            let found = self.here.disk.look(name);
+            self.check_kind(options, name, found);
+            let extents = extents(clone, number, names.len(), base, found);
+            length = extents.length;
+            self.area = self.area.zip(extents.length).map(|(sum, each)| sum + each.bytes.0);
+            let prepare = self.prepare(clone, place, &extents, found);
+            ids.push(self.targets.add(Target {
+                path: name.clone(),
+                kind: kind(options, &extents),
+                prepare,
+                at_end: match (options.files.unlink, options.files.unlink_each_loop) {
+                    (_, true) => AtEndOfJob::RemoveEachPass,
+                    (true, false) => AtEndOfJob::Remove,
+                    (false, false) => AtEndOfJob::Keep,
+                },
+            }));
+        }
+        // Files of unlike sizes are used to their ends.
+        let uneven = names.len() > 1 && !alike(options, names.len());
+        Files {
+            target: target(options, ids),
+            region: Region {
+                // Their first operation is the one that counts.
+                base: if are_names(options) { Extent::default() } else { base },
+                length: length.filter(|_| !uneven),
+            },
+        }
+    }
+
+    /// A file has to be of the kind that was said.
+    fn check_kind(&mut self, options: &JobOptions, name: &str, found: Option<Found>) {
+        let is_device = |found: Found| matches!(found.kind, FoundKind::Device | FoundKind::CharacterDevice);
+        if are_names(options) && found.is_some_and(is_device) {
+            complain(&mut self.complaints, "fio: only files are supported");
+        }
+        let kind = found.map_or(FoundKind::File, |found| found.kind);
+        let (fits, wanted) = match options.files.filetype {
+            FileType::None => return,
+            FileType::File => (kind == FoundKind::File, "regular file"),
+            FileType::Block => (kind == FoundKind::Device, "block device"),
+            FileType::Character => (kind == FoundKind::CharacterDevice, "character device"),
+        };
+        if !fits {
+            complain(&mut self.complaints, format!("fio: filetype: {name} is no {wanted}"));
+        }
+    }
+
+    fn prepare(&mut self, clone: Clone<'_>, place: (usize, usize), extents: &Extents, found: Option<Found>) -> Prepare {
+        let options = &clone.job.options;
+        let has_size = |found: Found| matches!(found.kind, FoundKind::File | FoundKind::CharacterDevice);
+        let sized = extents.file.is_some() || extents.length.is_some();
+        if is_diskless(options) && sized || found.is_some_and(|found| !has_size(found)) {
+            return Prepare::Existing;
+        }
+        let Some(size) = extents.file else {
+            let offset = extents.base.resolve(found.map_or(0, |found| found.size));
+            let (what, function) = match found {
+                Some(found) if found.size > 0 && offset >= found.size => ("valid offset=", ""),
+                Some(found) if found.size > 0 => return Prepare::Existing,
+                _ => ("size=", "total_file_size"),
+            };
+            // fio keeps the first error of a job, which is older than this one.
+            let (errno, function) = match clone.job.include_missing {
+                true => (2, "job file open"),
+                false => (22, function),
+            };
+            self.unusable.push(Unusable {
+                job: place,
+                clone: clone.index as usize,
+                line: format!("{}: you need to specify {what}", clone.job.name()),
+                errno,
+                function: function.into(),
+            });
+            return Prepare::Existing;
+        };
+        let writes_only = matches!(options.pattern.rw, Rw::Write | Rw::RandWrite);
+        let filled = !writes_only || options.files.overwrite;
+        let content = data::content(options, self.here.disk, &mut self.complaints);
+        Prepare::LayOut {
+            size: Bytes(size),
+            allocate: match options.files.fallocate {
+                Fallocate::None => AllocateMode::None,
+                Fallocate::Native => AllocateMode::Native,
+                Fallocate::Posix => AllocateMode::Posix,
+                Fallocate::Keep => AllocateMode::KeepSize,
+                Fallocate::Truncate => AllocateMode::Truncate,
+            },
+            content: filled.then(|| data::laid_out(content)),
+            block: longest(options),
+            extend: options.files.file_append,
+            flush: options.files.create_fsync,
+            on_open: options.files.create_on_open,
+            may_create: options.files.allow_file_create,
+        }
+    }
+}
+
+/// Nothing is done to files.
+pub(super) fn is_diskless(options: &JobOptions) -> bool {
+    matches!(
+        options.queue.ioengine.as_str(),
+        "null" | "cpuio" | "exec" | "filecreate" | "dircreate" | "dirstat" | "dirdelete"
+    )
+}
+
+/// Files have names, of which the engine makes something.
+fn are_names(options: &JobOptions) -> bool {
+    queue::kind(options).works_on_names()
+}
+
+/// Names that an engine is given at a time.
+const MOST_NAMES: usize = 1024;
+
+/// Room for a job that does no I/O, or a part of what is not there.
+pub(super) const ROOM: u64 = 1 << 40;
+
+fn kind(options: &JobOptions, extents: &Extents) -> TargetKind {
+    let size = || Bytes(extents.file.unwrap_or_else(|| pattern::shortest(options)));
+    let directory = match options.queue.ioengine.as_str() {
+        "filecreate" | "dircreate" => Some(false),
+        "dirstat" | "dirdelete" => Some(true),
+        _ => None,
+    };
+    if let Some(directory) = directory {
+        return TargetKind::Name {
+            size: size(),
+            directory,
+        };
+    }
+    match is_diskless(options) {
+        true => TargetKind::Nothing {
+            size: Bytes(extents.file.unwrap_or(ROOM)),
+        },
+        false => TargetKind::Path,
+    }
+}
+
+fn longest(options: &JobOptions) -> u32 {
+    let sizes = pattern::sizes(options);
+    let all = Direction::ALL.into_iter().map(|direction| match &sizes[direction] {
+        BlockSizes::Fixed { size } => size.0,
+        other => other.max().0,
+    });
+    all.max().unwrap_or(4096).min(1 << 30) as u32
+}
+
+fn target(options: &JobOptions, ids: Vec<TargetId>) -> StreamTarget {
+    if let [target] = ids[..] {
+        return StreamTarget::One { target };
+    }
+    let files = &options.files;
+    let parameter = files.file_service_count;
+    StreamTarget::Files {
+        open_at_once: match files.openfiles {
+            // What is not opened can be used in any number, though not all at once.
+            _ if are_names(options) => ids.len().min(MOST_NAMES) as u32,
+            0 => ids.len() as u32,
+            most => most.clamp(1, ids.len() as i64) as u32,
+        },
+        service: match files.file_service_type {
+            ServiceType::Random => FileService::Random,
+            ServiceType::RoundRobin => FileService::RoundRobin,
+            ServiceType::Sequential => FileService::Sequential,
+            ServiceType::Zipf => FileService::Zipf {
+                theta: parameter.unwrap_or(1.1),
+            },
+            ServiceType::Pareto => FileService::Pareto {
+                h: parameter.unwrap_or(0.2),
+            },
+            ServiceType::Normal => FileService::Normal {
+                deviation_percent: parameter.unwrap_or(10.0),
+            },
+        },
+        operations: match files.file_service_type {
+            ServiceType::Random | ServiceType::RoundRobin | ServiceType::Sequential => {
+                parameter.map_or(1, |operations| (operations as u64).max(1))
+            }
+            ServiceType::Zipf | ServiceType::Pareto | ServiceType::Normal => 1,
+        },
+        targets: ids,
+    }
+}
+
+/// Where a clone begins in each of its files.
+fn base(clone: Clone<'_>, names: &[String], disk: &dyn Disk) -> Extent {
+    let pattern = &clone.job.options.pattern;
+    if clone.job.options.files.file_append {
+        let size = names
+            .first()
+            .and_then(|name| disk.look(name))
+            .map_or(0, |found| found.size);
+        return Extent::bytes(size);
+    }
+    let mut base = Extent::default();
+    let mut add = |amount: Option<Amount>, times: u64| match amount {
+        Some(Amount::Bytes(bytes)) => base.bytes.0 += bytes * times,
+        Some(Amount::Percent(percent)) => base.percent += (percent * times) as f64,
+        Some(Amount::Zones(_)) | None => {}
+    };
+    add(pattern.offset, 1);
+    add(pattern.offset_increment, u64::from(clone.index));
+    if base.percent > 0.0 {
+        base.align = match pattern.offset_align {
+            0 => pattern::shortest(&clone.job.options),
+            align => align.unsigned_abs(),
+        };
+        base.round_up = true;
+    }
+    base
+}
+
+/// Files of a clone that get a block more than the others: what is left of the size when each has its part.
+fn larger(options: &JobOptions, count: usize) -> u64 {
+    match options.pattern.size {
+        Some(Amount::Bytes(size)) => size % count as u64 / pattern::shortest(options),
+        _ => 0,
+    }
+}
+
+/// All files of a clone have the same size.
+fn alike(options: &JobOptions, count: usize) -> bool {
+    let range = options.files.filesize;
+    range.low == range.high && (range.high > 0 || larger(options, count) == 0)
+}
+
+fn extents(clone: Clone<'_>, number: usize, count: usize, base: Extent, found: Option<Found>) -> Extents {
+    let options = &clone.job.options;
+    let (pattern, range) = (&options.pattern, options.files.filesize);
+    let block = pattern::shortest(options);
+    if range.high > 0 {
+        let size = match range.low >= range.high {
+            true => range.high,
+            false => drawn(clone.draws, number, range, block),
+        };
+        return Extents {
+            base,
+            file: Some(size).filter(|size| *size > 0),
+            length: Some(Extent::bytes(size.saturating_sub(base.bytes.0))),
+        };
+    }
+    match pattern.size {
+        Some(Amount::Bytes(size)) if size > 0 => {
+            let more = if (number as u64) < larger(options, count) {
+                block
+            } else {
+                0
+            };
+            let size = size / count as u64 + more;
+            Extents {
+                base,
+                file: Some(base.bytes.0 + size),
+                length: Some(Extent::bytes(size)),
+            }
+        }
+        Some(Amount::Percent(percent)) => Extents {
+            base,
+            file: None,
+            length: Some(Extent {
+                percent: percent as f64,
+                align: block,
+                ..Extent::default()
+            }),
+        },
+        _ => Extents {
+            base,
+            file: match found.map_or(0, |found| found.size) {
+                _ if are_names(options) && is_diskless(options) => Some(block),
+                // These do no I/O, and need no size.
+                0 if is_diskless(options) && options.queue.ioengine != "null" => Some(ROOM),
+                0 => None,
+                size => is_diskless(options).then_some(size),
+            },
+            length: None,
+        },
+    }
+}
+
+/// A size within a range, in whole blocks: what fio draws for this file of this clone. Ranges that begin within the first block
+/// can give 0, which is a file without a size in fio too.
+fn drawn(form: DrawsForm, number: usize, range: Range, block: u64) -> u64 {
+    let mut draws = form.start();
+    let mut size = range.low;
+    for _ in 0..=number {
+        size = range.low + draws.below(Purpose::FileSize, range.high - range.low, Reduction::MultiplyHigh32);
+    }
+    size - size % block
+}
+
+/// Generated names where nothing else is said.
+const USUAL_NAMES: &str = "$jobname.$jobnum.$filenum";
+/// The same on other hosts, which may share a file system.
+const NAMES_OF_CLIENTS: &str = "$clientuid.$jobname.$jobnum.$filenum";
+
+/// The paths of a clone, in order.
+fn names(clone: Clone<'_>, here: super::Here<'_>) -> Vec<String> {
+    let disk = here.disk;
+    let files = &clone.job.options.files;
+    if !files.filename.is_empty() {
+        let directory = files.filename_directory.as_deref();
+        return files.filename.iter().map(|name| joined(directory, name)).collect();
+    }
+    let section = &clone.job.section;
+    let count = files.nrfiles.max(1) as u32;
+    if count == 1
+        && disk
+            .look(section)
+            .is_some_and(|found| matches!(found.kind, FoundKind::Device | FoundKind::CharacterDevice))
+    {
+        return vec![section.clone()];
+    }
+    let directory = match files.directory.len() {
+        0 => None,
+        several => Some(files.directory[clone.index as usize % several].as_str()),
+    };
+    let format = match files.filename_format.as_deref().unwrap_or(USUAL_NAMES) {
+        USUAL_NAMES if here.client.is_some() && files.unique_filename => NAMES_OF_CLIENTS,
+        format => format,
+    };
+    let client = here.client.unwrap_or("localhost");
+    let name = |file: u32| joined(directory, &expanded(format, section, (clone.index, file), client));
+    (0..count).map(name).collect()
+}
+
+fn joined(directory: Option<&str>, name: &str) -> String {
+    match directory {
+        Some(directory) => format!("{directory}/{name}"),
+        None => name.to_owned(),
+    }
+}
+
+/// A pattern of names with its keywords, which may be written in any case.
+fn expanded(format: &str, section: &str, (clone, file): (u32, u32), client: &str) -> String {
+    let keywords = [
+        ("$jobname", section.to_owned()),
+        ("$jobnum", clone.to_string()),
+        ("$filenum", file.to_string()),
+        // A path of a socket is no part of a name.
+        ("$clientuid", client.replace(['/', '\\'], "_")),
+    ];
+    let mut name = String::new();
+    let mut rest = format;
+    while let Some(first) = rest.chars().next() {
+        let keyword = keywords.iter().find(|(keyword, _)| {
+            rest.get(..keyword.len())
+                .is_some_and(|start| start.eq_ignore_ascii_case(keyword))
+        });
+        let taken = match keyword {
+            Some((keyword, value)) => {
+                name.push_str(value);
+                keyword.len()
+            }
+            None => {
+                name.push(first);
+                first.len_utf8()
+            }
+        };
+        rest = &rest[taken..];
+    }
+    name
+}

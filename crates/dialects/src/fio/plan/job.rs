@@ -1,0 +1,112 @@
+//! When jobs begin, how long they go on, and what ends with them.
+
+use model::Bytes;
+use model::access::Access;
+use model::plan::{Dependency, EndsWith, Group, Stop};
+
+use super::Lowering;
+use crate::fio::draft::us;
+use crate::fio::jobs::Job;
+use crate::fio::lower::pattern;
+use crate::fio::options::job::ExitWhat;
+use crate::fio::options::pattern::Rw;
+use crate::fio::values::Amount;
+
+/// Trims and writes of the same blocks count twice.
+fn count_of(rw: Rw) -> u64 {
+    match rw {
+        Rw::TrimWrite | Rw::RandTrimWrite => 2,
+        _ => 1,
+    }
+}
+
+impl Lowering<'_> {
+    /// What ends the measured time of a job, whose clones are known already.
+    pub(super) fn stop(&self, job: &Job) -> Stop {
+        let (options, pattern) = (&job.options.job, &job.options.pattern);
+        let times = count_of(pattern.rw);
+        let mut stop = Stop {
+            after_ns: Some(us(options.runtime)).filter(|time| time.0 > 0),
+            operations: Some(options.number_ios).filter(|operations| *operations > 0),
+            rounds: u32::try_from(options.loops).ok().filter(|loops| *loops > 1),
+            repeat_until_time: options.time_based && options.runtime > 0,
+            ..Stop::default()
+        };
+        let amount = pattern
+            .io_size
+            .or(pattern.size)
+            .filter(|amount| !matches!(amount, Amount::Bytes(0)));
+        match amount {
+            Some(Amount::Bytes(bytes)) => stop.bytes = Some(Bytes(bytes.saturating_mul(times))),
+            Some(Amount::Percent(percent)) if pattern.io_size.is_some() => {
+                stop.region_percent = Some(percent as u32 * times as u32);
+            }
+            Some(Amount::Percent(_) | Amount::Zones(_)) | None => stop.region_percent = Some(100 * times as u32),
+        }
+        // A job that goes over its area once ends when no block is left, even if that is less than its amount.
+        let more = match pattern.io_size {
+            Some(Amount::Bytes(bytes)) => self.area.is_some_and(|area| bytes > area),
+            Some(Amount::Percent(percent)) => percent > 100,
+            Some(Amount::Zones(_)) | None => false,
+        };
+        let ends = pattern::pattern(&job.options).access.iter().all(Access::ends);
+        stop.passes = (ends && !more).then_some(1);
+        stop
+    }
+
+    /// The jobs that a job waits for, as far as they are in the same step; those before have ended in any case.
+    pub(super) fn waits_for(&self, index: usize, job: &Job) -> Vec<Dependency> {
+        let Some(name) = &job.options.job.wait_for else {
+            return Vec::new();
+        };
+        let step = self.places[index].0;
+        let earlier = self.jobs.jobs[..index].iter().zip(&self.places);
+        let found = earlier.filter(|(other, place)| other.name() == name && place.0 == step);
+        found.map(|(_, place)| Dependency(place.1 as u32)).collect()
+    }
+
+    /// Jobs that end with others.
+    pub(super) fn end_together(&mut self) {
+        for (index, job) in self.jobs.jobs.iter().enumerate() {
+            let options = &job.options.job;
+            let place = self.places[index];
+            let others: Vec<u32> = (0..self.jobs.jobs.len())
+                .filter(|other| *other != index && self.places[*other].0 == place.0)
+                .filter(|other| match options.exit_what {
+                    ExitWhat::Group => self.groups[*other] == self.groups[index],
+                    ExitWhat::Stonewall | ExitWhat::All => true,
+                })
+                .map(|other| self.places[other].1 as u32)
+                .collect();
+            let all = options.exit_what == ExitWhat::All;
+            self.steps[place.0].jobs[place.1].ends_with = EndsWith {
+                jobs: if options.exitall { others.clone() } else { Vec::new() },
+                on_failure: if options.exitall_on_error { others } else { Vec::new() },
+                workers: options.exitall,
+                workers_on_failure: options.exitall_on_error,
+                plan: options.exitall_on_error && all,
+                plan_always: options.exitall && all,
+            };
+        }
+    }
+
+    pub(super) fn plan_groups(&self) -> Vec<Group> {
+        let count = self.groups.last().map_or(0, |last| last + 1);
+        let group = |number: usize| {
+            let members: Vec<usize> = (0..self.groups.len())
+                .filter(|job| self.groups[*job] == number)
+                .collect();
+            Group {
+                name: number.to_string(),
+                jobs: members
+                    .iter()
+                    .map(|job| (self.places[*job].0 as u32, self.places[*job].1 as u32))
+                    .collect(),
+                merged: members
+                    .iter()
+                    .all(|job| self.jobs.jobs[*job].options.report.group_reporting),
+            }
+        };
+        (0..count).map(group).collect()
+    }
+}

@@ -1,0 +1,302 @@
+//! What jobs mean: sections become jobs of a plan, clones become workers with one stream each, a stonewall begins a step.
+//!
+//! Each option is carried over by its row of the table; what depends on files, traces and other jobs is done here. What is done otherwise than fio does, or as fio does
+//! although a reader of the figures would not expect it, is told in notes.
+
+mod files;
+mod job;
+mod replay;
+mod report;
+mod special;
+
+use model::draws::DrawsForm;
+use model::plan::{
+    CacheMode, Consent, Depth, Job as PlanJob, LatencyPoints, Pacing, Plan, Step, Stream, TargetRules, Worker,
+};
+
+use super::disk::Disk;
+use super::draft::{Clone, Draft, Parts, was_given};
+use super::jobs::{Job, Jobs};
+use super::lower::queue;
+use super::options::JobOptions;
+use super::table;
+use crate::Diagnostic;
+
+/// fio's seed where none is given.
+const USUAL_SEED: u64 = 0x89;
+
+/// Where jobs are to be carried out.
+#[derive(Clone, Copy)]
+pub struct Here<'a> {
+    /// The words of the command line, the program first.
+    pub arguments: &'a [String],
+    /// Files and devices.
+    pub disk: &'a dyn Disk,
+    /// A seed that nobody knows before, for `randrepeat=0`.
+    pub fresh_seed: u64,
+    /// The number of this process.
+    pub process: u32,
+    /// Seconds that local time is ahead of UTC.
+    pub utc_offset_s: i32,
+    /// The host that carries them out, as the user names it, if it is another one.
+    pub client: Option<&'a str>,
+}
+
+/// What jobs mean here.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lowered {
+    /// The plan.
+    pub plan: Plan,
+    /// Lines for stdout once the jobs begin.
+    pub said: Vec<String>,
+    /// Lines for stderr: what of a trace is left out.
+    pub complained: Vec<String>,
+    /// What a reader of the figures should know, in sentences.
+    pub notes: Vec<String>,
+    /// Jobs that ask for a depth above 1 of an engine that has one operation in flight, with that depth.
+    pub capped_depths: Vec<(String, u32)>,
+    /// Clones whose files cannot be made ready, counted from 1 over all jobs, with why.
+    pub unusable: Vec<Unusable>,
+}
+
+/// A clone whose files cannot be made ready.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unusable {
+    /// Step and number of its job in the plan.
+    pub job: (usize, usize),
+    /// Its number in the job.
+    pub clone: usize,
+    /// The line that says so.
+    pub line: String,
+    /// The error number.
+    pub errno: i32,
+    /// The function of fio that would have failed; empty where it names none.
+    pub function: String,
+}
+
+/// Gives jobs their meaning.
+///
+/// # Errors
+/// A [`Diagnostic`] for each thing that was read and cannot be carried out.
+pub fn lower(jobs: &Jobs, here: Here<'_>) -> Result<Lowered, Vec<Diagnostic>> {
+    let mut lowering = Lowering::new(jobs, here);
+    for (index, job) in jobs.jobs.iter().enumerate() {
+        lowering.add(index, job);
+    }
+    if !lowering.complaints.is_empty() {
+        return Err(lowering.complaints);
+    }
+    Ok(lowering.finish())
+}
+
+/// The plan on its way.
+struct Lowering<'a> {
+    jobs: &'a Jobs,
+    here: Here<'a>,
+    targets: files::Targets,
+    steps: Vec<Step>,
+    /// Where each job has come to lie: step, and number in it.
+    places: Vec<(usize, usize)>,
+    /// The group of each job.
+    groups: Vec<usize>,
+    /// Clones so far.
+    clones: u32,
+    /// Bytes that the last clone works on, where they are known.
+    area: Option<u64>,
+    said: Vec<String>,
+    complained: Vec<String>,
+    notes: Vec<String>,
+    capped_depths: Vec<(String, u32)>,
+    unusable: Vec<Unusable>,
+    complaints: Vec<Diagnostic>,
+    /// Traces that were looked through, by their names and how they are carried out.
+    traces: Vec<((String, super::options::replay::Replay), replay::Played)>,
+}
+
+impl<'a> Lowering<'a> {
+    fn new(jobs: &'a Jobs, here: Here<'a>) -> Lowering<'a> {
+        Lowering {
+            jobs,
+            here,
+            targets: files::Targets::default(),
+            steps: Vec::new(),
+            places: Vec::new(),
+            groups: Vec::new(),
+            clones: 0,
+            area: None,
+            said: Vec::new(),
+            complained: Vec::new(),
+            notes: Vec::new(),
+            capped_depths: Vec::new(),
+            unusable: Vec::new(),
+            complaints: Vec::new(),
+            traces: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, index: usize, job: &'a Job) {
+        let first = self.steps.is_empty();
+        if first || job.waits() {
+            self.steps.push(Step::default());
+        }
+        let group = match self.groups.last() {
+            None => 0,
+            Some(group) => group + usize::from(job.waits() || job.options.job.new_group),
+        };
+        let step = self.steps.len() - 1;
+        let place = (step, self.steps[step].jobs.len());
+        self.groups.push(group);
+        self.places.push(place);
+        let mut options = job.options.clone();
+        let (mut plan, mut workers) = (PlanJob::default(), Vec::new());
+        for clone in 0..job.options.job.numjobs.max(1) as u32 {
+            self.clones += 1;
+            let clone = Clone {
+                job,
+                index: clone,
+                number: self.clones,
+                draws: DrawsForm::PerPurpose {
+                    seed: self.seed(&job.options),
+                    number: self.clones,
+                },
+            };
+            let (of_job, worker) = self.worker(clone, &mut options, place);
+            plan = of_job;
+            workers.push(worker);
+        }
+        replay::refuse(job, &mut self.complaints);
+        self.notes_of(job);
+        self.note_options_without_meaning(job);
+        let plan = PlanJob {
+            name: job.name().to_owned(),
+            stop: match (
+                queue::kind(&job.options).moves_nothing(),
+                &job.options.replay.read_iolog,
+            ) {
+                (true, _) => special::stop(&job.options),
+                (false, Some(_)) => replay::stop(&job.options),
+                (false, None) => self.stop(job),
+            },
+            after: self.waits_for(index, job),
+            workers,
+            ..plan
+        };
+        self.steps[step].jobs.push(plan);
+    }
+
+    fn worker(&mut self, clone: Clone<'_>, options: &mut JobOptions, place: (usize, usize)) -> (PlanJob, Worker) {
+        let (depth, asynchronous) = (queue::depth(options), queue::is_asynchronous(options));
+        if !asynchronous && options.queue.iodepth > 1 {
+            self.said.push(
+                "note: both iodepth >= 1 and synchronous I/O engine are selected, queue depth will be capped at 1"
+                    .into(),
+            );
+            if depth == 1 {
+                let asked = options.queue.iodepth.clamp(1, i64::from(u32::MAX)) as u32;
+                self.capped_depths.push((clone.job.name().to_owned(), asked));
+            }
+        }
+        let played = self.played(clone);
+        let files = match &played {
+            Some(played) => self.files_of_trace(clone, played),
+            None => self.files_of(clone, place),
+        };
+        self.unusable.extend(special::unusable(clone, place));
+        self.said.extend(special::introduced(clone));
+        let Parts { job, worker, stream } = self.draft(clone, options);
+        let stream = Stream {
+            target: files.target,
+            region: files.region,
+            depth,
+            ..stream
+        };
+        let worker = Worker {
+            depth: Depth::PerStream,
+            draws: clone.draws,
+            latency: match asynchronous {
+                true => LatencyPoints::AfterCall,
+                false => LatencyPoints::BeforeCall,
+            },
+            streams: vec![match &played {
+                Some(played) => self.replaying(clone, stream, played),
+                None => stream,
+            }],
+            ..worker
+        };
+        (job, worker)
+    }
+
+    /// What the rows of the table make of the options.
+    fn draft(&mut self, clone: Clone<'_>, options: &mut JobOptions) -> Parts {
+        let mut draft = Draft {
+            options,
+            clone,
+            flags: &self.jobs.flags,
+            globals: &self.jobs.globals,
+            disk: self.here.disk,
+            parts: Parts::default(),
+            complaints: &mut self.complaints,
+        };
+        table::rows().for_each(|row| row.lower(&mut draft));
+        queue::drop_flushes(&mut draft);
+        draft.parts
+    }
+
+    /// The same stream with its operations from a trace.
+    fn replaying(&self, clone: Clone<'_>, stream: Stream, played: &replay::Played) -> Stream {
+        let options = &clone.job.options;
+        let given = |name: &str| was_given(clone.job, &self.jobs.globals, name);
+        Stream {
+            mix: played.mix(),
+            pattern: played.pattern(),
+            cache: CacheMode {
+                direct: played.is_direct(options, given("direct") || given("buffered")),
+                ..stream.cache
+            },
+            sync: played.sync(options),
+            pacing: Pacing::Unpaced,
+            depth: played.depth(options, given("iodepth")),
+            verify: None,
+            priorities: Vec::new(),
+            replay: Some(played.replay.clone()),
+            ..stream
+        }
+    }
+
+    fn seed(&self, options: &JobOptions) -> u64 {
+        match options.pattern.randseed {
+            Some(seed) => seed,
+            None if options.pattern.randrepeat => USUAL_SEED,
+            None => self.here.fresh_seed,
+        }
+    }
+
+    fn finish(mut self) -> Lowered {
+        self.end_together();
+        let origin = self.origin();
+        let plan = Plan {
+            name: "fio".into(),
+            seed: self.jobs.jobs.first().map_or(USUAL_SEED, |job| self.seed(&job.options)),
+            groups: self.plan_groups(),
+            grids: report::grids(self.jobs),
+            targets: self.targets.list,
+            steps: self.steps,
+            target_rules: TargetRules {
+                consent: Consent::Implied,
+                character_devices: true,
+                kernel_checks_alignment: true,
+                ..TargetRules::default()
+            },
+            origin,
+            ..Plan::default()
+        };
+        Lowered {
+            plan,
+            said: self.said,
+            complained: self.complained,
+            notes: self.notes,
+            capped_depths: self.capped_depths,
+            unusable: self.unusable,
+        }
+    }
+}

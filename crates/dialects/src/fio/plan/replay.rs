@@ -1,0 +1,359 @@
+//! Traces that are carried out: looked through first, so that files, directions and lengths are known to the plan.
+
+use std::io::{Cursor, Read};
+
+use model::Bytes;
+use model::access::{Access, Sequential};
+use model::block_size::BlockSizes;
+use model::mix::Mix;
+use model::plan::{
+    AllocateMode, AtEndOfJob, Pattern, Prepare, Region, Replay, Stop, StreamTarget, SyncRule, Target, TargetKind,
+    TraceForm, TraceSkip,
+};
+use model::trace::{Survey, TraceError, blktrace};
+use model::{Direction, PerDirection};
+
+use super::Lowering;
+use super::files::{Files, ROOM, is_diskless};
+use crate::fio::disk::{FoundKind, TraceFile};
+use crate::fio::draft::{Clone, complain, us};
+use crate::fio::jobs::Job;
+use crate::fio::lower::{pattern, queue};
+use crate::fio::options::JobOptions;
+use crate::fio::options::replay::Skip;
+use crate::fio::values;
+
+/// A trace for a clone.
+#[derive(Clone)]
+pub(super) struct Played {
+    pub(super) replay: Replay,
+    survey: Survey,
+}
+
+/// Options that say something about operations, and nothing about those of a trace.
+const WITHOUT_MEANING: [&str; 17] = [
+    "filename",
+    "size",
+    "io_size",
+    "number_ios",
+    "loops",
+    "time_based",
+    "rw",
+    "bs",
+    "bsrange",
+    "bssplit",
+    "offset",
+    "rate",
+    "rate_iops",
+    "fsync",
+    "fdatasync",
+    "sync_file_range",
+    "nrfiles",
+];
+
+impl Lowering<'_> {
+    /// The trace that a clone carries out, if its job has one that can be carried out.
+    pub(super) fn played(&mut self, clone: Clone<'_>) -> Option<Played> {
+        let options = &clone.job.options;
+        let written = options.replay.read_iolog.as_ref()?;
+        let names = values::names(written);
+        let name = names.get(clone.index as usize % names.len().max(1))?;
+        if let Some((_, played)) = self
+            .traces
+            .iter()
+            .find(|((of, known), _)| of == name && *known == options.replay)
+        {
+            return Some(played.clone());
+        }
+        match self.look_through(clone.job, name) {
+            Ok(played) => {
+                let key = (name.clone(), options.replay.clone());
+                self.traces.push((key, played.clone()));
+                Some(played)
+            }
+            Err(why) => {
+                complain(&mut self.complaints, why);
+                None
+            }
+        }
+    }
+
+    fn look_through(&mut self, job: &Job, name: &str) -> Result<Played, String> {
+        let told = |why: String| format!("fio: read_iolog: {name}: {why}");
+        let found = self.here.disk.look(name).filter(|_| name != "-");
+        if found.is_some_and(|found| found.kind != FoundKind::File) {
+            return Err(told(
+                "it is no regular file: save the trace in one, or give it on standard input (`-`)".into(),
+            ));
+        }
+        let TraceFile { path, mut bytes } = self
+            .here
+            .disk
+            .trace(name)
+            .map_err(|why| format!("fopen read iolog: {why} ({name})"))?;
+        let mut start = Vec::new();
+        let read = bytes.by_ref().take(4).read_to_end(&mut start);
+        read.map_err(|error| told(error.to_string()))?;
+        let form = match blktrace::recognise(&start) {
+            Some(swapped) => TraceForm::Blktrace { swapped },
+            None => TraceForm::FioText,
+        };
+        let mut replay = replay_of(&job.options, path, form)?;
+        let whole = Cursor::new(start).chain(bytes);
+        let mut survey = Survey::of(whole, &replay).map_err(|error| told(words(&error)))?;
+        if self.jobs.flags.readonly {
+            self.skip_writes(job, &mut replay, &mut survey);
+        }
+        if survey.moves.iter().all(|(_, moves)| moves.is_none()) && survey.waits == 0 {
+            return Err(told("there is nothing in it to carry out".into()));
+        }
+        let remarks = std::mem::take(&mut survey.remarks);
+        self.complained.extend(remarks);
+        replay.files = survey.files.clone();
+        replay.flushes = survey.flushes > 0;
+        Ok(Played { replay, survey })
+    }
+
+    /// With `--readonly` nothing of a trace that changes data is carried out, and that is said.
+    fn skip_writes(&mut self, job: &Job, replay: &mut Replay, survey: &mut Survey) {
+        (replay.skip.writes, replay.skip.trims) = (true, true);
+        survey.moves.trim = None;
+        if let Some(writes) = survey.moves.write.take() {
+            self.complained.push(format!(
+                "fio: <{}> skips replay of {} writes due to read-only",
+                job.name(),
+                writes.operations
+            ));
+        }
+    }
+
+    /// The files of a trace.
+    pub(super) fn files_of_trace(&mut self, clone: Clone<'_>, played: &Played) -> Files {
+        let options = &clone.job.options;
+        self.area = None;
+        let mut ids = Vec::new();
+        for name in &played.replay.files {
+            let path = match blktrace::device_numbers(name) {
+                Some((major, minor)) if is_binary(&played.replay) && !played.replay.redirected => {
+                    let device = self.here.disk.device(major, minor);
+                    if device.is_none() {
+                        let what =
+                            format!("fio: could not find device {major}/{minor}; name another in replay_redirect");
+                        complain(&mut self.complaints, what);
+                    }
+                    device.unwrap_or_else(|| name.clone())
+                }
+                _ => name.clone(),
+            };
+            let prepare = self.prepare_for_trace(options, played, &path);
+            let diskless = is_diskless(options);
+            ids.push(self.targets.add(Target {
+                path,
+                kind: match diskless {
+                    true => TargetKind::Nothing { size: Bytes(ROOM) },
+                    false => TargetKind::Path,
+                },
+                prepare: if diskless { Prepare::Existing } else { prepare },
+                at_end: match options.files.unlink || options.files.unlink_each_loop {
+                    true => AtEndOfJob::Remove,
+                    false => AtEndOfJob::Keep,
+                },
+            }));
+        }
+        Files {
+            target: match ids[..] {
+                [target] => StreamTarget::One { target },
+                _ => StreamTarget::Files {
+                    open_at_once: ids.len().max(1) as u32,
+                    service: model::plan::FileService::RoundRobin,
+                    operations: 1,
+                    targets: ids,
+                },
+            },
+            region: Region::default(),
+        }
+    }
+
+    /// A file that is written to is made if it is missing; nothing is laid out.
+    fn prepare_for_trace(&self, options: &JobOptions, played: &Played, path: &str) -> Prepare {
+        let missing = self.here.disk.look(path).is_none();
+        if !missing || !played.changes_data() {
+            return Prepare::Existing;
+        }
+        Prepare::LayOut {
+            size: Bytes(0),
+            allocate: AllocateMode::None,
+            content: None,
+            block: 4096,
+            extend: true,
+            flush: false,
+            on_open: false,
+            may_create: options.files.allow_file_create,
+        }
+    }
+
+    /// What of a job means nothing for the operations of a trace, as in fio.
+    pub(super) fn note_options_without_meaning(&mut self, job: &Job) {
+        let given = |name: &&str| job.given.iter().any(|(given, _)| given == name);
+        let without: Vec<&str> = WITHOUT_MEANING.into_iter().filter(given).collect();
+        if job.options.replay.read_iolog.is_some() && !without.is_empty() {
+            self.notes.push(format!(
+                "{}: the trace says what is done, and nothing follows from {}",
+                job.name(),
+                without.join(", ")
+            ));
+        }
+    }
+}
+
+impl Played {
+    fn changes_data(&self) -> bool {
+        self.survey.moves.write.is_some() || self.survey.moves.trim.is_some()
+    }
+
+    pub(super) fn mix(&self) -> Mix {
+        let moves = &self.survey.moves;
+        Mix::Traced {
+            reads: moves.read.is_some(),
+            writes: moves.write.is_some(),
+            trims: moves.trim.is_some(),
+        }
+    }
+
+    /// The lengths that occur; positions are not made from it.
+    pub(super) fn pattern(&self) -> Pattern {
+        let of = |direction: Direction| {
+            let moves = self.survey.moves[direction];
+            let (low, high) = moves.map_or((4096, 4096), |moves| (moves.shortest, moves.longest));
+            match low == high {
+                true => BlockSizes::Fixed {
+                    size: Bytes(u64::from(low)),
+                },
+                false => BlockSizes::Range {
+                    low: Bytes(u64::from(low)),
+                    high: Bytes(u64::from(high)),
+                    unaligned: true,
+                },
+            }
+        };
+        Pattern {
+            access: vec![Access::Sequential(Sequential::default())],
+            access_of: PerDirection::default(),
+            sizes: PerDirection {
+                read: of(Direction::Read),
+                write: of(Direction::Write),
+                trim: of(Direction::Trim),
+            },
+            alignment: PerDirection::default(),
+            whole_blocks: false,
+            sizes_by_place: false,
+        }
+    }
+
+    /// The depth of the requests that were traced, where that is what counts.
+    pub(super) fn depth(&self, options: &JobOptions, given: bool) -> u32 {
+        match is_binary(&self.replay) && !given && queue::is_asynchronous(options) {
+            true => self.survey.depth,
+            false => queue::depth(options),
+        }
+    }
+
+    /// Requests that were traced went to a device, past the cache: unless it is said how they go now, they do so again.
+    pub(super) fn is_direct(&self, options: &JobOptions, given: bool) -> bool {
+        match is_binary(&self.replay) && !given {
+            true => pattern::shortest(options).is_multiple_of(4096),
+            false => options.queue.direct,
+        }
+    }
+
+    /// Flushes beside those of the trace.
+    pub(super) fn sync(&self, options: &JobOptions) -> SyncRule {
+        if !self.changes_data() {
+            return SyncRule::default();
+        }
+        SyncRule {
+            at_end: options.queue.end_fsync,
+            on_close: options.queue.fsync_on_close,
+            file_system_at_end: options.queue.end_syncfs,
+            ..SyncRule::default()
+        }
+    }
+}
+
+/// A trace is carried out once.
+pub(super) fn stop(options: &JobOptions) -> Stop {
+    Stop {
+        after_ns: Some(us(options.job.runtime)).filter(|time| time.0 > 0),
+        passes: Some(1),
+        ..Stop::default()
+    }
+}
+
+/// Says what does not go together with a trace.
+pub(super) fn refuse(job: &Job, complaints: &mut Vec<crate::Diagnostic>) {
+    let options = &job.options;
+    if options.replay.read_iolog.is_none() {
+        return;
+    }
+    let mut refuse = |what: &str| complain(complaints, format!("fio: {what}"));
+    if options.verify.verify != crate::fio::options::verify::Checksum::Off {
+        refuse("verify beside read_iolog is not supported by this program; leave one of them out");
+    }
+    if !options.files.directory.is_empty() {
+        refuse("directory beside read_iolog: a trace names its files with their paths; leave directory out");
+    }
+    if options.job.create_only {
+        refuse("create_only beside read_iolog is not supported by this program; leave one of them out");
+    }
+    if options.engine.cmdprio_percentage != PerDirection::default() || options.engine.cmdprio_bssplit.is_some() {
+        refuse("cmdprio_percentage or cmdprio_bssplit beside read_iolog is not supported by this program");
+    }
+}
+
+fn is_binary(replay: &Replay) -> bool {
+    matches!(replay.form, TraceForm::Blktrace { .. })
+}
+
+fn replay_of(options: &JobOptions, trace: String, form: TraceForm) -> Result<Replay, String> {
+    let wanted = &options.replay;
+    let small = |name: &str, value: i64| {
+        u32::try_from(value).map_err(|_| {
+            format!(
+                "fio: {name}: {value} is out of range; give a number from 0 to {}",
+                u32::MAX
+            )
+        })
+    };
+    let skips = |kind: Skip| wanted.replay_skip.contains(&kind);
+    Ok(Replay {
+        trace,
+        form,
+        files: wanted.replay_redirect.iter().cloned().collect(),
+        redirected: wanted.replay_redirect.is_some(),
+        flushes: false,
+        without_times: wanted.replay_no_stall,
+        speed_percent: small("replay_time_scale", wanted.replay_time_scale)?,
+        scale: small("replay_scale", wanted.replay_scale)?.max(1),
+        align: small("replay_align", wanted.replay_align)?,
+        skip: TraceSkip {
+            reads: skips(Skip::Reads),
+            writes: skips(Skip::Writes),
+            trims: skips(Skip::Trims),
+            flushes: skips(Skip::Syncs),
+        },
+    })
+}
+
+fn words(error: &TraceError) -> String {
+    match error {
+        TraceError::NotOpen { .. } | TraceError::Unknown { .. } => {
+            format!("{error}; a trace adds a file, opens it, and then uses it")
+        }
+        TraceError::Io(_)
+        | TraceError::Empty
+        | TraceError::Version
+        | TraceError::Line { .. }
+        | TraceError::Record { .. }
+        | TraceError::Changed(_) => error.to_string(),
+    }
+}

@@ -1,0 +1,112 @@
+//! What reports repeat and how they show it, and what is noted about a job.
+
+use model::plan::{Dialect, Grid, GridScope, JobEcho, Origin, Presentation};
+use model::{Direction, Nanos};
+
+use super::Lowering;
+use crate::fio::draft::us;
+use crate::fio::jobs::{Job, Jobs};
+use crate::fio::lower::report::{bandwidth_sample, iops_sample};
+use crate::fio::lower::{pattern, queue};
+use crate::fio::options::pattern::Rw;
+use crate::fio::options::verify::Checksum;
+use crate::fio::table;
+
+/// The interval series that samples and steady states are taken from.
+pub(super) fn grids(jobs: &Jobs) -> Vec<Grid> {
+    let mut lengths: Vec<Nanos> = Vec::new();
+    for job in &jobs.jobs {
+        let options = &job.options;
+        let pace = &options.pace;
+        lengths.push(bandwidth_sample(options));
+        lengths.push(iops_sample(options));
+        if pace.steadystate_duration > 0 {
+            lengths.push(us(pace.steadystate_check_interval));
+        }
+    }
+    lengths.sort_unstable();
+    lengths.dedup();
+    lengths.retain(|length| *length >= Nanos::millis(1));
+    let grid = |length_ns| Grid {
+        length_ns,
+        scope: GridScope::Stream,
+    };
+    lengths.into_iter().map(grid).collect()
+}
+
+impl Lowering<'_> {
+    pub(super) fn origin(&self) -> Origin {
+        let echo = |job: &Job| JobEcho {
+            name: job.name().to_owned(),
+            options: job.given.clone(),
+        };
+        let mut presentation = Presentation::default();
+        let mut set = |name: &str, value: String| presentation.other.push((name.to_owned(), value));
+        set("pid", self.here.process.to_string());
+        set("utc_offset_s", self.here.utc_offset_s.to_string());
+        set("terse_version", self.jobs.flags.terse_version.to_string());
+        if self.jobs.jobs.iter().all(|job| !job.options.report.disk_util) {
+            set("disk_util", "false".into());
+        }
+        for (number, job) in self.jobs.jobs.iter().enumerate() {
+            for (name, value) in table::rows().filter_map(|row| row.shown(&job.options)) {
+                set(&format!("{name}.{number}"), value);
+            }
+        }
+        Origin {
+            dialect: Dialect::Fio,
+            arguments: self.here.arguments.to_vec(),
+            jobs: self.jobs.jobs.iter().map(echo).collect(),
+            global_options: self.jobs.globals.clone(),
+            presentation,
+            ..Origin::default()
+        }
+    }
+
+    /// Where a job gives figures that mean something else than they seem to.
+    pub(super) fn notes_of(&mut self, job: &Job) {
+        let options = &job.options;
+        let (pace, pattern) = (&options.pace, &options.pattern);
+        let mut note = |text: String| {
+            let note = format!("{}: {text}", job.name());
+            if !self.notes.contains(&note) {
+                self.notes.push(note);
+            }
+        };
+        let system = &options.system;
+        if system.cgroup.is_none() && (system.cgroup_weight.is_some() || system.cgroup_nodelete) {
+            note("cgroup_weight and cgroup_nodelete have no effect without cgroup".into());
+        }
+        let mixed = matches!(pattern.rw, Rw::ReadWrite | Rw::RandReadWrite);
+        let paced = |direction: Direction| pace.rate[direction] > 0 || pace.rate_iops[direction] > 0;
+        let ratio = |rates: model::PerDirection<u64>| rates.read * (100 - pattern.rwmixread.clamp(0, 100) as u64);
+        let other = |rates: model::PerDirection<u64>| rates.write * pattern.rwmixread.clamp(0, 100) as u64;
+        let kept = ratio(pace.rate) == other(pace.rate) && ratio(pace.rate_iops) == other(pace.rate_iops);
+        if mixed && (paced(Direction::Read) || paced(Direction::Write)) && !kept {
+            note(format!(
+                "the rates are those of each direction, so the mix follows from them and not from rwmixread={}",
+                pattern.rwmixread
+            ));
+        }
+        if !queue::is_asynchronous(options) && options.queue.iodepth > 1 && queue::depth(options) == 1 {
+            note(format!(
+                "iodepth={} has no effect with the synchronous engine {}: one operation is in flight at a time",
+                options.queue.iodepth, options.queue.ioengine
+            ));
+        }
+        if options.job.runtime > 0 && !options.job.time_based && options.pace.steadystate_duration == 0 {
+            note("without time_based the job ends as soon as its size is done, even if its runtime is not over".into());
+        }
+        let data = &options.data;
+        let verified = options.verify.verify != Checksum::Off && options.verify.do_verify;
+        if data.trim_percentage > 0 && (data.trim_backlog == 0 || !verified) {
+            note("trim_percentage discards nothing without trim_backlog and a verification after the writes".into());
+        }
+        if !options.queue.direct
+            && pattern::mix(options).includes(Direction::Read)
+            && !super::files::is_diskless(options)
+        {
+            note("reads go through the page cache (direct=0): what is cached is not read from the device".into());
+        }
+    }
+}

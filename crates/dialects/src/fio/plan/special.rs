@@ -1,0 +1,75 @@
+//! Engines that do something else than I/O: when their jobs end, what they need, and what they say.
+
+use model::plan::Stop;
+
+use super::Unusable;
+use crate::fio::draft::{Clone, us};
+use crate::fio::lower::special::{ENDLESS, arguments, load};
+use crate::fio::options::JobOptions;
+use crate::fio::options::engine::CpuMode;
+
+/// EINVAL.
+const INVALID: i32 = 22;
+/// Work that moves no data ends when its time is over, or after so many spells. With neither it goes on until it is stopped.
+pub(super) fn stop(options: &JobOptions) -> Stop {
+    let job = &options.job;
+    let operations = Some(job.number_ios).filter(|operations| *operations > 0);
+    let time = Some(us(job.runtime)).filter(|time| time.0 > 0);
+    Stop {
+        after_ns: time.or(Some(ENDLESS)),
+        operations,
+        ..Stop::default()
+    }
+}
+
+/// A clone whose engine was not told what it needs.
+pub(super) fn unusable(clone: Clone<'_>, place: (usize, usize)) -> Option<Unusable> {
+    let options = &clone.job.options;
+    let engine = options.queue.ioengine.as_str();
+    let missing = match engine {
+        "cpuio" => load(options) == 0,
+        "exec" => options.engine.program.is_none(),
+        _ => false,
+    };
+    missing.then(|| Unusable {
+        job: place,
+        clone: clone.index as usize,
+        line: format!("fio: io engine {engine} init failed."),
+        errno: INVALID,
+        function: engine.to_owned(),
+    })
+}
+
+/// What is said of a clone before it begins.
+pub(super) fn introduced(clone: Clone<'_>) -> Vec<String> {
+    let options = &clone.job.options;
+    let (name, own) = (clone.job.name(), &options.engine);
+    match options.queue.ioengine.as_str() {
+        "cpuio" if load(options) > 0 => {
+            let mode = match own.cpumode {
+                CpuMode::Noop => "noop",
+                CpuMode::Qsort => "qsort",
+            };
+            vec![format!(
+                "{name} ({mode}): ioengine=cpuio, cpuload={}, cpucycle={}",
+                load(options),
+                own.cpuchunks
+            )]
+        }
+        "exec" => match &own.program {
+            None => Vec::new(),
+            Some(program) => {
+                let arguments = own.arguments.as_deref().unwrap_or("(null)");
+                let mut lines = vec![format!("{name} : program={program}, arguments={arguments}")];
+                if own.std_redirect {
+                    lines.push(format!(
+                        "{name} : Saving output of {program} {} : stdout={name}.stdout stderr={name}.stderr",
+                        self::arguments(options).as_deref().unwrap_or("(null)")
+                    ));
+                }
+                lines
+            }
+        },
+        _ => Vec::new(),
+    }
+}

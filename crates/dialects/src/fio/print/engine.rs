@@ -1,0 +1,215 @@
+//! How the system is asked: engine, depth, batches, and what only some engines have.
+
+use model::Direction;
+use model::plan::{CpuWork, EngineKind, LookCall, PriorityClass, PriorityRule, Program, TargetKind};
+
+use super::{Section, on};
+
+/// The engine that does what the section's does.
+fn kind(section: &Section<'_>) -> EngineKind {
+    let (engine, stream) = (&section.worker().engine, section.stream());
+    let is_file = |kind: &TargetKind| !matches!(kind, TargetKind::Nothing { .. } | TargetKind::Simulated { .. });
+    let files = stream
+        .target
+        .ids()
+        .iter()
+        .all(|id| is_file(&section.plan.target(*id).kind));
+    match (engine.kind, stream.depth) {
+        (kind, _) if kind.moves_nothing() => kind,
+        // Where there is no file, fio would make one.
+        _ if !files => EngineKind::Null,
+        _ if stream.cache.mapping.is_some() => EngineKind::Mmap,
+        (EngineKind::Auto, _) if engine.poll || engine.submission_thread => EngineKind::IoUring,
+        (EngineKind::Auto, 0 | 1) => EngineKind::Psync,
+        (EngineKind::Auto, _) if cfg!(windows) => EngineKind::Iocp,
+        (EngineKind::Auto, _) => EngineKind::IoUring,
+        (kind, _) => kind,
+    }
+}
+
+/// The engine that fio has where none is named.
+const DEFAULT_ENGINE: &str = if cfg!(windows) { "windowsaio" } else { "psync" };
+
+/// fio's name of the section's engine.
+pub(super) fn name(section: &Section<'_>) -> &'static str {
+    let names = kind(section).info().fio_names;
+    names.first().copied().unwrap_or(DEFAULT_ENGINE)
+}
+
+pub(in crate::fio) fn ioengine(section: &Section<'_>) -> Option<String> {
+    Some(name(section))
+        .filter(|name| *name != DEFAULT_ENGINE)
+        .map(str::to_owned)
+}
+
+pub(in crate::fio) fn hipri_percentage(section: &Section<'_>) -> Option<String> {
+    let percent = section.worker().engine.poll_percent;
+    (percent != 100).then(|| percent.to_string())
+}
+
+pub(in crate::fio) fn uncached(section: &Section<'_>) -> Option<String> {
+    on(section.worker().engine.uncached)
+}
+
+pub(in crate::fio) fn thp(section: &Section<'_>) -> Option<String> {
+    on(section.worker().engine.huge_maps)
+}
+
+pub(in crate::fio) fn io_submit_mode(section: &Section<'_>) -> Option<String> {
+    section.worker().engine.offload.then(|| "offload".into())
+}
+
+pub(in crate::fio) fn iodepth(section: &Section<'_>) -> Option<String> {
+    let depth = section.stream().depth;
+    (depth != 1).then(|| depth.to_string())
+}
+
+/// One at a time is what fio does unasked.
+fn not_one(number: Option<u32>) -> Option<String> {
+    number.filter(|number| *number != 1).map(|number| number.to_string())
+}
+
+pub(in crate::fio) fn iodepth_batch(section: &Section<'_>) -> Option<String> {
+    not_one(section.worker().batching.submit)
+}
+
+pub(in crate::fio) fn iodepth_batch_complete_min(section: &Section<'_>) -> Option<String> {
+    not_one(section.worker().batching.complete_min)
+}
+
+pub(in crate::fio) fn iodepth_batch_complete_max(section: &Section<'_>) -> Option<String> {
+    section.worker().batching.complete_max.map(|most| most.to_string())
+}
+
+pub(in crate::fio) fn iodepth_low(section: &Section<'_>) -> Option<String> {
+    section.worker().batching.refill_below.map(|low| low.to_string())
+}
+
+pub(in crate::fio) fn stat_type(section: &Section<'_>) -> Option<String> {
+    match section.worker().engine.look {
+        LookCall::Stat => None,
+        LookCall::Lstat => Some("lstat".into()),
+        LookCall::Statx => Some("statx".into()),
+    }
+}
+
+pub(in crate::fio) fn cpuload(section: &Section<'_>) -> Option<String> {
+    match section.worker().engine.work? {
+        CpuWork::Spin { time_ns } => {
+            let pause = section.stream().think.map_or(0, |think| think.pause_ns.0);
+            let part = time_ns.0 * 100 / (time_ns.0 + pause).max(1);
+            Some(part.max(1).to_string())
+        }
+        CpuWork::Sort { percent, .. } => Some(percent.to_string()),
+    }
+}
+
+pub(in crate::fio) fn cpuchunks(section: &Section<'_>) -> Option<String> {
+    match section.worker().engine.work? {
+        CpuWork::Spin { time_ns } => Some((time_ns.0 / 1000).to_string()),
+        CpuWork::Sort { .. } => None,
+    }
+}
+
+pub(in crate::fio) fn cpumode(section: &Section<'_>) -> Option<String> {
+    let sorts = matches!(section.worker().engine.work, Some(CpuWork::Sort { .. }));
+    sorts.then(|| "qsort".into())
+}
+
+pub(in crate::fio) fn exit_on_io_done(section: &Section<'_>) -> Option<String> {
+    on(section.job().ends_with_io)
+}
+
+/// The program that is run, in words.
+fn run(section: &Section<'_>, word: fn(&Program) -> Option<String>) -> Option<String> {
+    section.worker().engine.program.as_ref().and_then(word)
+}
+
+pub(in crate::fio) fn program(section: &Section<'_>) -> Option<String> {
+    run(section, |program| {
+        Some(program.path.clone()).filter(|path| !path.is_empty())
+    })
+}
+
+pub(in crate::fio) fn arguments(section: &Section<'_>) -> Option<String> {
+    run(section, |program| {
+        Some(program.arguments.join(" ")).filter(|arguments| !arguments.is_empty())
+    })
+}
+
+pub(in crate::fio) fn grace_time(section: &Section<'_>) -> Option<String> {
+    run(section, |program| {
+        Some((program.grace_ns.0 / 1_000_000_000).to_string())
+    })
+}
+
+pub(in crate::fio) fn std_redirect(section: &Section<'_>) -> Option<String> {
+    run(section, |program| program.output.is_none().then(|| "0".into()))
+}
+
+/// The number of the kernel for a class of priorities.
+pub(super) fn class(class: PriorityClass) -> u8 {
+    match class {
+        PriorityClass::RealTime => 1,
+        PriorityClass::BestEffort => 2,
+        PriorityClass::Idle => 3,
+    }
+}
+
+/// Directions that have priorities of their own in fio.
+const DIRECTIONS: [Direction; 2] = [Direction::Read, Direction::Write];
+
+fn rules<'a>(section: &Section<'a>, direction: Direction) -> impl Iterator<Item = &'a PriorityRule> {
+    section
+        .stream()
+        .priorities
+        .iter()
+        .filter(move |rule| rule.direction == direction)
+}
+
+/// Rules for operations of some lengths; fio cannot have them beside those for all operations.
+pub(in crate::fio) fn cmdprio_bssplit(section: &Section<'_>) -> Option<String> {
+    section.stream().priorities.iter().find(|rule| rule.length.is_some())?;
+    let entry = |rule: &PriorityRule| {
+        let length = rule.length.map_or(0, |length| length.0);
+        format!(
+            "{length}/{}/{}/{}/{}",
+            rule.percent,
+            class(rule.class),
+            rule.level,
+            rule.hint
+        )
+    };
+    let list = |direction| match rules(section, direction).map(entry).collect::<Vec<_>>() {
+        // A size that no operation has.
+        entries if entries.is_empty() => "1/0".to_owned(),
+        entries => entries.join(":"),
+    };
+    Some(DIRECTIONS.map(list).join(","))
+}
+
+/// A part of the rules for all operations of a direction.
+fn for_all(section: &Section<'_>, part: fn(&PriorityRule) -> u64) -> Option<String> {
+    let rules_of_all = &section.stream().priorities;
+    if rules_of_all.is_empty() || rules_of_all.iter().any(|rule| rule.length.is_some()) {
+        return None;
+    }
+    let first = |direction| rules(section, direction).next().map_or(0, part).to_string();
+    Some(DIRECTIONS.map(first).join(","))
+}
+
+pub(in crate::fio) fn cmdprio_percentage(section: &Section<'_>) -> Option<String> {
+    for_all(section, |rule| u64::from(rule.percent))
+}
+
+pub(in crate::fio) fn cmdprio_class(section: &Section<'_>) -> Option<String> {
+    for_all(section, |rule| u64::from(class(rule.class)))
+}
+
+pub(in crate::fio) fn cmdprio(section: &Section<'_>) -> Option<String> {
+    for_all(section, |rule| u64::from(rule.level))
+}
+
+pub(in crate::fio) fn cmdprio_hint(section: &Section<'_>) -> Option<String> {
+    for_all(section, |rule| u64::from(rule.hint))
+}

@@ -1,0 +1,258 @@
+//! Which files, which part of them, and how they are made.
+
+use model::Direction;
+use model::plan::{
+    AllocateMode, AtEndOfJob, Extent, FileLock, FileService, Prepare, Region, Replay, StreamTarget, Target, TargetKind,
+    Worker,
+};
+
+use super::{Section, off, on};
+use crate::notation::size;
+
+/// Colons stand between names.
+fn escaped(path: &str) -> String {
+    path.replace(':', r"\:")
+}
+
+fn paths(section: &Section<'_>) -> Vec<String> {
+    let ids = section.stream().target.ids().iter();
+    ids.map(|id| escaped(&section.plan.target(*id).path)).collect()
+}
+
+/// One that ends with a slash is a folder, for files of fio's own.
+fn folder(section: &Section<'_>) -> Option<String> {
+    match &paths(section)[..] {
+        [folder] if folder.ends_with('/') => Some(folder.clone()),
+        _ => None,
+    }
+}
+
+pub(in crate::fio) fn directory(section: &Section<'_>) -> Option<String> {
+    folder(section)
+}
+
+pub(in crate::fio) fn filename(section: &Section<'_>) -> Option<String> {
+    folder(section).is_none().then(|| paths(section).join(":"))
+}
+
+pub(in crate::fio) fn file_service_type(section: &Section<'_>) -> Option<String> {
+    let StreamTarget::Files {
+        service, operations, ..
+    } = &section.stream().target
+    else {
+        return None;
+    };
+    let (word, in_turn) = match service {
+        FileService::RoundRobin => ("roundrobin".to_owned(), true),
+        FileService::Random => ("random".into(), true),
+        FileService::Sequential => ("sequential".into(), true),
+        FileService::Zipf { theta } => (format!("zipf:{theta}"), false),
+        FileService::Pareto { h } => (format!("pareto:{h}"), false),
+        FileService::Normal { deviation_percent } => (format!("normal:{deviation_percent}"), false),
+    };
+    match (service, operations) {
+        (FileService::RoundRobin, 1) => None,
+        (_, 2..) if in_turn => Some(format!("{word}:{operations}")),
+        _ => Some(word),
+    }
+}
+
+pub(in crate::fio) fn openfiles(section: &Section<'_>) -> Option<String> {
+    match &section.stream().target {
+        StreamTarget::Files {
+            targets, open_at_once, ..
+        } if (*open_at_once as usize) < targets.len() => Some(open_at_once.to_string()),
+        StreamTarget::Files { .. } | StreamTarget::One { .. } => None,
+    }
+}
+
+fn extent(extent: Extent) -> String {
+    match extent.percent {
+        0.0 => size(extent.bytes.0),
+        percent => format!("{percent}%"),
+    }
+}
+
+/// The size that a target is given.
+fn made(target: &Target) -> Option<u64> {
+    target.prepare.size().map(|size| size.0).or(match &target.kind {
+        TargetKind::Nothing { size } | TargetKind::Name { size, .. } => Some(size.0),
+        TargetKind::Path | TargetKind::Template { .. } | TargetKind::Simulated { .. } => None,
+    })
+}
+
+fn targets<'a>(section: &Section<'a>) -> impl Iterator<Item = &'a Target> {
+    let plan = section.plan;
+    section.stream().target.ids().iter().map(|id| plan.target(*id))
+}
+
+/// What a clone uses of all its files, where that is known.
+pub(super) fn bytes(section: &Section<'_>) -> Option<u64> {
+    let Region { base, length } = section.stream().region;
+    let rest = |target| made(target).map(|made: u64| made.saturating_sub(base.resolve(made)));
+    match length {
+        Some(length) if length.percent == 0.0 => Some(length.bytes.0 * targets(section).count() as u64),
+        Some(_) => None,
+        None => targets(section).map(rest).sum(),
+    }
+}
+
+pub(in crate::fio) fn total(section: &Section<'_>) -> Option<String> {
+    match section.stream().region.length {
+        Some(length) if length.percent != 0.0 => Some(extent(length)),
+        // Work that is no I/O has no size, though there is room for it.
+        _ if section.worker().engine.kind.moves_nothing() => None,
+        _ => bytes(section).map(size),
+    }
+}
+
+pub(in crate::fio) fn offset(section: &Section<'_>) -> Option<String> {
+    let base = section.stream().region.base;
+    (base.bytes.0 > 0 || base.percent != 0.0).then(|| extent(base))
+}
+
+/// How much further each clone's region begins, if clones can be spread that way.
+pub(crate) fn increment(clones: &[Worker]) -> Option<Extent> {
+    let regions: Vec<_> = clones.iter().map(|worker| worker.streams[0].region).collect();
+    let first = regions[0];
+    let step = match regions.get(1) {
+        None => Extent::default(),
+        Some(second) => Extent {
+            bytes: model::Bytes(second.base.bytes.0.checked_sub(first.base.bytes.0)?),
+            percent: second.base.percent - first.base.percent,
+            align: 0,
+            round_up: false,
+        },
+    };
+    let fits = regions.iter().enumerate().all(|(index, region)| {
+        region.length == first.length
+            && region.base.bytes.0 == first.base.bytes.0 + step.bytes.0 * index as u64
+            && (region.base.percent - first.base.percent - step.percent * index as f64).abs() < 1e-9
+    });
+    let whole = step.percent >= 0.0 && step.percent.fract() == 0.0 && (step.percent == 0.0 || step.bytes.0 == 0);
+    (fits && whole).then_some(step)
+}
+
+pub(in crate::fio) fn offset_increment(section: &Section<'_>) -> Option<String> {
+    let step = increment(section.clones())?;
+    (step.bytes.0 > 0 || step.percent > 0.0).then(|| extent(step))
+}
+
+pub(in crate::fio) fn fallocate(section: &Section<'_>) -> Option<String> {
+    let Prepare::LayOut { allocate, .. } = section.target().prepare else {
+        return None;
+    };
+    let word = match allocate {
+        AllocateMode::None => "none",
+        AllocateMode::Native => return None,
+        AllocateMode::Posix => "posix",
+        AllocateMode::KeepSize => "keep",
+        AllocateMode::Truncate => "truncate",
+    };
+    Some(word.into())
+}
+
+/// A read needs data whatever is said.
+pub(in crate::fio) fn overwrite(section: &Section<'_>) -> Option<String> {
+    let filled = match &section.target().prepare {
+        Prepare::Existing | Prepare::Filled { size: None } => false,
+        Prepare::Filled { size: Some(_) } | Prepare::Recreate { .. } => true,
+        Prepare::LayOut { content, .. } => content.is_some(),
+    };
+    on(filled && !section.stream().mix.includes(Direction::Read))
+}
+
+pub(in crate::fio) fn create_fsync(section: &Section<'_>) -> Option<String> {
+    off(!matches!(
+        section.target().prepare,
+        Prepare::LayOut { flush: false, .. }
+    ))
+}
+
+pub(in crate::fio) fn allow_file_create(section: &Section<'_>) -> Option<String> {
+    off(!matches!(
+        section.target().prepare,
+        Prepare::LayOut { may_create: false, .. }
+    ))
+}
+
+pub(in crate::fio) fn create_on_open(section: &Section<'_>) -> Option<String> {
+    on(matches!(
+        section.target().prepare,
+        Prepare::LayOut { on_open: true, .. }
+    ))
+}
+
+pub(in crate::fio) fn unlink(section: &Section<'_>) -> Option<String> {
+    on(section.target().at_end == AtEndOfJob::Remove)
+}
+
+pub(in crate::fio) fn unlink_each_loop(section: &Section<'_>) -> Option<String> {
+    on(section.target().at_end == AtEndOfJob::RemoveEachPass)
+}
+
+pub(in crate::fio) fn lockfile(section: &Section<'_>) -> Option<String> {
+    match section.stream().lock {
+        FileLock::None => None,
+        FileLock::Exclusive => Some("exclusive".into()),
+        FileLock::ReadersTogether => Some("readwrite".into()),
+    }
+}
+
+/// The trace of the first clone, in words.
+fn replayed(section: &Section<'_>, word: fn(&Replay) -> Option<String>) -> Option<String> {
+    section.stream().replay.as_ref().and_then(word)
+}
+
+/// The traces that clones replay, in turn.
+pub(in crate::fio) fn read_iolog(section: &Section<'_>) -> Option<String> {
+    section.stream().replay.as_ref()?;
+    let replays = section
+        .clones()
+        .iter()
+        .filter_map(|clone| clone.streams[0].replay.as_ref());
+    let mut names: Vec<String> = replays.map(|replay| escaped(&replay.trace)).collect();
+    if names.iter().all(|name| *name == names[0]) {
+        names.truncate(1);
+    }
+    Some(names.join(":"))
+}
+
+pub(in crate::fio) fn replay_no_stall(section: &Section<'_>) -> Option<String> {
+    replayed(section, |replay| on(replay.without_times))
+}
+
+pub(in crate::fio) fn replay_redirect(section: &Section<'_>) -> Option<String> {
+    replayed(section, |replay| replay.redirected.then(|| replay.files.join("")))
+}
+
+pub(in crate::fio) fn replay_time_scale(section: &Section<'_>) -> Option<String> {
+    replayed(section, |replay| {
+        (replay.speed_percent != 100).then(|| replay.speed_percent.to_string())
+    })
+}
+
+pub(in crate::fio) fn replay_scale(section: &Section<'_>) -> Option<String> {
+    replayed(section, |replay| (replay.scale != 1).then(|| replay.scale.to_string()))
+}
+
+pub(in crate::fio) fn replay_align(section: &Section<'_>) -> Option<String> {
+    replayed(section, |replay| (replay.align != 0).then(|| replay.align.to_string()))
+}
+
+pub(in crate::fio) fn replay_skip(section: &Section<'_>) -> Option<String> {
+    replayed(section, |replay| {
+        let kinds = [
+            (replay.skip.reads, "read"),
+            (replay.skip.writes, "write"),
+            (replay.skip.trims, "trim"),
+            (replay.skip.flushes, "sync"),
+        ];
+        let skipped: Vec<&str> = kinds
+            .into_iter()
+            .filter(|(skipped, _)| *skipped)
+            .map(|(_, kind)| kind)
+            .collect();
+        (!skipped.is_empty()).then(|| skipped.join(","))
+    })
+}

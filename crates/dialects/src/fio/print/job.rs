@@ -1,0 +1,299 @@
+//! When jobs begin and end, and what they wait for.
+
+use model::mix::Mix;
+use model::plan::{Control, Stop, Tracked, Windows};
+use model::{Direction, Nanos};
+
+use super::{Section, bare, files, list, micros, on, positive, size, time};
+use crate::fio::lower::special::ENDLESS;
+use crate::notation;
+
+pub(in crate::fio) fn description(section: &Section<'_>) -> Option<String> {
+    let text = section.job().description.as_ref()?;
+    Some(text.replace(['\n', '\r'], " "))
+}
+
+pub(in crate::fio) fn wait_for(section: &Section<'_>) -> Option<String> {
+    let after = section.job().after.first()?;
+    section.jobs().get(after.0 as usize).map(|other| other.name.clone())
+}
+
+pub(in crate::fio) fn numjobs(section: &Section<'_>) -> Option<String> {
+    let clones = section.clones().len();
+    (clones > 1).then(|| clones.to_string())
+}
+
+pub(in crate::fio) fn group_reporting(section: &Section<'_>) -> Option<String> {
+    bare(section.clones().len() > 1)
+}
+
+pub(in crate::fio) fn stonewall(section: &Section<'_>) -> Option<String> {
+    bare(section.step > 0 && section.index == 0)
+}
+
+/// Its time, if it is not meant to be stopped.
+fn time_limit(section: &Section<'_>) -> Option<Nanos> {
+    section.job().stop.after_ns.filter(|time| *time != ENDLESS)
+}
+
+pub(in crate::fio) fn runtime(section: &Section<'_>) -> Option<String> {
+    time_limit(section).map(micros)
+}
+
+/// Without a time fio ends with its size; with one, only if it is not to begin anew.
+pub(in crate::fio) fn time_based(section: &Section<'_>) -> Option<String> {
+    let stop = section.job().stop;
+    let counted = stop.bytes.is_some() || stop.region_percent.is_some() || stop.operations.is_some();
+    let counted = counted || passes(section).is_some();
+    bare(time_limit(section).is_some() && (!counted || stop.repeat_until_time))
+}
+
+/// What ends a job beside its time; nothing does where it begins anew until the time is over.
+fn counts(section: &Section<'_>) -> Option<Stop> {
+    let stop = section.job().stop;
+    (stop.after_ns.is_none() || !stop.repeat_until_time).then_some(Stop {
+        passes: passes(section),
+        ..stop
+    })
+}
+
+/// A pass has an end only where each block has its turn.
+fn passes(section: &Section<'_>) -> Option<u32> {
+    let streams = section.clones().iter().flat_map(|clone| &clone.streams);
+    let mut patterns = streams.flat_map(|stream| &stream.pattern.access);
+    let end = patterns.all(|access| matches!(access, model::access::Access::Sequential(_)) || access.ends());
+    section.job().stop.passes.filter(|_| end)
+}
+
+pub(in crate::fio) fn number_ios(section: &Section<'_>) -> Option<String> {
+    counts(section)?.operations.map(|operations| operations.to_string())
+}
+
+pub(in crate::fio) fn io_size(section: &Section<'_>) -> Option<String> {
+    let (stop, stream) = (counts(section)?, section.stream());
+    // Trims and writes of the same blocks count twice.
+    let times = if stream.mix == Mix::TrimThenWrite { 2 } else { 1 };
+    let bytes = stop.bytes.map(|bytes| bytes.0 / times);
+    let percent = stop.region_percent.map(|percent| u64::from(percent) / times);
+    let whole = files::bytes(section).map(|whole| whole * u64::from(stop.passes.unwrap_or(1)));
+    match (bytes, percent, stop.operations, stop.passes) {
+        (Some(bytes), ..) if whole != Some(bytes) => Some(notation::size(bytes)),
+        // All of it is what fio does anyway.
+        (None, Some(percent), _, _) if percent != 100 => Some(format!("{percent}%")),
+        // Its size would end it before so many are done.
+        (None, None, Some(operations), None) => {
+            let longest = stream.pattern.longest(&stream.mix).0;
+            Some(notation::size(operations.saturating_mul(longest)))
+        }
+        _ => None,
+    }
+}
+
+pub(in crate::fio) fn loops(section: &Section<'_>) -> Option<String> {
+    let stop = counts(section)?;
+    let loops = stop.passes.unwrap_or(1).saturating_mul(stop.rounds.unwrap_or(1));
+    (loops > 1).then(|| loops.to_string())
+}
+
+pub(in crate::fio) fn startdelay(section: &Section<'_>) -> Option<String> {
+    let delay = section.job().phases.start_delay;
+    match delay.low_ns == delay.high_ns {
+        true => time(delay.low_ns),
+        false => Some(format!("{}-{}", micros(delay.low_ns), micros(delay.high_ns))),
+    }
+}
+
+pub(in crate::fio) fn ramp_time(section: &Section<'_>) -> Option<String> {
+    time(section.job().phases.warm_up_ns)
+}
+
+pub(in crate::fio) fn ramp_size(section: &Section<'_>) -> Option<String> {
+    section.job().phases.warm_up_bytes.and_then(|bytes| size(bytes.0))
+}
+
+/// What ends with a job: `exitall`, or `exitall_on_error` where only a failure ends others.
+enum Ends {
+    Always,
+    OnFailure,
+    Nothing,
+}
+
+fn ends(section: &Section<'_>) -> Ends {
+    let (ends, others) = (&section.job().ends_with, section.jobs().len() > 1);
+    let with_clones = ends.workers && section.clones().len() > 1;
+    if !ends.jobs.is_empty() && others || with_clones || ends.plan_always {
+        return Ends::Always;
+    }
+    match !ends.on_failure.is_empty() && others {
+        true => Ends::OnFailure,
+        false => Ends::Nothing,
+    }
+}
+
+pub(in crate::fio) fn exit_what(section: &Section<'_>) -> Option<String> {
+    match ends(section) {
+        Ends::Always if section.job().ends_with.plan_always => Some("all".into()),
+        Ends::Always | Ends::OnFailure => Some("stonewall".into()),
+        Ends::Nothing => None,
+    }
+}
+
+pub(in crate::fio) fn exitall(section: &Section<'_>) -> Option<String> {
+    bare(matches!(ends(section), Ends::Always))
+}
+
+pub(in crate::fio) fn exitall_on_error(section: &Section<'_>) -> Option<String> {
+    bare(matches!(ends(section), Ends::OnFailure))
+}
+
+/// The windows of a log of averages or of histograms.
+fn windows<'a>(section: &Section<'a>, histograms: bool) -> Option<&'a Windows> {
+    section.job().windows.iter().find(|kept| kept.histograms == histograms)
+}
+
+fn window_ms(windows: Option<&Windows>) -> Option<String> {
+    windows.map(|kept| (kept.length_ns.0 / 1_000_000).to_string())
+}
+
+pub(in crate::fio) fn write_lat_log(section: &Section<'_>) -> Option<String> {
+    windows(section, false).map(|_| section.job().name.clone())
+}
+
+pub(in crate::fio) fn log_avg_msec(section: &Section<'_>) -> Option<String> {
+    window_ms(windows(section, false))
+}
+
+pub(in crate::fio) fn write_hist_log(section: &Section<'_>) -> Option<String> {
+    windows(section, true).map(|_| section.job().name.clone())
+}
+
+pub(in crate::fio) fn log_hist_msec(section: &Section<'_>) -> Option<String> {
+    window_ms(windows(section, true))
+}
+
+fn tracked(of: Tracked) -> &'static str {
+    match of {
+        Tracked::Iops => "iops",
+        Tracked::Throughput => "bw",
+        Tracked::Latency => "lat",
+    }
+}
+
+/// The first steady state that is waited for, in words.
+fn steady(section: &Section<'_>, word: fn(&model::plan::SteadyState) -> Option<String>) -> Option<String> {
+    let rule = section.job().control.iter().find_map(|rule| match rule {
+        Control::SteadyState(rule) => Some(rule),
+        _ => None,
+    });
+    rule.and_then(word)
+}
+
+pub(in crate::fio) fn steadystate(section: &Section<'_>) -> Option<String> {
+    steady(section, |rule| {
+        let slope = if rule.slope { "_slope" } else { "" };
+        let unit = if rule.percent { "%" } else { "" };
+        Some(format!("{}{slope}:{}{unit}", tracked(rule.of), rule.limit))
+    })
+}
+
+pub(in crate::fio) fn steadystate_duration(section: &Section<'_>) -> Option<String> {
+    steady(section, |rule| Some(micros(rule.window_ns)))
+}
+
+pub(in crate::fio) fn steadystate_ramp_time(section: &Section<'_>) -> Option<String> {
+    steady(section, |rule| time(rule.ramp_ns))
+}
+
+pub(in crate::fio) fn steadystate_check_interval(section: &Section<'_>) -> Option<String> {
+    steady(section, |rule| {
+        (rule.interval_ns != Nanos::secs(1)).then(|| micros(rule.interval_ns))
+    })
+}
+
+/// The first latency that is kept, in words.
+fn kept(section: &Section<'_>, word: fn(&model::plan::LatencyTarget) -> Option<String>) -> Option<String> {
+    let rule = section.job().control.iter().find_map(|rule| match rule {
+        Control::LatencyTarget(rule) => Some(rule),
+        _ => None,
+    });
+    rule.and_then(word)
+}
+
+pub(in crate::fio) fn latency_target(section: &Section<'_>) -> Option<String> {
+    kept(section, |rule| Some(micros(rule.target_ns)))
+}
+
+pub(in crate::fio) fn latency_window(section: &Section<'_>) -> Option<String> {
+    kept(section, |rule| Some(micros(rule.window_ns)))
+}
+
+pub(in crate::fio) fn latency_percentile(section: &Section<'_>) -> Option<String> {
+    kept(section, |rule| {
+        (rule.percentile != 100.0).then(|| rule.percentile.to_string())
+    })
+}
+
+pub(in crate::fio) fn latency_run(section: &Section<'_>) -> Option<String> {
+    kept(section, |rule| on(rule.keep_running))
+}
+
+/// The smallest rate of each direction.
+fn minimum(section: &Section<'_>, of: Tracked) -> Option<String> {
+    let mut least = [const { String::new() }; 3];
+    for rule in &section.job().control {
+        if let Control::MinimumRate(rule) = rule
+            && rule.of == of
+        {
+            least[rule.direction.map_or(0, |direction| direction as usize)] = rule.least.round().to_string();
+        }
+    }
+    let list = least.join(",");
+    Some(list.trim_end_matches(',').to_owned()).filter(|list| !list.is_empty())
+}
+
+pub(in crate::fio) fn rate_min(section: &Section<'_>) -> Option<String> {
+    minimum(section, Tracked::Throughput)
+}
+
+pub(in crate::fio) fn rate_iops_min(section: &Section<'_>) -> Option<String> {
+    minimum(section, Tracked::Iops)
+}
+
+pub(in crate::fio) fn rate_cycle(section: &Section<'_>) -> Option<String> {
+    let cycle = section.job().control.iter().find_map(|rule| match rule {
+        Control::MinimumRate(rule) => Some(rule.cycle_ns),
+        _ => None,
+    });
+    cycle
+        .filter(|cycle| *cycle != Nanos::secs(1))
+        .map(|cycle| (cycle.0 / 1_000_000).to_string())
+}
+
+pub(in crate::fio) fn randseed(section: &Section<'_>) -> Option<String> {
+    Some(section.seed())
+        .filter(|seed| *seed != super::DEFAULT_SEED)
+        .map(|seed| seed.to_string())
+}
+
+pub(in crate::fio) fn max_latency(section: &Section<'_>) -> Option<String> {
+    let most = &section.stream().on_error.latency_ns_max;
+    let any = most.iter().any(|(_, most)| most.is_some());
+    any.then(|| list(most, |most| most.map(micros).unwrap_or_default()))
+}
+
+pub(in crate::fio) fn flow(section: &Section<'_>) -> Option<String> {
+    section.stream().flow.map(|flow| flow.weight.to_string())
+}
+
+pub(in crate::fio) fn flow_id(section: &Section<'_>) -> Option<String> {
+    section.stream().flow.map(|flow| flow.id.to_string())
+}
+
+pub(in crate::fio) fn flow_sleep(section: &Section<'_>) -> Option<String> {
+    section.stream().flow.and_then(|flow| positive(flow.pause_ns.0 / 1000))
+}
+
+/// The direction of writes, which some options are about.
+pub(super) fn writes(section: &Section<'_>) -> bool {
+    section.stream().mix.includes(Direction::Write)
+}

@@ -1,0 +1,142 @@
+//! How a part of a plan is written as fio's options: each function here gives the value of one
+//! option. The rows of the table say which function is an option's.
+//!
+//! What fio cannot say is written as what comes nearest. Whoever needs to know what was lost reads
+//! the text again and compares.
+
+pub(super) mod engine;
+pub(super) mod files;
+pub(super) mod job;
+pub(super) mod pattern;
+pub(super) mod stream;
+pub(super) mod system;
+pub(super) mod verify;
+
+pub(crate) use files::increment;
+use model::plan::{Dialect, Job, Plan, Stream, Target, Worker};
+use model::{Nanos, PerDirection};
+
+use super::draft::Parts;
+use super::table::Row;
+use crate::notation;
+
+/// fio's seed where none is given.
+pub(crate) const DEFAULT_SEED: u64 = 0x89;
+
+/// A section: clones of a job with one stream each.
+pub(crate) struct Section<'a> {
+    /// The plan, each job of which is a section.
+    plan: &'a Plan,
+    /// Number of its step.
+    step: usize,
+    /// Its number in the step.
+    index: usize,
+    /// Its job, its first clone and the stream of that, for options that are a field of them.
+    pub(crate) parts: Parts,
+}
+
+impl<'a> Section<'a> {
+    pub(crate) fn new(plan: &'a Plan, (step, index): (usize, usize)) -> Section<'a> {
+        let job = &plan.steps[step].jobs[index];
+        let worker = &job.workers[0];
+        let parts = Parts {
+            job: Job {
+                workers: Vec::new(),
+                ..job.clone()
+            },
+            worker: Worker {
+                streams: Vec::new(),
+                ..worker.clone()
+            },
+            stream: worker.streams[0].clone(),
+        };
+        Section {
+            plan,
+            step,
+            index,
+            parts,
+        }
+    }
+
+    /// The value of an option that its engine has, if the section needs it.
+    pub(crate) fn print(&mut self, row: &Row) -> Option<String> {
+        let known = row.engines.is_empty() || row.engines.contains(&engine::name(self));
+        row.print(self).filter(|_| known)
+    }
+
+    fn jobs(&self) -> &'a [Job] {
+        &self.plan.steps[self.step].jobs
+    }
+
+    fn job(&self) -> &'a Job {
+        &self.jobs()[self.index]
+    }
+
+    fn clones(&self) -> &'a [Worker] {
+        &self.job().workers
+    }
+
+    fn worker(&self) -> &'a Worker {
+        &self.clones()[0]
+    }
+
+    fn stream(&self) -> &'a Stream {
+        &self.worker().streams[0]
+    }
+
+    /// The first of its targets.
+    fn target(&self) -> &'a Target {
+        self.plan.target(self.stream().target.ids()[0])
+    }
+
+    /// The seed of its random numbers. One that nobody chose becomes the one that nobody chooses.
+    fn seed(&self) -> u64 {
+        match (self.worker().draws, self.plan.origin.dialect, self.plan.seed) {
+            (model::draws::DrawsForm::PerPurpose { seed, .. }, _, _) => seed,
+            (_, Dialect::Native, 1) | (_, Dialect::Diskspd, 0) => DEFAULT_SEED,
+            (_, _, seed) => seed,
+        }
+    }
+}
+
+/// An option that is on.
+fn on(is: bool) -> Option<String> {
+    is.then(|| "1".into())
+}
+
+/// An option that is off, where it would be on.
+fn off(is_on: bool) -> Option<String> {
+    (!is_on).then(|| "0".into())
+}
+
+/// A flag, which has no value.
+fn bare(is: bool) -> Option<String> {
+    is.then(String::new)
+}
+
+/// A number above 0.
+fn positive(number: u64) -> Option<String> {
+    (number > 0).then(|| number.to_string())
+}
+
+/// A size above 0.
+fn size(bytes: u64) -> Option<String> {
+    (bytes > 0).then(|| notation::size(bytes))
+}
+
+/// A time above 0 in whole microseconds, as fio counts it.
+fn time(time: Nanos) -> Option<String> {
+    (time.0 >= 1000).then(|| micros(time))
+}
+
+fn micros(time: Nanos) -> String {
+    notation::time(Nanos(time.0 / 1000 * 1000))
+}
+
+/// One value, or one for each direction.
+fn list<T: PartialEq>(values: &PerDirection<T>, word: impl Fn(&T) -> String) -> String {
+    match values.read == values.write && values.write == values.trim {
+        true => word(&values.read),
+        false => [&values.read, &values.write, &values.trim].map(word).join(","),
+    }
+}

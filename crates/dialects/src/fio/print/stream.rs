@@ -1,0 +1,211 @@
+//! Caches, contents, flushes, rates and pauses.
+
+use model::content::{ConstantPart, Content};
+use model::plan::{FlushKind, Process, Rate, RateUnit, Think, ThinkCount, WriteThrough};
+use model::{Direction, PerDirection};
+
+use super::job::writes;
+use super::{Section, bare, micros, off, on, pattern, positive, time};
+use crate::notation::{hexadecimal, size};
+
+pub(in crate::fio) fn sync(section: &Section<'_>) -> Option<String> {
+    match section.stream().cache.write_through {
+        WriteThrough::Off => None,
+        WriteThrough::Data => Some("dsync".into()),
+        WriteThrough::DataAndMetadata => Some("sync".into()),
+    }
+}
+
+/// Past the cache there is nothing to drop, so fio's own habit may stay.
+pub(in crate::fio) fn invalidate(section: &Section<'_>) -> Option<String> {
+    let cache = section.stream().cache;
+    off(cache.drop_before || cache.direct || cache.fill_before)
+}
+
+pub(in crate::fio) fn fadvise_hint(section: &Section<'_>) -> Option<String> {
+    let (hint, walks) = (section.stream().hint, pattern::walks(section));
+    let word = match (hint.sequential, hint.random) {
+        _ if hint.no_reuse => "noreuse",
+        // Past the cache no hint matters.
+        (false, false) if section.stream().cache.direct => return None,
+        (true, _) if walks => return None,
+        (false, true) if !walks => return None,
+        (true, _) => "sequential",
+        (false, true) => "random",
+        (false, false) => "0",
+    };
+    Some(word.into())
+}
+
+pub(in crate::fio) fn write_hint(section: &Section<'_>) -> Option<String> {
+    // The numbers of the system: 0 and 1 say nothing.
+    let words = ["none", "none", "short", "medium", "long", "extreme"];
+    let life = section.stream().hint.write_lifetime?;
+    Some(words.get(usize::from(life)).unwrap_or(&"none").to_string())
+}
+
+/// What is written, if anything is.
+fn content<'a>(section: &Section<'a>) -> Option<&'a Content> {
+    writes(section).then_some(&section.stream().content)
+}
+
+pub(in crate::fio) fn zero_buffers(section: &Section<'_>) -> Option<String> {
+    bare(content(section) == Some(&Content::Zeros))
+}
+
+pub(in crate::fio) fn refill_buffers(section: &Section<'_>) -> Option<String> {
+    bare(matches!(
+        content(section),
+        Some(Content::Fresh | Content::Drawn | Content::Source { .. } | Content::Compressible { .. })
+    ))
+}
+
+pub(in crate::fio) fn scramble_buffers(section: &Section<'_>) -> Option<String> {
+    off(content(section) != Some(&Content::Once))
+}
+
+/// The part of random data that is constant.
+fn constant(section: &Section<'_>) -> Option<ConstantPart> {
+    match content(section)? {
+        Content::Compressible {
+            percent,
+            chunk,
+            pattern,
+        } => Some(ConstantPart {
+            percent: *percent,
+            chunk: *chunk,
+            pattern: pattern.clone(),
+        }),
+        Content::Duplicated { constant, .. } => constant.clone(),
+        _ => None,
+    }
+}
+
+pub(in crate::fio) fn buffer_pattern(section: &Section<'_>) -> Option<String> {
+    let bytes = match content(section)? {
+        Content::Counting => (0..=255).collect(),
+        Content::Pattern { bytes } => bytes.clone(),
+        _ => constant(section)?.pattern,
+    };
+    (!bytes.is_empty()).then(|| format!("0x{}", hexadecimal(&bytes)))
+}
+
+pub(in crate::fio) fn buffer_compress_percentage(section: &Section<'_>) -> Option<String> {
+    constant(section).map(|part| part.percent.to_string())
+}
+
+pub(in crate::fio) fn buffer_compress_chunk(section: &Section<'_>) -> Option<String> {
+    let part = constant(section)?;
+    (part.chunk != 512).then(|| size(u64::from(part.chunk)))
+}
+
+pub(in crate::fio) fn dedupe_percentage(section: &Section<'_>) -> Option<String> {
+    match content(section)? {
+        Content::Duplicated { percent, .. } => Some(percent.to_string()),
+        _ => None,
+    }
+}
+
+pub(in crate::fio) fn fsync(section: &Section<'_>) -> Option<String> {
+    let sync = section.stream().sync;
+    positive(u64::from(sync.every_writes)).filter(|_| sync.kind == FlushKind::Full)
+}
+
+pub(in crate::fio) fn fdatasync(section: &Section<'_>) -> Option<String> {
+    let sync = section.stream().sync;
+    positive(u64::from(match sync.kind {
+        FlushKind::Data if sync.every_writes > 0 => sync.every_writes,
+        FlushKind::Full | FlushKind::Data => sync.data_every_writes,
+    }))
+}
+
+pub(in crate::fio) fn sync_file_range(section: &Section<'_>) -> Option<String> {
+    let (every, flags) = section.stream().sync.file_range?;
+    let words = [
+        (flags.wait_before, "wait_before"),
+        (flags.write, "write"),
+        (flags.wait_after, "wait_after"),
+    ];
+    let words: Vec<&str> = words.into_iter().filter(|(is, _)| *is).map(|(_, word)| word).collect();
+    Some(format!("{}:{every}", words.join(",")))
+}
+
+fn rates(section: &Section<'_>) -> PerDirection<Option<Rate>> {
+    let stream = section.stream();
+    stream.pacing.by_direction(&pattern::mix(section))
+}
+
+/// The schedules that count in a unit, in whole operations or bytes per second.
+fn rate_in(section: &Section<'_>, unit: RateUnit, word: fn(u64) -> String) -> Option<String> {
+    let rates = rates(section);
+    rates
+        .iter()
+        .find_map(|(_, rate)| *rate)
+        .filter(|rate| rate.unit == unit)?;
+    let per_second = |direction: Direction| {
+        let rate = rates[direction]?;
+        Some(word(rate.per_second().round().max(1.0) as u64))
+    };
+    let used: Vec<Direction> = section.stream().mix.directions().collect();
+    let all = Direction::ALL.map(|direction| per_second(direction).unwrap_or_default());
+    let list = all.join(",").trim_end_matches(',').to_owned();
+    Some(match used[..] {
+        // One number is for whatever there is.
+        [only] => per_second(only).unwrap_or_default(),
+        // A comma behind it keeps it from the writes.
+        [_, _, ..] if rates.write.is_none() => list + ",",
+        _ => list,
+    })
+}
+
+pub(in crate::fio) fn rate(section: &Section<'_>) -> Option<String> {
+    rate_in(section, RateUnit::Bytes, size)
+}
+
+pub(in crate::fio) fn rate_iops(section: &Section<'_>) -> Option<String> {
+    rate_in(section, RateUnit::Operations, |operations| operations.to_string())
+}
+
+pub(in crate::fio) fn rate_process(section: &Section<'_>) -> Option<String> {
+    let rate = rates(section).iter().find_map(|(_, rate)| *rate)?;
+    (rate.process == Process::Poisson).then(|| "poisson".into())
+}
+
+/// The pauses, in words. Engines that use processors or run programs have their own.
+fn pauses(section: &Section<'_>, word: fn(&Think) -> Option<String>) -> Option<String> {
+    section.stream().think.as_ref().and_then(word)
+}
+
+pub(in crate::fio) fn thinktime(section: &Section<'_>) -> Option<String> {
+    pauses(section, |think| Some(micros(think.pause_ns)))
+}
+
+pub(in crate::fio) fn thinktime_spin(section: &Section<'_>) -> Option<String> {
+    pauses(section, |think| time(think.spin_ns))
+}
+
+pub(in crate::fio) fn thinktime_blocks(section: &Section<'_>) -> Option<String> {
+    pauses(section, |think| {
+        // A time to pause after takes the place of one operation.
+        let default = if think.after_ns.is_some() { 0 } else { 1 };
+        (think.operations != default).then(|| think.operations.to_string())
+    })
+}
+
+pub(in crate::fio) fn thinktime_blocks_type(section: &Section<'_>) -> Option<String> {
+    pauses(section, |think| {
+        (think.count == ThinkCount::Issued).then(|| "issue".into())
+    })
+}
+
+pub(in crate::fio) fn thinktime_iotime(section: &Section<'_>) -> Option<String> {
+    pauses(section, |think| think.after_ns.map(micros))
+}
+
+pub(in crate::fio) fn thinkcycles(section: &Section<'_>) -> Option<String> {
+    pauses(section, |think| positive(think.cycles_each))
+}
+
+pub(in crate::fio) fn rate_ignore_thinktime(section: &Section<'_>) -> Option<String> {
+    pauses(section, |think| on(think.shifts_schedule))
+}

@@ -1,0 +1,127 @@
+//! Where clones run, with which priority, and what happens after errors.
+
+use super::engine::class;
+use super::{Section, on};
+use crate::notation;
+
+/// The processors of all clones, and whether each has its own of them.
+fn processors(section: &Section<'_>) -> Option<(Vec<u32>, bool)> {
+    let lists: Vec<&Vec<u32>> = section.clones().iter().map(|clone| &clone.placement.cpus).collect();
+    if lists.iter().all(|list| list.is_empty()) {
+        return None;
+    }
+    if lists.iter().all(|list| *list == lists[0]) {
+        return Some((lists[0].clone(), false));
+    }
+    let all: Vec<u32> = lists.iter().flat_map(|list| list.iter().copied()).collect();
+    Some((notation::period(&all).to_vec(), true))
+}
+
+pub(in crate::fio) fn cpus_allowed(section: &Section<'_>) -> Option<String> {
+    processors(section).map(|(list, _)| notation::cpus(&list))
+}
+
+pub(in crate::fio) fn cpus_allowed_policy(section: &Section<'_>) -> Option<String> {
+    processors(section).filter(|(_, split)| *split).map(|_| "split".into())
+}
+
+pub(in crate::fio) fn numa_mem_policy(section: &Section<'_>) -> Option<String> {
+    section
+        .worker()
+        .placement
+        .memory_nodes
+        .as_ref()
+        .map(notation::memory_nodes)
+}
+
+pub(in crate::fio) fn numa_cpu_nodes(section: &Section<'_>) -> Option<String> {
+    let nodes = &section.worker().placement.cpu_nodes;
+    (!nodes.is_empty()).then(|| notation::cpus(nodes))
+}
+
+pub(in crate::fio) fn nice(section: &Section<'_>) -> Option<String> {
+    section.worker().placement.nice.map(|nice| nice.to_string())
+}
+
+pub(in crate::fio) fn cgroup(section: &Section<'_>) -> Option<String> {
+    section
+        .worker()
+        .placement
+        .control_group
+        .as_ref()
+        .map(|group| group.path.clone())
+}
+
+pub(in crate::fio) fn cgroup_weight(section: &Section<'_>) -> Option<String> {
+    let group = section.worker().placement.control_group.as_ref()?;
+    group.weight.map(|weight| weight.to_string())
+}
+
+pub(in crate::fio) fn cgroup_nodelete(section: &Section<'_>) -> Option<String> {
+    on(section.worker().placement.control_group.as_ref()?.keep)
+}
+
+pub(in crate::fio) fn mem(section: &Section<'_>) -> Option<String> {
+    section.worker().memory.huge_pages.then(|| "mmaphuge".into())
+}
+
+pub(in crate::fio) fn hugepage_size(section: &Section<'_>) -> Option<String> {
+    let memory = section.worker().memory;
+    super::size(memory.huge_page.0).filter(|_| memory.huge_pages)
+}
+
+pub(in crate::fio) fn prioclass(section: &Section<'_>) -> Option<String> {
+    section
+        .stream()
+        .priority
+        .map(|priority| class(priority.class).to_string())
+}
+
+pub(in crate::fio) fn prio(section: &Section<'_>) -> Option<String> {
+    section.stream().priority.map(|priority| priority.level.to_string())
+}
+
+pub(in crate::fio) fn priohint(section: &Section<'_>) -> Option<String> {
+    section
+        .stream()
+        .priority
+        .and_then(|priority| super::positive(u64::from(priority.hint)))
+}
+
+/// Tolerated errors of reads, writes and checks.
+fn tolerated<'a>(section: &Section<'a>) -> [&'a Vec<i32>; 3] {
+    let policy = &section.stream().on_error;
+    [&policy.tolerate_read, &policy.tolerate_write, &policy.tolerate_verify]
+}
+
+pub(in crate::fio) fn continue_on_error(section: &Section<'_>) -> Option<String> {
+    let word = match tolerated(section).map(|list| !list.is_empty()) {
+        [false, false, false] => return None,
+        [true, false, false] => "read",
+        [false, true, false] => "write",
+        [true, true, false] => "io",
+        [false, false, true] => "verify",
+        _ => "all",
+    };
+    Some(word.into())
+}
+
+pub(in crate::fio) fn ignore_error(section: &Section<'_>) -> Option<String> {
+    let lists = tolerated(section).map(|list| list.iter().map(|error| name(*error)).collect::<Vec<_>>().join(":"));
+    let list = lists.join(",");
+    Some(list.trim_end_matches(',').to_owned()).filter(|list| !list.is_empty())
+}
+
+/// The usual ones by their names.
+fn name(error: i32) -> String {
+    match error {
+        5 => "EIO".into(),
+        28 => "ENOSPC".into(),
+        84 => "EILSEQ".into(),
+        other => other.to_string(),
+    }
+}
+
+pub(in crate::fio) fn block_error_percentiles(section: &Section<'_>) -> Option<String> {
+    on(section.stream().on_error.block_lifetimes)
+}

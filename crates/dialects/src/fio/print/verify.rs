@@ -1,0 +1,95 @@
+//! Checks of what is read back.
+
+use model::plan::{TrimWritten, Verify, VerifyMethod};
+
+use super::{Section, off, positive};
+use crate::notation::hexadecimal;
+
+/// The check, in words.
+fn check(section: &Section<'_>, word: fn(&Verify) -> Option<String>) -> Option<String> {
+    section.stream().verify.as_ref().and_then(word)
+}
+
+pub(in crate::fio) fn verify(section: &Section<'_>) -> Option<String> {
+    check(section, |verify| {
+        let word = match verify.method {
+            VerifyMethod::Md5 => "md5",
+            VerifyMethod::Crc64 => "crc64",
+            VerifyMethod::Crc32 => "crc32",
+            VerifyMethod::Crc32c => "crc32c",
+            VerifyMethod::Crc16 => "crc16",
+            VerifyMethod::Crc7 => "crc7",
+            VerifyMethod::Sha1 => "sha1",
+            VerifyMethod::Sha256 => "sha256",
+            VerifyMethod::Sha512 => "sha512",
+            VerifyMethod::Sha3_224 => "sha3-224",
+            VerifyMethod::Sha3_256 => "sha3-256",
+            VerifyMethod::Sha3_384 => "sha3-384",
+            VerifyMethod::Sha3_512 => "sha3-512",
+            VerifyMethod::Xxhash => "xxhash",
+            VerifyMethod::Header => "meta",
+            VerifyMethod::Pattern => "pattern",
+            VerifyMethod::PatternWithHeader => "pattern_hdr",
+            VerifyMethod::None => "null",
+        };
+        Some(word.into())
+    })
+}
+
+pub(in crate::fio) fn do_verify(section: &Section<'_>) -> Option<String> {
+    check(section, |verify| {
+        off(verify.after_writes || verify.backlog > 0 || verify.only)
+    })
+}
+
+/// A pattern with `%o` where the offset of the block stands.
+pub(in crate::fio) fn verify_pattern(section: &Section<'_>) -> Option<String> {
+    /// Bytes of an offset.
+    const OFFSET: usize = 8;
+    check(section, |verify| {
+        let (pattern, mut text, mut from) = (&verify.pattern, String::new(), 0);
+        let bytes = |bytes: &[u8]| match bytes.is_empty() {
+            true => String::new(),
+            false => format!("0x{}", hexadecimal(bytes)),
+        };
+        for offset in &verify.pattern_offsets {
+            let to = (*offset as usize).clamp(from, pattern.len());
+            text += &bytes(&pattern[from..to]);
+            text += "%o";
+            from = (to + OFFSET).min(pattern.len());
+        }
+        Some(text + &bytes(&pattern[from..])).filter(|text| !text.is_empty())
+    })
+}
+
+pub(in crate::fio) fn verify_async_cpus(section: &Section<'_>) -> Option<String> {
+    check(section, |verify| {
+        let list: Vec<String> = verify.processors.iter().map(u32::to_string).collect();
+        (!list.is_empty()).then(|| list.join(","))
+    })
+}
+
+pub(in crate::fio) fn verify_policy(section: &Section<'_>) -> Option<String> {
+    check(section, |verify| verify.flushed_only.then(|| "fsynced".into()))
+}
+
+/// What is discarded of the written blocks, in words.
+fn trims(section: &Section<'_>, word: fn(&TrimWritten) -> Option<String>) -> Option<String> {
+    section.stream().verify.as_ref()?.trims.as_ref().and_then(word)
+}
+
+pub(in crate::fio) fn trim_percentage(section: &Section<'_>) -> Option<String> {
+    trims(section, |trims| Some(trims.percent.to_string()))
+}
+
+pub(in crate::fio) fn trim_backlog(section: &Section<'_>) -> Option<String> {
+    trims(section, |trims| Some(trims.backlog.to_string()))
+}
+
+pub(in crate::fio) fn trim_backlog_batch(section: &Section<'_>) -> Option<String> {
+    trims(section, |trims| positive(trims.batch))
+}
+
+pub(in crate::fio) fn trim_verify_zero(section: &Section<'_>) -> Option<String> {
+    trims(section, |trims| off(trims.read_as_zeros))
+}

@@ -1,0 +1,111 @@
+//! What is written.
+
+use super::row::*;
+use super::special;
+use crate::fio::lower::data as lower;
+use crate::fio::options::data;
+use crate::fio::print;
+
+/// Written blocks that are discarded.
+const TRIMS: &str = "--rw=randtrimwrite --verify=md5 --trim_percentage=20 --trim_backlog=64 --trim_backlog_batch=8 \
+                     --trim_verify_zero=0";
+
+/// The rows of these options.
+pub const ROWS: &[Row] = rows! {
+    flag(first(2080), field!(data.zero_buffers)).help("Write zeros.").prints(print::stream::zero_buffers)
+        .effects(&[("--rw=write --zero_buffers", "stream.content={content:zeros}")]),
+    flag(first(2090), field!(data.refill_buffers)).help("New random data for every write.")
+        .prints(print::stream::refill_buffers)
+        .effects(&[("--rw=write --refill_buffers", "stream.content={content:fresh}")]),
+    boolean(first(2100), field!(data.scramble_buffers)).default("1").example("0")
+        .help("Stamp position and time into every 512 bytes of repeated data.").prints(print::stream::scramble_buffers)
+        .effects(&[("--rw=write --scramble_buffers=0", "stream.content={content:once}")]),
+    special(first(2110), "buffer_pattern", special::buffer_pattern).example("0xdeadbeef").help("Repeat these bytes.")
+        .means(lower::contents).prints(print::stream::buffer_pattern)
+        .effects(&[
+            ("--rw=write --buffer_pattern=0xdead'bytes'", "stream.content={bytes:[222,173,97,98],content:pattern}"),
+            (
+                "--rw=write --dedupe_percentage=30 --buffer_compress_percentage=50 --buffer_pattern=0xab",
+                "stream.content.constant.pattern=[171]",
+            ),
+        ]),
+    int(first(2120), field!(data.buffer_compress_percentage)).least(0).most(100).default("0").example("50")
+        .help("How far written data can be compressed, in percent.").prints(print::stream::buffer_compress_percentage)
+        .effects(&[
+            (
+                "--rw=write --buffer_compress_percentage=50",
+                "stream.content={chunk:512,content:compressible,pattern:[],percent:50}",
+            ),
+            ("--rw=write --buffer_compress_percentage=100", "stream.content={content:zeros}"),
+            (
+                "--rw=write --dedupe_percentage=30 --buffer_compress_percentage=50",
+                "stream.content.constant.percent=50",
+            ),
+        ]),
+    int(second(2130), field!(data.buffer_compress_chunk)).default("512").example("4k")
+        .help("Bytes over which that holds.").prints(print::stream::buffer_compress_chunk)
+        .effects(&[
+            (
+                "--rw=write --buffer_compress_percentage=50 --buffer_compress_chunk=4k",
+                "stream.content.content=compressible; stream.content.chunk=4096",
+            ),
+            (
+                "--rw=write --dedupe_percentage=30 --buffer_compress_percentage=50 --buffer_compress_chunk=4k",
+                "stream.content.constant.chunk=4096",
+            ),
+        ]),
+    int(first(2140), field!(data.dedupe_percentage)).least(0).most(100).default("0").example("30")
+        .help("Share of buffers that repeat an earlier one, in percent.").prints(print::stream::dedupe_percentage)
+        .effects(&[
+            (
+                "--rw=write --dedupe_percentage=30",
+                "stream.content={constant:null,content:duplicated,percent:30,shared:false,working_set:0}",
+            ),
+            (
+                "--rw=write --dedupe_percentage=30 --buffer_compress_percentage=50",
+                "stream.content.constant.percent=50; stream.content.constant.chunk=512",
+            ),
+        ]),
+    word(second(2150), "dedupe_mode", data::DedupeMode::WORDS).default("repeat").example("working_set")
+        .help("Which earlier buffer is repeated.")
+        .effects(&[
+            (
+                "--rw=write --size=4m --dedupe_percentage=30 --dedupe_mode=working_set --dedupe_global=1",
+                "stream.content.shared=true",
+            ),
+            // 5 % of 1024 blocks.
+            (
+                "--rw=write --size=4m --dedupe_percentage=30 --dedupe_mode=working_set",
+                "stream.content={constant:null,content:duplicated,percent:30,shared:false,working_set:51}",
+            ),
+        ]),
+    int(second(2160), field!(data.dedupe_working_set_percentage)).least(0).most(100).default("5").example("10")
+        .help("Size of the set that repeated buffers come from, in percent.")
+        .effects(&[
+            (
+                "--rw=write --size=4m --dedupe_percentage=30 --dedupe_mode=working_set --dedupe_working_set_percentage=50",
+                "stream.content={constant:null,content:duplicated,percent:30,shared:false,working_set:512}",
+            ),
+        ]),
+    boolean(second(2170), field!(data.dedupe_global)).default("0").example("1")
+        .help("That set is shared by the jobs.")
+        .effects(&[
+            (
+                "--rw=write --size=4m --dedupe_percentage=30 --dedupe_mode=working_set --dedupe_global=1",
+                "stream.content.shared=true",
+            ),
+        ]),
+    int(second(900), field!(data.trim_percentage)).least(0).most(100).default("0").example("10")
+        .help("Share of written blocks that are discarded again, in percent; needs verify and trim_backlog.")
+        .prints(print::verify::trim_percentage)
+        .effects(&[(TRIMS, "stream.verify.trims.percent=20")]),
+    boolean(second(910), field!(data.trim_verify_zero)).default("1").example("0")
+        .help("Discarded blocks have to read as zeros.").prints(print::verify::trim_verify_zero)
+        .effects(&[(TRIMS, "stream.verify.trims.read_as_zeros=false")]),
+    size(second(920), field!(data.trim_backlog)).default("0").example("100")
+        .help("Discard such blocks whenever this many wait to be read back.").prints(print::verify::trim_backlog)
+        .effects(&[(TRIMS, "stream.verify.trims.backlog=64")]),
+    int(second(930), field!(data.trim_backlog_batch)).default("0").example("10").help("Blocks discarded at once.")
+        .prints(print::verify::trim_backlog_batch)
+        .effects(&[(TRIMS, "stream.verify.trims.batch=8")]),
+};

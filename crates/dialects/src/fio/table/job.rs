@@ -1,0 +1,176 @@
+//! The job as a whole: its name, how often and how long it runs, what it waits for and what ends with it.
+
+use super::row::*;
+use super::special;
+use crate::fio::lower::{job as lower, report, system};
+use crate::fio::options::job;
+use crate::fio::print;
+use crate::fio::values::Unit;
+
+/// The rows of these options.
+pub const ROWS: &[Row] = rows! {
+    text(first(10), field!(job.description)).example("\"nightly run\"").help("A text that reports repeat.")
+        .is(field_of_plan!(Text: job.description)).prints(print::job::description)
+        .effects(&[("--description=nightly", "job.description=nightly")]),
+    text(first(20), field!(job.name)).example("reader")
+        .help("Name in reports; generated file names keep that of the section.")
+        .effects(&[
+            ("--name=y --size=4k", "job.name=y; target.path=y.0.0"),
+            ("--name=a/b --rw=write --verify=md5", "stream.verify.state_file=local-a.b-0-verify.state"),
+            (
+                "--name=y --ioengine=exec --program=p",
+                "worker.engine.program.output=y.stdout; worker.engine.program.errors=y.stderr",
+            ),
+        ]),
+    text(first(30), field!(job.wait_for)).example("writer")
+        .help("Begin when all clones of this earlier job have ended.").prints(print::job::wait_for)
+        .effects(&[
+            ("--size=4k --name=a --name=b --wait_for=a", "plan.steps.0.jobs.1.after=[0]"),
+            (
+                "--size=4k --name=a --name=b --name=c --stonewall --wait_for=a",
+                "plan.steps.*.jobs.*.after=[[[],[]],[[]]]; plan.origin.jobs.2.options.*.0=[name,stonewall,wait_for]",
+            ),
+        ]),
+    int(first(600), field!(job.numjobs)).default("1").example("4").help("Clones of the job that run side by side.")
+        .prints(print::job::numjobs)
+        .effects(&[
+            (
+                "--numjobs=3",
+                "job.workers.*.draws.number=[1,2,3]; job.workers.*.draws.seed=[137,137,137]; \
+                 plan.targets.*.path=[x.0.0,x.1.0,x.2.0]",
+            ),
+            (
+                "--rw=write --verify=md5 --numjobs=2",
+                "job.workers.*.streams.0.verify.state_file=[local-x-0-verify.state,local-x-1-verify.state]",
+            ),
+        ]),
+    int(first(590), field!(job.loops)).default("1").example("3")
+        .help("Times the whole job is carried out, each time in the same order.").prints(print::job::loops)
+        .effects(&[("--loops=3", "job.stop.rounds=3")]),
+    special(first(610), "startdelay", special::time_range).default("0").example("5-10")
+        .help("Wait this long after the common start, or a random time in a range (bare: seconds).")
+        .means(lower::start_delay).prints(print::job::startdelay)
+        .effects(&[("--startdelay=5-10", "job.phases.start_delay={high_ns:10000000000,low_ns:5000000000}")]),
+    time(first(620), field!(job.runtime), Unit::Seconds).aliases(&["timeout"]).default("0").example("60")
+        .help("End after this time, not counting the ramp (bare: seconds).").prints(print::job::runtime)
+        .effects(&[
+            ("--runtime=2m", "job.stop.after_ns=120000000000"),
+            ("--runtime=30 --time_based", "job.stop.repeat_until_time=true"),
+            ("--read_iolog=trace --runtime=3", "job.stop.after_ns=3000000000"),
+            ("--ioengine=exec --program=p --runtime=5", "worker.engine.program.ends_after_ns=5000000000"),
+            ("--ioengine=cpuio --cpuload=50 --runtime=5", "job.stop.after_ns=5000000000"),
+        ]),
+    flag(first(630), field!(job.time_based)).help("Begin anew until the runtime is over.")
+        .prints(print::job::time_based)
+        .effects(&[("--runtime=30 --time_based", "job.stop.repeat_until_time=true")]),
+    time(first(680), field!(job.ramp_time), Unit::Seconds).default("0").example("2s")
+        .help("Carry out the load this long before anything is counted (bare: seconds).").means(lower::warm_up)
+        .prints(print::job::ramp_time)
+        .effects(&[
+            ("--ramp_time=500ms", "job.phases.warm_up_ns=500000000"),
+            ("--ramp_size=1m --ramp_time=3", "job.phases.warm_up_ns=3000000000"),
+        ]),
+    size(second(690), field!(job.ramp_size)).least(1).example("1g")
+        .help("Carry out this much before anything is counted.").prints(print::job::ramp_size)
+        .effects(&[("--ramp_size=1m", "job.phases.warm_up_bytes=1048576; job.phases.warm_up_ns>86399999999999")]),
+    size(first(400), field!(job.number_ios)).default("0").example("100").help("End after this many operations.")
+        .prints(print::job::number_ios)
+        .effects(&[
+            ("--number_ios=100", "job.stop.operations=100"),
+            ("--ioengine=exec --program=p --number_ios=3", "job.stop.operations=3"),
+        ]),
+    flag(first(1780), field!(job.exitall)).help("When this job ends, end those that exit_what selects.")
+        .prints(print::job::exitall)
+        .effects(&[
+            (
+                "--size=4k --name=a --exitall --name=b",
+                "job.ends_with.jobs=[1]; job.ends_with.workers=true; job.ends_with.plan_always=false",
+            ),
+            ("--size=4k --name=a --exitall --exit_what=all", "job.ends_with.plan_always=true"),
+        ]),
+    word(first(1790), "exit_what", job::ExitWhat::WORDS).default("group").example("all")
+        .help("Which jobs end with one that has exitall.").prints(print::job::exit_what)
+        .effects(&[
+            (
+                "--size=4k --name=a --exitall --exit_what=all --name=b --new_group",
+                "job.ends_with.jobs=[1]; job.ends_with.plan_always=true",
+            ),
+            (
+                "--size=4k --name=a --exitall --exit_what=stonewall --name=b --new_group",
+                "job.ends_with.jobs=[1]; job.ends_with.plan_always=false",
+            ),
+        ]),
+    flag(first(1800), field!(job.exitall_on_error)).help("When this job fails, end those that exit_what selects.")
+        .prints(print::job::exitall_on_error)
+        .effects(&[
+            (
+                "--size=4k --name=a --exitall_on_error --name=b",
+                "job.ends_with.on_failure=[1]; job.ends_with.workers_on_failure=true; job.ends_with.jobs=[]",
+            ),
+            ("--size=4k --name=a --exitall_on_error --exit_what=all", "job.ends_with.plan=true"),
+        ]),
+    flag(first(1810), field!(job.stonewall)).aliases(&["wait_for_previous"])
+        .help("Begin when all jobs above have ended, in a new group.").prints(print::job::stonewall)
+        .effects(&[
+            (
+                "--size=4k --name=a --name=b --stonewall",
+                "plan.steps.*.jobs.*.name=[[a],[b]]; plan.groups.*.name=[0,1]",
+            ),
+        ]),
+    flag(first(1820), field!(job.new_group)).help("Begin a new group for reports.")
+        .effects(&[
+            ("--size=4k --name=a --name=b --new_group", "plan.steps.*.jobs.*.name=[[a,b]]; plan.groups.*.name=[0,1]"),
+        ]),
+    flag(first(1830), field!(job.thread)).help("Clones are threads rather than processes.")
+        .shows("thread", report::thread)
+        .effects(&[("--thread", "shown.thread.0=true")]),
+    boolean(first(1640), field!(job.create_only)).default("0").example("1")
+        .help("Prepare the files and do nothing else.").is(field_of_plan!(Flag: job.prepare_only))
+        .effects(&[("--size=1m --create_only=1", "job.prepare_only=true")]),
+    text(second(1060), field!(job.exec_prerun)).example("\"sync\"")
+        .help("Shell command before the job, where FATHOM_ALLOW_EXEC=1 allows it."),
+    text(second(1070), field!(job.exec_postrun)).example("\"sync\"")
+        .help("Shell command after the job, where FATHOM_ALLOW_EXEC=1 allows it."),
+    text(second(1080), field!(job.comm)).example("reader").help("Name of the process in lists of the system.")
+        .is(field_of_plan!(Text: worker.placement.name))
+        .effects(&[("--comm=walker", "worker.placement.name=walker")]),
+    word(first(2310), "continue_on_error", job::ContinueOnError::WORDS).default("none").example("verify")
+        .help("Errors that are counted without ending the job.").means(system::tolerance)
+        .prints(print::system::continue_on_error)
+        .effects(&[
+            (
+                "--continue_on_error=io",
+                "stream.on_error.tolerate_read=[5,84]; stream.on_error.tolerate_write=[5,84]; \
+                 stream.on_error.tolerate_verify=[]",
+            ),
+            (
+                "--continue_on_error=verify",
+                "stream.on_error.tolerate_read=[]; stream.on_error.tolerate_verify=[5,84]",
+            ),
+        ]),
+    special(first(210), "ignore_error", special::errors).example("EIO,ENOSPC")
+        .help("Errors, by name or number, that are tolerated for reads, writes, verification.")
+        .prints(print::system::ignore_error)
+        .effects(&[
+            (
+                "--ignore_error=EIO,ENOSPC:122,EILSEQ",
+                "stream.on_error.tolerate_read=[5]; stream.on_error.tolerate_write=[28,122]; \
+                 stream.on_error.tolerate_verify=[84]",
+            ),
+        ]),
+    boolean(first(2320), field!(job.error_dump)).default("0").example("1").help("Tell of tolerated errors as well.")
+        .is(field_of_plan!(Flag: stream.on_error.tell_tolerated))
+        .effects(&[("--error_dump=1", "stream.on_error.tell_tolerated=true")]),
+    int(second(2460), field!(job.flow)).most(1000).default("0").example("8")
+        .help("Share in the operations of all jobs of the same flow: its weight over the sum of theirs.")
+        .means(lower::flow).prints(print::job::flow)
+        .effects(&[("--flow=8", "stream.flow={id:0,pause_ns:0,weight:8}")]),
+    int(second(2440), field!(job.flow_id)).default("0").example("1").help("Which flow.").prints(print::job::flow_id)
+        .effects(&[("--flow=8 --flow_id=3", "stream.flow.id=3")]),
+    ignored(first(2450), "flow_watermark").example("64").help("Gone; a flow has no limit any more.")
+        .without_effect("fio has no such thing any more"),
+    int(second(2470), field!(job.flow_sleep)).default("0").example("100")
+        .help("Pause in microseconds of a job that is ahead of its share.").prints(print::job::flow_sleep)
+        .effects(&[("--flow=8 --flow_sleep=100", "stream.flow.pause_ns=100000")]),
+    refused(third(2330), "profile", "text").example("tiobench").help("One of fio's built-in workloads."),
+};

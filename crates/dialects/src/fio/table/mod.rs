@@ -1,0 +1,108 @@
+//! The table of fio's job options. A row is all that an option needs here: parser, `--cmdhelp` and the page of documentation
+//! follow from it, and the defaults of [`JobOptions`](super::JobOptions) are those of the rows.
+
+mod data;
+mod engine;
+mod files;
+mod job;
+mod logs;
+mod pace;
+mod pattern;
+mod queue;
+mod reader;
+mod replay;
+mod report;
+mod row;
+mod special;
+mod system;
+mod verify;
+mod zones;
+
+use std::sync::LazyLock;
+
+pub(super) use reader::{Reader, Taken, Wrong, spread};
+pub use reader::{Surroundings, Told};
+pub use row::{At, Kind, Rank, Row, Status};
+
+/// Groups of options: the heading of each and its rows.
+pub const GROUPS: &[(&str, &[Row])] = &[
+    ("The job", job::ROWS),
+    ("Files", files::ROWS),
+    ("What is read and written", pattern::ROWS),
+    ("How the system is asked", queue::ROWS),
+    ("How fast", pace::ROWS),
+    ("Data", data::ROWS),
+    ("Verification", verify::ROWS),
+    ("Statistics", report::ROWS),
+    ("Logs", logs::ROWS),
+    ("Processors, priorities, limits", system::ROWS),
+    ("Traces", replay::ROWS),
+    ("Zones and placement", zones::ROWS),
+    ("Options of engines", engine::ROWS),
+];
+
+/// All rows, by group.
+pub fn rows() -> impl Iterator<Item = &'static Row> {
+    GROUPS.iter().flat_map(|(_, rows)| rows.iter())
+}
+
+/// The rows that every job has, in the order in which fio lists its options: in `--cmdhelp=all`, among the candidates of an
+/// abbreviation, and for which of two names that are equally near to a mistyped one is suggested.
+pub(super) fn in_order() -> impl Iterator<Item = &'static Row> {
+    static IN_ORDER: LazyLock<Vec<&Row>> = LazyLock::new(|| {
+        let mut common: Vec<&Row> = rows().filter(|row| row.engines.is_empty()).collect();
+        common.sort_by_key(|row| row.rank.order);
+        common
+    });
+    IN_ORDER.iter().copied()
+}
+
+/// The row of an option that every job has, by its name or an alias.
+pub fn find(name: &str) -> Option<&'static Row> {
+    rows().find(|row| row.engines.is_empty() && row.is_called(name))
+}
+
+/// The rows of options that some engines have.
+pub(super) fn of_engines() -> impl Iterator<Item = &'static Row> {
+    engine::ROWS.iter()
+}
+
+/// The row of an option that an engine has.
+pub fn find_of_engine(engine: &str, name: &str) -> Option<&'static Row> {
+    of_engines().find(|row| row.engines.contains(&engine) && row.is_called(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn every_row_is_whole() {
+        let mut names = HashSet::new();
+        for row in rows() {
+            assert!(!row.help.is_empty(), "{}", row.name);
+            for name in row.names() {
+                assert!(names.insert(name), "{name} stands twice");
+            }
+            let bare = matches!(row.kind, Kind::Flag(_));
+            assert!(bare || !row.example.is_empty(), "{} has no example", row.name);
+        }
+    }
+
+    #[test]
+    fn every_option_has_a_rank_of_its_own() {
+        let mut places = HashSet::new();
+        for row in rows() {
+            let own = row.engines.is_empty();
+            assert!(own == (row.rank.order > 0), "{}", row.name);
+            assert!(
+                !own || places.insert(row.rank.order),
+                "{} shares its place in the order",
+                row.name
+            );
+            assert!(row.status != Status::Refused || row.rank.tier == 3, "{}", row.name);
+        }
+    }
+}

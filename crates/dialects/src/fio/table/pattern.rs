@@ -1,0 +1,254 @@
+//! What is read and written: direction, order, offsets.
+
+use super::row::*;
+use super::special;
+use crate::fio::lower::pattern as lower;
+use crate::fio::options::pattern;
+use crate::fio::print;
+use crate::fio::values::Unit;
+
+/// The rows of these options.
+pub const ROWS: &[Row] = rows! {
+    word(first(100), "rw", pattern::Rw::WORDS).tail(special::sequence).aliases(&["readwrite"]).default("read")
+        .example("randrw").help("IO direction").means(lower::direction).prints(print::pattern::rw)
+        .effects(&[
+            (
+                "--rw=randwrite",
+                "stream.mix={direction:write,mix:only}; stream.pattern.access.*.pattern=[random]; \
+                 stream.hint.random=true",
+            ),
+            ("--rw=trimwrite --size=1m", "stream.mix.mix=trim_then_write; job.stop.bytes=2097152"),
+            (
+                "--rw=write:8k",
+                "stream.pattern.access.*.advance=[{by:length,skip:8192}]; stream.pattern.access.*.at_end=[wrap]",
+            ),
+            ("--rw=randread:4", "stream.pattern.access.*.operations=[4]; stream.pattern.access.*.between=[continue]"),
+            ("--rw=write --size=1m", "target.prepare.prepare=lay_out; target.prepare.content=null"),
+            (
+                "--rw=randread --zonemode=strided --zonesize=64k",
+                "stream.pattern.access.*.pattern=[zones]; stream.pattern.access.0.within!=null",
+            ),
+            ("--rw=write --fsync=32", "stream.sync.every_writes=32"),
+            (
+                "--rw=randrw --ioengine=libaio --direct=1 --cmdprio_percentage=20,10 --cmdprio=1,2 --cmdprio_class=1,2",
+                "stream.priorities=[{class:real_time,direction:read,hint:0,length:null,level:1,percent:20},\
+                 {class:best_effort,direction:write,hint:0,length:null,level:2,percent:10}]",
+            ),
+            (
+                "--rw=write --rate=10m,5m",
+                "stream.pacing.rates.read=null; \
+                 stream.pacing.rates.write={amount:5242880,catch_up:unlimited,per_ns:1000000000,phase_ns:0,\
+                 process:linear,unit:bytes}",
+            ),
+            ("--rw=write --rate_min=1m", "job.control.*.direction=[write]"),
+            ("--rw=write --verify=md5", "stream.verify.after_writes=true"),
+            ("--rw=trimwrite --block_error_percentiles=1", "stream.on_error.block_lifetimes=true"),
+        ]),
+    word(first(220), "rw_sequencer", pattern::Sequencer::WORDS).default("sequential").example("identical")
+        .help("What happens between two random positions of `rw=...:N`.").prints(print::pattern::rw_sequencer)
+        .effects(&[("--rw=randread:4 --rw_sequencer=identical", "stream.pattern.access.*.between=[repeat]")]),
+    int(first(1330), field!(pattern.rwmixread)).least(0).most(100).default("50").example("70")
+        .help("Share of reads in a mixed job, in percent.")
+        .then(|job| job.pattern.rwmixwrite = 100i64.saturating_sub(job.pattern.rwmixread))
+        .effects(&[("--rw=randrw --rwmixread=70", "stream.mix.mix=drawn; stream.mix.write_percent=30.0")]),
+    int(first(1340), field!(pattern.rwmixwrite)).least(0).most(100).default("50").example("30")
+        .help("Share of writes in a mixed job, in percent.")
+        .then(|job| job.pattern.rwmixread = 100i64.saturating_sub(job.pattern.rwmixwrite))
+        .prints(print::pattern::rwmixwrite)
+        .effects(&[("--rw=randrw --rwmixwrite=20", "stream.mix.mix=drawn; stream.mix.write_percent=20.0")]),
+    removed(first(1350), "rwmixcycle").example("500").help("Gone."),
+    amount(first(310), field!(pattern.size)).example("1g")
+        .help("Bytes of each clone, over all its files; also the region they lie in.").prints(print::files::total)
+        .effects(&[
+            (
+                "--size=1m",
+                "target.prepare.size=1048576; \
+                 stream.region.length={align:0,bytes:1048576,percent:0.0,round_up:false}; job.stop.bytes=1048576",
+            ),
+            (
+                "--filename=dev --bs=8k --size=50%",
+                "stream.region.length.percent=50.0; stream.region.length.align=8192; job.stop.region_percent=100",
+            ),
+            ("--ioengine=null --size=1m", "target.kind={kind:nothing,size:1048576}"),
+            // The byte that is left over is less than a block.
+            (
+                "--nrfiles=3 --size=40k --bs=4k",
+                "plan.targets.*.prepare.size=[13653,13653,13653]; stream.region.length.bytes=13653",
+            ),
+            // Two are left over, and go to the first two.
+            ("--nrfiles=3 --size=32 --bs=1", "plan.targets.*.prepare.size=[11,11,10]; stream.region.length=null"),
+            (
+                "--rw=write --size=4m --dedupe_percentage=30 --dedupe_mode=working_set",
+                "stream.content.working_set=51",
+            ),
+        ]),
+    amount(first(320), field!(pattern.io_size)).aliases(&["io_limit"]).example("4g")
+        .help("Bytes to transfer, where they are not the size.").prints(print::job::io_size)
+        .effects(&[
+            (
+                "--size=1m --io_size=4m",
+                "job.stop.bytes=4194304; job.stop.passes=null; stream.region.length.bytes=1048576",
+            ),
+            ("--filename=dev --io_size=50%", "job.stop.region_percent=50"),
+        ]),
+    amount(first(370), field!(pattern.offset)).aliases(&["fileoffset"]).default("0").example("25%")
+        .help("Where in the file the region begins.").prints(print::files::offset)
+        .effects(&[
+            (
+                "--size=1m --offset=64k",
+                "stream.region.base={align:0,bytes:65536,percent:0.0,round_up:false}; target.prepare.size=1114112",
+            ),
+            (
+                "--filename=dev --offset=25% --bs=8k",
+                "stream.region.base={align:8192,bytes:0,percent:25.0,round_up:true}",
+            ),
+        ]),
+    amount(first(380), field!(pattern.offset_increment)).default("0").example("1g")
+        .help("What is added to the offset for each further clone.").prints(print::files::offset_increment)
+        .effects(&[
+            (
+                "--filename=f --size=64k --offset_increment=1m --numjobs=2",
+                "job.workers.*.streams.0.region.base.bytes=[0,1048576]",
+            ),
+        ]),
+    int(second(390), field!(pattern.offset_align)).default("0").example("4k")
+        .help("Alignment of an offset in percent.")
+        .effects(&[("--filename=dev --offset=25% --offset_align=64k", "stream.region.base.align=65536")]),
+    per_direction(first(110), field!(pattern.bs), Unit::Bytes).aliases(&["blocksize"]).least(1).default("4096")
+        .example("4k,64k").help("Block size unit").means(lower::positions).prints(print::pattern::bs)
+        .effects(&[
+            (
+                "--bs=8k,16k",
+                "stream.pattern.sizes.read.size=8192; stream.pattern.sizes.write.size=16384; \
+                 stream.pattern.sizes.trim.size=16384",
+            ),
+            ("--size=1m --bs=64k", "target.prepare.block=65536"),
+            ("--read_iolog=records --bs=512", "stream.cache.direct=false; stream.replay.trace=records"),
+        ]),
+    per_direction(first(120), field!(pattern.ba), Unit::Bytes).aliases(&["blockalign"]).least(1).example("4k")
+        .help("Alignment of offsets; the smallest block size if not given.").prints(print::pattern::blockalign)
+        .effects(&[
+            (
+                "--rw=randread --bs=4k --ba=2k",
+                "stream.pattern.alignment={read:2048,trim:2048,write:2048}; \
+                 stream.pattern.access.*.placement.distribution=[uniform]",
+            ),
+        ]),
+    special(first(130), "bsrange", special::block_range).aliases(&["blocksize_range"]).example("4k-64k")
+        .help("Range from which block sizes are drawn.").prints(print::pattern::bsrange)
+        .effects(&[
+            ("--bsrange=4k-64k", "stream.pattern.sizes.read={high:65536,low:4096,sizes:range,unaligned:false}"),
+            ("--bsrange=8k-8k", "stream.pattern.sizes.read={size:8192,sizes:fixed}"),
+        ]),
+    special(first(140), "bssplit", special::block_split).example("4k/60:64k/40")
+        .help("Block sizes with the percentage of each.").prints(print::pattern::bssplit)
+        .effects(&[
+            // The rarest first.
+            (
+                "--bssplit=4k/60:64k/40",
+                "stream.pattern.sizes.read.entries=[{percent:40.0,size:65536},{percent:60.0,size:4096}]",
+            ),
+        ]),
+    flag(second(150), field!(pattern.bs_unaligned)).aliases(&["blocksize_unaligned"])
+        .help("Drawn block sizes need not be multiples of the smallest.").prints(print::pattern::bs_unaligned)
+        .effects(&[("--bsrange=4k-64k --bs_unaligned", "stream.pattern.sizes.read.unaligned=true")]),
+    boolean(second(160), field!(pattern.bs_is_seq_rand)).default("0").example("1")
+        .help("The read size is for sequential operations, the write size for random ones.")
+        .is(field_of_plan!(Flag: stream.pattern.sizes_by_place))
+        .effects(&[
+            (
+                "--rw=write --bs=4k,64k --bs_is_seq_rand=1",
+                "stream.pattern.sizes_by_place=true; stream.pattern.sizes.read.size=4096; \
+                 stream.pattern.sizes.write.size=65536",
+            ),
+        ]),
+    boolean(first(170), field!(pattern.randrepeat)).aliases(&["allrandrepeat"]).default("1").example("0")
+        .help("Draw the same numbers in every run.")
+        .effects(&[
+            (
+                "--randrepeat=0 --nrfiles=3 --filesize=1m-8m --size=30m",
+                "plan.targets.*.prepare.size!=[2105344,3330048,3227648]",
+            ),
+            ("--randrepeat=0", "plan.seed=7; worker.draws={form:per_purpose,number:1,seed:7}"),
+        ]),
+    optional_size(first(180), field!(pattern.randseed)).default("0x89").example("42")
+        .help("Seed of the random numbers.").prints(print::job::randseed)
+        .effects(&[
+            (
+                "--randseed=42 --nrfiles=3 --filesize=1m-8m --size=30m",
+                "plan.targets.*.prepare.size!=[2105344,3330048,3227648]; plan.targets.*.path=[x.0.0,x.0.1,x.0.2]",
+            ),
+            ("--randseed=42", "plan.seed=42; worker.draws={form:per_purpose,number:1,seed:42}"),
+            ("--randrepeat=0 --randseed=42", "plan.seed=42"),
+        ]),
+    flag(first(190), field!(pattern.norandommap)).help("Random offsets may repeat before all blocks had their turn.")
+        .prints(print::pattern::norandommap)
+        .effects(&[
+            (
+                "--rw=randread --norandommap",
+                "stream.pattern.access.*.placement=[{distribution:uniform,reduction:multiply_high32}]",
+            ),
+        ]),
+    boolean(first(200), field!(pattern.softrandommap)).default("0").example("1")
+        .help("Go on without a map of blocks where memory for it is short.").prints(print::pattern::softrandommap)
+        .effects(&[
+            (
+                "--rw=randread --softrandommap=1",
+                "stream.pattern.access.*.placement.method=[{method:map,optional:true,reduction:multiply_high32}]",
+            ),
+        ]),
+    word(first(410), "random_generator", pattern::Generator::WORDS).default("tausworthe").example("lfsr")
+        .help("Generator of random offsets.")
+        .effects(&[
+            ("--rw=randread --random_generator=lfsr", "stream.pattern.access.*.placement.method.method=[bijection]"),
+            (
+                "--rw=randread --random_generator=tausworthe64",
+                "stream.pattern.access.*.placement.method=[{method:map,optional:false,reduction:multiply_high64}]",
+            ),
+        ]),
+    word(first(420), "random_distribution", pattern::DistributionName::WORDS).tail(special::distribution)
+        .default("random").example("zipf:1.2").help("How random offsets spread over the file.")
+        .prints(print::pattern::random_distribution)
+        .effects(&[
+            (
+                "--rw=randread --random_distribution=zipf:1.2:0.3",
+                "stream.pattern.access.*.placement=[{center:0.3,distribution:zipf,theta:1.2}]",
+            ),
+            (
+                "--rw=randread --random_distribution=pareto:0.3",
+                "stream.pattern.access.*.placement=[{center:null,distribution:pareto,h:0.3}]",
+            ),
+            (
+                "--rw=randread --random_distribution=normal:20",
+                "stream.pattern.access.*.placement=[{center:0.5,deviation_percent:20.0,distribution:normal}]",
+            ),
+            (
+                "--rw=randread --random_distribution=zoned:60/10:40/90",
+                "stream.pattern.access.0.placement.basis=percent; \
+                 stream.pattern.access.0.placement.shares.read=[{operations_percent:60.0,span:10.0},\
+                 {operations_percent:40.0,span:90.0}]",
+            ),
+            (
+                "--rw=randread --random_distribution=zoned_abs:60/1m:40/9m",
+                "stream.pattern.access.0.placement.basis=bytes",
+            ),
+        ]),
+    boolean(second(430), field!(pattern.random_sequence_stride)).default("0").example("1")
+        .help("A list of blocks moves on by its length in each round.").prints(print::pattern::random_sequence_stride)
+        .effects(&[
+            (
+                "--rw=randread --random_distribution=sequence:2,0,1 --random_sequence_stride=1",
+                "stream.pattern.access.0.placement.blocks=[2,0,1]; stream.pattern.access.0.placement.moving=true",
+            ),
+        ]),
+    per_direction(first(440), field!(pattern.percentage_random), Unit::Bytes).least(0).most(100)
+        .default("100,100,100").example("50").help("Share of operations at random positions, in percent.")
+        .prints(print::pattern::percentage_random)
+        .effects(&[
+            (
+                "--rw=randread --percentage_random=50,20",
+                "stream.pattern.access.*.random_percent=[{read:50,trim:20,write:20}]",
+            ),
+        ]),
+    removed(first(450), "percentage_sequential").example("50").help("Gone; see percentage_random."),
+};

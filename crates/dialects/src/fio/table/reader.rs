@@ -1,0 +1,123 @@
+//! What a job's options are read with: the job so far, what may be asked, and what is to be told.
+
+use model::PerDirection;
+
+use super::Row;
+use crate::fio::options::JobOptions;
+use crate::fio::values::{self, Number, Unit};
+
+/// What reading may ask of the machine and its files.
+pub trait Surroundings {
+    /// The text of a job file; `-` is standard input.
+    ///
+    /// # Errors
+    /// The system's words for the reason.
+    fn read_job_file(&mut self, path: &str) -> Result<String, String>;
+
+    /// A variable of the environment.
+    fn variable(&self, name: &str) -> Option<String>;
+
+    /// Whether a path is a directory.
+    ///
+    /// # Errors
+    /// The system's words for the reason why it cannot be told.
+    fn is_directory(&self, path: &str) -> Result<bool, String>;
+
+    /// Opens the file of `--output`.
+    ///
+    /// # Errors
+    /// The system's words for the reason.
+    fn open_output(&mut self, path: &str) -> Result<(), String>;
+
+    /// Bytes of a page (`$pagesize`).
+    fn page_size(&self) -> u64;
+
+    /// Configured processors (`$ncpus`).
+    fn processors(&self) -> u64;
+
+    /// Memory of the machine in MiB (`$mb_memory`).
+    fn memory_mib(&self) -> u64;
+}
+
+/// A line to be told, or the place among them of a job's banner.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Told {
+    /// A line for stdout.
+    Out(String),
+    /// A line for stderr.
+    Err(String),
+    /// What to do about an error, for a line `hint: …`; fio has no such lines.
+    Hint(String),
+    /// The banner of the job with this index, which is printed as soon as the job is known to be good.
+    Added(usize),
+}
+
+/// Why an option is not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wrong {
+    /// Its value is wrong; the line that all of them share is still to be said.
+    Failed,
+    /// All has been said.
+    Said,
+    /// It would write, and `--readonly` stands before it.
+    ReadOnly,
+}
+
+/// What an option answers.
+pub type Taken = Result<(), Wrong>;
+
+/// A job that takes options.
+pub struct Reader<'a> {
+    pub(in crate::fio) job: &'a mut JobOptions,
+    /// Nothing while defaults are filled in, which ask for nothing.
+    pub(in crate::fio) around: Option<&'a mut dyn Surroundings>,
+    pub(in crate::fio) told: &'a mut Vec<Told>,
+    /// `--readonly` stood before.
+    pub(in crate::fio) readonly: bool,
+}
+
+impl Reader<'_> {
+    /// A line for stderr.
+    pub(in crate::fio) fn say(&mut self, line: impl Into<String>) {
+        self.told.push(Told::Err(line.into()));
+    }
+
+    /// Says what is wrong with a value.
+    pub(in crate::fio) fn fail(&mut self, line: impl Into<String>) -> Wrong {
+        self.say(line);
+        Wrong::Failed
+    }
+
+    /// A size or a count.
+    pub(in crate::fio) fn number(&self, text: &str) -> Result<Number, Wrong> {
+        values::number(text, Unit::Bytes, self.job.kb_base()).ok_or(Wrong::Failed)
+    }
+
+    /// Bounds of numbers that have no sign.
+    pub(in crate::fio) fn within(&mut self, row: &Row, value: u64) -> Taken {
+        let (name, bound) = (row.name, |bound: Option<i64>| bound.map(|bound| bound as u64));
+        if let Some(most) = bound(row.most).filter(|most| value > *most) {
+            return Err(self.fail(format!("{name}: max value out of range: {value} ({most} max)")));
+        }
+        match bound(row.least).filter(|least| value < *least) {
+            Some(least) => Err(self.fail(format!("{name}: min value out of range: {value} ({least} min)"))),
+            None => Ok(()),
+        }
+    }
+}
+
+/// One value goes to all three directions, the second of two to writes and trims. Blank ones keep what was there, and a
+/// separator at the end keeps the last from spreading.
+pub(in crate::fio) fn spread<T: Clone>(to: &mut PerDirection<T>, values: &[Option<T>], closed: bool) {
+    let slots = [&mut to.read, &mut to.write, &mut to.trim];
+    for (index, slot) in slots.into_iter().enumerate() {
+        let value = match values.get(index) {
+            Some(value) => value.clone(),
+            None if closed => None,
+            None => values.last().cloned().flatten(),
+        };
+        if let Some(value) = value {
+            *slot = value;
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Traces of operations.
+
+use super::row::*;
+use super::special;
+use crate::fio::print;
+
+/// The rows of these options.
+pub const ROWS: &[Row] = rows! {
+    text(second(940), field!(replay.write_iolog)).example("trace.log")
+        .help("Write everything that is issued at the end of this file, as a trace (version 3).")
+        .is(field_of_plan!(Text: job.trace))
+        .effects(&[("--write_iolog=out", "job.trace=out")]),
+    text(second(950), field!(replay.read_iolog)).example("trace.log")
+        .help("Carry out the operations of a trace: of fio (version 2 or 3) or of blktrace; with colons between several, clones take them in turn; `-` is standard input.")
+        .prints(print::files::read_iolog)
+        .effects(&[
+            (
+                "--read_iolog=trace",
+                "plan.targets.*.path=[f,y]; stream.mix={mix:traced,reads:true,trims:false,writes:true}; \
+                 stream.pattern.sizes.read={high:8192,low:512,sizes:range,unaligned:true}; \
+                 stream.pattern.sizes.write={size:4096,sizes:fixed}; job.stop.passes=1; job.stop.bytes=null; \
+                 target.prepare={prepare:existing}; plan.targets.1.prepare.size=0; \
+                 plan.targets.1.prepare.may_create=true; \
+                 stream.replay={align:0,files:[f,y],flushes:true,form:{form:fio_text},redirected:false,scale:1,\
+                 skip:{flushes:false,reads:false,trims:false,writes:false},speed_percent:100,trace:trace,\
+                 without_times:false}",
+            ),
+            // Clones take the traces in turn.
+            (
+                "--numjobs=3 --read_iolog=trace:other",
+                "job.workers.*.streams.*.replay.trace=[[trace],[other],[trace]]",
+            ),
+            (
+                "--read_iolog=records --ioengine=libaio",
+                "plan.targets.*.path=[dev]; stream.depth=2; stream.cache.direct=true; \
+                 stream.replay.form={form:blktrace,swapped:false}; stream.replay.files=[8:16]",
+            ),
+            // Neither sizes nor numbers end it before it is through.
+            (
+                "--read_iolog=trace --size=1m --number_ios=5 --loops=3",
+                "job.stop={after_ns:null,bytes:null,operations:null,passes:1,region_percent:null,\
+                 repeat_until_time:false,rounds:null}",
+            ),
+        ]),
+    boolean(second(960), field!(replay.read_iolog_chunked)).default("0").example("1")
+        .help("Read the trace in pieces.")
+        .without_effect("a trace is always read in pieces, while it is carried out"),
+    boolean(second(970), field!(replay.replay_no_stall)).default("0").example("1")
+        .help("Take no notice of the times in the trace.").prints(print::files::replay_no_stall)
+        .effects(&[("--read_iolog=trace --replay_no_stall=1", "stream.replay.without_times=true")]),
+    text(second(980), field!(replay.replay_redirect)).example("/dev/sdb")
+        .help("Carry all operations out on this file or device.").prints(print::files::replay_redirect)
+        .effects(&[
+            (
+                "--read_iolog=trace --replay_redirect=f",
+                "plan.targets.*.path=[f]; stream.replay.redirected=true; stream.replay.files=[f]",
+            ),
+        ]),
+    int(second(990), field!(replay.replay_scale)).default("1").example("2").help("Divide offsets by this.")
+        .prints(print::files::replay_scale)
+        .effects(&[("--read_iolog=trace --replay_scale=2", "stream.replay.scale=2")]),
+    special(second(1000), "replay_align", special::replay_align).example("4096")
+        .help("Round offsets down to multiples of this power of two.").prints(print::files::replay_align)
+        .effects(&[("--read_iolog=trace --replay_align=4k", "stream.replay.align=4096")]),
+    int(second(1010), field!(replay.replay_time_scale)).least(1).default("100").example("200")
+        .help("Speed in percent of that of the trace: 200 is twice as fast.").prints(print::files::replay_time_scale)
+        .effects(&[("--read_iolog=trace --replay_time_scale=50", "stream.replay.speed_percent=50")]),
+    special(second(1020), "replay_skip", special::replay_skip).example("trim")
+        .help("Kinds of operation to leave out: read, write, trim, sync, with commas between them.")
+        .prints(print::files::replay_skip)
+        .effects(&[
+            (
+                "--read_iolog=trace --replay_skip=write,sync",
+                "stream.mix={mix:traced,reads:true,trims:false,writes:false}; stream.replay.flushes=false; \
+                 stream.replay.skip={flushes:true,reads:false,trims:false,writes:true}",
+            ),
+            (
+                "--read_iolog=trace --replay_skip=read,trim",
+                "stream.replay.skip={flushes:false,reads:true,trims:true,writes:false}",
+            ),
+        ]),
+    refused(third(1030), "merge_blktrace_file", "text").example("merged.bin").help("File for merged traces."),
+    refused(third(1040), "merge_blktrace_scalars", "float list").example("100:50")
+        .help("Stretch of the times of each trace."),
+    refused(third(1050), "merge_blktrace_iters", "float list").example("1:2").help("Repetitions of each trace."),
+};

@@ -1,0 +1,541 @@
+//! Options whose values have a grammar of their own.
+
+use model::PerDirection;
+
+use super::reader::{Reader, Taken, Told, Wrong, spread};
+use crate::fio::options::replay::Skip;
+use crate::fio::options::typed::{
+    CpuRange, Distribution, LogName, Piece, PrioritySplit, Range, Split, SyncFileRange, Zone,
+};
+use crate::fio::options::{JobOptions, pattern};
+use crate::fio::values::{self, Unit};
+
+/// Entries of a list of block sizes or zones, for each direction.
+const ENTRIES: usize = 64;
+
+pub(super) fn filename(reader: &mut Reader<'_>, text: &str) -> Taken {
+    // fio joins directory and name at this moment; a directory that comes later changes nothing.
+    reader.job.files.filename_directory = reader.job.files.directory.first().cloned();
+    reader.job.files.filename = values::names(text);
+    Ok(())
+}
+
+pub(super) fn directory(reader: &mut Reader<'_>, text: &str) -> Taken {
+    let names = values::names(text);
+    for name in &names {
+        let answer = reader.around.as_ref().map(|around| around.is_directory(name));
+        let Some(Ok(true)) = answer else {
+            if let Some(Err(why)) = answer {
+                let line = format!("fio: file:options.rs:0, func=lstat, error={why}");
+                reader.told.push(Told::Out(line));
+            }
+            let hint = format!("make the directory first (mkdir -p {name}), or name one that is there");
+            reader.told.push(Told::Hint(hint));
+            return Err(reader.fail(format!("fio: {name} is not a directory")));
+        };
+    }
+    reader.job.files.directory = names;
+    Ok(())
+}
+
+pub(super) fn engine(reader: &mut Reader<'_>, text: &str) -> Taken {
+    reader.job.queue.ioengine = text.to_string();
+    Ok(())
+}
+
+pub(super) fn service_type(reader: &mut Reader<'_>, tail: &str) -> Taken {
+    let parameter = tail.strip_prefix(':').and_then(values::real);
+    let zipf = reader.job.files.file_service_type == crate::fio::options::files::ServiceType::Zipf;
+    if zipf && parameter == Some(1.0) {
+        return Err(reader.fail("fio: zipf theta must be different than 1.0"));
+    }
+    reader.job.files.file_service_count = parameter;
+    Ok(())
+}
+
+pub(super) fn memory(reader: &mut Reader<'_>, tail: &str) -> Taken {
+    reader.job.queue.mem_path = tail.strip_prefix(':').map(str::to_string);
+    Ok(())
+}
+
+/// What follows the direction: how often a position is drawn, or how far a sequential job moves on.
+pub(super) fn sequence(reader: &mut Reader<'_>, tail: &str) -> Taken {
+    let rw = reader.job.pattern.rw;
+    if reader.readonly && rw.changes_data() {
+        return Err(Wrong::ReadOnly);
+    }
+    let step = tail.strip_prefix(':').map(|text| match rw.is_random() {
+        true => leading_integer(text),
+        false => reader.number(text).map_or(0, |number| number.signed()),
+    });
+    reader.job.pattern.rw_step = step.unwrap_or(0);
+    Ok(())
+}
+
+impl pattern::Rw {
+    /// Blocks are written or discarded.
+    pub fn changes_data(self) -> bool {
+        !matches!(self, pattern::Rw::Read | pattern::Rw::RandRead)
+    }
+
+    /// Positions are drawn.
+    pub fn is_random(self) -> bool {
+        use pattern::Rw;
+        match self {
+            Rw::RandRead | Rw::RandWrite | Rw::RandTrim | Rw::RandReadWrite | Rw::RandTrimWrite => true,
+            Rw::Read | Rw::Write | Rw::Trim | Rw::ReadWrite | Rw::TrimWrite => false,
+        }
+    }
+}
+
+pub(super) fn size_range(reader: &mut Reader<'_>, text: &str) -> Taken {
+    reader.job.files.filesize = range(reader, text, Unit::Bytes)?;
+    Ok(())
+}
+
+pub(super) fn time_range(reader: &mut Reader<'_>, text: &str) -> Taken {
+    reader.job.job.startdelay = range(reader, text, Unit::Seconds)?;
+    Ok(())
+}
+
+fn range(reader: &Reader<'_>, text: &str, unit: Unit) -> Result<Range, Wrong> {
+    let (numbers, _) = values::numbers(text, unit, reader.job.kb_base());
+    let low = numbers.first().copied().flatten().ok_or(Wrong::Failed)?.raw;
+    let high = numbers.get(1).copied().flatten().map_or(low, |number| number.raw);
+    Ok(Range { low, high })
+}
+
+pub(super) fn block_range(reader: &mut Reader<'_>, text: &str) -> Taken {
+    let mut ranges = Vec::new();
+    for (index, piece) in values::split(text, &[',']).into_iter().take(3).enumerate() {
+        let ends = values::split(piece, &['-', ':']);
+        let numbers: Vec<_> = ends.iter().map(|end| reader.number(end)).collect();
+        match numbers.as_slice() {
+            [Ok(one), Ok(other)] => ranges.push(Some(Range {
+                low: one.raw.min(other.raw),
+                high: one.raw.max(other.raw),
+            })),
+            _ if index == 0 => return Err(Wrong::Failed),
+            _ => ranges.push(None),
+        }
+    }
+    if let Some(row) = super::find("bsrange") {
+        for range in ranges.iter().flatten() {
+            reader.within(row, range.low)?;
+        }
+    }
+    spread(&mut reader.job.pattern.bsrange, &ranges, false);
+    Ok(())
+}
+
+pub(super) fn block_split(reader: &mut Reader<'_>, text: &str) -> Taken {
+    let mut lists = Vec::new();
+    for list in values::split(text, &[',']).into_iter().take(3) {
+        let mut entries = Vec::new();
+        for entry in values::split(list, &[':']).into_iter().take(ENTRIES) {
+            let (size, percent) = entry.split_once('/').unwrap_or((entry, ""));
+            let Ok(size) = reader.number(size) else {
+                return Err(reader.fail("fio: split conversion failed"));
+            };
+            entries.push((size.raw, share(percent)));
+        }
+        let Some(shares) = fill_shares(&entries) else {
+            return Err(reader.fail("fio: bssplit percentages add to more than 100%"));
+        };
+        let splits = shares.into_iter().map(|(bytes, percent)| Split { bytes, percent });
+        lists.push(Some(splits.collect()));
+    }
+    spread(&mut reader.job.pattern.bssplit, &lists, false);
+    Ok(())
+}
+
+/// Priorities by block size: for reads, and for writes if they differ.
+pub(super) fn priorities(reader: &mut Reader<'_>, text: &str) -> Taken {
+    let mut lists = Vec::new();
+    for list in values::split(text, &[',']).into_iter().take(2) {
+        let mut entries = Vec::new();
+        for entry in values::split(list, &[':']).into_iter().take(ENTRIES) {
+            entries.push(priority(reader, entry)?);
+        }
+        lists.push(Some(entries));
+    }
+    let mut splits = PerDirection::default();
+    spread(&mut splits, &lists, false);
+    // Trims have no priorities of their own.
+    splits.trim.clear();
+    reader.job.engine.cmdprio_bssplit = Some(splits);
+    Ok(())
+}
+
+fn priority(reader: &mut Reader<'_>, entry: &str) -> Result<PrioritySplit, Wrong> {
+    let mut fields = entry.split('/');
+    let size = fields.next().unwrap_or_default();
+    let Ok(size) = reader.number(size) else {
+        return Err(reader.fail("fio: split conversion failed"));
+    };
+    let numbers: Vec<u64> = fields
+        .filter(|field| !field.is_empty())
+        .map(|field| leading_integer(field).max(0) as u64)
+        .collect();
+    let (percent, priority) = match numbers[..] {
+        [] => (0, None),
+        [percent] => (percent, None),
+        [percent, class, level] => (percent, Some((class, level, 0))),
+        [percent, class, level, hint] => (percent, Some((class, level, hint))),
+        _ => return Err(reader.fail("fio: invalid cmdprio_bssplit format")),
+    };
+    if priority.is_some_and(|(class, level, hint)| class > 3 || level > 7 || hint > 1023) {
+        return Err(reader.fail("fio: invalid cmdprio_bssplit format"));
+    }
+    Ok(PrioritySplit {
+        bytes: size.raw,
+        percent: percent.min(100),
+        priority,
+    })
+}
+
+/// Kinds of operation that a replay leaves out, with commas between them.
+pub(super) fn replay_skip(reader: &mut Reader<'_>, text: &str) -> Taken {
+    let mut skipped = Vec::new();
+    for word in text.split(',').map(str::trim).filter(|word| !word.is_empty()) {
+        let kind = match word {
+            "read" => Skip::Reads,
+            "write" => Skip::Writes,
+            "trim" => Skip::Trims,
+            "sync" => Skip::Syncs,
+            other => return Err(reader.fail(format!("Unknown skip type: {other}"))),
+        };
+        skipped.push(kind);
+    }
+    reader.job.replay.replay_skip = skipped;
+    Ok(())
+}
+
+/// A power of two, or nothing.
+pub(super) fn replay_align(reader: &mut Reader<'_>, text: &str) -> Taken {
+    let align = reader.number(text)?.signed();
+    if align < 0 || align > 0 && !(align as u64).is_power_of_two() {
+        return Err(reader.fail("replay_align: must be a power-of-2"));
+    }
+    reader.job.replay.replay_align = align;
+    Ok(())
+}
+
+/// A percentage, at most 100; nothing if it is blank.
+fn share(text: &str) -> Option<u64> {
+    (!text.is_empty()).then(|| leading_integer(text).clamp(0, 100) as u64)
+}
+
+/// Blank shares get equal parts of what the others leave. Nothing if there is more than one of them and nothing is left.
+fn fill_shares(entries: &[(u64, Option<u64>)]) -> Option<Vec<(u64, u64)>> {
+    let total: u64 = entries.iter().filter_map(|(_, share)| *share).sum();
+    let blank = entries.iter().filter(|(_, share)| share.is_none()).count() as u64;
+    if total > 100 && blank > 1 {
+        return None;
+    }
+    let part = 100u64.saturating_sub(total).checked_div(blank).unwrap_or(0);
+    Some(
+        entries
+            .iter()
+            .map(|(size, share)| (*size, share.unwrap_or(part)))
+            .collect(),
+    )
+}
+
+pub(super) fn distribution(reader: &mut Reader<'_>, tail: &str) -> Taken {
+    use pattern::DistributionName as Name;
+    let tail = tail.strip_prefix(':').unwrap_or_default();
+    let mut numbers = tail.split(':').map(values::real);
+    let (first, center) = (numbers.next().flatten(), numbers.next().flatten());
+    let distribution = match reader.job.pattern.random_distribution {
+        Name::Random => Distribution::Even,
+        Name::Zipf => {
+            let theta = first.unwrap_or(1.1);
+            if theta == 1.0 {
+                return Err(reader.fail("fio: zipf theta must different than 1.0"));
+            }
+            Distribution::Zipf { theta, center }
+        }
+        Name::Pareto => {
+            let h = first.unwrap_or(0.2);
+            if h <= 0.0 || h >= 1.0 {
+                return Err(reader.fail("fio: pareto input out of range (0 < input < 1.0)"));
+            }
+            Distribution::Pareto { h, center }
+        }
+        Name::Normal => {
+            let deviation = first.unwrap_or(0.0);
+            if !(0.0..100.0).contains(&deviation) {
+                return Err(reader.fail("fio: normal deviation out of range (0 <= input < 100.0)"));
+            }
+            Distribution::Normal { deviation, center }
+        }
+        Name::Zoned => Distribution::Zoned(zones(reader, tail, true)?),
+        Name::ZonedAbs => Distribution::ZonedAbsolute(zones(reader, tail, false)?),
+        Name::Sequence => Distribution::Sequence(
+            tail.split(',')
+                .take(ENTRIES)
+                .map(|block| reader.number(block).map(|number| number.raw))
+                .collect::<Result<_, _>>()?,
+        ),
+    };
+    reader.job.pattern.distribution = distribution;
+    Ok(())
+}
+
+/// Shares of accesses and the parts they go to. In percent, both columns add up to 100.
+fn zones(reader: &mut Reader<'_>, text: &str, percent: bool) -> Result<PerDirection<Vec<Zone>>, Wrong> {
+    let mut lists = Vec::new();
+    for list in text.split(',').take(3) {
+        let mut entries: Vec<(Option<u64>, Option<u64>)> = Vec::new();
+        for entry in list.split(':').take(ENTRIES) {
+            let (access, size) = entry.split_once('/').unwrap_or((entry, ""));
+            let size = match percent {
+                true => share(size),
+                false => Some(reader.number(size)?.raw),
+            };
+            entries.push((share(access), size));
+        }
+        let column = |values: Vec<Option<u64>>| {
+            let indexed: Vec<_> = values.into_iter().map(|value| (0, value)).collect();
+            fill_shares(&indexed).map(|filled| filled.into_iter().map(|(_, value)| value).collect::<Vec<_>>())
+        };
+        let accesses = column(entries.iter().map(|entry| entry.0).collect()).ok_or(Wrong::Failed)?;
+        let sizes: Vec<u64> = match percent {
+            true => column(entries.iter().map(|entry| entry.1).collect()).ok_or(Wrong::Failed)?,
+            false => entries.iter().filter_map(|entry| entry.1).collect(),
+        };
+        let columns: &[(&str, &[u64])] = match percent {
+            true => &[("access", &accesses), ("area", &sizes)],
+            false => &[("access", &accesses)],
+        };
+        for (what, column) in columns {
+            let sum: u64 = column.iter().sum();
+            if sum > 100 {
+                return Err(reader.fail("fio: zone_split percentages add to more than 100%"));
+            }
+            if sum < 100 {
+                return Err(reader.fail(format!(
+                    "fio: {what} percentage don't add up to 100 for zoned random distribution (got={sum})"
+                )));
+            }
+        }
+        let zones = accesses.into_iter().zip(sizes);
+        lists.push(Some(zones.map(|(access, size)| Zone { access, size }).collect()));
+    }
+    let mut all = PerDirection::default();
+    spread(&mut all, &lists, false);
+    Ok(all)
+}
+
+pub(super) fn steady_state(reader: &mut Reader<'_>, tail: &str) -> Taken {
+    use crate::fio::options::pace::Criterion;
+    let Some(text) = tail.strip_prefix(':') else {
+        return Err(reader.fail("fio: steadystate threshold must be specified in addition to criterion"));
+    };
+    let percent = text.ends_with('%');
+    let iops = matches!(reader.job.pace.steadystate, Criterion::Iops | Criterion::IopsSlope);
+    let limit = match percent || iops {
+        true => values::real(text),
+        false => reader.number(text).ok().map(|number| number.raw as f64),
+    };
+    let Some(limit) = limit else {
+        let what = if iops { "IOPS" } else { "BW" };
+        return Err(reader.fail(format!("fio: steadystate {what} threshold postfix parsing failed")));
+    };
+    reader.job.pace.steadystate_limit = limit;
+    reader.job.pace.steadystate_percent = percent;
+    Ok(())
+}
+
+pub(super) fn sync_file_range(reader: &mut Reader<'_>, text: &str) -> Taken {
+    let (words, every) = text.split_once(':').unwrap_or((text, "1"));
+    let mut range = SyncFileRange {
+        every: leading_integer(every),
+        ..SyncFileRange::default()
+    };
+    for word in words.split(',') {
+        match word {
+            "wait_before" => range.wait_before = true,
+            "write" => range.write = true,
+            "wait_after" => range.wait_after = true,
+            _ => return Err(Wrong::Failed),
+        }
+    }
+    reader.job.queue.sync_file_range = range;
+    Ok(())
+}
+
+pub(super) fn errors(reader: &mut Reader<'_>, text: &str) -> Taken {
+    let names = |list: &str| {
+        list.split(':')
+            .filter(|name| !name.is_empty())
+            .map(str::to_string)
+            .collect()
+    };
+    reader.job.job.ignore_error = text.split(',').take(3).map(names).collect();
+    Ok(())
+}
+
+pub(super) fn bw_log(reader: &mut Reader<'_>, text: &str) -> Taken {
+    reader.job.logs.write_bw_log = log(text);
+    Ok(())
+}
+
+pub(super) fn lat_log(reader: &mut Reader<'_>, text: &str) -> Taken {
+    reader.job.logs.write_lat_log = log(text);
+    Ok(())
+}
+
+pub(super) fn iops_log(reader: &mut Reader<'_>, text: &str) -> Taken {
+    reader.job.logs.write_iops_log = log(text);
+    Ok(())
+}
+
+pub(super) fn hist_log(reader: &mut Reader<'_>, text: &str) -> Taken {
+    reader.job.logs.write_hist_log = log(text);
+    Ok(())
+}
+
+fn log(text: &str) -> Option<LogName> {
+    Some(match text {
+        "" => LogName::OfJob,
+        name => LogName::Named(name.to_string()),
+    })
+}
+
+pub(super) fn cpus(reader: &mut Reader<'_>, text: &str) -> Taken {
+    reader.job.system.cpus_allowed = cpu_ranges(text);
+    Ok(())
+}
+
+pub(super) fn verify_cpus(reader: &mut Reader<'_>, text: &str) -> Taken {
+    reader.job.verify.verify_async_cpus = cpu_ranges(text);
+    Ok(())
+}
+
+pub(super) fn log_cpus(reader: &mut Reader<'_>, text: &str) -> Taken {
+    reader.job.logs.log_compression_cpus = cpu_ranges(text);
+    Ok(())
+}
+
+fn cpu_ranges(text: &str) -> Vec<CpuRange> {
+    let number = |text: &str| u32::try_from(leading_integer(text)).unwrap_or(0);
+    let ranges = text.split(',').filter(|piece| !piece.trim().is_empty());
+    ranges
+        .map(|piece| {
+            let (first, last) = piece.split_once('-').unwrap_or((piece, piece));
+            CpuRange {
+                first: number(first),
+                last: number(last),
+            }
+        })
+        .collect()
+}
+
+/// Digits in front, as C's `atoi` takes them; 0 if there are none.
+fn leading_integer(text: &str) -> i64 {
+    let text = text.trim_start();
+    let unsigned = text.strip_prefix('-').unwrap_or(text);
+    let end = unsigned
+        .find(|letter: char| !letter.is_ascii_digit())
+        .unwrap_or(unsigned.len());
+    let value: i64 = unsigned[..end].parse().unwrap_or(0);
+    if unsigned.len() < text.len() { -value } else { value }
+}
+
+pub(super) fn buffer_pattern(reader: &mut Reader<'_>, text: &str) -> Taken {
+    reader.job.data.buffer_pattern = pieces(text).ok_or(Wrong::Failed)?;
+    Ok(())
+}
+
+pub(super) fn verify_pattern(reader: &mut Reader<'_>, text: &str) -> Taken {
+    reader.job.verify.verify_pattern = pieces(text).ok_or(Wrong::Failed)?;
+    Ok(())
+}
+
+/// `0x` and hexadecimal digits, `"text"`, `'file'`, decimal numbers and `%o`, one after the other.
+fn pieces(text: &str) -> Option<Vec<Piece>> {
+    let (mut rest, mut pieces) = (text, Vec::new());
+    while let Some(first) = rest.chars().next() {
+        let piece;
+        (piece, rest) = match first {
+            '"' => {
+                let (inner, rest) = quoted(&rest[1..], '"')?;
+                (Piece::Bytes(inner.into_bytes()), rest)
+            }
+            '\'' => {
+                let (inner, rest) = quoted(&rest[1..], '\'')?;
+                (Piece::File(inner), rest)
+            }
+            '%' => (Piece::Offset, rest.strip_prefix("%o")?),
+            _ => match rest.strip_prefix("0x").or_else(|| rest.strip_prefix("0X")) {
+                Some(digits) => hexadecimal(digits)?,
+                None => decimal(rest)?,
+            },
+        };
+        pieces.push(piece);
+    }
+    (!pieces.is_empty()).then_some(pieces)
+}
+
+/// Up to the closing mark, and what follows it. A backslash takes the next character as it is.
+fn quoted(text: &str, mark: char) -> Option<(String, &str)> {
+    let mut inner = String::new();
+    let mut letters = text.char_indices();
+    while let Some((at, letter)) = letters.next() {
+        match letter {
+            '\\' => inner.push(letters.next()?.1),
+            _ if letter == mark => return Some((inner, &text[at + mark.len_utf8()..])),
+            _ => inner.push(letter),
+        }
+    }
+    None
+}
+
+fn hexadecimal(text: &str) -> Option<(Piece, &str)> {
+    let end = text
+        .find(|letter: char| !letter.is_ascii_hexdigit())
+        .unwrap_or(text.len());
+    let (digits, rest) = text.split_at(end);
+    let digits = match digits.len() % 2 {
+        0 => digits.to_string(),
+        _ => format!("0{digits}"),
+    };
+    let bytes: Option<Vec<u8>> = (0..digits.len())
+        .step_by(2)
+        .map(|at| u8::from_str_radix(&digits[at..at + 2], 16).ok())
+        .collect();
+    Some((Piece::Bytes(bytes.filter(|bytes| !bytes.is_empty())?), rest))
+}
+
+/// The bytes of a number, the lowest first, without zeros at the end.
+fn decimal(text: &str) -> Option<(Piece, &str)> {
+    let sign = usize::from(text.starts_with('-'));
+    let end = text[sign..]
+        .find(|letter: char| !letter.is_ascii_digit())
+        .map_or(text.len(), |end| end + sign);
+    let value: i64 = text[..end].parse().ok()?;
+    let mut bytes = match value {
+        0.. => value.to_le_bytes().to_vec(),
+        _ => i32::try_from(value).ok()?.to_le_bytes().to_vec(),
+    };
+    while bytes.len() > 1 && bytes.last() == Some(&0) {
+        bytes.pop();
+    }
+    Some((Piece::Bytes(bytes), &text[end..]))
+}
+
+/// Fewer calls for the time: no latencies, no samples of bandwidth, no percentiles. 0 changes nothing.
+pub(super) fn reduce_clock_calls(job: &mut JobOptions) {
+    let report = &mut job.report;
+    if report.gtod_reduce {
+        report.disable_lat = true;
+        report.disable_clat = true;
+        report.disable_slat = true;
+        report.disable_bw_measurement = true;
+        report.clat_percentiles = false;
+        report.lat_percentiles = false;
+        report.slat_percentiles = false;
+    }
+}

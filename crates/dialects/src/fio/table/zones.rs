@@ -1,0 +1,60 @@
+//! Windows in a file, zoned and placement-aware devices.
+
+use super::row::*;
+use crate::fio::lower::pattern;
+use crate::fio::options::zones;
+use crate::fio::print;
+
+/// The rows of these options.
+pub const ROWS: &[Row] = rows! {
+    word(second(1100), "zonemode", zones::ZoneMode::WORDS).default("none").example("strided")
+        .help("Whether the job works in zones.").means(pattern::check_zones).prints(print::pattern::zonemode)
+        .effects(&[
+            (
+                "--zonemode=strided --zonesize=8k --zonerange=16k --zoneskip=32k",
+                "stream.pattern.access.*.pattern=[zones]",
+            ),
+        ]),
+    size(second(1110), field!(zones.zonesize)).default("0").example("256m").help("Bytes to transfer in a zone.")
+        .prints(print::pattern::zonesize)
+        .effects(&[
+            (
+                "--zonemode=strided --zonesize=8k",
+                "stream.pattern.access.0.work=8192; stream.pattern.access.0.range=8192",
+            ),
+            ("--zonemode=strided --zonesize=8k --zonerange=16k", "stream.pattern.access.0.work=8192"),
+        ]),
+    refused(third(1120), "zonecapacity", "size").default("0").example("128m")
+        .help("Bytes of a zone that can be written."),
+    size(second(1130), field!(zones.zonerange)).default("0").example("256m")
+        .help("Bytes from the beginning of a zone to its end.").prints(print::pattern::zonerange)
+        .effects(&[("--zonemode=strided --zonesize=8k --zonerange=16k", "stream.pattern.access.0.range=16384")]),
+    amount(second(1140), field!(zones.zoneskip)).default("0").example("256m").help("Bytes between two zones.")
+        .prints(print::pattern::zoneskip)
+        .effects(&[("--zonemode=strided --zonesize=8k --zoneskip=32k", "stream.pattern.access.0.skip=32768")]),
+    refused(third(1150), "read_beyond_wp", "bool").default("0").example("1").help("Read behind the write pointer."),
+    refused(third(1160), "max_open_zones", "int").default("0").example("14").help("Zones open at a time."),
+    refused(third(1170), "job_max_open_zones", "int").default("0").example("14")
+        .help("Zones that a clone has open at a time."),
+    refused(third(1180), "ignore_zone_limits", "bool").default("0").example("1")
+        .help("Take no notice of the device's limits."),
+    refused(third(1190), "recover_zbd_write_error", "bool").default("0").example("1")
+        .help("Go on after a failed write to a zone."),
+    refused(third(1200), "write_zone_remainder", "bool").default("0").example("1")
+        .help("Fill what is left of a zone."),
+    refused(third(1210), "zone_reset_threshold", "float list").example("0.5")
+        .help("Share of written data at which zones are reset."),
+    refused(third(1220), "zone_reset_frequency", "float list").example("0.1").help("How often zones are reset."),
+    refused(third(1230), "fdp", "bool").default("0").example("1").help("Flexible data placement."),
+    refused(third(1240), "dataplacement", "word").aliases(&["data_placement"]).default("none").example("fdp")
+        .help("Kind of data placement."),
+    refused(third(1250), "plid_select", "word").aliases(&["fdp_pli_select"]).default("roundrobin").example("random")
+        .help("How placement identifiers are chosen."),
+    refused(third(1260), "plids", "word").aliases(&["fdp_pli"]).example("0,1").help("Placement identifiers."),
+    refused(third(1270), "dp_scheme", "text").example("scheme.txt").help("File with a scheme of placements."),
+    refused(third(1280), "sprandom", "bool").default("0").example("1").help("Age an SSD in one pass."),
+    refused(third(1290), "spr_num_regions", "int").default("100").example("100").help("Regions of that pass."),
+    refused(third(1300), "spr_op", "float list").default("0.15").example("0.15")
+        .help("Spare capacity that pass assumes."),
+    refused(third(1310), "spr_cs", "size").default("0").example("1g").help("Cache that pass assumes."),
+};

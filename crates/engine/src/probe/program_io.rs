@@ -1,0 +1,103 @@
+//! Bytes that programs read and write, to name those that use a device besides a test.
+
+use std::collections::HashMap;
+
+use model::Bytes;
+use model::environment::BusyProgram;
+
+use super::System;
+
+/// A system with more processes than this is left alone: it would hold the run up.
+const MAX_PROCESSES: usize = 2000;
+/// Programs that are named.
+const MAX_NAMED: usize = 5;
+
+/// Bytes that each other program has caused to be read and written so far, as far as this user may see.
+#[derive(Clone, Debug, Default)]
+pub struct ProgramIo(HashMap<u32, (String, u64)>);
+
+impl ProgramIo {
+    /// Reads them: two files for each process. Empty where the system has none.
+    pub fn read(system: &System) -> ProgramIo {
+        let processes = system.names("/proc").into_iter();
+        let processes: Vec<u32> = processes.filter_map(|name| name.parse().ok()).collect();
+        if processes.len() > MAX_PROCESSES {
+            return ProgramIo::default();
+        }
+        let own = std::process::id();
+        let one = |process: u32| {
+            let bytes = bytes_moved(system, &process.to_string())?;
+            Some((process, (system.words(&format!("/proc/{process}/comm"))?, bytes)))
+        };
+        let others = processes.into_iter().filter(|process| *process != own);
+        ProgramIo(others.filter_map(one).collect())
+    }
+
+    /// Bytes that this process has caused to be read and written so far; `None` where the system does not count them.
+    pub fn own_bytes(system: &System) -> Option<u64> {
+        bytes_moved(system, "self")
+    }
+
+    /// Programs that moved anything since an earlier reading, the busiest first.
+    pub fn busiest_since(&self, earlier: &ProgramIo) -> Vec<BusyProgram> {
+        let moved = self.0.iter().filter_map(|(process, (name, bytes))| {
+            let before = earlier.0.get(process).filter(|(known, _)| known == name);
+            let bytes = Bytes(bytes.saturating_sub(before.map_or(0, |(_, bytes)| *bytes)));
+            (bytes.0 > 0).then(|| BusyProgram {
+                process: *process,
+                name: name.clone(),
+                bytes,
+            })
+        });
+        let mut programs: Vec<BusyProgram> = moved.collect();
+        // A worker of the kernel does the I/O of others, who are what a user can stop.
+        let is_kernel = |program: &BusyProgram| program.name.starts_with("kworker/");
+        programs.sort_by_key(|program| (is_kernel(program), std::cmp::Reverse(program.bytes), program.process));
+        programs.truncate(MAX_NAMED);
+        programs
+    }
+}
+
+/// What a process moved to and from devices. Data that was found in the page cache does not count, and data that is written
+/// counts once it is in the page cache.
+fn bytes_moved(system: &System, process: &str) -> Option<u64> {
+    let text = system.text(&format!("/proc/{process}/io"))?;
+    let value = |key: &str| {
+        let mut lines = text.lines();
+        lines.find_map(|line| line.strip_prefix(key)?.trim().parse::<u64>().ok())
+    };
+    Some(value("read_bytes:")? + value("write_bytes:")?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::system::tree;
+    use super::*;
+
+    fn program_io(programs: &[(u32, &str, u64)]) -> ProgramIo {
+        let io = |(process, _, bytes): &(u32, &str, u64)| {
+            let text = format!("rchar: 7\nread_bytes: {bytes}\nwrite_bytes: 0\ncancelled_write_bytes: 3\n");
+            (format!("proc/{process}/io"), text)
+        };
+        let comm = |(process, name, _): &(u32, &str, u64)| (format!("proc/{process}/comm"), format!("{name}\n"));
+        let files: Vec<(String, String)> = programs.iter().flat_map(|one| [io(one), comm(one)]).collect();
+        let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (&**path, &**text)).collect();
+        let (_root, system) = tree(&files);
+        ProgramIo::read(&system)
+    }
+
+    #[test]
+    fn programs_that_moved_most_come_first() {
+        let then = program_io(&[(1, "a", 100), (2, "b", 50), (3, "old", 9000)]);
+        let now = program_io(&[
+            (1, "a", 100),
+            (2, "b", 90),
+            (3, "new", 9500),
+            (4, "kworker/1:0", 99_999),
+        ]);
+        let busiest = now.busiest_since(&then).into_iter();
+        let busiest: Vec<(String, u64)> = busiest.map(|program| (program.name, program.bytes.0)).collect();
+        let expected = [("new", 9500), ("b", 40), ("kworker/1:0", 99_999)];
+        assert_eq!(busiest, expected.map(|(name, bytes)| (name.to_owned(), bytes)));
+    }
+}

@@ -1,0 +1,204 @@
+//! Executes what of a plan can be executed, again without the clones that could not begin.
+
+use std::sync::Mutex;
+use std::sync::atomic::AtomicBool;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use ::run::{RunError, RunHooks};
+use dialects::fio::{Jobs, Unusable};
+use engine::idle::IdleProfile;
+use model::environment::DeviceUse;
+use model::event::Event;
+use model::plan::Plan;
+use model::results::{HostDeviceUse, Results, StepResults};
+
+use super::exec::Commands;
+use super::output::Output;
+use super::partial_plan::{Origin, PartialPlan};
+use super::status::{self, Status};
+use super::trigger::Trigger;
+use super::{FAILED, failures, print_reports, surroundings};
+use crate::permissions;
+use crate::session::Session;
+
+/// What follows a run and acts on it.
+pub(super) struct RunActions<'a> {
+    pub(super) jobs: &'a Jobs,
+    pub(super) commands: Commands,
+    pub(super) idle: Option<IdleProfile>,
+    pub(super) trigger: Trigger,
+}
+
+/// Executes what of a plan can be executed. The exit code, if that is nothing.
+pub(super) fn attempt(
+    session: &Session,
+    actions: &mut RunActions<'_>,
+    plan: &Plan,
+    unusable: &[Unusable],
+    output: &mut Output,
+) -> Result<Results, u8> {
+    let mut unusable = unusable.to_vec();
+    let snapshots = status::reports_wanted(actions.jobs);
+    loop {
+        let partial = PartialPlan::new(plan, &unusable);
+        if partial.kept.steps.is_empty() {
+            let mut nothing = partial.nothing_measured(session);
+            add_disks(&mut nothing, &unusable);
+            return Ok(nothing);
+        }
+        match execute(session, actions, &partial, snapshots, output) {
+            Ok(mut results) => {
+                actions.add_idleness(&mut results);
+                failures::number_as_fio(&mut results);
+                return Ok(match (session.ranks(), session.whole(plan)) {
+                    (Some(hosts), Ok(whole)) => partial.on_hosts(hosts, whole).restore(results),
+                    _ => partial.restore(results),
+                });
+            }
+            Err(RunError::Interrupted) => return Ok(partial.nothing_measured(session)),
+            Err(error) => {
+                let told = failures::of_error(&error, plan, &partial.origins);
+                told.stderr.iter().for_each(|line| output.complaint(line));
+                told.stdout.iter().for_each(|line| output.error_line(line));
+                told.hints.iter().for_each(|hint| output.hint(hint));
+                let known = unusable.len();
+                for one in told.unusable {
+                    let is_same = |known: &Unusable| (known.job, known.clone) == (one.job, one.clone);
+                    if !unusable.iter().any(is_same) {
+                        unusable.push(one);
+                    }
+                }
+                if unusable.len() == known {
+                    return Err(FAILED);
+                }
+            }
+        }
+    }
+}
+
+/// Executes a plan, with fio's progress, reports on request, and the commands of its jobs.
+fn execute(
+    session: &Session,
+    actions: &mut RunActions<'_>,
+    partial: &PartialPlan<'_>,
+    snapshots: &AtomicBool,
+    output: &mut Output,
+) -> Result<Results, RunError> {
+    let jobs = actions.jobs;
+    let mut status = Status::new(jobs, &partial.kept, session.process.interrupt_flag());
+    let mut so_far = SoFar::new(session, &partial.kept);
+    let cancelled = Mutex::new(Vec::new());
+    let hooks = RunHooks {
+        snapshots: Some(snapshots),
+        cancelled: Some(&cancelled),
+        others: None,
+    };
+    let permissions = permissions::from_env();
+    let execution = session.execution(partial.kept.clone(), &permissions).with_hooks(hooks);
+    let outcome = execution.run(&mut |event: Event| {
+        if let Event::Snapshot { step, last, results } = event {
+            so_far.take(step as usize, *results);
+            if !last {
+                let mut results = so_far.whole.clone();
+                status.clear();
+                actions.add_idleness(&mut results);
+                failures::number_as_fio(&mut results);
+                print_reports(jobs, &partial.restore(results), output);
+            }
+            return;
+        }
+        status.take(&event, output);
+        match event {
+            // The workers are held back until this returns.
+            Event::Ready { step, .. } => {
+                let not = actions.before_step(step as usize, &partial.origins[step as usize], output);
+                if let Ok(mut cancelled) = cancelled.lock() {
+                    cancelled.extend(not.into_iter().map(|job| (step as usize, job)));
+                }
+            }
+            Event::JobEnded { step, job, .. } => {
+                let origin = &partial.origins[step as usize][job as usize];
+                actions.commands.after((origin.step, origin.job), output);
+            }
+            _ => {}
+        }
+    });
+    status.end(output);
+    outcome
+}
+
+impl RunActions<'_> {
+    /// A step is ready and its workers wait. The jobs of it, by number, that must not begin.
+    fn before_step(&mut self, step: usize, origins: &[Origin], output: &mut Output) -> Vec<usize> {
+        if let Some(idle) = &mut self.idle {
+            idle.begin();
+        }
+        let Some(origin) = origins.first().filter(|_| step > 0) else {
+            return Vec::new();
+        };
+        let failed = self.commands.before_step(origin.step, output);
+        let place = |job: &(usize, usize)| origins.iter().position(|origin| (origin.step, origin.job) == *job);
+        failed.iter().filter_map(place).collect()
+    }
+
+    /// Adds how idle the processors were, where that is measured.
+    fn add_idleness(&self, results: &mut Results) {
+        if let Some(host) = results.hosts.first_mut() {
+            host.idleness = self.idle.as_ref().map(IdleProfile::so_far);
+        }
+    }
+}
+
+/// The results of the steps so far.
+struct SoFar {
+    whole: Results,
+}
+
+impl SoFar {
+    fn new(session: &Session, plan: &Plan) -> SoFar {
+        SoFar {
+            whole: session.nothing_measured(plan.clone()),
+        }
+    }
+
+    /// Takes what a step has measured so far.
+    fn take(&mut self, step: usize, results: StepResults) {
+        self.whole.steps[step] = results;
+        self.whole.hosts[0].ended_unix_ns = unix_now();
+    }
+}
+
+fn unix_now() -> u64 {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |since| since.as_nanos() as u64)
+}
+
+/// The disks of files that could not be opened, which did nothing.
+fn add_disks(results: &mut Results, unusable: &[Unusable]) {
+    for one in unusable.iter().filter(|one| one.function.starts_with("open(")) {
+        let workers = &results.plan.steps[one.job.0].jobs[one.job.1].workers;
+        let ids = workers[one.clone].streams.iter().flat_map(|stream| stream.target.ids());
+        for id in ids {
+            let path = &results.plan.target(*id).path;
+            let Some(facts) = surroundings::facts_of(path) else {
+                continue;
+            };
+            for device in &facts.devices {
+                let devices = &mut results.steps[one.job.0].devices;
+                if devices.iter().any(|known| known.counters.name == device.name) {
+                    continue;
+                }
+                devices.push(HostDeviceUse {
+                    host: 0,
+                    counters: DeviceUse {
+                        name: device.name.clone(),
+                        targets: vec![id.0],
+                        ..DeviceUse::default()
+                    },
+                });
+            }
+            results.hosts[0].environment.targets.push(facts);
+        }
+    }
+}

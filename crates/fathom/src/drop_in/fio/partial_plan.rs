@@ -1,0 +1,189 @@
+//! The part of a plan that can be executed, and the way from its results to those of the whole.
+//!
+//! fio goes on without the clones that it cannot begin, and reports about all of them.
+
+use std::borrow::Cow;
+
+use dialects::fio::Unusable;
+use model::Bytes;
+use model::event::EndReason;
+use model::plan::{Dependency, Plan, Prepare, TargetId, TargetKind};
+use model::results::{Failure, JobResults, Results, StepResults, WorkerResults};
+
+use crate::session::Session;
+
+/// Where the workers of a job that is kept stand in the whole.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Origin {
+    pub(super) step: usize,
+    pub(super) job: usize,
+    pub(super) clones: Vec<usize>,
+}
+
+/// A plan without the workers that cannot be used.
+pub(super) struct PartialPlan<'a> {
+    whole: Cow<'a, Plan>,
+    unusable: Vec<Unusable>,
+    /// What is executed.
+    pub(super) kept: Plan,
+    /// Where each job of it stands in the whole, by step.
+    pub(super) origins: Vec<Vec<Origin>>,
+}
+
+impl<'a> PartialPlan<'a> {
+    /// Leaves out what cannot be used.
+    pub(super) fn new(whole: &'a Plan, unusable: &[Unusable]) -> PartialPlan<'a> {
+        let mut kept = whole.clone();
+        kept.steps.clear();
+        let mut origins = Vec::new();
+        for (number, step) in whole.steps.iter().enumerate() {
+            let is_usable = |job: usize, clone: usize| {
+                let mut unusable = unusable.iter();
+                !unusable.any(|one| one.job == (number, job) && one.clone == clone)
+            };
+            let of_job = |(job, plan): (usize, &model::plan::Job)| Origin {
+                step: number,
+                job,
+                clones: (0..plan.workers.len()).filter(|clone| is_usable(job, *clone)).collect(),
+            };
+            let mut of_step: Vec<Origin> = step.jobs.iter().enumerate().map(of_job).collect();
+            of_step.retain(|origin| !origin.clones.is_empty());
+            if !of_step.is_empty() {
+                kept.steps.push(kept_step(step, &of_step));
+                origins.push(of_step);
+            }
+        }
+        kept.groups.clear();
+        ignore_unused_targets(&mut kept);
+        PartialPlan {
+            whole: Cow::Borrowed(whole),
+            unusable: unusable.to_vec(),
+            kept,
+            origins,
+        }
+    }
+
+    /// The same where each of so many hosts executes all of it: its workers side by side, in the order of the hosts.
+    pub(super) fn on_hosts(&self, hosts: u32, whole: Plan) -> PartialPlan<'static> {
+        let clones = |(step, job): (usize, usize)| self.whole.steps[step].jobs[job].workers.len();
+        let origin = |origin: &Origin| {
+            let of_each = clones((origin.step, origin.job));
+            let on = |host: usize| origin.clones.iter().map(move |clone| clone + host * of_each);
+            Origin {
+                clones: (0..hosts as usize).flat_map(on).collect(),
+                ..origin.clone()
+            }
+        };
+        let on = |host: usize| {
+            self.unusable.iter().map(move |one| Unusable {
+                clone: one.clone + host * clones(one.job),
+                ..one.clone()
+            })
+        };
+        PartialPlan {
+            whole: Cow::Owned(Plan {
+                groups: self.whole.groups.clone(),
+                ..whole
+            }),
+            unusable: (0..hosts as usize).flat_map(on).collect(),
+            kept: Plan::default(),
+            origins: self
+                .origins
+                .iter()
+                .map(|step| step.iter().map(origin).collect())
+                .collect(),
+        }
+    }
+
+    /// The results of what was kept, as those of the whole.
+    pub(super) fn restore(&self, mut results: Results) -> Results {
+        if self.unusable.is_empty() {
+            results.plan.groups.clone_from(&self.whole.groups);
+            return results;
+        }
+        let not_started = self.whole.steps.iter().map(StepResults::not_started).collect();
+        let executed = std::mem::replace(&mut results.steps, not_started);
+        for (mut step, origins) in executed.into_iter().zip(&self.origins) {
+            let Some(first) = origins.first() else { continue };
+            let restored = &mut results.steps[first.step];
+            let jobs = std::mem::replace(&mut step.jobs, std::mem::take(&mut restored.jobs));
+            *restored = step;
+            for (job, origin) in jobs.into_iter().zip(origins) {
+                restored.jobs[origin.job] = self.restore_job(job, origin);
+            }
+        }
+        self.fail_unusable(results)
+    }
+
+    fn restore_job(&self, mut job: JobResults, origin: &Origin) -> JobResults {
+        let clones = self.whole.steps[origin.step].jobs[origin.job].workers.len();
+        let executed = std::mem::replace(&mut job.workers, vec![WorkerResults::default(); clones]);
+        for (worker, clone) in executed.into_iter().zip(&origin.clones) {
+            job.workers[*clone] = worker;
+        }
+        for (worker, _) in job.series.iter_mut().filter_map(|series| series.of.as_mut()) {
+            *worker = origin.clones[*worker as usize] as u32;
+        }
+        job
+    }
+
+    /// The results of the whole where nothing was executed.
+    pub(super) fn nothing_measured(&self, session: &Session) -> Results {
+        self.fail_unusable(session.nothing_measured(self.whole.clone().into_owned()))
+    }
+
+    /// Adds the plan of the whole, and the failures of what was left out.
+    fn fail_unusable(&self, mut results: Results) -> Results {
+        results.plan = self.whole.clone().into_owned();
+        for one in &self.unusable {
+            let job = &mut results.steps[one.job.0].jobs[one.job.1];
+            job.ended.get_or_insert(EndReason::Failed);
+            let clones = self.whole.steps[one.job.0].jobs[one.job.1].workers.len();
+            job.workers.resize_with(clones.max(job.workers.len()), Default::default);
+            if let Some(worker) = job.workers.get_mut(one.clone).filter(|_| one.errno != 0) {
+                worker.failure = Some(Failure {
+                    what: one.function.clone(),
+                    at: one.line.clone(),
+                    errno: Some(one.errno),
+                    operation: None,
+                    help: None,
+                });
+            }
+        }
+        results
+    }
+}
+
+/// The jobs of a step that are kept. What they wait for or end is numbered anew.
+fn kept_step(step: &model::plan::Step, origins: &[Origin]) -> model::plan::Step {
+    let renumbered = |old: u32| {
+        let found = origins.iter().position(|origin| origin.job == old as usize);
+        found.map(|new| new as u32)
+    };
+    let kept_job = |origin: &Origin| {
+        let mut job = step.jobs[origin.job].clone();
+        let workers = &step.jobs[origin.job].workers;
+        job.workers = origin.clones.iter().map(|clone| workers[*clone].clone()).collect();
+        let after = job.after.iter().filter_map(|after| renumbered(after.0));
+        job.after = after.map(Dependency).collect();
+        for list in [&mut job.ends_with.jobs, &mut job.ends_with.on_failure] {
+            *list = list.iter().filter_map(|old| renumbered(*old)).collect();
+        }
+        job
+    };
+    model::plan::Step {
+        jobs: origins.iter().map(kept_job).collect(),
+        ..step.clone()
+    }
+}
+
+/// Numbers of targets stay; those that nobody uses are not looked at.
+fn ignore_unused_targets(plan: &mut Plan) {
+    for number in 0..plan.targets.len() {
+        let id = TargetId(number as u32);
+        if !(0..plan.steps.len()).any(|step| plan.uses(step, id)) {
+            plan.targets[number].kind = TargetKind::Nothing { size: Bytes::kib(4) };
+            plan.targets[number].prepare = Prepare::Existing;
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! Processes that a launcher has started without MPI, or whose MPI is not there: they meet over TCP at the first of them.
+
+use std::net::{Ipv4Addr, SocketAddr};
+
+use run::hosts::{LocalHost, Rendezvous, Role, StreamComm};
+
+use super::waiting::interrupted;
+use super::{Part, goes_on, leading, link, place, served, transport};
+use crate::address;
+use crate::exit::Exit;
+use crate::fault::{Fault, Faults};
+use crate::process::Process;
+
+/// What told where to meet.
+const HEAD: &str = "FATHOM_HEAD";
+
+/// The first leads, and the others come to it.
+pub(super) fn meet(process: &Process, rendezvous: &Rendezvous) -> Result<Part, Faults> {
+    let token = transport::token()?;
+    let interrupt = process.interrupt_flag();
+    let widened_from = engine::sys::thread::widen();
+    if rendezvous.number == 0 {
+        let everywhere = SocketAddr::from((Ipv4Addr::UNSPECIFIED, rendezvous.port));
+        let (listener, bound) = address::bind(HEAD, everywhere)?;
+        let others = transport::Awaited {
+            named: HEAD,
+            count: rendezvous.size as usize - 1,
+            help: "start all with the same FATHOM_HEAD",
+        };
+        let streams = others.at((&listener, bound), &token, interrupt)?;
+        let comm = StreamComm::new(0, rendezvous.size, streams, "TCP");
+        return leading(Box::new(comm), &place(process, widened_from), goes_on(false)?);
+    }
+    let address = format!("{}:{}", rendezvous.host, rendezvous.port);
+    let fault = |what: String| Fault::new(what).at(HEAD);
+    let mut stream = transport::arrive(&address, interrupt, process.is_quiet()).map_err(|error| {
+        if let Some(faults) = interrupted(interrupt) {
+            return faults;
+        }
+        let fault = fault(format!("{address} cannot be reached: {error}"));
+        Faults::one(
+            fault.help("it is where process 0 waits: look at its name, whether it runs, and at its firewall"),
+            Exit::Refused,
+        )
+    })?;
+    let duplex = link::ready(&mut stream, Role::Agent, &token).map_err(|error| {
+        Faults::one(
+            fault(format!("{address} does not take this process: {error}")),
+            Exit::Refused,
+        )
+    })?;
+    let comm = StreamComm::new(1, 2, vec![duplex], "a stream");
+    let place = LocalHost {
+        announced: Some(rendezvous.number),
+        ..place(process, widened_from)
+    };
+    Ok(Part::Done(served(&comm, &place).code()))
+}

@@ -1,0 +1,130 @@
+//! Results that are held to a requirement as they are: what a preset, or a workload of a suite, says is to come of them.
+
+use analysis::requirement::{self, Clause};
+use analysis::verdict::{self, Context, JudgedJob, Outcome, Verdict, judge as judge_one};
+use dialects::native::Document;
+use model::observation::Observation;
+use model::results::Results;
+use report::{FORMATS, Summary};
+use study::suite::worst;
+use study::verify;
+
+use crate::exit::Exit;
+use crate::fault::{Fault, Faults};
+use crate::screen;
+
+/// What came of each job.
+pub struct Judged {
+    /// Name of the job and the verdict; absent where nothing was measured.
+    jobs: Vec<(String, Option<Verdict>)>,
+}
+
+/// What the `[preset]` table of a document asks for; empty if it asks for nothing.
+///
+/// # Errors
+/// Every clause that is wrong.
+pub fn clauses(document: &Document) -> Result<Vec<Clause>, Faults> {
+    match document.about.as_ref().and_then(|about| about.judged_by.as_ref()) {
+        Some(text) => parsed(text, "judged-by"),
+        None => Ok(Vec::new()),
+    }
+}
+
+/// Clauses of a text that stands somewhere.
+///
+/// # Errors
+/// Every clause that is wrong.
+pub fn parsed(text: &str, at: &str) -> Result<Vec<Clause>, Faults> {
+    requirement::parse(text).map_err(|errors| {
+        let fault = |error: requirement::RequirementError| Fault::new(error.to_string()).at(at).help(error.help);
+        Faults::many(errors.into_iter().map(fault).collect(), Exit::Usage)
+    })
+}
+
+/// Holds every job to the clauses.
+pub fn judge(results: &Results, clauses: &[Clause]) -> Judged {
+    let mut jobs = Vec::new();
+    for (step, found) in results.steps.iter().enumerate() {
+        for (number, job) in found.jobs.iter().enumerate() {
+            let context = Context {
+                intervals: &job.histograms,
+                findings: &results.findings,
+                interrupted: results.interrupted,
+                ..Context::default()
+            };
+            let observation = Observation::of(results, step, number);
+            let verdict = observation.map(|observation| judge_one(clauses, &observation, &context));
+            jobs.push((job.name.clone(), verdict));
+        }
+    }
+    Judged { jobs }
+}
+
+impl Judged {
+    /// The worst of all jobs. Nothing measured is nothing known.
+    pub fn outcome(&self) -> Outcome {
+        let of = |verdict: &Option<Verdict>| {
+            verdict
+                .as_ref()
+                .map_or(Outcome::Inconclusive, |verdict| verdict.outcome)
+        };
+        worst(self.jobs.iter().map(|(_, verdict)| of(verdict)))
+    }
+
+    /// For programs: the usual figures, and the verdict beside them.
+    pub fn json(&self, results: &Results, clauses: &[Clause]) -> String {
+        let job = |(name, verdict): &(String, Option<Verdict>)| JudgedJob {
+            name: name.clone(),
+            verdict: verdict.clone(),
+        };
+        let judged = verdict::Judged {
+            required: clauses.iter().map(ToString::to_string).collect(),
+            outcome: self.outcome(),
+            jobs: self.jobs.iter().map(job).collect(),
+        };
+        let document = archive::JudgedSummary {
+            summary: Summary::of(results),
+            judged: Some(judged),
+        };
+        serde_json::to_string_pretty(&document).expect("plain values are valid JSON") + "\n"
+    }
+
+    /// The verdict on the only job; `None` if nothing was measured.
+    pub fn only(self) -> Option<Verdict> {
+        self.jobs.into_iter().next().and_then(|(_, verdict)| verdict)
+    }
+
+    /// The verdicts, for jobs of which anything was measured.
+    pub fn verdicts(&self) -> impl Iterator<Item = &Verdict> {
+        self.jobs.iter().filter_map(|(_, verdict)| verdict.as_ref())
+    }
+
+    /// For people, below the report.
+    pub fn text(&self, clauses: &[Clause]) -> String {
+        let wanted: Vec<String> = clauses.iter().map(ToString::to_string).collect();
+        let mut text = format!("\nJudged by {}\n", wanted.join(", "));
+        for (name, verdict) in &self.jobs {
+            if self.jobs.len() > 1 {
+                text += &format!("{name}\n");
+            }
+            let Some(verdict) = verdict else {
+                text += "  not one operation ended in the measured window, so there is nothing to judge\n";
+                continue;
+            };
+            for one in &verdict.clauses {
+                text += &format!("{}\n", verify::clause(one));
+            }
+            for reason in &verdict.reasons {
+                text += &screen::wrapped(&format!("{}.", reason.what));
+            }
+        }
+        text + &format!("{}\n", self.outcome().word())
+    }
+}
+
+/// The usual report for people.
+pub fn report(results: &Results) -> String {
+    let mut bytes = Vec::new();
+    (FORMATS[0].write)(results, &mut bytes).expect("writing to memory does not fail");
+    String::from_utf8_lossy(&bytes).into_owned()
+}

@@ -1,0 +1,65 @@
+//! This process: its clock, its command line, and whether it was asked to stop.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use engine::Clock;
+use engine::clock::ClockStart;
+use engine::sys::signals;
+
+/// What every command has.
+#[derive(Debug)]
+pub struct Process {
+    clock: ClockStart,
+    /// Words of the command line.
+    pub arguments: Vec<String>,
+    interrupt: &'static AtomicBool,
+}
+
+/// Takes the first reading of the clock. `FATHOM_CLOCK=system` chooses the system's own, for tools that cannot follow the
+/// processor's.
+pub fn start_clock() -> ClockStart {
+    match std::env::var_os("FATHOM_CLOCK") {
+        Some(choice) if choice == "system" => ClockStart::of_the_system(),
+        _ => ClockStart::now(),
+    }
+}
+
+impl Process {
+    /// From now on requests to stop are noticed.
+    pub fn new(clock: ClockStart, arguments: Vec<String>) -> Process {
+        Process {
+            clock,
+            arguments,
+            interrupt: signals::catch_stop(),
+        }
+    }
+
+    /// Its clock.
+    pub fn clock(&self) -> Clock {
+        self.clock.settle()
+    }
+
+    /// The flag that asks a run to stop.
+    pub fn interrupt_flag(&self) -> &'static AtomicBool {
+        self.interrupt
+    }
+
+    /// True if the user or the system asked to stop.
+    pub fn is_interrupted(&self) -> bool {
+        self.interrupt.load(Ordering::Relaxed)
+    }
+
+    /// Only results and errors are wanted. The command line is not parsed yet while a fleet is connected.
+    pub fn is_quiet(&self) -> bool {
+        self.arguments.iter().any(|word| word == "--quiet" || word == "-q")
+    }
+
+    /// What the user calls this program.
+    pub fn program(&self) -> String {
+        let called = self.arguments.first().map(String::as_str).unwrap_or("fathom");
+        match called.contains(' ') || called.is_empty() {
+            true => "fathom".to_owned(),
+            false => called.to_owned(),
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! Rules whose findings the user does not want.
+
+use clap::ArgMatches;
+
+use crate::fault::{Fault, Faults};
+
+/// Rules that `FATHOM_SILENCE` names, for all commands and the drop-in modes.
+pub fn from_env() -> Vec<String> {
+    let text = std::env::var("FATHOM_SILENCE").unwrap_or_default();
+    let names = text.split([',', ' ']).filter(|name| !name.is_empty());
+    names.map(str::to_owned).collect()
+}
+
+/// Rules that `--silence` names.
+///
+/// # Errors
+/// A name that no rule has, with the nearest one.
+pub fn from_args(args: &ArgMatches) -> Result<Vec<String>, Faults> {
+    let values = args.get_many::<String>("silence").into_iter().flatten();
+    let names = values.flat_map(|value| value.split(',')).map(str::trim);
+    let names: Vec<String> = names.map(str::to_owned).collect();
+    for name in &names {
+        let known = analysis::lint::names().any(|rule| rule.eq_ignore_ascii_case(name));
+        if !known {
+            let fault = Fault::new(format!("no rule is called `{name}`"));
+            let wanted = name.to_ascii_uppercase();
+            let near = dialects::nearest(&wanted, analysis::lint::names());
+            let help = near.map_or("docs/lint.md lists the rules".to_owned(), |near| {
+                format!("did you mean {near}?")
+            });
+            return Err(Faults::usage(fault.help(help)));
+        }
+    }
+    Ok(names)
+}

@@ -1,0 +1,367 @@
+//! Every recorded run of DiskSpd 2.2.0, line by line: the same lines, labels, columns, elements, order and number
+//! formats. Measured figures are masked so that width and decimals stay.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use model::Bytes;
+use model::event::EndReason;
+use model::results::{EffectiveShare, Results, StepResults, Waits};
+
+use crate::diskspd::builder::{self, Grid, Work, reads, set, step};
+use crate::diskspd::hidden;
+
+const ONE: (&str, u64) = ("one.dat", 16 << 20);
+const TWO: (&str, u64) = ("two.dat", 16 << 20);
+/// The size is odd on purpose.
+const EXIST: (&str, u64) = ("exist.dat", 10_498_105);
+
+fn mixed(target: u32, block: u64, reads: u64, writes: u64) -> Work {
+    Work {
+        target,
+        block,
+        reads,
+        writes,
+    }
+}
+
+fn folder(case: &str) -> PathBuf {
+    let runs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/diskspd/runs");
+    runs.join(case)
+}
+
+fn recorded(case: &str, file: &str) -> String {
+    let path = folder(case).join(file);
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Renders both reports with the profile of the recorded ones and compares.
+fn check(case: &str, mut results: Results) {
+    let (expected_text, expected_xml) = (recorded(case, "result.txt"), recorded(case, "result.xml"));
+    // Verbose lines and progress come before the report.
+    let report = expected_text.find("\nCommand Line: ").unwrap();
+    let expected_text = &expected_text[report..];
+    let document = expected_xml.find("<Results>").unwrap();
+    let expected_xml = &expected_xml[document..];
+
+    let origin = &mut results.plan.origin;
+    let arguments = recorded(case, "argv.txt");
+    origin.arguments = ["diskspd.exe"]
+        .into_iter()
+        .chain(arguments.lines())
+        .map(str::to_owned)
+        .collect();
+    let profile = expected_text
+        .lines()
+        .skip(3)
+        .take_while(|line| *line != "System information:");
+    origin.profile = profile.map(str::to_owned).collect();
+    let inside = expected_xml.lines().skip_while(|line| *line != "  <Profile>");
+    let inside = inside.take_while(|line| !line.starts_with("  <TimeSpan>"));
+    origin.profile_markup = inside.map(|line| line[2..].to_owned()).collect();
+
+    same(
+        case,
+        &masked_text(expected_text),
+        &masked_text(&builder::text(&results)),
+    );
+    let written = builder::xml(&results);
+    assert!(!written.ends_with('\n'));
+    same(
+        case,
+        &expected_xml.lines().map(masked_element).collect::<Vec<_>>(),
+        &hidden::without_total_latency(&written)
+            .iter()
+            .map(|line| masked_element(line))
+            .collect::<Vec<_>>(),
+    );
+}
+
+fn same(case: &str, expected: &[String], written: &[String]) {
+    for (number, (expected, written)) in expected.iter().zip(written).enumerate() {
+        assert_eq!(expected, written, "{case}, line {}", number + 1);
+    }
+    assert_eq!(expected.len(), written.len(), "{case}: lines");
+}
+
+fn masked_text(text: &str) -> Vec<String> {
+    text.lines().map(masked_line).collect()
+}
+
+fn masked_line(line: &str) -> String {
+    // Version 2.2 has no fixed order of the paths.
+    let changing = ["\tactive power scheme:\t", "Latency distribution: "];
+    match changing.iter().find(|label| line.starts_with(**label)) {
+        Some(label) => format!("{label}…"),
+        None => hidden::line(line),
+    }
+}
+
+fn masked_element(line: &str) -> String {
+    match line.trim_start().starts_with("<PowerScheme ") {
+        true => "    <PowerScheme/>".to_owned(),
+        false => hidden::element(line),
+    }
+}
+
+fn of(targets: &[(&str, u64)], steps: Vec<StepResults>) -> Results {
+    let mut results = builder::results(targets);
+    results.steps = steps;
+    results
+}
+
+fn with_latency(mut results: Results) -> Results {
+    results.plan.origin.presentation.latency = true;
+    results
+}
+
+fn with_deviation(mut results: Results, bucket_ms: &str, expected_ms: &str) -> Results {
+    results.plan.origin.presentation.iops_deviation = true;
+    set(&mut results, "bucket_ms.1", bucket_ms);
+    set(&mut results, "expected_ms.1", expected_ms);
+    results
+}
+
+fn grid(length_ms: u64, count: usize) -> Option<Grid> {
+    Some(Grid { length_ms, count })
+}
+
+fn range(percent: f64, start: u64, length: u64) -> EffectiveShare {
+    EffectiveShare {
+        operations_percent: percent,
+        start: Bytes(start),
+        length: Bytes(length),
+    }
+}
+
+#[test]
+fn plain_sequential_read() {
+    let step = step(2.003, None, &[&[reads(0, 64 << 10, 500)]]);
+    check("01-plain-sequential-read", of(&[ONE], vec![step]));
+}
+
+#[test]
+fn latency_and_buckets_mixed() {
+    let work = mixed(0, 4096, 700, 300);
+    let results = of(&[ONE], vec![step(3.01, grid(500, 6), &[&[work], &[work]])]);
+    check(
+        "02-latency-and-buckets-mixed",
+        with_deviation(with_latency(results), "500", "3000"),
+    );
+}
+
+#[test]
+fn latency_only_two_targets_read() {
+    let step = step(2.0, None, &[&[reads(0, 8192, 500)], &[reads(1, 8192, 100)]]);
+    check(
+        "03-latency-only-two-targets-read",
+        with_latency(of(&[ONE, TWO], vec![step])),
+    );
+}
+
+#[test]
+fn buckets_only_write() {
+    let step = step(2.0, grid(1000, 2), &[&[mixed(0, 64 << 10, 0, 99)]]);
+    let results = of(&[ONE], vec![step]);
+    check("04-buckets-only-write", with_deviation(results, "1000", "2000"));
+}
+
+#[test]
+fn thread_pool() {
+    let thread: &[Work] = &[mixed(0, 4096, 90, 100), mixed(1, 4096, 110, 80)];
+    let results = of(&[ONE, TWO], vec![step(2.0, grid(1000, 2), &[thread; 3])]);
+    let mut results = with_deviation(with_latency(results), "1000", "2000");
+    set(&mut results, "requests.1", "4");
+    check("05-thread-pool", results);
+}
+
+/// What the spans show differs; the second has neither latencies nor intervals.
+#[test]
+fn two_timespans() {
+    let two = ("two.dat", 8 << 20);
+    let first = step(1.0, grid(200, 5), &[&[mixed(0, 4096, 400, 100)]]);
+    let write = mixed(1, 64 << 10, 0, 70);
+    let second = step(2.0, None, &[&[reads(0, 64 << 10, 80)], &[write], &[write]]);
+    let mut results = of(&[ONE, two], vec![first, second]);
+    for (name, value) in [
+        ("latency.1", "true"),
+        ("deviation.1", "true"),
+        ("bucket_ms.1", "200"),
+        ("expected_ms.1", "1000"),
+        ("latency.2", "false"),
+        ("deviation.2", "false"),
+    ] {
+        set(&mut results, name, value);
+    }
+    check("06-two-timespans", results);
+}
+
+#[test]
+fn effective_distributions() {
+    let thread: &[Work] = &[reads(0, 4096, 300)];
+    let mut step = step(1.0, None, &[thread; 3]);
+    for worker in &mut step.jobs[0].workers {
+        worker.streams[0].effective_ranges = vec![
+            range(60.0, 0, 1 << 20),
+            range(20.0, 2 << 20, 2 << 20),
+            range(20.0, 4 << 20, 6_303_801),
+        ];
+    }
+    let mut results = with_latency(of(&[EXIST], vec![step]));
+    set(&mut results, "wait_statistics", "true");
+    check("07-effective-distributions", results);
+}
+
+#[test]
+fn percent_distribution() {
+    let mut step = step(1.0, None, &[&[reads(0, 4096, 300)]]);
+    let kib = |kib: u64| kib << 10;
+    step.jobs[0].workers[0].streams[0].effective_ranges = vec![
+        range(10.0, 0, kib(96)),
+        range(10.0, kib(96), kib(104)),
+        range(50.0, kib(200), kib(3384)),
+        range(30.0, kib(3584), kib(6672)),
+    ];
+    check("08-percent-distribution", with_latency(of(&[EXIST], vec![step])));
+}
+
+#[test]
+fn throttled_wait_statistics() {
+    let thread: &[Work] = &[reads(0, 8192, 300)];
+    let mut step = step(2.0, None, &[thread; 2]);
+    step.jobs[0].workers[1].waits = Waits {
+        slept: 1834,
+        looks: 795,
+        completions_per_look: [0, 795, 0, 0, 0, 0, 0, 0],
+        ..Waits::default()
+    };
+    let mut results = with_latency(of(&[EXIST], vec![step]));
+    set(&mut results, "wait_statistics", "true");
+    check("09-throttled-wait-statistics", results);
+}
+
+#[test]
+fn verbose_cooldown_progress() {
+    let step = step(1.21, None, &[&[reads(0, 64 << 10, 300)]]);
+    check("10-verbose-cooldown-progress", of(&[EXIST], vec![step]));
+}
+
+#[test]
+fn missing_file() {
+    let mut never = step(0.0, None, &[&[]]);
+    never.jobs[0].ended = None;
+    check("11-missing-file", of(&[("nosuchfile.dat", 0)], vec![never]));
+}
+
+/// A worker that fails takes the figures of its time span with it.
+#[test]
+fn target_too_small() {
+    let mut failed = step(1.0, None, &[&[reads(0, 4096, 7)]]);
+    failed.jobs[0].ended = Some(EndReason::Failed);
+    check("12-target-too-small", of(&[EXIST], vec![failed]));
+}
+
+#[test]
+fn completion_routines() {
+    let step = step(1.0, grid(1000, 1), &[&[mixed(0, 4096, 500, 500)]]);
+    let results = with_deviation(with_latency(of(&[ONE], vec![step])), "1000", "1000");
+    check("13-completion-routines", results);
+}
+
+#[test]
+fn memory_mapped_flush() {
+    let step = step(1.0, None, &[&[mixed(0, 4096, 500, 500)]]);
+    check("14-memory-mapped-flush", with_latency(of(&[ONE], vec![step])));
+}
+
+/// The recorded intervals give the recorded deviations, for each thread and for all.
+#[test]
+fn recorded_intervals_give_the_recorded_deviations() {
+    for (case, length_ms, expected_ms) in [
+        ("02-latency-and-buckets-mixed", 500, "3000"),
+        ("04-buckets-only-write", 1000, "2000"),
+        ("05-thread-pool", 1000, "2000"),
+        ("06-two-timespans", 200, "1000"),
+        ("13-completion-routines", 1000, "1000"),
+    ] {
+        let file = recorded(case, "result.xml");
+        let document = roxmltree::Document::parse(&file).unwrap();
+        let span = document
+            .descendants()
+            .find(|node| node.has_tag_name("CpuUtilization"))
+            .unwrap();
+        let span = span.parent().unwrap();
+        let mut results = of(&[ONE, TWO], vec![from_xml(span, length_ms)]);
+        results = with_deviation(results, &length_ms.to_string(), expected_ms);
+        let written = builder::xml(&results);
+        let written = roxmltree::Document::parse(&written).unwrap();
+        let found = iops_of(written.root_element());
+        let expected = iops_of(span);
+        assert!(!expected.is_empty());
+        assert_eq!(expected, found, "{case}");
+    }
+}
+
+/// Threads with the counts of each recorded interval, and smallest and largest latencies as far as they were printed.
+fn from_xml(span: roxmltree::Node, length_ms: u64) -> StepResults {
+    let named = |node: roxmltree::Node, name: &'static str| {
+        let found: Vec<_> = node
+            .children()
+            .filter(|child| child.has_tag_name(name))
+            .map(|n| n.id())
+            .collect();
+        found
+    };
+    let document = span.document();
+    let node = |id: roxmltree::NodeId| document.get_node(id).unwrap();
+    let threads: Vec<Vec<Work>> = named(span, "Thread")
+        .into_iter()
+        .map(|thread| {
+            named(node(thread), "Target")
+                .iter()
+                .map(|_| reads(0, 4096, 1))
+                .collect()
+        })
+        .collect();
+    let threads: Vec<&[Work]> = threads.iter().map(Vec::as_slice).collect();
+    let mut made = step(1.0, grid(length_ms, 1), &threads);
+    for series in &mut made.jobs[0].series {
+        let (worker, stream) = series.of.unwrap();
+        let thread = node(named(span, "Thread")[worker as usize]);
+        let target = node(named(thread, "Target")[stream as usize]);
+        let iops = node(named(target, "Iops")[0]);
+        series.points = Default::default();
+        for bucket in named(iops, "Bucket").into_iter().map(node) {
+            let number = |name: &str| bucket.attribute(name).unwrap().parse::<f64>().unwrap();
+            for (name, points) in [("Read", &mut series.points.read), ("Write", &mut series.points.write)] {
+                let latency = |what: &str| (number(&format!("{name}{what}LatencyMilliseconds")) * 1e6).round() as u64;
+                points.push(model::results::Point {
+                    operations: (number(name) * length_ms as f64 / 1e3).round() as u64,
+                    latency_ns_min: latency("Min"),
+                    latency_ns_max: latency("Max"),
+                    ..Default::default()
+                });
+            }
+        }
+    }
+    made
+}
+
+/// Everything in `Iops` elements that does not need the sums of latencies.
+fn iops_of(node: roxmltree::Node) -> Vec<String> {
+    let mut found = Vec::new();
+    for iops in node.descendants().filter(|node| node.has_tag_name("Iops")) {
+        for child in iops.children().filter(roxmltree::Node::is_element) {
+            found.push(format!(
+                "{} {}",
+                child.tag_name().name(),
+                child.text().unwrap_or_default()
+            ));
+            let told = child
+                .attributes()
+                .filter(|a| !a.name().contains("Avg") && !a.name().contains("StdDev"));
+            found.extend(told.map(|attribute| format!("{}={}", attribute.name(), attribute.value())));
+        }
+    }
+    found
+}

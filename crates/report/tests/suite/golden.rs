@@ -1,0 +1,170 @@
+//! Every format from the same saved results, as files that are read like any other change. `INSTA_UPDATE=always` rewrites
+//! them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::check;
+use model::Nanos;
+use model::event::Event;
+use model::finding::{Finding, Severity};
+use model::results::Results;
+use report::live::{Live, Update};
+use report::{formats, stream};
+
+fn file(name: &str) -> String {
+    let path: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../tests/data/results")
+        .join(name);
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+fn results(name: &str) -> Results {
+    serde_json::from_str(&file(&format!("{name}.json"))).expect("an example is a saved result")
+}
+
+fn events(name: &str) -> Vec<Event> {
+    let text = file(&format!("{name}.events.ndjson"));
+    text.lines()
+        .map(|line| serde_json::from_str(line).expect("an event"))
+        .collect()
+}
+
+fn written(results: &Results, format: &str) -> String {
+    let format = formats::find(format).expect("there is such a format");
+    let mut bytes = Vec::new();
+    (format.write)(results, &mut bytes).expect("memory takes everything");
+    String::from_utf8(bytes).expect("formats are text")
+}
+
+#[test]
+fn text() {
+    check("text-mixed", &written(&results("mixed"), "text"));
+    check("text-steps", &written(&results("steps"), "text"));
+    let mut paced = results("paced");
+    let lag = Finding::new("SCHED-LAG", Severity::Note, "1 % of the operations were issued late").at("paced");
+    let clock = Finding::new(
+        "CLOCK",
+        Severity::Warning,
+        "the clock went -250 ppm apart from the system's",
+    );
+    let clock = clock.why("latencies and rates are off by as much");
+    // The gravest comes first, whatever the order.
+    paced.findings = vec![lag, clock.help("set FATHOM_CLOCK=system and repeat")];
+    check("text-paced", &written(&paced, "text"));
+}
+
+#[test]
+fn parts_of_the_processor_time_are_told_where_there_is_enough_of_it() {
+    let told = |each_ms: u64| {
+        let mut results = results("mixed");
+        let workers = &mut results.steps[0].jobs[0].workers;
+        for worker in workers.iter_mut() {
+            worker.usage.user_ns = Nanos(0);
+            worker.usage.system_ns = Nanos(0);
+        }
+        workers[0].usage.user_ns = Nanos::millis(each_ms);
+        workers[0].usage.system_ns = Nanos::millis(each_ms);
+        let text = written(&results, "text");
+        let line = text.lines().find(|line| line.starts_with("  cpu ")).map(str::to_owned);
+        line.expect("there is a line of processors")
+    };
+    let (little, enough) = (told(499), told(500));
+    assert!(little.contains(" per operation, "), "{little}");
+    assert!(!little.contains("in the kernel"), "{little}");
+    assert!(enough.contains(" in the kernel)"), "{enough}");
+}
+
+#[test]
+fn several_hosts() {
+    let fleet = results("fleet");
+    check("text-fleet", &written(&fleet, "text"));
+    check("csv-ranks-fleet", &written(&fleet, "csv-ranks"));
+    check("markdown-fleet", &written(&fleet, "markdown"));
+    // One process has no ranks.
+    assert_eq!(written(&results("mixed"), "csv-ranks").lines().count(), 1);
+}
+
+#[test]
+fn json() {
+    check("json-mixed", &written(&results("mixed"), "json"));
+    check("json-paced", &written(&results("paced"), "json"));
+}
+
+#[test]
+fn csv() {
+    check("csv-mixed", &written(&results("mixed"), "csv"));
+    check("csv-steps", &written(&results("steps"), "csv"));
+}
+
+#[test]
+fn tables_of_distributions() {
+    check("csv-percentiles-mixed", &written(&results("mixed"), "csv-percentiles"));
+    check("csv-percentiles-paced", &written(&results("paced"), "csv-percentiles"));
+    check("csv-histogram-paced", &written(&results("paced"), "csv-histogram"));
+    check("csv-histogram-steps", &written(&results("steps"), "csv-histogram"));
+}
+
+#[test]
+fn markdown() {
+    check("markdown-mixed", &written(&results("mixed"), "markdown"));
+    let mut steps = results("steps");
+    steps.plan.steps[0].jobs[0].name = "a|b </td><script>".into();
+    let clock = Finding::new("CLOCK", Severity::Warning, "the clock went *wrong*").at("a|b");
+    steps.findings = vec![Finding::new("NOTE", Severity::Note, "not shown"), clock];
+    check("markdown-steps", &written(&steps, "markdown"));
+}
+
+#[test]
+fn openmetrics() {
+    check("openmetrics-mixed", &written(&results("mixed"), "openmetrics"));
+    check("openmetrics-paced", &written(&results("paced"), "openmetrics"));
+}
+
+#[test]
+fn ndjson_stream() {
+    let lines = |name: &str| -> String {
+        let lines = events(name)
+            .iter()
+            .map(|event| stream::line(event) + "\n")
+            .collect::<String>();
+        lines + &stream::last_line(&results(name)) + "\n"
+    };
+    check("stream-paced", &lines("paced"));
+    check("stream-steps", &lines("steps"));
+}
+
+#[test]
+fn live_lines() {
+    let shown = |name: &str, steps: u32| {
+        let mut live = Live::new(steps);
+        let line = |event: &Event| match live.take(event) {
+            Update::Nothing => "(nothing)\n".to_owned(),
+            Update::State(text) => format!("state: {text}\n"),
+            Update::Line(text) => format!("line:  {text}\n"),
+        };
+        events(name).iter().map(line).collect::<String>()
+    };
+    check("live-mixed", &shown("mixed", 1));
+    check("live-paced", &shown("paced", 1));
+    check("live-steps", &shown("steps", 2));
+}
+
+/// A run that gave nothing at all still gives a report.
+#[test]
+fn an_empty_result_is_no_panic() {
+    let mut empty = results("mixed");
+    for step in &mut empty.steps {
+        for job in &mut step.jobs {
+            (job.workers, job.series, job.histograms) = Default::default();
+        }
+    }
+    check("text-empty", &written(&empty, "text"));
+    empty.steps[0].jobs[0].ended = None;
+    check("text-not-started", &written(&empty, "text"));
+    empty.steps.clear();
+    empty.hosts.clear();
+    for format in formats::FORMATS {
+        let _ = written(&empty, format.name);
+    }
+}

@@ -1,0 +1,365 @@
+//! The live view on terminals of several sizes, from events, as text that is read like any other change.
+//! `INSTA_UPDATE=always` rewrites it.
+
+use crate::check;
+use model::environment::{CoreUse, DeviceUse};
+use model::event::{
+    Counts, DeviceUnder, EndReason, Event, Interval, Phase, RankFigures, RankNow, RankState, TargetInterval,
+};
+use model::finding::Severity;
+use model::histogram::Histogram;
+use model::plan::{Job, Phases, Plan, Stop};
+use model::{Bytes, Nanos, PerDirection, testing};
+use ratatui_core::backend::TestBackend;
+use ratatui_core::terminal::Terminal;
+use report::live::{Look, Machine, State, draw};
+
+const LOOK: Look = Look {
+    unicode: true,
+    colour: false,
+    silent_for: Nanos(0),
+};
+
+/// What a terminal of this size shows, without the blanks at the end of lines.
+fn shown(state: &State, look: Look, width: u16, height: u16) -> String {
+    let mut terminal = Terminal::new(TestBackend::new(width, height)).expect("it is in memory");
+    terminal
+        .draw(|frame| draw(frame, state, look))
+        .expect("memory takes everything");
+    let buffer = terminal.backend().buffer();
+    let line = |y: u16| {
+        let line: String = (0..width).map(|x| buffer[(x, y)].symbol()).collect();
+        line.trim_end().to_owned()
+    };
+    (0..height).map(|y| line(y) + "\n").collect()
+}
+
+fn job(name: &str, warm_up: u64, measured: u64) -> Job {
+    Job {
+        name: name.into(),
+        phases: Phases {
+            warm_up_ns: Nanos::secs(warm_up),
+            ..Phases::default()
+        },
+        stop: Stop::after(Nanos::secs(measured)),
+        ..Job::default()
+    }
+}
+
+/// Three steps, the first of a job of 5 s and 60 s.
+fn plan() -> Plan {
+    let targets = [
+        "/mnt/fast/a.dat",
+        "/mnt/slow/a/long/way/down/the/tree/b.dat",
+        "/dev/nvme1n1",
+    ];
+    let steps = [("oltp", 60), ("backup", 30), ("restore", 30)];
+    let step = |(name, measured): (&str, u64)| testing::step(vec![job(name, 5, measured)]);
+    testing::plan("nightly", targets.map(testing::file).to_vec(), steps.map(step).to_vec())
+}
+
+/// Latencies around 100 us, with a tail.
+fn latency(operations: u64) -> Histogram {
+    let mut histogram = Histogram::new();
+    histogram.record_times(95_000, operations / 2);
+    histogram.record_times(180_000, operations - operations / 2 - operations / 50);
+    histogram.record_times(1_250_000, operations / 50);
+    histogram
+}
+
+/// A second in which so many operations of 8 KiB of each kind came to an end.
+fn second(number: u64, reads: u64, writes: u64) -> Interval {
+    let counts = |operations: u64| Counts {
+        operations,
+        bytes: Bytes(operations * 8192),
+    };
+    let some = |operations: u64| (operations > 0).then(|| latency(operations));
+    let latency = PerDirection {
+        read: some(reads),
+        write: some(writes),
+        trim: None,
+    };
+    let sum = |of: &Option<Histogram>| of.as_ref().map_or(0, |of| of.sum() as u64);
+    Interval {
+        step: 0,
+        job: 0,
+        name: "oltp".into(),
+        phase: Phase::Measured,
+        epoch: 0,
+        start_ns: Nanos::secs(number),
+        length_ns: Nanos::secs(1),
+        counts: PerDirection {
+            read: counts(reads),
+            write: counts(writes),
+            trim: Counts::default(),
+        },
+        in_flight_ns: Nanos(sum(&latency.read) + sum(&latency.write)),
+        latency,
+        depth: 32,
+        targets: Vec::new(),
+        left_ns: Some(Nanos::secs(59 - number)),
+    }
+}
+
+fn ready(devices: Vec<DeviceUnder>) -> Event {
+    Event::Ready { step: 0, devices }
+}
+
+fn interval(interval: Interval) -> Event {
+    Event::Interval(Box::new(interval))
+}
+
+/// What one of so many ranks does.
+fn rank(number: u32, of: u32, state: RankState, iops: f64) -> Event {
+    let figures = RankFigures {
+        iops,
+        p99_ns: Some(400_000 + 1_000 * u64::from(number)),
+        ..RankFigures::default()
+    };
+    Event::Rank(Box::new(RankNow {
+        rank: number,
+        of,
+        host: format!("db{}", number / 2 + 1),
+        state,
+        figures: (iops > 0.0).then_some(figures),
+    }))
+}
+
+/// Twelve seconds of 70 % reads on three targets, which lie on two devices, with eight processors.
+fn busy() -> State {
+    let mut state = State::default();
+    state.begin(&plan(), None);
+    let device = |name: &str, targets: &[u32]| DeviceUnder {
+        name: name.into(),
+        targets: targets.to_vec(),
+    };
+    state.take(&ready(vec![device("sda", &[0, 1]), device("nvme1n1", &[2])]));
+    for number in 0..12 {
+        let (reads, writes) = (86_419 - 1_000 * (number % 4), 37_037 + 500 * number);
+        let mut event = second(number, reads, writes);
+        let part = |target: u32, share: u64| TargetInterval {
+            targets: vec![target],
+            counts: PerDirection {
+                read: Counts {
+                    operations: reads / share,
+                    bytes: Bytes(reads / share * 8192),
+                },
+                ..PerDirection::default()
+            },
+            latency_ns: Nanos(reads / share * 150_000),
+        };
+        event.targets = vec![part(0, 2), part(1, 4), part(2, 4)];
+        state.take(&interval(event));
+    }
+    let core = |cpu: u32| CoreUse {
+        cpu,
+        user_ns: Nanos::millis(100 * u64::from(cpu)),
+        system_ns: Nanos::millis(50),
+        idle_ns: Nanos::millis(950 - 100 * u64::from(cpu)),
+        ..CoreUse::default()
+    };
+    let used = |name: &str, operations: u64| DeviceUse {
+        name: name.into(),
+        operations: [operations, 0, 0],
+        bytes: [operations * 8192, 0, 0],
+        busy_ns: Nanos::millis(970),
+        weighted_ns: Nanos::millis(31_400),
+        ..DeviceUse::default()
+    };
+    state.machine(Machine {
+        length: Nanos::secs(1),
+        cores: (0..8).map(core).collect(),
+        devices: vec![used("sda", 62_570), used("nvme1n1", 20_857)],
+    });
+    state.message(
+        Severity::Note,
+        "/mnt/fast/a.dat: 1 GiB of random data written for this run in 2.1 s",
+    );
+    state.message(
+        Severity::Warning,
+        "warning: the device under /mnt/fast/a.dat is 91 % full, and writes may become slower for that",
+    );
+    state
+}
+
+#[test]
+fn a_usual_terminal_and_a_large_one() {
+    check("view-80x24", &shown(&busy(), LOOK, 80, 24));
+    check("view-120x40", &shown(&busy(), LOOK, 120, 40));
+}
+
+#[test]
+fn little_room_keeps_what_matters_most() {
+    check("view-60x15", &shown(&busy(), LOOK, 60, 15));
+    check("view-40x10", &shown(&busy(), LOOK, 40, 10));
+    check("view-24x6", &shown(&busy(), LOOK, 24, 6));
+}
+
+#[test]
+fn without_unicode_it_is_plain_ascii() {
+    let look = Look { unicode: false, ..LOOK };
+    let text = shown(&busy(), look, 80, 24);
+    assert!(text.is_ascii(), "{text}");
+    check("view-ascii-80x24", &text);
+}
+
+/// Numbers are whole or absent: every group of digits on a narrow screen stands on a wide one too.
+#[test]
+fn no_figure_is_ever_cut() {
+    let state = busy();
+    let wide = shown(&state, LOOK, 400, 200);
+    let known: Vec<&str> = figures(&wide).collect();
+    for width in 0..130 {
+        for height in [1, 2, 3, 5, 8, 13, 24, 60] {
+            let text = shown(&state, LOOK, width, height);
+            for figure in figures(&text) {
+                // How long a message or a name is shown depends on the width, and how many rows are not shown on the height.
+                assert!(known.contains(&figure), "`{figure}` at {width}x{height}:\n{text}");
+            }
+        }
+    }
+}
+
+/// Words with digits, of lines that are not texts of others.
+fn figures(text: &str) -> impl Iterator<Item = &str> {
+    let lines = text.lines().filter(|line| {
+        let others = ["/", ".dat", "…", "warning", "and "];
+        !others.iter().any(|part| line.contains(part))
+    });
+    lines
+        .flat_map(str::split_whitespace)
+        .filter(|word| word.contains(|c: char| c.is_ascii_digit()))
+}
+
+#[test]
+fn no_size_is_too_small() {
+    for state in [State::default(), busy(), prepared_half()] {
+        for width in 0..30 {
+            for height in 0..12 {
+                let text = shown(&state, LOOK, width, height);
+                assert_eq!(text.lines().count(), usize::from(height));
+            }
+        }
+    }
+}
+
+fn prepared_half() -> State {
+    let mut state = State::default();
+    state.begin(&plan(), Some("point 3 of about 12".into()));
+    state.take(&Event::Preparing {
+        target: "/mnt/fast/a.dat".into(),
+        done: Bytes::mib(256),
+        total: Bytes::mib(512),
+        left_ns: Nanos::millis(2_500),
+    });
+    state
+}
+
+#[test]
+fn preparation_has_a_bar_of_its_own() {
+    check("view-preparing-80x24", &shown(&prepared_half(), LOOK, 80, 8));
+}
+
+#[test]
+fn silence_is_told_and_old_figures_are_not_passed_off_as_new() {
+    let silent = Look {
+        silent_for: Nanos::millis(7_400),
+        ..LOOK
+    };
+    let text = shown(&busy(), silent, 80, 24);
+    assert!(text.contains("nothing has come to an end for 7 s"), "{text}");
+    let mut ended = busy();
+    ended.take(&Event::JobEnded {
+        step: 0,
+        job: 0,
+        reason: EndReason::Time,
+    });
+    let text = shown(&ended, silent, 80, 24);
+    assert!(!text.contains("nothing has come"), "{text}");
+    assert!(text.contains("oltp  ended"), "{text}");
+}
+
+#[test]
+fn percentiles_of_few_operations_are_marked() {
+    let mut state = State::default();
+    state.begin(&plan(), None);
+    state.take(&ready(Vec::new()));
+    state.take(&interval(second(0, 2_000, 0)));
+    let text = shown(&state, LOOK, 80, 24);
+    // 100 lie beyond the 95th, 20 beyond the 99th, two beyond the 99.9th.
+    assert!(text.contains("   180 us   ~1.25 ms   ?1.25 ms"), "{text}");
+    assert!(
+        text.contains("~ fewer than 100 beyond it  ? fewer than 10 beyond it"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_name_can_do_no_harm() {
+    let mut state = State::default();
+    let mut plan = plan();
+    plan.steps[0].jobs[0].name = "\x1b[2Jevil\r\n".into();
+    state.begin(&plan, None);
+    state.take(&Event::Phase {
+        step: 0,
+        job: 0,
+        name: "\x1b[2Jevil\r\n".into(),
+        phase: Phase::WarmUp,
+        length_ns: None,
+    });
+    state.message(Severity::Note, "a \x1b]0;title\x07 of others");
+    let text = shown(&state, LOOK, 80, 24);
+    assert!(text.contains("?[2Jevil??  warm-up"), "{text}");
+    assert!(text.contains("a ?]0;title? of others"), "{text}");
+}
+
+/// A second of so many ranks, of which the fourth is slow, the fifth late and the last lost.
+fn fleet(of: u32) -> State {
+    let mut state = State::default();
+    state.begin(&plan(), None);
+    state.take(&ready(Vec::new()));
+    for number in 0..of {
+        let (now, iops) = match number {
+            3 => (RankState::Running, 4_000.0),
+            4 => (RankState::Late, 9_900.0),
+            _ if number == of - 1 => (RankState::Lost, 0.0),
+            _ => (RankState::Running, 10_000.0 + f64::from(number)),
+        };
+        state.take(&rank(number, of, now, iops));
+    }
+    state.take(&interval(second(0, 60_000, 0)));
+    state
+}
+
+#[test]
+fn several_hosts_have_a_table() {
+    check("view-fleet-80x24", &shown(&fleet(6), LOOK, 80, 24));
+}
+
+#[test]
+fn of_many_ranks_those_that_differ_come_first() {
+    let text = shown(&fleet(40), LOOK, 80, 24);
+    check("view-fleet-of-40-80x24", &text);
+    let place = |part: &str| {
+        text.find(part)
+            .unwrap_or_else(|| panic!("`{part}` is missing:\n{text}"))
+    };
+    assert!(
+        place("39 db20") < place("4 db3") && place("4 db3") < place("3 db2"),
+        "{text}"
+    );
+}
+
+#[test]
+fn before_the_start_each_host_tells_how_far_it_is() {
+    let mut state = State::default();
+    state.begin(&plan(), None);
+    state.take(&rank(0, 2, RankState::Ready, 0.0));
+    state.take(&rank(1, 2, RankState::Preparing, 0.0));
+    let text = shown(&state, LOOK, 80, 24);
+    assert!(
+        text.contains("0 db1") && text.contains("ready") && text.contains("1 db1") && text.contains("preparing"),
+        "{text}"
+    );
+    assert!(text.contains("1 host"), "{text}");
+}

@@ -1,0 +1,419 @@
+//! Pages for browsers: what stands on them, that their figures are those of the results, and that text stays text.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+
+use crate::check;
+use model::diagnosis::{Answer, Diagnosis, JobDiagnosis, LayerUse};
+use model::event::{Counts, Phase};
+use model::finding::{Finding, Severity};
+use model::results::{PhaseInterval, Results};
+use model::{Bytes, Direction, Nanos, PerDirection};
+use report::html::chart::{Chart, Form, X};
+use report::html::page::{Block, Page, Tone, Verdict};
+use report::html::run::{self, Beside, Change};
+use report::html::{self, id_of};
+
+fn results(name: &str) -> Results {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../tests/data/results/{name}.json"));
+    let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    serde_json::from_str(&text).expect("an example is a saved result")
+}
+
+fn charts(page: &Page) -> BTreeMap<String, &Chart> {
+    let blocks = page.sections.iter().flat_map(|section| &section.blocks);
+    let charts = blocks.filter_map(|block| match block {
+        Block::Chart(chart) => Some((chart.id.clone(), &**chart)),
+        Block::Text(_) | Block::Table(_) | Block::Path(_) | Block::Code { .. } => None,
+    });
+    charts.collect()
+}
+
+/// The page without style, scripts and figures.
+fn markup(page: &Page) -> String {
+    let mut text = html::file(page);
+    for (begin, end) in [("<style>", "</style>"), ("<script", "</script>")] {
+        let mut kept = String::new();
+        let mut rest = text.as_str();
+        while let Some((before, after)) = rest.split_once(begin) {
+            kept += before;
+            rest = after.split_once(end).expect("an element ends").1;
+        }
+        text = kept + rest;
+    }
+    // The digests of the scripts change with them.
+    let policy = text.find("script-src ").expect("there is a policy");
+    let end = policy + text[policy..].find(';').expect("its part ends");
+    text.replace_range(policy..end, "script-src …");
+    text
+}
+
+/// Every chart in a few lines.
+fn outline(page: &Page) -> String {
+    let mut text = String::new();
+    for chart in charts(page).values() {
+        let _ = writeln!(text, "{}: {}", chart.id, chart.title);
+        let _ = writeln!(
+            text,
+            "  x: {} {:?}, y: {} {:?}",
+            chart.x.words(),
+            chart.x.scale,
+            chart.y.words(),
+            chart.y.scale
+        );
+        for series in &chart.series {
+            let weak = if series.weak { ", weak" } else { "" };
+            let _ = writeln!(
+                text,
+                "  {:?} `{}`, {} points{weak}",
+                series.form,
+                series.name,
+                series.y.len()
+            );
+        }
+        for mark in &chart.marks {
+            let _ = writeln!(text, "  mark `{}` at {}", mark.words, mark.at);
+        }
+        if let Some(heat) = &chart.heat {
+            let _ = writeln!(text, "  heat of {} × {}, {}", heat.x.len(), heat.y.len(), heat.title);
+        }
+    }
+    text
+}
+
+fn beside() -> Beside {
+    Beside {
+        verdict: Verdict {
+            word: "FAIL".into(),
+            tone: Tone::Bad,
+            sentence: "The storage does not keep what was asked for: iops >= 4000.".into(),
+            ..Verdict::default()
+        },
+        diagnoses: vec![JobDiagnosis {
+            name: "job1".into(),
+            diagnosis: Diagnosis {
+                answer: Answer::Cap,
+                sentence: "VM: 1953 IOPS are 101.7 % of its limit of 1920 IOPS".into(),
+                layer: Some("VM".into()),
+                layers: vec![LayerUse {
+                    layer: "VM".into(),
+                    unit: "IOPS".into(),
+                    limit: 1920.0,
+                    used: 1953.0,
+                    share: 1.017,
+                    binds: true,
+                    ..LayerUse::default()
+                }],
+                advice: vec!["a larger machine".into()],
+                ..Diagnosis::default()
+            },
+            ..JobDiagnosis::default()
+        }],
+        changes: vec![Change {
+            at_secs: 1.0,
+            words: "100 to 50 IOPS".into(),
+            ..Change::default()
+        }],
+    }
+}
+
+#[test]
+fn a_page_of_a_run() {
+    let page = run::page(&results("mixed"), &beside());
+    check("page-mixed", &markup(&page));
+    check("page-mixed-charts", &outline(&page));
+}
+
+#[test]
+fn a_page_of_several_jobs() {
+    let page = run::page(&results("steps"), &Beside::default());
+    check("page-steps-charts", &outline(&page));
+}
+
+/// Four ranks, with what the checks find in them.
+fn fleet() -> Results {
+    let mut results = results("fleet");
+    let note = |rule: &str, severity, what: &str, at: &str| Finding::new(rule, severity, what).at(at);
+    results.findings = vec![
+        note(
+            "HOST-LOST",
+            Severity::Error,
+            "this host was lost: its process has ended",
+            "db3 (rank 3)",
+        ),
+        note(
+            "HOSTS-DIFFER",
+            Severity::Note,
+            "not as db1: kernel 6.6.0 instead of 6.12.0",
+            "db2",
+        ),
+        note(
+            "STRAGGLER",
+            Severity::Warning,
+            "db2 (rank 2) did 5000 operations per second, 50 % of what is usual among these hosts",
+            "shared",
+        ),
+    ];
+    results
+}
+
+#[test]
+fn a_page_of_a_test_on_several_hosts() {
+    let page = run::page(&fleet(), &Beside::default());
+    check("page-fleet", &markup(&page));
+    check("page-fleet-charts", &outline(&page));
+    // How many took part, and who was lost, stand before everything else.
+    assert!(
+        page.about
+            .iter()
+            .any(|line| line == "3 hosts took part (4 processes, by ssh); 1 of them lost"),
+        "{:?}",
+        page.about
+    );
+    assert_eq!(page.lead[0].topic, "A host was lost");
+    assert!(page.lead[0].sentence.starts_with("db3 (rank 3): its process has ended"));
+}
+
+#[test]
+fn the_lines_of_ranks_add_up_to_that_of_the_test() {
+    let results = fleet();
+    let page = run::page(&results, &Beside::default());
+    let charts = charts(&page);
+    let lines = &charts["ranks-over-time"].series;
+    assert_eq!(lines.len(), 4);
+    let first = |series: &html::chart::Series| -> f64 { series.y[..10].iter().map(|y| y.unwrap()).sum() };
+    let sum: f64 = lines.iter().map(first).sum();
+    let whole: f64 = charts["iops"].series.iter().take(1).map(first).sum();
+    assert!((sum - whole).abs() < 1e-6 * whole, "{sum} of {whole}");
+    // Each rank has one bar, with the word that belongs to it.
+    let bars = &charts["ranks"].series;
+    let of = |name: &str| -> Vec<usize> {
+        let series = bars.iter().find(|series| series.name == name).unwrap();
+        (0..4).filter(|number| series.y[*number].is_some()).collect()
+    };
+    assert_eq!(of("as the others"), [0, 1]);
+    assert_eq!(of("straggler"), [2]);
+    assert_eq!(of("lost, until then"), [3]);
+}
+
+#[test]
+fn of_many_ranks_the_outermost_are_drawn_and_a_band() {
+    let mut results = fleet();
+    let ranks = results.fleet.as_ref().unwrap().ranks.clone();
+    let job = &mut results.steps[0].jobs[0];
+    let (workers, series) = (job.workers.clone(), job.rank_series.clone());
+    // A thousand that are as the first one, with the slow one among them.
+    let fleet = results.fleet.as_mut().unwrap();
+    (job.workers, job.rank_series, fleet.ranks) = Default::default();
+    for number in 0..1000 {
+        let like = if number == 700 { 2 } else { 0 };
+        let (mut worker, mut series, mut rank) = (workers[like].clone(), series[like].clone(), ranks[like].clone());
+        (worker.rank, series.rank) = (number, number);
+        rank.host = format!("h{number}");
+        job.workers.push(worker);
+        job.rank_series.push(series);
+        fleet.ranks.push(rank);
+    }
+    let page = run::page(&results, &Beside::default());
+    let charts = charts(&page);
+    let lines = &charts["ranks-over-time"].series;
+    let names: Vec<&str> = lines.iter().map(|series| series.name.as_str()).collect();
+    assert!(names[0].starts_with("middle: ") && names[1] == "slowest: 700 h700" && names[2].starts_with("fastest: "));
+    assert_eq!(lines[0].low, lines[1].y);
+    assert_eq!(lines[0].high, lines[2].y);
+    assert_eq!(charts["ranks"].series[0].y.len(), 128);
+    let tables = page.sections.iter().flat_map(|section| &section.blocks);
+    let rows = tables.filter_map(|block| match block {
+        Block::Table(table) if table.caption.starts_with("The 256 of 1000 ranks") => Some(&table.rows),
+        _ => None,
+    });
+    let rows: Vec<_> = rows.flatten().collect();
+    assert_eq!(rows.len(), 256);
+    assert!(rows.iter().any(|row| row[1] == "h700"));
+}
+
+#[test]
+fn the_figures_of_charts_are_those_of_the_results() {
+    let results = results("mixed");
+    let page = run::page(&results, &Beside::default());
+    let charts = charts(&page);
+    let job = &results.steps[0].jobs[0];
+    let directions = job.directions();
+
+    // Rates over time times the length of the intervals are the operations.
+    let number = |x: &X| match x {
+        X::Number(number) => *number,
+        X::Name(name) => panic!("{name} is no number"),
+    };
+    let measured = job.measured().as_secs();
+    for (name, direction) in [("reads", Direction::Read), ("writes", Direction::Write)] {
+        let series = charts["iops"].series.iter().find(|series| series.name == name).unwrap();
+        let ends = series.x.iter().skip(1).map(number).chain([measured]);
+        let operations: f64 = series
+            .x
+            .iter()
+            .zip(ends)
+            .zip(&series.y)
+            .map(|((x, end), y)| (end - number(x)) * y.unwrap())
+            .sum();
+        let counted = directions[direction].as_ref().unwrap().operations as f64;
+        assert!(
+            (operations - counted).abs() < 1e-6 * counted + 1e-6,
+            "{name}: {operations} of {counted}"
+        );
+    }
+
+    // The curve of percentiles goes through the quantiles, and ends at the slowest operation.
+    let latency = directions.read.as_ref().unwrap().latency();
+    let curve: Vec<(f64, f64)> = charts["percentiles"]
+        .series
+        .iter()
+        .filter(|series| series.name.starts_with("reads"))
+        .flat_map(|series| series.x.iter().map(number).zip(series.y.iter().map(|y| y.unwrap())))
+        .collect();
+    let unit = match charts["percentiles"].y.unit.as_str() {
+        "us" => 1e3,
+        "ms" => 1e6,
+        other => panic!("{other}"),
+    };
+    let at = |nines: f64| {
+        curve
+            .iter()
+            .find(|(x, _)| (x - nines).abs() < 1e-9)
+            .map(|(_, y)| y * unit)
+    };
+    assert_eq!(at(0.0).unwrap().round() as u64, latency.min());
+    assert_eq!(at(1.0).unwrap().round() as u64, latency.quantile(0.9));
+    assert_eq!((curve.last().unwrap().1 * unit).round() as u64, latency.max());
+
+    // Every operation stands in one field of the heat map.
+    let heat = charts["heat"].heat.as_ref().unwrap();
+    let in_fields: f64 = heat.z.iter().flatten().flatten().sum();
+    assert_eq!(
+        in_fields as u64,
+        job.histograms
+            .iter()
+            .flat_map(|one| one.latency.iter())
+            .filter_map(|(_, found)| found.as_ref())
+            .map(|found| found.n())
+            .sum::<u64>()
+    );
+
+    // The plane's point is the rate and the mean.
+    let point = charts["plane"]
+        .series
+        .iter()
+        .find(|series| series.form != Form::Guide)
+        .unwrap();
+    let iops = job.total().operations as f64 / measured;
+    assert!((number(&point.x[0]) - iops).abs() < 1e-9 * iops);
+}
+
+#[test]
+fn phases_stand_beside_the_measured_window() {
+    let mut results = results("mixed");
+    let one = |phase: Phase, second: u64, operations: u64| PhaseInterval {
+        phase,
+        start_ns: Nanos::secs(second),
+        length_ns: Nanos::secs(1),
+        counts: PerDirection {
+            read: Counts {
+                operations,
+                bytes: Bytes(operations * 4096),
+            },
+            ..PerDirection::default()
+        },
+    };
+    let job = &mut results.steps[0].jobs[0];
+    job.around = vec![
+        one(Phase::WarmUp, 0, 50),
+        one(Phase::WarmUp, 1, 80),
+        one(Phase::Verify, 0, 30),
+    ];
+    let measured = job.measured().as_secs();
+    let page = run::page(&results, &Beside::default());
+    let chart = charts(&page)["iops"];
+    let points = |name: &str| -> Vec<(f64, f64)> {
+        let series = chart.series.iter().find(|series| series.name == name).unwrap();
+        let x = series
+            .x
+            .iter()
+            .map(|x| if let X::Number(x) = x { *x } else { f64::NAN });
+        x.zip(series.y.iter().map(|y| y.unwrap())).collect()
+    };
+    assert_eq!(points("warm-up, all"), [(-2.0, 50.0), (-1.0, 80.0), (0.0, 80.0)]);
+    assert_eq!(points("verification, all"), [(measured, 30.0), (measured + 1.0, 30.0)]);
+    let bands: Vec<(f64, Option<f64>, &str)> = chart
+        .marks
+        .iter()
+        .map(|mark| (mark.at, mark.to, mark.words.as_str()))
+        .collect();
+    assert_eq!(
+        bands,
+        [
+            (-2.0, Some(0.0), "warm-up"),
+            (measured, Some(measured + 1.0), "verification")
+        ]
+    );
+}
+
+#[test]
+fn what_lies_beyond_the_samples_is_weak() {
+    let results = results("mixed");
+    let page = run::page(&results, &Beside::default());
+    let charts = charts(&page);
+    let n = results.steps[0].jobs[0].directions().read.as_ref().unwrap().operations as f64;
+    for series in &charts["percentiles"].series {
+        let last = series
+            .x
+            .iter()
+            .map(|x| if let X::Number(x) = x { *x } else { 0.0 })
+            .fold(0.0, f64::max);
+        // Ten operations beyond 1 − 10^−x are n × 10^−x.
+        if series.name == "reads" {
+            assert!(
+                n * 10f64.powf(-last) >= 10.0,
+                "{} supports {last} nines of {n}",
+                series.name
+            );
+        }
+    }
+    assert!(charts["percentiles"].series.iter().any(|series| series.weak));
+}
+
+#[test]
+fn a_name_stays_text() {
+    let mut results = results("mixed");
+    let nasty = "</script><script>alert(1)</script>'\"><img src=x onerror=alert(2)>";
+    results.plan.name = nasty.into();
+    results.plan.steps[0].jobs[0].name = nasty.into();
+    results.steps[0].jobs[0].name = nasty.into();
+    results.plan.targets[0].path = nasty.into();
+    for target in &mut results.hosts[0].environment.targets {
+        target.path = nasty.into();
+    }
+    let page = run::page(&results, &Beside::default());
+    let text = html::file(&page);
+    assert!(!text.contains("<script>alert"), "a name became a script");
+    assert!(!text.contains("<img"), "a name became an element");
+    assert!(
+        text.contains("&lt;/script&gt;&lt;script&gt;alert(1)"),
+        "the name is there as text"
+    );
+    assert_eq!(
+        id_of(nasty),
+        "script--script-alert-1---script-----img-src-x-onerror-aler"
+    );
+}
+
+#[test]
+fn a_page_asks_no_host_for_anything() {
+    let text = html::file(&run::page(&results("mixed"), &Beside::default()));
+    assert!(text.contains("default-src 'none'"));
+    // The library's own text is compressed; everything else would be seen here.
+    for word in [" src=", "<link", "url(", "@import", "fetch(", "XMLHttpRequest"] {
+        assert!(!text.contains(word), "{word}");
+    }
+}

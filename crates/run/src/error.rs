@@ -1,0 +1,56 @@
+//! Why a plan could not be executed.
+
+use model::plan::PlanError;
+
+use crate::setup_error::SetupError;
+use crate::targets::TargetError;
+use crate::targets::guard::Refusal;
+
+/// Why a plan could not be executed.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The plan is not whole, or says something that cannot be executed yet.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// Targets cannot be used or prepared.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
+    Targets(Vec<TargetError>),
+    /// The guard does not give targets away. Nothing was touched.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
+    Refused(Vec<Refusal>),
+    /// Workers could not be set up. Nothing was issued.
+    #[error("{}", .0.first().map(|fault| fault.why.to_string()).unwrap_or_default())]
+    Setup(Vec<WorkerFault>),
+    /// Hosts of a fleet cannot take part, or were lost before anything was measured.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
+    Hosts(Vec<HostFault>),
+    /// The user or the system asked to stop before anything was measured.
+    #[error("interrupted before anything was measured")]
+    Interrupted,
+}
+
+/// A worker that could not be set up.
+#[derive(Debug)]
+pub struct WorkerFault {
+    /// Index of its job in the step.
+    pub job: usize,
+    /// Number of the worker in its job.
+    pub worker: usize,
+    /// Why.
+    pub why: SetupError,
+}
+
+/// What went wrong with a host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostFault {
+    /// Which: name and rank.
+    pub host: String,
+    /// What, in a sentence.
+    pub why: String,
+}
+
+impl std::fmt::Display for HostFault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}", self.host, self.why)
+    }
+}

@@ -1,0 +1,383 @@
+//! The process that leads.
+
+mod fleet_run;
+
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use engine::Clock;
+use model::Nanos;
+use model::environment::Host;
+use model::event::Event;
+use model::fleet::{Rank, Share, whole};
+use model::plan::Plan;
+use model::results::Results;
+
+use self::fleet_run::FleetRun;
+use super::comm::{Comm, Incoming};
+use super::message::{Introduction, Order, PROTOCOL, ToAgent, ToCoordinator, pack, unpack};
+use super::order::{Renumbered, ordered};
+use super::{HostFault, Journal, LocalHost, POLL_INTERVAL};
+use crate::context::RunContext;
+use crate::error::RunError;
+use crate::pipeline::check;
+use crate::results::unix_now;
+use crate::targets::SharedFiles;
+
+/// How long the others may take to come.
+const JOIN_TIMEOUT: Duration = Duration::from_secs(60);
+/// Questions for the time, of each of the others.
+const CLOCK_PROBES: u32 = 40;
+/// How long they may take, of each.
+const CLOCK_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// What is known of another process.
+#[derive(Clone, Debug, Default)]
+struct Peer {
+    introduction: Option<Introduction>,
+    /// How far its clock is ahead of ours.
+    ahead_ns: i64,
+    round_trip: Nanos,
+    lost: Option<String>,
+}
+
+/// Leads a fleet.
+pub struct Coordinator {
+    comm: Renumbered,
+    /// This process is rank 0 and carries out a part itself.
+    works: bool,
+    host: Host,
+    widened_from: Option<u32>,
+    /// By number of the process; the first is this one.
+    peers: Vec<Peer>,
+    runs: u32,
+    goes_on: bool,
+    /// Names without a directory lie below that of each process, not below ours.
+    relative_to_each: bool,
+    /// Files that our own part makes in directories; present where they are for several runs.
+    shared_files: Option<SharedFiles>,
+}
+
+impl std::fmt::Debug for Coordinator {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Coordinator of {} by {}", self.peers.len(), self.comm.describe())
+    }
+}
+
+impl Coordinator {
+    /// Waits until all have come. `names` are what the others are called until they say it themselves.
+    ///
+    /// # Errors
+    /// Those that did not come, or that cannot take part.
+    pub fn new(
+        comm: Box<dyn Comm>,
+        works: bool,
+        place: &LocalHost<'_>,
+        names: &[String],
+    ) -> Result<Coordinator, Vec<HostFault>> {
+        let mut coordinator = Coordinator {
+            peers: vec![Peer::default(); comm.size() as usize],
+            comm: Renumbered::new(comm),
+            works,
+            host: place.host.clone(),
+            widened_from: place.widened_from,
+            runs: 0,
+            goes_on: false,
+            relative_to_each: false,
+            shared_files: None,
+        };
+        let missing = |coordinator: &Coordinator| {
+            let others = coordinator.peers.iter().skip(1);
+            others
+                .filter(|peer| peer.introduction.is_none() && peer.lost.is_none())
+                .count()
+        };
+        let begun = Instant::now();
+        while missing(&coordinator) > 0 && begun.elapsed() < JOIN_TIMEOUT && !place.interrupt.load(Ordering::Relaxed) {
+            match coordinator.comm.receive(POLL_INTERVAL) {
+                Some(Incoming::Message { from, bytes }) => {
+                    if let Ok(ToCoordinator::Hello(introduction)) = unpack(&bytes) {
+                        coordinator.peers[from as usize].introduction = Some(*introduction);
+                    }
+                }
+                Some(Incoming::Lost { from, why }) => coordinator.peers[from as usize].lost = Some(why),
+                None => {}
+            }
+        }
+        let mut faults = Vec::new();
+        coordinator.sort_by_announced_number().map_err(|fault| vec![fault])?;
+        for (number, peer) in coordinator.peers.iter().enumerate().skip(1) {
+            let why = match (&peer.introduction, &peer.lost) {
+                (_, Some(why)) => Some(why.clone()),
+                (None, _) => Some(format!("nothing was heard of it within {} s", JOIN_TIMEOUT.as_secs())),
+                (Some(it), None) => unfit(it),
+            };
+            let named = names.get(number - 1).cloned();
+            let host = peer.introduction.as_ref().map(|it| it.host.name.clone()).or(named);
+            faults.extend(why.map(|why| HostFault {
+                host: host.unwrap_or_else(|| format!("rank {number}")),
+                why,
+            }));
+        }
+        match faults.is_empty() {
+            true => Ok(coordinator),
+            false => Err(faults),
+        }
+    }
+
+    /// Those that were told a number stand in its order, in whatever order they came.
+    fn sort_by_announced_number(&mut self) -> Result<(), HostFault> {
+        let told = |peer: &Peer| peer.introduction.as_ref()?.announced;
+        let told: Vec<Option<u32>> = self.peers.iter().map(told).collect();
+        match ordered(&told) {
+            Ok(None) => Ok(()),
+            Ok(Some(order)) => {
+                let peers = order.iter().map(|from| self.peers[*from as usize].clone());
+                self.peers = peers.collect();
+                self.comm.reorder(order);
+                Ok(())
+            }
+            Err(twice) => {
+                let both = (0..told.len()).filter(|place| told[*place] == Some(twice));
+                let both: Vec<String> = both.map(|place| self.host_of(place as u32)).collect();
+                Err(HostFault {
+                    host: both.join(" and "),
+                    why: format!(
+                        "each says that it is number {twice} of them: set FATHOM_RANK to another number on each"
+                    ),
+                })
+            }
+        }
+    }
+
+    /// Where one is lost while it measures, the others go on without it, instead of stopping.
+    #[must_use]
+    pub fn continuing_on_loss(mut self, goes_on: bool) -> Coordinator {
+        self.goes_on = goes_on;
+        self
+    }
+
+    /// Names without a directory lie below the one in which each process was started, not below ours.
+    #[must_use]
+    pub fn with_relative_names(mut self) -> Coordinator {
+        self.relative_to_each = true;
+        self
+    }
+
+    /// From now on files that ranks make in directories are for all runs that follow, and go when all have left.
+    pub fn hold_files(&mut self) {
+        self.shared_files.get_or_insert_default();
+    }
+
+    /// The machine of a rank.
+    pub fn machine_of_rank(&self, rank: u32) -> &Host {
+        self.machine_of(rank + self.first())
+    }
+
+    /// How many carry out a part.
+    pub fn ranks(&self) -> u32 {
+        self.peers.len() as u32 - self.first()
+    }
+
+    /// What carries the messages, in words.
+    pub fn transport(&self) -> String {
+        self.comm.describe()
+    }
+
+    /// The number of the first process that carries out a part.
+    fn first(&self) -> u32 {
+        u32::from(!self.works)
+    }
+
+    fn rank(&self, number: u32) -> Rank {
+        Rank {
+            number,
+            of: self.ranks(),
+            host: self.host_of(number + self.first()),
+        }
+    }
+
+    fn machine_of(&self, process: u32) -> &Host {
+        match &self.peers[process as usize].introduction {
+            Some(it) => &it.host,
+            None => &self.host,
+        }
+    }
+
+    fn host_of(&self, process: u32) -> String {
+        self.machine_of(process).name.clone()
+    }
+
+    fn name(&self, rank: u32) -> String {
+        format!("{} (rank {rank})", self.host_of(rank + self.first()))
+    }
+
+    /// The plan of the whole: what all of them carry out together.
+    ///
+    /// # Errors
+    /// A rank with which the plan cannot be shared.
+    pub fn whole(&self, plan: &Plan) -> Result<Plan, RunError> {
+        Ok(whole(plan, &self.shares(plan)?))
+    }
+
+    fn shares(&self, plan: &Plan) -> Result<Vec<Share>, RunError> {
+        let folder = std::env::current_dir().ok().filter(|_| !self.relative_to_each);
+        let folder = folder.as_deref().and_then(std::path::Path::to_str);
+        let hosts: Vec<String> = (0..self.ranks())
+            .map(|rank| self.host_of(rank + self.first()))
+            .collect();
+        let share = |number: u32| {
+            let share = Share::of(plan, &self.rank(number), &hosts, folder).map_err(|why| {
+                RunError::Hosts(vec![HostFault {
+                    host: self.name(number),
+                    why,
+                }])
+            });
+            let cpus = match &self.peers[(number + self.first()) as usize].introduction {
+                Some(it) => it.cpus.clone(),
+                None => engine::sys::thread::usable_cpus(),
+            };
+            share.map(|share| share.with_turns_among(&cpus))
+        };
+        (0..self.ranks()).map(share).collect()
+    }
+
+    /// Carries out a plan with all of them.
+    ///
+    /// # Errors
+    /// [`RunError`] if nothing could be measured at all.
+    pub fn execute(
+        &mut self,
+        plan: Plan,
+        context: RunContext<'_>,
+        journal: &dyn Journal,
+        watcher: &mut dyn FnMut(Event),
+    ) -> Result<Results, RunError> {
+        check(&plan)?;
+        self.runs += 1;
+        let lost: Vec<HostFault> = (0..self.ranks())
+            .filter_map(|rank| {
+                let why = self.peers[(rank + self.first()) as usize].lost.clone()?;
+                let host = self.name(rank);
+                Some(HostFault { host, why })
+            })
+            .collect();
+        if !lost.is_empty() {
+            return Err(RunError::Hosts(lost));
+        }
+        let shares = self.shares(&plan)?;
+        self.compare_clocks(&context.clock);
+        let run = format!("{}-{}-{}", unix_now() / 1_000_000, std::process::id(), self.runs);
+        let order = |number: u32| Order {
+            run: run.clone(),
+            rank: self.rank(number),
+            common: plan.clone(),
+            share: shares[number as usize].clone(),
+            destroy: context.permissions.destroy.clone(),
+            overwrite: context.permissions.overwrite.clone(),
+            holds_files: self.shared_files.is_some(),
+            clock_ahead_ns: self.peers[(number + self.first()) as usize].ahead_ns,
+            round_trip_ns: self.peers[(number + self.first()) as usize].round_trip,
+        };
+        for rank in u32::from(self.works)..self.ranks() {
+            self.send(rank, &ToAgent::CarryOut(Box::new(order(rank))));
+        }
+        let own_order = self.works.then(|| order(0));
+        let mut shared_files = self.shared_files.take();
+        let fleet_run = FleetRun::new(self, &shares, context);
+        let own = match &own_order {
+            Some(order) => fleet_run.run_own_part(order, journal, &mut shared_files, watcher),
+            None => {
+                fleet_run.with_listener(|| fleet_run.run_without_part(watcher));
+                None
+            }
+        };
+        let results = fleet_run.results(&plan, own);
+        let state = fleet_run.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+        for (rank, of) in state.ranks.iter().enumerate() {
+            if of.end.is_some() && !(self.works && rank == 0) {
+                self.send(rank as u32, &ToAgent::Arrived);
+            }
+            let process = rank + self.first() as usize;
+            if self.peers[process].lost.is_none() {
+                self.peers[process].lost.clone_from(&of.lost);
+            }
+        }
+        self.shared_files = shared_files;
+        if self.works {
+            journal.forget(&run, 0);
+        }
+        let results = results?;
+        if context.hooks.snapshots.is_some() {
+            for (step, results) in results.steps.iter().enumerate() {
+                watcher(Event::Snapshot {
+                    step: step as u32,
+                    last: true,
+                    results: Box::new(results.clone()),
+                });
+            }
+        }
+        Ok(results)
+    }
+
+    fn send(&self, rank: u32, message: &ToAgent) {
+        self.comm.send(rank + self.first(), &pack(message));
+    }
+
+    /// Asks each of the others for its time, and believes the answer that took the shortest.
+    fn compare_clocks(&mut self, clock: &Clock) {
+        self.comm.set_low_latency(true);
+        for process in 1..self.peers.len() as u32 {
+            let begun = Instant::now();
+            let mut best: Option<(Nanos, i64)> = None;
+            for number in 0..CLOCK_PROBES {
+                let asked = clock.now();
+                self.comm.send(process, &pack(&ToAgent::Clock { number }));
+                while begun.elapsed() < CLOCK_TIMEOUT {
+                    let Some(Incoming::Message { from, bytes }) = self.comm.receive(Duration::from_millis(5)) else {
+                        continue;
+                    };
+                    let answered = clock.now();
+                    match unpack(&bytes) {
+                        Ok(ToCoordinator::Clock { number: of, at_ns }) if from == process && of == number => {
+                            let there_and_back = answered - asked;
+                            let middle = asked.0 + there_and_back.0 / 2;
+                            if best.is_none_or(|(shortest, _)| there_and_back < shortest) {
+                                best = Some((there_and_back, at_ns.wrapping_sub(middle) as i64));
+                            }
+                            break;
+                        }
+                        _ => {}
+                    }
+                }
+            }
+            let peer = &mut self.peers[process as usize];
+            match best {
+                Some((round_trip, ahead)) => (peer.round_trip, peer.ahead_ns) = (round_trip, ahead),
+                None => peer.lost = Some("it does not answer".into()),
+            }
+        }
+        self.comm.set_low_latency(false);
+    }
+}
+
+impl Drop for Coordinator {
+    fn drop(&mut self) {
+        for process in 1..self.peers.len() as u32 {
+            self.comm.send(process, &pack(&ToAgent::Leave));
+        }
+        self.comm.close();
+    }
+}
+
+/// Why a process cannot take part.
+fn unfit(it: &Introduction) -> Option<String> {
+    let ours = env!("CARGO_PKG_VERSION");
+    (it.protocol != PROTOCOL || it.version != ours).then(|| {
+        format!(
+            "it runs fathom {} (messages of form {}), and this is {ours} (form {PROTOCOL}): install the same version on all hosts",
+            it.version, it.protocol
+        )
+    })
+}

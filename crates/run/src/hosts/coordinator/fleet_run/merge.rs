@@ -1,0 +1,147 @@
+//! Puts the results of all hosts together.
+
+use std::sync::atomic::Ordering;
+
+use model::Nanos;
+use model::environment::Environment;
+use model::fleet::{Fleet, Gathering, RankFacts};
+use model::plan::Plan;
+use model::results::{HostResults, Results};
+
+use super::super::HostFault;
+use super::{AgentEnd, AgentState, FleetRun, FleetState};
+use crate::error::RunError;
+use crate::results::{nothing_measured, unix_now};
+
+impl FleetRun<'_> {
+    /// What came of all of them.
+    pub(in crate::hosts::coordinator) fn results(
+        &self,
+        plan: &Plan,
+        own: Option<Result<Results, RunError>>,
+    ) -> Result<Results, RunError> {
+        let mut state = self.state();
+        self.refuse_failed_start(&state)?;
+        let frame = nothing_measured(plan.clone(), &self.context.clock);
+        let mut all = Gathering::new(plan, self.shares, frame);
+        let mut own = own.and_then(Result::ok);
+        let mut facts = Vec::new();
+        for number in 0..state.ranks.len() {
+            let agreed = state.agreed.clone();
+            facts.push(self.merge_rank(number, &mut state.ranks[number], &agreed, &mut own, &mut all));
+        }
+        let mut results = all.finish();
+        results.interrupted = self.context.interrupt.load(Ordering::Relaxed);
+        results.fleet = Some(Fleet {
+            transport: self.coordinator.transport(),
+            ranks: facts,
+            goes_on: self.coordinator.goes_on,
+        });
+        Ok(results)
+    }
+
+    /// Fails where nothing could be measured, with what each rank says about it.
+    fn refuse_failed_start(&self, state: &FleetState) -> Result<(), RunError> {
+        let has_measured = |agent: &AgentState| match &agent.end {
+            Some(AgentEnd::Done { .. }) => true,
+            Some(AgentEnd::Failed(_)) => false,
+            None => agent.partial_results.iter().any(Option::is_some),
+        };
+        let fault = |(number, agent): (usize, &AgentState)| {
+            let why = match &agent.end {
+                Some(AgentEnd::Failed(why)) => Some(why),
+                Some(AgentEnd::Done { .. }) => None,
+                None => agent.lost.as_ref(),
+            }?;
+            let host = self.coordinator.name(number as u32);
+            let why = why.clone();
+            Some(HostFault { host, why })
+        };
+        let mut faults: Vec<HostFault> = state.ranks.iter().enumerate().filter_map(fault).collect();
+        let failed_first = state.agreed.first().is_none_or(Option::is_none) && !faults.is_empty();
+        if !failed_first && state.ranks.iter().any(has_measured) {
+            return Ok(());
+        }
+        // Those that were only stopped because of others have nothing to say.
+        faults.retain(|one| one.why != RunError::Interrupted.to_string());
+        Err(match faults.is_empty() {
+            true => RunError::Interrupted,
+            false => RunError::Hosts(faults),
+        })
+    }
+
+    /// Adds the results of a rank, whole or as far as they have come. Returns the facts about it.
+    fn merge_rank(
+        &self,
+        number: usize,
+        agent: &mut AgentState,
+        agreed: &[Option<Nanos>],
+        own: &mut Option<Results>,
+        all: &mut Gathering<'_>,
+    ) -> RankFacts {
+        let peer = &self.coordinator.peers[number + self.coordinator.first() as usize];
+        let by_our_clock = |at_ns: u64| at_ns.wrapping_add_signed(-peer.ahead_ns);
+        let began = agreed.first().copied().flatten().unwrap_or_default();
+        let (results, ended_ns) = match agent.end.take() {
+            Some(AgentEnd::Done { results, at_ns }) => {
+                let results = own.take().unwrap_or(*results);
+                agent.end = Some(AgentEnd::Done {
+                    results: Box::new(nothing_measured(Plan::default(), &self.context.clock)),
+                    at_ns,
+                });
+                (Some(results), Some(Nanos(by_our_clock(at_ns)).since(began)))
+            }
+            Some(AgentEnd::Failed(why)) => {
+                agent.lost = Some(why);
+                (None, None)
+            }
+            None => (self.partial_results(number, agent), None),
+        };
+        let machine = results.and_then(|results| all.add(number as u32, results));
+        let starts = agent
+            .began
+            .iter()
+            .zip(agreed)
+            .filter_map(|(began, agreed)| Some(by_our_clock((*began)?).wrapping_sub((*agreed)?.0) as i64));
+        RankFacts {
+            host: self.coordinator.host_of(number as u32 + self.coordinator.first()),
+            machine,
+            clock_ahead_ns: peer.ahead_ns,
+            round_trip_ns: peer.round_trip,
+            starts_ns: starts.collect(),
+            ended_ns,
+            widened_from: match &peer.introduction {
+                Some(it) => it.widened_from,
+                None => self.coordinator.widened_from,
+            },
+            lost: agent.lost.clone().filter(|_| agent.end.is_none()),
+        }
+    }
+
+    /// What a rank that was lost had told.
+    fn partial_results(&self, number: usize, rank: &mut AgentState) -> Option<Results> {
+        if rank.partial_results.iter().all(Option::is_none) {
+            return None;
+        }
+        let mut results = nothing_measured(self.shares[number].plan.clone(), &self.context.clock);
+        for (step, partial_results) in results.steps.iter_mut().zip(&mut rank.partial_results) {
+            if let Some(partial_results) = partial_results.take() {
+                *step = partial_results.cut_short();
+            }
+        }
+        results.hosts = vec![HostResults {
+            environment: Environment {
+                host: self
+                    .coordinator
+                    .machine_of(number as u32 + self.coordinator.first())
+                    .clone(),
+                ..Environment::default()
+            },
+            started_unix_ns: unix_now(),
+            ended_unix_ns: unix_now(),
+            system: None,
+            idleness: None,
+        }];
+        Some(results)
+    }
+}

@@ -1,0 +1,483 @@
+//! One run of a fleet, from the orders to the results.
+
+mod merge;
+mod publish;
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use model::Nanos;
+use model::event::Event;
+use model::fleet::{Share, shifts};
+use model::plan::Plan;
+use model::results::{Results, StepResults};
+
+use super::super::agent::{JournalWriter, execute_with_shared_files, sleep_until};
+use super::super::barrier::{AgentProgress, Barrier, FleetPeers, Gate};
+use super::super::comm::{Comm, Incoming};
+use super::super::message::{Order, ToAgent, ToCoordinator, unpack};
+use super::super::{HEARTBEAT_INTERVAL, Journal, POLL_INTERVAL, SILENCE_TIMEOUT, partial_results_interval};
+use super::Coordinator;
+use crate::context::{RunContext, RunHooks};
+use crate::error::RunError;
+use crate::results::nothing_measured;
+use crate::targets::{Cleanup, SharedFiles};
+use publish::Published;
+
+/// A step begins this long after all are ready, at least: longer than a message takes.
+const START_MARGIN: Nanos = Nanos::millis(20);
+/// One of which nothing was heard for so long is late: it tells something each second.
+const LATE_AFTER: Duration = Duration::from_millis(2500);
+/// A rank that was told to stop and is alive may take this long to do so.
+const STOP_TIMEOUT: Duration = Duration::from_secs(45);
+/// Events of others that wait to be told, at most.
+const MAX_PENDING_EVENTS: usize = 100_000;
+
+/// How the part of a rank ended.
+#[derive(Debug)]
+pub(super) enum AgentEnd {
+    /// With results.
+    Done { results: Box<Results>, at_ns: u64 },
+    /// Nothing could be measured.
+    Failed(String),
+}
+
+/// What was heard of a rank.
+#[derive(Debug)]
+pub(super) struct AgentState {
+    ready: Option<u32>,
+    began: Vec<Option<u64>>,
+    partial_results: Vec<Option<StepResults>>,
+    pub(super) end: Option<AgentEnd>,
+    pub(super) lost: Option<String>,
+    heard: Instant,
+}
+
+impl AgentState {
+    /// It has not ended and was not lost.
+    fn is_left(&self) -> bool {
+        self.lost.is_none() && self.end.is_none()
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct FleetState {
+    pub(super) ranks: Vec<AgentState>,
+    /// What others have told and the watcher has not heard yet.
+    events: VecDeque<(u32, Event)>,
+    /// The agreed start of each step, by our clock.
+    agreed: Vec<Option<Nanos>>,
+    barrier: Barrier,
+    stop_sent: Option<Instant>,
+}
+
+impl FleetState {
+    /// Ranks that have not ended and were not lost.
+    fn remaining_ranks(&self) -> Vec<u32> {
+        let ranks = 0..self.ranks.len() as u32;
+        ranks.filter(|rank| self.ranks[*rank as usize].is_left()).collect()
+    }
+}
+
+/// One run of a fleet.
+pub(super) struct FleetRun<'a> {
+    coordinator: &'a Coordinator,
+    shares: &'a [Share],
+    /// Where the targets of each rank begin in the plan of the whole.
+    shifts: Vec<u32>,
+    context: RunContext<'a>,
+    pub(super) state: Mutex<FleetState>,
+    changed: Condvar,
+    /// Asks our own part to stop.
+    stop: AtomicBool,
+    /// Asks it for what it has measured so far.
+    wanted: AtomicBool,
+    over: AtomicBool,
+    /// Where our own part waits for others, with its targets.
+    gate: Gate,
+    /// What goes of it once all have ended.
+    removals: Mutex<Vec<Cleanup>>,
+}
+
+impl<'a> FleetRun<'a> {
+    pub(super) fn new(coordinator: &'a Coordinator, shares: &'a [Share], context: RunContext<'a>) -> FleetRun<'a> {
+        let steps = shares.first().map_or(0, |share| share.plan.steps.len());
+        let rank = |rank: usize| AgentState {
+            ready: None,
+            began: vec![None; steps],
+            partial_results: vec![None; steps],
+            end: None,
+            lost: coordinator.peers[rank + coordinator.first() as usize].lost.clone(),
+            heard: Instant::now(),
+        };
+        FleetRun {
+            coordinator,
+            shares,
+            shifts: shifts(shares),
+            context,
+            state: Mutex::new(FleetState {
+                ranks: (0..shares.len()).map(rank).collect(),
+                events: VecDeque::new(),
+                agreed: vec![None; steps],
+                barrier: Barrier::new(shares.len()),
+                stop_sent: None,
+            }),
+            changed: Condvar::new(),
+            stop: AtomicBool::new(false),
+            wanted: AtomicBool::new(false),
+            over: AtomicBool::new(false),
+            gate: Gate::default(),
+            removals: Mutex::default(),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, FleetState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Listens to the others while something is done.
+    pub(super) fn with_listener<T>(&self, work: impl FnOnce() -> T) -> T {
+        thread::scope(|scope| {
+            scope.spawn(|| self.listen());
+            let done = work();
+            self.over.store(true, Ordering::Release);
+            done
+        })
+    }
+
+    /// Receives from the others, stops all when one has failed, and gives up on those that are silent.
+    fn listen(&self) {
+        let begun = Instant::now();
+        let (mut asked, mut checked, mut heartbeat) = (begun, begun, begun);
+        let mut interrupted = None;
+        while !self.over.load(Ordering::Acquire) {
+            let incoming = self.coordinator.comm.receive(POLL_INTERVAL);
+            let mut state = self.state();
+            let is_urgent = incoming.is_some_and(|incoming| self.handle_incoming(&mut state, incoming));
+            // What concerns all ranks is not checked with each message of one of them, unless it has failed: none may begin then.
+            if checked.elapsed() >= POLL_INTERVAL || is_urgent {
+                checked = Instant::now();
+                self.stop_if_due(&mut state, &mut interrupted);
+                self.release_waiting(&mut state);
+                if heartbeat.elapsed() >= HEARTBEAT_INTERVAL {
+                    let ranks = self
+                        .other_ranks(&state)
+                        .filter(|rank| state.ranks[*rank as usize].lost.is_none());
+                    ranks.for_each(|rank| self.coordinator.send(rank, &ToAgent::Alive));
+                    heartbeat = Instant::now();
+                }
+                if asked.elapsed() >= partial_results_interval(begun.elapsed()) {
+                    self.wanted.store(true, Ordering::Release);
+                    asked = Instant::now();
+                }
+            }
+            drop(state);
+            self.changed.notify_all();
+        }
+    }
+
+    /// The ranks that are not this process.
+    fn other_ranks(&self, state: &FleetState) -> std::ops::Range<u32> {
+        u32::from(self.coordinator.works)..state.ranks.len() as u32
+    }
+
+    /// True if the sender has failed or was lost.
+    fn handle_incoming(&self, state: &mut FleetState, incoming: Incoming) -> bool {
+        let (Incoming::Message { from, .. } | Incoming::Lost { from, .. }) = incoming;
+        let Some(rank) = from.checked_sub(self.coordinator.first()) else {
+            return false;
+        };
+        match incoming {
+            Incoming::Message { bytes, .. } => self.handle_message(state, rank, &bytes),
+            Incoming::Lost { why, .. } => {
+                state.ranks[rank as usize].lost.get_or_insert(why);
+            }
+        }
+        let agent = state.ranks.get(rank as usize);
+        agent.is_some_and(|agent| agent.lost.is_some() || matches!(agent.end, Some(AgentEnd::Failed(_))))
+    }
+
+    /// Stops all ranks where the user asks for it or one has failed, and gives up on those that are silent or do not stop.
+    fn stop_if_due(&self, state: &mut FleetState, interrupted: &mut Option<Instant>) {
+        let give_up = |state: &mut FleetState, is_due: &dyn Fn(&AgentState) -> bool, why: &str| {
+            for rank in self.other_ranks(state) {
+                let agent = &mut state.ranks[rank as usize];
+                if agent.end.is_none() && is_due(agent) {
+                    agent.lost.get_or_insert_with(|| why.to_owned());
+                    self.coordinator.comm.give_up(rank + self.coordinator.first());
+                }
+            }
+        };
+        let silent = |agent: &AgentState| agent.lost.is_none() && agent.heard.elapsed() > SILENCE_TIMEOUT;
+        let silence = format!("nothing was heard of it for {} s", SILENCE_TIMEOUT.as_secs());
+        give_up(state, &silent, &silence);
+        if self.context.interrupt.load(Ordering::Relaxed) {
+            interrupted.get_or_insert_with(Instant::now);
+        }
+        if (interrupted.is_some() || self.has_failed(state)) && state.stop_sent.is_none() {
+            state.stop_sent = Some(Instant::now());
+            self.stop.store(true, Ordering::Release);
+            for rank in self.other_ranks(state) {
+                self.coordinator.send(rank, &ToAgent::Stop);
+            }
+        }
+        let has_passed = |since: Option<Instant>, timeout| since.is_some_and(|at: Instant| at.elapsed() > timeout);
+        let grace = self.coordinator.comm.grace();
+        let grace_is_over = grace.is_some_and(|grace| has_passed(*interrupted, grace));
+        if has_passed(state.stop_sent, STOP_TIMEOUT) || grace_is_over {
+            give_up(state, &|_| true, "it was asked to stop and did not");
+        }
+    }
+
+    /// A rank has failed, and the others are to stop.
+    fn has_failed(&self, state: &FleetState) -> bool {
+        // Before the start there is nothing to go on with.
+        let goes_on = self.coordinator.goes_on && state.agreed.first().is_some_and(Option::is_some);
+        let is_lost = |rank: &AgentState| {
+            rank.lost.is_some() && rank.end.is_none() || matches!(rank.end, Some(AgentEnd::Failed(_)))
+        };
+        !goes_on && state.ranks.iter().any(is_lost)
+    }
+
+    /// Lets those go on that have waited for others, with their targets.
+    fn release_waiting(&self, state: &mut FleetState) {
+        if state.stop_sent.is_some() || self.has_failed(state) {
+            return;
+        }
+        let standing = |rank: &AgentState| AgentProgress {
+            is_left: rank.is_left(),
+            ready: rank.ready,
+        };
+        let standings: Vec<AgentProgress> = state.ranks.iter().map(standing).collect();
+        for rank in state.barrier.release(&standings) {
+            match self.coordinator.works && rank == 0 {
+                true => self.gate.open(),
+                false => self.coordinator.send(rank, &ToAgent::GoOn),
+            }
+        }
+    }
+
+    fn handle_message(&self, state: &mut FleetState, number: u32, bytes: &[u8]) {
+        let Some(rank) = state.ranks.get_mut(number as usize) else {
+            return;
+        };
+        rank.heard = Instant::now();
+        let mut may_release = false;
+        match unpack(bytes) {
+            Ok(ToCoordinator::Event(event)) => {
+                if state.events.len() < MAX_PENDING_EVENTS {
+                    state.events.push_back((number, *event));
+                }
+            }
+            Ok(ToCoordinator::Arrival(arrival)) => {
+                state.barrier.record(number, arrival);
+                may_release = true;
+            }
+            Ok(ToCoordinator::Ready { step }) => {
+                rank.ready = Some(step);
+                may_release = true;
+            }
+            Ok(ToCoordinator::Began { step, at_ns }) => {
+                if let Some(began) = rank.began.get_mut(step as usize) {
+                    *began = Some(at_ns);
+                }
+            }
+            Ok(ToCoordinator::SoFar { step, results }) => {
+                if let Some(partial_results) = rank.partial_results.get_mut(step as usize) {
+                    *partial_results = Some(*results);
+                }
+            }
+            Ok(ToCoordinator::Done { results, at_ns }) => rank.end = Some(AgentEnd::Done { results, at_ns }),
+            Ok(ToCoordinator::Failed { why }) => rank.end = Some(AgentEnd::Failed(why)),
+            Ok(ToCoordinator::Alive | ToCoordinator::Hello(_) | ToCoordinator::Clock { .. }) => {}
+            Err(why) => rank.lost = Some(why),
+        }
+        if may_release {
+            self.release_waiting(state);
+        }
+    }
+
+    /// Waits until all that are left are ready for a step, agrees on a start, and tells it. `None` if none is left or the run
+    /// is to stop.
+    fn agree_on_start(&self, step: u32, called_off: &[u32]) -> Option<Nanos> {
+        let mut state = self.state();
+        if self.coordinator.works {
+            state.ranks[0].ready = Some(step);
+            self.release_waiting(&mut state);
+        }
+        loop {
+            if self.stop.load(Ordering::Acquire) {
+                return None;
+            }
+            let own = self.coordinator.works;
+            let is_ready = |(number, rank): (usize, &AgentState)| {
+                own && number == 0 || !rank.is_left() || rank.ready >= Some(step)
+            };
+            if state.ranks.iter().enumerate().all(is_ready) {
+                break;
+            }
+            state = self.wait_for_change(state);
+        }
+        let slowest = self
+            .coordinator
+            .peers
+            .iter()
+            .map(|peer| peer.round_trip)
+            .max()
+            .unwrap_or_default();
+        let at = self.context.clock.now() + START_MARGIN.max(Nanos(slowest.0 * 4));
+        state.agreed[step as usize] = Some(at);
+        drop(state);
+        for rank in u32::from(self.coordinator.works)..self.shares.len() as u32 {
+            let ahead = self.coordinator.peers[(rank + self.coordinator.first()) as usize].ahead_ns;
+            let at_ns = at.0.wrapping_add_signed(ahead);
+            let called_off = called_off.to_vec();
+            self.coordinator.send(
+                rank,
+                &ToAgent::Begin {
+                    step,
+                    at_ns,
+                    called_off,
+                },
+            );
+        }
+        Some(at)
+    }
+
+    /// Jobs of a step, by their numbers in the plan of the whole, that must not begin.
+    fn cancelled_jobs(&self, step: u32) -> Vec<u32> {
+        let list = self.context.hooks.cancelled.and_then(|list| list.lock().ok());
+        let list = list.as_deref().map_or(&[][..], Vec::as_slice);
+        let of_step = list.iter().filter(|(of, _)| *of == step as usize);
+        of_step.map(|(_, job)| *job as u32).collect()
+    }
+
+    fn wait_for_change<'s>(&self, state: MutexGuard<'s, FleetState>) -> MutexGuard<'s, FleetState> {
+        let waited = self.changed.wait_timeout(state, POLL_INTERVAL);
+        waited.unwrap_or_else(PoisonError::into_inner).0
+    }
+
+    /// Carries our own part out, as the others do theirs.
+    pub(super) fn run_own_part(
+        &self,
+        order: &Order,
+        journal: &dyn Journal,
+        shared_files: &mut Option<SharedFiles>,
+        watcher: &mut dyn FnMut(Event),
+    ) -> Option<Result<Results, RunError>> {
+        let clock = self.context.clock;
+        let permissions = order.permissions(self.context.permissions.programs);
+        let called_off = Mutex::new(Vec::new());
+        let keeper = Mutex::new(JournalWriter::new(order, &clock, journal));
+        let keeper = || keeper.lock().unwrap_or_else(PoisonError::into_inner);
+        let others = FleetPeers {
+            gate: &self.gate,
+            stop: &self.stop,
+            removals: &self.removals,
+            send: &|arrival| {
+                let mut state = self.state();
+                state.barrier.record(0, arrival);
+                self.release_waiting(&mut state);
+            },
+            starts: &|step, at| {
+                keeper().began(step, at);
+                self.state().ranks[0].began[step as usize] = Some(at.0);
+            },
+        };
+        let context = RunContext::new(clock, &self.stop, &permissions).with_hooks(RunHooks {
+            snapshots: Some(&self.wanted),
+            cancelled: Some(&called_off),
+            others: Some(&others),
+        });
+        let mut published = Published::default();
+        let own = self.with_listener(|| {
+            let plan = order.share.plan.clone();
+            let done = execute_with_shared_files(shared_files, plan, context, &mut |event| {
+                match event {
+                    Event::Ready { step, devices } => {
+                        watcher(Event::Ready { step, devices });
+                        let not = self.cancelled_jobs(step);
+                        let own = order.own_jobs(step, &not);
+                        called_off.lock().unwrap_or_else(PoisonError::into_inner).extend(own);
+                        if let Some(at) = self.agree_on_start(step, &not) {
+                            keeper().agreed(step, at);
+                            sleep_until(&clock, at, &self.stop);
+                        }
+                    }
+                    Event::Snapshot { step, results, .. } => keeper().keep(step, &results),
+                    event => {
+                        let left: Vec<u32> = self.remaining_ranks();
+                        self.publish_event(0, event, &left, &mut published, watcher);
+                    }
+                }
+                self.publish_pending(&mut published, watcher);
+            });
+            if let Ok(results) = &done {
+                keeper().keep_all(results);
+            }
+            {
+                let mut state = self.state();
+                let at_ns = clock.now().0;
+                state.ranks[0].end = Some(match &done {
+                    // The results themselves stay where they are.
+                    Ok(_) => AgentEnd::Done {
+                        results: Box::new(nothing_measured(Plan::default(), &clock)),
+                        at_ns,
+                    },
+                    Err(error) => AgentEnd::Failed(error.to_string()),
+                });
+            }
+            self.await_others(&mut published, watcher);
+            done
+        });
+        Some(own)
+    }
+
+    fn remaining_ranks(&self) -> Vec<u32> {
+        self.state().remaining_ranks()
+    }
+
+    /// Leads without a part of our own.
+    pub(super) fn run_without_part(&self, watcher: &mut dyn FnMut(Event)) {
+        let mut published = Published::default();
+        let steps = self.state().agreed.len() as u32;
+        for step in 0..steps {
+            let waits = |state: &FleetState| {
+                let mut left = state.ranks.iter().filter(|rank| rank.is_left()).peekable();
+                left.peek().is_some() && !left.all(|rank| rank.ready >= Some(step))
+            };
+            loop {
+                self.publish_pending(&mut published, watcher);
+                let state = self.state();
+                if !waits(&state) {
+                    break;
+                }
+                drop(self.wait_for_change(state));
+            }
+            if self.remaining_ranks().is_empty() {
+                break;
+            }
+            watcher(Event::Ready {
+                step,
+                devices: Vec::new(),
+            });
+            self.agree_on_start(step, &self.cancelled_jobs(step));
+        }
+        self.await_others(&mut published, watcher);
+    }
+
+    fn await_others(&self, published: &mut Published, watcher: &mut dyn FnMut(Event)) {
+        loop {
+            self.publish_pending(published, watcher);
+            let state = self.state();
+            if !state.ranks.iter().any(AgentState::is_left) {
+                break;
+            }
+            drop(self.wait_for_change(state));
+        }
+        self.publish_pending(published, watcher);
+    }
+}

@@ -1,0 +1,197 @@
+//! Publishes what happens on all hosts as events of one run.
+
+use model::event::{Event, RankFigures, RankNow, RankState as PublishedState};
+use model::finding::{Finding, Severity};
+
+use super::{AgentEnd, AgentState, FleetRun, LATE_AFTER};
+use crate::error::RunError;
+use crate::hosts::intervals::Intervals;
+
+/// What was published so far.
+#[derive(Debug, Default)]
+pub(super) struct Published {
+    intervals: Intervals,
+    states: Vec<PublishedState>,
+}
+
+impl Published {
+    fn state(&self, rank: u32) -> PublishedState {
+        self.states.get(rank as usize).copied().unwrap_or_default()
+    }
+}
+
+impl FleetRun<'_> {
+    /// Publishes what came from others.
+    pub(super) fn publish_pending(&self, published: &mut Published, watcher: &mut dyn FnMut(Event)) {
+        let (events, left, states) = {
+            let mut state = self.state();
+            let states: Vec<PublishedState> = state
+                .ranks
+                .iter()
+                .enumerate()
+                .map(|one| self.published_state(one))
+                .collect();
+            (std::mem::take(&mut state.events), state.remaining_ranks(), states)
+        };
+        self.publish_states(&states, published, watcher);
+        for (rank, event) in events {
+            self.publish_event(rank, event, &left, published, watcher);
+        }
+        for interval in published.intervals.take(&left) {
+            watcher(Event::Interval(Box::new(interval)));
+        }
+    }
+
+    /// How far a rank is, as is seen from here.
+    fn published_state(&self, (number, rank): (usize, &AgentState)) -> PublishedState {
+        let is_other = !self.coordinator.works || number > 0;
+        let has_begun = |began: &Vec<Option<u64>>| began.iter().any(Option::is_some);
+        match (&rank.lost, &rank.end) {
+            (_, Some(AgentEnd::Done { .. })) => PublishedState::Ended,
+            (Some(_), _) | (_, Some(AgentEnd::Failed(_))) => PublishedState::Lost,
+            (None, None) if is_other && rank.heard.elapsed() > LATE_AFTER => PublishedState::Late,
+            (None, None) if has_begun(&rank.began) => PublishedState::Running,
+            (None, None) if rank.ready.is_some() => PublishedState::Ready,
+            (None, None) => PublishedState::Preparing,
+        }
+    }
+
+    /// Tells what has changed with the ranks; of one that was lost, in words.
+    fn publish_states(&self, states: &[PublishedState], published: &mut Published, watcher: &mut dyn FnMut(Event)) {
+        if states == published.states {
+            return;
+        }
+        for (number, now) in states.iter().enumerate() {
+            let before = published.states.get(number);
+            if before == Some(now) {
+                continue;
+            }
+            let rank = number as u32;
+            watcher(self.rank_event(rank, *now, None));
+            if *now == PublishedState::Lost {
+                let why = {
+                    let state = self.state();
+                    let of = &state.ranks[number];
+                    match &of.end {
+                        // What refuses a test before anything is measured is told as such, once all have answered.
+                        Some(AgentEnd::Failed(_)) if of.began.iter().all(Option::is_none) => None,
+                        Some(AgentEnd::Failed(why)) => Some(why.clone()),
+                        _ => of.lost.clone(),
+                    }
+                };
+                // One that was only stopped because of another has nothing to tell.
+                if let Some(why) = why.filter(|why| *why != RunError::Interrupted.to_string()) {
+                    let what = format!("{} was lost: {why}", self.coordinator.name(rank));
+                    let finding = Finding::new("HOST-LOST", Severity::Error, what);
+                    watcher(Event::Notice { finding });
+                }
+            }
+        }
+        published.states = states.to_vec();
+    }
+
+    fn rank_event(&self, rank: u32, state: PublishedState, figures: Option<RankFigures>) -> Event {
+        Event::Rank(Box::new(RankNow {
+            rank,
+            of: self.shares.len() as u32,
+            host: self.coordinator.host_of(rank + self.coordinator.first()),
+            state,
+            figures,
+        }))
+    }
+
+    /// Publishes an event of one rank as one of the whole.
+    pub(super) fn publish_event(
+        &self,
+        rank: u32,
+        event: Event,
+        left: &[u32],
+        published: &mut Published,
+        watcher: &mut dyn FnMut(Event),
+    ) {
+        let named = |target: String| {
+            format!(
+                "{}: {target}",
+                self.coordinator.host_of(rank + self.coordinator.first())
+            )
+        };
+        match event {
+            Event::Interval(interval) => {
+                let Some((shift, job)) = self.job_of_whole(rank, interval.step, interval.job) else {
+                    return;
+                };
+                let figures = RankFigures {
+                    job,
+                    ..RankFigures::of(&interval)
+                };
+                watcher(self.rank_event(rank, published.state(rank), Some(figures)));
+                for whole in published.intervals.add(rank, shift, job, *interval, left) {
+                    watcher(Event::Interval(Box::new(whole)));
+                }
+            }
+            Event::Notice { mut finding } => {
+                finding.at = Some(named(finding.at.unwrap_or_default()));
+                watcher(Event::Notice { finding });
+            }
+            Event::Preparing {
+                target,
+                done,
+                total,
+                left_ns,
+            } => watcher(Event::Preparing {
+                target: named(target),
+                done,
+                total,
+                left_ns,
+            }),
+            Event::Prepared { target, how, took_ns } => watcher(Event::Prepared {
+                target: named(target),
+                how,
+                took_ns,
+            }),
+            // The phases of the first rank that has the job stand for all: they begin together.
+            Event::Phase {
+                step,
+                job,
+                name,
+                phase,
+                length_ns,
+            } => {
+                if let Some(job) = self.job_if(rank, (step, job), |ranks| ranks.min()) {
+                    watcher(Event::Phase {
+                        step,
+                        job,
+                        name,
+                        phase,
+                        length_ns,
+                    });
+                }
+            }
+            Event::JobEnded { step, job, reason } => {
+                if let Some(job) = self.job_if(rank, (step, job), |ranks| ranks.max()) {
+                    watcher(Event::JobEnded { step, job, reason });
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The number in the whole of a job of a rank, if that rank is the one chosen of those that have the job.
+    fn job_if(
+        &self,
+        rank: u32,
+        (step, job): (u32, u32),
+        choose: impl FnOnce(&mut dyn Iterator<Item = u32>) -> Option<u32>,
+    ) -> Option<u32> {
+        let (_, number) = self.job_of_whole(rank, step, job)?;
+        let has_it = |rank: &u32| self.shares[*rank as usize].jobs[step as usize].contains(&number);
+        let mut ranks = (0..self.shares.len() as u32).filter(has_it);
+        (choose(&mut ranks) == Some(rank)).then_some(number)
+    }
+
+    /// Where the targets of a rank begin in the plan of the whole, and which job of it one of its jobs is.
+    fn job_of_whole(&self, rank: u32, step: u32, job: u32) -> Option<(u32, u32)> {
+        let jobs = self.shares[rank as usize].jobs.get(step as usize)?;
+        Some((self.shifts[rank as usize], *jobs.get(job as usize)?))
+    }
+}

@@ -1,0 +1,173 @@
+//! What a process is told about its place among others where no library of MPI tells it: by Slurm, by Kubernetes, by launchers
+//! whose library is not there, or by the user.
+
+/// Where processes of one test meet over TCP.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rendezvous {
+    /// The host of the first of them, which leads.
+    pub host: String,
+    /// Its port.
+    pub port: u16,
+    /// Which of them this is.
+    pub number: u32,
+    /// How many there are.
+    pub size: u32,
+}
+
+/// Variables by which processes are told their number, what was told last first.
+const NUMBER: [&str; 8] = [
+    "FATHOM_RANK",
+    "OMPI_COMM_WORLD_RANK",
+    "PMI_RANK",
+    "PMIX_RANK",
+    "SLURM_PROCID",
+    "FLUX_TASK_RANK",
+    "PALS_RANKID",
+    "JOB_COMPLETION_INDEX",
+];
+/// The same for how many there are.
+const SIZE: [&str; 5] = [
+    "OMPI_COMM_WORLD_SIZE",
+    "PMI_SIZE",
+    "SLURM_STEP_NUM_TASKS",
+    "SLURM_NTASKS",
+    "FLUX_JOB_SIZE",
+];
+/// Hosts of a step or job of Slurm.
+const NODES: [&str; 3] = ["SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST", "SLURM_NODELIST"];
+
+fn first(names: &[&str], variable: impl Fn(&str) -> Option<String>) -> Option<u32> {
+    names.iter().find_map(|name| variable(name)?.trim().parse().ok())
+}
+
+/// The number that this process was told among others, if it was.
+pub fn announced_rank(variable: impl Fn(&str) -> Option<String>) -> Option<u32> {
+    first(&NUMBER, variable)
+}
+
+/// Where `FATHOM_HEAD` says that all meet: `[HOST]:PORT[*COUNT]`. `None` if it says nothing.
+///
+/// # Errors
+/// What is missing, and what to do about it.
+pub fn rendezvous(variable: impl Fn(&str) -> Option<String>) -> Result<Option<Rendezvous>, (String, String)> {
+    let off = variable("FATHOM_FLEET").is_some_and(|value| value == "off");
+    let Some(text) = variable("FATHOM_HEAD").filter(|text| !text.is_empty() && !off) else {
+        return Ok(None);
+    };
+    let wrong = |what: &str| {
+        let help =
+            "for example FATHOM_HEAD='fathom-0.fathom:7745*4': host of the first process, port, how many processes";
+        (format!("`{text}` {what}"), help.to_owned())
+    };
+    let (place, count) = match text.split_once('*') {
+        None => (text.as_str(), None),
+        Some((place, count)) => match count.parse::<u32>() {
+            Ok(count) if count > 0 => (place, Some(count)),
+            _ => return Err(wrong("does not say how many there are")),
+        },
+    };
+    let parts = place.rsplit_once(':');
+    let (host, port) = parts.ok_or_else(|| wrong("is no host and port"))?;
+    let port = port.parse().map_err(|_| wrong("is no host and port"))?;
+    let number = announced_rank(&variable).ok_or_else(|| {
+        let what = "nothing says which of the processes this is";
+        let help = "srun, Indexed Jobs of Kubernetes and launchers of MPI do; else set FATHOM_RANK on each, from 0 on";
+        (what.to_owned(), help.to_owned())
+    })?;
+    let size = count.or_else(|| first(&SIZE, &variable)).ok_or_else(|| {
+        let what = "nothing says how many processes there are";
+        let help = format!("write FATHOM_HEAD='{text}*4' for four");
+        (what.to_owned(), help)
+    })?;
+    if number >= size {
+        let what = format!("this is process {number}, from 0 on, of {size}");
+        return Err((what, format!("let FATHOM_HEAD end in `*{}` or more", number + 1)));
+    }
+    let host = match host {
+        "" => NODES.iter().find_map(|name| first_node(&variable(name)?)),
+        named => Some(named.to_owned()),
+    };
+    let host = host.ok_or_else(|| wrong("names no host, and there is no list of Slurm that does"))?;
+    Ok(Some(Rendezvous {
+        host,
+        port,
+        number,
+        size,
+    }))
+}
+
+/// The first host of a list as Slurm writes it: `node[08-12,17],login`.
+fn first_node(list: &str) -> Option<String> {
+    let (mut name, mut rest) = (String::new(), list.trim());
+    loop {
+        let end = rest.find(['[', ',']).unwrap_or(rest.len());
+        name += &rest[..end];
+        let Some(numbers) = rest[end..].strip_prefix('[') else {
+            break;
+        };
+        let (numbers, after) = numbers.split_once(']')?;
+        name += numbers.split([',', '-']).next()?;
+        rest = after;
+    }
+    (!name.is_empty()).then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_host_of_a_list_leads() {
+        let check = |list: &str, expected: Option<&str>| {
+            assert_eq!(first_node(list).as_deref(), expected, "{list}");
+        };
+        check("db1", Some("db1"));
+        check("db1,db2", Some("db1"));
+        check("node[08-12,17],login", Some("node08"));
+        check("rack[2,4]-node[1-3]-ib", Some("rack2-node1-ib"));
+        check("", None);
+        check("node[1", None);
+    }
+
+    #[test]
+    fn launchers_tell_who_a_process_is() {
+        let check = |set: &[(&str, &str)], expected: Result<Option<(&str, u16, u32, u32)>, &str>| {
+            let found = rendezvous(|name| {
+                let found = set.iter().find(|(known, _)| *known == name);
+                found.map(|(_, value)| (*value).to_owned())
+            });
+            match (&found, expected) {
+                (Ok(found), Ok(expected)) => {
+                    let found = found.as_ref();
+                    let found = found.map(|it| (it.host.as_str(), it.port, it.number, it.size));
+                    assert_eq!(found, expected, "{set:?}");
+                }
+                (Err((what, _)), Err(expected)) => assert!(what.contains(expected), "{set:?}: {what}"),
+                _ => panic!("{set:?}: {found:?}"),
+            }
+        };
+        let slurm = [
+            ("FATHOM_HEAD", ":7745"),
+            ("SLURM_PROCID", "2"),
+            ("SLURM_NTASKS", "4"),
+            ("SLURM_JOB_NODELIST", "node[3-6]"),
+        ];
+        check(&slurm, Ok(Some(("node3", 7745, 2, 4))));
+        check(&slurm[1..], Ok(None));
+        let pod = [("FATHOM_HEAD", "fathom-0.fathom:7745*4"), ("JOB_COMPLETION_INDEX", "3")];
+        check(&pod, Ok(Some(("fathom-0.fathom", 7745, 3, 4))));
+        check(&pod[..1], Err("which of the processes"));
+        check(&[pod[0], ("FATHOM_RANK", "4")], Err("process 4, from 0 on, of 4"));
+        check(&[pod[0], pod[1], ("FATHOM_FLEET", "off")], Ok(None));
+        check(
+            &[("FATHOM_HEAD", "h:1"), ("FATHOM_RANK", "0")],
+            Err("how many processes"),
+        );
+        check(&[("FATHOM_HEAD", "h"), ("FATHOM_RANK", "0")], Err("no host and port"));
+        check(
+            &[("FATHOM_HEAD", "h:1*x"), ("FATHOM_RANK", "0")],
+            Err("does not say how many"),
+        );
+        check(&[("FATHOM_HEAD", ":1*2"), ("FATHOM_RANK", "0")], Err("names no host"));
+    }
+}

@@ -1,0 +1,59 @@
+//! Results before anything is measured: the plan and the machine.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use engine::Clock;
+use engine::probe::{self, System};
+use model::environment::Environment;
+use model::plan::Plan;
+use model::results::{FORMAT_VERSION, HostResults, Kind, Results, StepResults, Tool};
+
+/// Raised whenever a change of the measuring code may change figures.
+pub const ENGINE_REVISION: u32 = 1;
+
+/// The results of a plan of which nothing was executed: the plan and the machine. Reports that echo what was asked for are
+/// made of it.
+pub fn nothing_measured(plan: Plan, clock: &Clock) -> Results {
+    let steps = plan.steps.iter().map(StepResults::not_started).collect();
+    let environment = probe::environment(&System::live(), clock.describe());
+    Results {
+        steps,
+        ..without_steps(plan, environment)
+    }
+}
+
+/// Results of one host that begin and end now.
+pub(crate) fn without_steps(plan: Plan, environment: Environment) -> Results {
+    let now = unix_now();
+    Results {
+        format_version: FORMAT_VERSION,
+        kind: Kind::Run,
+        tool: Tool {
+            name: "fathom".into(),
+            version: env!("CARGO_PKG_VERSION").into(),
+            engine_revision: ENGINE_REVISION,
+        },
+        plan,
+        hosts: vec![HostResults {
+            environment,
+            started_unix_ns: now,
+            ended_unix_ns: now,
+            system: None,
+            idleness: None,
+        }],
+        steps: Vec::new(),
+        findings: Vec::new(),
+        interrupted: false,
+        equivalents: Vec::new(),
+        diagnoses: Vec::new(),
+        shared_limits: Vec::new(),
+        fleet: None,
+    }
+}
+
+/// The wall clock, in nanoseconds since 1970.
+pub(crate) fn unix_now() -> u64 {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |since| since.as_nanos() as u64)
+}

@@ -1,0 +1,169 @@
+//! Why a worker could not be set up, and what to do about it.
+
+use std::io::ErrorKind;
+use std::sync::Arc;
+
+use engine::{EngineError, OpenError};
+use model::Bytes;
+use model::access::AccessError;
+
+/// Why a worker could not be set up.
+#[derive(Debug, thiserror::Error)]
+pub enum SetupError {
+    /// A target cannot be opened.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// The engine cannot start.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// The access pattern does not fit the target.
+    #[error("{path}: {source}")]
+    Access {
+        /// The target.
+        path: String,
+        /// Its size.
+        size: Bytes,
+        /// Why not.
+        source: AccessError,
+    },
+    /// Direct I/O with lengths or offsets that the target does not take.
+    #[error("direct I/O in {what} of {size} bytes does not fit {path}, which takes multiples of {alignment} bytes")]
+    Alignment {
+        /// The target.
+        path: String,
+        /// What does not fit: `blocks`, `an alignment` or `an offset`.
+        what: &'static str,
+        /// Its size.
+        size: u64,
+        /// What it would have to be a multiple of.
+        alignment: u64,
+    },
+    /// Only the local cache of a remote file system should be bypassed, and this one is local.
+    #[error("{path} lies on this machine: there is no local cache of a remote file system to bypass")]
+    NotRemote {
+        /// The target.
+        path: String,
+    },
+    /// The file that write data should come from cannot be read.
+    #[error("cannot read write data from {path}: {source}")]
+    Content {
+        /// The file.
+        path: String,
+        /// The system's error.
+        source: std::io::Error,
+    },
+    /// The trace that is to be carried out cannot be read. Nothing was issued.
+    #[error("cannot read the trace {path}: {source}")]
+    Trace {
+        /// The file.
+        path: String,
+        /// The system's error.
+        source: std::io::Error,
+    },
+    /// A log cannot be written. Nothing was issued.
+    #[error("cannot write the {what} {path}: {source}")]
+    Log {
+        /// What it is.
+        what: &'static str,
+        /// The file.
+        path: String,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// What an earlier run recorded of its writes cannot be read.
+    #[error("cannot read the verification state {path}: {source}")]
+    State {
+        /// The file.
+        path: String,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// Two wishes that do not go together here.
+    #[error("{what}")]
+    Unfit {
+        /// What does not go, in a sentence.
+        what: String,
+        /// What would.
+        help: String,
+    },
+    /// The system cannot start another thread.
+    #[error("the system cannot start another thread: {0}")]
+    Thread(std::io::Error),
+    /// A setting of the system cannot be as it was asked for.
+    #[error("{what}: {source}")]
+    Setting {
+        /// Which.
+        setting: Setting,
+        /// What was asked.
+        what: String,
+        /// The system's error.
+        source: std::io::Error,
+    },
+    /// What keeps several workers from being set up.
+    #[error(transparent)]
+    Common(Arc<SetupError>),
+    /// The thread cannot be placed as asked.
+    #[error("{what}: {source}")]
+    Placement {
+        /// What was asked.
+        what: String,
+        /// The system's error.
+        source: std::io::Error,
+    },
+}
+
+/// Settings of the system that a run changes while it lasts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Setting {
+    /// The control group of a worker.
+    ControlGroup,
+    /// The I/O scheduler of a device.
+    Scheduler,
+}
+
+impl SetupError {
+    /// What to do about it, where that is known.
+    pub fn help(&self) -> Option<String> {
+        match self {
+            SetupError::Open(error) if error.only_direct_fails => {
+                Some("this file system takes no direct I/O: use `cache buffered`, or a file elsewhere".into())
+            }
+            SetupError::Open(error) => match error.source.kind() {
+                ErrorKind::PermissionDenied => Some("choose what this user may open so, or run as root".into()),
+                ErrorKind::NotFound => Some("it was there when the run began; look for what removed it".into()),
+                ErrorKind::ReadOnlyFilesystem => Some("it is read-only: choose another target, or only read".into()),
+                _ => None,
+            },
+            SetupError::Engine(error) => error.help(),
+            SetupError::Access {
+                source: AccessError::TooSmall { .. },
+                ..
+            } => Some("use a larger target or smaller blocks".into()),
+            SetupError::Alignment { what, alignment, .. } => Some(match *what {
+                "blocks" => format!("use a block size that is a multiple of {alignment}, or `cache buffered`"),
+                _ => format!("use a multiple of {alignment}, or `cache buffered`"),
+            }),
+            SetupError::Thread(_) => Some("use fewer workers, or raise the limit (ulimit -u)".into()),
+            SetupError::Unfit { help, .. } => Some(help.clone()),
+            SetupError::State { .. } => Some(
+                "run the job that writes first, with the same name and in the same directory, or do without verify_state_load".into(),
+            ),
+            SetupError::Log { .. } => Some("name another file; what is there now was not touched".into()),
+            SetupError::NotRemote { .. } => {
+                Some("bypass every cache (`cache direct`, DiskSpd `-Su`), or use a file on a network share".into())
+            }
+            SetupError::Setting { setting, source, .. } => match (setting, source.kind()) {
+                (_, ErrorKind::PermissionDenied) => Some("run as root, or do without".into()),
+                (Setting::Scheduler, _) => {
+                    Some("its file queue/scheduler below /sys/block lists those that it has".into())
+                }
+                (Setting::ControlGroup, _) => None,
+            },
+            SetupError::Common(why) => why.help(),
+            SetupError::Access { .. }
+            | SetupError::Content { .. }
+            | SetupError::Trace { .. }
+            | SetupError::Placement { .. } => None,
+        }
+    }
+}

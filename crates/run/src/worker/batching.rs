@@ -1,0 +1,99 @@
+//! How many operations a turn hands over, and how many completions it waits for.
+
+use model::plan::Batching as Options;
+
+/// So many turns in a row in which everything completed inside the submitting call mean that the target works that way.
+const INLINE_TURNS: u32 = 16;
+
+/// The first turns hand over without waiting, to find out what completes inside the call.
+const PROBE_TURNS: u32 = 64;
+
+/// The sizes of batches, adapted to the target where the plan leaves them open.
+#[derive(Debug)]
+pub(crate) struct Batching {
+    /// Max operations in a turn, at present.
+    pub(crate) submit: usize,
+    default_submit: usize,
+    /// Completions to wait for when the queue is full.
+    pub(crate) complete_min: u32,
+    /// Once full, the queue is refilled only when no more than this many are in flight (fio `iodepth_low`).
+    pub(crate) refill_below: Option<u32>,
+    refilling: bool,
+    /// Each turn takes a stamp between submitting and waiting.
+    pub(crate) split_stamps: bool,
+    /// The plan leaves the size of a batch open, and the engine may complete operations inside the call.
+    pub(crate) adapts: bool,
+    pub(crate) inline: InlineDetector,
+    /// The pool that submits next, where only one operation goes out at a time.
+    pub(crate) next_pool: usize,
+}
+
+/// Whether the target completes operations inside the submitting call.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct InlineDetector {
+    /// Turns in a row in which everything handed over completed at once.
+    in_a_row: u32,
+    probes_left: u32,
+    pub(crate) seen: bool,
+}
+
+impl Batching {
+    /// Batches of at most `submit` operations; `adapts` lets the worker shrink them.
+    pub(crate) fn new(options: &Options, submit: usize, adapts: bool, split_stamps: bool) -> Batching {
+        Batching {
+            submit,
+            default_submit: submit,
+            complete_min: options.complete_min.unwrap_or(1),
+            refill_below: options.refill_below,
+            refilling: true,
+            split_stamps,
+            adapts,
+            inline: InlineDetector {
+                probes_left: if adapts { PROBE_TURNS } else { 0 },
+                ..InlineDetector::default()
+            },
+            next_pool: 0,
+        }
+    }
+
+    /// The next turn hands over without waiting, to find out what completes inside the call.
+    #[inline(always)]
+    pub(crate) fn is_probing(&self) -> bool {
+        self.inline.probes_left > 0
+    }
+
+    /// True while a queue that was full once has not run down far enough to be refilled.
+    #[inline(always)]
+    pub(crate) fn defers_refill(&mut self, in_flight: u32, has_room: bool) -> bool {
+        let Some(low) = self.refill_below else {
+            return false;
+        };
+        if in_flight <= low {
+            self.refilling = true;
+        } else if !has_room {
+            self.refilling = false;
+        }
+        !self.refilling
+    }
+
+    /// Learns from a turn that did not wait. Where operations complete inside the call, the size of the batch *is* their
+    /// latency, so each is handed over by itself.
+    #[inline(never)]
+    pub(crate) fn learn(&mut self, submitted: u32, completed: u32) {
+        if submitted == 0 {
+            return;
+        }
+        let inline = &mut self.inline;
+        inline.probes_left = inline.probes_left.saturating_sub(1);
+        if completed >= submitted {
+            inline.in_a_row = inline.in_a_row.saturating_add(1);
+        } else {
+            inline.in_a_row = 0;
+        }
+        let works_inline = inline.in_a_row >= INLINE_TURNS;
+        if works_inline != inline.seen && (works_inline || inline.in_a_row == 0) {
+            inline.seen = works_inline;
+            self.submit = if works_inline { 1 } else { self.default_submit };
+        }
+    }
+}

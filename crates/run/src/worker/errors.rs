@@ -1,0 +1,203 @@
+//! Operations that failed or moved less than they were asked to: which the plan tolerates, and what is reported.
+
+use engine::{File, Slot, os_error_name, sys};
+use model::plan::{ErrorPolicy, Worker as Plan};
+use model::results::{FailedOperation, Failure};
+use model::{Bytes, Direction, Nanos};
+
+use super::io_loop::IoLoop;
+use super::recorder::Run;
+use super::slots::SlotRecord;
+
+/// More tolerated failures than this are counted without a report of each.
+const MAX_TOLERATED: usize = 100;
+
+/// The failures of a worker, and what their messages need.
+#[derive(Debug)]
+pub(crate) struct ErrorLog {
+    /// What ends the worker.
+    pub(crate) failure: Option<Failure>,
+    /// Failures that the plan tolerates and wants reported.
+    pub(crate) tolerated: Vec<Failure>,
+    /// Each file of the engine.
+    pub(crate) files: Vec<FileLabel>,
+    /// Each stream's rules.
+    policies: Vec<ErrorPolicy>,
+    /// What an operation does, where it moves no data.
+    act: Option<&'static str>,
+}
+
+/// A file of the engine, as messages need it.
+#[derive(Clone, Debug)]
+pub(crate) struct FileLabel {
+    pub(crate) path: String,
+    /// What offsets and lengths must be multiples of, with direct I/O.
+    alignment: Option<u64>,
+}
+
+impl ErrorLog {
+    pub(crate) fn new(plan: &Plan, files: &[File]) -> ErrorLog {
+        ErrorLog {
+            failure: None,
+            tolerated: Vec::new(),
+            files: files.iter().map(FileLabel::from).collect(),
+            policies: plan.streams.iter().map(|stream| stream.on_error.clone()).collect(),
+            act: plan.engine.kind.act(),
+        }
+    }
+
+    /// The path of a file of the engine.
+    pub(crate) fn path(&self, file: u16) -> &str {
+        &self.files[usize::from(file)].path
+    }
+
+    /// Where an operation went, in words.
+    pub(crate) fn place_of(&self, record: &SlotRecord) -> String {
+        let (path, offset) = (self.path(record.file), record.offset);
+        format!("{path}, {} bytes at offset {offset}", record.length)
+    }
+
+    pub(crate) fn failed_operation(&self, slot: Slot, record: &SlotRecord, direction: Direction) -> FailedOperation {
+        FailedOperation {
+            slot: slot.0,
+            stream: record.stream,
+            direction,
+            path: self.path(record.file).to_owned(),
+            offset: Bytes(record.offset),
+            length: record.length,
+            too_slow: None,
+        }
+    }
+}
+
+impl From<&File> for FileLabel {
+    fn from(file: &File) -> FileLabel {
+        FileLabel {
+            path: file.path().display().to_string(),
+            alignment: file.how().cache.direct.then(|| file.direct_alignment()),
+        }
+    }
+}
+
+impl IoLoop {
+    /// Ends the worker with this failure, unless it fails already. Nothing more is submitted; the lifecycle leaves the phase
+    /// as soon as the step of the loop is over.
+    pub(crate) fn fail(&mut self, failure: Failure) {
+        self.errors.failure.get_or_insert(failure);
+        self.stop_submitting();
+    }
+
+    /// What an operation did; absent for a flush.
+    pub(crate) fn direction_of(&self, record: &SlotRecord) -> Option<Direction> {
+        self.recorder.cells[record.key as u32 as usize].direction
+    }
+
+    /// Counts an operation that failed, or moved less than it was asked to.
+    #[inline(never)]
+    pub(crate) fn reap_exception(&mut self, slot: Slot, result: i64, reaped: Nanos) {
+        let record = *self.slots.get(slot);
+        let direction = self.direction_of(&record);
+        if result > 0 {
+            let mut run = Run::starting_with(&record);
+            (run.operations, run.bytes) = (1, result as u64);
+            self.recorder.count(&run, reaped);
+            self.recorder.cells[record.key as u32 as usize].short += 1;
+            return;
+        }
+        let errno = (-result) as i32;
+        let at_end_of_file = result == 0;
+        if !at_end_of_file && self.tolerates(slot, &record, direction, errno) {
+            return;
+        }
+        let policy = &self.errors.policies[record.stream as usize];
+        if policy.full_is_end && [sys::file::NO_SPACE, sys::file::OVER_QUOTA].contains(&errno) {
+            self.stop_submitting();
+            return;
+        }
+        let verb = self.errors.act.unwrap_or(direction.map_or("flush", Direction::word));
+        let (what, help) = if at_end_of_file {
+            (
+                format!("a {verb} moved no data: the target has become shorter than it was when the test began"),
+                Some("look for another program that truncates or replaces it".to_owned()),
+            )
+        } else {
+            let alignment = self.errors.files[usize::from(record.file)].alignment;
+            (
+                format!("a {verb} failed: {}", os_error_name(errno)),
+                help_for(errno, &record, alignment),
+            )
+        };
+        let failure = Failure {
+            what,
+            at: self.errors.place_of(&record),
+            errno: (!at_end_of_file).then_some(errno),
+            operation: direction.map(|direction| self.errors.failed_operation(slot, &record, direction)),
+            help,
+        };
+        self.fail(failure);
+    }
+
+    /// Counts a failed operation if the plan tolerates its error.
+    pub(crate) fn tolerates(
+        &mut self,
+        slot: Slot,
+        record: &SlotRecord,
+        direction: Option<Direction>,
+        errno: i32,
+    ) -> bool {
+        let errors = &mut self.errors;
+        let policy = &errors.policies[record.stream as usize];
+        let tolerated = match direction {
+            Some(Direction::Read) => &policy.tolerate_read,
+            _ => &policy.tolerate_write,
+        };
+        if !tolerated.contains(&errno) {
+            return false;
+        }
+        if policy.tell_tolerated && errors.tolerated.len() < MAX_TOLERATED {
+            let verb = direction.map_or("flush", Direction::word);
+            errors.tolerated.push(Failure {
+                what: format!("a {verb} failed: {}", os_error_name(errno)),
+                at: errors.place_of(record),
+                errno: Some(errno),
+                operation: direction.map(|direction| errors.failed_operation(slot, record, direction)),
+                help: None,
+            });
+        }
+        self.count_error(record, errno);
+        true
+    }
+
+    /// Counts an error of an operation that does not end the worker.
+    pub(crate) fn count_error(&mut self, record: &SlotRecord, errno: i32) {
+        let cell = &mut self.recorder.cells[record.key as u32 as usize];
+        cell.errors += 1;
+        cell.first_error.get_or_insert(errno);
+    }
+}
+
+/// What to do about a failed operation, where the error number is evidence enough.
+fn help_for(errno: i32, record: &SlotRecord, alignment: Option<u64>) -> Option<String> {
+    let text = match errno {
+        sys::file::NO_SPACE => "free some space, or use a smaller size".to_owned(),
+        sys::file::OVER_QUOTA => "the quota of this user is used up; use a smaller size or another place".to_owned(),
+        sys::file::TOO_LARGE => "the file size limit is reached; raise `ulimit -f` or use a smaller size".to_owned(),
+        sys::file::IO_ERROR => {
+            "the device or file system reported an error; look at `dmesg` and at the health of the device".to_owned()
+        }
+        sys::file::INVALID => {
+            let alignment = alignment?;
+            if record.offset.is_multiple_of(alignment) && u64::from(record.length).is_multiple_of(alignment) {
+                return None;
+            }
+            format!(
+                "direct I/O needs offsets and lengths that are multiples of {alignment} bytes here; choose such a block \
+                 size, or go through the page cache"
+            )
+        }
+        sys::file::NOT_SUPPORTED => "the target does not know this kind of operation".to_owned(),
+        sys::file::NOT_PERMITTED | sys::file::READ_ONLY => "the target cannot be written to".to_owned(),
+        _ => return None,
+    };
+    Some(text)
+}

@@ -1,0 +1,115 @@
+//! How often each block of a stream was trimmed before an operation failed there (fio `block_error_percentiles`).
+
+use model::Direction;
+use model::block_lifetimes::{BlockLife, BlockLifetimes as Lifetimes, BlockState};
+use model::plan::StreamTarget;
+
+use super::EndedOperation;
+use crate::setup_error::SetupError;
+use crate::worker::setup::Assignment;
+
+/// fio tracks no more blocks than these.
+const MAX_BLOCKS: u64 = 8192;
+
+/// The blocks of those streams that track them.
+#[derive(Debug)]
+pub(crate) struct BlockLifetimes {
+    streams: Vec<Option<BlockTracker>>,
+}
+
+/// The blocks of one stream.
+#[derive(Debug)]
+struct BlockTracker {
+    /// Where the first begins.
+    base: u64,
+    /// Bytes of each: of a trim.
+    length: u64,
+    blocks: Vec<(BlockState, u32)>,
+}
+
+impl BlockLifetimes {
+    pub(crate) fn from_plan(assignment: &Assignment<'_>) -> Result<Option<BlockLifetimes>, SetupError> {
+        let streams = assignment.worker.streams.iter();
+        let streams = streams
+            .map(|stream| {
+                let tracked = stream.on_error.block_lifetimes.then_some(stream);
+                tracked.map(|stream| BlockTracker::new(assignment, stream)).transpose()
+            })
+            .collect::<Result<Vec<_>, _>>()?;
+        let any = streams.iter().any(Option::is_some);
+        Ok(any.then_some(BlockLifetimes { streams }))
+    }
+
+    pub(super) fn on_completed(&mut self, ended: &EndedOperation) {
+        let tracker = &mut self.streams[ended.record.stream as usize];
+        if let (Some(tracker), Some(direction)) = (tracker, ended.direction) {
+            tracker.on_completed(ended, direction);
+        }
+    }
+
+    /// What became of all blocks.
+    pub(super) fn lifetimes(&self) -> Lifetimes {
+        let mut lifetimes = Lifetimes::default();
+        for (state, trims) in self.streams.iter().flatten().flat_map(|tracker| &tracker.blocks) {
+            lifetimes.add(BlockLife {
+                state: *state,
+                trims: *trims,
+                blocks: 1,
+            });
+        }
+        lifetimes
+    }
+}
+
+impl BlockTracker {
+    fn new(assignment: &Assignment<'_>, stream: &model::plan::Stream) -> Result<BlockTracker, SetupError> {
+        let unfit = |what: String, help: &str| SetupError::Unfit {
+            what,
+            help: help.into(),
+        };
+        let StreamTarget::One { target } = stream.target else {
+            let what = "the lives of blocks are kept for one file, and the stream has several";
+            return Err(unfit(
+                what.into(),
+                "use one file, or do without block_error_percentiles",
+            ));
+        };
+        let (base, length) = stream.region.resolve(assignment.targets[target.0 as usize].size);
+        let block = stream.pattern.shortest_of(Direction::Trim).0.max(1);
+        let count = length / block;
+        if count > MAX_BLOCKS {
+            let what = format!("the lives of {count} blocks cannot be kept, which is more than {MAX_BLOCKS}");
+            return Err(unfit(
+                what,
+                "use larger trims or a smaller size, or do without block_error_percentiles",
+            ));
+        }
+        Ok(BlockTracker {
+            base,
+            length: block,
+            blocks: vec![(BlockState::Untouched, 0); count as usize],
+        })
+    }
+
+    /// What was cut short is no evidence.
+    fn on_completed(&mut self, ended: &EndedOperation, direction: Direction) {
+        let index = ended
+            .record
+            .offset
+            .checked_sub(self.base)
+            .map(|offset| offset / self.length);
+        let block = index.and_then(|index| self.blocks.get_mut(index as usize));
+        let Some((state, trims)) = block.filter(|(state, _)| !state.has_failed()) else {
+            return;
+        };
+        let (failed, whole) = (ended.result < 0, ended.is_whole());
+        match direction {
+            Direction::Read => {}
+            Direction::Write if whole => *state = BlockState::Written,
+            Direction::Write if failed => *state = BlockState::WriteFailed,
+            Direction::Trim if whole => (*state, *trims) = (BlockState::Trimmed, *trims + 1),
+            Direction::Trim if failed => *state = BlockState::TrimFailed,
+            Direction::Write | Direction::Trim => {}
+        }
+    }
+}

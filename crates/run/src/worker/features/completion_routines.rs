@@ -1,0 +1,14 @@
+//! Completion routines (DiskSpd `-x`): each completion issues the next operation of its slot by itself, and where streams
+//! share a pool the first operation of each slot goes to the first of them.
+
+use model::plan::Worker as Plan;
+
+/// Every completion issues the next operation.
+#[derive(Debug)]
+pub(crate) struct CompletionRoutines;
+
+impl CompletionRoutines {
+    pub(crate) fn from_plan(plan: &Plan) -> Option<CompletionRoutines> {
+        plan.batching.completion_routines.then_some(CompletionRoutines)
+    }
+}

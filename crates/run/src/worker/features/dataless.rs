@@ -1,0 +1,35 @@
+//! Engines whose operations transfer no data: those that create, look up and remove files, use the processor, or run
+//! programs.
+
+use model::plan::Worker as Plan;
+
+use crate::worker::slots::SlotRecord;
+
+/// What the operations of such an engine stand for.
+#[derive(Debug)]
+pub(crate) struct Dataless {
+    /// Only the operation at the start of a file does something to it; the others have no latency.
+    is_metadata_engine: bool,
+    /// Operations stand for no bytes at all.
+    transfers_no_data: bool,
+}
+
+impl Dataless {
+    pub(crate) fn from_plan(plan: &Plan) -> Option<Dataless> {
+        let dataless = Dataless {
+            is_metadata_engine: plan.engine.kind.works_on_names(),
+            transfers_no_data: plan.engine.kind.moves_nothing(),
+        };
+        (dataless.is_metadata_engine || dataless.transfers_no_data).then_some(dataless)
+    }
+
+    /// The bytes that an operation of this length counts for.
+    pub(super) fn length(&self, length: u32) -> u32 {
+        if self.transfers_no_data { 0 } else { length }
+    }
+
+    /// The operation has a latency.
+    pub(super) fn is_timed(&self, record: &SlotRecord) -> bool {
+        !self.is_metadata_engine || record.offset == 0
+    }
+}

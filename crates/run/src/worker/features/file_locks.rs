@@ -1,0 +1,94 @@
+//! Locks of files around each turn (fio `lockfile`), which the streams of a step take from one another.
+
+use std::sync::Arc;
+
+use engine::{Action, Request};
+use model::plan::FileLock as Mode;
+
+use crate::file_lock::FileLock;
+use crate::worker::setup::{Assignment, Opened};
+
+/// The locks that a worker takes around each turn.
+#[derive(Debug)]
+pub(crate) struct FileLocks {
+    files: Vec<LockedFile>,
+    /// Those that are held: number of the target, file of the engine, and whether exclusively.
+    held: Vec<(u32, u16, bool)>,
+}
+
+/// A file of the engine with its lock.
+#[derive(Debug)]
+struct LockedFile {
+    /// Number of the target.
+    target: u32,
+    lock: Arc<FileLock>,
+    mode: Mode,
+}
+
+impl FileLocks {
+    pub(crate) fn from_plan(assignment: &Assignment<'_>, opened: &Opened, slots: u32) -> Option<FileLocks> {
+        let streams = &assignment.worker.streams;
+        if streams.iter().all(|stream| stream.lock.is_none()) {
+            return None;
+        }
+        // Streams that use the same file in the same way share its place; if one of them locks, it is locked for both.
+        let mode = |place: usize| {
+            let users = streams.iter().zip(&opened.streams).filter(|(_, opened)| {
+                let rule_files = opened.rules.iter().flat_map(|(_, files)| files);
+                let mut files = opened.files.iter().chain(rule_files);
+                files.any(|file| usize::from(*file) == place)
+            });
+            users.map(|(stream, _)| stream.lock).max().unwrap_or_default()
+        };
+        let files = opened.targets.iter().enumerate().map(|(place, target)| LockedFile {
+            target: *target,
+            lock: Arc::clone(&assignment.targets[*target as usize].lock),
+            mode: mode(place),
+        });
+        Some(FileLocks {
+            files: files.collect(),
+            held: Vec::with_capacity(slots as usize),
+        })
+    }
+
+    /// Another target takes this place of the engine.
+    pub(super) fn exchange(&mut self, place: u16, target: u32, lock: &Arc<FileLock>) {
+        let file = &mut self.files[usize::from(place)];
+        (file.target, file.lock) = (target, Arc::clone(lock));
+    }
+
+    /// Waits until all files of these requests may be used. Every worker takes locks in the order of targets, so that no
+    /// two wait for each other.
+    pub(super) fn take(&mut self, requests: &[Request]) {
+        for request in requests {
+            let file = &self.files[usize::from(request.file)];
+            let exclusive = match file.mode {
+                Mode::None => continue,
+                Mode::Exclusive => true,
+                Mode::ReadersTogether => request.action != Action::Read,
+            };
+            match self.held.iter_mut().find(|held| held.0 == file.target) {
+                Some(held) => held.2 |= exclusive,
+                None => self.held.push((file.target, request.file, exclusive)),
+            }
+        }
+        self.held.sort_unstable();
+        for (_, file, exclusive) in &self.held {
+            self.files[usize::from(*file)].lock.take(*exclusive);
+        }
+    }
+
+    /// Gives back what is held.
+    pub(super) fn give_back(&mut self) {
+        for (_, file, exclusive) in self.held.drain(..) {
+            self.files[usize::from(file)].lock.give_back(exclusive);
+        }
+    }
+}
+
+impl Drop for FileLocks {
+    /// A worker that panics must not keep others waiting for ever.
+    fn drop(&mut self) {
+        self.give_back();
+    }
+}

@@ -1,0 +1,100 @@
+//! The trace of what a worker issues, so that it can be replayed.
+
+use engine::{Action, Request};
+use model::plan::Job;
+use model::trace::iolog;
+use model::{Direction, Nanos};
+
+use crate::issue_trace::{Line, LogWriter};
+
+/// The worker's end of the trace of its job.
+#[derive(Debug)]
+pub(crate) struct IssueTrace {
+    /// Attached before the worker starts.
+    log: Option<LogWriter>,
+    /// Number of the target behind each file of the engine.
+    targets: Vec<u32>,
+    /// Times count from here.
+    start: Nanos,
+    /// The log had no room for a line at once since the worker last asked.
+    pub(super) stalled: bool,
+}
+
+impl IssueTrace {
+    /// `targets` are those of the files of the engine.
+    pub(crate) fn from_plan(job: &Job, targets: &[u32]) -> Option<IssueTrace> {
+        job.trace.as_ref().map(|_| IssueTrace {
+            log: None,
+            targets: targets.to_vec(),
+            start: Nanos(0),
+            stalled: false,
+        })
+    }
+
+    pub(crate) fn attach(&mut self, log: LogWriter) {
+        self.log = Some(log);
+    }
+
+    /// These files are open from the start.
+    pub(super) fn at_start(&mut self, open: &[u16], start: Nanos) {
+        self.start = start;
+        self.write_files(iolog::Action::Open, open, start);
+    }
+
+    /// These files are open to the end.
+    pub(super) fn at_end(&mut self, open: &[u16], now: Nanos) {
+        self.write_files(iolog::Action::Close, open, now);
+    }
+
+    fn write_files(&mut self, action: iolog::Action, places: &[u16], at: Nanos) {
+        let mut written: Vec<u32> = Vec::new();
+        for place in places {
+            // The same target may be open in several ways.
+            let target = self.targets[usize::from(*place)];
+            if !written.contains(&target) {
+                written.push(target);
+                self.write(at, *place, action, None);
+            }
+        }
+    }
+
+    /// A file was opened in this place of the engine.
+    pub(super) fn on_opened(&mut self, place: u16, at: Nanos) {
+        self.write(at, place, iolog::Action::Open, None);
+    }
+
+    /// The file in this place of the engine was closed.
+    pub(super) fn on_closed(&mut self, place: u16, at: Nanos) {
+        self.write(at, place, iolog::Action::Close, None);
+    }
+
+    /// Another target takes this place of the engine.
+    pub(super) fn set_target(&mut self, place: u16, target: u32) {
+        self.targets[usize::from(place)] = target;
+    }
+
+    /// A request was queued.
+    #[inline(never)]
+    pub(crate) fn on_queued(&mut self, request: &Request, at: Nanos) {
+        let action = match request.action {
+            Action::Read => iolog::Action::Move(Direction::Read),
+            Action::Write => iolog::Action::Move(Direction::Write),
+            Action::Trim => iolog::Action::Move(Direction::Trim),
+            Action::Flush => iolog::Action::Sync,
+            Action::FlushData => iolog::Action::DataSync,
+            // No trace has a word for it, and fio leaves it out.
+            Action::FlushRange(_) => return,
+        };
+        self.write(at, request.file, action, Some((request.offset, request.length)));
+    }
+
+    fn write(&mut self, at: Nanos, file: u16, action: iolog::Action, place: Option<(u64, u32)>) {
+        let Some(log) = &mut self.log else { return };
+        self.stalled |= log.write(Line {
+            at: at.since(self.start),
+            target: self.targets[usize::from(file)],
+            action,
+            place,
+        });
+    }
+}

@@ -1,0 +1,67 @@
+//! Operations that take longer than they may have failed (fio `max_latency`).
+
+use engine::sys;
+use model::plan::Worker as Plan;
+use model::results::{FailedOperation, Failure, TooSlow};
+use model::{Direction, Nanos, PerDirection};
+
+use super::EndedOperation;
+use crate::worker::io_loop::IoLoop;
+
+/// The max latency of each stream and direction.
+#[derive(Debug)]
+pub(crate) struct LatencyLimits {
+    streams: Vec<PerDirection<Option<Nanos>>>,
+}
+
+impl LatencyLimits {
+    pub(crate) fn from_plan(plan: &Plan) -> Option<LatencyLimits> {
+        let streams: Vec<_> = plan
+            .streams
+            .iter()
+            .map(|stream| stream.on_error.latency_ns_max)
+            .collect();
+        let limited = |limits: &PerDirection<Option<Nanos>>| limits.iter().any(|(_, limit)| limit.is_some());
+        streams.iter().any(limited).then_some(LatencyLimits { streams })
+    }
+
+    /// By how much an operation that has not failed by itself was too slow.
+    pub(super) fn exceeded(&self, ended: &EndedOperation) -> Option<TooSlow> {
+        let limit = self.streams[ended.record.stream as usize][ended.direction?]?;
+        let took = ended.total();
+        (ended.result >= 0 && took > limit).then_some(TooSlow {
+            took_ns: took,
+            most_ns: limit,
+        })
+    }
+}
+
+/// Counts an operation that was too slow, whatever it brought. The one that ends the worker is counted as usual too: its data
+/// were moved.
+#[cold]
+pub(super) fn reap_too_slow(io: &mut IoLoop, ended: &EndedOperation, too_slow: TooSlow) {
+    let EndedOperation {
+        slot,
+        record,
+        direction,
+        ..
+    } = ended;
+    if io.tolerates(*slot, record, *direction, sys::file::TIMED_OUT) {
+        return;
+    }
+    io.recorder.count(&ended.run(ended.result as u64), ended.at);
+    let TooSlow { took_ns, most_ns } = too_slow;
+    let verb = direction.map_or("flush", Direction::word);
+    let failed = |direction| FailedOperation {
+        too_slow: Some(too_slow),
+        ..io.errors.failed_operation(*slot, record, direction)
+    };
+    let failure = Failure {
+        what: format!("a {verb} took {took_ns}, longer than the {most_ns} that it may take"),
+        at: io.errors.place_of(record),
+        errno: Some(sys::file::TIMED_OUT),
+        operation: direction.map(failed),
+        help: None,
+    };
+    io.fail(failure);
+}

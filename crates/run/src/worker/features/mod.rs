@@ -1,0 +1,706 @@
+//! What a worker does per operation only where its plan asks for it.
+//!
+//! Each feature has a file with its state, `from_plan` and hooks. This page calls the hooks, in the order in which features
+//! depend on one another. A hook that must end the worker records a failure in the loop; the lifecycle leaves the phase
+//! right after.
+
+mod block_lifetimes;
+mod completion_routines;
+mod compute;
+mod dataless;
+mod file_locks;
+mod file_set;
+mod flow;
+mod issue_trace;
+mod latency_limit;
+mod operation_log;
+mod overlap;
+pub(super) mod priorities;
+mod replay;
+mod verify;
+mod wait_counts;
+
+use block_lifetimes::BlockLifetimes;
+use completion_routines::CompletionRoutines;
+use compute::Compute;
+use dataless::Dataless;
+use engine::{Action, Completion, Request, Slot, sys};
+use file_locks::FileLocks;
+use flow::FlowShares;
+use issue_trace::IssueTrace;
+use latency_limit::LatencyLimits;
+use model::block_lifetimes::BlockLifetimes as Lifetimes;
+use model::event::Phase;
+use model::mismatch::Mismatch;
+use model::plan::FlushKind;
+use model::results::Failure;
+use model::sequence::Operation;
+use model::{Direction, Nanos};
+use operation_log::OperationLog;
+use overlap::Overlap;
+use priorities::Priorities;
+use replay::Replay;
+use wait_counts::WaitCounts;
+
+use super::io_loop::IoLoop;
+use super::recorder::{CellKey, Run};
+use super::setup::{Assignment, Opened};
+use super::slots::SlotRecord;
+use super::{ReadyKind, ReadyTarget};
+use crate::flow::Flows;
+use crate::setup_error::SetupError;
+use crate::{issue_trace as trace_lines, operation_log as operation_lines};
+
+pub(super) use file_set::{FileSet, FileSets};
+pub(super) use verify::{StreamVerification, Verification, VerifySetup, load_state};
+
+/// The features of one worker; at least one is there.
+#[derive(Debug, Default)]
+pub(crate) struct Features {
+    pub(super) files: Files,
+    pub(super) verification: Option<Verification>,
+    pub(super) replay: Option<Replay>,
+    pub(super) overlap: Option<Overlap>,
+    pub(super) flow: Option<FlowShares>,
+    pub(super) operation_log: Option<OperationLog>,
+    pub(super) priorities: Option<Priorities>,
+    pub(super) latency_limits: Option<LatencyLimits>,
+    pub(super) block_lifetimes: Option<BlockLifetimes>,
+    pub(super) completion_routines: Option<CompletionRoutines>,
+    pub(super) wait_counts: Option<WaitCounts>,
+    pub(super) compute: Option<Compute>,
+    pub(super) dataless: Option<Dataless>,
+}
+
+/// Files that are opened and closed while the worker runs, and the features that need to know of that.
+#[derive(Debug, Default)]
+pub(super) struct Files {
+    pub(super) sets: Option<FileSets>,
+    pub(super) watchers: FileWatchers,
+}
+
+/// What needs to know which files are open: locks, which belong to targets, and the trace of what is issued.
+#[derive(Debug, Default)]
+pub(super) struct FileWatchers {
+    pub(super) locks: Option<FileLocks>,
+    pub(super) trace: Option<IssueTrace>,
+}
+
+/// The next operation of a stream.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum NextOperation {
+    Issue(Operation),
+    /// Not before something in flight has completed.
+    Wait,
+    /// The pass is over.
+    PassOver,
+}
+
+impl From<Option<Operation>> for NextOperation {
+    fn from(operation: Option<Operation>) -> NextOperation {
+        operation.map_or(NextOperation::PassOver, NextOperation::Issue)
+    }
+}
+
+/// An operation that completed; its slot is not free yet.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct EndedOperation {
+    pub(super) slot: Slot,
+    pub(super) record: SlotRecord,
+    /// Absent for a flush.
+    pub(super) direction: Option<Direction>,
+    /// Bytes, or a negative error number.
+    pub(super) result: i64,
+    pub(super) at: Nanos,
+}
+
+impl EndedOperation {
+    /// It moved all its bytes.
+    pub(super) fn is_whole(&self) -> bool {
+        self.result == i64::from(self.record.length)
+    }
+
+    /// From queued to reaped.
+    pub(super) fn total(&self) -> Nanos {
+        self.at.since(self.record.queued)
+    }
+
+    /// What a recorder counts it as, with so many bytes.
+    fn run(&self, bytes: u64) -> Run {
+        let mut run = Run::starting_with(&self.record);
+        (run.operations, run.bytes) = (1, bytes);
+        run
+    }
+}
+
+/// What features leave when the worker ends.
+#[derive(Debug, Default)]
+pub(super) struct FeatureResults {
+    /// How long reading back took.
+    pub(super) verified: Nanos,
+    /// How much of that lies in the measured window.
+    pub(super) verified_between: Nanos,
+    pub(super) mismatches: Vec<Mismatch>,
+    pub(super) mismatch_count: u64,
+    /// What verification was to save and could not.
+    pub(super) not_kept: Vec<String>,
+    pub(super) lifetimes: Option<Lifetimes>,
+    /// Times that the worker had caught up with the reader of its trace.
+    pub(super) trace_waits: u64,
+}
+
+/// Set-up.
+impl Features {
+    /// The features that a plan asks for, if it does.
+    pub(super) fn from_plan(
+        assignment: &Assignment<'_>,
+        keys: &[CellKey],
+        opened: &Opened,
+        sets: Option<FileSets>,
+        slots: u32,
+    ) -> Result<Option<Features>, SetupError> {
+        let (plan, job) = (assignment.worker, assignment.job);
+        let features = Features {
+            files: Files {
+                sets,
+                watchers: FileWatchers {
+                    locks: FileLocks::from_plan(assignment, opened, slots),
+                    trace: IssueTrace::from_plan(job, &opened.targets),
+                },
+            },
+            verification: Verification::from_plan(assignment, slots)?,
+            replay: Replay::from_plan(assignment, opened)?,
+            overlap: Overlap::from_plan(plan),
+            flow: FlowShares::from_plan(plan),
+            operation_log: OperationLog::from_plan(job),
+            priorities: Priorities::from_plan(assignment, keys, opened),
+            latency_limits: LatencyLimits::from_plan(plan),
+            block_lifetimes: BlockLifetimes::from_plan(assignment)?,
+            completion_routines: CompletionRoutines::from_plan(plan),
+            wait_counts: WaitCounts::from_plan(plan),
+            compute: Compute::from_plan(plan),
+            dataless: Dataless::from_plan(plan),
+        };
+        Ok(features.any().then_some(features))
+    }
+
+    fn any(&self) -> bool {
+        let Features {
+            files: Files { sets, watchers },
+            verification,
+            replay,
+            overlap,
+            flow,
+            operation_log,
+            priorities,
+            latency_limits,
+            block_lifetimes,
+            completion_routines,
+            wait_counts,
+            compute,
+            dataless,
+        } = self;
+        sets.is_some()
+            || watchers.locks.is_some()
+            || watchers.trace.is_some()
+            || verification.is_some()
+            || replay.is_some()
+            || overlap.is_some()
+            || flow.is_some()
+            || operation_log.is_some()
+            || priorities.is_some()
+            || latency_limits.is_some()
+            || block_lifetimes.is_some()
+            || completion_routines.is_some()
+            || wait_counts.is_some()
+            || compute.is_some()
+            || dataless.is_some()
+    }
+
+    /// Attaches the log of the job's operations.
+    pub(super) fn attach_operation_log(&mut self, writer: operation_lines::LogWriter) {
+        if let Some(log) = &mut self.operation_log {
+            log.attach(writer);
+        }
+    }
+
+    /// Attaches the trace of what the job issues.
+    pub(super) fn attach_issue_trace(&mut self, writer: trace_lines::LogWriter) {
+        if let Some(trace) = &mut self.files.watchers.trace {
+            trace.attach(writer);
+        }
+    }
+
+    /// Files are opened and closed while the worker runs.
+    pub(super) fn exchange_files(&self) -> bool {
+        self.replay.is_some() || self.files.sets.as_ref().is_some_and(FileSets::exchange_files)
+    }
+
+    /// Bytes of memory that the patterns of file sets hold beyond their own structure.
+    pub(super) fn extra_bytes(&self) -> u64 {
+        self.files.sets.as_ref().map_or(0, FileSets::extra_bytes)
+    }
+}
+
+/// Phases.
+impl Features {
+    /// The worker knows when it starts.
+    pub(super) fn schedule(&mut self, flows: &Flows, start: Nanos) {
+        if let Some(flow) = &mut self.flow {
+            flow.join(flows);
+        }
+        if let Some(replay) = &mut self.replay {
+            replay.schedule(start);
+        }
+    }
+
+    /// I/O starts.
+    pub(super) fn at_start(&mut self, io: &IoLoop, start: Nanos) {
+        // The files of a replay are opened where its trace opens them.
+        let open = match self.replay {
+            None => self.open_files(io),
+            Some(_) => Vec::new(),
+        };
+        if let Some(trace) = &mut self.files.watchers.trace {
+            trace.at_start(&open, start);
+        }
+    }
+
+    /// The measured window starts.
+    pub(super) fn on_window_start(&mut self, at: Nanos) {
+        if let Some(log) = &mut self.operation_log {
+            log.window_start = Some(at);
+        }
+    }
+
+    /// The measured window ends.
+    pub(super) fn on_window_end(&mut self, at: Nanos) {
+        if let Some(log) = &mut self.operation_log {
+            log.window_start = None;
+        }
+        if let Some(verification) = &mut self.verification {
+            verification.end_between_rounds(at);
+        }
+    }
+
+    /// The worker leaves a phase for another.
+    pub(super) fn on_phase(&mut self, io: &mut IoLoop, next: Phase, at: Nanos) {
+        if let Some(verification) = &mut self.verification {
+            verification.on_phase(io, next, at);
+        }
+    }
+
+    /// Closes the books.
+    pub(super) fn at_end(&mut self, io: &IoLoop) -> FeatureResults {
+        let open = self.open_files(io);
+        if let Some(trace) = &mut self.files.watchers.trace {
+            trace.at_end(&open, io.engine.now());
+        }
+        let mut results = FeatureResults {
+            lifetimes: self.block_lifetimes.as_ref().map(BlockLifetimes::lifetimes),
+            trace_waits: self.replay.as_ref().map_or(0, Replay::waits),
+            ..FeatureResults::default()
+        };
+        if let Some(verification) = &mut self.verification {
+            verification.at_end(io, &mut results);
+        }
+        results
+    }
+}
+
+/// Turns.
+impl Features {
+    /// Queues what there is room for.
+    pub(super) fn submit(&mut self, io: &mut IoLoop) {
+        match &mut self.verification {
+            Some(verification) if verification.is_busy() => {
+                io.pacing.next_due = Nanos::NEVER;
+                verification.submit(io, &mut self.files);
+                io.update_meter();
+            }
+            _ => io.submit_general(Some(self)),
+        }
+    }
+
+    pub(super) fn before_turn(&mut self, requests: &[Request]) {
+        if let Some(locks) = &mut self.files.watchers.locks {
+            locks.take(requests);
+        }
+    }
+
+    /// A turn has ended that waited for `at_least` completions until `until`.
+    pub(super) fn after_turn(&mut self, io: &mut IoLoop, at_least: u32, until: Nanos) {
+        if let Some(locks) = &mut self.files.watchers.locks {
+            locks.give_back();
+        }
+        if let Some(counts) = &self.wait_counts {
+            counts.after_turn(io, at_least, until);
+        }
+    }
+
+    /// Everything that a turn has brought was counted.
+    pub(super) fn after_reaping(&mut self, io: &mut IoLoop) {
+        if let Some(sets) = &mut self.files.sets {
+            sets.after_reaping(io);
+        }
+        if let Some(replay) = &mut self.replay {
+            replay.after_reaping(io, &mut self.files.watchers);
+        }
+    }
+
+    /// True if a feature has held up the loop since the last call, for example a log without room: that time is no
+    /// operation's.
+    pub(super) fn take_stalls(&mut self) -> bool {
+        let log = self.operation_log.as_mut().map(|log| &mut log.stalled);
+        let trace = self.files.watchers.trace.as_mut().map(|trace| &mut trace.stalled);
+        let compute = self.compute.as_mut().map(|compute| &mut compute.stalled);
+        let replay = self.replay.as_mut().is_some_and(Replay::take_stalls);
+        let stalls = [log, trace, compute].into_iter().flatten();
+        stalls.fold(replay, |any, stalled| any | std::mem::take(stalled))
+    }
+
+    pub(super) fn holds_locks(&self) -> bool {
+        self.files.watchers.locks.is_some()
+    }
+}
+
+/// Operations on their way out.
+impl Features {
+    /// A slot is free. `Some` if the next operation is no matter of sequences: whether one was queued.
+    pub(super) fn before_issue(&mut self, io: &mut IoLoop, pool: usize, slot: Slot) -> Option<bool> {
+        let first_stream = io.pools[pool].streams.start;
+        if let Some(flow) = &mut self.flow
+            && flow.is_ahead(io, first_stream)
+        {
+            return Some(false);
+        }
+        if let Some(overlap) = &mut self.overlap {
+            match overlap.resume(pool, slot) {
+                overlap::Resumed::Nothing => {}
+                overlap::Resumed::Blocked => return Some(false),
+                overlap::Resumed::Issue(waiting) => {
+                    io.issue(pool, waiting.stream, slot, &waiting.operation, waiting.due, Some(self));
+                    return Some(true);
+                }
+            }
+        }
+        self.replay.is_some().then(|| self.issue_from_trace(io, pool, slot))
+    }
+
+    /// Carries out entries of a trace up to the first that takes a slot. False if none is due.
+    #[inline(never)]
+    fn issue_from_trace(&mut self, io: &mut IoLoop, pool: usize, slot: Slot) -> bool {
+        let number = io.pools[pool].streams.start;
+        let now = io.batch.reaped;
+        let Some(replay) = &mut self.replay else { return false };
+        match replay.next(io, &mut self.files.watchers, number) {
+            replay::Due::Later => return false,
+            replay::Due::Over => return io.end_pass(number, Some(self)),
+            replay::Due::Flush(action) => {
+                self.queue_flush(io, pool, number, slot, action);
+                if let Some(gate) = &mut io.streams[number].gate {
+                    gate.issued_unscheduled();
+                }
+            }
+            replay::Due::Move(operation) => {
+                let file = io.streams[number].file;
+                if let Some(overlap) = &mut self.overlap
+                    && overlap.must_wait(pool, number, (slot, file), &operation, now)
+                {
+                    return false;
+                }
+                io.issue(pool, number, slot, &operation, now, Some(self));
+            }
+        }
+        true
+    }
+
+    /// A slot's first operation goes to the first stream of its pool, whatever the weights.
+    pub(super) fn begins_with_first_stream(&self, record: &SlotRecord) -> bool {
+        self.completion_routines.is_some() && !record.used
+    }
+
+    /// Queues something else than the next operation of a stream, if that is due.
+    pub(super) fn issue_instead(&mut self, io: &mut IoLoop, pool: usize, number: usize, slot: Slot) -> bool {
+        let Some(verification) = &mut self.verification else {
+            return false;
+        };
+        verification.issue_instead(io, &mut self.files, pool, number, slot)
+    }
+
+    /// The next operation of a stream.
+    pub(super) fn next_operation(
+        &mut self,
+        io: &mut IoLoop,
+        number: usize,
+        slot: u32,
+        direction: Option<Direction>,
+    ) -> NextOperation {
+        let Some(set) = self.files.sets.as_mut().and_then(|sets| sets.set(number)) else {
+            return io.streams[number].next(&mut io.draws, slot, direction).into();
+        };
+        let next = set.next_operation(io, &mut self.files.watchers, number, slot, direction);
+        if let Some(priorities) = &mut self.priorities {
+            priorities.turn_to(number, set.present());
+        }
+        next
+    }
+
+    /// Keeps an operation from going out now. `Some` if it does: whether another one may be tried at once.
+    pub(super) fn withhold(
+        &mut self,
+        io: &mut IoLoop,
+        pool: usize,
+        number: usize,
+        operation: &Operation,
+        due: Nanos,
+    ) -> Option<bool> {
+        if let Some(verification) = &mut self.verification
+            && let Some(go_on) = verification.pass_over(io, &mut self.files, number, operation)
+        {
+            return Some(go_on);
+        }
+        let (slot, file) = (io.pools[pool].next_slot(), io.streams[number].file);
+        let overlap = self.overlap.as_mut()?;
+        overlap
+            .must_wait(pool, number, (slot, file), operation, due)
+            .then_some(false)
+    }
+
+    /// Makes the buffer of an operation ready. Returns the file that it goes to, and the bytes that it counts for.
+    pub(super) fn prepare(&mut self, io: &mut IoLoop, number: usize, slot: Slot, operation: &Operation) -> (u16, u32) {
+        match &mut self.verification {
+            Some(verification) => verification.prepare(io, &self.files, number, slot, operation),
+            None => io.fill_write(number, slot, operation),
+        }
+        let own_file = self
+            .priorities
+            .as_mut()
+            .and_then(|priorities| priorities.choose(number, operation));
+        let length = match &self.dataless {
+            Some(dataless) => dataless.length(operation.length),
+            None => operation.length,
+        };
+        (own_file.unwrap_or(io.streams[number].file), length)
+    }
+
+    /// An operation of a sequence was queued.
+    pub(super) fn on_issued(&mut self, io: &IoLoop, number: usize, request: &Request) {
+        self.files.watchers.on_queued(io, request);
+        if let Some(flow) = &mut self.flow {
+            flow.on_issued(number);
+        }
+    }
+
+    /// A flush at the end of the job is queued.
+    pub(super) fn on_final_flush(&mut self, io: &IoLoop, request: &Request) {
+        self.files.watchers.on_queued(io, request);
+    }
+
+    /// Queues a flush of a stream's present file.
+    pub(super) fn queue_flush(&mut self, io: &mut IoLoop, pool: usize, number: usize, slot: Slot, action: Action) {
+        if let Some(verification) = &mut self.verification {
+            verification.on_flush(number, slot);
+        }
+        let file = io.streams[number].file;
+        self.files
+            .queue_unscheduled(io, pool, number, slot, (file, action), (0, 0));
+    }
+
+    /// A stream begins another pass.
+    pub(super) fn on_restart(&mut self, io: &mut IoLoop, number: usize) {
+        if let Some(set) = self.files.sets.as_mut().and_then(|sets| sets.set(number)) {
+            set.restart(&mut io.draws);
+        }
+    }
+}
+
+/// Operations on their way back.
+impl Features {
+    /// Counts an operation that completed.
+    pub(super) fn on_completed(&mut self, io: &mut IoLoop, completion: Completion) {
+        let Completion { slot, result, at } = completion;
+        let record = *io.slots.get(slot);
+        let ended = EndedOperation {
+            slot,
+            record,
+            direction: io.direction_of(&record),
+            result,
+            at,
+        };
+        if let Some(overlap) = &mut self.overlap {
+            overlap.on_completed(slot);
+        }
+        if let Some(lifetimes) = &mut self.block_lifetimes {
+            lifetimes.on_completed(&ended);
+        }
+        let too_slow = self.latency_limits.as_ref().and_then(|limits| limits.exceeded(&ended));
+        let timed = self.dataless.as_ref().is_none_or(|dataless| dataless.is_timed(&record));
+        if timed && let Some(log) = &mut self.operation_log {
+            let error = match too_slow {
+                Some(_) => sys::file::TIMED_OUT,
+                None => (-result).max(0) as i32,
+            };
+            log.on_completed(io, &ended, error);
+        }
+        if let Some(too_slow) = too_slow {
+            latency_limit::reap_too_slow(io, &ended, too_slow);
+        } else if !timed {
+            io.recorder.count_untimed(record.key as u32, record.length);
+        } else if ended.is_whole() {
+            let run = ended.run(u64::from(record.length));
+            io.recorder.count(&run, at);
+            if let Some(priorities) = &self.priorities {
+                priorities.on_completed(io, &ended, run);
+            }
+        } else {
+            io.reap_exception(slot, result, at);
+        }
+        if let Some(compute) = &mut self.compute {
+            compute.on_completed(&ended);
+        }
+        // A mismatch may end the worker; the operation itself is counted by then.
+        if let Some(verification) = &mut self.verification {
+            verification.on_completed(io, &ended);
+        }
+    }
+
+    /// The slot of a completed operation is free.
+    pub(super) fn after_completion(&mut self, io: &mut IoLoop, pool: usize) {
+        if self.completion_routines.is_some() {
+            // The slot just freed is the one that is used next.
+            io.round = io.round.wrapping_add(1);
+            io.submit_from(pool, Some(self));
+        }
+    }
+}
+
+/// Files.
+impl Features {
+    /// Files of the engine that the streams have open.
+    fn open_files(&self, io: &IoLoop) -> Vec<u16> {
+        let streams = 0..io.streams.len();
+        let mut open: Vec<u16> = streams.flat_map(|number| self.open_files_of(io, number)).collect();
+        open.sort_unstable();
+        open.dedup();
+        open
+    }
+
+    /// Files of the engine that a stream has open.
+    pub(super) fn open_files_of(&self, io: &IoLoop, number: usize) -> Vec<u16> {
+        if let Some(replay) = &self.replay {
+            return replay.open_files(number);
+        }
+        let sets = self.files.sets.as_ref();
+        match sets.and_then(|sets| sets.get(number)) {
+            Some(set) => set.open_files(),
+            None => vec![io.streams[number].file],
+        }
+    }
+
+    /// Files of a stream that the engine does not hold.
+    pub(super) fn closed_files_of(&self, number: usize) -> Vec<&ReadyTarget> {
+        if let Some(replay) = &self.replay {
+            return replay.closed_files(number);
+        }
+        let sets = self.files.sets.as_ref();
+        sets.and_then(|sets| sets.get(number))
+            .map_or(Vec::new(), FileSet::closed_files)
+    }
+}
+
+impl Files {
+    /// Queues an operation that no sequence has drawn.
+    fn queue_unscheduled(
+        &mut self,
+        io: &mut IoLoop,
+        pool: usize,
+        number: usize,
+        slot: Slot,
+        (file, action): (u16, Action),
+        (offset, length): (u64, u32),
+    ) {
+        io.queue_unscheduled(pool, number, slot, (file, action), (offset, length));
+        let request = Request {
+            offset,
+            length,
+            slot,
+            file,
+            action,
+        };
+        self.watchers.on_queued(io, &request);
+    }
+
+    /// The number of a stream's present file, counted within the stream.
+    fn present(&self, number: usize) -> u32 {
+        let sets = self.sets.as_ref();
+        sets.and_then(|sets| sets.get(number)).map_or(0, FileSet::present) as u32
+    }
+
+    /// The engine's file for one of a stream's files, opened if need be. `None` if that cannot be now.
+    fn open(&mut self, io: &mut IoLoop, number: usize, file: u32) -> Option<u16> {
+        let Some(set) = self.sets.as_mut().and_then(|sets| sets.set(number)) else {
+            return Some(io.streams[number].file);
+        };
+        match set.open_to_read(io, &mut self.watchers, file as usize) {
+            Ok(file) => file,
+            Err(failure) => {
+                io.fail(*failure);
+                None
+            }
+        }
+    }
+}
+
+impl FileWatchers {
+    /// A request was queued.
+    fn on_queued(&mut self, io: &IoLoop, request: &Request) {
+        if let Some(trace) = &mut self.trace {
+            trace.on_queued(request, io.batch.reaped);
+        }
+    }
+
+    fn on_opened(&mut self, io: &IoLoop, place: u16) {
+        if let Some(trace) = &mut self.trace {
+            trace.on_opened(place, io.batch.reaped);
+        }
+    }
+
+    fn on_closed(&mut self, io: &IoLoop, place: u16) {
+        if let Some(trace) = &mut self.trace {
+            trace.on_closed(place, io.batch.reaped);
+        }
+    }
+
+    /// The file in this place of the engine was closed, and another target opened there.
+    fn on_exchanged(&mut self, io: &IoLoop, place: u16, (target, ready): (u32, &ReadyTarget)) {
+        if let Some(locks) = &mut self.locks {
+            locks.exchange(place, target, &ready.lock);
+        }
+        self.on_closed(io, place);
+        if let Some(trace) = &mut self.trace {
+            trace.set_target(place, target);
+        }
+        self.on_opened(io, place);
+    }
+}
+
+/// Flushes a file by its path.
+pub(super) fn flush(target: &ReadyTarget, kind: FlushKind) -> Result<(), Box<Failure>> {
+    let ReadyKind::Path(path) = &target.what else {
+        return Ok(());
+    };
+    let flushed = std::fs::File::open(path).and_then(|file| match kind {
+        FlushKind::Full => file.sync_all(),
+        FlushKind::Data => file.sync_data(),
+    });
+    flushed.map_err(|error| {
+        Box::new(Failure {
+            what: format!("a flush before closing failed: {error}"),
+            at: path.display().to_string(),
+            errno: error.raw_os_error(),
+            operation: None,
+            help: None,
+        })
+    })
+}

@@ -1,0 +1,103 @@
+//! Operations that touch the same bytes of a file are kept apart in time: the later one waits, and all behind it (fio
+//! `serialize_overlap`).
+
+use engine::Slot;
+use model::Nanos;
+use model::plan::Worker as Plan;
+use model::sequence::Operation;
+
+/// What is in flight, and the operation that waits.
+#[derive(Debug, Default)]
+pub(crate) struct Overlap {
+    in_flight: Vec<Range>,
+    waiting: Option<Waiting>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Range {
+    slot: Slot,
+    file: u16,
+    start: u64,
+    end: u64,
+}
+
+/// An operation that was chosen and may not go out yet.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Waiting {
+    pool: usize,
+    pub(super) stream: usize,
+    file: u16,
+    pub(super) operation: Operation,
+    pub(super) due: Nanos,
+}
+
+/// What a free slot means for the operation that waits.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Resumed {
+    /// No operation waits.
+    Nothing,
+    /// One waits, and nothing else of the pool may go out.
+    Blocked,
+    Issue(Waiting),
+}
+
+impl Overlap {
+    pub(crate) fn from_plan(plan: &Plan) -> Option<Overlap> {
+        plan.batching.serialize_overlap.then(Overlap::default)
+    }
+
+    pub(super) fn on_completed(&mut self, slot: Slot) {
+        self.in_flight.retain(|range| range.slot != slot);
+    }
+
+    /// True if an operation overlaps one in flight. It is kept until [`Overlap::resume`] returns it.
+    pub(super) fn must_wait(
+        &mut self,
+        pool: usize,
+        stream: usize,
+        (slot, file): (Slot, u16),
+        operation: &Operation,
+        due: Nanos,
+    ) -> bool {
+        if self.overlaps(file, operation) {
+            self.waiting = Some(Waiting {
+                pool,
+                stream,
+                file,
+                operation: *operation,
+                due,
+            });
+            return true;
+        }
+        self.begin(slot, file, operation);
+        false
+    }
+
+    /// A slot of a pool is free.
+    pub(super) fn resume(&mut self, pool: usize, slot: Slot) -> Resumed {
+        let Some(waiting) = self.waiting else {
+            return Resumed::Nothing;
+        };
+        if waiting.pool != pool || self.overlaps(waiting.file, &waiting.operation) {
+            return Resumed::Blocked;
+        }
+        self.waiting = None;
+        self.begin(slot, waiting.file, &waiting.operation);
+        Resumed::Issue(waiting)
+    }
+
+    fn overlaps(&self, file: u16, operation: &Operation) -> bool {
+        let end = operation.offset + u64::from(operation.length);
+        let mut ranges = self.in_flight.iter();
+        ranges.any(|range| range.file == file && range.start < end && operation.offset < range.end)
+    }
+
+    fn begin(&mut self, slot: Slot, file: u16, operation: &Operation) {
+        self.in_flight.push(Range {
+            slot,
+            file,
+            start: operation.offset,
+            end: operation.offset + u64::from(operation.length),
+        });
+    }
+}

@@ -1,0 +1,284 @@
+//! I/O priorities of parts of a stream: which operation gets which, and where it is counted.
+//!
+//! An operation has the priority of the file that it goes to, so each target is open once for each priority.
+
+use model::Direction;
+use model::plan::{Priority, PriorityClass, PriorityRule, Stream};
+use model::sequence::Operation;
+
+use super::EndedOperation;
+use crate::worker::io_loop::IoLoop;
+use crate::worker::recorder::{CellKey, CellKind, Run};
+use crate::worker::setup::{Assignment, Opened, OpenedStream};
+
+/// The priorities of those streams that have several.
+#[derive(Debug)]
+pub(crate) struct Priorities {
+    streams: Vec<Option<StreamPriorities>>,
+    /// I/O priority of each file of the engine.
+    files: Vec<u16>,
+}
+
+/// The rules of a stream, on its present file.
+#[derive(Clone, Debug)]
+struct StreamPriorities {
+    groups: Vec<Group>,
+    /// For each file of its set, the same file with the priority of each rule; absent for those that share places.
+    files: Vec<Option<Vec<u16>>>,
+    /// Cells that count an operation beside that of its direction, by direction and priority.
+    cells: Vec<(Direction, u16, u32)>,
+}
+
+/// Rules for the same operations.
+#[derive(Clone, Debug)]
+struct Group {
+    direction: Direction,
+    length: Option<u32>,
+    shares: Vec<Share>,
+    /// What is owed to operations that no rule picks.
+    rest_percent: i32,
+    rest_owed: i32,
+}
+
+#[derive(Clone, Debug)]
+struct Share {
+    /// Number of its rule.
+    rule: usize,
+    percent: i32,
+    /// Percent that have accumulated since its last operation.
+    owed: i32,
+    /// The same file with the priority.
+    file: u16,
+}
+
+/// The kernel's number for a priority.
+pub(crate) fn number(class: PriorityClass, level: u8, hint: u16) -> u16 {
+    u16::from(class_number(class)) << 13 | hint << 3 | u16::from(level)
+}
+
+/// The kernel's numbers for the classes.
+pub(crate) fn class_number(class: PriorityClass) -> u8 {
+    match class {
+        PriorityClass::RealTime => 1,
+        PriorityClass::BestEffort => 2,
+        PriorityClass::Idle => 3,
+    }
+}
+
+/// The rules of a stream. A priority for a part of all operations is a rule for each direction.
+pub(crate) fn rules(stream: &Stream) -> Vec<PriorityRule> {
+    let of_all = stream.priority.filter(|priority| priority.percent < 100);
+    let each = of_all.into_iter().flat_map(|priority| {
+        let Priority {
+            class,
+            level,
+            hint,
+            percent,
+        } = priority;
+        Direction::ALL.map(|direction| PriorityRule {
+            direction,
+            length: None,
+            percent,
+            class,
+            level,
+            hint,
+        })
+    });
+    let mut rules: Vec<PriorityRule> = stream.priorities.iter().copied().chain(each).collect();
+    rules.retain(|rule| rule.percent > 0 && stream.mix.includes(rule.direction));
+    rules
+}
+
+/// Priorities that operations of a direction can have, that of the others first; none if all have the same.
+pub(crate) fn numbers_of(stream: &Stream, direction: Direction) -> Vec<u16> {
+    let rules = rules(stream);
+    if rules.is_empty() {
+        return Vec::new();
+    }
+    let mut numbers = vec![default_number(stream)];
+    for rule in rules.iter().filter(|rule| rule.direction == direction) {
+        let number = number(rule.class, rule.level, rule.hint);
+        if !numbers.contains(&number) {
+            numbers.push(number);
+        }
+    }
+    numbers
+}
+
+/// The priority of operations that no rule picks; 0 for that of the thread.
+pub(crate) fn default_number(stream: &Stream) -> u16 {
+    let whole = stream.priority.filter(|priority| priority.percent >= 100);
+    whole.map_or(0, |priority| number(priority.class, priority.level, priority.hint))
+}
+
+impl Priorities {
+    pub(crate) fn from_plan(assignment: &Assignment<'_>, keys: &[CellKey], opened: &Opened) -> Option<Priorities> {
+        let streams = assignment.worker.streams.iter().zip(&opened.streams).enumerate();
+        let streams = streams.map(|(number, (stream, opened))| {
+            let of_stream = keys.iter().zip(0..).filter(|(key, _)| key.stream as usize == number);
+            let cells = of_stream.filter_map(|(key, cell)| match key.kind {
+                CellKind::OfPriority(direction, priority) => Some((direction, priority, cell)),
+                CellKind::Moves(_) | CellKind::Sync => None,
+            });
+            let files = (0..stream.target.ids().len()).map(|file| files_of_rules(opened, file));
+            StreamPriorities::new(&rules(stream), files.collect(), cells.collect())
+        });
+        let streams: Vec<_> = streams.collect();
+        streams.iter().any(Option::is_some).then(|| Priorities {
+            streams,
+            files: opened.priorities.clone(),
+        })
+    }
+
+    /// Another file of its set is the present one of a stream. Shares continue where they were: they are the stream's.
+    pub(super) fn turn_to(&mut self, number: usize, file: usize) {
+        if let Some(stream) = &mut self.streams[number] {
+            stream.turn_to(file);
+        }
+    }
+
+    /// The file for an operation, if a rule picks it.
+    pub(super) fn choose(&mut self, number: usize, operation: &Operation) -> Option<u16> {
+        self.streams[number].as_mut()?.choose(operation)
+    }
+
+    /// Counts an operation with those that have its I/O priority.
+    pub(super) fn on_completed(&self, io: &mut IoLoop, ended: &EndedOperation, mut run: Run) {
+        let Some(stream) = &self.streams[ended.record.stream as usize] else {
+            return;
+        };
+        let priority = self.files[usize::from(ended.record.file)];
+        let same = |cell: &&(Direction, u16, u32)| (Some(cell.0), cell.1) == (ended.direction, priority);
+        if let Some((_, _, cell)) = stream.cells.iter().find(same) {
+            run.key = u64::from(*cell);
+            io.recorder.count(&run, ended.at);
+        }
+    }
+}
+
+/// One of a stream's files with the priority of each rule.
+fn files_of_rules(opened: &OpenedStream, file: usize) -> Option<Vec<u16>> {
+    let files = opened.rules.iter().map(|(_, files)| files.get(file).copied());
+    files.collect()
+}
+
+impl StreamPriorities {
+    fn new(
+        rules: &[PriorityRule],
+        files: Vec<Option<Vec<u16>>>,
+        cells: Vec<(Direction, u16, u32)>,
+    ) -> Option<StreamPriorities> {
+        let first = files.first()?.clone()?;
+        let mut groups: Vec<Group> = Vec::new();
+        for (number, (rule, file)) in rules.iter().zip(first).enumerate() {
+            let length = rule.length.map(|length| length.0 as u32);
+            let share = Share {
+                rule: number,
+                percent: i32::from(rule.percent),
+                owed: 0,
+                file,
+            };
+            let known = groups
+                .iter_mut()
+                .find(|group| group.direction == rule.direction && group.length == length);
+            match known {
+                Some(group) => {
+                    group.rest_percent -= share.percent;
+                    group.shares.push(share);
+                }
+                None => groups.push(Group {
+                    direction: rule.direction,
+                    length,
+                    rest_percent: 100 - share.percent,
+                    rest_owed: 0,
+                    shares: vec![share],
+                }),
+            }
+        }
+        // A rule for a length comes before one for all lengths.
+        groups.sort_by_key(|group| group.length.is_none());
+        (!groups.is_empty()).then_some(StreamPriorities { groups, files, cells })
+    }
+
+    fn turn_to(&mut self, file: usize) {
+        let Some(Some(files)) = self.files.get(file) else {
+            return;
+        };
+        for share in self.groups.iter_mut().flat_map(|group| &mut group.shares) {
+            share.file = files[share.rule];
+        }
+    }
+
+    /// Each part gets its share to within one operation at every moment.
+    fn choose(&mut self, operation: &Operation) -> Option<u16> {
+        let fits = |group: &&mut Group| {
+            group.direction == operation.direction && group.length.is_none_or(|length| length == operation.length)
+        };
+        let group = self.groups.iter_mut().find(fits)?;
+        group.rest_owed += group.rest_percent;
+        group.shares.iter_mut().for_each(|share| share.owed += share.percent);
+        let most_owed = group.shares.iter_mut().max_by_key(|share| share.owed)?;
+        if most_owed.owed > group.rest_owed {
+            most_owed.owed -= 100;
+            return Some(most_owed.file);
+        }
+        group.rest_owed -= 100;
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::Bytes;
+
+    use super::*;
+
+    fn rule(length: Option<u64>, percent: u8, level: u8) -> PriorityRule {
+        PriorityRule {
+            direction: Direction::Read,
+            length: length.map(Bytes),
+            percent,
+            class: PriorityClass::RealTime,
+            level,
+            hint: 0,
+        }
+    }
+
+    /// How many of 1000 reads of a length go to each file; the last is that of the others.
+    fn counts(rules: &[PriorityRule], length: u32) -> Vec<usize> {
+        let files: Vec<u16> = (0..rules.len() as u16).collect();
+        let mut priorities = StreamPriorities::new(rules, vec![Some(files)], Vec::new()).unwrap();
+        let mut counts = vec![0; rules.len() + 1];
+        let operation = Operation {
+            direction: Direction::Read,
+            offset: 0,
+            length,
+        };
+        for _ in 0..1000 {
+            let file = priorities.choose(&operation);
+            counts[file.map_or(rules.len(), usize::from)] += 1;
+        }
+        counts
+    }
+
+    #[test]
+    fn each_part_gets_its_share() {
+        assert_eq!(counts(&[rule(None, 10, 0)], 4096), [100, 900]);
+        assert_eq!(counts(&[rule(None, 100, 0)], 4096), [1000, 0]);
+        assert_eq!(counts(&[rule(None, 50, 0), rule(None, 50, 1)], 4096), [500, 500, 0]);
+        let by_length = [
+            rule(Some(4096), 20, 0),
+            rule(Some(8192), 50, 0),
+            rule(Some(4096), 30, 1),
+        ];
+        assert_eq!(counts(&by_length, 4096), [200, 0, 300, 500]);
+        assert_eq!(counts(&by_length, 8192), [0, 500, 0, 500]);
+        assert_eq!(counts(&by_length, 512), [0, 0, 0, 1000]);
+    }
+
+    #[test]
+    fn the_number_of_a_priority_is_the_kernels() {
+        assert_eq!(number(PriorityClass::RealTime, 0, 0), 1 << 13);
+        assert_eq!(number(PriorityClass::Idle, 7, 3), 3 << 13 | 3 << 3 | 7);
+    }
+}

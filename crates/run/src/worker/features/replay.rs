@@ -1,0 +1,360 @@
+//! Streams whose operations come from a trace: each is carried out when it is due, on the file that it names, and files
+//! are opened and closed where the trace says so.
+
+use std::sync::Arc;
+
+use engine::{Action, File, OpenHow};
+use model::plan::{EngineKind, FlushKind, Stream, SyncRule};
+use model::results::Failure;
+use model::sequence::Operation;
+use model::trace::{Entry, What};
+use model::{Direction, Nanos, PerDirection};
+
+use super::{FileWatchers, flush};
+use crate::control::JobControl;
+use crate::setup_error::SetupError;
+use crate::trace_source::{Next, TraceSource};
+use crate::worker::ReadyTarget;
+use crate::worker::errors::FileLabel;
+use crate::worker::io_loop::IoLoop;
+use crate::worker::setup::{Assignment, Opened, OpenedStream, open_target};
+
+/// How long a worker that has caught up with the reader of its trace lets it go on.
+const CATCH_UP: Nanos = Nanos::micros(20);
+
+/// The traces of a worker's streams.
+#[derive(Debug)]
+pub(crate) struct Replay {
+    streams: Vec<Option<StreamReplay>>,
+}
+
+impl Replay {
+    pub(crate) fn from_plan(assignment: &Assignment<'_>, opened: &Opened) -> Result<Option<Replay>, SetupError> {
+        let plan = assignment.worker;
+        let streams = plan.streams.iter().zip(&opened.streams).map(|(stream, opened)| {
+            let Some(replay) = &stream.replay else { return Ok(None) };
+            let failed = |source| SetupError::Trace {
+                path: replay.trace.clone(),
+                source,
+            };
+            let source = TraceSource::open(replay, assignment.job.workers.len()).map_err(failed)?;
+            Ok(Some(StreamReplay::new(assignment, stream, source, opened)))
+        });
+        let streams = streams.collect::<Result<Vec<_>, SetupError>>()?;
+        Ok(streams.iter().any(Option::is_some).then_some(Replay { streams }))
+    }
+
+    /// The traces begin at `start`.
+    pub(super) fn schedule(&mut self, start: Nanos) {
+        for stream in self.streams.iter_mut().flatten() {
+            (stream.start, stream.last) = (start, start);
+        }
+    }
+
+    /// Carries out entries of a stream's trace up to the first that takes a slot.
+    pub(super) fn next(&mut self, io: &mut IoLoop, watchers: &mut FileWatchers, number: usize) -> Due {
+        if io.pass_gate(number).is_none() {
+            return Due::Later;
+        }
+        match &mut self.streams[number] {
+            Some(stream) => stream.next(io, watchers, number),
+            None => Due::Over,
+        }
+    }
+
+    /// Closes the files that are idle now and were to be closed.
+    pub(super) fn after_reaping(&mut self, io: &mut IoLoop, watchers: &mut FileWatchers) {
+        for index in 0..io.batch.done.len() {
+            let record = *io.slots.get(io.batch.done[index].slot);
+            if let Some(stream) = &mut self.streams[record.stream as usize] {
+                stream.on_completed(io, watchers, record.file);
+            }
+        }
+    }
+
+    /// A trace was carried out to its end; that happens once.
+    pub(crate) fn is_over(&self) -> bool {
+        self.streams.iter().flatten().any(|stream| stream.over)
+    }
+
+    /// Files of the engine that a stream has open.
+    pub(super) fn open_files(&self, number: usize) -> Vec<u16> {
+        let files = self.streams[number].iter().flat_map(|stream| &stream.files);
+        files.filter(|file| file.open).map(|file| file.place).collect()
+    }
+
+    /// Files of a stream that are not open.
+    pub(super) fn closed_files(&self, number: usize) -> Vec<&ReadyTarget> {
+        let files = self.streams[number].iter().flat_map(|stream| &stream.files);
+        files.filter(|file| !file.open).map(|file| &file.target).collect()
+    }
+
+    /// True if the worker slept since the last call, to wait for the reader of a trace.
+    pub(super) fn take_stalls(&mut self) -> bool {
+        let streams = self.streams.iter_mut().flatten();
+        streams.fold(false, |any, stream| any | std::mem::take(&mut stream.stalled))
+    }
+
+    /// Times that the worker had caught up with the reader of a trace.
+    pub(super) fn waits(&self) -> u64 {
+        self.streams.iter().flatten().map(|stream| stream.waits).sum()
+    }
+}
+
+/// A trace while it is carried out.
+#[derive(Debug)]
+struct StreamReplay {
+    source: TraceSource,
+    /// Path of the trace.
+    path: String,
+    files: Vec<ReplayedFile>,
+    how: OpenHow,
+    engine: EngineKind,
+    sync: SyncRule,
+    /// The longest operation of each direction that there is room for; 0 where none was expected.
+    longest: PerDirection<u32>,
+    /// Flushes are expected.
+    flushes: bool,
+    start: Nanos,
+    /// When the entry before the present one was carried out; times between entries count from there.
+    last: Nanos,
+    /// The present entry was waited for, so that it counts as carried out when it was due.
+    waited: bool,
+    /// Nothing more comes.
+    over: bool,
+    /// Times that the worker had to wait for the reader.
+    waits: u64,
+    /// The worker slept meanwhile since it last asked.
+    stalled: bool,
+    control: Arc<JobControl>,
+}
+
+/// A file of a trace.
+#[derive(Debug)]
+struct ReplayedFile {
+    target: ReadyTarget,
+    /// Its place among the files of the engine.
+    place: u16,
+    open: bool,
+    /// It is closed when nothing is in flight on it.
+    closing: bool,
+    in_flight: u32,
+}
+
+/// What a trace has due now.
+pub(super) enum Due {
+    Flush(Action),
+    Move(Operation),
+    Later,
+    /// Nothing more comes.
+    Over,
+}
+
+impl StreamReplay {
+    fn new(assignment: &Assignment<'_>, stream: &Stream, source: TraceSource, opened: &OpenedStream) -> StreamReplay {
+        let ids = stream.target.ids().iter();
+        let targets = ids.map(|id| assignment.targets[id.0 as usize].clone());
+        let files = targets.zip(&opened.files).map(|(target, place)| ReplayedFile {
+            target,
+            place: *place,
+            open: false,
+            closing: false,
+            in_flight: 0,
+        });
+        let mut longest = PerDirection::default();
+        for direction in Direction::ALL.into_iter().filter(|of| stream.mix.includes(*of)) {
+            longest[direction] = stream.pattern.longest_of(direction).0.min(u64::from(u32::MAX)) as u32;
+        }
+        StreamReplay {
+            source,
+            path: stream
+                .replay
+                .as_ref()
+                .map_or(String::new(), |replay| replay.trace.clone()),
+            files: files.collect(),
+            how: opened.how,
+            engine: assignment.worker.engine.kind,
+            sync: stream.sync,
+            longest,
+            flushes: stream.replay.as_ref().is_some_and(|replay| replay.flushes),
+            start: Nanos(0),
+            last: Nanos(0),
+            waited: false,
+            over: false,
+            waits: 0,
+            stalled: false,
+            control: Arc::clone(assignment.control),
+        }
+    }
+
+    fn due(&self, entry: &Entry) -> Nanos {
+        match entry.what {
+            What::WaitUntil(time) => self.start + time,
+            _ => self.last + entry.gap,
+        }
+    }
+
+    /// The present entry was carried out.
+    fn finish(&mut self, entry: &Entry, now: Nanos) {
+        // Waking up a little late must not add up over a long trace.
+        self.last = if self.waited { self.due(entry) } else { now };
+        self.waited = false;
+        self.source.advance();
+    }
+
+    /// True if the trace was expected to hold this.
+    fn expects(&self, entry: &Entry) -> bool {
+        let known = (entry.file as usize) < self.files.len();
+        known
+            && match entry.what {
+                What::Move(operation) => operation.length <= self.longest[operation.direction],
+                What::Flush { .. } => self.flushes,
+                What::Open | What::Close | What::WaitUntil(_) => true,
+            }
+    }
+
+    /// Carries out entries up to the first that takes a slot.
+    fn next(&mut self, io: &mut IoLoop, watchers: &mut FileWatchers, number: usize) -> Due {
+        loop {
+            let entry = match self.due_entry(io) {
+                Ok(entry) => entry,
+                Err(due) => return due,
+            };
+            let now = io.batch.reaped;
+            let file = entry.file as usize;
+            let carried_out = match entry.what {
+                What::WaitUntil(_) => Ok(None),
+                What::Open => self.open(io, watchers, file).map(|()| None),
+                What::Close => {
+                    self.files[file].closing = true;
+                    self.close_idle(io, watchers).map(|()| None)
+                }
+                What::Flush { data_only: true } => Ok(Some(Due::Flush(Action::FlushData))),
+                What::Flush { data_only: false } => Ok(Some(Due::Flush(Action::Flush))),
+                What::Move(operation) => Ok(Some(Due::Move(operation))),
+            };
+            let due = match carried_out {
+                Ok(due) => due,
+                Err(failure) => {
+                    io.fail(*failure);
+                    return Due::Later;
+                }
+            };
+            self.finish(&entry, now);
+            if let Some(due) = due {
+                self.files[file].in_flight += 1;
+                io.streams[number].file = self.files[file].place;
+                return due;
+            }
+        }
+    }
+
+    /// The entry that is due now, or what to do without one.
+    fn due_entry(&mut self, io: &mut IoLoop) -> Result<Entry, Due> {
+        let now = io.batch.reaped;
+        let entry = loop {
+            match self.source.peek() {
+                Next::Entry(entry) => break entry,
+                Next::End => {
+                    self.over = true;
+                    let Some(error) = self.source.error() else {
+                        return Err(Due::Over);
+                    };
+                    self.break_off(io, &error);
+                    return Err(Due::Later);
+                }
+                Next::NotYet => {
+                    self.waits += 1;
+                    if io.in_flight == 0 && io.requests.is_empty() {
+                        // No latency grows by this; a simulated clock stands still meanwhile.
+                        std::thread::sleep(std::time::Duration::from_nanos(CATCH_UP.0));
+                        self.stalled = true;
+                        if self.control.stop_requested().is_none() {
+                            continue;
+                        }
+                    }
+                    io.pacing.next_due = now + CATCH_UP;
+                    return Err(Due::Later);
+                }
+            }
+        };
+        if !self.expects(&entry) {
+            self.break_off(io, "it has changed since it was looked at first");
+            return Err(Due::Later);
+        }
+        let due = self.due(&entry);
+        if due > now {
+            self.waited = true;
+            io.pacing.next_due = io.pacing.next_due.min(due);
+            return Err(Due::Later);
+        }
+        Ok(entry)
+    }
+
+    fn break_off(&self, io: &mut IoLoop, why: &str) {
+        io.fail(Failure {
+            what: format!("the trace cannot be carried out to its end: {why}"),
+            at: self.path.clone(),
+            errno: None,
+            operation: None,
+            help: Some("nothing may change a trace while it is carried out".into()),
+        });
+    }
+
+    fn open(&mut self, io: &mut IoLoop, watchers: &mut FileWatchers, file: usize) -> Result<(), Box<Failure>> {
+        let replayed = &mut self.files[file];
+        replayed.closing = false;
+        if replayed.open {
+            return Ok(());
+        }
+        replayed.open = true;
+        let (place, target) = (replayed.place, &replayed.target);
+        let with = open_target(target, self.how, self.engine)
+            .map_err(|error| failed(target, error.to_string(), error.source.raw_os_error()))?;
+        io.errors.files[usize::from(place)] = FileLabel::from(&with);
+        io.engine
+            .exchange_file(place, with)
+            .map_err(|error| failed(target, error.to_string(), error.errno()))?;
+        watchers.on_opened(io, place);
+        Ok(())
+    }
+
+    /// Closes what was to be closed and is not in use any more.
+    fn close_idle(&mut self, io: &mut IoLoop, watchers: &mut FileWatchers) -> Result<(), Box<Failure>> {
+        let idle = |file: &&mut ReplayedFile| file.closing && file.in_flight == 0;
+        while let Some(replayed) = self.files.iter_mut().find(idle) {
+            (replayed.open, replayed.closing) = (false, false);
+            if self.sync.on_close {
+                flush(&replayed.target, FlushKind::Full)?;
+            }
+            io.engine
+                .exchange_file(replayed.place, File::nothing(0))
+                .map_err(|error| failed(&replayed.target, error.to_string(), error.errno()))?;
+            watchers.on_closed(io, replayed.place);
+        }
+        Ok(())
+    }
+
+    /// An operation on one of the files completed.
+    fn on_completed(&mut self, io: &mut IoLoop, watchers: &mut FileWatchers, place: u16) {
+        let file = self.files.iter_mut().find(|file| file.place == place);
+        let Some(file) = file else { return };
+        file.in_flight -= 1;
+        if file.closing
+            && file.in_flight == 0
+            && let Err(failure) = self.close_idle(io, watchers)
+        {
+            io.fail(*failure);
+        }
+    }
+}
+
+fn failed(at: &ReadyTarget, error: String, errno: Option<i32>) -> Box<Failure> {
+    Box::new(Failure {
+        what: format!("a file of the trace cannot be used: {error}"),
+        at: at.name(),
+        errno,
+        operation: None,
+        help: None,
+    })
+}

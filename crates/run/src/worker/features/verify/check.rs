@@ -1,0 +1,188 @@
+//! Data that were read back: checked by the worker or by threads, reported, dumped. And the state that is left for a later
+//! check.
+
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use engine::Slot;
+use model::Direction;
+use model::draws::Purpose;
+use model::plan::Verify;
+use model::results::{Failure, MOST_MISMATCHES};
+
+use super::{EndedOperation, Progress, SlotRecord, StreamVerification, Verification};
+use crate::verify::pool::{Checked, Gone};
+use crate::verify::{Block, Fault, mismatch};
+use crate::worker::io_loop::IoLoop;
+
+/// EILSEQ of Linux, fio's error number for data that are not as they were written.
+const MISMATCH: i32 = 84;
+
+impl Verification {
+    /// Checks what was read, or has a thread check it.
+    pub(super) fn check(&mut self, io: &mut IoLoop, ended: &EndedOperation, block: Block) {
+        let (slot, record) = (ended.slot, ended.record);
+        let number = record.stream as usize;
+        let Some(stream) = &mut self.streams[number] else {
+            return;
+        };
+        let buffer = &mut io.engine.buffer(slot)[..record.length as usize];
+        if stream.checkers.is_none() {
+            let faults = stream.checker.check(buffer, &block);
+            if !faults.is_empty() {
+                let received = buffer.to_vec();
+                self.note_mismatches(io, (slot, &record), &block, faults, &received);
+            }
+            return;
+        }
+        if !self.take_checked(io, number, false) {
+            return;
+        }
+        let checkers = self.streams[number]
+            .as_mut()
+            .and_then(|stream| stream.checkers.as_mut());
+        let Some(checkers) = checkers else { return };
+        let buffer = &io.engine.buffer(slot)[..record.length as usize];
+        if checkers.give((slot, record), block, buffer).is_err() {
+            self.fail_without_checkers(io);
+        }
+    }
+
+    /// Waits for everything that is being checked.
+    pub(crate) fn await_checks(&mut self, io: &mut IoLoop) {
+        for number in 0..self.streams.len() {
+            self.take_checked(io, number, true);
+        }
+    }
+
+    /// Takes what was checked meanwhile, and waits for it: for all of it, or until there is room for another block. False if
+    /// no thread checks.
+    fn take_checked(&mut self, io: &mut IoLoop, number: usize, all: bool) -> bool {
+        loop {
+            let checkers = self.streams[number]
+                .as_mut()
+                .and_then(|stream| stream.checkers.as_mut());
+            let Some(checkers) = checkers else { return false };
+            let wait = all || !checkers.has_room();
+            let checked = if wait { checkers.wait() } else { checkers.look() };
+            let Checked {
+                of: (slot, record),
+                block,
+                data,
+                faults,
+            } = match checked {
+                Ok(Some(checked)) => checked,
+                Ok(None) => return true,
+                Err(Gone) => {
+                    self.fail_without_checkers(io);
+                    return false;
+                }
+            };
+            if !faults.is_empty() {
+                self.note_mismatches(io, (slot, &record), &block, faults, &data);
+            }
+            let checkers = self.streams[number]
+                .as_mut()
+                .and_then(|stream| stream.checkers.as_mut());
+            if let Some(checkers) = checkers {
+                checkers.take_back(data);
+            }
+        }
+    }
+
+    #[cold]
+    fn fail_without_checkers(&self, io: &mut IoLoop) {
+        io.fail(Failure {
+            what: "a fault of this program: the threads that check what was read have ended".into(),
+            at: format!("job `{}`", self.job),
+            errno: None,
+            operation: None,
+            help: Some("please report it with the plan that led to it".into()),
+        });
+    }
+
+    #[cold]
+    fn note_mismatches(
+        &mut self,
+        io: &mut IoLoop,
+        (slot, record): (Slot, &SlotRecord),
+        block: &Block,
+        faults: Vec<Fault>,
+        received: &[u8],
+    ) {
+        let Some(stream) = &self.streams[record.stream as usize] else {
+            return;
+        };
+        if stream.plan.dump && self.mismatches.len() < MOST_MISMATCHES {
+            dump(io, stream, record, block, received);
+        }
+        let path = io.errors.path(record.file).to_owned();
+        let (offset, length, fault) = &faults[0];
+        let failure = Failure {
+            what: format!("what was read is not what was written: {fault}"),
+            at: format!("{path}, {length} bytes at offset {offset}"),
+            errno: Some(MISMATCH),
+            operation: Some(io.errors.failed_operation(slot, record, Direction::Read)),
+            help: Some("the data are wrong on the device, or another program has written there".into()),
+        };
+        self.mismatch_count += faults.len() as u64;
+        let room = MOST_MISMATCHES.saturating_sub(self.mismatches.len());
+        let found = faults.into_iter().take(room);
+        self.mismatches
+            .extend(found.map(|fault| mismatch(record.stream, &path, block, fault)));
+        if stream.plan.fatal || !stream.tolerated.contains(&MISMATCH) {
+            io.fail(failure);
+        } else {
+            io.count_error(record, MISMATCH);
+        }
+    }
+
+    /// Saves for a later check how far the writes came, whatever ended them. Returns what could not be saved, in sentences.
+    pub(super) fn save_states(&self, io: &IoLoop) -> Vec<String> {
+        let mut not_kept = Vec::new();
+        for stream in self.streams.iter().flatten() {
+            let Some(progress) = &stream.progress else { continue };
+            let progress = Progress {
+                generator: io.draws.words_of(Purpose::Offset).unwrap_or_default(),
+                ..progress.clone()
+            };
+            let path = state_path(&stream.plan);
+            if let Err(error) = std::fs::write(&path, progress.to_bytes(&self.job)) {
+                not_kept.push(format!(
+                    "how far the writes came could not be kept in {}: {error}",
+                    path.display()
+                ));
+            }
+        }
+        not_kept
+    }
+}
+
+/// Writes what was read and, where its seed is known, what was expected to files that are named as fio names them.
+fn dump(io: &IoLoop, stream: &StreamVerification, record: &SlotRecord, block: &Block, received: &[u8]) {
+    let path = Path::new(io.errors.path(record.file));
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let file = |kind: &str| Path::new(&stream.plan.directory).join(format!("{name}.{}.{kind}", block.offset));
+    let write = |path: PathBuf, bytes: &[u8]| std::fs::File::create(path).and_then(|mut file| file.write_all(bytes));
+    // A dump that fails is no reason to end the run: the mismatch itself is reported in any case.
+    let _ = write(file("received"), received);
+    if block.seed.is_none() {
+        return;
+    }
+    let mut expected = vec![0; received.len()];
+    let filler = io.streams[record.stream as usize].filler.as_ref();
+    stream.checker.fill_expected(&mut expected, block, filler);
+    let _ = write(file("expected"), &expected);
+}
+
+/// The state file of a stream.
+fn state_path(verify: &Verify) -> PathBuf {
+    Path::new(&verify.directory).join(&verify.state_file)
+}
+
+/// What an earlier run recorded, or the file that cannot be read.
+pub(crate) fn load_state(verify: &Verify) -> Result<Progress, (PathBuf, io::Error)> {
+    let path = state_path(verify);
+    let read = std::fs::read(&path).and_then(|bytes| Progress::of_bytes(&bytes));
+    read.map_err(|error| (path, error))
+}

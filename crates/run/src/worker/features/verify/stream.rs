@@ -1,0 +1,332 @@
+//! What one stream has written and how it is checked: which writes are kept, and when blocks are read back or discarded.
+
+use engine::Slot;
+use model::Nanos;
+use model::content::Filler;
+use model::draws::{Draws, DrawsForm, Purpose};
+use model::plan::{Job, Pacing, Stream, StreamTarget, TrimWritten, Verify, Worker as Plan};
+use model::sequence::Operation;
+
+use super::{EndedOperation, Progress, REPLAYED_AT_ONCE, SlotRecord, SlotTag};
+use crate::verify::history::{History, Note, Written};
+use crate::verify::pool::Pool;
+use crate::verify::{Block, Checker};
+
+/// The verification of one stream.
+#[derive(Debug)]
+pub(crate) struct StreamVerification {
+    pub(super) plan: Verify,
+    /// Mismatches that do not end the worker have one of these error numbers.
+    pub(super) tolerated: Vec<i32>,
+    pub(super) checker: Checker,
+    pub(super) history: History,
+    /// What each slot carries.
+    pub(super) tags: Vec<SlotTag>,
+    writes: u64,
+    /// Blocks of the backlog that are still to be read at present.
+    backlog_left: u64,
+    /// The last operation was a read of the backlog.
+    pub(super) has_just_read: bool,
+    /// The stream only reads: what it reads is checked.
+    checks_reads: bool,
+    pub(super) flushed_only: bool,
+    pub(super) after_writes: bool,
+    trims: Option<TrimWritten>,
+    /// Blocks that are still to be discarded at present.
+    trims_left: u64,
+    /// What is written is kept in the history; otherwise it is worked out again, or not read back at all.
+    remembers: bool,
+    /// What was written since the stream began anew, where it is worked out again.
+    pub(super) replayed: Option<Replayed>,
+    /// How far the writes have come, for a later check.
+    pub(super) progress: Option<Progress>,
+    /// How far they had come in an earlier run; only that is checked.
+    recorded: Option<Progress>,
+    /// Threads that check.
+    pub(super) checkers: Option<Pool<(Slot, SlotRecord)>>,
+}
+
+/// Writes that are worked out again.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Replayed {
+    /// How many were issued since the stream began anew.
+    issued: u64,
+    /// How many of them have been worked out.
+    worked_out: u64,
+    /// The number of the first.
+    first: u64,
+}
+
+/// What a stream's verification needs besides its plan.
+#[derive(Debug)]
+pub(crate) struct VerifySetup {
+    /// Slots of the worker.
+    pub(crate) slots: u32,
+    /// The number of the worker in the run.
+    pub(crate) number: u16,
+    pub(crate) recorded: Option<Progress>,
+    pub(crate) checkers: Option<Pool<(Slot, SlotRecord)>>,
+}
+
+impl StreamVerification {
+    /// The verification that a stream asks for.
+    pub(crate) fn new(plan: &Plan, stream: &Stream, verify: &Verify, job: &Job, setup: VerifySetup) -> Self {
+        let once = job.stop.passes == Some(1) && !job.stop.repeat_until_time;
+        let ends = stream.pattern.access.iter().all(model::access::Access::ends);
+        let reads_back = verify.after_writes || verify.backlog > 0;
+        let replays = verify.work_out_again && can_be_worked_out(plan, stream, verify);
+        let writes = stream.mix.includes(model::Direction::Write);
+        let files = stream.target.ids().len() as u32;
+        StreamVerification {
+            plan: verify.clone(),
+            tolerated: stream.on_error.tolerate_verify.clone(),
+            checker: Checker::new(verify, setup.number),
+            history: History::new(!(once && ends), verify.flushed_only),
+            tags: vec![SlotTag::Nothing; setup.slots as usize],
+            writes: 0,
+            backlog_left: 0,
+            has_just_read: false,
+            checks_reads: !writes,
+            flushed_only: verify.flushed_only,
+            after_writes: verify.after_writes,
+            trims: verify.trims,
+            trims_left: 0,
+            remembers: reads_back && !replays,
+            replayed: replays.then(Replayed::default),
+            progress: (verify.save_state && writes && !verify.only).then(|| Progress::new(stream.depth, files)),
+            recorded: setup.recorded,
+            checkers: setup.checkers,
+        }
+    }
+
+    /// The min length of a block or an interval.
+    pub(crate) fn min_length(&self) -> usize {
+        self.checker.least_length()
+    }
+
+    /// Where the header is and where it can be at the earliest, if it lies in neither place.
+    pub(crate) fn misplaced(&self) -> Option<(usize, usize)> {
+        let (place, min) = (self.checker.place(), self.checker.least_place());
+        (place > 0 && place < min).then_some((place, min))
+    }
+
+    /// The next write, or the next block of those that were written before.
+    fn next_block(&mut self, operation: &Operation, draws: &mut Draws) -> Block {
+        let number = self.writes;
+        self.writes += 1;
+        self.block(operation, number, draws)
+    }
+
+    /// The block of an operation with this number.
+    fn block(&self, operation: &Operation, number: u64, draws: &mut Draws) -> Block {
+        Block {
+            offset: operation.offset,
+            length: operation.length,
+            seed: Some(self.checker.draw_seed(draws)),
+            number: Some(number).filter(|_| !self.checks_reads),
+            hash: None,
+            zeros: false,
+        }
+    }
+
+    /// A block goes out to `file`, or counts as gone out. Returns what is kept of it.
+    fn note(&mut self, file: u32, block: Block, draws: &mut Draws) -> Option<Note> {
+        // Drawn even if nothing comes of it, so that the others stay as they are.
+        let trim = self.trims.is_some_and(|trims| {
+            let max = u32::MAX / 100 * u32::from(trims.percent);
+            trims.percent > 0 && draws.half(Purpose::Trim) <= max
+        });
+        let number = block.number.unwrap_or(u64::MAX);
+        let checked = self
+            .recorded
+            .as_ref()
+            .is_none_or(|recorded| recorded.includes(number, (file, block.offset)));
+        checked.then(|| self.history.issued(Written { file, block }, trim))
+    }
+
+    /// What is expected of a block when it is read.
+    pub(super) fn expected(&self, block: Block) -> Block {
+        Block {
+            seed: block.seed.filter(|_| !self.plan.any_seed),
+            number: block.number.filter(|_| !self.plan.any_order),
+            // What was written in another run has another hash.
+            hash: block.hash.filter(|_| !self.plan.only),
+            ..block
+        }
+    }
+
+    /// Fills the buffer of a write to `file`, and keeps what is needed to check it.
+    pub(super) fn fill_write(
+        &mut self,
+        (slot, file): (Slot, u32),
+        operation: &Operation,
+        (buffer, filler): (&mut [u8], &Filler),
+        now: Nanos,
+        draws: &mut Draws,
+    ) {
+        let mut block = self.next_block(operation, draws);
+        self.checker.fill(buffer, &mut block, now.0, filler);
+        let note = match self.remembers {
+            true => self.note(file, block, draws),
+            false => None,
+        };
+        if let Some(replayed) = &mut self.replayed {
+            replayed.issued += 1;
+        }
+        if let Some(progress) = &mut self.progress {
+            progress.issued += 1;
+        }
+        self.tags[slot.0 as usize] = SlotTag::Write(note, file);
+        self.has_just_read = false;
+    }
+
+    /// A read goes out that is none of the backlog.
+    pub(super) fn on_read(&mut self, slot: Slot, operation: &Operation, draws: &mut Draws) {
+        self.tags[slot.0 as usize] = match self.checks_reads {
+            true => {
+                let block = self.next_block(operation, draws);
+                SlotTag::Check(self.expected(block))
+            }
+            false => SlotTag::Nothing,
+        };
+        self.has_just_read = false;
+    }
+
+    /// Passes over an operation on `file` that must not go out. `None` if it must; otherwise whether more may be passed over
+    /// at once.
+    pub(super) fn pass_over(&mut self, file: u32, operation: &Operation, draws: &mut Draws) -> Option<bool> {
+        if self.checks_reads {
+            let recorded = self.recorded.as_ref()?;
+            if recorded.includes(self.writes, (file, operation.offset)) {
+                return None;
+            }
+        } else if !self.plan.only || operation.direction != model::Direction::Write {
+            return None;
+        }
+        let block = self.next_block(operation, draws);
+        if !self.checks_reads
+            && let Some(note) = self.note(file, block, draws)
+        {
+            self.history.ended(note, true);
+        }
+        Some(!self.writes.is_multiple_of(REPLAYED_AT_ONCE))
+    }
+
+    /// An operation completed. Returns the block that its data are to be checked for.
+    pub(super) fn on_completed(&mut self, ended: &EndedOperation) -> Option<Block> {
+        let whole = ended.is_whole();
+        let tag = std::mem::replace(&mut self.tags[ended.slot.0 as usize], SlotTag::Nothing);
+        match tag {
+            SlotTag::Nothing => {}
+            SlotTag::Write(note, file) => {
+                if let Some(note) = note {
+                    self.history.ended(note, whole);
+                }
+                if let Some(progress) = self.progress.as_mut().filter(|_| whole) {
+                    progress.complete((file, ended.record.offset));
+                }
+            }
+            SlotTag::Trim(note) => {
+                let zeros = self.trims.is_some_and(|trims| trims.read_as_zeros);
+                self.history.trimmed(note, whole && zeros);
+            }
+            SlotTag::Flush(mark) if whole => self.history.flushed(mark),
+            SlotTag::Check(block) if whole => return Some(block),
+            // What could not be read or flushed is an error of its own.
+            SlotTag::Check(_) | SlotTag::Flush(_) => {}
+        }
+        None
+    }
+}
+
+/// When blocks are read back or discarded.
+impl StreamVerification {
+    /// fio's rule: after every so many writes, so many of the oldest blocks are read back.
+    pub(super) fn backlog_is_due(&mut self) -> bool {
+        let backlog = self.plan.backlog;
+        if backlog == 0 || self.history.len() == 0 {
+            return false;
+        }
+        if self.backlog_left == 0 && !self.has_just_read && (self.history.len() as u64).is_multiple_of(backlog) {
+            self.backlog_left = match self.plan.backlog_batch {
+                0 => backlog,
+                batch => batch,
+            };
+        }
+        self.backlog_left > 0
+    }
+
+    /// A block of the backlog is read.
+    pub(super) fn count_backlog_read(&mut self) {
+        self.has_just_read = true;
+        self.backlog_left = self.backlog_left.saturating_sub(1);
+    }
+
+    /// The same rule for blocks that are to be discarded. As in fio, the one that is found due begins a batch and does not
+    /// belong to it.
+    pub(super) fn trim_is_due(&mut self) -> bool {
+        let Some(trims) = self.trims.filter(|trims| trims.backlog > 0) else {
+            return false;
+        };
+        if !self.history.has_to_trim() {
+            return false;
+        }
+        if self.trims_left > 0 {
+            self.trims_left -= 1;
+            return true;
+        }
+        let due = !self.has_just_read && (self.history.len() as u64).is_multiple_of(trims.backlog);
+        if due {
+            self.trims_left = match trims.batch {
+                0 => trims.backlog,
+                batch => batch,
+            };
+        }
+        due
+    }
+
+    /// Something is there to be read back, or will be worked out.
+    pub(super) fn has_blocks(&self) -> bool {
+        let to_work_out = |replayed: &Replayed| replayed.worked_out < replayed.issued;
+        self.history.len() > 0 || self.replayed.as_ref().is_some_and(to_work_out)
+    }
+
+    /// More must be worked out before the next block is read back.
+    pub(super) fn has_to_work_out(&self) -> bool {
+        let enough = !self.history.repeats() && self.history.len() as u64 >= REPLAYED_AT_ONCE;
+        let left = |replayed: &Replayed| replayed.worked_out < replayed.issued;
+        !enough && self.replayed.as_ref().is_some_and(left)
+    }
+
+    /// Keeps the next of the writes that are worked out again.
+    pub(super) fn work_out(&mut self, operation: &Operation, draws: &mut Draws) {
+        let Some(replayed) = &mut self.replayed else { return };
+        let number = replayed.first + replayed.worked_out;
+        replayed.worked_out += 1;
+        let block = self.block(operation, number, draws);
+        if let Some(note) = self.note(0, block, draws) {
+            self.history.ended(note, true);
+        }
+    }
+
+    /// The same operations begin anew.
+    pub(super) fn begin_round(&mut self) {
+        if let Some(replayed) = &mut self.replayed {
+            *replayed = Replayed {
+                first: self.writes,
+                ..Replayed::default()
+            };
+        }
+    }
+}
+
+/// The order of the operations of a stream depends on nothing but its seed, and nothing else has to be known of them.
+fn can_be_worked_out(plan: &Plan, stream: &Stream, verify: &Verify) -> bool {
+    let only_at_the_end = verify.backlog == 0 && verify.trims.is_none() && !verify.flushed_only && !verify.only;
+    only_at_the_end
+        && plan.streams.len() == 1
+        && matches!(plan.draws, DrawsForm::PerPurpose { .. })
+        && matches!(stream.target, StreamTarget::One { .. })
+        && !matches!(stream.pacing, Pacing::PerDirection { .. })
+        && !plan.batching.serialize_overlap
+}

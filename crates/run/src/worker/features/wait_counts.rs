@@ -1,0 +1,35 @@
+//! Counts what the worker waits for (DiskSpd's verbose statistics).
+
+use model::Nanos;
+use model::plan::Worker as Plan;
+
+use crate::worker::io_loop::IoLoop;
+
+/// The waits of each turn are counted.
+#[derive(Debug)]
+pub(crate) struct WaitCounts;
+
+impl WaitCounts {
+    pub(crate) fn from_plan(plan: &Plan) -> Option<WaitCounts> {
+        plan.batching.count_waits.then_some(WaitCounts)
+    }
+
+    /// A turn has ended that waited for `at_least` completions until `until`; nothing of it is reaped yet.
+    #[inline(never)]
+    pub(super) fn after_turn(&self, io: &mut IoLoop, at_least: u32, until: Nanos) {
+        let completed = io.batch.done.len();
+        let waits = &mut io.recorder.waits;
+        if at_least == 0 {
+            waits.looks += 1;
+            waits.completions_per_look[completed.min(7)] += 1;
+        } else if io.in_flight + io.batch.submitted == 0 {
+            waits.slept += 1;
+        } else if io.one_at_a_time {
+            // Each call waits for its own operation; that is no wait for a queue.
+        } else if until == Nanos::NEVER {
+            waits.completion += 1;
+        } else {
+            waits.throttled += 1;
+        }
+    }
+}

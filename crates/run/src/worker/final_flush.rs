@@ -1,0 +1,82 @@
+//! Flushes at the end of a job, outside all latencies.
+
+use engine::{Action, Request, Slot, os_error_name, sys};
+use model::plan::{FlushKind, SyncRule, Worker as Plan};
+use model::results::Failure;
+use model::{Direction, Nanos};
+
+use super::features::{Features, flush};
+use super::io_loop::IoLoop;
+
+/// Carries out the flushes that the plan asks for when the job is over.
+pub(super) fn flush_at_end(
+    io: &mut IoLoop,
+    mut features: Option<&mut Features>,
+    plan: &Plan,
+) -> Result<(), Box<Failure>> {
+    for (number, stream) in plan.streams.iter().enumerate() {
+        let writes = stream.mix.includes(Direction::Write) || stream.mix.includes(Direction::Trim);
+        let sync = &stream.sync;
+        if !writes || !(sync.at_end || sync.on_close || sync.file_system_at_end) {
+            continue;
+        }
+        let open = match &features {
+            Some(features) => features.open_files_of(io, number),
+            None => vec![io.streams[number].file],
+        };
+        for file in open {
+            flush_open(io, features.as_deref_mut(), file, sync)?;
+        }
+        // Where files are flushed when they are closed, that has happened already.
+        if sync.at_end
+            && let Some(features) = &features
+        {
+            let closed = features.closed_files_of(number).into_iter();
+            closed.into_iter().try_for_each(|target| flush(target, sync.kind))?;
+        }
+    }
+    Ok(())
+}
+
+/// Flushes a file of the engine.
+fn flush_open(
+    io: &mut IoLoop,
+    features: Option<&mut Features>,
+    file: u16,
+    sync: &SyncRule,
+) -> Result<(), Box<Failure>> {
+    let request = Request {
+        offset: 0,
+        length: 0,
+        slot: Slot(0),
+        file,
+        action: match sync.kind {
+            FlushKind::Data => Action::FlushData,
+            FlushKind::Full => Action::Flush,
+        },
+    };
+    if let Some(features) = features {
+        features.on_final_flush(io, &request);
+    }
+    let path = io.errors.path(file).to_owned();
+    let result = match io.engine.turn(&[request], 1, Nanos::NEVER, &mut io.batch) {
+        Ok(()) => io.batch.done.first().map_or(0, |completion| completion.result),
+        Err(error) => -i64::from(error.errno().unwrap_or(sys::file::IO_ERROR)),
+    };
+    let result = match (result, sync.file_system_at_end) {
+        (0, true) => std::fs::File::open(&path).and_then(|file| sys::file::flush_file_system(&file)),
+        (0, false) => Ok(()),
+        (errno, _) => Err(std::io::Error::from_raw_os_error((-errno) as i32)),
+    };
+    result.map_err(|error| {
+        let errno = error.raw_os_error();
+        let why = errno.map_or_else(String::new, os_error_name);
+        Box::new(Failure {
+            what: format!("the flush at the end failed: {why}"),
+            at: path,
+            errno,
+            operation: None,
+            help: None,
+        })
+    })
+}

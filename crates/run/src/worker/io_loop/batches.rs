@@ -1,0 +1,259 @@
+//! The fast path: operations in batches, from streams that nothing holds back.
+
+use engine::{Action, Engine, Request, Slot};
+use model::Nanos;
+use model::content::Filler;
+use model::draws::Draws;
+use model::sequence::Operation;
+
+use super::{Budget, IoLoop, SlotTable, action_for};
+
+/// Fills the buffers of writes that were just queued. Filling takes longer than all the rest of the loop, so each of them
+/// is ready only then. Returns the time of the last.
+#[inline(never)]
+fn fill_queued(
+    queued: &[Request],
+    filler: &mut Filler,
+    engine: &mut dyn Engine,
+    slots: &mut SlotTable,
+    draws: &mut Draws,
+    round: &mut u32,
+) -> Option<Nanos> {
+    let mut last = None;
+    for request in queued {
+        let record = slots.get_mut(request.slot);
+        if request.action == Action::Write {
+            let buffer = &mut engine.buffer(request.slot)[..request.length as usize];
+            filler.fill(buffer, request.offset, record.queued, draws);
+            last = Some(engine.now());
+            *round = round.wrapping_add(1);
+        }
+        record.queued = last.unwrap_or(record.queued);
+        record.key = u64::from(*round) << 32 | record.key & u64::from(u32::MAX);
+    }
+    last
+}
+
+impl Budget {
+    /// Takes operations off the budget, no more than it has. Returns how many may be submitted: the last one may go beyond
+    /// the amount of bytes.
+    #[inline(always)]
+    fn admit(&mut self, operations: &[Operation]) -> usize {
+        let mut admitted = operations.len();
+        if self.bytes != u64::MAX {
+            admitted = self.admit_bytes(operations);
+        }
+        self.operations -= admitted as u64;
+        admitted
+    }
+
+    fn admit_bytes(&mut self, operations: &[Operation]) -> usize {
+        for (index, operation) in operations.iter().enumerate() {
+            self.bytes = self.bytes.saturating_sub(u64::from(operation.length));
+            if self.bytes == 0 {
+                self.operations = index as u64 + 1;
+                return index + 1;
+            }
+        }
+        operations.len()
+    }
+
+    /// The operations that are left, as far as there is room for them.
+    #[inline(always)]
+    fn within(&self, room: usize) -> usize {
+        room.min(self.operations.try_into().unwrap_or(usize::MAX))
+    }
+}
+
+/// Synchronous engines: several operations in a turn only save turns.
+impl IoLoop {
+    /// Queues the next operations for an engine that carries out one after the other. Each takes the slot of its place in
+    /// the batch, so no slot needs book-keeping.
+    #[inline(always)]
+    pub(crate) fn submit_in_turn(&mut self) {
+        // What the last turn has not reached comes first.
+        if !self.requests.is_empty() {
+            return;
+        }
+        match self.streams.len() {
+            1 => self.submit_stream_in_turn(),
+            _ => self.submit_streams_in_turn(),
+        }
+    }
+
+    #[inline(always)]
+    fn submit_stream_in_turn(&mut self) {
+        let Some(stream) = self.streams.first_mut() else { return };
+        let room = self.budget.within(self.batching.submit);
+        let operations = stream.sequence.take(&mut self.draws, 0, room);
+        let taken = self.budget.admit(operations);
+        let file = stream.file;
+        let places = self.requests.places(taken);
+        for (index, (operation, place)) in operations.iter().zip(places).enumerate() {
+            *place = Request {
+                offset: operation.offset,
+                length: operation.length,
+                slot: Slot(index as u32),
+                file,
+                action: action_for(operation.direction),
+            };
+        }
+        self.requests.add(taken);
+        if let Some(filler) = &mut stream.filler {
+            let writes = self.requests.first(taken).iter();
+            for request in writes.filter(|request| request.action == Action::Write) {
+                let buffer = &mut self.engine.buffer(request.slot)[..request.length as usize];
+                filler.fill(buffer, request.offset, self.batch.reaped, &mut self.draws);
+            }
+            // Filling takes longer than all the rest of this loop: the operations are ready only now.
+            self.batch.reaped = self.engine.now();
+        }
+        stream.idle_pass &= taken == 0;
+        self.winding_down |= self.budget.operations == 0;
+        if taken == 0 && room > 0 && self.end_pass(0, None) {
+            self.submit_stream_in_turn();
+        }
+    }
+
+    /// The same for several streams, which take turns.
+    #[inline(never)]
+    fn submit_streams_in_turn(&mut self) {
+        let room = self.budget.within(self.batching.submit);
+        let mut filled = false;
+        let mut idle_streams = 0;
+        while self.requests.len() < room && idle_streams < self.streams.len() && self.budget.operations > 0 {
+            let number = self.batching.next_pool % self.streams.len();
+            let stream = &mut self.streams[number];
+            let operations = stream.sequence.take(&mut self.draws, 0, 1);
+            let Some(operation) = operations.first().copied() else {
+                if !self.end_pass(number, None) {
+                    (self.batching.next_pool, idle_streams) = (number + 1, idle_streams + 1);
+                }
+                continue;
+            };
+            self.budget.admit(&[operation]);
+            (self.batching.next_pool, idle_streams, stream.idle_pass) = (number + 1, 0, false);
+            let slot = Slot(self.requests.len() as u32);
+            let record = self.slots.get_mut(slot);
+            record.key = u64::from(stream.cells[operation.direction]);
+            (record.offset, record.length) = (operation.offset, operation.length);
+            (record.stream, record.file) = (number as u32, stream.file);
+            let action = action_for(operation.direction);
+            if action == Action::Write
+                && let Some(filler) = &mut stream.filler
+            {
+                let buffer = &mut self.engine.buffer(slot)[..operation.length as usize];
+                filler.fill(buffer, operation.offset, self.batch.reaped, &mut self.draws);
+                filled = true;
+            }
+            self.requests.push(Request {
+                offset: operation.offset,
+                length: operation.length,
+                slot,
+                file: stream.file,
+                action,
+            });
+        }
+        if filled {
+            self.batch.reaped = self.engine.now();
+        }
+        self.winding_down |= self.budget.operations == 0;
+    }
+}
+
+/// All other engines.
+impl IoLoop {
+    /// Queues an operation for every free slot. They are handed over in batches, but they count from here: a slot that
+    /// waits for its turn is not idle.
+    #[inline(always)]
+    pub(crate) fn submit_batches(&mut self) {
+        if self.batching.refill_below.is_some() && self.defers_refill() {
+            return;
+        }
+        self.round = self.round.wrapping_add(1);
+        match self.pools.len() {
+            1 => self.submit_stream(0),
+            _ => self.submit_streams(),
+        }
+    }
+
+    #[inline(never)]
+    fn submit_streams(&mut self) {
+        let pools = self.pools.len();
+        for number in 0..pools {
+            let pool = (self.batching.next_pool + number) % pools;
+            self.submit_stream(pool);
+            // Where operations complete inside the call only one goes out at a time. Its slot is free again at once, so the
+            // pools take turns: otherwise the first would always be the first that has room.
+            if self.batching.inline.seen && !self.requests.is_empty() {
+                self.batching.next_pool = pool + 1;
+                return;
+            }
+        }
+    }
+
+    /// Queues an operation for every free slot of a stream's own pool.
+    #[inline(always)]
+    fn submit_stream(&mut self, number: usize) {
+        let (Some(pool), Some(stream)) = (self.pools.get_mut(number), self.streams.get_mut(number)) else {
+            return;
+        };
+        let mut room = pool.free_count.saturating_sub(pool.reserve);
+        if self.batching.inline.seen {
+            // More would only wait for what the target completes at once.
+            room = room.min(usize::from(self.requests.is_empty()));
+        }
+        room = self.budget.within(room);
+        while room > 0 {
+            let next_slot = pool.next_slot().0 - pool.first_slot;
+            let operations = stream.sequence.take(&mut self.draws, next_slot, room);
+            let taken = self.budget.admit(operations);
+            if taken == 0 {
+                if self.end_pass(number, None) {
+                    self.submit_stream(number);
+                }
+                return;
+            }
+            let (file, queued, round) = (stream.file, self.batch.reaped, u64::from(self.round) << 32);
+            let cells = stream.cells;
+            let slots = &pool.free[pool.free_count - taken..pool.free_count];
+            let places = self.requests.places(taken);
+            for ((operation, slot), place) in operations.iter().zip(slots.iter().rev()).zip(places) {
+                let Operation {
+                    direction,
+                    offset,
+                    length,
+                } = *operation;
+                let record = self.slots.get_mut(*slot);
+                record.key = round | u64::from(cells[direction]);
+                (record.queued, record.offset, record.length) = (queued, offset, length);
+                *place = Request {
+                    offset,
+                    length,
+                    slot: *slot,
+                    file,
+                    action: action_for(direction),
+                };
+            }
+            if let Some(filler) = &mut stream.filler {
+                let now = fill_queued(
+                    self.requests.places(taken),
+                    filler,
+                    self.engine.as_mut(),
+                    &mut self.slots,
+                    &mut self.draws,
+                    &mut self.round,
+                );
+                self.batch.reaped = now.unwrap_or(self.batch.reaped);
+            }
+            self.requests.add(taken);
+            pool.free_count -= taken;
+            stream.idle_pass = false;
+            room = match self.budget.operations {
+                0 => 0,
+                _ => room - taken,
+            };
+        }
+        self.winding_down |= self.budget.operations == 0;
+    }
+}

@@ -1,0 +1,255 @@
+//! The general path: one operation at a time, which asks gates and features. For streams that wait for a schedule, pause or
+//! flush, for those that share slots, and for every worker with features.
+
+use engine::{Action, Request, Slot};
+use model::sequence::Operation;
+use model::{Direction, Nanos};
+
+use super::{IoLoop, SlotRecord, action_for};
+use crate::worker::features::{Features, NextOperation};
+use crate::worker::stream::Ready;
+
+impl IoLoop {
+    /// Queues as many operations as there is room for and gates and features allow.
+    #[inline(never)]
+    pub(crate) fn submit_general(&mut self, mut features: Option<&mut Features>) {
+        self.pacing.next_due = Nanos::NEVER;
+        if !self.defers_refill() {
+            self.round = self.round.wrapping_add(1);
+            if self.batching.inline.seen {
+                self.submit_in_rotation(features);
+            } else {
+                for pool in 0..self.pools.len() {
+                    while self.submit_from(pool, features.as_deref_mut()) {}
+                }
+            }
+        }
+        self.update_meter();
+    }
+
+    /// Accounts for the slots as they are now, where some stream is paced.
+    pub(crate) fn update_meter(&mut self) {
+        if self.pacing.meter.paced {
+            self.pacing.meter.update(&self.pools, self.batch.reaped);
+        }
+    }
+
+    /// Queues one operation, for a target that completes it inside the call. Its slot is free again at once, so the pools
+    /// take turns: otherwise the first would always be the first that has room.
+    fn submit_in_rotation(&mut self, mut features: Option<&mut Features>) {
+        let pools = self.pools.len();
+        for number in 0..pools {
+            let pool = (self.batching.next_pool + number) % pools;
+            while self.requests.is_empty() && self.submit_from(pool, features.as_deref_mut()) {}
+            if !self.requests.is_empty() {
+                self.batching.next_pool = pool + 1;
+                return;
+            }
+        }
+    }
+
+    /// Queues one operation from a pool. False if the pool has no free slot or nothing to do now.
+    pub(crate) fn submit_from(&mut self, pool: usize, mut features: Option<&mut Features>) -> bool {
+        if !self.pools[pool].has_room() || self.budget.operations == 0 {
+            return false;
+        }
+        let slot = self.pools[pool].next_slot();
+        if let Some(features) = features.as_deref_mut()
+            && let Some(submitted) = features.before_issue(self, pool, slot)
+        {
+            return submitted;
+        }
+        // A flush belongs to the writes before it and waits for no schedule.
+        for number in self.pools[pool].streams.clone() {
+            if let Some(action) = self.streams[number].gate.as_mut().and_then(|gate| gate.flush_due()) {
+                self.queue_flush(pool, number, slot, action, features);
+                return true;
+            }
+        }
+        let pool_state = &self.pools[pool];
+        let begins_with_first = features
+            .as_deref()
+            .is_some_and(|features| features.begins_with_first_stream(self.slots.get(slot)));
+        let number = if pool_state.shared && !begins_with_first {
+            pool_state.choose(&mut self.draws)
+        } else {
+            pool_state.streams.start
+        };
+        let slot_in_pool = slot.0 - pool_state.first_slot;
+        if let Some(features) = features.as_deref_mut()
+            && features.issue_instead(self, pool, number, slot)
+        {
+            return true;
+        }
+        let Some((due, direction)) = self.pass_gate(number) else {
+            return false;
+        };
+        let next = match features.as_deref_mut() {
+            Some(features) => features.next_operation(self, number, slot_in_pool, direction),
+            None => self.streams[number]
+                .next(&mut self.draws, slot_in_pool, direction)
+                .into(),
+        };
+        let operation = match next {
+            NextOperation::Issue(operation) => operation,
+            NextOperation::Wait => return false,
+            NextOperation::PassOver => return self.end_pass(number, features),
+        };
+        if let Some(features) = features.as_deref_mut()
+            && let Some(go_on) = features.withhold(self, pool, number, &operation, due)
+        {
+            return go_on;
+        }
+        self.issue(pool, number, slot, &operation, due, features);
+        true
+    }
+
+    /// When the next operation of a stream was due, and its direction where the schedule decides it; `None` if none is due
+    /// now.
+    #[inline(always)]
+    pub(crate) fn pass_gate(&mut self, number: usize) -> Option<(Nanos, Option<Direction>)> {
+        let now = self.batch.reaped;
+        let Some(gate) = &mut self.streams[number].gate else {
+            return Some((now, None));
+        };
+        let due = match gate.ready(now, &mut self.draws) {
+            Ready::Now(due, direction) => return Some((due, direction)),
+            Ready::At(later) => self.pacing.next_due.min(later),
+            Ready::Spin => now,
+        };
+        self.pacing.next_due = due;
+        None
+    }
+
+    /// Queues an operation and notifies gate, meter and features.
+    #[inline(always)]
+    pub(crate) fn issue(
+        &mut self,
+        pool: usize,
+        number: usize,
+        slot: Slot,
+        operation: &Operation,
+        due: Nanos,
+        mut features: Option<&mut Features>,
+    ) {
+        let (file, length) = match features.as_deref_mut() {
+            Some(features) => features.prepare(self, number, slot, operation),
+            None => {
+                self.fill_write(number, slot, operation);
+                (self.streams[number].file, operation.length)
+            }
+        };
+        self.spend(length);
+        let stream = &mut self.streams[number];
+        stream.idle_pass = false;
+        *self.slots.get_mut(slot) = SlotRecord {
+            key: u64::from(self.round) << 32 | u64::from(stream.cells[operation.direction]),
+            queued: self.batch.reaped,
+            issued: Nanos(0),
+            due,
+            offset: operation.offset,
+            length,
+            pool: pool as u32,
+            stream: number as u32,
+            file,
+            used: true,
+        };
+        let request = Request {
+            offset: operation.offset,
+            length,
+            slot,
+            file,
+            action: action_for(operation.direction),
+        };
+        self.push(pool, request);
+        if let Some(features) = features {
+            features.on_issued(self, number, &request);
+        }
+        let now = self.batch.reaped;
+        if self.pacing.meter.paced {
+            self.pacing.meter.count_issue(pool, due, now);
+        }
+        if let Some(gate) = &mut self.streams[number].gate {
+            gate.issued(operation.direction, operation.length, now, &mut self.draws);
+            // Each paced operation has a due time of its own, so none is counted together with another.
+            self.round = self.round.wrapping_add(1);
+        }
+    }
+
+    /// Queues an operation that no sequence has drawn and no schedule knows of. Flushes have a length of 0.
+    pub(crate) fn queue_unscheduled(
+        &mut self,
+        pool: usize,
+        number: usize,
+        slot: Slot,
+        (file, action): (u16, Action),
+        (offset, length): (u64, u32),
+    ) {
+        let stream = &mut self.streams[number];
+        let cell = match action {
+            Action::Read => stream.cells[Direction::Read],
+            Action::Write => stream.cells[Direction::Write],
+            Action::Trim => stream.cells[Direction::Trim],
+            Action::Flush | Action::FlushData | Action::FlushRange(_) => stream.sync_cell,
+        };
+        self.round = self.round.wrapping_add(1);
+        *self.slots.get_mut(slot) = SlotRecord {
+            key: u64::from(self.round) << 32 | u64::from(cell),
+            queued: self.batch.reaped,
+            issued: Nanos(0),
+            due: self.batch.reaped,
+            offset,
+            length,
+            pool: pool as u32,
+            stream: number as u32,
+            file,
+            used: true,
+        };
+        if length > 0
+            && let Some(gate) = &mut stream.gate
+        {
+            gate.issued_unscheduled();
+        }
+        let request = Request {
+            offset,
+            length,
+            slot,
+            file,
+            action,
+        };
+        self.push(pool, request);
+    }
+
+    /// Queues a flush, which takes a slot like any other operation.
+    #[inline(never)]
+    fn queue_flush(&mut self, pool: usize, number: usize, slot: Slot, action: Action, features: Option<&mut Features>) {
+        match features {
+            Some(features) => features.queue_flush(self, pool, number, slot, action),
+            None => self.queue_unscheduled(pool, number, slot, (self.streams[number].file, action), (0, 0)),
+        }
+    }
+
+    fn push(&mut self, pool: usize, request: Request) {
+        self.requests.push(request);
+        self.pools[pool].free_count -= 1;
+    }
+
+    /// Fills the buffer of a write, which is ready only then.
+    pub(crate) fn fill_write(&mut self, number: usize, slot: Slot, operation: &Operation) {
+        if operation.direction != Direction::Write {
+            return;
+        }
+        let Some(filler) = &mut self.streams[number].filler else {
+            return;
+        };
+        let buffer = &mut self.engine.buffer(slot)[..operation.length as usize];
+        filler.fill(buffer, operation.offset, self.batch.reaped, &mut self.draws);
+        self.stamp_filled();
+    }
+
+    /// A buffer was filled: the operations queued from here on have another stamp.
+    pub(crate) fn stamp_filled(&mut self) {
+        self.batch.reaped = self.engine.now();
+        self.round = self.round.wrapping_add(1);
+    }
+}

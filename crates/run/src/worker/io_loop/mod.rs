@@ -1,0 +1,335 @@
+//! The I/O loop's parts: submit operations, hand them to the engine, reap what completed.
+//!
+//! A plain job takes the fast path (`batches`), which plans and counts operations in batches. All others take the general
+//! one (`general`), which asks gates and features for each operation. Nothing here knows phases, commands or what a feature
+//! does.
+
+mod batches;
+mod general;
+
+use engine::{Action, Batch, Engine};
+use model::draws::Draws;
+use model::{Direction, Nanos};
+
+use super::batching::Batching;
+use super::errors::ErrorLog;
+use super::features::Features;
+use super::meter::Meter;
+use super::recorder::{Recorder, Run, cell_for};
+use super::requests::Requests;
+use super::slots::{SlotPool, SlotRecord, SlotTable};
+use super::stream::LiveStream;
+
+/// Operations that a synchronous engine gets in a turn, to carry out one after the other.
+pub(crate) const MAX_IN_TURN: usize = 32;
+
+/// Everything an operation passes through on its way.
+pub(crate) struct IoLoop {
+    pub(crate) engine: Box<dyn Engine>,
+    pub(crate) batch: Batch,
+    pub(crate) draws: Draws,
+    pub(crate) streams: Vec<LiveStream>,
+    pub(crate) pools: Vec<SlotPool>,
+    pub(crate) slots: SlotTable,
+    /// Operations that the next turn hands over.
+    pub(crate) requests: Requests,
+    pub(crate) in_flight: u32,
+    /// Changes whenever operations are queued with another stamp: those of one round are counted together.
+    pub(crate) round: u32,
+    pub(crate) path: IssuePath,
+    /// The engine carries out one operation after the other; several in a turn only save turns.
+    pub(crate) one_at_a_time: bool,
+    pub(crate) batching: Batching,
+    pub(crate) pacing: PaceState,
+    /// The earliest of all boundaries: phase, exchange of recorders, interval series.
+    pub(crate) boundary: Nanos,
+    pub(crate) budget: Budget,
+    /// Passes over its region that each stream makes.
+    pub(crate) passes: Option<u32>,
+    /// Nothing more is submitted.
+    pub(crate) winding_down: bool,
+    pub(crate) recorder: Box<Recorder>,
+    pub(crate) errors: ErrorLog,
+}
+
+/// How operations are submitted; chosen once, before the loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum IssuePath {
+    /// In batches, from streams that nothing holds back.
+    Batches,
+    /// One by one, with every question.
+    General,
+}
+
+/// When streams that are held back may continue.
+#[derive(Debug)]
+pub(crate) struct PaceState {
+    /// Some stream has a gate, which needs to know of completions.
+    pub(crate) gated: bool,
+    /// When the next stream may submit, if none may now.
+    pub(crate) next_due: Nanos,
+    pub(crate) meter: Meter,
+}
+
+/// What a worker may still submit.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Budget {
+    pub(crate) operations: u64,
+    pub(crate) bytes: u64,
+}
+
+impl Budget {
+    /// Without limits.
+    pub(crate) const OPEN: Budget = Budget {
+        operations: u64::MAX,
+        bytes: u64::MAX,
+    };
+}
+
+#[inline(always)]
+fn action_for(direction: Direction) -> Action {
+    match direction {
+        Direction::Read => Action::Read,
+        Direction::Write => Action::Write,
+        Direction::Trim => Action::Trim,
+    }
+}
+
+/// The budget, and passes over the region of a stream.
+impl IoLoop {
+    /// Takes an operation off the budget. The last one may go beyond the amount of bytes.
+    #[inline(always)]
+    pub(crate) fn spend(&mut self, length: u32) {
+        self.budget.operations -= 1;
+        self.budget.bytes = self.budget.bytes.saturating_sub(u64::from(length));
+        if self.budget.bytes == 0 {
+            self.budget.operations = 0;
+        }
+        self.winding_down |= self.budget.operations == 0;
+    }
+
+    pub(crate) fn stop_submitting(&mut self) {
+        self.budget.operations = 0;
+        self.winding_down = true;
+    }
+
+    #[inline(always)]
+    pub(crate) fn has_room(&self) -> bool {
+        self.pools.iter().any(SlotPool::has_room)
+    }
+
+    /// True while a queue that was full once has not run down far enough to be refilled.
+    fn defers_refill(&mut self) -> bool {
+        let has_room = self.has_room();
+        self.batching.defers_refill(self.in_flight, has_room)
+    }
+
+    /// A stream has come to the end of a pass. True if it begins another.
+    #[inline(never)]
+    pub(crate) fn end_pass(&mut self, number: usize, features: Option<&mut Features>) -> bool {
+        let stream = &mut self.streams[number];
+        if stream.done {
+            return false;
+        }
+        stream.passes += 1;
+        // A pass without a single operation would never end: nothing of the region can be used.
+        if stream.idle_pass || self.passes.is_some_and(|passes| stream.passes >= passes) {
+            stream.done = true;
+            self.winding_down |= self.streams.iter().all(|stream| stream.done);
+            return false;
+        }
+        stream.idle_pass = true;
+        self.draws.begin_pass();
+        self.restart_stream(number, features);
+        true
+    }
+
+    /// Begins another pass of all streams.
+    pub(crate) fn restart_streams(&mut self, mut features: Option<&mut Features>) {
+        self.draws.begin_pass();
+        for number in 0..self.streams.len() {
+            self.restart_stream(number, features.as_deref_mut());
+        }
+    }
+
+    fn restart_stream(&mut self, number: usize, features: Option<&mut Features>) {
+        self.streams[number].sequence.restart(&mut self.draws);
+        if let Some(features) = features {
+            features.on_restart(self, number);
+        }
+    }
+}
+
+/// Waiting and reaping.
+impl IoLoop {
+    /// How many completions the next turn waits for, and until when; `phase_end` is when the phase ends by time. A worker
+    /// that holds locks waits for none: others wait for the locks meanwhile.
+    #[inline(always)]
+    pub(crate) fn completions_to_await(&self, phase_end: Nanos, holds_locks: bool) -> (u32, Nanos) {
+        if self.one_at_a_time && !self.requests.is_empty() {
+            // Operations follow one another until something happens between them.
+            return (1, self.boundary);
+        }
+        let waiting = self.requests.len();
+        let has_more = holds_locks && waiting > 0
+            || waiting > self.batching.submit
+            || self.batching.inline.seen && waiting > 0 && self.has_room();
+        if has_more || self.batching.is_probing() && waiting > 0 {
+            return (0, Nanos::NEVER);
+        }
+        let at_least = self.batching.complete_min;
+        let PaceState { next_due, meter, .. } = &self.pacing;
+        if *next_due == Nanos::NEVER {
+            // Only a completion brings more to do. Paced workers still account for every second.
+            let until = if meter.paced { self.boundary } else { Nanos::NEVER };
+            return (at_least.min(self.in_flight + waiting as u32), until);
+        }
+        (at_least.max(1), (*next_due).min(phase_end))
+    }
+
+    /// Notes when the operations of this turn were issued, and how many were in flight then.
+    #[inline(always)]
+    pub(crate) fn note_issued(&mut self, at_least: u32) {
+        let taken = self.batch.submitted as usize;
+        let issued = if self.batching.split_stamps {
+            self.batch.returned
+        } else {
+            self.batch.before
+        };
+        for request in self.requests.first(taken) {
+            self.slots.get_mut(request.slot).issued = issued;
+        }
+        self.requests.remove(taken);
+        self.in_flight += taken as u32;
+        if taken > 0 {
+            self.recorder.depth.record(self.in_flight, taken as u64);
+            self.recorder.submitted.record_batch(taken as u32);
+        }
+        let ended = self.batch.done.len() as u32;
+        if ended > 0 {
+            self.recorder.completed.record_batch(ended);
+        }
+        self.in_flight -= ended;
+        if at_least == 0 && self.batching.adapts {
+            self.batching.learn(self.batch.submitted, ended);
+        }
+    }
+
+    /// Counts what a turn has brought and frees its slots. True if some of it needs [`IoLoop::reap_exception`].
+    #[inline(always)]
+    pub(crate) fn reap(&mut self) -> bool {
+        let reaped = self.batch.reaped;
+        let Some(first) = self.batch.done.first().map(|completion| completion.slot) else {
+            return false;
+        };
+        self.return_slots();
+        let mut run = Run::starting_with(self.slots.get(first));
+        let mut exceptions = false;
+        for completion in self.batch.done.iter() {
+            let record = self.slots.get(completion.slot);
+            if completion.result != i64::from(record.length) {
+                exceptions = true;
+                continue;
+            }
+            if record.key != run.key {
+                self.recorder.count(&run, reaped);
+                run = Run::starting_with(record);
+            }
+            run.operations += 1;
+            run.bytes += u64::from(record.length);
+        }
+        self.recorder.count(&run, reaped);
+        exceptions
+    }
+
+    /// Frees the slots of operations that completed.
+    #[inline(always)]
+    fn return_slots(&mut self) {
+        let done = &self.batch.done[..];
+        if let [pool] = &mut self.pools[..] {
+            let places = &mut pool.free[pool.free_count..];
+            for (completion, place) in done.iter().zip(places) {
+                *place = completion.slot;
+            }
+            pool.free_count += done.len();
+            return;
+        }
+        for completion in done {
+            let pool = self.slots.get(completion.slot).pool;
+            self.pools[pool as usize].give_back(completion.slot);
+        }
+    }
+
+    /// Counts operations that were carried out one after the other, from `index` on and up to the first that needs
+    /// [`IoLoop::record_in_turn`]. Returns its index, and the end of the one before.
+    #[inline(always)]
+    pub(crate) fn reap_in_turn(&mut self, index: usize, start: Nanos) -> (usize, Nanos) {
+        match (self.path, &self.streams[..]) {
+            (IssuePath::General, _) => (index, start),
+            (IssuePath::Batches, [stream]) => {
+                let (done, requests) = (&self.batch.done[index..], &self.requests.first(MAX_IN_TURN)[index..]);
+                let counted = self
+                    .recorder
+                    .count_in_turn(done, requests, &stream.cells, start, self.boundary);
+                (index + counted.0, counted.1)
+            }
+            (IssuePath::Batches, _) => self.reap_streams_in_turn(index, start),
+        }
+    }
+
+    #[inline(never)]
+    fn reap_streams_in_turn(&mut self, mut index: usize, mut start: Nanos) -> (usize, Nanos) {
+        while let Some(completion) = self.batch.done.get(index) {
+            let record = self.slots.get(completion.slot);
+            if completion.at >= self.boundary || completion.result != i64::from(record.length) {
+                break;
+            }
+            self.recorder
+                .count_one(record.key as u32, record.length, start, start, completion.at);
+            (index, start) = (index + 1, completion.at);
+        }
+        (index, start)
+    }
+
+    /// Completes the record of one of these operations and frees its slot. `start` is the end of the one before.
+    #[inline(never)]
+    pub(crate) fn record_in_turn(&mut self, index: usize, start: Nanos) -> SlotRecord {
+        let slot = self.batch.done[index].slot;
+        let record = self.slots.get_mut(slot);
+        if let (IssuePath::Batches, [stream]) = (self.path, &self.streams[..]) {
+            let request = self.requests.first(MAX_IN_TURN)[index];
+            record.key = u64::from(cell_for(&stream.cells, request.action));
+            (record.offset, record.length, record.file) = (request.offset, request.length, request.file);
+        }
+        (record.queued, record.issued) = (start, start);
+        let record = *record;
+        if self.path == IssuePath::General {
+            self.pools[record.pool as usize].give_back(slot);
+        }
+        record
+    }
+
+    /// Notifies gates of what completed.
+    #[inline(never)]
+    pub(crate) fn notify_pacing(&mut self, reaped: Nanos) {
+        for completion in self.batch.done.iter() {
+            let stream = self.slots.get(completion.slot).stream as usize;
+            if let Some(gate) = &mut self.streams[stream].gate {
+                gate.completed(reaped);
+            }
+        }
+    }
+
+    /// Drops operations that no engine has taken over yet, and frees their slots.
+    pub(crate) fn drop_waiting(&mut self) {
+        if self.one_at_a_time {
+            // The list is still being reaped; it is emptied at the end of that.
+            return;
+        }
+        for request in self.requests.first(usize::MAX) {
+            let pool = self.slots.get(request.slot).pool as usize;
+            self.pools[pool].give_back(request.slot);
+        }
+        self.requests.clear();
+    }
+}

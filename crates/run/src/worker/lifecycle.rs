@@ -1,0 +1,652 @@
+//! The course of a worker outside the loop: start, phases and intervals, commands, end.
+
+use engine::{EngineError, sys};
+use model::block_lifetimes::BlockLifetimes;
+use model::draws::Purpose;
+use model::event::{EndReason, Phase};
+use model::mismatch::Mismatch;
+use model::results::{EngineUsed, Failure, Usage};
+use model::{Direction, Nanos};
+
+use super::features::FeatureResults;
+use super::final_flush::flush_at_end;
+use super::io_loop::{Budget, IoLoop};
+use super::outbox::Outbox;
+use super::recorder::Grids;
+use super::setup::Assignment;
+use super::stream::Gate;
+use super::timeline::Timeline;
+use super::{Features, Worker};
+
+/// What a worker leaves at its end, besides the recorders it sent.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) reason: EndReason,
+    pub(crate) failure: Option<Failure>,
+    /// The measured window on the clock of the engine; empty if it was never reached.
+    pub(crate) measured_start: Nanos,
+    pub(crate) measured_end: Nanos,
+    /// From the first operation to the last completion.
+    pub(crate) active: Nanos,
+    /// What the thread used in the measured window.
+    pub(crate) usage: Usage,
+    pub(crate) engine: EngineUsed,
+    pub(crate) slots: u32,
+    pub(crate) map_bytes: u64,
+    /// Paced operations that were due in the measured window and not issued in it: stream, direction, count.
+    pub(crate) late: Vec<(u32, Direction, u64)>,
+    /// How long reading back took.
+    pub(crate) verified: Nanos,
+    /// How much of that lies in the measured window.
+    pub(crate) verified_between: Nanos,
+    pub(crate) mismatches: Vec<Mismatch>,
+    pub(crate) mismatch_count: u64,
+    pub(crate) lifetimes: Option<BlockLifetimes>,
+    /// What verification was to save and could not.
+    pub(crate) not_kept: Vec<String>,
+    pub(crate) tolerated: Vec<Failure>,
+    pub(crate) joined_rows: u64,
+    /// Times that it had caught up with the reader of its trace.
+    pub(crate) trace_waits: u64,
+}
+
+impl Ended {
+    /// The end of a worker that never started.
+    pub(crate) fn never_started() -> Ended {
+        let never = Nanos(0);
+        Ended {
+            reason: EndReason::Interrupted,
+            failure: None,
+            measured_start: never,
+            measured_end: never,
+            active: never,
+            usage: Usage::default(),
+            engine: EngineUsed::default(),
+            slots: 0,
+            map_bytes: 0,
+            late: Vec::new(),
+            verified: never,
+            verified_between: never,
+            mismatches: Vec::new(),
+            mismatch_count: 0,
+            lifetimes: None,
+            not_kept: Vec::new(),
+            tolerated: Vec::new(),
+            joined_rows: 0,
+            trace_waits: 0,
+        }
+    }
+}
+
+/// Phases, intervals, and what ends them.
+pub(super) struct Lifecycle {
+    timeline: Timeline,
+    interval: Nanos,
+    grids: Grids,
+    outbox: Outbox,
+    /// What may be submitted in the measured window.
+    budget: Budget,
+    repeat_until_time: bool,
+    /// Rounds to carry out, the present one included.
+    rounds_left: u32,
+    commands_seen: u32,
+    measured: Measured,
+    warm_up_bytes: Option<WarmUpBytes>,
+    first_issue: Nanos,
+    end_reason: Option<EndReason>,
+}
+
+/// The measured window of a worker.
+#[derive(Clone, Debug, Default)]
+struct Measured {
+    start: Nanos,
+    end: Nanos,
+    usage_at_start: Usage,
+    usage: Usage,
+    last_completion: Nanos,
+    /// How often it was restarted.
+    epoch: u32,
+    /// Stream, direction and number of paced operations that were due and not issued.
+    late: Vec<(u32, Direction, u64)>,
+}
+
+/// A warm-up that ends with an amount of bytes.
+#[derive(Clone, Copy, Debug)]
+struct WarmUpBytes {
+    wanted: u64,
+    /// Bytes in recorders that were exchanged.
+    sent: u64,
+}
+
+impl Lifecycle {
+    pub(super) fn new(assignment: &Assignment<'_>, budget: Budget, grids: Grids, outbox: Outbox) -> Lifecycle {
+        let job = assignment.job;
+        Lifecycle {
+            timeline: Timeline::new(&job.phases, &job.stop, Nanos(0), assignment.interval),
+            interval: assignment.interval,
+            grids,
+            outbox,
+            budget,
+            repeat_until_time: job.stop.repeat_until_time,
+            rounds_left: job.stop.rounds.unwrap_or(1),
+            commands_seen: 0,
+            measured: Measured::default(),
+            warm_up_bytes: job.phases.warm_up_bytes.map(|bytes| WarmUpBytes {
+                wanted: bytes.0,
+                sent: 0,
+            }),
+            first_issue: Nanos(0),
+            end_reason: None,
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn phase_end(&self) -> Nanos {
+        self.timeline.phase_end()
+    }
+
+    pub(super) fn is_draining(&self) -> bool {
+        self.timeline.phase() == Phase::Draining
+    }
+
+    #[inline(always)]
+    pub(super) fn commands_seen(&self) -> u32 {
+        self.commands_seen
+    }
+
+    fn set_boundary(&self, io: &mut IoLoop) {
+        io.boundary = self.timeline.next().min(self.grids.next());
+    }
+
+    fn start_measuring(&mut self, features: Option<&mut Features>, at: Nanos) {
+        self.measured.start = at;
+        self.measured.end = at;
+        self.measured.usage_at_start = sys::thread::usage();
+        self.grids.start(at);
+        self.outbox.publish_phase(Phase::Measured);
+        if let Some(features) = features {
+            features.on_window_start(at);
+        }
+    }
+
+    fn stop_measuring(&mut self, io: &mut IoLoop, features: Option<&mut Features>, at: Nanos) {
+        self.measured.end = at;
+        if let Some(features) = features {
+            features.on_window_end(at);
+        }
+        self.measured.usage = self.usage_so_far();
+        io.recorder.usage = self.measured.usage;
+        self.grids.finish(&mut io.recorder);
+        for (number, stream) in io.streams.iter().enumerate() {
+            if let Some(gate) = &stream.gate {
+                for (direction, count) in gate.late(at).iter() {
+                    if *count > 0 {
+                        self.measured.late.push((number as u32, direction, *count));
+                    }
+                }
+            }
+        }
+    }
+
+    /// What the thread has used in the measured window. Only the thread itself can ask, so it does at every boundary: a
+    /// report before the end has no other source.
+    fn usage_so_far(&self) -> Usage {
+        sys::thread::usage().since(self.measured.usage_at_start)
+    }
+
+    /// Sends the recorder and continues with an empty one. Without one at hand the interval continues.
+    fn exchange(&mut self, io: &mut IoLoop, at: Nanos) {
+        self.grids.absorb(&mut io.recorder);
+        complete_recorder(io, at);
+        if self.timeline.phase() == Phase::Measured {
+            io.recorder.usage = self.usage_so_far();
+        }
+        let bytes = self.warm_up_bytes.map_or(0, |_| bytes_recorded(io));
+        if self.outbox.exchange(&mut io.recorder) {
+            if let Some(warm_up) = &mut self.warm_up_bytes {
+                warm_up.sent += bytes;
+            }
+            self.begin_recorder(io, at);
+        } else {
+            io.recorder.joined += 1;
+        }
+    }
+
+    /// Sends the recorder of an ended phase: phases are never mixed. Waits for an empty one, if need be; this is after the
+    /// window that it belongs to.
+    fn send_final(&mut self, io: &mut IoLoop, at: Nanos) {
+        complete_recorder(io, at);
+        self.outbox.exchange_or_wait(&mut io.recorder);
+    }
+
+    fn begin_recorder(&mut self, io: &mut IoLoop, at: Nanos) {
+        self.grids.recorder_is_new();
+        io.recorder.start = at;
+        io.recorder.phase = self.timeline.phase();
+        io.recorder.phase_start = self.timeline.phase_start();
+        io.recorder.epoch = self.measured.epoch;
+    }
+
+    /// Budget and passes begin anew. Those of the warm-up do not count towards those of the measured window.
+    fn reset_budget(&self, io: &mut IoLoop, features: Option<&mut Features>) {
+        io.budget = match self.timeline.phase() {
+            Phase::WarmUp => Budget::OPEN,
+            _ => self.budget,
+        };
+        if let Some(verification) = features.and_then(|features| features.verification.as_mut()) {
+            verification.on_reset();
+        }
+        io.winding_down = self.is_draining();
+        for stream in &mut io.streams {
+            stream.passes = 0;
+            stream.done = false;
+        }
+    }
+
+    /// The warm-up has moved as many bytes as it should.
+    fn is_warm(&mut self, io: &IoLoop) -> bool {
+        let Some(WarmUpBytes { wanted, sent }) = self.warm_up_bytes else {
+            return false;
+        };
+        let warming_up = self.timeline.phase() == Phase::WarmUp;
+        let warm = warming_up && bytes_recorded(io) + sent >= wanted;
+        if warm || !warming_up {
+            self.warm_up_bytes = None;
+        }
+        warm
+    }
+}
+
+/// Completes the recorder with what only its end shows.
+fn complete_recorder(io: &mut IoLoop, at: Nanos) {
+    io.recorder.end = at;
+    let (queue, threads) = io.pacing.meter.take(at);
+    io.recorder.queue.add(&queue);
+    io.recorder.threads.add(&threads);
+}
+
+fn bytes_recorded(io: &IoLoop) -> u64 {
+    io.recorder.cells.iter().map(|cell| cell.bytes).sum()
+}
+
+/// Start and phases.
+impl Worker<'_> {
+    /// Waits for the start and enters the first phase.
+    pub(super) fn begin(&mut self, start: Nanos) {
+        let delay = &self.context.job.phases.start_delay;
+        let range = delay.high_ns.since(delay.low_ns);
+        let own_delay = if range > Nanos(0) {
+            self.io.draws.unit(Purpose::Delay) * range.0 as f64
+        } else {
+            0.0
+        };
+        let start = start + Nanos(own_delay as u64);
+        self.schedule(start);
+        while self.io.engine.now() < start {
+            if self.io.engine.turn(&[], 1, start, &mut self.io.batch).is_err() {
+                break;
+            }
+            if self.context.control.stop_requested().is_some() {
+                break;
+            }
+        }
+        let Worker {
+            io,
+            lifecycle,
+            features,
+            context,
+        } = self;
+        lifecycle.first_issue = start;
+        if let Some(features) = features {
+            features.at_start(io, start);
+        }
+        lifecycle.reset_budget(io, features.as_deref_mut());
+        lifecycle.outbox.publish_phase(lifecycle.timeline.phase());
+        lifecycle.measured.last_completion = start;
+        io.recorder.start = start;
+        io.recorder.phase_start = start;
+        if lifecycle.timeline.phase() == Phase::Measured {
+            lifecycle.start_measuring(features.as_deref_mut(), start);
+        }
+        lifecycle.set_boundary(io);
+        io.batch.reaped = io.engine.now();
+        context.control.note_start(io.batch.reaped);
+        if context.control.commands() != lifecycle.commands_seen {
+            self.apply_commands();
+        }
+    }
+
+    /// Sets everything that counts from the start of the job.
+    fn schedule(&mut self, start: Nanos) {
+        let Worker {
+            io,
+            lifecycle,
+            features,
+            context,
+        } = self;
+        let job = context.job;
+        lifecycle.timeline = Timeline::new(&job.phases, &job.stop, start, lifecycle.interval);
+        for (stream, plan) in io.streams.iter_mut().zip(&context.plan.streams) {
+            stream.gate = Gate::new(plan, start, &mut io.draws);
+        }
+        if let Some(features) = features {
+            features.schedule(context.flows, start);
+        }
+        io.pacing.gated = io.streams.iter().any(|stream| stream.gate.is_some());
+        io.recorder.phase = lifecycle.timeline.phase();
+        debug_assert!(matches!(lifecycle.timeline.phase(), Phase::WarmUp | Phase::Measured));
+    }
+
+    /// Passes every boundary up to `now`, in order of time.
+    #[inline(never)]
+    pub(super) fn advance_phase(&mut self, now: Nanos) {
+        while now >= self.io.boundary {
+            let lifecycle = &mut self.lifecycle;
+            let phase_end = lifecycle.timeline.phase_end();
+            let exchange = lifecycle.timeline.exchange();
+            let tick = lifecycle.grids.next();
+            if tick <= phase_end && tick <= exchange && tick <= now {
+                lifecycle.grids.tick(now.min(phase_end), &mut self.io.recorder);
+            } else if phase_end <= exchange {
+                self.leave_phase(phase_end, EndReason::Time);
+            } else {
+                lifecycle.exchange(&mut self.io, exchange);
+                lifecycle.timeline.exchanged(now);
+            }
+            self.lifecycle.set_boundary(&mut self.io);
+        }
+    }
+
+    /// Ends the present phase at `at` and enters the next.
+    fn leave_phase(&mut self, at: Nanos, reason: EndReason) {
+        let leaving = self.lifecycle.timeline.phase();
+        let Worker {
+            io,
+            lifecycle,
+            features,
+            ..
+        } = self;
+        let mut features = features.as_deref_mut();
+        if leaving == Phase::Measured {
+            lifecycle.stop_measuring(io, features.as_deref_mut(), at);
+        }
+        let next = match reason {
+            EndReason::Time => lifecycle.timeline.following(),
+            EndReason::Done if leaving == Phase::Measured && has_to_verify(features.as_deref()) => Phase::Verify,
+            _ => Phase::Draining,
+        };
+        if leaving == Phase::Measured || next == Phase::Draining {
+            lifecycle.end_reason.get_or_insert(reason);
+        }
+        lifecycle.send_final(io, at);
+        lifecycle.timeline.enter(next, at);
+        if let Some(features) = features.as_deref_mut() {
+            features.on_phase(io, next, at);
+        }
+        if next == Phase::Draining {
+            io.stop_submitting();
+            io.drop_waiting();
+        }
+        lifecycle.begin_recorder(io, at);
+        if next == Phase::Measured {
+            lifecycle.reset_budget(io, features.as_deref_mut());
+            lifecycle.start_measuring(features, at);
+        } else {
+            lifecycle.outbox.publish_phase(next);
+        }
+    }
+
+    /// Everything that a turn has brought was counted; the last of it completed at `at`.
+    #[inline(always)]
+    pub(super) fn after_reaping<const FEATURES: bool>(&mut self, at: Nanos) {
+        if self.io.batch.done.is_empty() {
+            return;
+        }
+        self.lifecycle.measured.last_completion = at;
+        if FEATURES && let Some(features) = &mut self.features {
+            features.after_reaping(&mut self.io);
+            self.check_failure();
+        }
+        if self.io.pacing.gated {
+            self.io.notify_pacing(at);
+        }
+        if self.lifecycle.warm_up_bytes.is_some() && self.lifecycle.is_warm(&self.io) {
+            self.leave_phase(at, EndReason::Time);
+            self.lifecycle.set_boundary(&mut self.io);
+        }
+    }
+}
+
+/// Commands and failures.
+impl Worker<'_> {
+    /// Carries out what the coordinator asks for.
+    #[inline(never)]
+    pub(super) fn apply_commands(&mut self) {
+        let Worker {
+            io,
+            lifecycle,
+            features,
+            context,
+        } = self;
+        let control = context.control;
+        lifecycle.commands_seen = control.commands();
+        let now = io.batch.reaped;
+        if let Some(depth) = control.depth() {
+            for pool in &mut io.pools {
+                pool.reserve = pool.free.len().saturating_sub(depth as usize);
+            }
+        }
+        let epoch = control.epoch();
+        if epoch != lifecycle.measured.epoch {
+            lifecycle.measured.epoch = epoch;
+            if lifecycle.timeline.phase() == Phase::Measured {
+                lifecycle.stop_measuring(io, features.as_deref_mut(), now);
+                lifecycle.measured.late.clear();
+                lifecycle.send_final(io, now);
+                lifecycle.timeline.enter(Phase::Measured, now);
+                lifecycle.begin_recorder(io, now);
+                lifecycle.start_measuring(features.as_deref_mut(), now);
+            }
+        }
+        if let Some(reason) = control.stop_requested()
+            && !lifecycle.is_draining()
+        {
+            self.leave_phase(now, reason);
+            self.io.requests.clear();
+        }
+        self.lifecycle.set_boundary(&mut self.io);
+    }
+
+    /// Leaves the phase if something has failed. Operations in flight are still waited for.
+    #[inline(always)]
+    pub(super) fn check_failure(&mut self) {
+        if self.io.errors.failure.is_some() && !self.lifecycle.is_draining() {
+            self.leave_after_failure();
+        }
+    }
+
+    #[cold]
+    fn leave_after_failure(&mut self) {
+        self.leave_phase(self.io.batch.reaped, EndReason::Failed);
+        self.lifecycle.end_reason = Some(EndReason::Failed);
+        self.lifecycle.set_boundary(&mut self.io);
+    }
+
+    pub(super) fn fail_with_engine(&mut self, error: &EngineError) {
+        let at = format!("the {} engine", self.io.engine.describe().kind.name());
+        self.io.fail(Failure {
+            what: error.to_string(),
+            at,
+            errno: error.errno(),
+            operation: None,
+            help: error.help(),
+        });
+        self.check_failure();
+    }
+}
+
+/// The end of work.
+impl Worker<'_> {
+    /// True when nothing is left to do and nothing is in flight.
+    #[inline(never)]
+    pub(super) fn is_over(&mut self) -> bool {
+        if self.io.in_flight > 0 || !self.io.requests.is_empty() {
+            return false;
+        }
+        if let Some(verification) = verification(&mut self.features) {
+            verification.await_checks(&mut self.io);
+            self.check_failure();
+        }
+        self.lifecycle.is_draining() || self.end_work()
+    }
+
+    /// Everything that was to be done is done. Jobs that repeat begin anew; others end, with their last completion. True if
+    /// the worker ends.
+    #[inline(never)]
+    fn end_work(&mut self) -> bool {
+        let timeline = &self.lifecycle.timeline;
+        let measured = timeline.phase() == Phase::Measured;
+        let at = self.lifecycle.measured.last_completion.max(timeline.phase_start());
+        if measured && self.has_more_to_verify(at) {
+            return false;
+        }
+        let lifecycle = &mut self.lifecycle;
+        let another_round = measured && lifecycle.rounds_left > 1;
+        if another_round {
+            lifecycle.rounds_left -= 1;
+        }
+        let repeats = match lifecycle.timeline.phase() {
+            Phase::WarmUp => true,
+            Phase::Verify => false,
+            _ => lifecycle.repeat_until_time || another_round,
+        };
+        // A trace is carried out once.
+        let replay = self.features.as_ref().and_then(|features| features.replay.as_ref());
+        if repeats && !replay.is_some_and(|replay| replay.is_over()) {
+            lifecycle.reset_budget(&mut self.io, self.features.as_deref_mut());
+            self.io.restart_streams(self.features.as_deref_mut());
+            if let Some(verification) = verification(&mut self.features) {
+                verification.begin_round();
+            }
+            return false;
+        }
+        self.leave_phase(at, EndReason::Done);
+        self.lifecycle.set_boundary(&mut self.io);
+        self.lifecycle.is_draining()
+    }
+
+    /// All is written. True if blocks of this round are still to be discarded or read back, before the next round.
+    fn has_more_to_verify(&mut self, at: Nanos) -> bool {
+        let Some(verification) = verification(&mut self.features) else {
+            return false;
+        };
+        if verification.may_trim_the_rest(&mut self.io) {
+            return true;
+        }
+        if verification.end_between_rounds(at) {
+            return false;
+        }
+        self.end_writes();
+        if self.lifecycle.rounds_left > 1
+            && let Some(verification) = self::verification(&mut self.features)
+            && verification.has_to_verify()
+        {
+            verification.begin_between_rounds(&mut self.io, at);
+            return true;
+        }
+        false
+    }
+
+    /// Nothing is written any more in this round. Where only flushed writes count, this is when a flush at the end counts.
+    fn end_writes(&mut self) {
+        let plans = &self.context.plan.streams;
+        let flushes = |number: usize| plans[number].sync.at_end;
+        let Some(verification) = verification(&mut self.features) else {
+            return;
+        };
+        if (0..plans.len()).any(|number| verification.is_flushed_only(number) && flushes(number)) {
+            self.flush_at_end();
+        }
+        let failed = self.io.errors.failure.is_some();
+        if let Some(verification) = self::verification(&mut self.features) {
+            verification.end_writes(|number| flushes(number) && !failed);
+        }
+    }
+
+    /// Flushes that the plan asks for when the job is over, outside all latencies.
+    fn flush_at_end(&mut self) {
+        let flushed = flush_at_end(&mut self.io, self.features.as_deref_mut(), self.context.plan);
+        if let Err(failure) = flushed {
+            self.io.errors.failure = Some(*failure);
+            self.lifecycle.end_reason = Some(EndReason::Failed);
+        }
+    }
+
+    /// Sends what is left, and reports how it went.
+    pub(super) fn end(mut self) -> Ended {
+        if !self.lifecycle.is_draining() {
+            self.leave_phase(self.io.batch.reaped, EndReason::Failed);
+        }
+        if self.io.errors.failure.is_none() {
+            self.flush_at_end();
+        }
+        let features = self.features.as_deref_mut();
+        let FeatureResults {
+            verified,
+            verified_between,
+            mismatches,
+            mismatch_count,
+            not_kept,
+            lifetimes,
+            trace_waits,
+        } = features.map_or(FeatureResults::default(), |features| features.at_end(&self.io));
+        let Worker {
+            mut io,
+            mut lifecycle,
+            context,
+            ..
+        } = self;
+        // What completed while draining belongs to no window, but to the lifetime counters.
+        let last = lifecycle.measured.last_completion;
+        lifecycle.send_final(&mut io, last);
+        let mut engine = io.engine.describe();
+        engine.reason = context.engine_reason;
+        engine.submit_batch = io.batching.submit as u32;
+        engine.inline |= io.batching.inline.seen;
+        let depth = io.pools.iter().map(|pool| (pool.free.len() - pool.reserve) as u32);
+        Ended {
+            reason: lifecycle.end_reason.unwrap_or(EndReason::Done),
+            failure: io.errors.failure,
+            measured_start: lifecycle.measured.start,
+            measured_end: lifecycle.measured.end,
+            active: last.since(lifecycle.first_issue),
+            usage: lifecycle.measured.usage,
+            engine,
+            slots: match io.one_at_a_time {
+                true => io.pools.len() as u32,
+                false => depth.sum(),
+            },
+            map_bytes: context.map_bytes,
+            late: lifecycle.measured.late,
+            verified,
+            verified_between,
+            mismatches,
+            mismatch_count,
+            lifetimes,
+            not_kept,
+            tolerated: io.errors.tolerated,
+            joined_rows: lifecycle.grids.joined_rows(),
+            trace_waits,
+        }
+    }
+}
+
+/// Something was written that is to be read back.
+fn has_to_verify(features: Option<&Features>) -> bool {
+    let verification = features.and_then(|features| features.verification.as_ref());
+    verification.is_some_and(|verification| verification.has_to_verify())
+}
+
+fn verification(features: &mut Option<Box<Features>>) -> Option<&mut super::features::Verification> {
+    features.as_mut()?.verification.as_mut()
+}

@@ -1,0 +1,273 @@
+//! The engine of a worker: which one, what it must be able to do, and how it is fed.
+
+use engine::{File, Setup, choose, sys};
+use model::Direction;
+use model::draws::{Draws, Purpose};
+use model::plan::{EngineChoice, EngineKind, LatencyPoints, Worker as Plan};
+
+use super::streams::max_buffer;
+use super::thread::has_own_priorities;
+use super::{Assignment, Opened, ReadyKind};
+use crate::setup_error::SetupError;
+use crate::worker::io_loop::{IssuePath, MAX_IN_TURN};
+
+/// No more bytes than these are written in a turn of a synchronous engine.
+const MAX_BYTES_IN_TURN: usize = 64 << 10;
+
+/// The engine that was chosen.
+#[derive(Clone, Debug)]
+pub(super) struct Choice {
+    choice: EngineChoice,
+    /// Why, where the plan left it open.
+    pub(super) reason: String,
+    /// It carries out one operation after the other, whatever depth was asked for.
+    pub(super) one_at_a_time: bool,
+    /// Slots that streams and features need.
+    pub(super) slots: u32,
+}
+
+/// How many slots there are, and how many operations a turn hands over.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Batches {
+    pub(super) slots: u32,
+    pub(super) submit: usize,
+    /// The worker may adapt the size of a batch.
+    pub(super) adapts: bool,
+}
+
+impl Choice {
+    /// Chooses the engine, and refuses one that cannot do what the plan asks of it with these files.
+    pub(super) fn make(assignment: &Assignment<'_>, opened: &Opened) -> Result<Choice, SetupError> {
+        let plan = assignment.worker;
+        let (choice, reason) = choose_engine(assignment, &opened.files, plan.slots());
+        check_choice(plan, &choice, opened)?;
+        check_simulated(assignment, &choice)?;
+        let one_at_a_time = waits(&choice) || choice.kind == EngineKind::Null && plan.slots() == 1;
+        Ok(Choice {
+            slots: match one_at_a_time {
+                true => plan.streams.len() as u32,
+                false => plan.slots(),
+            },
+            choice,
+            reason,
+            one_at_a_time,
+        })
+    }
+
+    /// The batches of a worker that takes this path. More slots than the depth only save turns.
+    pub(super) fn batches(&self, plan: &Plan, path: IssuePath) -> Batches {
+        // A completion that issues the next operation by itself makes a call for it.
+        let wanted = match plan.batching.completion_routines {
+            true => Some(1),
+            false => plan.batching.submit,
+        };
+        let adapts = self.completes_inside() && wanted.is_none();
+        if !self.one_at_a_time {
+            let default = self.choice.kind.info().default_batch;
+            let submit = wanted.unwrap_or(default) as usize;
+            return Batches {
+                slots: self.slots,
+                submit: submit.min(self.slots as usize),
+                adapts,
+            };
+        }
+        let submit = match (path, keeps_buffers(plan)) {
+            (IssuePath::General, _) => 1,
+            (IssuePath::Batches, false) => MAX_IN_TURN,
+            // Their buffers must stay in the cache between being filled and being written.
+            (IssuePath::Batches, true) => (MAX_BYTES_IN_TURN / buffer_bytes(plan)).clamp(1, MAX_IN_TURN),
+        };
+        Batches {
+            slots: self.slots.max(submit as u32),
+            submit,
+            adapts,
+        }
+    }
+
+    /// The engine may complete operations inside the submitting call.
+    fn completes_inside(&self) -> bool {
+        self.choice.kind.info().completes_inline && !self.choice.offload
+    }
+
+    /// Each turn takes a stamp between submitting and waiting.
+    pub(super) fn splits_stamps(&self, plan: &Plan) -> bool {
+        plan.latency == LatencyPoints::AfterCall && !waits(&self.choice)
+    }
+
+    /// What the engine needs to know before it starts.
+    pub(super) fn setup(
+        &self,
+        assignment: &Assignment<'_>,
+        batches: &Batches,
+        files: Vec<File>,
+        exchanges_files: bool,
+        draws: &Draws,
+    ) -> Setup {
+        let plan = assignment.worker;
+        let simulated = self.choice.kind == EngineKind::Simulated;
+        Setup {
+            slots: batches.slots,
+            one_at_a_time: self.one_at_a_time,
+            one_buffer: self.one_at_a_time && !keeps_buffers(plan),
+            submit_batch: batches.submit as u32,
+            complete_max: plan.batching.complete_max,
+            buffer_bytes: buffer_bytes(plan),
+            buffer_alignment: plan.memory.alignment as usize,
+            huge_page: plan.memory.huge_pages.then_some(plan.memory.huge_page.0 as usize),
+            files,
+            exchanges_files,
+            split_stamps: self.splits_stamps(plan),
+            spin: assignment.spin,
+            clock: assignment.clock,
+            simulated: simulated.then(|| {
+                let devices = simulated_devices(assignment);
+                assignment.simulation.worker(assignment.number, devices)
+            }),
+            seed: draws.clone().word(Purpose::Delay),
+            choice: self.choice.clone(),
+        }
+    }
+}
+
+/// The engine returns only when an operation has completed.
+fn waits(choice: &EngineChoice) -> bool {
+    choice.kind.is_synchronous() && !choice.offload
+}
+
+/// What is in a buffer when an operation is queued must be there when it is carried out.
+fn keeps_buffers(plan: &Plan) -> bool {
+    plan.streams.iter().any(|stream| stream.mix.includes(Direction::Write))
+}
+
+fn buffer_bytes(plan: &Plan) -> usize {
+    plan.streams.iter().map(max_buffer).max().unwrap_or(1)
+}
+
+/// Can the engine do all that is wanted of it with these files?
+fn check_choice(plan: &Plan, choice: &EngineChoice, opened: &Opened) -> Result<(), SetupError> {
+    let name = choice.kind.name();
+    let unfit = |what: String, help: &str| {
+        Err(SetupError::Unfit {
+            what,
+            help: help.to_owned(),
+        })
+    };
+    let of_calls = sys::thread::HAVE_IO_PRIORITY && has_own_priorities(plan);
+    if of_calls && (choice.kind.is_synchronous() || choice.offload) {
+        return unfit(
+            format!("the {name} engine gives all operations of a worker the same I/O priority"),
+            "use the engine io_uring or libaio, or one priority for the whole worker",
+        );
+    }
+    if !choice.atomic {
+        return Ok(());
+    }
+    if !choice.kind.info().atomic_writes {
+        return unfit(
+            format!("the {name} engine knows no writes that happen whole or not at all"),
+            "use the engine pvsync2, io_uring or libaio",
+        );
+    }
+    let writing = plan.streams.iter().zip(&opened.streams);
+    for (stream, of_stream) in writing.filter(|(stream, _)| stream.mix.includes(Direction::Write)) {
+        let file = &opened.files[usize::from(of_stream.first())];
+        let (path, Some(handle)) = (file.path().display(), file.handle()) else {
+            continue;
+        };
+        if !stream.cache.direct {
+            return unfit(
+                "writes that happen whole or not at all cannot go through the page cache".into(),
+                "use direct I/O",
+            );
+        }
+        let Some((low, high)) = sys::file::atomic_write_sizes(handle) else {
+            return unfit(
+                format!("{path} offers no writes that happen whole or not at all"),
+                "kernel (6.11 or later), file system and device must all know them; choose another target, or do without",
+            );
+        };
+        let pattern = &stream.pattern;
+        let sizes = [
+            pattern.shortest_of(Direction::Write),
+            pattern.longest_of(Direction::Write),
+        ];
+        for size in sizes.map(|size| size.0) {
+            if !size.is_power_of_two() || !(u64::from(low)..=u64::from(high)).contains(&size) {
+                return unfit(
+                    format!(
+                        "writes of {size} bytes cannot happen whole or not at all on {path}, which takes powers of two \
+                         from {low} to {high}"
+                    ),
+                    "use such a block size",
+                );
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Refuses what would mix simulated time with the time of this machine.
+fn check_simulated(assignment: &Assignment<'_>, choice: &EngineChoice) -> Result<(), SetupError> {
+    if choice.kind != EngineKind::Simulated {
+        return Ok(());
+    }
+    let streams = &assignment.worker.streams;
+    let targets = streams.iter().flat_map(|stream| stream.target.ids());
+    let mut targets = targets.map(|id| &assignment.targets[id.0 as usize]);
+    if let Some(other) = targets.find(|target| !matches!(target.what, ReadyKind::Simulated { .. })) {
+        return Err(SetupError::Unfit {
+            what: format!("one worker cannot use simulated devices and {} together", other.name()),
+            help: "use a job of its own for each".into(),
+        });
+    }
+    if streams.iter().any(|stream| !stream.lock.is_none()) {
+        return Err(SetupError::Unfit {
+            what: "locks of files are not simulated".into(),
+            help: "remove the lock, or use a real file".into(),
+        });
+    }
+    Ok(())
+}
+
+fn choose_engine(assignment: &Assignment<'_>, files: &[File], slots: u32) -> (EngineChoice, String) {
+    let asked = &assignment.worker.engine;
+    if asked.kind != EngineKind::Auto {
+        return (asked.clone(), String::new());
+    }
+    if !simulated_devices(assignment).is_empty() {
+        let choice = EngineChoice {
+            kind: EngineKind::Simulated,
+            ..asked.clone()
+        };
+        return (choice, "the target is simulated".into());
+    }
+    let choice = choose(files, slots);
+    let (kind, reason) = if choice.kind == EngineKind::Iocp && assignment.worker.batching.completion_routines {
+        (EngineKind::Routines, "completion routines are asked for".to_owned())
+    } else if choice.kind != EngineKind::Psync || cfg!(windows) {
+        (choice.kind, choice.reason)
+    } else if has_own_priorities(assignment.worker) {
+        let reason = "each operation has an I/O priority of its own";
+        (EngineKind::IoUring, reason.to_owned())
+    } else if asked.atomic {
+        let reason = "writes that happen whole or not at all need its flags";
+        (EngineKind::Pvsync2, reason.to_owned())
+    } else {
+        (choice.kind, choice.reason)
+    };
+    (EngineChoice { kind, ..asked.clone() }, reason)
+}
+
+/// The simulated devices that a worker uses, each once, in the order of its streams.
+fn simulated_devices(assignment: &Assignment<'_>) -> Vec<u32> {
+    let ids = assignment.worker.streams.iter().flat_map(|stream| stream.target.ids());
+    let mut devices = Vec::new();
+    for id in ids {
+        if let ReadyKind::Simulated { device } = assignment.targets[id.0 as usize].what
+            && !devices.contains(&device)
+        {
+            devices.push(device);
+        }
+    }
+    devices
+}

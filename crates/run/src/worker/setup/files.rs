@@ -1,0 +1,304 @@
+//! The files of a worker: opened as its streams want them, checked, and their caches emptied or filled.
+
+use std::path::Path;
+
+use engine::{Access, File, FileKind, Identity, OpenError, OpenHow, sys, wants_overlapped};
+use model::Direction;
+use model::mix::Mix;
+use model::plan::{Effect, EngineKind, PriorityRule, Stream, StreamTarget, Worker};
+
+use super::thread::has_own_priorities;
+use super::{Assignment, ReadyKind, ReadyTarget};
+use crate::setup_error::SetupError;
+use crate::worker::features::priorities;
+
+/// The files of a worker.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    /// As the engine gets them.
+    pub(crate) files: Vec<File>,
+    /// What each stream has of them.
+    pub(crate) streams: Vec<OpenedStream>,
+    /// Number of the target behind each file.
+    pub(crate) targets: Vec<u32>,
+    /// I/O priority of each file; 0 for that of the thread.
+    pub(crate) priorities: Vec<u16>,
+}
+
+/// The files of one stream.
+#[derive(Clone, Debug)]
+pub(crate) struct OpenedStream {
+    /// How they are opened.
+    pub(crate) how: OpenHow,
+    /// I/O priority of their operations; 0 for that of the thread.
+    pub(crate) priority: u16,
+    /// Index of each target's file. Of a set whose files cannot all be open at once, only the first ones have one.
+    pub(crate) files: Vec<u16>,
+    /// I/O priorities for parts of the operations, and the same files with each of them.
+    pub(crate) rules: Vec<(PriorityRule, Vec<u16>)>,
+}
+
+impl OpenedStream {
+    /// The first file stands for all where they need not be told apart.
+    pub(crate) fn first(&self) -> u16 {
+        self.files[0]
+    }
+}
+
+/// Opens the files of a worker, and prepares their caches.
+pub(super) fn open(assignment: &Assignment<'_>) -> Result<Opened, SetupError> {
+    let opened = open_files(assignment)?;
+    // fio leaves it to the system, which refuses the first operation.
+    if assignment.checks_alignment {
+        for (stream, opened_stream) in assignment.worker.streams.iter().zip(&opened.streams) {
+            let mut files = opened_stream.files.iter();
+            files.try_for_each(|file| check_alignment(stream, &opened.files[usize::from(*file)]))?;
+        }
+    }
+    prepare_caches(assignment, &opened)?;
+    Ok(opened)
+}
+
+/// Opens each target once for each way of using it. An I/O priority of single operations is a way of using it.
+fn open_files(assignment: &Assignment<'_>) -> Result<Opened, SetupError> {
+    let mut opening = Opening {
+        assignment,
+        files: Vec::new(),
+        known: Vec::new(),
+    };
+    let own_priorities = has_own_priorities(assignment.worker);
+    let mut streams = Vec::new();
+    for stream in &assignment.worker.streams {
+        let how = how_of(stream, assignment.worker);
+        let priority = if own_priorities {
+            priorities::default_number(stream)
+        } else {
+            0
+        };
+        if stream.replay.is_some() {
+            // They are opened where the trace says so.
+            let places = stream.target.ids().iter().map(|target| opening.place_for(target.0));
+            streams.push(OpenedStream {
+                how,
+                priority,
+                files: places.collect::<Result<_, _>>()?,
+                rules: Vec::new(),
+            });
+            continue;
+        }
+        // Places for files that come and go belong to one stream alone.
+        let (targets, shared) = match &stream.target {
+            StreamTarget::Files {
+                targets, open_at_once, ..
+            } if (*open_at_once as usize) < targets.len() => (&targets[..*open_at_once as usize], false),
+            target => (target.ids(), true),
+        };
+        let mut open = |priority: u16| -> Result<Vec<u16>, SetupError> {
+            let all = targets
+                .iter()
+                .map(|target| opening.index_of(target.0, how, priority, shared));
+            all.collect()
+        };
+        let files = open(priority)?;
+        let rules = priorities::rules(stream).into_iter();
+        let rules = rules.map(|rule| Ok((rule, open(priorities::number(rule.class, rule.level, rule.hint))?)));
+        let rules = rules.collect::<Result<_, SetupError>>()?;
+        streams.push(OpenedStream {
+            how,
+            priority,
+            files,
+            rules,
+        });
+    }
+    let (targets, priorities) = opening.known.iter().map(|known| (known.0, known.2)).unzip();
+    let files = opening.files;
+    for (stream, opened) in assignment.worker.streams.iter().zip(&streams) {
+        let file = &files[usize::from(opened.first())];
+        if stream.cache.local_only && !file.handle().is_some_and(sys::file::is_remote) {
+            let path = file.path().display().to_string();
+            return Err(SetupError::NotRemote { path });
+        }
+        let local = opened.files.iter().filter(|_| stream.cache.local_only);
+        for file in local.map(|file| &files[usize::from(*file)]) {
+            let bypassed = file.handle().map_or(Ok(()), sys::file::bypass_local_cache);
+            bypassed.map_err(|source| SetupError::Placement {
+                what: format!("the local cache of {} cannot be bypassed", file.path().display()),
+                source,
+            })?;
+        }
+    }
+    Ok(Opened {
+        files,
+        streams,
+        targets,
+        priorities,
+    })
+}
+
+/// Opening files, each only once.
+struct Opening<'a> {
+    assignment: &'a Assignment<'a>,
+    files: Vec<File>,
+    /// Target, how, priority, and whether others may use it too.
+    known: Vec<(u32, OpenHow, u16, bool)>,
+}
+
+impl Opening<'_> {
+    fn index_of(&mut self, target: u32, how: OpenHow, priority: u16, shared: bool) -> Result<u16, SetupError> {
+        let entry = (target, how, priority, shared);
+        if let Some(known) = self.known.iter().position(|known| shared && *known == entry) {
+            return Ok(known as u16);
+        }
+        let index = self.next_index()?;
+        let engine = self.assignment.worker.engine.kind;
+        let mut file = open_target(&self.assignment.targets[target as usize], how, engine)?;
+        file.set_priority(priority).map_err(|source| SetupError::Placement {
+            what: format!("{} cannot get its I/O priority", file.path().display()),
+            source,
+        })?;
+        self.files.push(file);
+        self.known.push(entry);
+        Ok(index)
+    }
+
+    /// A place for a file that is opened later.
+    fn place_for(&mut self, target: u32) -> Result<u16, SetupError> {
+        let index = self.next_index()?;
+        let nothing = File::nothing(0);
+        self.known.push((target, *nothing.how(), 0, false));
+        self.files.push(nothing);
+        Ok(index)
+    }
+
+    fn next_index(&self) -> Result<u16, SetupError> {
+        u16::try_from(self.files.len()).map_err(|_| SetupError::Unfit {
+            what: "a worker cannot have more than 65536 files open".into(),
+            help: "let fewer be open at once, or spread them over more workers".into(),
+        })
+    }
+}
+
+/// Opens a target, and no other that has taken its place since it was judged. Engines that work on names get the name.
+pub(crate) fn open_target(ready: &ReadyTarget, how: OpenHow, engine: EngineKind) -> Result<File, OpenError> {
+    match &ready.what {
+        ReadyKind::Path(path) if engine.works_on_names() => Ok(File::named(path, ready.size)),
+        ReadyKind::Path(path) => open_judged(path, how, ready.identity),
+        ReadyKind::Nothing => Ok(File::nothing(ready.size)),
+        ReadyKind::Simulated { device } => Ok(File::simulated(*device, ready.size)),
+    }
+}
+
+fn how_of(stream: &Stream, worker: &Worker) -> OpenHow {
+    let engine = worker.engine.kind;
+    // What was written may have to be read back.
+    let reads = stream.mix.includes(Direction::Read) || stream.verify.is_some();
+    let access = match (reads, writes(&stream.mix)) {
+        (true, true) => Access::ReadWrite,
+        // Their reads change what is allocated, or fail for another reason than that the file cannot be opened.
+        _ if matches!(engine.info().effect, Effect::Allocate | Effect::Truncate) => Access::ReadWrite,
+        (false, true) => Access::Write,
+        _ => Access::Read,
+    };
+    let mut how = OpenHow {
+        access,
+        cache: stream.cache,
+        hint: stream.hint,
+        exclusive: false,
+        overlapped: wants_overlapped(&worker.engine, worker.slots()) && stream.cache.mapping.is_none(),
+    };
+    // What bypasses the cache here goes to the cache there.
+    how.cache.direct |= how.cache.local_only && sys::file::DIRECT_BYPASSES_LOCAL_CACHE;
+    how
+}
+
+/// Empties or fills the page cache for the streams that want it.
+fn prepare_caches(assignment: &Assignment<'_>, opened: &Opened) -> Result<(), SetupError> {
+    for (stream, of_stream) in assignment.worker.streams.iter().zip(&opened.streams) {
+        for (number, id) in stream.target.ids().iter().enumerate() {
+            match of_stream.files.get(number).filter(|_| stream.replay.is_none()) {
+                Some(file) => prepare_cache(stream, &opened.files[usize::from(*file)])?,
+                None if stream.cache.drop_before || stream.cache.fill_before => {
+                    prepare_cache(stream, &reopened(assignment, id.0, of_stream.how)?)?;
+                }
+                None => {}
+            }
+        }
+    }
+    Ok(())
+}
+
+fn reopened(assignment: &Assignment<'_>, target: u32, how: OpenHow) -> Result<File, OpenError> {
+    open_target(&assignment.targets[target as usize], how, assignment.worker.engine.kind)
+}
+
+fn prepare_cache(stream: &Stream, file: &File) -> Result<(), SetupError> {
+    let Some(handle) = file.handle() else { return Ok(()) };
+    if file.kind() == FileKind::CharacterDevice {
+        return Ok(());
+    }
+    let failed = |source| {
+        SetupError::Open(OpenError {
+            path: file.path().to_owned(),
+            source,
+            only_direct_fails: false,
+        })
+    };
+    // Where nothing can be dropped, nothing need be written back for it, which a file that is only read refuses there.
+    if stream.cache.drop_before && sys::file::CAN_DROP_CACHE {
+        handle.sync_data().map_err(failed)?;
+        sys::file::drop_cache(handle);
+    }
+    if stream.cache.fill_before {
+        let mut reader = std::fs::File::open(file.path()).map_err(failed)?;
+        std::io::copy(&mut reader, &mut std::io::sink()).map_err(failed)?;
+    }
+    Ok(())
+}
+
+/// Opens the file that was judged, and no other that has taken its place since.
+fn open_judged(path: &Path, how: OpenHow, judged: Option<Identity>) -> Result<File, OpenError> {
+    let file = File::open(path, how)?;
+    if judged.is_some() && file.identity() != judged {
+        return Err(OpenError {
+            path: path.to_owned(),
+            source: std::io::Error::other("another file or device has taken its place since it was judged"),
+            only_direct_fails: false,
+        });
+    }
+    Ok(file)
+}
+
+fn writes(mix: &Mix) -> bool {
+    mix.includes(Direction::Write) || mix.includes(Direction::Trim)
+}
+
+fn direct_alignment_of(file: &File) -> Option<u64> {
+    file.how().cache.direct.then(|| file.direct_alignment())
+}
+
+/// Direct I/O takes only multiples of a sector. Better said before the test than by the first operation.
+fn check_alignment(stream: &Stream, file: &File) -> Result<(), SetupError> {
+    let Some(alignment) = direct_alignment_of(file) else {
+        return Ok(());
+    };
+    let check = |what: &'static str, size: u64| {
+        if size.is_multiple_of(alignment) {
+            return Ok(());
+        }
+        Err(SetupError::Alignment {
+            path: file.path().display().to_string(),
+            what,
+            size,
+            alignment,
+        })
+    };
+    for direction in [Direction::Read, Direction::Write]
+        .into_iter()
+        .filter(|d| stream.mix.includes(*d))
+    {
+        check("blocks", stream.pattern.shortest_of(direction).0)?;
+        check("blocks", stream.pattern.longest_of(direction).0)?;
+        check("an alignment", stream.pattern.alignment[direction].0)?;
+    }
+    check("an offset", stream.region.base.resolve(file.size()))
+}

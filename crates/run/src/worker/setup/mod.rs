@@ -1,0 +1,293 @@
+//! Everything a worker needs before it starts: its thread, files, engine, streams and features.
+
+mod engine;
+mod files;
+mod streams;
+mod thread;
+mod verify;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use ::engine::{Batch, Clock, Identity, Simulation};
+use model::plan::{Depth, Job, LatencyPoints, Pacing, Stream, Worker as Plan};
+use model::{Direction, Nanos};
+
+use super::batching::Batching;
+use super::errors::ErrorLog;
+use super::features::{Features, priorities};
+use super::io_loop::{Budget, IoLoop, IssuePath, PaceState};
+use super::lifecycle::Lifecycle;
+use super::meter::Meter;
+use super::recorder::Grids;
+use super::requests::Requests;
+use super::slots::{SlotPool, SlotTable};
+use super::stream::{LiveStream, flushes};
+use super::windows::WindowRoom;
+use super::{CellKey, CellKind, Context, Inbox, Worker, mailbox};
+use crate::control::JobControl;
+use crate::control_groups::ControlGroups;
+use crate::file_lock::FileLock;
+use crate::flow::Flows;
+use crate::sources::Sources;
+
+use crate::setup_error::SetupError;
+pub(super) use files::{Opened, OpenedStream, open_target};
+
+/// Rows of interval series beyond those of one interval that a recorder holds for each cell: an interval may be joined to
+/// the next.
+const SPARE_ROWS: u64 = 128;
+/// The same for windows, which take more memory.
+const SPARE_WINDOWS: u64 = 16;
+
+/// What a worker is set up from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Assignment<'plan> {
+    pub(crate) job: &'plan Job,
+    pub(crate) worker: &'plan Plan,
+    pub(crate) targets: &'plan [ReadyTarget],
+    pub(crate) control: &'plan Arc<JobControl>,
+    pub(crate) clock: Clock,
+    /// How often recorders are exchanged.
+    pub(crate) interval: Nanos,
+    /// Lengths of the interval series.
+    pub(crate) grids: &'plan [Nanos],
+    /// There are processors to spare for spinning.
+    pub(crate) spin: bool,
+    /// Direct I/O that the target does not take is refused before the start.
+    pub(crate) checks_alignment: bool,
+    /// Files that write data come from.
+    pub(crate) sources: &'plan Sources,
+    pub(crate) control_groups: &'plan ControlGroups,
+    /// What streams of the step divide among themselves.
+    pub(crate) flows: &'plan Flows,
+    pub(crate) simulation: &'plan Simulation,
+    /// Number of the worker in its step.
+    pub(crate) number: u32,
+}
+
+/// A target after preparation.
+#[derive(Clone, Debug)]
+pub(crate) struct ReadyTarget {
+    pub(crate) what: ReadyKind,
+    /// The file or device that was examined and prepared.
+    pub(crate) identity: Option<Identity>,
+    pub(crate) size: u64,
+    /// The position that interlocked streams of a step share.
+    pub(crate) shared_position: Arc<AtomicU64>,
+    /// The lock that streams of a step take where the plan asks for one.
+    pub(crate) lock: Arc<FileLock>,
+}
+
+/// What kind of target it is.
+#[derive(Clone, Debug)]
+pub(crate) enum ReadyKind {
+    Path(PathBuf),
+    Nothing,
+    Simulated {
+        /// Its place in the simulation of the run.
+        device: u32,
+    },
+}
+
+/// Opens files and engine and makes everything ready. Call it on the worker's own thread: rings belong to a thread.
+pub(crate) fn set_up<'plan>(assignment: &Assignment<'plan>) -> Result<(Worker<'plan>, Inbox), SetupError> {
+    let plan = assignment.worker;
+    thread::place(plan, assignment.control_groups)?;
+    let pinned = thread::pin_memory(plan)?;
+    let mut opened = files::open(assignment)?;
+    let choice = engine::Choice::make(assignment, &opened)?;
+    let keys = assignment.cells();
+    let mut draws = plan.draws.start();
+    let (mut streams, sets) = streams::build(assignment, &keys, &opened.streams, choice.slots, &mut draws)?;
+    let features = Features::from_plan(assignment, &keys, &opened, sets, choice.slots)?;
+    let path = IssuePath::choose(plan, features.is_none());
+    let batches = choice.batches(plan, path);
+    let map_bytes = extra_bytes(&streams, features.as_ref());
+    let holds_locks = features.as_ref().is_some_and(Features::holds_locks);
+    let errors = ErrorLog::new(plan, &opened.files);
+    let exchanges_files = features.as_ref().is_some_and(Features::exchange_files);
+    let setup = choice.setup(
+        assignment,
+        &batches,
+        std::mem::take(&mut opened.files),
+        exchanges_files,
+        &draws,
+    );
+    let simulated = setup.simulated.clone();
+    let mut engine = ::engine::open(setup)?;
+    let pools = SlotPool::for_plan(plan, batches.slots, choice.one_at_a_time);
+    streams::fill_buffers(&pools, &mut streams, plan, engine.as_mut());
+    let window_room = WindowRoom::new(&assignment.job.windows, keys.len(), assignment.interval, SPARE_WINDOWS);
+    let rows = keys.len() * rows_per_cell(assignment);
+    let (recorder, outbox, inbox) = mailbox(&keys, (rows, window_room), simulated.is_some());
+    let paced = plan.streams.iter().any(|stream| stream.pacing != Pacing::Unpaced);
+    let mut batch = Batch::new(batches.slots);
+    // Waiting for a lock takes its time, which is no operation's.
+    batch.chained = choice.one_at_a_time && !holds_locks;
+    let worker = Worker {
+        io: IoLoop {
+            engine,
+            batch,
+            draws,
+            slots: SlotTable::new(batches.slots, &pools, &streams),
+            streams,
+            requests: Requests::new(batches.slots as usize),
+            in_flight: 0,
+            round: 0,
+            path,
+            one_at_a_time: choice.one_at_a_time,
+            batching: Batching::new(
+                &plan.batching,
+                batches.submit,
+                batches.adapts,
+                choice.splits_stamps(plan),
+            ),
+            pacing: PaceState {
+                gated: false,
+                next_due: Nanos::NEVER,
+                meter: Meter::new(paced, pools.len(), simulated.is_some()),
+            },
+            pools,
+            boundary: Nanos(0),
+            budget: Budget::OPEN,
+            passes: assignment.job.stop.passes,
+            winding_down: false,
+            recorder,
+            errors,
+        },
+        lifecycle: Lifecycle::new(
+            assignment,
+            Budget {
+                operations: assignment.job.stop.operations.unwrap_or(u64::MAX),
+                bytes: byte_budget(assignment),
+            },
+            Grids::new(assignment.grids, &assignment.job.windows, keys.len()),
+            outbox,
+        ),
+        features: features.map(Box::new),
+        context: Context {
+            plan,
+            job: assignment.job,
+            control: assignment.control,
+            flows: assignment.flows,
+            simulated,
+            _pinned: pinned,
+            engine_reason: choice.reason,
+            map_bytes,
+        },
+    };
+    Ok((worker, inbox))
+}
+
+impl IssuePath {
+    /// The fast path is for streams that nothing holds back, each with slots of its own: no feature, no pace, no pauses or
+    /// flushes.
+    fn choose(plan: &Plan, no_features: bool) -> IssuePath {
+        let own_slots = plan.depth == Depth::PerStream || plan.streams.len() == 1;
+        let free =
+            |stream: &Stream| stream.pacing == Pacing::Unpaced && stream.think.is_none() && !flushes(&stream.sync);
+        match no_features && own_slots && plan.streams.iter().all(free) {
+            true => IssuePath::Batches,
+            false => IssuePath::General,
+        }
+    }
+}
+
+impl Assignment<'_> {
+    /// The cells that count the operations of this worker.
+    pub(crate) fn cells(&self) -> Vec<CellKey> {
+        let completion_in_series = self.worker.latency == LatencyPoints::CompletionInSeries;
+        let in_windows = !self.job.windows.is_empty();
+        let mut keys = Vec::new();
+        for (number, stream) in self.worker.streams.iter().enumerate() {
+            let stream_number = number as u32;
+            for direction in occurring(stream) {
+                let paced = match &stream.pacing {
+                    Pacing::Unpaced => false,
+                    Pacing::Together { .. } => true,
+                    Pacing::PerDirection { rates } => rates[direction].is_some(),
+                };
+                keys.push(CellKey {
+                    stream: stream_number,
+                    kind: CellKind::Moves(direction),
+                    paced,
+                    completion_in_series,
+                    in_windows,
+                });
+            }
+            for direction in occurring(stream) {
+                for priority in priorities::numbers_of(stream, direction) {
+                    keys.push(CellKey {
+                        stream: stream_number,
+                        kind: CellKind::OfPriority(direction, priority),
+                        paced: false,
+                        completion_in_series,
+                        in_windows: false,
+                    });
+                }
+            }
+            if flushes(&stream.sync) || stream.replay.as_ref().is_some_and(|replay| replay.flushes) {
+                keys.push(CellKey {
+                    stream: stream_number,
+                    kind: CellKind::Sync,
+                    paced: false,
+                    completion_in_series,
+                    in_windows,
+                });
+            }
+        }
+        keys
+    }
+}
+
+/// The directions that operations of a stream have. What was written is read back by reads of the same stream, and
+/// discarded by trims of it.
+fn occurring(stream: &Stream) -> impl Iterator<Item = Direction> {
+    let verified = |direction: Direction| match (&stream.verify, direction) {
+        (Some(_), Direction::Read) => true,
+        (Some(verify), Direction::Trim) => verify.trims.is_some() && stream.mix.includes(Direction::Write),
+        (Some(_), Direction::Write) | (None, _) => false,
+    };
+    let occurs = move |direction: &Direction| stream.mix.includes(*direction) || verified(*direction);
+    Direction::ALL.into_iter().filter(occurs)
+}
+
+/// Bytes of memory that the patterns of all streams hold beyond their own structure.
+fn extra_bytes(streams: &[LiveStream], features: Option<&Features>) -> u64 {
+    let sequences: u64 = streams.iter().map(|stream| stream.sequence.extra_bytes()).sum();
+    sequences + features.map_or(0, Features::extra_bytes)
+}
+
+/// Bytes that the worker may issue, where the plan bounds them.
+fn byte_budget(given: &Assignment<'_>) -> u64 {
+    let regions = given.worker.streams.iter().flat_map(|stream| {
+        let targets = stream.target.ids().iter();
+        targets.map(|id| stream.region.resolve(given.targets[id.0 as usize].size).1)
+    });
+    let region: u128 = regions.map(u128::from).sum();
+    let stop = &given.job.stop;
+    let part = stop
+        .region_percent
+        .map(|percent| (region * u128::from(percent) / 100).try_into().unwrap_or(u64::MAX));
+    let bytes = stop.bytes.map(|bytes| bytes.0);
+    bytes.into_iter().chain(part).min().unwrap_or(u64::MAX)
+}
+
+/// Rows of interval series that end between two exchanges of recorders.
+fn rows_per_cell(given: &Assignment<'_>) -> usize {
+    let each = given.grids.iter().map(|length| given.interval.0 / length.0.max(1) + 2);
+    (each.sum::<u64>() + SPARE_ROWS) as usize
+}
+
+impl ReadyTarget {
+    /// Its name in messages.
+    pub(crate) fn name(&self) -> String {
+        match &self.what {
+            ReadyKind::Path(path) => path.display().to_string(),
+            ReadyKind::Nothing => "null target".into(),
+            ReadyKind::Simulated { .. } => "simulated device".into(),
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! The streams of a worker: their operations, their cells, and what they write.
+
+use engine::Engine;
+use model::content::Filler;
+use model::draws::{Draws, DrawsForm, Purpose};
+use model::file_choice::FileChoice;
+use model::plan::{Depth, Stream, StreamTarget, TargetId, Worker as Plan};
+use model::sequence::Sequence;
+use model::{Bytes, Direction, PerDirection};
+
+use super::{Assignment, OpenedStream, ReadyTarget};
+use crate::setup_error::SetupError;
+use crate::worker::features::{FileSet, FileSets};
+use crate::worker::slots::SlotPool;
+use crate::worker::stream::LiveStream;
+use crate::worker::{CellKey, CellKind};
+
+/// The longest read or write of a stream. Trims need no buffer.
+pub(super) fn max_buffer(stream: &Stream) -> usize {
+    let directions = [Direction::Read, Direction::Write].into_iter();
+    let lengths = directions
+        .filter(|direction| stream.mix.includes(*direction))
+        .map(|direction| stream.pattern.longest_of(direction).0 as usize);
+    lengths.max().unwrap_or(1)
+}
+
+/// The streams of a worker with `slots` slots, and the file sets of those that have one.
+pub(super) fn build(
+    assignment: &Assignment<'_>,
+    keys: &[CellKey],
+    opened: &[OpenedStream],
+    slots: u32,
+    draws: &mut Draws,
+) -> Result<(Vec<LiveStream>, Option<FileSets>), SetupError> {
+    let (mut streams, mut sets) = (Vec::new(), Vec::new());
+    for (number, (stream, opened)) in assignment.worker.streams.iter().zip(opened).enumerate() {
+        let (sequence, set) = sequence_and_set(assignment, stream, opened, slots, draws)?;
+        let cell = |kind: CellKind| {
+            let mut keys = keys.iter();
+            let cell = keys.position(|key| key.stream as usize == number && key.kind == kind);
+            cell.unwrap_or(0) as u32
+        };
+        let writes = stream.mix.includes(Direction::Write);
+        sets.push(set);
+        streams.push(LiveStream {
+            sequence,
+            file: opened.first(),
+            cells: PerDirection {
+                read: cell(CellKind::Moves(Direction::Read)),
+                write: cell(CellKind::Moves(Direction::Write)),
+                trim: cell(CellKind::Moves(Direction::Trim)),
+            },
+            sync_cell: cell(CellKind::Sync),
+            filler: writes.then(|| filler_for(assignment, stream, number)),
+            passes: 0,
+            idle_pass: false,
+            done: false,
+            gate: None,
+        });
+    }
+    Ok((streams, FileSets::from_streams(sets)))
+}
+
+/// The operations of a stream: on its target, or on the first of its files and the set of all of them.
+fn sequence_and_set(
+    assignment: &Assignment<'_>,
+    stream: &Stream,
+    opened: &OpenedStream,
+    slots: u32,
+    draws: &mut Draws,
+) -> Result<(Sequence, Option<FileSet>), SetupError> {
+    let depth = if assignment.worker.depth == Depth::PerStream {
+        stream.depth
+    } else {
+        slots
+    };
+    let sequence_on = |target: &ReadyTarget, draws: &mut Draws| {
+        let (base, length) = stream.region.resolve(target.size);
+        let shared = &target.shared_position;
+        Sequence::new(stream.mix, &stream.pattern, base, length, depth, shared, draws).map_err(|source| {
+            SetupError::Access {
+                path: target.name(),
+                size: Bytes(target.size),
+                source,
+            }
+        })
+    };
+    if stream.replay.is_some() {
+        return Ok((Sequence::nothing(stream.mix), None));
+    }
+    let target = |id: &TargetId| &assignment.targets[id.0 as usize];
+    match &stream.target {
+        StreamTarget::One { target: id } => Ok((sequence_on(target(id), draws)?, None)),
+        StreamTarget::Files {
+            targets,
+            open_at_once,
+            service,
+            operations,
+        } => {
+            let sequences = targets.iter().map(|id| sequence_on(target(id), draws));
+            let sequences = sequences.collect::<Result<Vec<_>, _>>()?;
+            let choice = FileChoice::new(*service, *operations, *open_at_once, targets.len(), draws);
+            let targets = targets.iter().map(|id| target(id).clone()).collect();
+            let engine = assignment.worker.engine.kind;
+            let (set, first) = FileSet::new(choice, sequences, targets, (stream, engine), opened);
+            Ok((first, Some(set)))
+        }
+    }
+}
+
+fn filler_for(assignment: &Assignment<'_>, stream: &Stream, number: usize) -> Filler {
+    let mut draws = assignment.worker.draws.start();
+    let seed = draws.word(Purpose::Content).wrapping_add(number as u64);
+    let step = if stream.cache.direct { 512 } else { 1 };
+    Filler::new(
+        &stream.content,
+        seed,
+        engine::fill::random_fill(),
+        assignment.sources.source(&stream.content),
+        step,
+    )
+}
+
+/// Fills every buffer once, and drops fillers whose buffers then stay as they are.
+pub(super) fn fill_buffers(pools: &[SlotPool], streams: &mut [LiveStream], plan: &Plan, engine: &mut dyn Engine) {
+    let one_generator = matches!(plan.draws, DrawsForm::Single { .. });
+    for pool in pools {
+        for number in pool.streams.clone() {
+            let (stream, plan) = (&mut streams[number], &plan.streams[number]);
+            let Some(filler) = &mut stream.filler else { continue };
+            if one_generator && plan.content.draws() {
+                stream.sequence.plan_one_by_one();
+            }
+            let length = max_buffer(plan);
+            for slot in &pool.free[..] {
+                filler.prepare(&mut engine.buffer(*slot)[..length]);
+            }
+            if plan.content.changes_each_write() || plan.verify.is_some() {
+                continue;
+            }
+            // A read, or a write of another stream, would leave something else in the buffer.
+            if !pool.shared && !plan.mix.includes(Direction::Read) {
+                stream.filler = None;
+            } else {
+                filler.prepare_each_time();
+            }
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! The thread of a worker: memory, processors, names, priorities, control group, user.
+
+use engine::sys;
+use model::plan::{Priority, Worker as Plan};
+
+use crate::control_groups::ControlGroups;
+use crate::setup_error::SetupError;
+use crate::worker::features::priorities;
+
+/// Memory that is kept from others while the worker runs.
+pub(super) fn pin_memory(plan: &Plan) -> Result<Option<engine::Pinned>, SetupError> {
+    let bytes = plan.memory.pinned;
+    if bytes.0 == 0 {
+        return Ok(None);
+    }
+    let pinned = engine::Pinned::new(bytes.0).map_err(|source| SetupError::Placement {
+        what: format!("{bytes} of memory cannot be pinned"),
+        source,
+    })?;
+    Ok(Some(pinned))
+}
+
+/// Binds the thread, and gives it its name, priorities, control group and user.
+pub(super) fn place(plan: &Plan, control_groups: &ControlGroups) -> Result<(), SetupError> {
+    let failed = |what: String| move |source| SetupError::Placement { what, source };
+    let placement = &plan.placement;
+    let mut cpus = placement.cpus.clone();
+    for node in &placement.cpu_nodes {
+        cpus.extend(sys::thread::cpus_of_node(*node).map_err(failed(format!("there is no NUMA node {node}")))?);
+    }
+    if !cpus.is_empty() {
+        sys::thread::pin_to(&cpus).map_err(failed(format!("a worker cannot be bound to the CPUs {cpus:?}")))?;
+    }
+    if let Some(nodes) = &placement.memory_nodes {
+        sys::thread::take_memory_from(nodes).map_err(failed(format!(
+            "a worker cannot take its memory from NUMA nodes as asked ({nodes:?})"
+        )))?;
+    }
+    if let Some(name) = &placement.name {
+        sys::thread::set_name(name);
+    }
+    if let Some(nice) = placement.nice {
+        sys::thread::set_nice(nice).map_err(failed(format!("a worker cannot get the nice value {nice}")))?;
+    }
+    let set_priority = |priority: Priority| {
+        sys::thread::set_io_priority(priorities::class_number(priority.class), priority.level, priority.hint)
+            .map_err(failed("a worker cannot get its I/O priority".to_owned()))
+    };
+    // Better refused here than by the first operation.
+    let own: Vec<Priority> = all_priorities(plan).collect();
+    if has_own_priorities(plan) && sys::thread::HAVE_IO_PRIORITY {
+        own.iter().try_for_each(|priority| set_priority(*priority))?;
+    }
+    match common_priority(plan) {
+        Some(priority) => set_priority(priority)?,
+        None if own.is_empty() => {}
+        None => sys::thread::set_io_priority(0, 0, 0).map_err(failed("an I/O priority cannot be given back".into()))?,
+    }
+    sys::thread::sharpen_timers();
+    if let Some(group) = &placement.control_group {
+        control_groups.enter(group)?;
+    }
+    // Last: what comes before may be a matter for root.
+    if placement.user.is_some() || placement.group.is_some() {
+        let id = |id: Option<u32>| id.map_or("the same".into(), |id| id.to_string());
+        sys::thread::act_as(placement.user, placement.group).map_err(failed(format!(
+            "a worker cannot act as user {} and group {}",
+            id(placement.user),
+            id(placement.group)
+        )))?;
+    }
+    Ok(())
+}
+
+/// The I/O priority of the thread: where it is that of every operation, and threads have one. Otherwise each operation
+/// carries its own, by the file that it goes to.
+fn common_priority(plan: &Plan) -> Option<Priority> {
+    if !sys::thread::HAVE_IO_PRIORITY {
+        return None;
+    }
+    let first = plan.streams.first()?.priority?;
+    let common = first.percent >= 100 && plan.streams.iter().all(|stream| stream.priority == Some(first));
+    common.then_some(first)
+}
+
+/// True if operations carry I/O priorities of their own.
+pub(super) fn has_own_priorities(plan: &Plan) -> bool {
+    let of_streams = common_priority(plan).is_none() && plan.streams.iter().any(|stream| stream.priority.is_some());
+    of_streams || plan.streams.iter().any(|stream| !priorities::rules(stream).is_empty())
+}
+
+/// Every priority that some operation can have.
+fn all_priorities(plan: &Plan) -> impl Iterator<Item = Priority> {
+    plan.streams.iter().flat_map(|stream| {
+        let of_rules = stream.priorities.iter().map(|rule| Priority {
+            class: rule.class,
+            level: rule.level,
+            hint: rule.hint,
+            percent: rule.percent,
+        });
+        stream.priority.into_iter().chain(of_rules)
+    })
+}

@@ -1,0 +1,104 @@
+//! The verification of a worker's streams.
+
+use model::draws::DrawsForm;
+use model::plan::{Stream, Verify};
+
+use super::Assignment;
+use super::streams::max_buffer;
+use crate::setup_error::SetupError;
+use crate::verify::Checker;
+use crate::verify::pool::Pool;
+use crate::verify::state::Progress;
+use crate::worker::features::{StreamVerification, Verification, VerifySetup, load_state};
+
+impl Verification {
+    /// The verification that some stream asks for. `slots` are those of the worker.
+    pub(in crate::worker) fn from_plan(
+        assignment: &Assignment<'_>,
+        slots: u32,
+    ) -> Result<Option<Verification>, SetupError> {
+        let streams = assignment.worker.streams.iter().map(|stream| {
+            let verify = stream.verify.as_ref();
+            verify
+                .map(|verify| for_stream(assignment, stream, verify, slots))
+                .transpose()
+        });
+        let streams = streams.collect::<Result<_, _>>()?;
+        Ok(Verification::from_streams(streams, &assignment.job.name))
+    }
+}
+
+fn for_stream(
+    assignment: &Assignment<'_>,
+    stream: &Stream,
+    verify: &Verify,
+    slots: u32,
+) -> Result<StreamVerification, SetupError> {
+    let number = match assignment.worker.draws {
+        DrawsForm::PerPurpose { number, .. } => number as u16,
+        DrawsForm::Native { .. } | DrawsForm::Single { .. } => 0,
+    };
+    let setup = VerifySetup {
+        slots,
+        number,
+        recorded: recorded(verify)?,
+        checkers: checkers(stream, verify, number, slots)?,
+    };
+    let verification = StreamVerification::new(assignment.worker, stream, verify, assignment.job, setup);
+    let shortest = match verify.interval {
+        0 => stream.pattern.shortest(&stream.mix).0,
+        interval => u64::from(interval),
+    };
+    let min = verification.min_length() as u64;
+    if shortest < min {
+        return Err(SetupError::Unfit {
+            what: format!("blocks of {shortest} bytes leave no room for the header that verification needs"),
+            help: format!("use blocks and verification intervals of at least {min} bytes, or verify a pattern"),
+        });
+    }
+    if let Some((place, min)) = verification.misplaced() {
+        return Err(SetupError::Unfit {
+            what: format!(
+                "a header cannot stand {place} bytes from the beginning, where it would overlap its own place"
+            ),
+            help: format!("use a place of at least {min} bytes"),
+        });
+    }
+    Ok(verification)
+}
+
+/// How far an earlier run came, where only that is checked.
+fn recorded(verify: &Verify) -> Result<Option<Progress>, SetupError> {
+    if !verify.load_state {
+        return Ok(None);
+    }
+    let state = load_state(verify).map_err(|(path, source)| SetupError::State {
+        path: path.display().to_string(),
+        source,
+    });
+    state.map(Some)
+}
+
+/// The threads that check, where the worker does not check by itself.
+fn checkers<T: Send + 'static>(
+    stream: &Stream,
+    verify: &Verify,
+    number: u16,
+    slots: u32,
+) -> Result<Option<Pool<T>>, SetupError> {
+    let threads = verify.threads;
+    if threads == 0 {
+        return Ok(None);
+    }
+    let checker = Checker::new(verify, number);
+    let (buffers, length) = ((slots + threads) as usize, max_buffer(stream));
+    let pool = Pool::new(&checker, threads as usize, &verify.processors, buffers, length);
+    let pool = pool.map_err(|source| SetupError::Placement {
+        what: match verify.processors.is_empty() {
+            true => format!("{threads} threads that check cannot be started"),
+            false => format!("threads that check cannot be bound to the CPUs {:?}", verify.processors),
+        },
+        source,
+    });
+    pool.map(Some)
+}

@@ -1,0 +1,152 @@
+//! Slots: what each carries, which are free, and which streams use them.
+
+use engine::Slot;
+use model::Nanos;
+use model::draws::{Draws, Purpose, Reduction};
+use model::plan::{Depth, Worker as Plan};
+
+use super::stream::LiveStream;
+
+/// An operation in flight.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct SlotRecord {
+    /// Round in which it was queued, and cell that counts it. Equal keys have equal stamps.
+    pub(crate) key: u64,
+    /// When its buffer was ready.
+    pub(crate) queued: Nanos,
+    /// Where its submission latency ends and its completion latency begins.
+    pub(crate) issued: Nanos,
+    /// When it was due, if it is paced.
+    pub(crate) due: Nanos,
+    /// First byte.
+    pub(crate) offset: u64,
+    /// Bytes asked for; 0 for flushes.
+    pub(crate) length: u32,
+    /// Pool that its slot belongs to.
+    pub(crate) pool: u32,
+    /// Stream that issued it.
+    pub(crate) stream: u32,
+    /// File of the engine, for messages.
+    pub(crate) file: u16,
+    /// The slot has carried an operation.
+    pub(crate) used: bool,
+}
+
+/// What each slot carries.
+#[derive(Debug)]
+pub(crate) struct SlotTable(Vec<SlotRecord>);
+
+impl SlotTable {
+    /// A table in which the slots of a pool belong to its first stream.
+    pub(crate) fn new(slots: u32, pools: &[SlotPool], streams: &[LiveStream]) -> SlotTable {
+        let mut records = vec![SlotRecord::default(); slots as usize];
+        for (number, pool) in pools.iter().enumerate() {
+            for slot in &pool.free {
+                let record = &mut records[slot.0 as usize];
+                (record.pool, record.stream) = (number as u32, pool.streams.start as u32);
+                record.file = streams.get(pool.streams.start).map_or(0, |stream| stream.file);
+            }
+        }
+        SlotTable(records)
+    }
+
+    #[inline(always)]
+    pub(crate) fn get(&self, slot: Slot) -> &SlotRecord {
+        &self.0[slot.0 as usize]
+    }
+
+    #[inline(always)]
+    pub(crate) fn get_mut(&mut self, slot: Slot) -> &mut SlotRecord {
+        &mut self.0[slot.0 as usize]
+    }
+}
+
+/// Slots and the streams that use them: one pool for each stream, or one for all.
+#[derive(Debug)]
+pub(crate) struct SlotPool {
+    pub(crate) streams: std::ops::Range<usize>,
+    /// Several streams use it.
+    pub(crate) shared: bool,
+    /// Cumulative weights of the streams, where there are several.
+    pub(crate) weights: Vec<u64>,
+    /// Free slots are the first `free_count`; the one freed last is used first, so that its buffer is still in the cache.
+    pub(crate) free: Box<[Slot]>,
+    pub(crate) free_count: usize,
+    /// Free slots that must stay unused: all slots less the depth in force.
+    pub(crate) reserve: usize,
+    pub(crate) first_slot: u32,
+}
+
+impl SlotPool {
+    /// The pools of a worker with `slots` slots: one for each stream, or one for all.
+    pub(crate) fn for_plan(plan: &Plan, slots: u32, one_at_a_time: bool) -> Vec<SlotPool> {
+        if let Depth::Shared { .. } = plan.depth {
+            return vec![SlotPool::new(plan, 0..plan.streams.len(), 0, slots)];
+        }
+        let per_stream = slots / (plan.streams.len() as u32).max(1);
+        let mut first_slot = 0;
+        let pools = plan.streams.iter().enumerate().map(|(index, stream)| {
+            let count = if one_at_a_time { per_stream } else { stream.depth };
+            let pool = SlotPool::new(plan, index..index + 1, first_slot, count);
+            first_slot += count;
+            pool
+        });
+        pools.collect()
+    }
+
+    fn new(plan: &Plan, streams: std::ops::Range<usize>, first_slot: u32, count: u32) -> SlotPool {
+        let mut sum = 0;
+        let weights = plan.streams[streams.clone()].iter().map(|stream| {
+            sum += u64::from(stream.weight);
+            sum
+        });
+        SlotPool {
+            weights: weights.collect(),
+            shared: streams.len() > 1,
+            streams,
+            // Last in, first out: the first slot lies on top.
+            free: (first_slot..first_slot + count).rev().map(Slot).collect(),
+            free_count: count as usize,
+            reserve: 0,
+            first_slot,
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn has_room(&self) -> bool {
+        self.free_count > self.reserve
+    }
+
+    /// The slot that the next operation takes. The pool must have room.
+    #[inline(always)]
+    pub(crate) fn next_slot(&self) -> Slot {
+        self.free[self.free_count - 1]
+    }
+
+    #[inline(always)]
+    pub(crate) fn give_back(&mut self, slot: Slot) {
+        self.free[self.free_count] = slot;
+        self.free_count += 1;
+    }
+
+    /// Picks a stream by weight.
+    pub(crate) fn choose(&self, draws: &mut Draws) -> usize {
+        let total = self.weights[self.weights.len() - 1];
+        let level = match draws {
+            // DiskSpd draws 32 bits where all weights are equal and 64 otherwise, and takes the remainder.
+            Draws::Single(_) if self.equal_weights() => {
+                return self.streams.start + draws.half(Purpose::Stream) as usize % self.streams.len();
+            }
+            Draws::Single(_) => draws.below(Purpose::Stream, total, Reduction::Modulo),
+            _ => draws.below(Purpose::Stream, total, Reduction::Lemire),
+        };
+        self.streams.start + self.weights.partition_point(|upto| *upto <= level)
+    }
+
+    fn equal_weights(&self) -> bool {
+        self.weights
+            .iter()
+            .enumerate()
+            .all(|(index, upto)| *upto == self.weights[0] * (index as u64 + 1))
+    }
+}

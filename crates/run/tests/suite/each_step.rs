@@ -1,0 +1,375 @@
+//! Targets that steps make anew, failures that end the other workers, waits, ranges in effect.
+
+use crate::support::{device, plan, plan_on, run_job, stream, try_run, worker};
+use model::access::{Access, Placement, RangeBasis, RangeShare, Ranges, RangesRule};
+use model::content::Content;
+use model::event::EndReason;
+use model::mix::Mix;
+use model::plan::{
+    AtEndOfJob, EndsWith, EngineKind, Grid, GridScope, LatencyPoints, Plan, Prepare, PrepareWhen, Rate, SimulatedFault,
+    Step, Stop, StreamTarget, Target, TargetId, TargetKind,
+};
+use model::plan::{Pacing, SimulatedDevice};
+use model::{Bytes, Nanos, PerDirection};
+use run::RunError;
+
+fn recreated(path: &str, size: Bytes, content: Content) -> Target {
+    Target {
+        path: path.into(),
+        kind: TargetKind::Path,
+        prepare: Prepare::Recreate { size, content },
+        at_end: AtEndOfJob::Keep,
+    }
+}
+
+/// A step for each target, a hundred operations each.
+fn steps_on(targets: Vec<Target>, mix: Mix) -> Plan {
+    let stop = Stop {
+        operations: Some(100),
+        ..Stop::default()
+    };
+    let mut plan = plan_on("", EngineKind::Psync, stop, vec![worker(vec![stream()])]);
+    let job = plan.steps[0].jobs[0].clone();
+    plan.prepare = PrepareWhen::EachStep;
+    plan.steps = (0..targets.len())
+        .map(|number| {
+            let mut job = job.clone();
+            let stream = &mut job.workers[0].streams[0];
+            stream.target = StreamTarget::One {
+                target: TargetId(number as u32),
+            };
+            stream.mix = mix;
+            stream.content = Content::Zeros;
+            Step {
+                jobs: vec![job],
+                prepare: None,
+            }
+        })
+        .collect();
+    plan.targets = targets;
+    plan
+}
+
+#[test]
+fn a_file_is_made_anew_for_every_step_with_the_size_of_that_step() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.dat").display().to_string();
+    let existing = Target {
+        prepare: Prepare::Existing,
+        ..recreated(&path, Bytes(0), Content::Zeros)
+    };
+    let targets = vec![
+        recreated(&path, Bytes::mib(2), Content::Counting),
+        // The file that the first step has made and written to.
+        existing,
+        recreated(&path, Bytes(600 << 10), Content::Counting),
+    ];
+    let (results, _) = try_run(steps_on(targets, Mix::WRITES)).unwrap();
+    let sizes: Vec<u64> = results.hosts[0]
+        .environment
+        .targets
+        .iter()
+        .map(|facts| facts.size.0)
+        .collect();
+    assert_eq!(sizes, [2 << 20, 2 << 20, 600 << 10]);
+    assert!(results.steps.iter().all(|step| step.jobs[0].total().operations == 100));
+    // The last step wrote zeros into a file that was counting again: what was left of the first step's zeros is gone.
+    let bytes = std::fs::read(&path).unwrap();
+    assert_eq!(bytes.len(), 600 << 10);
+    let blocks = bytes.chunks(4096);
+    let counting = |block: &&[u8]| block.iter().enumerate().all(|(index, byte)| *byte == index as u8);
+    let zeros = |block: &&[u8]| block.iter().all(|byte| *byte == 0);
+    assert_eq!(
+        blocks.clone().filter(counting).count() + blocks.clone().filter(zeros).count(),
+        150
+    );
+    assert!(blocks.clone().filter(counting).count() > 30 && blocks.filter(zeros).count() > 30);
+}
+
+#[test]
+fn what_is_prepared_once_is_not_made_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.dat").display().to_string();
+    let once = recreated(&path, Bytes::mib(1), Content::Counting);
+    let mut plan = steps_on(vec![once.clone(), once], Mix::WRITES);
+    plan.steps[1].jobs[0].workers[0].streams[0].target = StreamTarget::One { target: TargetId(0) };
+    plan.targets.truncate(1);
+    plan.prepare_once = vec![TargetId(0)];
+    let (_, events) = try_run(plan).unwrap();
+    let prepared = |event: &&model::event::Event| matches!(event, model::event::Event::Prepared { .. });
+    assert_eq!(events.iter().filter(prepared).count(), 1);
+}
+
+#[test]
+fn a_step_that_cannot_be_prepared_keeps_what_was_measured_before() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    std::fs::create_dir(folder.path().join("gone")).unwrap();
+    let targets = vec![
+        recreated(&path("a.dat"), Bytes::mib(1), Content::Counting),
+        recreated(&path("gone/b.dat"), Bytes::mib(1), Content::Counting),
+    ];
+    let impossible = steps_on(targets, Mix::READS);
+    let gone = folder.path().join("gone");
+    let interrupt = std::sync::atomic::AtomicBool::new(false);
+    let permissions = run::targets::guard::Permissions::default();
+    let context = run::RunContext::new(engine::clock::ClockStart::now().settle(), &interrupt, &permissions);
+    let results = run::execute(impossible, context, &mut |event| {
+        if matches!(event, model::event::Event::JobEnded { .. }) {
+            let _ = std::fs::remove_dir(&gone);
+        }
+    })
+    .unwrap();
+    assert_eq!(results.steps.len(), 2);
+    assert_eq!(results.steps[0].jobs[0].total().operations, 100);
+    assert_eq!(results.steps[1].jobs[0].ended, None);
+    assert!(results.findings.iter().any(|finding| finding.rule == "NOT-STARTED"));
+}
+
+#[test]
+fn a_directory_is_no_file_to_be_made_anew() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().display().to_string();
+    let error = try_run(steps_on(
+        vec![recreated(&path, Bytes::mib(1), Content::Zeros)],
+        Mix::READS,
+    ))
+    .unwrap_err();
+    assert!(matches!(error, RunError::Targets(_)), "{error}");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+fn failing_late() -> SimulatedDevice {
+    SimulatedDevice {
+        faults: vec![SimulatedFault::Nth {
+            operation: 50,
+            errno: 5,
+        }],
+        ..device()
+    }
+}
+
+#[test]
+fn where_the_plan_says_so_the_failure_of_one_worker_ends_the_others() {
+    // Each worker has its own simulated device; only the first one's has a fault.
+    for (together, ends) in [(false, Some(EndReason::Time)), (true, None)] {
+        let mut workers = vec![worker(vec![stream()]), worker(vec![stream()])];
+        workers[1].streams[0].target = StreamTarget::One { target: TargetId(1) };
+        let mut both = plan(failing_late(), Stop::after(Nanos::secs(600)), workers);
+        let mut sound = both.targets[0].clone();
+        sound.kind = TargetKind::Simulated { device: device() };
+        both.targets.push(sound);
+        both.steps[0].jobs[0].ends_with = EndsWith {
+            workers_on_failure: together,
+            ..EndsWith::default()
+        };
+        let job = run_job(both);
+        let failure = job.workers[0].failure.as_ref().unwrap();
+        let operation = failure.operation.as_ref().unwrap();
+        assert_eq!((operation.slot, operation.stream), (0, 0));
+        assert_eq!(operation.direction, model::Direction::Read);
+        assert_eq!(job.ended, Some(EndReason::Failed));
+        let measured = job.workers[1].measured_ns;
+        match ends {
+            Some(_) => assert_eq!(measured, Nanos::secs(600)),
+            None => assert!(measured < Nanos::secs(600), "{measured}"),
+        }
+    }
+}
+
+#[test]
+fn waits_are_counted_by_their_kind() {
+    let run = |change: &dyn Fn(&mut model::plan::Worker)| {
+        let mut one = stream();
+        one.depth = 4;
+        let mut counting = worker(vec![one]);
+        counting.batching.count_waits = true;
+        counting.batching.submit = Some(8);
+        change(&mut counting);
+        run_job(plan(device(), Stop::after(Nanos::millis(100)), vec![counting]))
+            .workers
+            .remove(0)
+    };
+    let full = run(&|_| {});
+    assert!(
+        full.waits.completion > 900 && full.waits.slept + full.waits.throttled == 0,
+        "{:?}",
+        full.waits
+    );
+    // 1,000 per second of 100 µs each: nothing is in flight nine tenths of the time.
+    let paced = run(&|worker| {
+        worker.streams[0].pacing = Pacing::Together { rate: Rate::iops(1000) };
+    });
+    assert!((90..=110).contains(&paced.waits.slept), "{:?}", paced.waits);
+    assert!((90..=110).contains(&paced.waits.throttled), "{:?}", paced.waits);
+    let uncounted = run(&|worker| worker.batching.count_waits = false);
+    assert_eq!(uncounted.waits, Default::default());
+}
+
+#[test]
+fn ranges_in_effect_are_reported() {
+    let mut ranged = stream();
+    let shares = [(60.0, 10.0), (0.0, 20.0), (40.0, 70.0)];
+    let share = |(operations_percent, span): (f64, f64)| RangeShare {
+        operations_percent,
+        span,
+    };
+    ranged.pattern.access = vec![Access::Random {
+        placement: Placement::Ranges(Ranges {
+            basis: RangeBasis::Percent,
+            rule: RangesRule::Diskspd,
+            shares: PerDirection::all(shares.into_iter().map(share).collect()),
+        }),
+    }];
+    let job = run_job(plan(
+        device(),
+        Stop::after(Nanos::millis(10)),
+        vec![worker(vec![ranged])],
+    ));
+    let ranges = &job.workers[0].streams[0].effective_ranges;
+    let shown: Vec<(f64, u64)> = ranges
+        .iter()
+        .map(|range| (range.operations_percent, range.start.0))
+        .collect();
+    // A tenth and three tenths of 1 GiB, down to whole blocks.
+    assert_eq!(shown, [(60.0, 0), (40.0, 322_121_728)]);
+    assert_eq!(ranges[1].start.0 + ranges[1].length.0, 1 << 30);
+}
+
+/// What interval series show of latency: that of completion where the plan says so, else response time when paced.
+#[test]
+fn interval_series_show_the_latency_that_is_asked_for() {
+    let extremes = |points: LatencyPoints, paced: bool| {
+        let mut one = stream();
+        one.depth = 8;
+        if paced {
+            // More than the device does with one operation at a time: operations wait for their turn.
+            one.pacing = Pacing::Together {
+                rate: Rate::iops(20_000),
+            };
+            one.depth = 1;
+        }
+        let mut workers = vec![worker(vec![one])];
+        workers[0].latency = points;
+        let mut costly = device();
+        costly.submit_cost_ns = Nanos::micros(5);
+        let job = run_job(plan(costly, Stop::after(Nanos::secs(2)), workers));
+        let total = job.total();
+        let points: Vec<_> = job.series.iter().flat_map(|series| series.points.read.iter()).collect();
+        let least = points.iter().map(|point| point.latency_ns_min).min().unwrap();
+        let most = points.iter().map(|point| point.latency_ns_max).max().unwrap();
+        (total, least, most)
+    };
+    let (total, least, most) = extremes(LatencyPoints::BeforeCall, false);
+    assert_eq!((least, most), (total.total.min(), total.total.max()));
+    let (total, least, most) = extremes(LatencyPoints::CompletionInSeries, false);
+    assert_eq!((least, most), (total.completion.min(), total.completion.max()));
+    let (total, least, most) = extremes(LatencyPoints::BeforeCall, true);
+    let response = total.response.unwrap();
+    assert_eq!((least, most), (response.min(), response.max()));
+    assert!(most > total.total.max());
+    let (total, least, most) = extremes(LatencyPoints::CompletionInSeries, true);
+    assert_eq!((least, most), (total.completion.min(), total.completion.max()));
+}
+
+/// A thousand intervals a second, and none of them joined to another.
+#[test]
+fn short_intervals_are_all_kept() {
+    let mut short = plan(device(), Stop::after(Nanos::secs(2)), vec![worker(vec![stream()])]);
+    short.grids = vec![Grid {
+        length_ns: Nanos::millis(1),
+        scope: GridScope::Stream,
+    }];
+    let job = run_job(short);
+    assert_eq!(job.workers[0].joined_rows, 0);
+    let points = &job.series[0].points.read;
+    assert_eq!(points.len(), 2000);
+    // 100 us each, one at a time.
+    assert!(points.iter().all(|point| (9..=11).contains(&point.operations)));
+}
+
+/// One worker with a mapped file beside one that is read and written by calls, on each engine that can carry the other.
+#[cfg(target_os = "linux")]
+#[test]
+fn mapped_streams_stand_beside_others() {
+    for (engine, shared) in [
+        (EngineKind::Auto, false),
+        (EngineKind::IoUring, false),
+        (EngineKind::IoUring, true),
+        (EngineKind::Psync, false),
+        (EngineKind::Psync, true),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name).display().to_string();
+        let targets = vec![
+            recreated(&path("mapped.dat"), Bytes::mib(1), Content::Counting),
+            recreated(&path("called.dat"), Bytes::mib(1), Content::Counting),
+        ];
+        let mut both = steps_on(targets, Mix::WRITES);
+        both.steps.truncate(1);
+        both.steps[0].prepare = Some(PrepareWhen::BeforeAll);
+        let worker = &mut both.steps[0].jobs[0].workers[0];
+        worker.engine.kind = engine;
+        let mut called = worker.streams[0].clone();
+        called.target = StreamTarget::One { target: TargetId(1) };
+        (worker.streams[0].depth, called.depth) = (2, 3);
+        worker.streams[0].cache.mapping = Some(model::plan::Mapping::default());
+        worker.streams.push(called);
+        if shared {
+            worker.depth = model::plan::Depth::Shared { operations: 4 };
+        }
+        both.steps[0].jobs[0].stop.operations = Some(600);
+        let (results, _) = try_run(both).unwrap();
+        let worker = &results.steps[0].jobs[0].workers[0];
+        assert_eq!(worker.failure, None, "{engine:?}");
+        let written = |stream: usize| worker.streams[stream].directions.write.as_ref().unwrap();
+        assert_eq!(written(0).operations + written(1).operations, 600, "{engine:?}");
+        // A copy is done while a call has hardly begun, so copies get more of the turns.
+        assert!(written(0).operations > 100 && written(1).operations >= 3, "{engine:?}");
+        for (stream, name) in ["mapped.dat", "called.dat"].into_iter().enumerate() {
+            let bytes = std::fs::read(path(name)).unwrap();
+            let zeros = bytes
+                .chunks(4096)
+                .filter(|block| block.iter().all(|byte| *byte == 0))
+                .count();
+            // Random places of 256, written so often.
+            let n = written(stream).operations as f64;
+            let expected = 256.0 * (1.0 - (-n / 256.0).exp());
+            assert!(
+                (zeros as f64 - expected).abs() < 40.0,
+                "{engine:?} {name}: {zeros}, not {expected}"
+            );
+        }
+    }
+}
+
+/// A device that completes inside the call frees a slot at once; the streams of a worker take turns all the same.
+#[test]
+fn no_stream_is_starved_by_another_on_a_device_that_completes_inside_the_call() {
+    for depth in [1, 4] {
+        let inline = SimulatedDevice {
+            inline: true,
+            ..device()
+        };
+        let mut one = stream();
+        one.depth = depth;
+        let job = run_job(plan(
+            inline,
+            Stop::after(Nanos::secs(1)),
+            vec![worker(vec![one.clone(), one])],
+        ));
+        let reads = |stream: usize| {
+            job.workers[0].streams[stream]
+                .directions
+                .read
+                .as_ref()
+                .unwrap()
+                .operations
+        };
+        let (first, second) = (reads(0), reads(1));
+        assert!(
+            first > 1000 && first.abs_diff(second) < first / 10,
+            "{first} and {second}"
+        );
+    }
+}

@@ -1,0 +1,182 @@
+//! Wishes that only some engines and targets can fulfil: I/O priorities of single operations, atomic writes.
+
+use crate::support::{plan_on, run_job, stream, try_run, worker};
+use model::Bytes;
+use model::mix::{Mix, MixRule};
+use model::plan::{CacheMode, EngineKind, Plan, Prepare, Priority, PriorityClass, Stop, Worker};
+
+fn target() -> (tempfile::TempDir, String) {
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("cargo has made it");
+    let path = directory.path().join("target");
+    (directory, path.display().to_string())
+}
+
+/// A thousand operations on a file of fathom's own making.
+fn plan(path: &str, kind: EngineKind, workers: Vec<Worker>) -> Plan {
+    let mut plan = plan_on(path, kind, OPERATIONS, workers);
+    plan.targets[0].prepare = Prepare::Filled {
+        size: Some(Bytes::mib(1)),
+    };
+    plan
+}
+
+const OPERATIONS: Stop = Stop {
+    operations: Some(1000),
+    after_ns: None,
+    bytes: None,
+    region_percent: None,
+    passes: None,
+    repeat_until_time: false,
+    rounds: None,
+};
+
+/// The engines of this system that keep operations in flight.
+fn asynchronous() -> Vec<EngineKind> {
+    match cfg!(windows) {
+        true => vec![EngineKind::Iocp, EngineKind::Routines],
+        false => vec![EngineKind::IoUring, EngineKind::Libaio],
+    }
+}
+
+#[test]
+fn operations_carry_priorities_of_their_own() {
+    let (_directory, path) = target();
+    let priority = |level, percent| {
+        Some(Priority {
+            class: PriorityClass::BestEffort,
+            level,
+            hint: 0,
+            percent,
+        })
+    };
+    let (mut high, mut low) = (stream(), stream());
+    (high.priority, low.priority) = (priority(0, 30), priority(7, 100));
+    (high.depth, low.depth) = (4, 4);
+    high.mix = Mix::Drawn {
+        write_percent: 50.0,
+        rule: MixRule::Independent,
+    };
+    let both = vec![worker(vec![high, low])];
+    for kind in asynchronous().into_iter().chain([EngineKind::Null]) {
+        let (_directory, path) = target();
+        let job = run_job(plan(&path, kind, both.clone()));
+        assert_eq!(job.workers[0].failure, None, "{}", kind.name());
+        assert_eq!(job.total().operations, 1000, "{}", kind.name());
+    }
+    // On Windows it is the open file that has a priority, whatever uses it.
+    if !cfg!(windows) {
+        let error = try_run(plan(&path, EngineKind::Psync, both)).unwrap_err();
+        assert!(error.to_string().contains("same I/O priority"), "{error}");
+    }
+    // One operation at a time is no reason for an engine that cannot do it.
+    let mut part = stream();
+    part.priority = priority(3, 50);
+    let job = run_job(plan(&path, EngineKind::Auto, vec![worker(vec![part])]));
+    let expected = match cfg!(windows) {
+        true => EngineKind::Psync,
+        false => EngineKind::IoUring,
+    };
+    assert_eq!(job.workers[0].engine.kind, expected);
+    assert_eq!(job.total().operations, 1000);
+}
+
+#[cfg_attr(windows, ignore = "this system has no such writes")]
+#[test]
+fn atomic_writes_are_done_or_refused_with_the_reason() {
+    let (_directory, path) = target();
+    let run = |kind, cache| {
+        let mut one = stream();
+        one.mix = Mix::WRITES;
+        one.cache = cache;
+        let mut atomic = worker(vec![one]);
+        atomic.engine.atomic = true;
+        try_run(plan(&path, kind, vec![atomic]))
+    };
+    for kind in [
+        EngineKind::IoUring,
+        EngineKind::Libaio,
+        EngineKind::Pvsync2,
+        EngineKind::Auto,
+    ] {
+        let error = run(kind, CacheMode::BUFFERED).unwrap_err().to_string();
+        assert!(error.contains("page cache"), "{error}");
+        match run(kind, CacheMode::DIRECT) {
+            Ok((results, _)) => {
+                let job = &results.steps[0].jobs[0];
+                assert_eq!(job.workers[0].failure, None);
+                assert_eq!(job.total().operations, 1000);
+            }
+            Err(error) => assert!(
+                error
+                    .to_string()
+                    .contains("offers no writes that happen whole or not at all"),
+                "{error}"
+            ),
+        }
+    }
+    let error = run(EngineKind::Psync, CacheMode::DIRECT).unwrap_err().to_string();
+    assert!(error.contains("the psync engine"), "{error}");
+}
+
+/// What a system is known to lack is told before anything is made.
+#[test]
+fn an_engine_of_another_system_is_refused_before_anything_is_made() {
+    let (_directory, path) = target();
+    let Some(refusal) = engine::refusal(EngineKind::IoRing, true) else {
+        // A Windows that has it.
+        let job = run_job(plan(&path, EngineKind::IoRing, vec![worker(vec![stream()])]));
+        assert_eq!(job.total().operations, 1000);
+        return;
+    };
+    let mut writes = stream();
+    writes.mix = Mix::WRITES;
+    let error = try_run(plan(&path, EngineKind::IoRing, vec![worker(vec![writes])])).unwrap_err();
+    assert_eq!(error.to_string(), refusal.to_string());
+    assert!(
+        error
+            .to_string()
+            .contains("the ioring engine cannot be used: this system"),
+        "{error}"
+    );
+    assert!(!std::path::Path::new(&path).exists());
+    for kind in [EngineKind::Psync, EngineKind::Auto] {
+        assert_eq!(engine::refusal(kind, true), None);
+    }
+}
+
+/// With a pool of threads that make the calls, operations of a synchronous engine are in flight side by side.
+#[test]
+fn a_pool_of_threads_makes_the_calls() {
+    for offload in [false, true] {
+        let (_directory, path) = target();
+        let mut one = stream();
+        one.depth = 4;
+        // From the page cache a call can end before the worker goes on at all, where the cores are few.
+        one.cache = CacheMode::DIRECT;
+        one.mix = Mix::Drawn {
+            write_percent: 30.0,
+            rule: MixRule::Independent,
+        };
+        let mut pooled = worker(vec![one]);
+        pooled.engine.offload = offload;
+        let job = run_job(plan(&path, EngineKind::Psync, vec![pooled]));
+        let worker = &job.workers[0];
+        assert_eq!(worker.failure, None);
+        assert_eq!(job.total().operations, 1000);
+        // Distributions begin with the class of none in flight.
+        let deepest = worker.depth.classes.iter().rposition(|count| *count > 0);
+        assert_eq!(deepest.unwrap() > 1, offload, "{:?}", worker.depth);
+        assert_eq!(worker.slots, if offload { 4 } else { 1 });
+        let named = worker
+            .engine
+            .features
+            .iter()
+            .any(|feature| feature.contains("pool of 4 threads"));
+        assert_eq!((worker.engine.kind, named), (EngineKind::Psync, offload));
+    }
+    let (_directory, path) = target();
+    let mut mapped = worker(vec![stream()]);
+    mapped.engine.offload = true;
+    let error = try_run(plan(&path, EngineKind::Mmap, vec![mapped])).unwrap_err();
+    assert!(error.to_string().contains("pool of threads"), "{error}");
+}

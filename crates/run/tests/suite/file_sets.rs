@@ -1,0 +1,237 @@
+//! Streams that go to a set of files: which file is next, how many are open, when a pass is over.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use crate::support::{device, plan, run_job, stream, worker};
+use model::access::{Access, AtEnd, Positions, Sequential};
+use model::block_size::BlockSizes;
+use model::content::Content;
+use model::draws::DrawsForm;
+use model::mix::Mix;
+use model::plan::{
+    EngineKind, FileService, Pacing, Pattern, Plan, Rate, SimulatedDevice, Stop, Stream, StreamTarget, SyncRule,
+    TargetId, TargetKind,
+};
+use model::results::JobResults;
+use model::testing;
+use model::{Bytes, PerDirection};
+
+const BLOCK: usize = 4096;
+
+/// Four files of four blocks, each written once.
+fn set(open_at_once: u32, service: FileService, operations: u64) -> Stream {
+    let sequential = Access::Sequential(Sequential {
+        at_end: AtEnd::Finish,
+        positions: Positions::PerDirection,
+        ..Sequential::default()
+    });
+    Stream {
+        target: StreamTarget::Files {
+            targets: (0..4).map(TargetId).collect(),
+            open_at_once,
+            service,
+            operations,
+        },
+        mix: Mix::WRITES,
+        content: Content::Stamped,
+        pattern: Pattern::simple(sequential, Bytes(BLOCK as u64)),
+        ..stream()
+    }
+}
+
+fn pass() -> Stop {
+    Stop {
+        passes: Some(1),
+        ..Stop::default()
+    }
+}
+
+fn files_in(directory: &Path, engine: EngineKind, stop: Stop, stream: Stream) -> Plan {
+    let mut one = worker(vec![stream]);
+    one.engine.kind = engine;
+    // The seed of fio's first clone, so that random orders are those that fio logs.
+    one.draws = DrawsForm::PerPurpose { seed: 0x89, number: 1 };
+    let mut plan = plan(device(), stop, vec![one]);
+    plan.targets = (0..4)
+        .map(|number| {
+            let path = directory.join(number.to_string());
+            std::fs::write(&path, vec![0; 4 * BLOCK]).unwrap();
+            testing::file(&path.display().to_string())
+        })
+        .collect();
+    allowed(plan)
+}
+
+/// Files that are there already may be overwritten.
+fn allowed(mut plan: Plan) -> Plan {
+    plan.target_rules.consent = model::plan::Consent::Implied;
+    plan
+}
+
+/// The files in the order in which their blocks were written: each block says when.
+fn order(directory: &Path) -> Vec<usize> {
+    let mut stamps: Vec<(u64, usize)> = Vec::new();
+    for number in 0..4 {
+        for block in std::fs::read(directory.join(number.to_string())).unwrap().chunks(BLOCK) {
+            let stamp = u64::from_le_bytes(block[504..512].try_into().unwrap());
+            assert_ne!(stamp, 0, "a block of file {number} was not written");
+            stamps.push((stamp, number));
+        }
+    }
+    stamps.sort_unstable();
+    stamps.into_iter().map(|(_, number)| number).collect()
+}
+
+fn digits(text: &str) -> Vec<usize> {
+    text.bytes().map(|digit| usize::from(digit - b'0')).collect()
+}
+
+/// The orders are those that fio 3.33 logged for the same job.
+#[test]
+fn every_service_has_the_order_of_fio() {
+    let cases: [(FileService, u64, u32, &str); 7] = [
+        (FileService::RoundRobin, 1, 2, "0101010123232323"),
+        (FileService::RoundRobin, 2, 2, "0011001122332233"),
+        (FileService::Sequential, 1, 2, "0000111122223333"),
+        (FileService::RoundRobin, 1, 4, "0123012301230123"),
+        (FileService::Random, 1, 4, "3300202323112011"),
+        (FileService::Random, 3, 4, "3333000022221111"),
+        (FileService::Random, 1, 2, "3300033110121222"),
+    ];
+    for engine in [EngineKind::Psync, EngineKind::IoUring, EngineKind::Pvsync2] {
+        for (service, operations, open, expected) in cases {
+            let directory = tempfile::tempdir().unwrap();
+            let one = set(open, service, operations);
+            let job = run_job(files_in(directory.path(), engine, pass(), one));
+            let what = format!("{engine:?} {service:?}:{operations} with {open} open");
+            assert_eq!(order(directory.path()), digits(expected), "{what}");
+            assert_eq!(job.total().operations, 16, "{what}");
+            assert_eq!(job.workers[0].streams[0].targets, [0, 1, 2, 3]);
+            assert!(job.workers[0].failure.is_none());
+        }
+    }
+}
+
+#[test]
+fn deep_queues_write_every_block_once() {
+    for (engine, open) in [
+        (EngineKind::IoUring, 4),
+        (EngineKind::IoUring, 1),
+        (EngineKind::Libaio, 2),
+        (EngineKind::IoUring, 3),
+    ] {
+        let directory = tempfile::tempdir().unwrap();
+        let mut one = set(open, FileService::RoundRobin, 1);
+        one.depth = 8;
+        let job = run_job(files_in(directory.path(), engine, pass(), one));
+        assert_eq!(order(directory.path()).len(), 16);
+        assert_eq!((job.total().operations, job.total().bytes), (16, Bytes(16 * 4096)));
+    }
+}
+
+/// How many descriptors of files in a directory this process has at most while a plan is carried out.
+fn most_open(directory: &Path, plan: Plan) -> (usize, JobResults) {
+    let (over, most) = (AtomicBool::new(false), AtomicUsize::new(0));
+    let count = || {
+        let open = std::fs::read_dir("/proc/self/fd").unwrap().flatten();
+        let open = open.filter_map(|entry| std::fs::read_link(entry.path()).ok());
+        open.filter(|path| path.starts_with(directory)).count()
+    };
+    let look = || {
+        while !over.load(Ordering::Relaxed) {
+            // A look takes time, in which one may be closed and another opened; only what two looks see is certain.
+            most.fetch_max(count().min(count()), Ordering::Relaxed);
+        }
+    };
+    let job = std::thread::scope(|scope| {
+        scope.spawn(look);
+        let job = run_job(plan);
+        over.store(true, Ordering::Relaxed);
+        job
+    });
+    (most.load(Ordering::Relaxed), job)
+}
+
+#[test]
+fn no_more_files_are_open_than_may_be() {
+    for open in [1, 2, 4] {
+        let directory = tempfile::tempdir().unwrap();
+        let mut one = set(open, FileService::RoundRobin, 1);
+        one.pacing = Pacing::Together { rate: Rate::iops(200) };
+        let plan = files_in(directory.path(), EngineKind::Psync, pass(), one);
+        let (most, job) = most_open(directory.path(), plan);
+        assert_eq!(job.total().operations, 16);
+        // The guard holds each of the four to the end.
+        assert_eq!(most, 4 + open as usize, "{open} may be open");
+    }
+}
+
+#[test]
+fn passes_and_bytes_count_over_all_files() {
+    let directory = tempfile::tempdir().unwrap();
+    let twice = Stop {
+        passes: Some(2),
+        ..Stop::default()
+    };
+    for open in [4, 1] {
+        let one = set(open, FileService::Sequential, 1);
+        let job = run_job(files_in(directory.path(), EngineKind::Psync, twice, one));
+        assert_eq!(job.total().operations, 32, "two passes with {open} open");
+    }
+    let half = Stop {
+        region_percent: Some(50),
+        ..Stop::default()
+    };
+    let one = set(4, FileService::RoundRobin, 1);
+    let job = run_job(files_in(directory.path(), EngineKind::Psync, half, one));
+    assert_eq!(job.total().operations, 8, "half of all files together");
+}
+
+#[test]
+fn skewed_sets_go_on_until_their_bytes_are_done() {
+    let directory = tempfile::tempdir().unwrap();
+    let stop = Stop {
+        bytes: Some(Bytes(400 * 4096)),
+        ..Stop::default()
+    };
+    for service in [
+        FileService::Zipf { theta: 1.2 },
+        FileService::Pareto { h: 0.2 },
+        FileService::Normal {
+            deviation_percent: 20.0,
+        },
+    ] {
+        let one = set(4, service, 1);
+        let job = run_job(files_in(directory.path(), EngineKind::Psync, stop, one));
+        assert_eq!(job.total().operations, 400, "{service:?}");
+    }
+}
+
+/// A set whose files differ in size: small ones are done first and passed over. The device is a simulated one.
+#[test]
+fn finished_files_are_passed_over() {
+    let sizes = [8u64, 2, 4, 1];
+    let mut one = set(4, FileService::RoundRobin, 1);
+    one.pattern.sizes = PerDirection::all(BlockSizes::Fixed { size: Bytes(4096) });
+    one.depth = 3;
+    one.sync = SyncRule {
+        every_writes: 5,
+        at_end: true,
+        ..SyncRule::default()
+    };
+    let mut plan = plan(device(), pass(), vec![worker(vec![one])]);
+    plan.targets = sizes
+        .map(|blocks| {
+            let device = SimulatedDevice {
+                size: Bytes(blocks * 4096),
+                ..device()
+            };
+            testing::target("simulated", TargetKind::Simulated { device })
+        })
+        .to_vec();
+    let job = run_job(plan);
+    assert_eq!(job.total().operations, 15);
+    let stream = &job.workers[0].streams[0];
+    assert_eq!(stream.sync.as_ref().map(|sync| sync.operations), Some(3));
+}

@@ -1,0 +1,164 @@
+//! Engines that work on names, and programs: what a run lets them do.
+
+use std::fs;
+use std::sync::atomic::AtomicBool;
+
+use crate::support::{plan, plan_on, stream, try_run, try_run_permitted, worker};
+use engine::clock::ClockStart;
+use model::access::{Access, Advance, AtEnd, Sequential};
+use model::event::Event;
+use model::mix::Mix;
+use model::plan::{EngineKind, Plan, Program, Stop, TargetKind, Worker};
+use model::results::Results;
+use model::{Bytes, Nanos};
+use run::targets::guard::Permissions;
+use run::{RunContext, RunError};
+
+/// One pass, from the start to the end.
+fn pass() -> (Stop, Worker) {
+    let mut one = stream();
+    one.pattern.access = vec![Access::Sequential(Sequential {
+        advance: Advance::Length { skip: 0 },
+        at_end: AtEnd::Finish,
+        ..Sequential::default()
+    })];
+    let stop = Stop {
+        passes: Some(1),
+        ..Stop::default()
+    };
+    (stop, worker(vec![one]))
+}
+
+/// A pass of such an engine over a name.
+fn on(path: &str, kind: EngineKind) -> Plan {
+    let (stop, worker) = pass();
+    plan_on(path, kind, stop, vec![worker])
+}
+
+/// The user has named this file again.
+fn named_again(path: &str) -> Permissions {
+    Permissions {
+        overwrite: vec![path.into()],
+        ..Permissions::default()
+    }
+}
+
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("cargo has made it")
+}
+
+#[test]
+fn one_operation_of_a_file_has_a_latency_and_all_are_counted() {
+    let folder = folder();
+    let path = folder.path().join("file");
+    fs::write(&path, vec![1; 16384]).expect("the folder takes files");
+    let name = path.display().to_string();
+    let refused = try_run(on(&name, EngineKind::FileDelete)).expect_err("the file is not ours");
+    assert!(refused.to_string().contains("--allow-overwrite"), "{refused}");
+    assert!(path.exists());
+    for (kind, there) in [(EngineKind::FileStat, true), (EngineKind::FileDelete, false)] {
+        let (results, _) = try_run_permitted(on(&name, kind), &named_again(&name)).expect("it is permitted");
+        let total = results.steps[0].jobs[0].total();
+        assert_eq!((total.operations, total.bytes), (4, Bytes(16384)), "{}", kind.name());
+        assert_eq!(total.total.n(), 1, "{}", kind.name());
+        assert_eq!(path.exists(), there, "{}", kind.name());
+    }
+}
+
+#[test]
+fn a_file_is_not_held_open_while_it_is_removed() {
+    let folder = folder();
+    let path = folder.path().join("file");
+    fs::write(&path, vec![1; 4096]).expect("the folder takes files");
+    let (clock, interrupt) = (ClockStart::now().settle(), AtomicBool::new(false));
+    let permissions = named_again(&path.display().to_string());
+    let context = RunContext::new(clock, &interrupt, &permissions);
+    let gone = format!("{} (deleted)", path.display());
+    let mut looks = 0;
+    run::execute(
+        on(&path.display().to_string(), EngineKind::FileDelete),
+        context,
+        &mut |event| {
+            if matches!(event, Event::JobEnded { .. }) {
+                looks += 1;
+                let open = fs::read_dir("/proc/self/fd").expect("this is Linux").flatten();
+                let mut names = open.filter_map(|entry| fs::read_link(entry.path()).ok());
+                assert!(!names.any(|name| name.display().to_string() == gone));
+            }
+        },
+    )
+    .expect("the file can be removed");
+    assert_eq!(looks, 1);
+}
+
+#[test]
+fn devices_are_neither_made_nor_looked_up_nor_removed() {
+    for kind in [EngineKind::FileCreate, EngineKind::FileStat, EngineKind::FileDelete] {
+        let mut plan = on("/dev/null", kind);
+        plan.targets[0].kind = TargetKind::Name {
+            size: Bytes::kib(4),
+            directory: false,
+        };
+        let error = try_run(plan).expect_err("a device is no name");
+        assert!(error.to_string().contains("/dev/null is a device"), "{error}");
+    }
+}
+
+#[test]
+fn programs_of_a_plan_run_only_where_they_are_allowed() {
+    let folder = folder();
+    let mark = folder.path().join("mark");
+    let (_, mut runner) = pass();
+    runner.engine.kind = EngineKind::Program;
+    runner.engine.program = Some(Program {
+        path: "touch".into(),
+        arguments: vec![mark.display().to_string()],
+        look_ns: Nanos::millis(200),
+        ends_after_ns: Nanos::secs(60),
+        grace_ns: Nanos::secs(60),
+        ..Program::default()
+    });
+    let stop = Stop {
+        operations: Some(6),
+        ..Stop::default()
+    };
+    let mut plan = plan(crate::support::device(), stop, vec![runner]);
+    plan.targets[0].kind = TargetKind::Nothing { size: Bytes::kib(4) };
+    let run = |programs: bool| -> Result<Results, RunError> {
+        let (clock, interrupt) = (ClockStart::now().settle(), AtomicBool::new(false));
+        let permissions = Permissions {
+            programs,
+            ..Permissions::default()
+        };
+        let context = RunContext::new(clock, &interrupt, &permissions);
+        run::execute(plan.clone(), context, &mut |_| ())
+    };
+    let error = run(false).expect_err("nobody has allowed it");
+    assert!(
+        error.to_string().contains("it runs touch with the rights of this user"),
+        "{error}"
+    );
+    assert!(!mark.exists());
+    let results = run(true).expect("it is allowed");
+    let total = results.steps[0].jobs[0].total();
+    assert_eq!((total.operations, total.bytes, total.total.n()), (6, Bytes(0), 6));
+    assert!(mark.exists());
+}
+
+#[test]
+fn trims_are_looked_up_like_any_other_block() {
+    let folder = folder();
+    let path = folder.path().join("file");
+    fs::write(&path, vec![1; 8192]).expect("the folder takes files");
+    let mut plan = on(&path.display().to_string(), EngineKind::FileStat);
+    plan.steps[0].jobs[0].workers[0].streams[0].mix = Mix::Only {
+        direction: model::Direction::Trim,
+    };
+    let total = crate::support::run_job(plan).total();
+    assert_eq!((total.operations, total.total.n()), (2, 1));
+    assert_eq!(
+        fs::read(&path).expect("it is there"),
+        vec![1; 8192],
+        "nothing is trimmed"
+    );
+}

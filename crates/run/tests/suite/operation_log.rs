@@ -1,0 +1,219 @@
+//! The log of single operations says what the results say.
+
+use std::path::Path;
+
+use crate::support::{QUEUE, device, plan, plan_on, run_job, stream, try_run, worker};
+use model::mix::{Mix, MixRule};
+use model::plan::{EngineKind, Pacing, Plan, Rate, SimulatedFault, Stop, SyncRule};
+use model::results::JobResults;
+use model::{Bytes, Nanos};
+
+const HEADER: &str = "completed_ns,worker,stream,operation,offset,length,moved,schedule_delay_ns,submission_ns,total_ns,\
+                      error";
+
+fn logged(mut plan: Plan, path: &Path) -> (JobResults, Vec<Vec<String>>) {
+    plan.steps[0].jobs[0].operation_log = Some(path.display().to_string());
+    let job = run_job(plan);
+    (job, lines(path))
+}
+
+fn lines(path: &Path) -> Vec<Vec<String>> {
+    let text = std::fs::read_to_string(path).expect("the log is there");
+    let mut lines = text.lines();
+    assert_eq!(lines.next(), Some(HEADER));
+    assert!(text.ends_with('\n'), "the last line is whole");
+    lines.map(|line| line.split(',').map(str::to_owned).collect()).collect()
+}
+
+fn number(line: &[String], column: usize) -> u64 {
+    line[column].parse().unwrap_or_else(|_| panic!("{line:?}"))
+}
+
+#[test]
+fn every_operation_of_the_measured_window_has_a_line() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("log.csv");
+    std::fs::write(&path, "what was there before, and is longer than nothing").unwrap();
+    let mut one = stream();
+    one.depth = 7;
+    one.mix = Mix::Drawn {
+        write_percent: 40.0,
+        rule: MixRule::Independent,
+    };
+    one.sync = SyncRule {
+        every_writes: 10,
+        ..SyncRule::default()
+    };
+    let workers = vec![worker(vec![one.clone(), stream()]), worker(vec![one])];
+    let mut both = plan(device(), Stop::after(Nanos::millis(500)), workers);
+    both.steps[0].jobs[0].phases.warm_up_ns = Nanos::millis(100);
+    let (job, lines) = logged(both, &path);
+    assert!(lines.len() > 50_000 / 2, "{}", lines.len());
+    let directions = job.directions();
+    for (word, expected) in [("read", &directions.read), ("write", &directions.write)] {
+        let expected = expected.as_ref().unwrap();
+        let mine: Vec<_> = lines.iter().filter(|line| line[3] == word).collect();
+        assert_eq!(mine.len() as u64, expected.operations, "{word}");
+        let sum: u128 = mine.iter().map(|line| u128::from(number(line, 9))).sum();
+        assert_eq!(sum, expected.total.sum(), "{word}");
+        let submission: u128 = mine.iter().map(|line| u128::from(number(line, 8))).sum();
+        assert_eq!(submission, expected.submission.sum(), "{word}");
+        let moved: u64 = mine.iter().map(|line| number(line, 6)).sum();
+        assert_eq!(Bytes(moved), expected.bytes);
+    }
+    let flushes: u64 = job
+        .workers
+        .iter()
+        .flat_map(|worker| &worker.streams)
+        .filter_map(|stream| stream.sync.as_ref())
+        .map(|sync| sync.operations)
+        .sum();
+    assert!(flushes > 0);
+    assert_eq!(lines.iter().filter(|line| line[3] == "flush").count() as u64, flushes);
+    for worker in 0..2 {
+        let times: Vec<u64> = lines
+            .iter()
+            .filter(|line| number(line, 1) == worker)
+            .map(|line| number(line, 0))
+            .collect();
+        assert!(
+            times.is_sorted(),
+            "the lines of a worker are in the order of their ends"
+        );
+        assert!(*times.last().unwrap() <= 500_000_000);
+    }
+    assert!(lines.iter().all(|line| line[7].is_empty() && line[10].is_empty()));
+}
+
+#[test]
+fn failures_short_transfers_and_delays_are_in_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("log.csv");
+    let faulty = model::plan::SimulatedDevice {
+        servers: 1,
+        faults: vec![
+            SimulatedFault::Nth { operation: 3, errno: 5 },
+            SimulatedFault::Nth {
+                operation: 10,
+                errno: 0,
+            },
+        ],
+        ..device()
+    };
+    let mut one = stream();
+    one.on_error.tolerate_read = vec![5];
+    // Twice as fast as it can be served.
+    one.pacing = Pacing::Together {
+        rate: Rate::iops(20_000),
+    };
+    let stop = Stop {
+        operations: Some(100),
+        ..Stop::default()
+    };
+    let (job, lines) = logged(plan(faulty, stop, vec![worker(vec![one])]), &path);
+    assert_eq!(lines.len(), 100);
+    assert_eq!(lines[2][10], "5");
+    assert_eq!((number(&lines[2], 6), number(&lines[9], 6)), (0, 2048));
+    let delays: u128 = lines
+        .iter()
+        .filter(|line| line[10].is_empty())
+        .map(|line| u128::from(number(line, 7)))
+        .sum();
+    assert!(delays > 0);
+    assert_eq!(delays, job.total().schedule_delay.unwrap().sum());
+}
+
+#[test]
+fn real_engines_log_too() {
+    let directory = tempfile::tempdir().unwrap();
+    let target = directory.path().join("target");
+    std::fs::write(&target, vec![1; 1 << 20]).unwrap();
+    for (kind, depth) in [(EngineKind::Psync, 1), (QUEUE, 4), (EngineKind::Null, 1)] {
+        let path = directory.path().join("log.csv");
+        let mut one = stream();
+        one.depth = depth;
+        let stop = Stop {
+            operations: Some(3000),
+            ..Stop::default()
+        };
+        let target = target.to_str().unwrap();
+        let (job, lines) = logged(plan_on(target, kind, stop, vec![worker(vec![one])]), &path);
+        assert_eq!(lines.len(), 3000, "{}", kind.name());
+        let sum: u128 = lines.iter().map(|line| u128::from(number(line, 9))).sum();
+        assert_eq!(sum, job.total().total.sum(), "{}", kind.name());
+    }
+}
+
+#[test]
+fn a_log_that_cannot_be_opened_keeps_the_test_from_starting() {
+    let directory = tempfile::tempdir().unwrap();
+    let target = directory.path().join("target");
+    std::fs::write(&target, vec![7; 1 << 20]).unwrap();
+    let missing = directory.path().join("no such directory").join("log.csv");
+    let link = directory.path().join("link");
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(&target, &link).unwrap();
+    #[cfg(windows)]
+    std::fs::hard_link(&target, &link).unwrap();
+    let no_folder = if cfg!(windows) { "(os error 3)" } else { "No such file" };
+    for (log, why) in [(&missing, no_folder), (&link, "it is a target of the test")] {
+        let stop = Stop::after(Nanos::secs(1));
+        let mut refused = plan_on(
+            target.to_str().unwrap(),
+            EngineKind::Psync,
+            stop,
+            vec![worker(vec![stream()])],
+        );
+        refused.steps[0].jobs[0].operation_log = Some(log.display().to_string());
+        let error = try_run(refused).unwrap_err().to_string();
+        assert!(error.contains("operation log") && error.contains(why), "{error}");
+    }
+    assert_eq!(
+        std::fs::read(&target).unwrap(),
+        vec![7; 1 << 20],
+        "the target was not touched"
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn a_full_disk_ends_the_job_with_what_is_known() {
+    // Always full.
+    let stop = Stop::after(Nanos::secs(1_000_000));
+    let mut endless = plan(device(), stop, vec![worker(vec![stream()]), worker(vec![stream()])]);
+    endless.steps[0].jobs[0].operation_log = Some("/dev/full".into());
+    let job = run_job(endless);
+    assert_eq!(job.ended, Some(model::event::EndReason::Failed));
+    let failure = job.workers[0].failure.as_ref().expect("it says why");
+    assert!(
+        failure.what.contains("operation log") && failure.what.contains("No space left"),
+        "{failure:?}"
+    );
+    assert!(failure.help.is_some() && failure.at == "/dev/full");
+    // How much was measured before the writer met its first error is a matter of scheduling.
+    assert_eq!(job.workers.len(), 2, "what is known of both is there");
+}
+
+#[test]
+fn a_failed_start_leaves_an_older_log_alone() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("log.csv");
+    std::fs::write(&path, "precious").unwrap();
+    let mut too_large = stream();
+    too_large.region.base = model::plan::Extent::bytes(Bytes::gib(2).0);
+    let mut refused = plan(device(), Stop::after(Nanos::secs(1)), vec![worker(vec![too_large])]);
+    refused.steps[0].jobs[0].operation_log = Some(path.display().to_string());
+    try_run(refused).unwrap_err();
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "precious");
+}
+
+#[test]
+fn two_jobs_cannot_share_a_log() {
+    let mut both = plan(device(), Stop::after(Nanos::secs(1)), vec![worker(vec![stream()])]);
+    both.steps[0].jobs[0].operation_log = Some("one.csv".into());
+    let mut second = both.steps[0].jobs[0].clone();
+    second.name = "second".into();
+    both.steps[0].jobs.push(second);
+    let error = try_run(both).unwrap_err().to_string();
+    assert!(error.contains("job `second`") && error.contains("one.csv"), "{error}");
+}

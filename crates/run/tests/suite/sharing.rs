@@ -1,0 +1,139 @@
+//! What workers share: locks of files, operations that are divided; and priorities of parts of a stream.
+
+use crate::support::{QUEUE, device, plan, plan_on, run_job, stream, worker};
+use model::mix::Mix;
+use model::plan::{
+    EngineKind, FileLock, Flow, Pacing, PriorityClass, PriorityRule, Rate, Stop, Stream, TargetKind, WriteThrough,
+};
+use model::{Bytes, Direction, Nanos};
+
+/// When each operation of two workers began and ended, and which direction it had.
+fn spans(lock: FileLock, directions: [Direction; 2], engine: EngineKind) -> Vec<Vec<(u64, u64)>> {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let path = directory.path().join("file");
+    std::fs::write(&path, vec![7; 1 << 20]).expect("the file is written");
+    let log = directory.path().join("log");
+    let one = |direction: Direction| {
+        let mut one: Stream = stream();
+        one.mix = Mix::Only { direction };
+        one.cache.write_through = WriteThrough::Data;
+        one.lock = lock;
+        one
+    };
+    let workers = directions.map(|direction| worker(vec![one(direction)]));
+    let stop = Stop {
+        operations: Some(200),
+        ..Stop::default()
+    };
+    let mut plan = plan_on(path.to_str().expect("a path in UTF-8"), engine, stop, workers.into());
+    plan.target_rules.consent = model::plan::Consent::Implied;
+    plan.steps[0].jobs[0].operation_log = Some(log.display().to_string());
+    run_job(plan);
+    let text = std::fs::read_to_string(&log).expect("a path in UTF-8");
+    let mut spans = vec![Vec::new(), Vec::new()];
+    for line in text.lines().skip(1) {
+        let fields: Vec<&str> = line.split(',').collect();
+        let number = |column: usize| fields[column].parse::<u64>().expect("a number");
+        // Issued to reaped.
+        let issued = number(0) - (number(9) - number(8));
+        spans[number(1) as usize].push((issued, number(0)));
+    }
+    assert!(spans.iter().all(|of| of.len() == 200));
+    spans
+}
+
+fn overlaps(spans: &[Vec<(u64, u64)>]) -> usize {
+    let meet = |one: &&(u64, u64)| spans[1].iter().any(|other| one.0 < other.1 && other.0 < one.1);
+    spans[0].iter().filter(meet).count()
+}
+
+#[test]
+fn a_locked_file_is_used_by_one_at_a_time() {
+    use Direction::{Read, Write};
+    for (lock, directions) in [
+        (FileLock::Exclusive, [Write, Write]),
+        (FileLock::Exclusive, [Read, Read]),
+        (FileLock::ReadersTogether, [Write, Write]),
+        (FileLock::ReadersTogether, [Read, Write]),
+    ] {
+        let found = spans(lock, directions, EngineKind::Psync);
+        assert_eq!(overlaps(&found), 0, "{lock:?} {directions:?}");
+    }
+    // Readers together, and engines with a queue, come to an end as well.
+    spans(FileLock::ReadersTogether, [Read, Read], EngineKind::Psync);
+    spans(FileLock::Exclusive, [Read, Write], QUEUE);
+}
+
+#[test]
+fn operations_are_divided_by_weight_however_fast_the_workers_are() {
+    let counts = |divides: bool| {
+        let one = |weight: u32, rate: u64| {
+            let mut one = stream();
+            one.pacing = Pacing::Together { rate: Rate::iops(rate) };
+            one.flow = divides.then_some(Flow {
+                id: 1,
+                weight,
+                pause_ns: Nanos::micros(100),
+            });
+            one
+        };
+        let workers = vec![worker(vec![one(1, 20_000)]), worker(vec![one(3, 300)])];
+        let mut plan = plan(device(), Stop::after(Nanos::millis(500)), workers);
+        plan.targets[0].kind = TargetKind::Nothing { size: Bytes::mib(1) };
+        for worker in &mut plan.steps[0].jobs[0].workers {
+            worker.engine.kind = EngineKind::Null;
+        }
+        let job = run_job(plan);
+        let of = |worker: usize| {
+            let stream = &job.workers[worker].streams[0];
+            stream.directions.read.as_ref().unwrap().operations
+        };
+        [of(0), of(1)]
+    };
+    // The slow one sets the pace: a third of its operations, and a few more once it has ended.
+    let [fast, slow] = counts(true);
+    assert!(fast <= slow / 3 + 100, "{fast} beside {slow}");
+    let [fast, slow] = counts(false);
+    assert!(fast > slow, "{fast} beside {slow}");
+}
+
+#[test]
+fn operations_are_counted_by_their_priorities() {
+    let mut one = stream();
+    one.depth = 4;
+    one.mix = Mix::Exact { write_percent: 50.0 };
+    let rule = |direction, percent, level| PriorityRule {
+        direction,
+        length: None,
+        percent,
+        class: PriorityClass::BestEffort,
+        level,
+        hint: 0,
+    };
+    one.priorities = vec![
+        rule(Direction::Read, 25, 5),
+        rule(Direction::Write, 10, 6),
+        rule(Direction::Write, 50, 7),
+    ];
+    let stop = Stop {
+        operations: Some(2000),
+        ..Stop::default()
+    };
+    let mut plan = plan(device(), stop, vec![worker(vec![one])]);
+    plan.targets[0].kind = TargetKind::Nothing { size: Bytes::mib(1) };
+    plan.steps[0].jobs[0].workers[0].engine.kind = EngineKind::Null;
+    let job = run_job(plan);
+    let directions = job.directions();
+    let of = |direction: Direction| {
+        let found = directions[direction].as_ref().unwrap();
+        assert_eq!(found.operations, 1000);
+        let each = found.priorities.iter();
+        each.map(|of| (of.class, of.level, of.operations, of.total.n()))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(of(Direction::Read), [(0, 0, 750, 750), (2, 5, 250, 250)]);
+    assert_eq!(
+        of(Direction::Write),
+        [(0, 0, 400, 400), (2, 6, 100, 100), (2, 7, 500, 500)]
+    );
+}

@@ -1,0 +1,842 @@
+//! Whole runs against the simulated device, whose truth is known to the nanosecond.
+
+use crate::support::{device, off, plan, run_job, stream, try_run, worker};
+use model::access::{Access, Once, Placement, Sequential};
+use model::event::{EndReason, Event, Phase};
+use model::mix::{Mix, MixRule};
+use model::plan::{
+    Control, LatencyTarget, Pacing, Phases, Precision, Rate, SimulatedDevice, SimulatedFault, SimulatedPause,
+    SimulatedService, Stop, SyncRule, Think, ThinkCount, Tracked,
+};
+use model::results::JobResults;
+use model::{Bytes, Direction, Nanos};
+
+/// Σ total / (N × T), which Little's law says is 1.
+fn little(job: &JobResults, depth: f64) -> f64 {
+    job.total().total.sum() as f64 / (depth * job.measured().0 as f64)
+}
+
+#[test]
+fn littles_law_holds_at_every_depth() {
+    for depth in [1u32, 2, 3, 8, 31, 32, 33, 64, 128] {
+        let mut one = stream();
+        one.depth = depth;
+        let job = run_job(plan(device(), Stop::after(Nanos::secs(2)), vec![worker(vec![one])]));
+        let n = job.total().operations as f64;
+        let bound = 0.01 + f64::from(depth) / n;
+        assert!(
+            off(little(&job, f64::from(depth)), 1.0) <= bound,
+            "depth {depth}: {}",
+            little(&job, f64::from(depth))
+        );
+        // 32 servers of 100 µs: 10,000 IOPS for each operation in flight, up to 320,000.
+        let expected = 10_000.0 * f64::from(depth.min(32));
+        assert!(off(n / 2.0, expected) < 0.005, "depth {depth}: {} IOPS", n / 2.0);
+    }
+}
+
+/// All operations go to the same block, so no two of them may be in flight together.
+#[test]
+fn operations_that_overlap_are_kept_apart_if_asked() {
+    for (apart, expected) in [(false, 80_000.0), (true, 10_000.0)] {
+        let mut one = stream();
+        one.depth = 8;
+        one.region.length = Some(model::plan::Extent::bytes(4096));
+        let mut all = worker(vec![one]);
+        all.batching.serialize_overlap = apart;
+        let job = run_job(plan(device(), Stop::after(Nanos::secs(1)), vec![all]));
+        let found = job.total().operations as f64;
+        assert!(off(found, expected) < 0.01, "{found} operations, apart: {apart}");
+    }
+}
+
+#[test]
+fn a_frozen_host_is_charged_to_the_operations_that_were_due() {
+    // 300 ms of 2 s at 4,000 operations a second: the late ones waited up to 300 ms, evenly spread. 15 % of all waited,
+    // so the 99th percentile lies at 300 ms × (1 − 1/15) = 280 ms.
+    let mut one = stream();
+    one.depth = 32;
+    one.pacing = Pacing::Together { rate: Rate::iops(4000) };
+    let frozen = SimulatedDevice {
+        host_pauses: vec![SimulatedPause {
+            at_ns: Nanos::secs(1),
+            for_ns: Nanos::millis(300),
+        }],
+        service: SimulatedService::Constant {
+            time_ns: Nanos::micros(10),
+        },
+        ..device()
+    };
+    let job = run_job(plan(frozen, Stop::after(Nanos::secs(2)), vec![worker(vec![one])]));
+    let total = job.total();
+    let response = total.response.as_ref().expect("a paced stream has response times");
+    assert_eq!(total.operations, 8000);
+    assert!(
+        off(response.quantile(0.99) as f64, 280e6) < 0.01,
+        "p99 {}",
+        response.quantile(0.99)
+    );
+    assert!(off(response.max() as f64, 300e6) < 0.01, "max {}", response.max());
+    assert!(
+        off(response.quantile(0.90) as f64, 100e6) < 0.02,
+        "p90 {}",
+        response.quantile(0.90)
+    );
+    assert!(
+        response.quantile(0.80) < 20_000,
+        "those outside the freeze did not wait"
+    );
+    // The service itself was never slow: that is what a closed loop would have shown.
+    assert!(total.total.max() < 1_000_000, "{}", total.total.max());
+}
+
+#[test]
+fn a_stalled_device_shows_in_both_latencies() {
+    let stalled = SimulatedDevice {
+        stalls: vec![SimulatedPause {
+            at_ns: Nanos::secs(4),
+            for_ns: Nanos::secs(1),
+        }],
+        service: SimulatedService::Constant {
+            time_ns: Nanos::millis(1),
+        },
+        ..device()
+    };
+    let mut closed = stream();
+    closed.depth = 32;
+    let mut open = closed.clone();
+    open.pacing = Pacing::Together { rate: Rate::iops(1000) };
+    let run = |one| {
+        run_job(plan(
+            stalled.clone(),
+            Stop::after(Nanos::secs(10)),
+            vec![worker(vec![one])],
+        ))
+        .total()
+    };
+    let closed = run(closed);
+    assert!(
+        off(closed.total.quantile(0.99) as f64, 1e6) < 0.01,
+        "a closed loop hides the stall"
+    );
+    assert!(closed.total.max() > 900_000_000);
+    let open = run(open);
+    let p99 = open.latency().quantile(0.99) as f64;
+    // 10 % of the operations were due in the stall or while it was made up for.
+    assert!((0.85e9..1.0e9).contains(&p99), "{p99}");
+}
+
+#[test]
+fn rates_are_kept_exactly() {
+    for (rate, workers) in [(1000u64, 1u32), (4000, 3), (50_000, 4), (7, 2)] {
+        let worker_of = |index| {
+            let mut one = stream();
+            one.depth = 16;
+            one.pacing = Pacing::Together {
+                rate: Rate::iops(rate).share(index, workers),
+            };
+            worker(vec![one])
+        };
+        let workers = (0..workers).map(worker_of).collect();
+        let job = run_job(plan(device(), Stop::after(Nanos::secs(4)), workers));
+        let issued: u64 = job.workers.iter().map(|w| w.streams[0].lifetime.read.operations).sum();
+        assert!(issued.abs_diff(rate * 4) <= 1, "{rate}/s: {issued}");
+        assert!(
+            job.total().schedule_delay.unwrap().max() < 1_000,
+            "nothing is ever late"
+        );
+    }
+}
+
+#[test]
+fn what_cannot_be_kept_up_with_is_counted_as_late() {
+    // One server of 1 ms serves 1,000 a second of the 3,000 that are due.
+    let slow = SimulatedDevice {
+        servers: 1,
+        service: SimulatedService::Constant {
+            time_ns: Nanos::millis(1),
+        },
+        ..device()
+    };
+    let mut one = stream();
+    one.depth = 4;
+    one.pacing = Pacing::Together { rate: Rate::iops(3000) };
+    let total = run_job(plan(slow, Stop::after(Nanos::secs(3)), vec![worker(vec![one])])).total();
+    assert!(total.operations.abs_diff(3000) <= 4, "{}", total.operations);
+    assert!(total.late.abs_diff(6000) <= 8, "{}", total.late);
+    assert!(total.response.unwrap().max() > 1_900_000_000);
+}
+
+#[test]
+fn directions_keep_their_own_rates() {
+    let mut one = stream();
+    one.depth = 8;
+    one.mix = Mix::Drawn {
+        write_percent: 50.0,
+        rule: MixRule::Independent,
+    };
+    one.pacing = Pacing::PerDirection {
+        rates: model::PerDirection {
+            read: Some(Rate::iops(700)),
+            write: Some(Rate::iops(300)),
+            trim: None,
+        },
+    };
+    let directions = run_job(plan(device(), Stop::after(Nanos::secs(10)), vec![worker(vec![one])])).directions();
+    let of = |direction: Direction| directions[direction].as_ref().unwrap().operations;
+    assert!(of(Direction::Read).abs_diff(7000) <= 1 && of(Direction::Write).abs_diff(3000) <= 1);
+}
+
+#[test]
+fn only_the_measured_window_counts() {
+    let mut one = plan(device(), Stop::after(Nanos::secs(2)), vec![worker(vec![stream()])]);
+    one.steps[0].jobs[0].phases = Phases {
+        warm_up_ns: Nanos::millis(1500),
+        cool_down_ns: Nanos::millis(700),
+        ..Phases::default()
+    };
+    let (results, events) = try_run(one).unwrap();
+    let job = &results.steps[0].jobs[0];
+    let worker = &job.workers[0];
+    assert_eq!(worker.started_ns, Nanos::millis(1500));
+    assert_eq!(worker.measured_ns, Nanos::secs(2));
+    assert!(job.total().operations.abs_diff(20_000) <= 1);
+    assert!(
+        worker.streams[0].lifetime.read.operations.abs_diff(42_000) <= 2,
+        "all phases"
+    );
+    assert_eq!(job.ended, Some(EndReason::Time));
+    let measured: u64 = events
+        .iter()
+        .filter_map(|event| match event {
+            Event::Interval(interval) if interval.phase == Phase::Measured => Some(interval.counts.read.operations),
+            _ => None,
+        })
+        .sum();
+    assert_eq!(
+        measured,
+        job.total().operations,
+        "what watchers were told adds up to the result"
+    );
+}
+
+#[test]
+fn counts_end_a_job_exactly() {
+    let check = |stop: Stop, expected: u64| {
+        let mut one = stream();
+        one.depth = 7;
+        let job = run_job(plan(device(), stop, vec![worker(vec![one])]));
+        assert_eq!(job.total().operations, expected, "{stop:?}");
+        assert_eq!(job.ended, Some(EndReason::Done), "{stop:?}");
+    };
+    for operations in [1, 6, 7, 8, 1000] {
+        check(
+            Stop {
+                operations: Some(operations),
+                ..Stop::default()
+            },
+            operations,
+        );
+    }
+    check(
+        Stop {
+            bytes: Some(Bytes(4096 * 50)),
+            ..Stop::default()
+        },
+        50,
+    );
+    check(
+        Stop {
+            bytes: Some(Bytes(4096 * 50 + 4095)),
+            ..Stop::default()
+        },
+        // The last one goes beyond.
+        51,
+    );
+}
+
+#[test]
+fn a_pass_touches_every_block_once() {
+    let small = SimulatedDevice {
+        size: Bytes::mib(1),
+        ..device()
+    };
+    for access in [
+        Access::Random {
+            placement: Placement::Once(Once::default()),
+        },
+        Access::Sequential(Sequential {
+            at_end: model::access::AtEnd::Finish,
+            ..Sequential::default()
+        }),
+    ] {
+        let mut one = stream();
+        one.depth = 5;
+        one.pattern.access = vec![access];
+        let stop = Stop {
+            passes: Some(3),
+            ..Stop::default()
+        };
+        let job = run_job(plan(small.clone(), stop, vec![worker(vec![one])]));
+        assert_eq!(job.total().operations, 3 * 256);
+    }
+}
+
+#[test]
+fn an_exact_mix_is_exact() {
+    let mut one = stream();
+    one.mix = Mix::Exact { write_percent: 30.0 };
+    one.depth = 4;
+    let stop = Stop {
+        operations: Some(1000),
+        ..Stop::default()
+    };
+    let directions = run_job(plan(device(), stop, vec![worker(vec![one])])).directions();
+    assert_eq!(directions.read.unwrap().operations, 700);
+    assert_eq!(directions.write.unwrap().operations, 300);
+}
+
+#[test]
+fn pauses_come_after_the_right_operations() {
+    // Ten operations of 100 µs, then 9 ms of rest: 1,000 operations a second.
+    let think = |count| Think {
+        after_ns: None,
+        pause_ns: Nanos::millis(9),
+        spin_ns: Nanos(0),
+        operations: 10,
+        count,
+        shifts_schedule: false,
+        cycles_each: 0,
+    };
+    for count in [ThinkCount::Completed, ThinkCount::Issued] {
+        let mut one = stream();
+        one.think = Some(think(count));
+        let total = run_job(plan(device(), Stop::after(Nanos::secs(2)), vec![worker(vec![one])])).total();
+        // The pause after issuing overlaps with the last operation, which is 1 % of the cycle.
+        assert!(
+            off(total.operations as f64, 2000.0) < 0.02,
+            "{count:?}: {}",
+            total.operations
+        );
+    }
+}
+
+#[test]
+fn flushes_follow_every_so_many_writes_and_are_counted_apart() {
+    let mut one = stream();
+    one.mix = Mix::WRITES;
+    one.depth = 3;
+    one.sync = SyncRule {
+        every_writes: 5,
+        ..SyncRule::default()
+    };
+    let stop = Stop {
+        operations: Some(100),
+        ..Stop::default()
+    };
+    let job = run_job(plan(device(), stop, vec![worker(vec![one])]));
+    assert_eq!(job.total().operations, 100);
+    let sync = job.workers[0].streams[0].sync.as_ref().unwrap();
+    // The last five writes end the job before their flush.
+    assert_eq!(sync.operations, 19);
+    assert_eq!(sync.latency.n(), 19);
+}
+
+#[test]
+fn a_flush_follows_its_write_and_waits_for_no_schedule() {
+    // A write every 10 ms. If its flush waited for the next of them, each write would start late by that flush.
+    let mut one = stream();
+    one.mix = Mix::WRITES;
+    one.sync = SyncRule {
+        every_writes: 1,
+        ..SyncRule::default()
+    };
+    one.pacing = Pacing::Together { rate: Rate::iops(100) };
+    let job = run_job(plan(device(), Stop::after(Nanos::secs(1)), vec![worker(vec![one])]));
+    let total = job.total();
+    assert_eq!(total.operations, 100);
+    assert!(job.workers[0].streams[0].sync.as_ref().unwrap().operations >= 99);
+    let delay = total.schedule_delay.as_ref().unwrap();
+    assert!(delay.max() < 1_000, "{} ns", delay.max());
+}
+
+#[test]
+fn every_single_fault_is_reported_and_nothing_is_lost() {
+    let operations = 40;
+    for nth in 1..=operations + 1 {
+        let faulty = SimulatedDevice {
+            faults: vec![SimulatedFault::Nth {
+                operation: nth,
+                errno: 5,
+            }],
+            ..device()
+        };
+        let mut one = stream();
+        one.depth = 6;
+        let stop = Stop {
+            operations: Some(operations),
+            ..Stop::default()
+        };
+        let job = run_job(plan(faulty, stop, vec![worker(vec![one])]));
+        let failure = &job.workers[0].failure;
+        if nth > operations {
+            assert_eq!(*failure, None);
+            assert_eq!(job.total().operations, operations);
+            continue;
+        }
+        let failure = failure.as_ref().expect("the fault is reported");
+        assert_eq!(failure.errno, Some(5));
+        assert!(
+            failure.what.contains("read failed") && failure.at.contains("offset"),
+            "{failure:?}"
+        );
+        assert_eq!(job.ended, Some(EndReason::Failed));
+        // All that were issued came back, in the window or while draining; the failed one is no completed operation.
+        let lifetime = job.workers[0].streams[0].lifetime.read.operations;
+        assert!((nth - 1..nth + 6).contains(&lifetime), "fault {nth}: {lifetime}");
+    }
+}
+
+#[test]
+fn tolerated_errors_and_short_transfers_are_counted() {
+    let faults = vec![
+        SimulatedFault::Nth { operation: 3, errno: 5 },
+        SimulatedFault::Nth {
+            operation: 10,
+            errno: 0,
+        },
+        SimulatedFault::Bytes {
+            offset: 0,
+            length: 4096 * 1000,
+            errno: 5,
+        },
+    ];
+    let faulty = SimulatedDevice { faults, ..device() };
+    let mut one = stream();
+    one.on_error.tolerate_read = vec![5];
+    let stop = Stop {
+        operations: Some(500),
+        ..Stop::default()
+    };
+    let job = run_job(plan(faulty, stop, vec![worker(vec![one])]));
+    let total = job.total();
+    assert_eq!(job.workers[0].failure, None);
+    assert!(total.errors >= 1 && total.first_error == Some(5));
+    assert_eq!(total.operations + total.errors, 500);
+    assert_eq!(total.short, 1);
+    assert_eq!(total.bytes.0, (total.operations - 1) * 4096 + 2048);
+}
+
+#[test]
+fn totals_are_the_sum_of_their_parts() {
+    let mut one = stream();
+    one.depth = 9;
+    one.mix = Mix::Drawn {
+        write_percent: 40.0,
+        rule: MixRule::Independent,
+    };
+    let job = run_job(plan(
+        device(),
+        Stop::after(Nanos::millis(3250)),
+        vec![worker(vec![one.clone()]), worker(vec![one])],
+    ));
+    let total = job.total();
+    assert_eq!(total.bytes.0, total.operations * 4096);
+    for histogram in [&total.submission, &total.completion, &total.total] {
+        assert_eq!(histogram.n(), total.operations);
+    }
+    assert_eq!(total.submission.sum() + total.completion.sum(), total.total.sum());
+    let directions = job.directions();
+    for series in &job.series {
+        let intervals = Nanos::millis(3250).0.div_ceil(series.length_ns.0) as usize;
+        assert_eq!(
+            series.points.read.len(),
+            intervals,
+            "empty and short intervals are there"
+        );
+    }
+    for direction in [Direction::Read, Direction::Write] {
+        let expected = directions[direction].as_ref().unwrap();
+        for whole in [true, false] {
+            let series = || job.series.iter().filter(|series| series.of.is_none() == whole);
+            let points = || series().flat_map(|series| &series.points[direction]);
+            assert_eq!(points().map(|point| point.operations).sum::<u64>(), expected.operations);
+            assert_eq!(
+                points().map(|point| u128::from(point.latency_ns)).sum::<u128>(),
+                expected.total.sum()
+            );
+            assert_eq!(
+                points().map(|point| point.latency_ns_max).max().unwrap(),
+                expected.total.max()
+            );
+        }
+        let by_interval = job
+            .histograms
+            .iter()
+            .filter_map(|slice| slice.latency[direction].as_ref());
+        assert_eq!(
+            by_interval.map(|histogram| histogram.n()).sum::<u64>(),
+            expected.operations
+        );
+    }
+    assert_eq!(job.lost_intervals, 0);
+}
+
+#[test]
+fn the_same_seed_gives_the_same_run() {
+    let run = || {
+        let random = SimulatedDevice {
+            service: SimulatedService::Exponential {
+                mean_ns: Nanos::micros(80),
+            },
+            ..device()
+        };
+        let mut one = stream();
+        one.depth = 4;
+        one.mix = Mix::Drawn {
+            write_percent: 30.0,
+            rule: MixRule::Independent,
+        };
+        run_job(plan(random, Stop::after(Nanos::secs(1)), vec![worker(vec![one])])).total()
+    };
+    assert_eq!(run(), run());
+}
+
+#[test]
+fn weights_divide_a_shared_queue() {
+    let (mut heavy, mut light) = (stream(), stream());
+    (heavy.weight, light.weight) = (3, 1);
+    light.mix = Mix::WRITES;
+    let mut both = worker(vec![heavy, light]);
+    both.depth = model::plan::Depth::Shared { operations: 16 };
+    let job = run_job(plan(device(), Stop::after(Nanos::secs(1)), vec![both]));
+    let directions = job.directions();
+    let (reads, writes) = (
+        directions.read.unwrap().operations,
+        directions.write.unwrap().operations,
+    );
+    assert!(off(reads as f64 / writes as f64, 3.0) < 0.03, "{reads} {writes}");
+    assert!(off(little(&job, 16.0), 1.0) < 0.01);
+}
+
+#[test]
+fn each_stream_keeps_its_own_depth() {
+    let (mut deep, mut shallow) = (stream(), stream());
+    (deep.depth, shallow.depth) = (6, 2);
+    shallow.mix = Mix::WRITES;
+    let job = run_job(plan(
+        device(),
+        Stop::after(Nanos::secs(1)),
+        vec![worker(vec![deep, shallow])],
+    ));
+    let directions = job.directions();
+    let (reads, writes) = (
+        directions.read.unwrap().operations,
+        directions.write.unwrap().operations,
+    );
+    assert!(off(reads as f64 / writes as f64, 3.0) < 0.01, "{reads} {writes}");
+}
+
+#[test]
+fn an_inline_target_is_noticed_and_given_one_at_a_time() {
+    let inline = SimulatedDevice {
+        inline: true,
+        service: SimulatedService::Constant {
+            time_ns: Nanos::micros(2),
+        },
+        ..device()
+    };
+    let mut one = stream();
+    one.depth = 32;
+    let job = run_job(plan(inline, Stop::after(Nanos::secs(1)), vec![worker(vec![one])]));
+    let engine = &job.workers[0].engine;
+    assert!(engine.inline && engine.submit_batch == 1, "{engine:?}");
+    // Not 8 × 2 µs, which a batch of eight would have made of it.
+    assert!(off(job.total().total.quantile(0.5) as f64, 2_000.0) < 0.01);
+}
+
+#[test]
+fn interlocked_workers_share_one_walk() {
+    let mut one = stream();
+    one.pattern.access = vec![Access::Interlocked(Default::default())];
+    one.pattern.sizes = model::PerDirection::all(model::block_size::BlockSizes::Fixed { size: Bytes::kib(64) });
+    let small = SimulatedDevice {
+        size: Bytes::mib(64),
+        ..device()
+    };
+    let stop = Stop {
+        operations: Some(256),
+        ..Stop::default()
+    };
+    let job = run_job(plan(small, stop, vec![worker(vec![one.clone()]), worker(vec![one])]));
+    assert_eq!(job.total().bytes, Bytes(512 * 65_536));
+}
+
+#[test]
+fn jobs_wait_for_others_and_end_with_them() {
+    let mut first = plan(
+        device(),
+        Stop {
+            operations: Some(100),
+            ..Stop::default()
+        },
+        vec![worker(vec![stream()])],
+    );
+    let mut endless = first.steps[0].jobs[0].clone();
+    endless.name = "ends with the first".into();
+    endless.stop = Stop::after(Nanos::secs(1_000_000));
+    let mut after = first.steps[0].jobs[0].clone();
+    after.name = "after the first".into();
+    after.after = vec![model::plan::Dependency(0)];
+    first.steps[0].jobs[0].ends_with.jobs = vec![1];
+    first.steps[0].jobs.extend([endless, after]);
+    let (results, _) = try_run(first).unwrap();
+    let jobs = &results.steps[0].jobs;
+    assert_eq!(jobs[0].ended, Some(EndReason::Done));
+    assert_eq!(jobs[1].ended, Some(EndReason::OtherJob));
+    assert_eq!(jobs[2].total().operations, 100);
+}
+
+#[test]
+fn rules_act_on_the_running_job() {
+    let mut precise = plan(device(), Stop::after(Nanos::secs(600)), vec![worker(vec![stream()])]);
+    precise.steps[0].jobs[0].control = vec![Control::Precision(Precision {
+        of: Tracked::Iops,
+        percent: 1.0,
+        at_least_ns: Nanos::secs(10),
+    })];
+    let job = run_job(precise);
+    assert!(matches!(job.ended, Some(EndReason::Control { .. })), "{:?}", job.ended);
+    assert!(job.control[0].attained);
+    assert!(
+        job.measured() >= Nanos::secs(10) && job.measured() < Nanos::secs(600),
+        "{}",
+        job.measured()
+    );
+
+    // One server of 10 µs: at depth d an operation takes d × 10 µs, so 250 µs allow a depth of 25.
+    let serial = SimulatedDevice {
+        servers: 1,
+        service: SimulatedService::Constant {
+            time_ns: Nanos::micros(10),
+        },
+        ..device()
+    };
+    let mut deep = stream();
+    deep.depth = 128;
+    let mut search = plan(serial, Stop::after(Nanos::secs(600)), vec![worker(vec![deep])]);
+    search.steps[0].jobs[0].control = vec![Control::LatencyTarget(LatencyTarget {
+        target_ns: Nanos::micros(250),
+        window_ns: Nanos::millis(500),
+        percentile: 99.0,
+        keep_running: false,
+    })];
+    let job = run_job(search);
+    assert!(job.control[0].attained, "{:?}", job.control);
+    // Within the width of a histogram bucket.
+    assert!((24..=25).contains(&job.control[0].depth.unwrap()), "{:?}", job.control);
+    assert_eq!(job.workers[0].slots, job.control[0].depth.unwrap());
+    // Statistics began anew for the last window.
+    assert!(job.total().total.max() <= 260_000, "{}", job.total().total.max());
+}
+
+#[test]
+fn a_plan_that_asks_for_what_cannot_be_done_is_refused() {
+    let mut asks = plan(device(), Stop::after(Nanos::secs(1)), vec![worker(vec![stream()])]);
+    asks.steps[0].jobs[0].workers[0].streams[0].hint.temporary = true;
+    let error = try_run(asks).unwrap_err().to_string();
+    assert!(
+        error.contains("job `job`") && error.contains("cannot be carried out yet"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_bound_on_completions_is_kept_and_loses_nothing() {
+    // Eight operations end at the same instant; three at most are taken at a time.
+    let mut one = stream();
+    one.depth = 8;
+    let mut bounded = worker(vec![one]);
+    bounded.batching.complete_max = Some(3);
+    bounded.batching.submit = Some(8);
+    let stop = Stop {
+        operations: Some(8000),
+        ..Stop::default()
+    };
+    let job = run_job(plan(device(), stop, vec![bounded]));
+    assert_eq!(job.total().operations, 8000);
+    // Classes of 0, 1, 2, 3 to 4, and more.
+    let looks = &job.workers[0].completed.classes;
+    assert!(
+        looks[2] + looks[3] > 1000 && looks[4..].iter().all(|count| *count == 0),
+        "{looks:?}"
+    );
+}
+
+#[test]
+fn two_flush_rules_stand_beside_each_other() {
+    let flushes = |every_writes, data_every_writes| {
+        let mut one = stream();
+        one.mix = Mix::WRITES;
+        one.sync = SyncRule {
+            every_writes,
+            data_every_writes,
+            ..SyncRule::default()
+        };
+        let stop = Stop {
+            operations: Some(121),
+            ..Stop::default()
+        };
+        let job = run_job(plan(device(), stop, vec![worker(vec![one])]));
+        assert_eq!(job.total().operations, 121);
+        job.workers[0].streams[0].sync.as_ref().unwrap().operations
+    };
+    assert_eq!(flushes(0, 4), 30);
+    // After every third and every fourth write; after every twelfth one flush serves for both.
+    assert_eq!(flushes(3, 4), 40 + 30 - 10);
+}
+
+#[test]
+fn a_part_of_the_region_ends_a_job() {
+    let small = SimulatedDevice {
+        size: Bytes::mib(8),
+        ..device()
+    };
+    for (percent, operations) in [(50, 1024), (100, 2048), (250, 5120)] {
+        let stop = Stop {
+            region_percent: Some(percent),
+            ..Stop::default()
+        };
+        let job = run_job(plan(small.clone(), stop, vec![worker(vec![stream()])]));
+        assert_eq!(job.total().operations, operations, "{percent} %");
+        assert_eq!(job.ended, Some(EndReason::Done));
+    }
+    // The regions of all streams count, and what comes first ends it.
+    let both = worker(vec![stream(), stream()]);
+    let stop = Stop {
+        region_percent: Some(25),
+        bytes: Some(Bytes::mib(3)),
+        ..Stop::default()
+    };
+    assert_eq!(run_job(plan(small, stop, vec![both])).total().bytes, Bytes::mib(3));
+}
+
+#[test]
+fn pauses_come_after_a_time_of_io_too() {
+    // 1 ms of I/O at 100 µs each, then 9 ms of rest: a thousand operations a second.
+    for (operations, expected) in [(0, 2000.0), (1_000_000, 2000.0), (5, 1053.0)] {
+        let mut one = stream();
+        one.think = Some(Think {
+            after_ns: Some(Nanos::millis(1)),
+            pause_ns: Nanos::millis(9),
+            spin_ns: Nanos(0),
+            operations,
+            count: ThinkCount::Completed,
+            shifts_schedule: false,
+            cycles_each: 0,
+        });
+        let total = run_job(plan(device(), Stop::after(Nanos::secs(2)), vec![worker(vec![one])])).total();
+        assert!(
+            off(total.operations as f64, expected) < 0.02,
+            "{operations}: {}",
+            total.operations
+        );
+    }
+}
+
+#[test]
+fn an_operation_that_takes_too_long_has_failed() {
+    // The 500th operation begins at 49.9 ms and is held up by 20 ms.
+    let stalled = SimulatedDevice {
+        stalls: vec![SimulatedPause {
+            at_ns: Nanos::micros(49_950),
+            for_ns: Nanos::millis(20),
+        }],
+        ..device()
+    };
+    let stop = Stop {
+        operations: Some(1000),
+        ..Stop::default()
+    };
+    let run = |most: Option<Nanos>, tolerate: Vec<i32>| {
+        let mut one = stream();
+        one.on_error.latency_ns_max.read = most;
+        one.on_error.latency_ns_max.write = Some(Nanos(1));
+        one.on_error.tolerate_read = tolerate;
+        run_job(plan(stalled.clone(), stop, vec![worker(vec![one])]))
+    };
+    let job = run(Some(Nanos::millis(1)), Vec::new());
+    let failure = job.workers[0].failure.as_ref().expect("it has failed");
+    assert!(
+        failure.what.contains("a read took 20.1 ms, longer than the 1.00 ms")
+            || failure.what.contains("a read took 20.1 ms, longer than the 1 ms"),
+        "{failure:?}"
+    );
+    assert_eq!(job.ended, Some(EndReason::Failed));
+    // The one that was too slow is counted: it did what it should.
+    assert_eq!(job.total().operations, 500);
+
+    let job = run(Some(Nanos::millis(1)), vec![110]);
+    assert_eq!(job.workers[0].failure, None);
+    let total = job.total();
+    assert_eq!((total.operations, total.errors, total.first_error), (999, 1, Some(110)));
+    let job = run(Some(Nanos::millis(21)), Vec::new());
+    assert_eq!(job.total().operations, 1000);
+}
+
+#[test]
+fn a_failed_write_is_called_a_write() {
+    let faulty = SimulatedDevice {
+        faults: vec![SimulatedFault::Nth { operation: 3, errno: 5 }],
+        ..device()
+    };
+    let mut one = stream();
+    one.mix = Mix::WRITES;
+    one.on_error.tolerate_read = vec![5];
+    let job = run_job(plan(faulty, Stop::after(Nanos::secs(1)), vec![worker(vec![one])]));
+    let failure = job.workers[0].failure.as_ref().expect("what is tolerated is reads");
+    assert!(failure.what.contains("a write failed"), "{failure:?}");
+}
+
+#[test]
+fn completion_routines_keep_the_depth_and_call_for_each_operation() {
+    let (mut first, mut second) = (stream(), stream());
+    (first.weight, second.weight) = (1, 3);
+    second.mix = Mix::WRITES;
+    let mut both = worker(vec![first, second]);
+    both.depth = model::plan::Depth::Shared { operations: 16 };
+    both.batching.completion_routines = true;
+    let stop = Stop {
+        operations: Some(16),
+        ..Stop::default()
+    };
+    let job = run_job(plan(device(), stop, vec![both.clone()]));
+    // Each slot begins with the first stream.
+    assert_eq!(job.directions().read.unwrap().operations, 16);
+    let job = run_job(plan(device(), Stop::after(Nanos::secs(2)), vec![both]));
+    let directions = job.directions();
+    let (reads, writes) = (
+        directions.read.unwrap().operations,
+        directions.write.unwrap().operations,
+    );
+    assert!(off(writes as f64 / reads as f64, 3.0) < 0.03, "{reads} {writes}");
+    assert!(off(little(&job, 16.0), 1.0) < 0.01);
+    let calls = &job.workers[0].submitted.classes;
+    assert!(calls[2..].iter().all(|count| *count == 0), "{calls:?}");
+}
+
+#[test]
+fn trims_before_writes_are_counted_as_trims() {
+    // A target without anything behind it, one operation at a time.
+    let mut one = stream();
+    one.mix = Mix::TrimThenWrite;
+    let stop = Stop {
+        operations: Some(1000),
+        ..Stop::default()
+    };
+    let mut null = plan(device(), stop, vec![worker(vec![one])]);
+    null.targets[0].kind = model::plan::TargetKind::Nothing { size: Bytes::mib(64) };
+    let directions = run_job(null).directions();
+    assert_eq!(directions.trim.unwrap().operations, 500);
+    assert_eq!(directions.write.unwrap().operations, 500);
+}

@@ -1,0 +1,465 @@
+//! What may be asked of a verification beside reading back: headers elsewhere, threads that check, flushed writes only,
+//! rounds, states for a later check, blocks that are discarded again. By whole runs on real files.
+
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::support::{plan_on, run_job, stream, try_run, worker};
+use model::access::{Access, AtEnd, Once, OnceMethod, Placement, Positions, Sequential, Uniform};
+use model::block_lifetimes::{BlockLife, BlockState};
+use model::draws::{DrawsForm, Reduction};
+use model::event::EndReason;
+use model::mix::Mix;
+use model::plan::{Consent, EngineKind, Pattern, Plan, Stop, Stream, TrimWritten, Verify, VerifyMethod};
+use model::results::JobResults;
+use model::{Bytes, Direction, Nanos};
+use run::{RunError, SetupError};
+use testbed::{Unavailable, need};
+
+const BLOCK: u64 = 4096;
+const BLOCKS: u64 = 64;
+
+/// A file of zeros to write to.
+struct Ground {
+    directory: tempfile::TempDir,
+    file: PathBuf,
+}
+
+impl Ground {
+    fn new() -> Ground {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("f");
+        std::fs::write(&file, vec![0; (BLOCK * BLOCKS) as usize]).unwrap();
+        Ground { directory, file }
+    }
+
+    fn plan(&self, stop: Stop, stream: Stream) -> Plan {
+        let mut one = worker(vec![stream]);
+        one.draws = DrawsForm::PerPurpose { seed: 0x89, number: 1 };
+        let mut plan = plan_on(self.file.to_str().unwrap(), EngineKind::Psync, stop, vec![one]);
+        // The file is there already, and is to be overwritten.
+        plan.target_rules.consent = Consent::Implied;
+        plan
+    }
+
+    fn run(&self, stream: Stream) -> JobResults {
+        run_job(self.plan(pass(), stream))
+    }
+
+    fn change(&self, at: u64) {
+        let file = std::fs::File::options().write(true).open(&self.file).unwrap();
+        file.write_all_at(b"wrong", at).unwrap();
+    }
+
+    /// A verification that keeps its state beside the file.
+    fn with_state(&self) -> Verify {
+        Verify {
+            state_file: "state".into(),
+            directory: self.directory.path().display().to_string(),
+            ..verify()
+        }
+    }
+}
+
+fn verify() -> Verify {
+    Verify {
+        after_writes: true,
+        ..Verify::new(VerifyMethod::Crc32c)
+    }
+}
+
+fn pass() -> Stop {
+    Stop {
+        passes: Some(1),
+        ..Stop::default()
+    }
+}
+
+fn sequential() -> Access {
+    Access::Sequential(Sequential {
+        at_end: AtEnd::Finish,
+        positions: Positions::PerDirection,
+        ..Sequential::default()
+    })
+}
+
+fn random_once() -> Access {
+    let method = OnceMethod::Map {
+        reduction: Reduction::MultiplyHigh32,
+        optional: false,
+    };
+    Access::Random {
+        placement: Placement::Once(Once { method }),
+    }
+}
+
+fn random() -> Access {
+    Access::Random {
+        placement: Placement::Uniform(Uniform {
+            reduction: Reduction::MultiplyHigh32,
+        }),
+    }
+}
+
+fn stream_of(mix: Mix, access: Access, verify: Verify) -> Stream {
+    Stream {
+        mix,
+        pattern: Pattern::simple(access, Bytes(BLOCK)),
+        verify: Some(verify),
+        ..stream()
+    }
+}
+
+fn writes(access: Access, verify: Verify) -> Stream {
+    stream_of(Mix::WRITES, access, verify)
+}
+
+fn operations(job: &JobResults, direction: Direction) -> u64 {
+    job.directions()[direction].as_ref().map_or(0, |found| found.operations)
+}
+
+#[track_caller]
+fn assert_clean(job: &JobResults, what: &str) {
+    let worker = &job.workers[0];
+    assert_eq!(worker.failure, None, "{what}");
+    assert_eq!(worker.mismatches, [], "{what}");
+    assert_eq!(job.ended, Some(EndReason::Done), "{what}");
+}
+
+#[test]
+fn headers_may_stand_elsewhere() {
+    let ground = Ground::new();
+    let verify = Verify {
+        interval: 1024,
+        header_at: 512,
+        ..verify()
+    };
+    assert_clean(&ground.run(writes(random_once(), verify.clone())), "written");
+    let bytes = std::fs::read(&ground.file).unwrap();
+    for piece in bytes.chunks(1024) {
+        assert_ne!(piece[..2], [0xca, 0xac]);
+        assert_eq!(piece[512..515], [0xca, 0xac, 0x81]);
+    }
+    ground.change(5 * BLOCK + 1024 + 900);
+    let reads = stream_of(Mix::READS, random_once(), verify.clone());
+    let found = &ground.run(reads).workers[0].mismatches[0];
+    assert_eq!(found.offset, Bytes(5 * BLOCK + 1024));
+    // A header that would overlap its own place.
+    let close = Verify {
+        header_at: 50,
+        ..verify
+    };
+    let refused = try_run(ground.plan(pass(), writes(sequential(), close))).unwrap_err();
+    let why = |fault: &run::WorkerFault| matches!(fault.why, SetupError::Unfit { .. });
+    assert!(
+        matches!(&refused, RunError::Setup(faults) if why(&faults[0])),
+        "{refused}"
+    );
+}
+
+#[test]
+fn headers_that_fio_put_elsewhere_are_found() {
+    let ground = Ground::new();
+    let options = "--name=j --filename=f --size=256k --bs=4k --rw=write --do_verify=0 --verify_state_save=0 --verify=md5 \
+                   --verify_offset=512 --output=/dev/null";
+    let mut fio = Command::new("fio");
+    fio.args(options.split_whitespace())
+        .current_dir(ground.directory.path());
+    let ran = fio
+        .output()
+        .map_err(|error| Unavailable::because(format!("`fio` cannot be run: {error}")));
+    let Some(ran) = need(ran) else { return };
+    assert!(ran.status.success());
+    for (header_at, clean) in [(512, true), (0, false)] {
+        let verify = Verify {
+            method: VerifyMethod::Md5,
+            header_at,
+            ..verify()
+        };
+        let job = ground.run(stream_of(Mix::READS, sequential(), verify));
+        assert_eq!(job.workers[0].mismatches.is_empty(), clean, "at {header_at}");
+    }
+}
+
+#[test]
+fn threads_that_check_find_the_same() {
+    let usual = engine::sys::thread::usable_cpus()[0];
+    for (threads, processors) in [(0, vec![]), (1, vec![]), (3, vec![usual])] {
+        let ground = Ground::new();
+        let verify = Verify {
+            threads,
+            processors,
+            ..verify()
+        };
+        let mut deep = writes(random_once(), verify.clone());
+        deep.depth = 8;
+        let mut plan = ground.plan(pass(), deep);
+        plan.steps[0].jobs[0].workers[0].engine.kind = EngineKind::IoUring;
+        let job = run_job(plan);
+        assert_clean(&job, &format!("{threads} threads"));
+        assert_eq!(operations(&job, Direction::Read), BLOCKS);
+        [7u64, 20, 33]
+            .iter()
+            .for_each(|block| ground.change(block * BLOCK + 100));
+        let mut tolerant = stream_of(Mix::READS, random_once(), verify);
+        tolerant.on_error.tolerate_verify = vec![84];
+        let job = ground.run(tolerant.clone());
+        let mut found: Vec<u64> = job.workers[0]
+            .mismatches
+            .iter()
+            .map(|found| found.offset.0 / BLOCK)
+            .collect();
+        found.sort_unstable();
+        assert_eq!(found, [7, 20, 33], "{threads} threads");
+        assert_eq!(job.directions().read.unwrap().errors, 3);
+        tolerant.on_error.tolerate_verify.clear();
+        let job = ground.run(tolerant);
+        assert_eq!(job.ended, Some(EndReason::Failed), "{threads} threads");
+    }
+    let nowhere = Verify {
+        threads: 2,
+        processors: vec![1000],
+        ..verify()
+    };
+    let ground = Ground::new();
+    let refused = try_run(ground.plan(pass(), writes(sequential(), nowhere))).unwrap_err();
+    assert!(refused.to_string().contains("1000"), "{refused}");
+}
+
+#[test]
+fn each_round_is_read_back_before_the_next() {
+    for work_out_again in [false, true] {
+        let ground = Ground::new();
+        let log = ground.directory.path().join("log");
+        let verify = Verify {
+            work_out_again,
+            ..verify()
+        };
+        let stop = Stop {
+            rounds: Some(3),
+            ..pass()
+        };
+        let mut plan = ground.plan(stop, writes(random_once(), verify));
+        plan.steps[0].jobs[0].operation_log = Some(log.display().to_string());
+        let job = run_job(plan);
+        assert_clean(&job, "rounds");
+        assert_eq!(operations(&job, Direction::Write), 3 * BLOCKS);
+        assert_eq!(operations(&job, Direction::Read), 3 * BLOCKS);
+        let worker = &job.workers[0];
+        assert!(worker.verified_ns > Nanos(0) && worker.measured_ns > Nanos(0));
+        // The log ends with the measured window, which the last check follows.
+        let text = std::fs::read_to_string(log).unwrap();
+        let directions: String = text
+            .lines()
+            .skip(1)
+            .filter_map(|line| line.split(',').nth(3)?.chars().next())
+            .collect();
+        let of = |letter: &str| letter.repeat(BLOCKS as usize);
+        let round = of("w") + &of("r");
+        assert_eq!(directions, round.repeat(2) + &of("w"));
+    }
+}
+
+/// Whatever is written, once or again and again, what is worked out is what is remembered.
+#[test]
+fn what_was_written_can_be_worked_out_again() {
+    let mixed = Mix::Drawn {
+        write_percent: 40.0,
+        rule: model::mix::MixRule::Redrawn,
+    };
+    for (mix, access, operations_of_both) in [
+        (Mix::WRITES, sequential(), Some(BLOCKS)),
+        (Mix::WRITES, random_once(), Some(BLOCKS)),
+        (Mix::WRITES, random(), Some(3 * BLOCKS)),
+        (mixed, random_once(), Some(BLOCKS)),
+    ] {
+        let read_back = [false, true].map(|work_out_again| {
+            let ground = Ground::new();
+            let verify = Verify {
+                work_out_again,
+                ..verify()
+            };
+            let stop = Stop {
+                operations: operations_of_both,
+                passes: access.ends().then_some(1),
+                ..Stop::default()
+            };
+            let job = run_job(ground.plan(stop, stream_of(mix, access.clone(), verify)));
+            assert_clean(&job, &format!("{mix:?} {access:?} {work_out_again}"));
+            (operations(&job, Direction::Write), operations(&job, Direction::Read))
+        });
+        assert_eq!(read_back[0], read_back[1], "{mix:?} {access:?}");
+        assert!(read_back[0].1 > 0);
+    }
+}
+
+#[test]
+fn only_what_was_flushed_is_read_back_if_asked() {
+    for (flushed_only, every, at_end, expected) in [
+        (false, 20, false, BLOCKS),
+        (true, 20, false, 60),
+        (true, 0, false, 0),
+        (true, 20, true, BLOCKS),
+    ] {
+        let ground = Ground::new();
+        let verify = Verify {
+            flushed_only,
+            ..verify()
+        };
+        let mut stream = writes(random_once(), verify);
+        (stream.sync.every_writes, stream.sync.at_end) = (every, at_end);
+        let job = ground.run(stream);
+        assert_clean(&job, "flushed");
+        assert_eq!(
+            operations(&job, Direction::Read),
+            expected,
+            "{flushed_only}, every {every}, at the end: {at_end}"
+        );
+    }
+}
+
+#[test]
+fn a_state_says_how_far_the_writes_came() {
+    let ground = Ground::new();
+    let saved = Verify {
+        save_state: true,
+        after_writes: false,
+        ..ground.with_state()
+    };
+    let state = ground.directory.path().join("state");
+    let stop = Stop {
+        operations: Some(40),
+        ..pass()
+    };
+    run_job(ground.plan(stop, writes(random_once(), saved.clone())));
+    assert_eq!(std::fs::read(&state).unwrap()[40], 40, "writes issued");
+    // Beyond those nothing is right, and nothing is checked.
+    let load = Verify {
+        load_state: true,
+        ..ground.with_state()
+    };
+    let job = ground.run(stream_of(Mix::READS, random_once(), load.clone()));
+    assert_clean(&job, "reads");
+    assert_eq!(operations(&job, Direction::Read), 40);
+    let replay = Verify {
+        only: true,
+        save_state: true,
+        ..load.clone()
+    };
+    let before = std::fs::read(&state).unwrap();
+    let job = ground.run(writes(random_once(), replay));
+    assert_clean(&job, "replay");
+    assert_eq!(operations(&job, Direction::Read), 40);
+    assert_eq!(std::fs::read(&state).unwrap(), before, "a replay writes nothing");
+    let all = Verify {
+        load_state: false,
+        ..load.clone()
+    };
+    let job = ground.run(stream_of(Mix::READS, random_once(), all));
+    assert_eq!(job.ended, Some(EndReason::Failed));
+    // Without a state, or with a broken one, nothing begins.
+    for broken in [true, false] {
+        match broken {
+            true => std::fs::write(&state, "?").unwrap(),
+            false => std::fs::remove_file(&state).unwrap(),
+        }
+        let refused = try_run(ground.plan(pass(), writes(random_once(), load.clone()))).unwrap_err();
+        assert!(refused.to_string().contains("verification state"), "{refused}");
+    }
+    // What cannot be kept is told.
+    let nowhere = Verify {
+        directory: ground.directory.path().join("missing").display().to_string(),
+        ..saved
+    };
+    let (results, _) = try_run(ground.plan(pass(), writes(random_once(), nowhere))).unwrap();
+    let told = |finding: &model::finding::Finding| finding.what.contains("could not be kept");
+    assert!(results.findings.iter().any(told));
+}
+
+fn trims(percent: u8, backlog: u64, batch: u64, read_as_zeros: bool) -> Verify {
+    Verify {
+        trims: Some(TrimWritten {
+            percent,
+            backlog,
+            batch,
+            read_as_zeros,
+        }),
+        ..verify()
+    }
+}
+
+#[test]
+fn written_blocks_are_discarded_and_read_as_zeros() {
+    for (engine, depth) in [(EngineKind::Psync, 1), (EngineKind::IoUring, 8)] {
+        for access in [random_once(), random()] {
+            let ground = Ground::new();
+            let mut stream = writes(access, trims(100, 16, 0, true));
+            stream.depth = depth;
+            let stop = Stop {
+                operations: Some(BLOCKS),
+                ..Stop::default()
+            };
+            let mut plan = ground.plan(stop, stream);
+            plan.steps[0].jobs[0].workers[0].engine.kind = engine;
+            let job = run_job(plan);
+            assert_clean(&job, "trimmed");
+            let (trimmed, read) = (operations(&job, Direction::Trim), operations(&job, Direction::Read));
+            assert!(trimmed > 0 && read > 0, "{trimmed} {read}");
+            let zeros = std::fs::read(&ground.file).unwrap();
+            let zeros = zeros
+                .chunks(BLOCK as usize)
+                .filter(|block| block.iter().all(|byte| *byte == 0));
+            assert!(zeros.count() as u64 >= trimmed.min(1));
+        }
+    }
+}
+
+#[test]
+fn shares_and_batches_of_discarded_blocks_are_those_of_fio() {
+    // What fio 3.33 counts for 64 blocks; half of them are chosen by the same draws.
+    for (verify, trimmed, read) in [
+        (trims(100, 16, 4, true), 64, BLOCKS),
+        (trims(50, 16, 0, true), 30, BLOCKS),
+        (trims(100, 64, 0, false), 64, 0),
+        (trims(100, 0, 0, true), 0, BLOCKS),
+    ] {
+        let ground = Ground::new();
+        let job = ground.run(writes(random_once(), verify));
+        assert_clean(&job, "trimmed");
+        assert_eq!(
+            (operations(&job, Direction::Trim), operations(&job, Direction::Read)),
+            (trimmed, read)
+        );
+    }
+}
+
+#[test]
+fn lives_of_blocks_are_counted() {
+    let ground = Ground::new();
+    let mut stream = stream_of(Mix::TrimThenWrite, sequential(), verify());
+    stream.verify = None;
+    stream.on_error.block_lifetimes = true;
+    let stop = Stop {
+        operations: Some(2 * BLOCKS * 2 + 21),
+        ..Stop::default()
+    };
+    let mut plan = ground.plan(stop, stream.clone());
+    plan.steps[0].jobs[0].stop.passes = None;
+    let job = run_job(plan);
+    let lives = &job.workers[0].block_lifetimes.as_ref().unwrap().lives;
+    let life = |state, trims, blocks| BlockLife { state, trims, blocks };
+    // Twice all of them; then ten once more, and the next was only trimmed.
+    assert_eq!(
+        lives[..],
+        [
+            life(BlockState::Written, 2, BLOCKS - 11),
+            life(BlockState::Trimmed, 3, 1),
+            life(BlockState::Written, 3, 10),
+        ]
+    );
+    // More blocks than fio keeps.
+    stream.pattern = Pattern::simple(sequential(), Bytes(8));
+    let refused = try_run(ground.plan(pass(), stream)).unwrap_err();
+    assert!(refused.to_string().contains("32768 blocks"), "{refused}");
+}
